@@ -1,0 +1,205 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+"""Building a segment's arrays: the suffix array in document-end order, and its directory.
+
+Checked wrappers over the kernels of sais.hpp and key_tree.hpp. The GIL is released while they work.
+"""
+
+import numpy as np
+
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libcpp cimport bool as cbool
+
+
+cdef extern from "<atomic>" namespace "std" nogil:
+    cdef cppclass atomic_bool "std::atomic<bool>":
+        atomic_bool()
+        void store(cbool)
+        cbool load()
+
+cdef extern from "errors.hpp" namespace "ngramdb":
+    void translate_exception()
+
+cdef extern from "sais.hpp" namespace "ngramdb" nogil:
+    void suffix_sort[Sym](const Sym*, uint32_t*, uint32_t, uint32_t, uint32_t, const atomic_bool*) except +translate_exception
+
+cdef extern from "key_tree.hpp" namespace "ngramdb" nogil:
+    uint64_t c_tree_words "ngramdb::tree_words"(uint64_t)
+    uint64_t n_samples_of(uint64_t)
+    void build_key_tree[Sym](const Sym*, uint64_t, const uint32_t*, uint64_t, uint64_t*, uint64_t*)
+
+ctypedef fused symbol_t:
+    uint8_t
+    uint16_t
+    uint32_t
+
+# A segment's positions are 32 bits wide, and the largest value marks an empty row while sorting.
+MAX_SYMBOLS = 2**32 - 2
+
+
+cdef class StopToken:
+    """A flag that makes a running kernel give up with QueryCancelled; set it from any thread."""
+
+    cdef atomic_bool flag
+
+    def set(self):
+        """Asks the kernels that were given this token to stop."""
+        self.flag.store(True)
+
+    @property
+    def is_set(self):
+        return self.flag.load()
+
+
+def suffix_array(const symbol_t[::1] text, uint32_t n_symbols, StopToken stop=None):
+    """The suffix array of a text of documents, in document-end order, without the separators' own rows.
+
+    Suffixes are compared up to their document's separator, a shorter one first, equal ones by position.
+
+    Parameters
+        text : (n,) uint8, uint16 or uint32, contiguous; 0 is the separator; the last symbol is one
+        n_symbols : all symbols are below it; bucket arrays take 8 bytes a symbol
+        stop : looked at about every million rows
+
+    Returns
+        (n - number of separators,) uint32 : positions in the text
+
+    Raises
+        ValueError : the text is too long, does not end in a separator, or has a symbol out of range
+        QueryCancelled : the stop token was set
+
+    Cost
+        O(n) time, 4 bytes a symbol for the result and about 1 more while working.
+    """
+    cdef uint64_t n = text.shape[0]
+    cdef uint64_t n_separators = 0
+    cdef uint64_t i
+    cdef uint32_t largest = 0
+    if n == 0:
+        return np.empty(0, dtype=np.uint32)
+    if n > <uint64_t>MAX_SYMBOLS:
+        raise ValueError(f"a segment holds at most {MAX_SYMBOLS} symbols, got {n}")
+    with nogil:
+        for i in range(n):
+            n_separators += text[i] == 0
+            if text[i] > largest:
+                largest = text[i]
+    if text[n - 1] != 0:
+        raise ValueError("the text does not end in a separator")
+    if largest >= n_symbols:
+        raise ValueError(f"symbol {largest} is out of range: n_symbols is {n_symbols}")
+    rows = np.empty(n, dtype=np.uint32)
+    cdef uint32_t[::1] rows_view = rows
+    cdef const atomic_bool* flag = NULL
+    if stop is not None:
+        flag = &stop.flag
+    with nogil:
+        suffix_sort(&text[0], &rows_view[0], <uint32_t>n, <uint32_t>n_separators, n_symbols, flag)
+    return rows[n_separators:]
+
+
+def first_wrong_row(const symbol_t[::1] text, const uint32_t[::1] rows):
+    """The first row at which a suffix array in document-end order is wrong, or None.
+
+    Verifies that every token position stands in exactly one row, and that neighbours are in order. Suffixes are
+    compared through the ranks of what follows their first symbol, so no comparison is long.
+
+    Cost: O(n) time, 4 bytes a symbol.
+    """
+    cdef uint64_t n = text.shape[0]
+    cdef uint64_t n_rows = rows.shape[0]
+    cdef uint64_t i, p, q
+    cdef int64_t wrong = -1
+    cdef uint32_t separator = 0
+    if n == 0:
+        return None if n_rows == 0 else 0
+    # Separators rank by position, below all tokens.
+    ranks_array = np.zeros(n, dtype=np.uint32)
+    cdef uint32_t[::1] ranks = ranks_array
+    with nogil:
+        for i in range(n):
+            if text[i] == 0:
+                ranks[i] = separator
+                separator += 1
+        for i in range(n_rows):
+            p = rows[i]
+            if p >= n or text[p] == 0 or ranks[p] != 0:
+                wrong = i
+                break
+            ranks[p] = <uint32_t>(separator + i)
+        if wrong < 0:
+            for i in range(1, n_rows):
+                p = rows[i - 1]
+                q = rows[i]
+                if p + 1 >= n or q + 1 >= n:
+                    wrong = i
+                    break
+                if text[p] > text[q] or (text[p] == text[q] and ranks[p + 1] >= ranks[q + 1]):
+                    wrong = i
+                    break
+            if wrong < 0 and n_rows + separator != n:
+                wrong = n_rows  # the rows end too early
+    return None if wrong < 0 else wrong
+
+
+def write_symbols(const uint32_t[::1] ids, const int64_t[::1] offsets, symbol_t[::1] out):
+    """Writes documents as symbols: every id plus one, and a 0 behind each document.
+
+    Parameters
+        ids : (m,) uint32; document k has ids[offsets[k]:offsets[k + 1]]
+        offsets : (n + 1,) int64, ascending from 0 to m
+        out : (m + n,) of a width that holds the largest id plus one; written
+
+    Raises
+        ValueError : sizes contradict each other
+    """
+    cdef int64_t n = offsets.shape[0] - 1
+    cdef int64_t m = ids.shape[0]
+    cdef int64_t k, i, start, stop
+    cdef int64_t at = 0
+    cdef cbool fits = n >= 0 and offsets[0] == 0 and offsets[n] == m and out.shape[0] == m + n
+    for k in range(n):
+        fits = fits and offsets[k] <= offsets[k + 1]
+    if not fits:
+        raise ValueError(f"offsets of {n} documents do not fit {m} ids and {out.shape[0]} symbols")
+    with nogil:
+        for k in range(n):
+            start = offsets[k]
+            stop = offsets[k + 1]
+            for i in range(start, stop):
+                out[at] = <symbol_t>(ids[i] + 1)
+                at += 1
+            out[at] = 0
+            at += 1
+
+
+def tree_words(uint64_t n_rows):
+    """Number of 64-bit words in the directory's tree over so many rows."""
+    return c_tree_words(n_rows)
+
+
+def key_directory(const symbol_t[::1] text, const uint32_t[::1] rows):
+    """The directory of a suffix array: (tree, rest), see FORMAT.md, "Directory".
+
+    Returns
+        tree : (tree_words(n_rows),) uint64
+        rest : (ceil(n_rows / 64),) uint64
+
+    Raises
+        ValueError : a row points outside of the text
+    """
+    cdef uint64_t n_rows = rows.shape[0]
+    cdef uint64_t n_text = text.shape[0]
+    cdef uint64_t i
+    cdef cbool outside = False
+    for i in range(0, n_rows, 64):
+        outside = outside or rows[i] >= n_text
+    if outside:
+        raise ValueError("a row of the suffix array points outside of the text")
+    tree = np.empty(c_tree_words(n_rows), dtype=np.uint64)
+    rest = np.empty(n_samples_of(n_rows), dtype=np.uint64)
+    cdef uint64_t[::1] tree_view = tree
+    cdef uint64_t[::1] rest_view = rest
+    if n_rows > 0:
+        with nogil:
+            build_key_tree(&text[0], n_text, &rows[0], n_rows, &tree_view[0], &rest_view[0])
+    return tree, rest

@@ -1,0 +1,63 @@
+// Turns what the kernels throw into Python exceptions: the one table of it.
+#pragma once
+
+#include <Python.h>
+
+#include <new>
+#include <stdexcept>
+#include <string>
+
+#include "segment.hpp"
+
+namespace ngramdb {
+
+inline PyObject* error_class(const char* name) {
+  PyObject* const module = PyImport_ImportModule("ngramdb.errors");
+  if (module == nullptr) return nullptr;
+  PyObject* const found = PyObject_GetAttrString(module, name);
+  Py_DECREF(module);
+  return found;
+}
+
+inline void set_corruption_error(const CorruptPointer& e) {
+  PyObject* const type = error_class("CorruptionError");
+  if (type == nullptr) return;
+  const std::string limit = "a value below " + std::to_string(e.limit);
+  PyObject* const message = PyUnicode_FromFormat(
+      "%s is damaged: the pointer of row %llu leads to %llu, beyond the %llu symbols of the text; "
+      "run CHECK, and restore the file from a backup or load the documents again",
+      e.file.c_str(), static_cast<unsigned long long>(e.row), static_cast<unsigned long long>(e.found),
+      static_cast<unsigned long long>(e.limit));
+  PyObject* const args = message ? PyTuple_Pack(1, message) : nullptr;
+  PyObject* const kwargs = Py_BuildValue("{s:s,s:s,s:K}", "path", e.file.c_str(), "expected", limit.c_str(), "found",
+                                         static_cast<unsigned long long>(e.found));
+  PyObject* const error = args && kwargs ? PyObject_Call(type, args, kwargs) : nullptr;
+  if (error != nullptr) PyErr_SetObject(type, error);
+  Py_XDECREF(error);
+  Py_XDECREF(kwargs);
+  Py_XDECREF(args);
+  Py_XDECREF(message);
+  Py_DECREF(type);
+}
+
+// For Cython's `except +`: called with the GIL, inside the handler.
+inline void translate_exception() {
+  if (PyErr_Occurred()) return;
+  try {
+    throw;
+  } catch (const CorruptPointer& e) {
+    set_corruption_error(e);
+  } catch (const Interrupted&) {
+    PyObject* const type = error_class("QueryCancelled");
+    if (type != nullptr) {
+      PyErr_SetString(type, "interrupted; the database is as it was");
+      Py_DECREF(type);
+    }
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& e) {
+    PyErr_SetString(PyExc_RuntimeError, e.what());
+  }
+}
+
+}  // namespace ngramdb

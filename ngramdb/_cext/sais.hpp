@@ -1,0 +1,289 @@
+// Suffix sorting in document-end order: induced sorting (SA-IS: Nong, Zhang & Chan, "Two Efficient
+// Algorithms for Linear Time Suffix Array Construction", 2009) over a text of many documents.
+//
+// The text holds symbols; symbol 0 is the separator that ends every document, the last one included.
+// Suffixes are compared up to their document's separator, the separator is smallest, and ties are broken by
+// position. That is the order of a text in which the separators are distinct symbols, ascending by position, and
+// smaller than all tokens. Three changes to SA-IS give it: the separators are seeded in position order, nothing
+// is ever induced into their bucket, and LMS substrings that end in a separator are all distinct.
+//
+// The reduced problem has no separators (names that end in one are unique already), so deeper levels are
+// ordinary SA-IS with a virtual sentinel.
+//
+// Cost: O(n) time; 4 bytes per symbol for the array that comes back, plus bucket arrays, which deeper levels
+// place in the unused middle of that same array whenever they fit.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+namespace ngramdb {
+
+// Thrown out of a kernel when its stop flag is raised.
+struct Interrupted {};
+
+using StopFlag = const std::atomic<bool>*;
+
+namespace sais {
+
+constexpr uint32_t kEmpty = 0xffffffffu;
+
+// Look-ahead in rows: text is fetched kTextAhead rows before it is read, the bucket's slot kSlotAhead rows
+// before it is written. Larger distances gain nothing, half of them lose a quarter of the speed.
+constexpr uint32_t kTextAhead = 32;
+constexpr uint32_t kSlotAhead = 16;
+
+// Rows between two looks at the stop flag.
+constexpr uint32_t kStopInterval = 1u << 20;
+
+inline void check_stop(StopFlag stop) {
+  if (stop != nullptr && stop->load(std::memory_order_relaxed)) throw Interrupted{};
+}
+
+// Bucket boundaries: `size[c]` symbols equal c; `at[c]` is the moving head or tail.
+struct Buckets {
+  uint32_t* size;
+  uint32_t* at;
+  uint32_t n_symbols;
+
+  void to_heads() const {
+    uint32_t sum = 0;
+    for (uint32_t c = 0; c < n_symbols; ++c) {
+      at[c] = sum;
+      sum += size[c];
+    }
+  }
+  void to_tails() const {
+    uint32_t sum = 0;
+    for (uint32_t c = 0; c < n_symbols; ++c) {
+      sum += size[c];
+      at[c] = sum;
+    }
+  }
+};
+
+// From right to left: calls visit(position) for every LMS position that is no separator, and
+// at_separator() whenever a separator is passed.
+template <bool kSeparated, class Sym, class Visit, class AtSeparator>
+void for_each_lms(const Sym* text, uint32_t n, Visit visit, AtSeparator at_separator) {
+  // The last symbol is a separator (S-type) or, without separators, L-type.
+  bool next_is_s = kSeparated;
+  uint32_t next = text[n - 1];
+  for (uint32_t i = n - 1; i-- > 0;) {
+    const uint32_t here = text[i];
+    if (kSeparated && here == 0) {
+      at_separator();
+      next_is_s = true;  // smaller than every token, and than the separators to its right
+    } else {
+      const bool is_s = here < next || (here == next && next_is_s);
+      if (next_is_s && !is_s && !(kSeparated && next == 0)) visit(i + 1);
+      next_is_s = is_s;
+    }
+    next = here;
+  }
+}
+
+template <bool kSeparated, class Sym, class Visit>
+void for_each_lms(const Sym* text, uint32_t n, Visit visit) {
+  for_each_lms<kSeparated>(text, n, visit, [] {});
+}
+
+// Induces the L-type suffixes from left to right.
+template <bool kSeparated, class Sym>
+void induce_l(const Sym* text, uint32_t* sa, uint32_t n, const Buckets& b, StopFlag stop) {
+  b.to_heads();
+  uint32_t* const head = b.at;
+  if (!kSeparated) sa[head[text[n - 1]]++] = n - 1;  // induced by the virtual sentinel
+  for (uint32_t base = 0; base < n;) {
+    check_stop(stop);
+    const uint32_t stop_row = n - base > kStopInterval ? base + kStopInterval : n;
+    for (uint32_t i = base; i < stop_row; ++i) {
+      if (n - i > kTextAhead) {  // i + kTextAhead may be beyond 32 bits
+        const uint32_t far = sa[i + kTextAhead] - 1;
+        __builtin_prefetch(text + (far < n ? far : 0));
+        const uint32_t near = sa[i + kSlotAhead] - 1;
+        if (near < n) __builtin_prefetch(sa + head[text[near]], 1);
+      }
+      const uint32_t j = sa[i] - 1;
+      if (j >= n - 1) continue;  // empty, or the suffix at 0
+      const uint32_t c = text[j];
+      if (c < text[j + 1] || (kSeparated && c == 0)) continue;
+      sa[head[c]++] = j;
+    }
+    base = stop_row;
+  }
+}
+
+// Induces the S-type suffixes from right to left. With kCollect, the LMS positions that are met in order
+// are packed at the array's end, over rows that are no longer needed; returns how many.
+template <bool kSeparated, bool kCollect, class Sym>
+uint32_t induce_s(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_separators, const Buckets& b,
+                  StopFlag stop) {
+  b.to_tails();
+  uint32_t* const tail = b.at;
+  uint32_t packed = n;
+  const uint32_t first = kSeparated ? n_separators : 0;
+  for (uint32_t base = n; base > first;) {
+    check_stop(stop);
+    const uint32_t stop_row = base - first > kStopInterval ? base - kStopInterval : first;
+    for (uint32_t i = base; i-- > stop_row;) {
+      if (i >= first + kTextAhead) {
+        const uint32_t far = sa[i - kTextAhead] - 1;
+        __builtin_prefetch(text + (far < n ? far : 0));
+        const uint32_t near = sa[i - kSlotAhead] - 1;
+        if (near < n) __builtin_prefetch(sa + tail[text[near]] - 1, 1);
+      }
+      const uint32_t j = sa[i] - 1;
+      if (j >= n - 1) continue;
+      const uint32_t c = text[j];
+      const uint32_t d = text[j + 1];
+      if (kSeparated && c == 0) {
+        continue;  // separators are in place; a token behind one is never LMS
+      }
+      if (c < d || (c == d && i >= tail[c])) {
+        sa[--tail[c]] = j;
+      } else if (kCollect && c > d && i >= tail[d]) {
+        sa[--packed] = j + 1;
+      }
+    }
+    base = stop_row;
+  }
+  return n - packed;
+}
+
+// LMS positions are never adjacent: p/2 tells them apart, in half the array.
+inline uint32_t lower_half(uint32_t n) { return n / 2 + (n & 1); }
+
+// Equal LMS substrings get equal names. On entry the m sorted LMS positions stand at sa[n-m, n); on return
+// sa[p/2] holds the name of LMS position p, other slots of the lower half are empty. Returns the number of names.
+template <bool kSeparated, class Sym>
+uint32_t name_substrings(const Sym* text, uint32_t* sa, uint32_t n, uint32_t m) {
+  std::memset(sa, 0xff, sizeof(uint32_t) * lower_half(n));
+  uint32_t* const slot = sa;
+  // First the substrings' lengths; 0 says that the substring ends in a separator or the sentinel, hence is unique.
+  uint32_t end = 0;
+  bool end_is_unique = true;
+  for_each_lms<kSeparated>(
+      text, n,
+      [&](uint32_t p) {
+        slot[p / 2] = end_is_unique ? 0 : end - p + 1;
+        end = p;
+        end_is_unique = false;
+      },
+      [&] { end_is_unique = true; });
+  uint32_t names = 0;
+  uint32_t prev = 0, prev_length = 0;
+  const uint32_t* const sorted = sa + (n - m);
+  for (uint32_t i = 0; i < m; ++i) {
+    if (i + kTextAhead < m) {
+      __builtin_prefetch(text + sorted[i + kTextAhead]);
+      __builtin_prefetch(slot + sorted[i + kTextAhead] / 2, 1);
+    }
+    const uint32_t p = sorted[i];
+    const uint32_t length = slot[p / 2];
+    const bool same = i > 0 && length != 0 && length == prev_length &&
+                      std::memcmp(text + p, text + prev, sizeof(Sym) * length) == 0;
+    if (!same) ++names;
+    slot[p / 2] = names - 1;
+    prev = p;
+    prev_length = length;
+  }
+  return names;
+}
+
+template <bool kSeparated, class Sym>
+void solve(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_separators, uint32_t n_symbols, uint32_t* spare,
+           size_t n_spare, StopFlag stop);
+
+// Sorts the LMS suffixes, given their substrings' order at sa[n-m, n): by name, or by recursion where names repeat.
+// On return they stand in order at sa[0, m).
+template <bool kSeparated, class Sym>
+void sort_lms_suffixes(const Sym* text, uint32_t* sa, uint32_t n, uint32_t m, StopFlag stop) {
+  const uint32_t names = name_substrings<kSeparated>(text, sa, n, m);
+  uint32_t* const reduced = sa + (n - m);
+  if (names < m) {
+    uint32_t write = n;
+    for (uint32_t i = lower_half(n); i-- > 0;) {
+      if (sa[i] != kEmpty) sa[--write] = sa[i];
+    }
+    solve<false>(reduced, sa, m, 0, names, sa + m, n - 2 * size_t{m}, stop);
+    write = n;
+    for_each_lms<kSeparated>(text, n, [&](uint32_t p) { sa[--write] = p; });
+    for (uint32_t i = 0; i < m; ++i) sa[i] = reduced[sa[i]];
+  } else {
+    // The names may stand where the positions go: read a position before its slot is written.
+    std::memmove(sa, reduced, sizeof(uint32_t) * m);
+  }
+}
+
+// Moves the sorted LMS positions from sa[0, m) to the ends of their buckets and empties all other rows.
+template <class Sym>
+void seed_sorted_lms(const Sym* text, uint32_t* sa, uint32_t n, uint32_t m, const Buckets& b) {
+  b.to_tails();
+  std::memset(sa + m, 0xff, sizeof(uint32_t) * (n - m));
+  for (uint32_t i = m; i-- > 0;) {
+    if (i >= kTextAhead) __builtin_prefetch(text + sa[i - kTextAhead]);
+    const uint32_t p = sa[i];
+    sa[i] = kEmpty;
+    sa[--b.at[text[p]]] = p;
+  }
+}
+
+template <class Sym>
+void seed_separators(const Sym* text, uint32_t* sa, uint32_t n) {
+  uint32_t row = 0;
+  for (uint32_t i = 0; i < n; ++i) {
+    if (text[i] == 0) sa[row++] = i;
+  }
+}
+
+template <bool kSeparated, class Sym>
+void solve(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_separators, uint32_t n_symbols, uint32_t* spare,
+           size_t n_spare, StopFlag stop) {
+  if (n == 0) return;
+  std::vector<uint32_t> owned;
+  uint32_t* arrays = spare;
+  if (n_spare < 2 * size_t{n_symbols}) {
+    owned.resize(2 * size_t{n_symbols});
+    arrays = owned.data();
+  }
+  const Buckets b{arrays, arrays + n_symbols, n_symbols};
+  std::memset(b.size, 0, sizeof(uint32_t) * n_symbols);
+  for (uint32_t i = 0; i < n; ++i) ++b.size[text[i]];
+
+  std::memset(sa, 0xff, sizeof(uint32_t) * n);
+  b.to_tails();
+  if (kSeparated) seed_separators(text, sa, n);
+  uint32_t n_lms = 0;
+  for_each_lms<kSeparated>(text, n, [&](uint32_t p) {
+    sa[--b.at[text[p]]] = p;
+    ++n_lms;
+  });
+  if (n_lms > 1) {
+    induce_l<kSeparated>(text, sa, n, b, stop);
+    induce_s<kSeparated, true>(text, sa, n, n_separators, b, stop);
+    sort_lms_suffixes<kSeparated>(text, sa, n, n_lms, stop);
+    seed_sorted_lms(text, sa, n, n_lms, b);
+    if (kSeparated) seed_separators(text, sa, n);
+  }
+  induce_l<kSeparated>(text, sa, n, b, stop);
+  induce_s<kSeparated, false>(text, sa, n, n_separators, b, stop);
+}
+
+}  // namespace sais
+
+// Fills sa[0, n) with the positions of all suffixes in document-end order; the first n_separators rows
+// are the separators themselves, by position.
+//
+// text: n symbols, each < n_symbols; the last one is a separator (0). n < 2^32 - 1. Raises Interrupted when
+// the stop flag rises (looked at every 2^20 rows), std::bad_alloc when memory ends.
+template <class Sym>
+void suffix_sort(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_separators, uint32_t n_symbols,
+                 StopFlag stop) {
+  sais::solve<true>(text, sa, n, n_separators, n_symbols, nullptr, 0, stop);
+}
+
+}  // namespace ngramdb

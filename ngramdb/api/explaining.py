@@ -1,0 +1,38 @@
+"""EXPLAIN: a plan as a table of lines, run or not."""
+
+from __future__ import annotations
+
+import time
+
+from ngramdb.errors import PlanError
+from ngramdb.executor.conditions import Meter
+from ngramdb.executor.result import Result
+from ngramdb.executor.run import answer, is_question
+from ngramdb.planner.explain import explain_lines
+from ngramdb.planner.plan import ExplainPlan
+
+COLUMNS = ("plan",)
+
+
+def explain(plan: ExplainPlan) -> Result:
+    """The plan's lines; with ANALYZE the question is answered, its rows counted and thrown away.
+
+    Raises
+    ------
+    PlanError
+        ANALYZE of a statement that changes something: explaining must not do it.
+    """
+    if not plan.analyze:
+        return Result.of_rows(COLUMNS, [(line,) for line in explain_lines(plan)])
+    if not is_question(plan.plan):
+        raise PlanError(
+            "EXPLAIN ANALYZE runs its statement and so takes questions only; EXPLAIN alone shows this plan"
+        )
+    meter = Meter()
+    started = time.perf_counter()
+    result = answer(plan.plan, meter)
+    n_rows = sum(map(len, result.batches()))
+    seconds = time.perf_counter() - started
+    total = f"actual {n_rows:,} row{'' if n_rows == 1 else 's'}, {seconds * 1e3:.3f} ms"
+    lines = explain_lines(plan, meter.actual, total)
+    return Result.of_rows(COLUMNS, [(line,) for line in lines], n_rows=n_rows, seconds=seconds)

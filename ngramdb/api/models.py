@@ -1,0 +1,58 @@
+"""Models by name: what would stand after USING, as text."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from ngramdb.errors import InvalidArgument
+from ngramdb.language.parser import parse_model
+from ngramdb.planner.binder import Binder
+from ngramdb.planner.plan import Model
+from ngramdb.planner.source import Catalog
+
+
+def as_model(model: Any) -> Model:
+    """A model from its text (`"ngram"`, `"infgram order 5"`); a Model stays as it is.
+
+    Raises
+    ------
+    ParseError
+        No such model.
+    InvalidArgument
+        Neither text nor a model.
+    """
+    if isinstance(model, str):
+        return _parsed(model)
+    if isinstance(model, Model):
+        return model
+    raise InvalidArgument(f"a model is text such as 'infgram', not {type(model).__name__}")
+
+
+@lru_cache(maxsize=256)
+def _parsed(text: str) -> Model:
+    return Binder(_NO_CATALOG, None, text).model(parse_model(text))
+
+
+class _NoCatalog:
+    """A model's text names nothing that a catalog would have to know."""
+
+    current = None
+
+    def corpus_names(self) -> list[str]:
+        return []
+
+    def corpus_view(self, name: str, /) -> Any:
+        raise LookupError(name)
+
+    def setting_names(self) -> list[str]:
+        return []
+
+    def check_setting(self, name: str, value: Any, /) -> Any:
+        raise LookupError(name)
+
+    def disabled_rules(self) -> frozenset[str]:
+        return frozenset()
+
+
+_NO_CATALOG: Catalog = _NoCatalog()

@@ -1,0 +1,76 @@
+"""Many n-grams as two flat arrays, which is what batches are asked in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from ngramdb.errors import InvalidArgument
+from ngramdb.planner.grams import id_array
+from ngramdb.planner.source import IntArray
+
+Encode = Callable[[str], Any]
+
+
+def pack(ngrams: Any, encode: Encode) -> tuple[IntArray, IntArray]:
+    """Flat ids int64[m] and offsets int64[n + 1] of n-grams.
+
+    Parameters
+    ----------
+    ngrams : a pair of arrays (flat ids, offsets), taken as it is; else an iterable of n-grams, each text or a
+        sequence of token ids
+    encode : tokenizes text
+
+    Raises
+    ------
+    InvalidArgument
+        Offsets that do not rise from 0 to the number of ids, or an n-gram that is none; names its position.
+    """
+    if isinstance(ngrams, tuple) and len(ngrams) == 2 and all(isinstance(x, np.ndarray) for x in ngrams):
+        return _packed(*ngrams)
+    if isinstance(ngrams, (str, bytes)) or not isinstance(ngrams, Iterable):
+        raise InvalidArgument(f"many n-grams are a list of n-grams, not {type(ngrams).__name__}")
+    every = list(ngrams)
+    if set(map(type, every)) <= {list, tuple}:
+        flat = _pack_lists(every)
+        if flat is not None:
+            return flat
+    arrays = [_one(i, ngram, encode) for i, ngram in enumerate(every)]
+    offsets = np.zeros(len(arrays) + 1, dtype=np.int64)
+    np.cumsum([len(array) for array in arrays], out=offsets[1:])
+    return (np.concatenate(arrays) if arrays else np.empty(0, dtype=np.int64)), offsets
+
+
+def _pack_lists(ngrams: list[Any]) -> tuple[IntArray, IntArray] | None:
+    """Lists of plain ints without an array for each; None when some item is no small int."""
+    offsets = np.zeros(len(ngrams) + 1, dtype=np.int64)
+    np.cumsum([len(ngram) for ngram in ngrams], out=offsets[1:])
+    items = list(chain.from_iterable(ngrams))
+    if not set(map(type, items)) <= {int}:
+        return None
+    try:
+        return np.array(items, dtype=np.int64), offsets
+    except OverflowError:
+        return None
+
+
+def _one(i: int, ngram: Any, encode: Encode) -> IntArray:
+    try:
+        return np.asarray(encode(ngram), dtype=np.int64) if isinstance(ngram, str) else id_array(ngram)
+    except InvalidArgument as error:
+        raise InvalidArgument(f"n-gram {i} (counted from 0): {error}") from error
+
+
+def _packed(flat: Any, offsets: Any) -> tuple[IntArray, IntArray]:
+    if offsets.ndim != 1 or offsets.dtype.kind not in "iu" or not len(offsets):
+        raise InvalidArgument(
+            "offsets are a one-dimensional array of integers, one more than there are n-grams"
+        )
+    ids = id_array(flat)
+    offsets = np.ascontiguousarray(offsets, dtype=np.int64)
+    if offsets[0] != 0 or offsets[-1] != len(ids) or (np.diff(offsets) < 0).any():
+        raise InvalidArgument(f"offsets rise from 0 to the number of ids, {len(ids)}")
+    return ids, offsets

@@ -1,0 +1,169 @@
+"""What the Python verbs answer with, besides plain numbers and tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb.executor.probability import TokenScores
+from ngramdb.executor.scoring import log_probabilities
+
+
+class Probability(float):
+    """A probability that knows where it comes from: a float with the counts behind it.
+
+    Of a continuation of several tokens, the number is the product over its tokens; the attributes are those
+    of the last step that was taken.
+    """
+
+    __slots__ = ("cont_count", "context_count", "effective_n", "sparse")
+
+    cont_count: int
+    context_count: int
+    effective_n: int
+    sparse: bool
+
+    def __new__(
+        cls, prob: float, cont_count: int, context_count: int, effective_n: int, sparse: bool
+    ) -> Probability:
+        self = super().__new__(cls, prob)
+        self.cont_count = cont_count
+        self.context_count = context_count
+        self.effective_n = effective_n
+        self.sparse = sparse
+        return self
+
+    def __getnewargs__(self) -> tuple[float, int, int, int, bool]:  # type: ignore[override]
+        return float(self), self.cont_count, self.context_count, self.effective_n, self.sparse
+
+    @property
+    def prob(self) -> float:
+        """The probability as a plain float."""
+        return float(self)
+
+    @property
+    def logprob(self) -> float:
+        """Natural logarithm; -inf for 0."""
+        return math.log(self) if self else -math.inf
+
+    def __repr__(self) -> str:
+        return (
+            f"Probability({float(self)!r}, cont_count={self.cont_count}, context_count={self.context_count}, "
+            f"effective_n={self.effective_n}, sparse={self.sparse})"
+        )
+
+
+class NextTokens(NamedTuple):
+    """A next-token distribution as arrays; the probability of entry i is counts[i] / context_count.
+
+    token_ids : (k,) uint32, ascending; counts : (k,) int64; n_end : occurrences of the context at a
+    document's end, which no token follows; effective_n : length of the context that was used, plus one.
+    """
+
+    token_ids: NDArray[np.uint32]
+    counts: NDArray[np.int64]
+    n_end: int
+    context_count: int
+    effective_n: int
+
+
+class Scores:
+    """Probabilities as arrays, one entry per token (`score`) or per question (`prob_many`).
+
+    Attributes
+    ----------
+    prob : (n,) float64, NaN where the context has no occurrence (SQL's NULL)
+    count, context_count : (n,) int64; `cont_count` is another name of `count`
+    effective_n : (n,) int32, length of the context that was used, plus one
+    sparse : (n,) bool, whether the context has one next token only
+    """
+
+    __slots__ = ("context_count", "count", "effective_n", "prob", "sparse")
+
+    def __init__(
+        self,
+        prob: NDArray[np.float64],
+        count: NDArray[np.int64],
+        context_count: NDArray[np.int64],
+        effective_n: NDArray[np.int32],
+        sparse: NDArray[np.bool_],
+    ) -> None:
+        self.prob = prob
+        self.count = count
+        self.context_count = context_count
+        self.effective_n = effective_n
+        self.sparse = sparse
+
+    @classmethod
+    def of(cls, scores: TokenScores) -> Scores:
+        """The executor's arrays, shared."""
+        return cls(scores.prob, scores.count, scores.context_count, scores.effective_n, scores.sparse)
+
+    @property
+    def cont_count(self) -> NDArray[np.int64]:
+        """How often context and continuation occur together."""
+        return self.count
+
+    @property
+    def logprob(self) -> NDArray[np.float64]:
+        """Natural logarithms: -inf for 0, NaN where there is no probability."""
+        return log_probabilities(self.prob)
+
+    def __len__(self) -> int:
+        return len(self.prob)
+
+    def slice(self, start: int, stop: int) -> Scores:
+        """Entries `start … stop` as views of the same arrays."""
+        part = slice(start, stop)
+        return Scores(
+            self.prob[part],
+            self.count[part],
+            self.context_count[part],
+            self.effective_n[part],
+            self.sparse[part],
+        )
+
+    def __repr__(self) -> str:
+        return f"Scores({len(self)} entries)"
+
+
+class DocumentScores(Sequence[Scores]):
+    """The scores of several documents: `scores[i]` are those of document i, views of `scores.all`.
+
+    Attributes
+    ----------
+    all : Scores, the tokens of all documents one after the other
+    offsets : (n + 1,) int64, where each document's tokens begin in `all`
+    """
+
+    __slots__ = ("all", "offsets")
+
+    def __init__(self, scores: Scores, offsets: NDArray[np.int64]) -> None:
+        self.all = scores
+        self.offsets = offsets
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @overload
+    def __getitem__(self, i: int) -> Scores: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[Scores]: ...
+    def __getitem__(self, i: int | slice) -> Scores | list[Scores]:
+        if isinstance(i, slice):
+            return [self[k] for k in range(*i.indices(len(self)))]
+        n = len(self)
+        if not -n <= i < n:
+            raise IndexError(f"document {i} of {n}")
+        i %= n
+        return self.all.slice(int(self.offsets[i]), int(self.offsets[i + 1]))
+
+    def __iter__(self) -> Iterator[Scores]:
+        return (self[i] for i in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"DocumentScores({len(self)} documents, {len(self.all)} tokens)"

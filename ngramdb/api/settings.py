@@ -1,0 +1,165 @@
+"""What `SET` changes: the settings of a connection, each with its type, range and default."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ngramdb.errors import InvalidArgument
+from ngramdb.planner.names import listing, nearest
+from ngramdb.planner.options import MAX_SEGMENT_TOKENS, MIN_SEGMENT_TOKENS, OptionType
+from ngramdb.planner.planner import rule_names
+
+Value = str | int | bool
+
+# 64 Mi tokens: building such a segment peaks near half a gigabyte, and a load of billions stays in dozens of
+# files.
+DEFAULT_SEGMENT_TOKENS = 1 << 26
+MAX_THREADS = 1024
+
+_SWITCHES = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting. `check` turns what a user gave into the value, or raises InvalidArgument."""
+
+    name: str
+    default: Callable[[], Value]
+    type_name: str
+    description: str
+    check: Callable[[str, Any], Value]
+
+
+def _whole(least: int, most: int) -> Callable[[str, Any], Value]:
+    option = OptionType(int, "", least=least, most=most)
+    return lambda name, value: int(option.check(name, value))
+
+
+def _switch(name: str, value: Any) -> Value:
+    if isinstance(value, str) and value.lower() in _SWITCHES:
+        return _SWITCHES[value.lower()]
+    if isinstance(value, bool):
+        return value
+    raise InvalidArgument(f"{name} is TRUE or FALSE, not {value!r}")
+
+
+def _rules(name: str, value: Any) -> Value:
+    if not isinstance(value, str):
+        raise InvalidArgument(f"{name} is a list of rules with commas between, as a string, not {value!r}")
+    known = rule_names()
+    given = [rule.strip() for rule in value.split(",") if rule.strip()]
+    for rule in given:
+        if rule not in known:
+            hint = nearest(rule, known)
+            raise InvalidArgument(
+                f"no rule {rule!r}; " + (f"did you mean {hint}?" if hint else f"known: {listing(known, 99)}")
+            )
+    return ",".join(dict.fromkeys(given))
+
+
+SETTINGS: dict[str, Setting] = {
+    setting.name: setting
+    for setting in (
+        Setting(
+            "disabled_rules",
+            lambda: "",
+            "names",
+            "planner rules that are not used; answers stay the same",
+            _rules,
+        ),
+        Setting(
+            "progress",
+            lambda: True,
+            "boolean",
+            "whether COPY reports its progress to the connection's `progress` callback",
+            _switch,
+        ),
+        Setting(
+            "segment_tokens",
+            lambda: DEFAULT_SEGMENT_TOKENS,
+            "integer",
+            "most tokens in a segment that a load builds; bounds its memory",
+            _whole(MIN_SEGMENT_TOKENS, MAX_SEGMENT_TOKENS),
+        ),
+        Setting(
+            "threads",
+            lambda: os.cpu_count() or 1,
+            "integer",
+            "segments that a load builds at the same time",
+            _whole(1, MAX_THREADS),
+        ),
+    )
+}
+
+
+class Settings:
+    """A connection's settings, by name: `settings["threads"] = 2`, `settings["threads"]`, `reset("threads")`.
+
+    Raises
+    ------
+    InvalidArgument
+        A name that doesn't exist (with the nearest that does), a value of another type or out of range.
+    """
+
+    def __init__(self) -> None:
+        self._values: dict[str, Value] = {name: setting.default() for name, setting in SETTINGS.items()}
+
+    def __getitem__(self, name: str) -> Value:
+        return self._values[_known(name)]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        name = _known(name)
+        self._values[name] = SETTINGS[name].check(name, value)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(SETTINGS)
+
+    def reset(self, name: str) -> None:
+        """Puts the default back."""
+        name = _known(name)
+        self._values[name] = SETTINGS[name].default()
+
+    @property
+    def threads(self) -> int:
+        return int(self._values["threads"])
+
+    @property
+    def segment_tokens(self) -> int:
+        return int(self._values["segment_tokens"])
+
+    @property
+    def progress(self) -> bool:
+        return bool(self._values["progress"])
+
+    @property
+    def disabled_rules(self) -> frozenset[str]:
+        value = str(self._values["disabled_rules"])
+        return frozenset(value.split(",")) if value else frozenset()
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Rows of SHOW SETTINGS: name, value, default, type, description; values as SET takes them."""
+        return [
+            (
+                name,
+                _shown(self._values[name]),
+                _shown(setting.default()),
+                setting.type_name,
+                setting.description,
+            )
+            for name, setting in SETTINGS.items()
+        ]
+
+
+def _shown(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _known(name: str) -> str:
+    if name.lower() in SETTINGS:
+        return name.lower()
+    hint = nearest(name, SETTINGS)
+    tail = f"did you mean {hint}?" if hint else f"known: {listing(SETTINGS)}"
+    raise InvalidArgument(f"no setting {name!r}; {tail}")

@@ -1,0 +1,44 @@
+"""`ngramdb check DB [CORPUS]`: verify every checksum and invariant, and say what is wrong."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from ngramdb.api import connect
+from ngramdb.cli.catalog import quoted
+from ngramdb.cli.common import FAILED, OK, add_common_flags, guarded, say
+from ngramdb.cli.render import MODES, render
+from ngramdb.cli.screen import detect
+
+DESCRIPTION = """\
+Read the database's files in full, compare every checksum and verify what the index promises of itself.
+A line per problem goes to standard output; the exit status is 1 when there is one.
+"""
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command; the exit code comes back: 0 sound, 1 damaged or unreadable, 2 wrong usage."""
+    parser = argparse.ArgumentParser(
+        prog="ngramdb check", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("database", metavar="DB", help="the database's folder")
+    parser.add_argument("corpus", metavar="CORPUS", nargs="?", help="one corpus instead of all")
+    parser.add_argument(
+        "--format", choices=MODES, help="how problems look; table at a terminal, tsv elsewhere"
+    )
+    add_common_flags(parser)
+    options = parser.parse_args(arguments)
+    return guarded(lambda: _run(options), options.debug)
+
+
+def _run(options: argparse.Namespace) -> int:
+    with connect(options.database, read_only=True) as connection:
+        statement = "CHECK" if options.corpus is None else f"CHECK {quoted(options.corpus)}"
+        result = connection.execute(statement)
+        n_problems = result.summary["problems"]
+        if not n_problems:
+            say(f"{options.database}: no problems found")
+            return OK
+        render(result, detect(sys.stdout), options.format)
+        return FAILED

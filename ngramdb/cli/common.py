@@ -1,0 +1,122 @@
+"""What all commands share: exit codes, messages on standard error, and the flags that every command has."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+from collections.abc import Callable
+
+from ngramdb.cli.screen import detect
+from ngramdb.errors import NgramdbError, QueryCancelled
+
+OK = 0
+FAILED = 1
+USAGE = 2
+INTERRUPTED = 130
+
+
+class UsageError(Exception):
+    """The command line asks for something that does not fit together; exit code 2."""
+
+
+class StatementFailed(NgramdbError):
+    """An error in a statement of a script, with the place of the statement in front."""
+
+
+def guarded(run: Callable[[], int], debug: bool = False) -> int:
+    """Run a command and turn what it raises into a message on standard error and an exit code.
+
+    A reader that went away (`| head`) is no error. With `debug` the traceback is printed as well.
+    """
+    try:
+        code = run()
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        _forget_standard_output()
+        return OK
+    except (KeyboardInterrupt, QueryCancelled):
+        say("interrupted")
+        return INTERRUPTED
+    except UsageError as error:
+        say(f"ngramdb: error: {error}")
+        return USAGE
+    except Exception as error:
+        if debug:
+            traceback.print_exc()
+        say_error(message_of(error))
+        return FAILED
+
+
+def message_of(error: Exception) -> str:
+    """The text for an exception: our own errors as they are, the system's with the file, bugs as bugs."""
+    if isinstance(error, NgramdbError):
+        return str(error)
+    if isinstance(error, OSError):
+        reason = error.strerror or str(error)
+        return f"{error.filename}: {reason}" if error.filename else reason
+    if isinstance(error, MemoryError):
+        return "not enough memory for this statement"
+    name = type(error).__name__
+    return f"internal error: {name}: {error}\n  This is a bug in ngramdb; --debug shows where it happened."
+
+
+def say(text: str) -> None:
+    """Write a line to standard error; a closed standard error is no reason to fail."""
+    try:
+        sys.stdout.flush()
+        print(text, file=sys.stderr, flush=True)
+    except (OSError, ValueError):
+        pass
+
+
+def say_error(message: str) -> None:
+    """Write an error message to standard error, its first word in red where colours are shown."""
+    say(detect(sys.stderr).styled("error:", "1;31") + f" {message}")
+
+
+def add_common_flags(parser: argparse.ArgumentParser) -> None:
+    """Flags that every command has."""
+    parser.add_argument("--no-progress", action="store_true", help="no progress bar, even at a terminal")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+
+
+def glued(arguments: list[str], flags: tuple[str, ...]) -> list[str]:
+    """The arguments with each of these flags glued to its value: `--separator ---` as `--separator=---`.
+
+    argparse takes a value that begins with a dash for a flag; these flags' values are anybody's text.
+    """
+    result: list[str] = []
+    waiting = False
+    for argument in arguments:
+        if waiting:
+            result[-1] += f"={argument}"
+            waiting = False
+        else:
+            result.append(argument)
+            waiting = argument in flags
+    return result
+
+
+def positive(text: str) -> int:
+    """An argument that counts something: a whole number of at least 1; `_` and `,` may group the digits."""
+    try:
+        value = int(text.replace(",", "").replace("_", ""))
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return value
+
+
+def _forget_standard_output() -> None:
+    """Point standard output at nothing, so that Python's flush at exit does not complain again."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, sys.stdout.fileno())
+    except (OSError, ValueError):  # standard output is no file (a test's buffer)
+        pass
+    finally:
+        os.close(nowhere)

@@ -1,0 +1,155 @@
+"""`ngramdb load DB CORPUS PATH…`: add documents to a corpus, made when it is missing, in one commit."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from ngramdb.api import Connection, Corpus, LoadReport, connect
+from ngramdb.cli import human
+from ngramdb.cli.common import OK, add_common_flags, glued, guarded, positive
+from ngramdb.cli.progress import LoadWatch
+from ngramdb.errors import InvalidArgument
+
+DEFAULT_TOKENIZER = "words"
+# Tokenizers that are known by a word; any other is the path of a tokenizer.json, of kind "json".
+NAMED_TOKENIZERS = ("words", "chars", "bytes", "tokens")
+
+DESCRIPTION = """\
+Add documents to a corpus. Database and corpus are made when they are missing. A load is one commit: it
+happens as a whole or not at all.
+"""
+EPILOG = """\
+A PATH is a file, a folder (read recursively), a glob, or - for standard input; .gz and .zst are unpacked.
+Files named .jsonl, .ndjson or .json are JSON lines, others are text, a document a file; --format overrules
+the names. In JSON lines, every field beside the text becomes metadata.
+"""
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command; the exit code comes back."""
+    options = make_parser().parse_args(glued(arguments, ("--separator",)))
+    return guarded(lambda: _run(options), options.debug)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of the command's flags."""
+    parser = argparse.ArgumentParser(
+        prog="ngramdb load",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("database", metavar="DB", help="the database's folder")
+    add("corpus", metavar="CORPUS", help="the corpus's name")
+    add("paths", metavar="PATH", nargs="+", help="what to read")
+    add(
+        "--tokenizer",
+        metavar="T",
+        help="words (the default), chars, bytes, tokens, or the path of a Hugging Face tokenizer.json; "
+        "a corpus that exists keeps its own",
+    )
+    add(
+        "--text",
+        metavar="FIELD",
+        default="text",
+        help="the JSON field with the text, a.b for one inside another",
+    )
+    add("--format", choices=("jsonl", "text"), help="how the files are read, whatever their names")
+    add("--separator", metavar="LINE", help="the line between two documents of a text file")
+    add("--metadata", metavar="A,B", help="the JSON fields to keep; all when not given, '' for none")
+    add("--limit", metavar="N", type=positive, help="read at most this many documents")
+    add(
+        "--on-error",
+        choices=("fail", "skip"),
+        default="fail",
+        help="what a document that cannot be read does",
+    )
+    add("--segment-tokens", metavar="N", type=positive, help="most tokens in a segment; bounds the memory")
+    add(
+        "--threads",
+        metavar="N",
+        type=positive,
+        help="segments built at the same time; all cores when not given",
+    )
+    add_common_flags(parser)
+    return parser
+
+
+def _run(options: argparse.Namespace) -> int:
+    with connect(options.database) as connection:
+        if options.threads is not None:
+            connection.settings["threads"] = options.threads
+        if options.segment_tokens is not None:
+            connection.settings["segment_tokens"] = options.segment_tokens
+        corpus, is_new = open_corpus(connection, options.corpus, options.tokenizer)
+        try:
+            with LoadWatch(f"loading {corpus.name}", wanted=not options.no_progress) as watch:
+                report = load(corpus, options, watch)
+        except BaseException:
+            # a corpus made for this load goes with it: the next try may choose another tokenizer
+            if is_new:
+                connection.drop_corpus(options.corpus, if_exists=True)
+            raise
+    print(summary(options.corpus, report))
+    return OK
+
+
+def open_corpus(connection: Connection, name: str, tokenizer: str | None) -> tuple[Corpus, bool]:
+    """The corpus, and whether it had to be made.
+
+    Raises InvalidArgument when it exists with another tokenizer than the one asked for.
+    """
+    if name not in connection.corpora():
+        return connection.create_corpus(name, tokenizer=tokenizer or DEFAULT_TOKENIZER), True
+    corpus = connection.corpus(name)
+    if tokenizer is not None and not has_tokenizer(corpus, tokenizer):
+        raise InvalidArgument(
+            f"corpus {name} has the tokenizer {shown(corpus.tokenizer.kind)}, but --tokenizer asks for "
+            f"{tokenizer}; leave the flag out, or load into a new corpus"
+        )
+    return corpus, False
+
+
+def has_tokenizer(corpus: Corpus, asked: str) -> bool:
+    """Whether the corpus has the tokenizer that the flag names; a tokenizer.json is compared by content."""
+    kind = corpus.tokenizer.kind
+    if asked in NAMED_TOKENIZERS or kind in NAMED_TOKENIZERS:
+        return bool(kind == asked)
+    with connect() as scratch:
+        other = scratch.create_corpus("scratch", tokenizer=asked).tokenizer
+    return _content(corpus.tokenizer) == _content(other)
+
+
+def shown(kind: str) -> str:
+    """A tokenizer's kind in a message."""
+    return "of another tokenizer.json" if kind == "json" else kind
+
+
+def _content(tokenizer: Any) -> dict[str, bytes]:
+    return {name: array.tobytes() for name, array in tokenizer.definition().sections.items()}
+
+
+def load(corpus: Corpus, options: argparse.Namespace, watch: LoadWatch) -> LoadReport:
+    """Run the load with the flags' options."""
+    given: dict[str, Any] = {"format": options.format, "separator": options.separator, "limit": options.limit}
+    if options.metadata is not None:
+        given["metadata"] = tuple(name.strip() for name in options.metadata.split(",") if name.strip())
+    chosen = {name: value for name, value in given.items() if value is not None}
+    return corpus.load(options.paths, text=options.text, on_error=options.on_error, progress=watch, **chosen)
+
+
+def summary(name: str, report: LoadReport) -> str:
+    """What was loaded, on one line; the first reasons of what was skipped on lines of their own."""
+    seconds = max(report.elapsed, 1e-9)
+    text = (
+        f"{name}: {human.count(report.documents, 'document')}, {human.count(report.tokens, 'token')} "
+        f"in {human.duration(seconds)} ({human.size(report.bytes / seconds)}/s), version {report.version:,}"
+    )
+    if report.skipped:
+        text += f", {human.count(report.skipped, 'document')} skipped:"
+        text += "".join(f"\n  {reason}" for reason in report.reasons)
+        if report.skipped > len(report.reasons):
+            text += f"\n  and {report.skipped - len(report.reasons):,} more"
+    return text

@@ -1,0 +1,42 @@
+"""The console entry: find out which command is meant and hand over. A command is imported when it is run."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+from ngramdb.cli.screen import tolerate_any_character
+
+# Subcommand -> the module that holds it; everything else is `ngramdb [DB] …`.
+COMMANDS = {name: f"ngramdb.cli.{name}" for name in ("load", "demo", "info", "check")}
+
+# Flags without a value that may stand before a subcommand.
+_LEADING_FLAGS = ("--debug", "--no-progress")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line (`sys.argv` when no arguments are given) and return the exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    tolerate_any_character()
+    module, rest = _choose(given)
+    try:
+        code: int = import_module(module).run(rest)
+    except SystemExit as stop:  # argparse: --help, --version and wrong usage
+        return stop.code if isinstance(stop.code, int) else 2
+    except KeyboardInterrupt:  # while modules were imported
+        return 130
+    return code
+
+
+def _choose(arguments: list[str]) -> tuple[str, list[str]]:
+    """The module to run and its arguments: a subcommand's name wins over a database of the same name."""
+    n_flags = 0
+    while n_flags < len(arguments) and arguments[n_flags] in _LEADING_FLAGS:
+        n_flags += 1
+    if n_flags < len(arguments) and arguments[n_flags] in COMMANDS:
+        return COMMANDS[arguments[n_flags]], arguments[:n_flags] + arguments[n_flags + 1 :]
+    return "ngramdb.cli.query", arguments
+
+
+if __name__ == "__main__":
+    sys.exit(main())

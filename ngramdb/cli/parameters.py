@@ -1,0 +1,71 @@
+"""Values for `?` and `:name` from the command line, handed to the statements that ask for them."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from ngramdb.cli.common import UsageError
+from ngramdb.language.highlight import lex
+
+Value = int | float | str | list[int]
+
+_NAMED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+
+
+class Parameters:
+    """The command line's `--param`s.
+
+    `--param VALUE` is for the next `?` of the statements in the order they run; `--param NAME=VALUE` for
+    every `:NAME`. A positional value that itself looks like NAME=VALUE is written with a leading `=`.
+    """
+
+    def __init__(self, arguments: list[str]) -> None:
+        self.named: dict[str, Value] = {}
+        self.positional: list[Value] = []
+        for argument in arguments:
+            match = _NAMED.fullmatch(argument)
+            if match:
+                self.named[match[1]] = parse_value(match[2])
+            else:
+                self.positional.append(parse_value(argument.removeprefix("=")))
+        if self.named and self.positional:
+            raise UsageError("--param NAME=VALUE and --param VALUE cannot be mixed")
+        self._n_used = 0
+
+    def for_statement(self, text: str) -> list[Value] | dict[str, Value] | None:
+        """What the statement asks for: the next values for `?`, the named ones for `:name`, or None."""
+        if not self.named and not self.positional:
+            return None
+        asked = [text[start:stop] for start, stop, kind in lex(text) if kind == "parameter"]
+        if not asked:
+            return None
+        if self.named:
+            wanted = {name.removeprefix(":") for name in asked}
+            return {name: value for name, value in self.named.items() if name in wanted}
+        start = self._n_used
+        self._n_used = min(len(self.positional), start + len(asked))
+        return self.positional[start : self._n_used]
+
+    def check_all_used(self) -> None:
+        """Raise UsageError when positional values are left over, a sign of a forgotten `?`."""
+        n_given = len(self.positional)
+        if self._n_used < n_given:
+            raise UsageError(f"{n_given} --param values were given, the statements asked for {self._n_used}")
+
+
+def parse_value(text: str) -> Value:
+    """A number, a list of token ids `[5613, 4086]`, a text in double quotes (JSON), or the text as it is."""
+    if _NUMBER.fullmatch(text):
+        return int(text) if text.lstrip("+-").isdigit() else float(text)
+    if text[:1] in ("[", '"'):
+        try:
+            value = json.loads(text)
+        except ValueError:
+            return text
+        if isinstance(value, str):
+            return value
+        if isinstance(value, list) and all(type(item) is int for item in value):
+            return value
+    return text

@@ -1,0 +1,51 @@
+"""Output modes: each turns a result into text on a screen.
+
+`render(result, screen, mode)` is the one door. A mode is a module with a function
+`write(result, screen)`; its module is imported when it is first used, so that piped output costs neither
+rich nor its import time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+from ngramdb.cli.render.base import Tabular
+from ngramdb.cli.screen import Screen
+
+Writer = Callable[[Tabular, Screen], None]
+
+# mode -> module that holds it; the order is the one that help and `.mode` show
+_MODULES = {
+    "table": "table",
+    "json": "objects",
+    "jsonl": "objects",
+    "csv": "delimited",
+    "tsv": "delimited",
+    "markdown": "markdown",
+    "line": "line",
+}
+
+MODES: tuple[str, ...] = tuple(_MODULES)
+
+
+def default_mode(screen: Screen) -> str:
+    """Table for a person at a terminal, tab-separated values for a program."""
+    return "table" if screen.is_terminal else "tsv"
+
+
+def render(result: Tabular, screen: Screen, mode: str | None = None) -> None:
+    """Write the result to the screen in the mode, or in the screen's default mode.
+
+    A result without columns (a statement that answers nothing) writes nothing.
+    """
+    if not result.columns:
+        return
+    writer(mode or default_mode(screen))(result, screen)
+
+
+def writer(mode: str) -> Writer:
+    """The function that writes a result in the mode. Raises KeyError for a mode that is none of `MODES`."""
+    module = import_module(f"{__name__}.{_MODULES[mode]}")
+    function: Writer = getattr(module, f"write_{mode}")
+    return function

@@ -1,0 +1,98 @@
+"""What every output mode shares: the shape of a result and the text of a single value."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+
+class Tabular(Protocol):
+    """What a renderer needs of a result: names of columns and rows as tuples, in that order.
+
+    `summary` holds facts beside the rows; `n_rows` is the number of rows, None while it is not known.
+    """
+
+    columns: tuple[str, ...]
+    summary: dict[str, Any]
+    n_rows: int | None
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]: ...
+
+
+def plain(value: object) -> object:
+    """The value as something JSON has: arrays and numpy scalars as lists and numbers, bytes as text.
+
+    Not-a-number and the infinities become None, because JSON has no word for them.
+    """
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    if hasattr(value, "tolist"):  # numpy arrays and scalars
+        return plain(value.tolist())
+    return str(value)
+
+
+def to_json(value: object) -> str:
+    """The value as one line of JSON, characters as they are."""
+    return json.dumps(plain(value), ensure_ascii=False)
+
+
+def to_text(value: object) -> str:
+    """The value as a program wants to read it: numbers in full, true/false, lists and objects as JSON.
+
+    None is for the caller to decide (each mode writes NULL its own way); here it is the empty string, as is
+    a float that is not a number. Infinities are `inf` and `-inf`.
+    """
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return "" if math.isnan(value) else repr(float(value))
+    if isinstance(value, int):
+        return str(value)
+    converted = plain(value)
+    return converted if isinstance(converted, str) else to_json(converted)
+
+
+def to_display(value: object) -> str:
+    """The value as a person wants to read it: as `to_text`, with floats at six significant digits."""
+    if isinstance(value, float) and math.isfinite(value):
+        return f"{value:.6g}"
+    return to_text(value)
+
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+def visible(text: str) -> str:
+    """The text on one line, control characters written as \\n, \\t, \\r or \\xNN.
+
+    This also keeps a document from sending escape sequences to the terminal that shows it.
+    """
+    return _CONTROL.sub(lambda match: _SHORT.get(match[0]) or _escape(match[0]), text)
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+
+
+def is_number(value: object) -> bool:
+    """Whether the value is shown as a number, aligned to the right (True and False are not)."""
+    if isinstance(value, bool):
+        return False
+    return isinstance(value, int | float) or type(value).__module__ == "numpy"

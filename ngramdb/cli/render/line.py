@@ -1,0 +1,17 @@
+"""A value a line, `name = value`, rows separated by an empty line: for wide rows and long texts."""
+
+from __future__ import annotations
+
+from ngramdb.cli.render.base import Tabular, to_display, visible
+from ngramdb.cli.screen import Screen
+
+
+def write_line(result: Tabular, screen: Screen) -> None:
+    """Write the result with a value a line, names aligned, values in full."""
+    width = max(map(len, result.columns))
+    for i, row in enumerate(result):
+        if i:
+            screen.write("\n")
+        for name, value in zip(result.columns, row, strict=True):
+            text = screen.styled("NULL", "2") if value is None else visible(to_display(value))
+            screen.write(f"{name:>{width}} = {text}\n")

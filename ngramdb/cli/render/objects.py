@@ -1,0 +1,29 @@
+"""JSON: one array of objects, or an object a line. Both are streamed: no row waits for the last one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ngramdb.cli.render.base import Tabular, to_json
+from ngramdb.cli.screen import Screen
+
+
+def write_json(result: Tabular, screen: Screen) -> None:
+    """Write the result as one JSON array with an object per row, a row a line."""
+    separator = "["
+    for line in _objects(result):
+        screen.write(separator + line)
+        separator = ",\n "
+    screen.write("[]\n" if separator == "[" else "]\n")
+
+
+def write_jsonl(result: Tabular, screen: Screen) -> None:
+    """Write the result as JSON lines: an object per row."""
+    for line in _objects(result):
+        screen.write(line + "\n")
+
+
+def _objects(result: Tabular) -> Iterator[str]:
+    columns = result.columns
+    for row in result:
+        yield to_json(dict(zip(columns, row, strict=True)))

@@ -1,0 +1,209 @@
+"""A table fitted to the terminal: numbers in full and to the right, texts cut to one line, columns that do
+not fit left out in the middle.
+
+At a terminal at most `SHOWN_ROWS` rows are drawn and the last line says how many there are; in a file or a
+pipe every row and every cell is written in full. Widths are decided here (`fit`), drawing is rich's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from textwrap import wrap
+from typing import Any
+
+from rich import box
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ngramdb.cli import human
+from ngramdb.cli.render.base import Tabular, is_number, to_display, visible
+from ngramdb.cli.screen import Screen
+
+# Rows drawn at a terminal: about a screenful, so that the statement above stays in sight.
+SHOWN_ROWS = 40
+# A text column is not squeezed below this many terminal columns; others are left out instead.
+SMALLEST_TEXT = 8
+# Characters of a text that are looked at: more than any terminal is wide, far less than a document.
+LOOKED_AT = 2000
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column ready for drawing: its cells on one line each (None = NULL), its width when nothing is cut."""
+
+    name: str
+    cells: list[str | None]
+    numeric: bool
+    natural: int
+
+    @property
+    def smallest(self) -> int:
+        """The width below which the column is of no use: numbers are never cut."""
+        return self.natural if self.numeric else min(self.natural, SMALLEST_TEXT)
+
+
+def write_table(result: Tabular, screen: Screen) -> None:
+    """Draw the result as a table, and its footer where a person is looking."""
+    if result.columns == ("plan",):
+        _write_plan(result, screen)
+        return
+    rows, n_rows = _shown_rows(result, screen)
+    columns = [_column(name, [row[i] for row in rows], screen) for i, name in enumerate(result.columns)]
+    shown, widths = fit(columns, screen.width)
+    _draw(shown, widths, screen)
+    if screen.is_terminal:
+        parts = [_of("row", n_rows, len(rows))]
+        n_shown = sum(column is not None for column in shown)
+        if n_shown < len(columns):
+            parts.append(_of("column", len(columns), n_shown))
+        parts.extend(_facts(result.summary, n_rows))
+        for line in wrap(", ".join(parts), screen.width or LOOKED_AT):
+            screen.write(screen.styled(line, "2") + "\n")
+
+
+def _of(noun: str, n: int, n_shown: int) -> str:
+    """How many there are and, where it is fewer, how many are drawn: '100,000 rows (40 shown)'."""
+    return human.count(n, noun) + (f" ({n_shown:,} shown)" if n_shown < n else "")
+
+
+def _facts(summary: dict[str, Any], n_rows: int) -> Iterator[str]:
+    """What a result's summary has to say: no zeros, and no total that is the number of rows again."""
+    for name, value in summary.items():
+        if not value or not isinstance(value, int | float | str) or (name == "total" and value == n_rows):
+            continue
+        shown = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else to_display(value)
+        yield f"{name.replace('_', ' ')} {visible(shown)}"
+
+
+# What a plan's tree is drawn with, for an encoding without box characters.
+_ASCII_TREE = str.maketrans({"│": "|", "├": "|", "└": "`", "─": "-", "…": "."})
+
+
+def _write_plan(result: Tabular, screen: Screen) -> None:
+    """EXPLAIN answers a drawing of its own, which a frame and cut lines would only harm."""
+    for (line,) in result:
+        text = visible(str(line))
+        screen.write((text if screen.unicode else text.translate(_ASCII_TREE)) + "\n")
+
+
+def fit(columns: list[Column], width: int | None) -> tuple[list[Column | None], list[int]]:
+    """The columns that are drawn and how wide; None stands for those left out in the middle.
+
+    Without a width everything is drawn as wide as it is. Numbers get what they need; texts share the rest
+    evenly, and what a short text does not need goes to the longer ones.
+    """
+    if width is None:
+        return list(columns), [column.natural for column in columns]
+    shown: list[Column | None] = list(columns)
+    n_kept = len(columns)
+    while n_kept > 1 and _smallest_total(shown) > width:
+        n_kept -= 1
+        n_left = (n_kept + 1) // 2
+        shown = [*columns[:n_left], None, *columns[len(columns) - (n_kept - n_left) :]]
+    return shown, _share(shown, width - _overhead(len(shown)))
+
+
+def _overhead(n_columns: int) -> int:
+    return 3 * n_columns + 1  # a bar and two blanks per column, and the last bar
+
+
+def _smallest_total(columns: list[Column | None]) -> int:
+    return _overhead(len(columns)) + sum(1 if column is None else column.smallest for column in columns)
+
+
+def _share(columns: list[Column | None], available: int) -> list[int]:
+    """Widths within `available`: numbers first, then texts from the narrowest to the widest."""
+    widths = [1 if column is None else column.smallest for column in columns]
+    texts = [i for i, column in enumerate(columns) if column is not None and not column.numeric]
+    available -= sum(width for i, width in enumerate(widths) if i not in texts)
+    for n_done, i in enumerate(sorted(texts, key=lambda i: _natural(columns[i]))):
+        widths[i] = max(1, min(_natural(columns[i]), available // (len(texts) - n_done)))
+        available -= widths[i]
+    return widths
+
+
+def _natural(column: Column | None) -> int:
+    return 1 if column is None else column.natural
+
+
+def _shown_rows(result: Tabular, screen: Screen) -> tuple[list[tuple[Any, ...]], int]:
+    """The rows to draw and the number of all rows; where it is not known, the rest
+    is counted without being kept."""
+    rows: Iterator[tuple[Any, ...]] = iter(result)
+    if not screen.is_terminal:
+        shown = list(rows)
+        return shown, len(shown)
+    shown = list(islice(rows, SHOWN_ROWS))
+    if result.n_rows is not None:
+        return shown, result.n_rows
+    return shown, len(shown) + sum(1 for _ in rows)
+
+
+def _column(name: str, values: list[object], screen: Screen) -> Column:
+    cells = [None if value is None else _one_line(value, screen) for value in values]
+    present = [value for value in values if value is not None]
+    title = _encodable(visible(name), screen)
+    natural = max([cell_len(title), *(4 if cell is None else cell_len(cell) for cell in cells)])
+    return Column(title, cells, bool(present) and all(map(is_number, present)), natural)
+
+
+def _one_line(value: object, screen: Screen) -> str:
+    text = to_display(value)
+    if screen.is_terminal and len(text) > LOOKED_AT:
+        text = text[:LOOKED_AT] + screen.ellipsis
+    return _encodable(visible(text), screen)
+
+
+def _encodable(text: str, screen: Screen) -> str:
+    """The text with \\xNN for what the stream lacks, so that its width is the one that will be drawn."""
+    return text.encode(screen.encoding, "backslashreplace").decode(screen.encoding)
+
+
+def _cut(text: str, width: int, screen: Screen) -> str:
+    if cell_len(text) <= width:
+        return text
+    mark = screen.ellipsis if width >= len(screen.ellipsis) else "." * width
+    return set_cell_size(text, width - len(mark)) + mark
+
+
+def _draw(columns: list[Column | None], widths: list[int], screen: Screen) -> None:
+    table = Table(box=box.SQUARE if screen.unicode else box.ASCII, show_edge=True, header_style="bold")
+    for column, width in zip(columns, widths, strict=True):
+        if column is None:
+            table.add_column(Text("…" if screen.unicode else "."), width=1, no_wrap=True)
+            continue
+        header = Text(_cut(column.name, width, screen))
+        justify = "right" if column.numeric else "left"
+        table.add_column(header, width=width, no_wrap=True, justify=justify)  # type: ignore[arg-type]
+    n_rows = max((len(column.cells) for column in columns if column is not None), default=0)
+    for i in range(n_rows):
+        cells = (_cell(column, i, width, screen) for column, width in zip(columns, widths, strict=True))
+        table.add_row(*cells)
+    _console(screen, _overhead(len(widths)) + sum(widths)).print(table)
+
+
+def _cell(column: Column | None, i: int, width: int, screen: Screen) -> Text:
+    if column is None:
+        return Text("…" if screen.unicode else ".", style="dim")
+    text = column.cells[i]
+    if text is None:
+        return Text("NULL"[:width], style="dim")
+    return Text(_cut(text, width, screen))
+
+
+def _console(screen: Screen, width: int) -> Console:
+    return Console(
+        file=screen.stream,
+        width=width,
+        force_terminal=screen.colour,
+        color_system="standard" if screen.colour else None,
+        no_color=not screen.colour,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        legacy_windows=False,
+    )

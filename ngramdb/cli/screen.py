@@ -1,0 +1,83 @@
+"""What a stream can show: whether it is a terminal, how wide, in colour, and which characters.
+
+Every decision about colour, box characters and widths is taken here once, so that the renderers only draw.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from typing import TextIO
+
+# Columns when a terminal does not tell its width (pipes inside an editor, a serial line).
+FALLBACK_COLUMNS = 80
+
+
+@dataclass(frozen=True)
+class Screen:
+    """A text stream and its abilities.
+
+    `width` is in columns and None where lines may be as long as they like (a file or a pipe). `colour` is
+    false under NO_COLOR, on a dumb terminal and on everything that is no terminal. `unicode` is false when
+    the stream's encoding cannot take box characters.
+    """
+
+    stream: TextIO
+    is_terminal: bool
+    width: int | None
+    colour: bool
+    unicode: bool
+
+    @property
+    def encoding(self) -> str:
+        """The stream's encoding; UTF-8 where it has none (an in-memory stream)."""
+        return getattr(self.stream, "encoding", None) or "utf-8"
+
+    @property
+    def ellipsis(self) -> str:
+        """The mark for what was cut off: one character, or three dots for a poor encoding."""
+        return "…" if self.unicode else "..."
+
+    def write(self, text: str) -> None:
+        """Write the text as it is, control characters included."""
+        self.stream.write(text)
+
+    def styled(self, text: str, code: str) -> str:
+        """The text between an ANSI style and its reset, or the bare text where colour is off."""
+        return f"\x1b[{code}m{text}\x1b[0m" if self.colour else text
+
+
+def detect(stream: TextIO) -> Screen:
+    """Look at the stream and the environment (NO_COLOR, TERM, COLUMNS) and say what can be shown."""
+    is_terminal = stream_is_terminal(stream)
+    width = max(20, shutil.get_terminal_size((FALLBACK_COLUMNS, 24)).columns) if is_terminal else None
+    plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    return Screen(stream, is_terminal, width, is_terminal and not plain, takes_boxes(stream))
+
+
+def stream_is_terminal(stream: TextIO | None) -> bool:
+    """Whether the stream is an open terminal (a closed or missing stream is none)."""
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:
+        return False
+
+
+def takes_boxes(stream: TextIO) -> bool:
+    """Whether the stream's encoding has box-drawing characters and the ellipsis."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    try:
+        "│─┌…µ".encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def tolerate_any_character() -> None:
+    """Make standard output and error write \\xNN for what their encoding lacks instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")

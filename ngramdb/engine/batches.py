@@ -1,0 +1,109 @@
+"""Documents in batches, and the next batch read while the present one is worked on."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from ngramdb.errors import LoadError
+from ngramdb.ingest.documents import Document
+
+# A batch is closed when it has so many bytes of text or ids, or so many documents: large enough to keep all
+# cores of a tokenizer busy, small next to a segment.
+BATCH_BYTES = 4 << 20
+BATCH_DOCUMENTS = 8192
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some documents that follow each other: all with token ids, or all with text to be tokenized."""
+
+    documents: list[Document]
+    n_bytes: int
+    has_ids: bool
+
+
+def batches(documents: Iterator[Document]) -> Iterator[Batch]:
+    """Cuts a stream of documents into batches, order kept. Raises LoadError for a document without text and
+    ids.
+    """
+    pending: list[Document] = []
+    n_bytes = 0
+    has_ids = False
+    for document in documents:
+        if document.ids is None and document.text is None:
+            raise LoadError(
+                "a document has neither text nor token ids", source=document.source, line=document.line
+            )
+        if pending and has_ids != (document.ids is not None):
+            yield Batch(pending, n_bytes, has_ids)
+            pending, n_bytes = [], 0
+        has_ids = document.ids is not None
+        pending.append(document)
+        n_bytes += len(document.text or b"") + (document.ids.nbytes if document.ids is not None else 0)
+        if n_bytes >= BATCH_BYTES or len(pending) >= BATCH_DOCUMENTS:
+            yield Batch(pending, n_bytes, has_ids)
+            pending, n_bytes = [], 0
+    if pending:
+        yield Batch(pending, n_bytes, has_ids)
+
+
+@contextmanager
+def read_ahead(stream: Iterator[Batch], in_background: bool) -> Iterator[Iterator[Batch]]:
+    """The same batches; with `in_background`, one more is being read in a thread of its own.
+
+    Leaving the block doesn't wait for that thread: it may be held up in a read that never ends (a terminal, a
+    pipe that nobody writes to). It takes no part in anything from then on.
+    """
+    if not in_background:
+        yield stream
+        return
+    ahead = _ReadAhead(stream)
+    try:
+        yield iter(ahead)
+    finally:
+        ahead.close()
+
+
+class _ReadAhead:
+    """A thread that keeps one batch ready. The stream's error is raised where its batch would have come."""
+
+    # How often a thread that waits looks whether it should give up, in seconds.
+    _PATIENCE_S = 0.1
+
+    def __init__(self, stream: Iterator[Batch]) -> None:
+        self._ready: queue.Queue[Batch | BaseException | None] = queue.Queue(maxsize=1)
+        self._closed = threading.Event()
+        threading.Thread(target=self._read, args=(stream,), name="ngramdb-read", daemon=True).start()
+
+    def __iter__(self) -> Iterator[Batch]:
+        while (item := self._ready.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+
+    def close(self) -> None:
+        self._closed.set()
+
+    def _read(self, stream: Iterator[Batch]) -> None:
+        try:
+            for batch in stream:
+                if not self._hand_over(batch):
+                    return
+        except BaseException as error:
+            self._hand_over(error)
+        else:
+            self._hand_over(None)
+
+    def _hand_over(self, item: Batch | BaseException | None) -> bool:
+        """Waits until the item is taken; False when nobody wants it any more."""
+        while not self._closed.is_set():
+            try:
+                self._ready.put(item, timeout=self._PATIENCE_S)
+            except queue.Full:
+                continue
+            return True
+        return False

@@ -1,0 +1,149 @@
+"""Finding out whether a directory holds a database, and making one where there is room for it.
+
+The file NGRAMDB makes a directory a database. It is written last, once version 1 is in place, so that a
+creation that was cut short leaves no database, and the next try clears up and starts anew. Nothing is ever
+written into a directory that holds anything else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import uuid
+from dataclasses import dataclass
+
+from ngramdb.engine.directory.base import Directory
+from ngramdb.engine.layout import (
+    LOCK,
+    MANIFESTS,
+    MARKER,
+    MARKER_KIND,
+    is_temporary,
+    manifest_name,
+    temporary_name,
+)
+from ngramdb.engine.manifest import Manifest
+from ngramdb.engine.versions import write_version
+from ngramdb.errors import CorruptionError, NotADatabase, StorageError
+from ngramdb.segments.container import Container, ContainerWriter
+
+#: Seconds to wait for another process that creates the same database; it takes a few syncs.
+_PATIENCE_S = 10.0
+
+
+@dataclass(frozen=True)
+class Marker:
+    """What the file NGRAMDB says: the database's id (32 hexadecimal digits), and the writer's feature
+    flags.
+    """
+
+    database_id: str
+    writer_flags: int
+
+
+def read_marker(directory: Directory) -> Marker | None:
+    """The marker, or None if there is none. Raises CorruptionError, FormatVersionError, NotADatabase for a
+    file.
+    """
+    try:
+        buffer = directory.open_read(MARKER)
+    except FileNotFoundError:
+        return None
+    except NotADirectoryError as error:
+        raise _not_a_folder(directory) from error
+    path = directory.path_of(MARKER)
+    container = Container.open(buffer, path, MARKER_KIND)
+    container.verify()
+    database_id = container.properties.get("database")
+    if not isinstance(database_id, str):
+        raise CorruptionError(f"{path}: the file names no database", path=path, found=database_id)
+    return Marker(database_id, container.writer_flags)
+
+
+def require_database(directory: Directory) -> Marker:
+    """The marker. Raises NotADatabase if the directory is something else, StorageError if there is none."""
+    marker = read_marker(directory)
+    if marker is not None:
+        return marker
+    path = directory.description
+    if directory.root_entries() is None:
+        raise StorageError(f"{path}: there is no database here, nor any folder; check the path", path=path)
+    _check_free(directory)
+    raise NotADatabase(
+        f"{path}: the folder holds no database yet; open it for writing to make one", path=path
+    )
+
+
+def create_database(directory: Directory) -> Marker:
+    """Makes an empty database, or waits for whoever is making it and returns theirs; durable on return.
+
+    Raises NotADatabase if the directory holds anything else; then nothing has been written.
+    """
+    _check_free(directory)
+    try:
+        directory.make_root()
+    except FileNotFoundError as error:
+        path = directory.description
+        raise StorageError(
+            f"{path}: the folder that should hold the database does not exist; make it first", path=path
+        ) from error
+    with directory.lock_writer(_PATIENCE_S):
+        marker = read_marker(directory)
+        if marker is not None:
+            return marker
+        for name in _check_free(directory):
+            directory.remove(name)
+        database_id = uuid.uuid4().hex
+        _write_first_version(directory, database_id)
+        _write_marker(directory, database_id)
+        return Marker(database_id, 0)
+
+
+def _check_free(directory: Directory) -> list[str]:
+    """The files that an unfinished creation left. Raises NotADatabase if anything else is there."""
+    path = directory.description
+    try:
+        entries = set(directory.root_entries() or [])
+    except NotADirectoryError as error:
+        raise _not_a_folder(directory) from error
+    foreign = sorted(entry for entry in entries - {LOCK, MANIFESTS} if not is_temporary(entry))
+    if foreign:
+        raise NotADatabase(
+            f"{path}: the folder holds no database (there is no file {MARKER}), but other things, such as "
+            f"{foreign[0]!r}; choose another folder, or one that is empty or does not exist yet",
+            path=path,
+        )
+    if not entries:
+        return []
+    leftovers = [name for name in directory.list() if name != LOCK]
+    for name in leftovers:
+        if name != manifest_name(1) and not is_temporary(name):
+            raise NotADatabase(
+                f"{path}: the file {MARKER} is missing, but the folder holds parts of a database, such as "
+                f"{name}; restore {MARKER} from a backup",
+                path=path,
+            )
+    return leftovers
+
+
+def _write_first_version(directory: Directory, database_id: str) -> None:
+    manifest = Manifest(version=1, created=time.time(), action="create database", corpora={})
+    final = manifest_name(1)
+    temp = temporary_name(final)
+    write_version(directory, temp, manifest, database_id)
+    directory.publish(temp, final)
+    directory.sync_folder(MANIFESTS)
+
+
+def _write_marker(directory: Directory, database_id: str) -> None:
+    temp = temporary_name(MARKER)
+    file = directory.create(temp)
+    with contextlib.closing(file):
+        ContainerWriter(file, MARKER_KIND).finish({"database": database_id})
+    directory.publish(temp, MARKER)
+    directory.sync_folder()
+
+
+def _not_a_folder(directory: Directory) -> NotADatabase:
+    path = directory.description
+    return NotADatabase(f"{path}: this is a file, and a database is a folder; check the path", path=path)

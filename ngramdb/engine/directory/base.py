@@ -1,0 +1,166 @@
+"""What the engine asks of a place for files, and what it may believe after each call.
+
+A directory holds files under names such as "NGRAMDB" or "segments/0af3.segment": at most one folder deep.
+Files are written once, front to back, and never changed. Two facts about file systems shape this interface:
+data is safe from a power failure only after the file was synced, and a name (new, moved or removed) only
+after its folder was. So "visible" and "durable" are different promises, and each method says which one it
+makes.
+
+Methods raise OSError and its subclasses, as the system reports them; the store says what they mean for a
+database. Only the lock raises LockedError itself, and a name that is no proper name raises InvalidArgument.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import re
+from abc import ABC, abstractmethod
+from types import TracebackType
+from typing import TypeVar
+
+from ngramdb.errors import InvalidArgument
+
+# No leading dot (so neither "." nor ".."), no leading "/", one folder at most: a name cannot leave the
+# database.
+_PART = r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}"
+_NAME = re.compile(rf"(?:{_PART}/)?{_PART}")
+
+_Self = TypeVar("_Self", bound="WriterLock")
+
+
+@functools.lru_cache(maxsize=4096)
+def split_name(name: str) -> tuple[str, str]:
+    """The folder ("" for the top) and the last part of a file's name.
+
+    Raises InvalidArgument if it is no relative name of at most one folder: nothing may lead out of the
+    database.
+    """
+    if not _NAME.fullmatch(name):
+        raise InvalidArgument(f"{name!r} cannot be a file's name in a database")
+    folder, _, last = name.rpartition("/")
+    return folder, last
+
+
+class WritableFile(ABC):
+    """A new file, filled front to back. Its name is visible at once; nothing is durable before `sync`."""
+
+    @abstractmethod
+    def write(self, data: bytes | bytearray | memoryview, /) -> None:
+        """Appends all of `data`, perhaps to a buffer at first. After an OSError a part is written."""
+
+    @abstractmethod
+    def sync(self) -> None:
+        """Makes everything written so far durable, but not the file's name (`Directory.sync_folder`).
+
+        After an OSError the file is lost: the system may have dropped the data and would call a second try a
+        success.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Frees the descriptor; a second call does nothing. Buffered data is written, not made durable."""
+
+
+class WriterLock(ABC):
+    """The right to write, held until `release`. Ends with the process, however that ends."""
+
+    @abstractmethod
+    def release(self) -> None:
+        """Gives the lock back; a second call does nothing."""
+
+    def __del__(self) -> None:
+        # A lock that was dropped unreleased (Ctrl-C at the wrong moment) must not bar this process for good.
+        with contextlib.suppress(Exception):
+            self.release()
+
+    def __enter__(self: _Self) -> _Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+
+class Directory(ABC):
+    """A place for the files of one database. Safe to share between threads."""
+
+    @property
+    @abstractmethod
+    def description(self) -> str:
+        """What messages call the directory: its path, or "memory"."""
+
+    def path_of(self, name: str) -> str:
+        """What messages call a file."""
+        return f"{self.description}/{name}"
+
+    @abstractmethod
+    def root_entries(self) -> list[str] | None:
+        """Sorted names of all files and folders at the top, whoever made them; None if there is no directory.
+
+        Raises NotADirectoryError if a file stands in its place.
+        """
+
+    @abstractmethod
+    def make_root(self) -> None:
+        """Makes the directory, durable on return. Raises FileNotFoundError if its parent is missing."""
+
+    @abstractmethod
+    def exists(self, name: str) -> bool:
+        """Whether a file of this name is visible."""
+
+    @abstractmethod
+    def size(self, name: str) -> int:
+        """The file's length in bytes. Raises FileNotFoundError."""
+
+    @abstractmethod
+    def identity(self, name: str) -> object | None:
+        """A value that stays equal while the same file has this name; None if there is no such file."""
+
+    @abstractmethod
+    def list(self, prefix: str = "") -> list[str]:
+        """Sorted names of the files that begin with `prefix`; with a "/" in it, only that folder is read.
+
+        Files whose names no database would give are left out. A missing folder has no files.
+        """
+
+    @abstractmethod
+    def open_read(self, name: str) -> memoryview:
+        """The whole file as read-only bytes; they live as long as the view or anything made from it.
+
+        Raises FileNotFoundError. The file may be removed meanwhile without harm to the view.
+        """
+
+    @abstractmethod
+    def create(self, name: str) -> WritableFile:
+        """A new, empty file, visible at once. A missing folder is made, and that folder is durable on return.
+
+        Raises FileExistsError if the name is taken, by a symbolic link too: nothing is written through links.
+        """
+
+    @abstractmethod
+    def publish(self, temp: str, final: str) -> None:
+        """Gives the file `temp` the name `final` in one step: visible whole or not at all, never replacing a
+        file.
+
+        Durable after `sync_folder`. On OSError `final` has not appeared. `temp` is usually gone afterwards,
+        but a crash, or a failure to remove it, can leave it behind as a second name of the same file. Both
+        names are in one folder. Raises FileExistsError if `final` is taken.
+        """
+
+    @abstractmethod
+    def remove(self, name: str) -> None:
+        """Removes a name, durable after `sync_folder`; who reads the file keeps it."""
+
+    @abstractmethod
+    def sync_folder(self, folder: str = "") -> None:
+        """Makes all names given and removed in `folder` ("" = the top) so far durable."""
+
+    @abstractmethod
+    def lock_writer(self, timeout_s: float | None = 0.0) -> WriterLock:
+        """Takes the one lock for writers, waiting at most `timeout_s` seconds (None: without end).
+
+        It excludes other processes as well as other threads and other holders in this process. Raises
+        LockedError with the holder's process id where that is known.
+        """

@@ -1,0 +1,47 @@
+"""How the files of a database are called. FORMAT.md, "The folder", says the same in prose."""
+
+from __future__ import annotations
+
+import os
+import re
+
+MARKER = "NGRAMDB"
+MARKER_KIND = "ROOT"
+MANIFEST_KIND = "MNFT"
+LOCK = "LOCK"
+MANIFESTS = "manifests"
+#: Folders of data files, and the kind of container that each of them holds.
+KINDS = {"segments": "SEGM", "vocabularies": "VOCB", "tokenizers": "TOKZ"}
+
+_MANIFEST = re.compile(rf"{MANIFESTS}/([0-9]{{10}})\.manifest")
+_TEMPORARY = re.compile(rf"(?:{MARKER}|{MANIFESTS}/[0-9]{{10}}\.manifest)\.[0-9a-f]{{8}}\.tmp")
+_DATA_FILE = re.compile(rf"(?:{'|'.join(KINDS)})/[0-9a-f]{{32}}\.[a-z]{{1,20}}")
+
+
+def manifest_name(version: int) -> str:
+    return f"{MANIFESTS}/{version:010d}.manifest"
+
+
+def version_of(name: str) -> int | None:
+    """The version that a manifest's name tells; None if it is no manifest's name."""
+    match = _MANIFEST.fullmatch(name)
+    return int(match[1]) if match else None
+
+
+def temporary_name(final: str) -> str:
+    """A name under which the file that will be called `final` is written; different each time."""
+    return f"{final}.{os.urandom(4).hex()}.tmp"
+
+
+def is_temporary(name: str) -> bool:
+    return _TEMPORARY.fullmatch(name) is not None
+
+
+def new_data_name(folder: str, suffix: str) -> str:
+    """A name that no other file has: 128 random bits."""
+    return f"{folder}/{os.urandom(16).hex()}.{suffix}"
+
+
+def is_data_file(name: str) -> bool:
+    """Whether a writer of ours could have given this name; anything else in a folder is left alone."""
+    return _DATA_FILE.fullmatch(name) is not None

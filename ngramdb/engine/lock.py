@@ -1,0 +1,120 @@
+"""The lock that lets one writer at a time into a database on disk.
+
+The operating system's lock (flock) on the file LOCK decides; it ends with its process, even one that was
+killed. What is written in the file only names the holder for error messages, so old contents do no harm.
+Nobody may remove the file: two writers could then each lock a file of that name. (`acquire` notices when that
+happened before its own turn.)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import sys
+import time
+
+from ngramdb.engine.directory.base import WriterLock
+from ngramdb.errors import LockedError, StorageError
+
+if sys.platform != "win32":
+    import fcntl
+
+#: Seconds between two tries for the lock: short at first, since most writers are quick; then easy on the
+#: machine.
+_FIRST_WAIT_S = 0.001
+_LONGEST_WAIT_S = 0.05
+#: Bytes of LOCK that are read to name the holder.
+_NOTE_LENGTH = 400
+
+
+class FileLock(WriterLock):
+    """An exclusive flock on an open descriptor. Use `FileLock.acquire`."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd: int | None = fd
+        self._pid = os.getpid()
+
+    @classmethod
+    def acquire(cls, path: str, timeout_s: float | None = 0.0) -> FileLock:
+        """Takes the lock on the file `path`, which is made if missing; polls for at most `timeout_s` seconds.
+
+        Raises LockedError if somebody else (this process included) still holds it then; OSError if the file
+        cannot be opened or the file system has no locks.
+        """
+        if sys.platform == "win32":
+            raise StorageError("writing takes flock, which this operating system lacks", path=path)
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        wait_s = _FIRST_WAIT_S
+        while True:
+            fd = _try_lock(path)
+            if fd is not None:
+                _leave_note(fd)
+                return cls(fd)
+            left_s = wait_s if deadline is None else deadline - time.monotonic()
+            if left_s <= 0:
+                raise _locked(path, timeout_s)
+            time.sleep(min(wait_s, left_s))
+            wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
+
+    def release(self) -> None:
+        fd, self._fd = self._fd, None
+        if fd is None:
+            return
+        try:
+            # A forked child shares the lock: it may close its copy of the descriptor, but not unlock its
+            # parent's.
+            if sys.platform != "win32" and os.getpid() == self._pid:
+                fcntl.flock(fd, fcntl.LOCK_UN)
+        finally:
+            os.close(fd)
+
+
+def _try_lock(path: str) -> int | None:
+    """A descriptor that holds the lock, or None while somebody else does."""
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    try:
+        if sys.platform != "win32":
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Somebody may have removed the file between our opening and locking it; then this lock excludes
+        # nobody.
+        if os.path.samestat(os.fstat(fd), os.lstat(path)):
+            return fd
+    except (BlockingIOError, FileNotFoundError):
+        pass
+    except BaseException:
+        os.close(fd)
+        raise
+    os.close(fd)
+    return None
+
+
+def _leave_note(fd: int) -> None:
+    # Only for messages: a full disk must not keep a writer out who might come to free space.
+    with contextlib.suppress(OSError):
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, f"{os.getpid()} {socket.gethostname()}\n".encode(), 0)
+
+
+def _locked(path: str, timeout_s: float | None) -> LockedError:
+    holder, host = _read_note(path)
+    who = "another writer" if holder is None else f"process {holder} on {host}"
+    if holder == os.getpid() and host == socket.gethostname():
+        who = f"this process ({holder})"
+    waited = f" after waiting {timeout_s:g} s" if timeout_s else ""
+    return LockedError(
+        f"{os.path.dirname(path)}: the database is being written by {who}{waited}; "
+        "wait until it is done, or pass a longer timeout",
+        path=path,
+        holder=holder,
+    )
+
+
+def _read_note(path: str) -> tuple[int | None, str]:
+    """The process id and host in the file, or (None, "") where it has none."""
+    try:
+        with open(path, "rb") as file:
+            pid, _, host = file.read(_NOTE_LENGTH).decode("utf-8", "replace").strip().partition(" ")
+        return int(pid), host
+    except (OSError, ValueError):
+        return None, ""

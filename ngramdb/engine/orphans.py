@@ -1,0 +1,62 @@
+"""Removing what crashed writers left: files that no kept version refers to.
+
+Only for the holder of the writer's lock, and only names that a writer could have given. In doubt a file
+stays.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+from ngramdb.engine.directory.base import Directory
+from ngramdb.engine.layout import KINDS, MANIFESTS, MARKER, is_data_file, is_temporary
+from ngramdb.engine.manifest import Manifest
+from ngramdb.errors import StorageError
+
+
+def collect_orphans(
+    directory: Directory, newest: Manifest, read_older: Callable[[], Iterator[Manifest]]
+) -> list[str]:
+    """Removes orphans and returns their names.
+
+    Parameters
+        newest : the newest version.
+        read_older : the other kept versions, newest first; read only as far as there are files to account
+        for.
+    Failures to remove a file are passed over: the next writer tries again.
+    Cost: listing the folders; in the common case no file is read.
+    """
+    files = {name for folder in KINDS for name in directory.list(f"{folder}/") if is_data_file(name)}
+    orphans = _unreferenced(files, newest, read_older)
+    for prefix in (f"{MANIFESTS}/", f"{MARKER}."):
+        orphans |= {name for name in directory.list(prefix) if is_temporary(name)}
+    if not orphans:
+        return []
+    removed = []
+    with contextlib.suppress(OSError):
+        # A manifest that was taken back may still be there after a power failure, and refer to these files,
+        # unless its removal is made durable before theirs.
+        directory.sync_folder(MANIFESTS)
+        for name in sorted(orphans):
+            with contextlib.suppress(OSError):
+                directory.remove(name)
+                removed.append(name)
+    return removed
+
+
+def _unreferenced(
+    files: set[str], newest: Manifest, read_older: Callable[[], Iterator[Manifest]]
+) -> set[str]:
+    left = files - newest.files().keys()
+    if not left:
+        return left
+    try:
+        for manifest in read_older():
+            left -= manifest.files().keys()
+            if not left:
+                break
+    except (StorageError, OSError):
+        # A version that cannot be read now may need any of these files.
+        return set()
+    return left

@@ -1,0 +1,285 @@
+"""The database as versions of a set of files: opening, snapshots, reading, beginning to write, checking.
+
+What the files hold is the affair of others. Immutable files make this simple: a reader takes the newest
+manifest and needs nothing else ever after; a writer adds files and one manifest. Readers take no lock, in any
+number of threads and processes; one writer at a time holds the lock. Everything here may be shared by
+threads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from ngramdb.engine.creation import Marker, create_database, read_marker, require_database
+from ngramdb.engine.directory.base import Directory, split_name
+from ngramdb.engine.layout import KINDS, MARKER, MARKER_KIND, manifest_name
+from ngramdb.engine.manifest import FileRef, Manifest
+from ngramdb.engine.orphans import collect_orphans
+from ngramdb.engine.os_errors import storage_error, storage_errors
+from ngramdb.engine.transaction import Transaction
+from ngramdb.engine.versions import LoadedVersion, list_versions, read_version
+from ngramdb.errors import CorruptionError, ReadOnlyError, StorageError
+from ngramdb.segments.container import KNOWN_WRITER_FLAGS, Container, FileInfo, check_flags
+
+__all__ = ["CheckFinding", "Snapshot", "Store", "Transaction"]
+
+#: How often the newest manifest may vanish between listing and opening it before that is an error.
+_TRIES = 20
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One version of the database, which stays as it is while others write."""
+
+    manifest: Manifest
+
+    @property
+    def version(self) -> int:
+        return self.manifest.version
+
+
+@dataclass(frozen=True)
+class CheckFinding:
+    """One thing that is wrong: in which file, at which byte (where that is known), and what."""
+
+    file: str
+    offset: int | None
+    message: str
+
+
+@dataclass(frozen=True)
+class _State:
+    """All that a look for newer versions needs, replaced as a whole: one assignment, no lock for readers."""
+
+    snapshot: Snapshot
+    loaded: LoadedVersion
+    next_name: str
+
+
+class Store:
+    """An open database. Use `Store.open`."""
+
+    def __init__(self, directory: Directory, marker: Marker, read_only: bool) -> None:
+        self.directory = directory
+        self.read_only = read_only
+        self._marker = marker
+        self._containers: dict[str, Container] = {}
+        self._loading = threading.Lock()
+        self._closed = False
+        self._state: _State | None = None
+        self._load_newest()
+
+    @classmethod
+    def open(cls, directory: Directory, read_only: bool = False, create: bool = True) -> Store:
+        """Opens the database in `directory` at its newest version; makes one if there is none and `create` is
+        set.
+
+        With `read_only` nothing is ever written, not even a lock: it works on a read-only file system.
+        Raises NotADatabase if something else is there; FormatVersionError if a newer program wrote it;
+        CorruptionError if its newest version is damaged; StorageError otherwise.
+        Cost: one listing of the manifests and two small files, whatever the size of the database.
+        """
+        with storage_errors("open the database", directory.description):
+            if read_only or not create:
+                marker = require_database(directory)
+            else:
+                marker = read_marker(directory) or create_database(directory)
+            return cls(directory, marker, read_only)
+
+    @property
+    def database_id(self) -> str:
+        """32 hexadecimal digits that were drawn when the database was made."""
+        return self._marker.database_id
+
+    def close(self) -> None:
+        """Lets go of all files. Containers and arrays that were handed out stay valid while they are used."""
+        self._closed = True
+        self._containers = {}
+
+    def snapshot(self) -> Snapshot:
+        """The newest version that this store knows of. Costs nothing; `refresh` looks for newer ones."""
+        return self._current().snapshot
+
+    def refresh(self) -> bool:
+        """Looks whether somebody has committed a newer version, and takes it; says whether the version
+        changed.
+
+        Cost: two looks at file names (a few microseconds) if nothing changed.
+        Raises CorruptionError or FormatVersionError if the newest version cannot be read; then the old one
+        stays.
+        """
+        state = self._current()
+        try:
+            # A manifest is taken back when its commit fails halfway, hence the look at our own; and old ones
+            # are removed oldest first, so that the next number cannot be missing while a later one exists.
+            if self.directory.identity(state.loaded.name) == state.loaded.identity and not (
+                self.directory.exists(state.next_name)
+            ):
+                return False
+            return self._load_newest() is not state
+        except OSError as error:
+            raise storage_error(error, "look for newer versions", self.directory.description) from error
+
+    def versions(self) -> list[Manifest]:
+        """All versions that are kept, oldest first. Raises CorruptionError if one of them is damaged."""
+        self._current()
+        with storage_errors("list the versions", self.directory.description):
+            return list(self._read_versions(list_versions(self.directory)))
+
+    def read(self, ref: FileRef, kind: str) -> Container:
+        """The container that `ref` names, opened at first use and kept for the next.
+
+        Raises CorruptionError if it is another file than `ref` describes; StorageError if it is gone.
+        """
+        self._current()
+        container = self._containers.get(ref.name)
+        if container is not None and container.info == ref.info and container.kind == kind:
+            return container
+        # Two threads may both open the file; one of the two containers is kept.
+        opened = self._open(ref.name, kind, ref.info)
+        return self._containers.setdefault(ref.name, opened) if container is None else opened
+
+    def begin(self, timeout_s: float | None = 0.0) -> Transaction:
+        """Takes the writer's lock and returns a transaction on the newest version; use it in a `with` block.
+
+        Waits up to `timeout_s` seconds for another writer (None: without end). Orphans of earlier crashes are
+        removed on the way. Raises LockedError, ReadOnlyError, or what `refresh` raises.
+        """
+        self._current()
+        path = self.directory.description
+        if self.read_only:
+            raise ReadOnlyError(f"{path}: the database was opened read-only; open it for writing", path=path)
+        with storage_errors("begin to write", path):
+            lock = self.directory.lock_writer(timeout_s)
+            try:
+                return Transaction(
+                    self.directory, lock, self._prepare_to_write(), self.database_id, self._adopt
+                )
+            except BaseException:
+                lock.release()
+                raise
+
+    def check(self) -> Iterator[CheckFinding]:
+        """Verifies every byte of every file that the newest version needs, and of all manifests.
+
+        Yields what is wrong and raises nothing; a sound database yields nothing.
+        Cost: reads the whole database once.
+        """
+        for name, verify in self._verifications():
+            try:
+                verify()
+            except CorruptionError as error:
+                yield CheckFinding(name, error.offset, str(error))
+            except (StorageError, OSError) as error:
+                yield CheckFinding(name, None, str(error))
+
+    def _verifications(self) -> Iterator[tuple[str, Callable[[], object]]]:
+        """Every file's name, and a function that raises if something is wrong with it."""
+        yield MARKER, lambda: self._open(MARKER, MARKER_KIND, None).verify()
+        manifest = self.snapshot().manifest
+        versions = {manifest.version}
+        with contextlib.suppress(OSError):  # then the newest is all that we know of
+            versions.update(list_versions(self.directory))
+        for version in sorted(versions):
+            yield manifest_name(version), partial(read_version, self.directory, version, self.database_id)
+        for ref in manifest.files().values():
+            yield ref.name, partial(self._verify, ref)
+
+    def _verify(self, ref: FileRef) -> None:
+        # Opened afresh: a file that was replaced since it was first opened must be found too.
+        self._open(ref.name, KINDS[split_name(ref.name)[0]], ref.info).verify()
+
+    def _open(self, name: str, kind: str, info: FileInfo | None) -> Container:
+        path = self.directory.path_of(name)
+        try:
+            buffer = self.directory.open_read(name)
+        except FileNotFoundError as error:
+            raise StorageError(
+                f"{path}: the file is gone, though the database needs it; restore it from a backup", path=path
+            ) from error
+        except OSError as error:
+            raise storage_error(error, "open the file", path) from error
+        return Container.open(buffer, path, kind, info)
+
+    def _current(self) -> _State:
+        if self._closed or self._state is None:
+            path = self.directory.description
+            raise StorageError(f"{path}: the database has been closed; open it again", path=path)
+        return self._state
+
+    def _prepare_to_write(self) -> Manifest:
+        """With the lock held: the newest version, after making sure that this program may succeed it."""
+        loaded = self._load_newest().loaded
+        for name, flags in ((MARKER, self._marker.writer_flags), (loaded.name, loaded.writer_flags)):
+            check_flags(self.directory.path_of(name), "write a successor of", flags, KNOWN_WRITER_FLAGS)
+
+        def read_older() -> Iterator[Manifest]:
+            versions = list_versions(self.directory)
+            yield from self._read_versions([v for v in reversed(versions) if v != loaded.manifest.version])
+
+        collect_orphans(self.directory, loaded.manifest, read_older)
+        return loaded.manifest
+
+    def _read_versions(self, versions: list[int]) -> Iterator[Manifest]:
+        for version in versions:
+            yield read_version(self.directory, version, self.database_id).manifest
+
+    def _load_newest(self) -> _State:
+        """Makes the newest version on disk the current one; returns the old state if nothing changed."""
+        with self._loading:
+            for _ in range(_TRIES):
+                versions = list_versions(self.directory)
+                if not versions:
+                    break
+                try:
+                    return self._install(self._read_newest(versions))
+                except FileNotFoundError:
+                    continue  # a commit was taken back, or an old version removed, since the listing
+            path = self.directory.description
+            raise CorruptionError(
+                f"{path}: the database has lost its manifests; restore the folder manifests from a backup",
+                path=path,
+            )
+
+    def _read_newest(self, versions: list[int]) -> LoadedVersion:
+        newest = versions[-1]
+        known = None if self._state is None else self._state.loaded
+        if (
+            known is not None
+            and known.manifest.version == newest
+            and known.identity == self.directory.identity(known.name)
+        ):
+            return known
+        try:
+            return read_version(self.directory, newest, self.database_id)
+        except CorruptionError as error:
+            earlier = ", ".join(map(str, versions[:-1])) or "none"
+            raise CorruptionError(
+                f"{error}. This is the newest version; earlier ones that are kept: {earlier}. Moving the "
+                "damaged file out of the folder goes back to the one before, for good",
+                path=error.path,
+                offset=error.offset,
+                expected=error.expected,
+                found=error.found,
+            ) from error
+
+    def _adopt(self, loaded: LoadedVersion) -> None:
+        """Takes over a version that a transaction of this store has committed."""
+        with self._loading:
+            self._install(loaded)
+
+    def _install(self, loaded: LoadedVersion) -> _State:
+        state = self._state
+        if state is not None and state.loaded is loaded:
+            return state
+        state = _State(Snapshot(loaded.manifest), loaded, manifest_name(loaded.manifest.version + 1))
+        self._state = state
+        needed = loaded.manifest.files()
+        for name in list(self._containers):
+            if name not in needed:
+                self._containers.pop(name, None)
+        return state

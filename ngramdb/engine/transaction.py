@@ -1,0 +1,236 @@
+"""One writer's work: new files, then one manifest that makes them a version.
+
+The order of a commit (FORMAT.md, "Commit"): every data file synced, their folders synced, the manifest
+written under a temporary name and synced, published under its number, the folder of manifests synced. Until
+it is published nothing refers to the new files. The main invariant: a file is removed only when it is certain
+that no manifest that could come back after a power failure refers to it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Mapping
+from types import TracebackType
+
+from ngramdb.engine.directory.base import Directory, WritableFile, WriterLock, split_name
+from ngramdb.engine.layout import KINDS, MANIFESTS, manifest_name, new_data_name, temporary_name
+from ngramdb.engine.manifest import CorpusEntry, FileRef, Manifest
+from ngramdb.engine.os_errors import storage_error, storage_errors
+from ngramdb.engine.versions import LoadedVersion, write_version
+from ngramdb.errors import InvalidArgument, StorageError
+
+
+class Transaction:
+    """The right to write, from `Store.begin` to the end of the `with` block.
+
+    It may commit several times; what was not committed by the end of the block is removed. `manifest` is the
+    version that the next commit succeeds. For one thread at a time.
+    """
+
+    def __init__(
+        self,
+        directory: Directory,
+        lock: WriterLock,
+        manifest: Manifest,
+        database_id: str,
+        on_commit: Callable[[LoadedVersion], None],
+    ) -> None:
+        self.manifest = manifest
+        self._directory = directory
+        self._lock = lock
+        self._database_id = database_id
+        self._on_commit = on_commit
+        self._files: dict[str, _NewFile] = {}
+        self._over = False
+        # True while a manifest that refers to the new files may be visible, now or after a power failure.
+        self._may_be_referenced = False
+        self._pid = os.getpid()
+
+    def __enter__(self) -> Transaction:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def create_file(self, folder: str, suffix: str) -> tuple[str, WritableFile]:
+        """A new file in `folder` ("segments", "vocabularies" or "tokenizers") and its name.
+
+        Its errors are StorageErrors that say what to do. It must be synced and closed before it is committed.
+        """
+        self._check_usable()
+        if folder not in KINDS:
+            raise InvalidArgument(f"{folder!r} is no folder for data: {', '.join(KINDS)}")
+        name = new_data_name(folder, suffix)
+        path = self._directory.path_of(name)
+        with storage_errors("create the file", path):
+            file = _NewFile(self._directory.create(name), path)
+        self._files[name] = file
+        return name, file
+
+    def commit(self, corpora: Mapping[str, CorpusEntry], action: str) -> Manifest:
+        """Makes `corpora` the next version, all or nothing; it survives a power failure once this returns.
+
+        `action` says what was done, in a few words. New files that it does not refer to are removed.
+        Raises InvalidArgument for an entry that cannot be right: then nothing has happened. Raises
+        StorageError if the system refuses: the old version stays, and the transaction is over. (Only if
+        taking back the new one fails too is the outcome open; the message says so, and either version is
+        whole.)
+        """
+        self._check_usable()
+        manifest = Manifest(self.manifest.version + 1, time.time(), action, dict(corpora))
+        self._check(manifest)
+        self._over = True  # unless all goes well
+        try:
+            loaded = self._write(manifest)
+        except OSError as error:
+            raise self._failure(error, manifest.version) from error
+        self._adopt(loaded)
+        return manifest
+
+    def close(self) -> None:
+        """Ends the transaction: removes the files that were not committed, and gives the lock back."""
+        self._over = True
+        try:
+            # A forked child inherits this object, but the files are its parent's.
+            if os.getpid() == self._pid:
+                self._discard(set(self._files))
+        finally:
+            self._lock.release()
+
+    def _check_usable(self) -> None:
+        if self._over:
+            raise StorageError(
+                f"{self._directory.description}: the transaction is over; begin a new one",
+                path=self._directory.description,
+            )
+
+    def _check(self, manifest: Manifest) -> None:
+        """Raises InvalidArgument unless the manifest is sound and all its files are there, finished."""
+        try:
+            manifest.check()
+        except (TypeError, ValueError) as error:
+            raise InvalidArgument(f"this cannot be committed: {error}") from error
+        known = self.manifest.files()
+        for name, ref in manifest.files().items():
+            if known.get(name) != ref:
+                self._check_file(ref)
+
+    def _check_file(self, ref: FileRef) -> None:
+        file = self._files.get(ref.name)
+        if file is not None and not file.finished:
+            raise InvalidArgument(f"{ref.name} was not synced and closed before the commit")
+        path = self._directory.path_of(ref.name)
+        with storage_errors("commit a reference to the file", path):
+            size = self._directory.size(ref.name)
+        if size != ref.size:
+            raise InvalidArgument(f"{ref.name} has {size} bytes, and the entry says {ref.size}")
+
+    def _write(self, manifest: Manifest) -> LoadedVersion:
+        directory = self._directory
+        for folder in sorted({split_name(name)[0] for name in self._files}):
+            directory.sync_folder(folder)
+        final = manifest_name(manifest.version)
+        temp = temporary_name(final)
+        try:
+            write_version(directory, temp, manifest, self._database_id)
+            self._publish(temp, final)
+        except Exception:
+            with contextlib.suppress(OSError):
+                directory.remove(temp)
+            raise
+        identity = None
+        # The commit is done. Without an identity the store reads the manifest again, and that is all.
+        with contextlib.suppress(OSError):
+            identity = directory.identity(final)
+        return LoadedVersion(manifest, final, identity, 0)
+
+    def _publish(self, temp: str, final: str) -> None:
+        self._may_be_referenced = True
+        try:
+            self._directory.publish(temp, final)
+        except FileExistsError as error:
+            self._may_be_referenced = False
+            path = self._directory.path_of(final)
+            raise StorageError(
+                f"{path}: another writer has committed while this one held the lock; nothing of it was "
+                "overwritten. The file system's locks do not work: write from one process only, or move the "
+                "database to a local disk",
+                path=path,
+            ) from error
+        except BaseException:
+            self._retract(final)
+            raise
+        try:
+            self._directory.sync_folder(MANIFESTS)
+        except BaseException:
+            self._retract(final)
+            raise
+
+    def _retract(self, final: str) -> None:
+        """Takes a published manifest back, durably; `_may_be_referenced` stays if that fails."""
+        with contextlib.suppress(OSError):
+            with contextlib.suppress(FileNotFoundError):
+                self._directory.remove(final)
+            self._directory.sync_folder(MANIFESTS)
+            self._may_be_referenced = False
+
+    def _failure(self, error: OSError, version: int) -> StorageError:
+        path = self._directory.description
+        failure = storage_error(error, f"commit version {version}", path)
+        outcome = f"version {self.manifest.version} stays in force"
+        if self._may_be_referenced:
+            outcome = f"whether version {version} is in force shows when the database is opened again"
+        return StorageError(f"{failure} ({outcome})", path=path)
+
+    def _adopt(self, loaded: LoadedVersion) -> None:
+        """After a commit: the new version is the base of the next one, and its files are no longer ours."""
+        committed = loaded.manifest.files().keys()
+        left = self._files.keys() - committed
+        self._files = {name: self._files[name] for name in left}
+        self.manifest = loaded.manifest
+        self._may_be_referenced = False
+        self._discard(left)
+        self._over = False
+        self._on_commit(loaded)
+
+    def _discard(self, names: set[str]) -> None:
+        for name in sorted(names):
+            file = self._files.pop(name)
+            with contextlib.suppress(StorageError):
+                file.close()
+            if not self._may_be_referenced:
+                with contextlib.suppress(OSError):
+                    self._directory.remove(name)
+
+
+class _NewFile(WritableFile):
+    """A file of a transaction: explains the system's errors, and knows whether it is finished."""
+
+    def __init__(self, file: WritableFile, path: str) -> None:
+        self._file = file
+        self._path = path
+        self._synced = False
+        self._closed = False
+
+    @property
+    def finished(self) -> bool:
+        return self._synced and self._closed
+
+    def write(self, data: bytes | bytearray | memoryview, /) -> None:
+        self._synced = False
+        with storage_errors("write the file", self._path):
+            self._file.write(data)
+
+    def sync(self) -> None:
+        with storage_errors("write the file to the device", self._path):
+            self._file.sync()
+        self._synced = True
+
+    def close(self) -> None:
+        self._closed = True
+        with storage_errors("close the file", self._path):
+            self._file.close()

@@ -1,0 +1,75 @@
+"""The files in manifests/: which versions there are, reading one, writing one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ngramdb.engine.directory.base import Directory
+from ngramdb.engine.layout import MANIFEST_KIND, MANIFESTS, manifest_name, version_of
+from ngramdb.engine.manifest import Manifest
+from ngramdb.errors import CorruptionError
+from ngramdb.segments.container import Container, ContainerWriter
+
+_SECTION = "manifest"
+
+
+@dataclass(frozen=True)
+class LoadedVersion:
+    """A manifest together with the file that it was read from."""
+
+    manifest: Manifest
+    name: str
+    identity: object | None
+    writer_flags: int
+
+
+def list_versions(directory: Directory) -> list[int]:
+    """The versions that have a manifest, oldest first. Reads one folder and no file."""
+    versions = (version_of(name) for name in directory.list(f"{MANIFESTS}/"))
+    return sorted(version for version in versions if version is not None)
+
+
+def read_version(directory: Directory, version: int, database_id: str) -> LoadedVersion:
+    """Reads and verifies one manifest.
+
+    Raises FileNotFoundError, CorruptionError, or FormatVersionError; also CorruptionError for a manifest that
+    is sound but belongs elsewhere: to another database or another version.
+    """
+    name = manifest_name(version)
+    path = directory.path_of(name)
+    # Before the file is opened: if it is replaced in between, the next look notices.
+    identity = directory.identity(name)
+    container = Container.open(directory.open_read(name), path, MANIFEST_KIND)
+    container.verify()
+    found_id = container.properties.get("database")
+    if found_id != database_id:
+        raise CorruptionError(
+            f"{path}: the manifest belongs to database {found_id}, not to this one, {database_id}; "
+            "restore the file from a backup",
+            path=path,
+            offset=0,
+            expected=database_id,
+            found=found_id,
+        )
+    manifest = Manifest.from_json(bytes(container.section(_SECTION)), path)
+    if manifest.version != version:
+        raise CorruptionError(
+            f"{path}: the file holds version {manifest.version}, and by its name it is version {version}; "
+            "restore the file from a backup",
+            path=path,
+            offset=0,
+            expected=version,
+            found=manifest.version,
+        )
+    return LoadedVersion(manifest, name, identity, container.writer_flags)
+
+
+def write_version(directory: Directory, name: str, manifest: Manifest, database_id: str) -> None:
+    """Writes a manifest to a new file `name`; its contents are durable on return, its name is not."""
+    file = directory.create(name)
+    try:
+        writer = ContainerWriter(file, MANIFEST_KIND)
+        writer.add(_SECTION, manifest.to_json())
+        writer.finish({"database": database_id})
+    finally:
+        file.close()

@@ -1,0 +1,235 @@
+"""Loading documents into a corpus: tokenized in batches, built into segments on all cores, committed once.
+
+Three things go on at a time: the next batch is read, the present one is tokenized, and full segments are
+sorted and written by worker threads. At most one segment a thread is being built besides the one that fills
+up, so memory is bounded by the segment size and the number of threads, whatever the input's size.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb._cext.construction import StopToken
+from ngramdb.engine.batches import Batch, batches, read_ahead
+from ngramdb.engine.directory import WritableFile
+from ngramdb.engine.files import write_content
+from ngramdb.engine.manifest import CorpusEntry, FileRef, SegmentEntry
+from ngramdb.engine.store import Store, Transaction
+from ngramdb.engine.vocabulary import remember, tokenizer_of
+from ngramdb.errors import BindError, InvalidArgument
+from ngramdb.ingest.documents import Document
+from ngramdb.segments.builder import KIND, SegmentBuilder
+from ngramdb.segments.container import ContainerWriter
+from ngramdb.tokenizers.base import Ids, Offsets, Tokenizer
+
+
+@dataclass(frozen=True)
+class LoadProgress:
+    """How far a load is. `text_bytes` counts the documents' text; `segments` those that are written."""
+
+    documents: int
+    tokens: int
+    text_bytes: int
+    segments: int
+    elapsed: float
+
+
+@dataclass(frozen=True)
+class LoadOutcome:
+    """What a load did; `version` is the database's version that has the documents."""
+
+    documents: int
+    tokens: int
+    segments: int
+    version: int
+
+
+def load_documents(
+    store: Store,
+    corpus_name: str,
+    documents: Iterator[Document],
+    *,
+    segment_tokens: int,
+    threads: int,
+    action: str,
+    progress: Callable[[LoadProgress], None] | None = None,
+    in_background: bool = False,
+) -> LoadOutcome:
+    """Adds the documents to the corpus: one commit, or none at all.
+
+    Parameters
+        segment_tokens : a segment is closed before it would hold more; a longer document has one for itself
+        threads : segments that are built at a time
+        in_background : read the next batch in another thread while the present one is tokenized; not for
+        iterators
+            that are bound to the caller's thread
+
+    Raises
+        BindError : no such corpus
+        whatever `documents` raises; then nothing is committed, and the files written so far are removed
+    """
+    if segment_tokens < 1 or threads < 1:
+        raise InvalidArgument(
+            f"segment_tokens and threads must be positive, got {segment_tokens} and {threads}"
+        )
+    with store.begin() as transaction:
+        entry = transaction.manifest.corpora.get(corpus_name)
+        if entry is None:
+            raise BindError(f"no corpus {corpus_name!r}; it may have been dropped meanwhile")
+        load = _Load(
+            transaction, entry, tokenizer_of(store, entry.tokenizer).fork(), segment_tokens, threads, progress
+        )
+        with read_ahead(batches(documents), in_background) as ready:
+            entries = load.run(ready)
+        if load.documents == 0:
+            return LoadOutcome(0, 0, 0, transaction.manifest.version)
+        changed = load.changed_entry(entries)
+        manifest = transaction.commit({**transaction.manifest.corpora, corpus_name: changed}, action)
+        remember(store, changed.tokenizer, load.tokenizer)
+    return LoadOutcome(load.documents, load.tokens, len(entries), manifest.version)
+
+
+class _Load:
+    """The state of one load."""
+
+    def __init__(
+        self,
+        transaction: Transaction,
+        entry: CorpusEntry,
+        tokenizer: Tokenizer,
+        segment_tokens: int,
+        threads: int,
+        progress: Callable[[LoadProgress], None] | None,
+    ) -> None:
+        self.tokenizer = tokenizer
+        self.documents = 0
+        self.tokens = 0
+        self._text_bytes = 0
+        self._transaction = transaction
+        self._entry = entry
+        self._segment_tokens = segment_tokens
+        self._threads = threads
+        self._progress = progress
+        self._started = time.perf_counter()
+        self._builder = SegmentBuilder(entry.next_doc_id)
+        self._building: deque[Future[SegmentEntry]] = deque()
+        self._built: list[SegmentEntry] = []
+        self._stop = StopToken()
+
+    def run(self, ready: Iterator[Batch]) -> list[SegmentEntry]:
+        """Builds all segments; on any error the builds that run are stopped before it is passed on."""
+        pool = ThreadPoolExecutor(self._threads, thread_name_prefix="ngramdb-build")
+        try:
+            for batch in ready:
+                self._add(batch, pool)
+                self._report()
+            self._close_segment(pool)
+            while self._building:
+                self._built.append(self._building.popleft().result())
+                self._report()
+        except BaseException:
+            self._stop.set()
+            raise
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+        return self._built
+
+    def changed_entry(self, entries: list[SegmentEntry]) -> CorpusEntry:
+        """The corpus with the new segments, its new words written."""
+        before = self._entry.tokenizer
+        content = self.tokenizer.vocabulary_since(before.n_vocabulary)
+        vocabulary = before.vocabulary
+        if content is not None:
+            vocabulary = (
+                *vocabulary,
+                write_content(self._transaction, "vocabularies", "vocabulary", content),
+            )
+        return replace(
+            self._entry,
+            tokenizer=replace(before, vocabulary=vocabulary, n_vocabulary=self.tokenizer.n_vocabulary),
+            segments=(*self._entry.segments, *entries),
+            next_doc_id=self._entry.next_doc_id + self.documents,
+        )
+
+    def _add(self, batch: Batch, pool: ThreadPoolExecutor) -> None:
+        ids, offsets, stored = self._tokenize(batch)
+        start = 0
+        n = len(batch.documents)
+        while start < n:
+            stop = self._fitting(offsets, start)
+            if stop == start:
+                self._close_segment(pool)
+                stop = max(self._fitting(offsets, start), start + 1)
+            lo, hi = int(offsets[start]), int(offsets[stop])
+            self._builder.add(
+                ids[lo:hi],
+                offsets[start : stop + 1] - lo,
+                stored[start:stop],
+                [document.metadata for document in batch.documents[start:stop]],
+            )
+            start = stop
+        self.documents += n
+        self.tokens += len(ids)
+        self._text_bytes += batch.n_bytes
+
+    def _fitting(self, offsets: Offsets, start: int) -> int:
+        """The first document from `start` on that the present segment has no room for."""
+        room = self._segment_tokens - self._builder.n_tokens
+        return int(np.searchsorted(offsets[start:], offsets[start] + max(room, 0), side="right")) - 1 + start
+
+    def _tokenize(self, batch: Batch) -> tuple[Ids, Offsets, list[bytes | None]]:
+        """Ids and offsets of a batch, and the texts that ids don't give back."""
+        if batch.has_ids:
+            lengths = [len(document.ids) for document in batch.documents if document.ids is not None]
+            offsets: NDArray[np.int64] = np.zeros(len(lengths) + 1, dtype=np.int64)
+            np.cumsum(lengths, out=offsets[1:])
+            parts = [document.ids for document in batch.documents if document.ids is not None]
+            ids = np.concatenate(parts) if parts else np.empty(0, dtype=np.uint32)
+            return ids.astype(np.uint32, copy=False), offsets, [document.text for document in batch.documents]
+        texts = [document.text or b"" for document in batch.documents]
+        ids, offsets = self.tokenizer.encode_batch(texts)
+        spelled = self.tokenizer.reproduces(texts, ids, offsets)
+        return (
+            ids,
+            offsets,
+            [None if same else text for text, same in zip(texts, spelled.tolist(), strict=True)],
+        )
+
+    def _close_segment(self, pool: ThreadPoolExecutor) -> None:
+        """Hands the present segment to a worker; waits while as many as there are threads are being built."""
+        builder = self._builder
+        if builder.n_documents == 0:
+            return
+        while len(self._building) >= self._threads:
+            self._built.append(self._building.popleft().result())
+        name, file = self._transaction.create_file("segments", "segment")
+        self._building.append(pool.submit(self._build, builder, name, file))
+        self._builder = SegmentBuilder(builder.first_doc_id + builder.n_documents)
+
+    def _build(self, builder: SegmentBuilder, name: str, file: WritableFile) -> SegmentEntry:
+        try:
+            summary = builder.write(ContainerWriter(file, kind=KIND), self._stop)
+        finally:
+            file.close()
+        return SegmentEntry(
+            file=FileRef(name, summary.file.size, summary.file.crc),
+            sign=1,
+            n_tokens=summary.n_tokens,
+            n_documents=summary.n_documents,
+            first_doc_id=summary.first_doc_id,
+            created_version=self._transaction.manifest.version + 1,
+        )
+
+    def _report(self) -> None:
+        if self._progress is not None:
+            elapsed = time.perf_counter() - self._started
+            self._progress(
+                LoadProgress(self.documents, self.tokens, self._text_bytes, len(self._built), elapsed)
+            )

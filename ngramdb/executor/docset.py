@@ -1,0 +1,67 @@
+"""A set of documents of one segment: sorted local numbers, or those that are *not* in it.
+
+Negation flips a flag. `NOT "lorem ipsum"` over ten million documents holds only the few that contain it, and
+the numbers of the others are made when (and if) they are read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ngramdb._cext.docsets import intersect, subtract, unite
+from ngramdb.planner.source import Docs
+
+
+@dataclass(frozen=True)
+class DocSet:
+    """`docs` is sorted, unique uint32 below `n_documents`; with `negated` it holds the documents left out."""
+
+    docs: Docs
+    n_documents: int
+    negated: bool = False
+
+    @classmethod
+    def none(cls, n_documents: int) -> DocSet:
+        """No document."""
+        return cls(np.empty(0, dtype=np.uint32), n_documents)
+
+    @classmethod
+    def all(cls, n_documents: int) -> DocSet:
+        """Every document."""
+        return cls(np.empty(0, dtype=np.uint32), n_documents, negated=True)
+
+    def __len__(self) -> int:
+        return self.n_documents - len(self.docs) if self.negated else len(self.docs)
+
+    def __invert__(self) -> DocSet:
+        return DocSet(self.docs, self.n_documents, not self.negated)
+
+    def __and__(self, other: DocSet) -> DocSet:
+        if self.negated and other.negated:
+            return DocSet(unite(self.docs, other.docs), self.n_documents, negated=True)
+        if self.negated:
+            return DocSet(subtract(other.docs, self.docs), self.n_documents)
+        if other.negated:
+            return DocSet(subtract(self.docs, other.docs), self.n_documents)
+        return DocSet(intersect(self.docs, other.docs), self.n_documents)
+
+    def __or__(self, other: DocSet) -> DocSet:
+        return ~(~self & ~other) if self.negated or other.negated else self._unite(other)
+
+    def _unite(self, other: DocSet) -> DocSet:
+        return DocSet(unite(self.docs, other.docs), self.n_documents)
+
+    def numbers(self) -> Docs:
+        """The local numbers, ascending. Costs the segment's number of documents where the set is negated."""
+        if not self.negated:
+            return self.docs
+        every = np.arange(self.n_documents, dtype=np.uint32)
+        return every if not len(self.docs) else subtract(every, self.docs)
+
+    def check(self) -> None:
+        """Raises ValueError unless the numbers are sorted, unique and in range."""
+        docs = self.docs.astype(np.int64)
+        if len(docs) and (docs[-1] >= self.n_documents or (np.diff(docs) <= 0).any()):
+            raise ValueError("documents of a set are not ascending, unique and in range")

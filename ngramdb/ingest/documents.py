@@ -1,0 +1,123 @@
+"""What every reader of this package yields, and the account of what it could not read.
+
+Invariant: a `Document` carries text or token ids, never both and never neither; text is valid UTF-8.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb.errors import LoadError
+
+# Token ids are stored in at most 32 bits.
+MAX_TOKEN_ID = 2**32 - 1
+# Reasons beyond the first few repeat themselves, and a load may skip millions of lines.
+KEPT_REASONS = 5
+
+
+@dataclass(slots=True)
+class Document:
+    """One document on its way into a corpus.
+
+    text : bytes | None - the document as it came, valid UTF-8; None when it came as token ids.
+    ids : (n,) uint32 | None - the token ids, when it came as such.
+    metadata : dict - everything beside the text: JSON values under string keys, possibly nested.
+    source : str - the file as the user named it; line : int | None - where it begins there, from 1.
+    """
+
+    text: bytes | None
+    ids: NDArray[np.uint32] | None
+    metadata: dict[str, Any]
+    source: str
+    line: int | None = None
+
+
+@dataclass(slots=True)
+class ErrorLog:
+    """How many documents were skipped, and the first few reasons."""
+
+    count: int = 0
+    reasons: list[str] = field(default_factory=list)
+
+    def add(self, error: LoadError) -> None:
+        """Take down one skipped document."""
+        self.count += 1
+        if len(self.reasons) < KEPT_REASONS:
+            self.reasons.append(str(error))
+
+
+def located(error: LoadError, source: str, line: int | None) -> LoadError:
+    """Return the error with the file and line that its raiser could not know."""
+    return LoadError(
+        error.message, source=error.source or source, line=line if error.line is None else error.line
+    )
+
+
+def token_ids(values: object, field_name: str) -> NDArray[np.uint32]:
+    """Return a list, tuple or integer array of token ids as a (n,) uint32 array.
+
+    Raises - LoadError naming the first position that is not an integer from 0 to 2**32 - 1.
+    Cost - O(n); arrays are copied once.
+    """
+    if isinstance(values, np.ndarray):
+        return _ids_of_array(values, field_name)
+    if not isinstance(values, (list, tuple)):
+        raise LoadError(f"field {field_name!r} holds {describe(values)}, not a list of token ids")
+    # type() and not isinstance(): True and False are ints to Python, but no token ids.
+    if values and set(map(type, values)) != {int}:
+        position = next(i for i, value in enumerate(values) if type(value) is not int)
+        raise _bad_id(field_name, position, describe(values[position]))
+    if values and (min(values) < 0 or max(values) > MAX_TOKEN_ID):
+        position = next(i for i, value in enumerate(values) if not 0 <= value <= MAX_TOKEN_ID)
+        raise _bad_id(field_name, position, _shortened(values[position]))
+    return np.array(values, dtype=np.uint32)
+
+
+def _ids_of_array(values: NDArray[Any], field_name: str) -> NDArray[np.uint32]:
+    if values.ndim != 1 or (values.dtype.kind not in "iu" and values.size):
+        found = f"an array of shape {values.shape} and type {values.dtype}"
+        raise LoadError(f"field {field_name!r} holds {found}, not a one-dimensional array of integers")
+    wrong = np.flatnonzero((values < 0) | (values > MAX_TOKEN_ID))
+    if wrong.size:
+        raise _bad_id(field_name, int(wrong[0]), str(values[wrong[0]]))
+    return values.astype(np.uint32)
+
+
+def _bad_id(field_name: str, position: int, found: str) -> LoadError:
+    return LoadError(
+        f"field {field_name!r}, item {position} (from 0): {found}; "
+        f"a token id is an integer from 0 to {MAX_TOKEN_ID}"
+    )
+
+
+def describe(value: object) -> str:
+    """Return what a JSON value is, in a few words, for an error message."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return f"the number {_shortened(value)}"
+    if isinstance(value, str):
+        return f"the string {_shortened(value)}"
+    if isinstance(value, (list, tuple)):
+        return f"an array of {len(value)} items" if len(value) != 1 else "an array of 1 item"
+    if isinstance(value, dict):
+        return "an object"
+    return f"a Python {type(value).__name__}"
+
+
+def _shortened(value: object) -> str:
+    # Cut a string before repr(): it may be a whole document.
+    text = repr(value[:41] if isinstance(value, str) else value)
+    return text if len(text) <= 42 else text[:39] + "..."
+
+
+def invalid_utf8(error: UnicodeDecodeError, offset: int) -> str:
+    """Return the message for bytes that are not UTF-8; `offset` is the bad byte's place in its line."""
+    byte = error.object[error.start]
+    return f"invalid UTF-8: byte 0x{byte:02x} at offset {offset} of the line ({error.reason})"

@@ -1,0 +1,190 @@
+"""JSON lines: one JSON object a line, a document each.
+
+Stricter than Python's own reader where that would store what cannot be given back: no NaN or Infinity, no
+number beyond a 64-bit float, no unpaired surrogate, no bytes that are not UTF-8. Of a key that comes twice
+the last counts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+from ngramdb.errors import LoadError
+from ngramdb.ingest.documents import Document, ErrorLog, describe, invalid_utf8, located, token_ids
+from ngramdb.ingest.fields import field_paths, missing_field, select, split_path, take
+from ngramdb.ingest.lines import LineReader
+from ngramdb.ingest.options import ReadOptions
+from ngramdb.ingest.sources import Source
+from ngramdb.ingest.streams import Meter, read_chunks
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+# Deeper values could not be written again within Python's recursion limit; real metadata have three or four
+# levels.
+MAX_DEPTH = 100
+# Characters shown on either side of the place where a line stops being JSON.
+EXCERPT_CHARS = 20
+
+
+def read_jsonl(source: Source, options: ReadOptions, errors: ErrorLog, meter: Meter) -> Iterator[Document]:
+    """Yield the documents of one file of JSON lines; blank lines and a byte order mark are passed over.
+
+    Raises - LoadError with file and line at the first line that is no document, unless `options.on_error` is
+    "skip": then `errors` counts it. Compressed data that are damaged count as one, and end the file.
+    ResourceError for a line longer than the limit, in either case.
+    Cost - about the time of decompressing and `json.loads`; memory for the longest line.
+    """
+    parser = LineParser(options)
+    label = source.label
+    skip = options.on_error == "skip"
+    lines = LineReader(read_chunks(source, options.limits, meter), label, options.limits.document_bytes)
+    try:
+        for line in lines:
+            if lines.number == 1:
+                line = line.removeprefix(BYTE_ORDER_MARK)
+            if not line or line.isspace():
+                continue
+            try:
+                document = parser.parse(line, label, lines.number)
+            except LoadError as error:
+                place = located(_explained(error, line, lines), label, lines.number)
+                if not skip:
+                    raise place from error.__cause__
+                errors.add(place)
+                continue
+            yield document
+    except LoadError as error:
+        # Malformed lines were dealt with above: with `skip`, this is the stream itself. Damaged data are
+        # skipped, a file that cannot be read at all is not.
+        if not skip or isinstance(error.__cause__, OSError):
+            raise
+        errors.add(error)
+
+
+def _explained(error: LoadError, line: bytes, lines: LineReader) -> LoadError:
+    """Add what the line alone could not tell: the file ends in it, or is in another format altogether."""
+    if lines.unterminated and isinstance(error.__cause__, ValueError):
+        return LoadError(f"the file ends in the middle of this line: {error.message}")
+    if lines.number == 1 and line.startswith(UTF16_MARKS):
+        return LoadError("the file is UTF-16; JSON lines are UTF-8")
+    if lines.number == 1 and line.strip() in (b"[", b"{"):
+        return LoadError(
+            "the JSON value goes on over several lines; JSON lines have one whole object on each line "
+            "(`jq -c .` writes an object so, `jq -c '.[]'` the items of an array)"
+        )
+    return error
+
+
+class LineParser:
+    """Turns lines into documents. Its errors tell what is wrong; the caller knows file and line."""
+
+    def __init__(self, options: ReadOptions) -> None:
+        self._field = options.text_field if options.ids_field is None else options.ids_field
+        self._path = split_path(self._field)
+        self._wants_ids = options.ids_field is not None
+        self._kept = None if options.metadata is None else sorted(map(split_path, options.metadata))
+
+    def parse(self, line: bytes, source: str, number: int) -> Document:
+        """Return the document of one line.
+
+        Raises - LoadError without a place; its cause is a ValueError where the line is not JSON in UTF-8.
+        """
+        record = parse_object(line)
+        try:
+            value = take(record, self._path)
+        except KeyError:
+            raise LoadError(missing_field(self._field, tuple(field_paths(record)))) from None
+        if self._wants_ids:
+            text, ids = None, token_ids(value, self._field)
+        else:
+            text, ids = self._encoded(value), None
+        if self._kept is not None:
+            record = select(record, self._kept)
+        if record:
+            _check_metadata(record, line)
+        return Document(text, ids, record, source, number)
+
+    def _encoded(self, value: object) -> bytes:
+        if type(value) is not str:
+            raise LoadError(f"field {self._field!r} holds {describe(value)}, not a string")
+        try:
+            return value.encode()
+        except UnicodeEncodeError as error:
+            raise LoadError(_surrogate(self._field, value, error)) from None
+
+
+def parse_object(line: bytes) -> dict[str, Any]:
+    """Return the JSON object that a line holds.
+
+    Raises - LoadError (without a place) for anything else.
+    """
+    try:
+        record = _DECODER.decode(line.decode())
+    except UnicodeDecodeError as error:
+        raise LoadError(invalid_utf8(error, error.start)) from error
+    except json.JSONDecodeError as error:
+        raise LoadError(_malformed(error)) from error
+    except RecursionError:
+        raise LoadError("arrays or objects nested too deeply to be read") from None
+    except ValueError as error:
+        # Python refuses to read integers of more than 4,300 digits, since that takes quadratic time.
+        raise LoadError(f"a number with too many digits: {error}") from None
+    if type(record) is not dict:
+        raise LoadError(f"expected a JSON object with a field for the text, found {describe(record)}")
+    return record
+
+
+def _malformed(error: json.JSONDecodeError) -> str:
+    line = error.doc
+    excerpt = line[max(0, error.pos - EXCERPT_CHARS) : error.pos + EXCERPT_CHARS]
+    reason = error.msg[:1].lower() + error.msg[1:]
+    where = f"near {excerpt!r}" if excerpt else "at its end"
+    return f"malformed JSON at column {error.pos + 1}: {reason}, {where}"
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise LoadError(f"{name} is no JSON value; write null for a number that is missing")
+
+
+def _finite_float(digits: str) -> float:
+    value = float(digits)
+    if value - value != 0.0:
+        raise LoadError(f"the number {digits[:40]} is beyond the range of a 64-bit float")
+    return value
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite_float)
+
+
+def _check_metadata(record: dict[str, Any], line: bytes) -> None:
+    """Refuse unpaired surrogates and excessive depth; walks the values only if the line could have either."""
+    if b"\\ud" in line or b"\\uD" in line or line.count(b"[") + line.count(b"{") > MAX_DEPTH:
+        for key, value in record.items():
+            _check_value(key, key, 1)
+            _check_value(key, value, 1)
+
+
+def _check_value(field: str, value: object, depth: int) -> None:
+    if depth > MAX_DEPTH:
+        raise LoadError(f"field {field!r} is nested more than {MAX_DEPTH} levels deep")
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise LoadError(_surrogate(field, value, error)) from None
+    elif isinstance(value, list):
+        for item in value:
+            _check_value(field, item, depth + 1)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _check_value(field, key, depth + 1)
+            _check_value(field, item, depth + 1)
+
+
+def _surrogate(field: str, value: str, error: UnicodeEncodeError) -> str:
+    return (
+        f"field {field!r} has an unpaired surrogate \\u{ord(value[error.start]):04x} "
+        f"at character {error.start}, which is no text and cannot be stored as UTF-8"
+    )

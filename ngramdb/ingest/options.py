@@ -1,0 +1,48 @@
+"""What a reader needs to know, checked once before anything is opened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ngramdb.errors import InvalidArgument
+from ngramdb.ingest.streams import Limits
+
+ON_ERROR = ("fail", "skip")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How documents are read.
+
+    text_field : str - path of the field with the text (JSON lines): "text", "article.body".
+    ids_field : str | None - path of a field with token ids, which is then read instead of the text.
+    metadata : tuple of paths | None - the fields to keep beside the text; () keeps none, None keeps all.
+    separator : str | None - the line that stands between two documents (text); None: a file is a document.
+    limit : int | None - the most documents to read, over all files.
+    on_error : "fail" | "skip" - whether a document that cannot be read ends the load or is counted and left
+    out.
+    """
+
+    text_field: str = "text"
+    ids_field: str | None = None
+    metadata: tuple[str, ...] | None = None
+    separator: str | None = None
+    limit: int | None = None
+    on_error: str = "fail"
+    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        if self.on_error not in ON_ERROR:
+            raise InvalidArgument(
+                f"unknown on_error {self.on_error!r}; it is {' or '.join(map(repr, ON_ERROR))}"
+            )
+        if self.limit is not None and self.limit < 0:
+            raise InvalidArgument(f"limit is {self.limit}; it is a number of documents, at least 0")
+        if isinstance(self.metadata, str):
+            raise InvalidArgument(f"metadata is the string {self.metadata!r}; give a tuple of field paths")
+        if self.separator is not None and "\n" in self.separator:
+            raise InvalidArgument(
+                f"separator {self.separator!r} has a line feed; it is one whole line without it"
+            )
+        if self.limits.document_bytes < 1 or self.limits.expansion < 1:
+            raise InvalidArgument(f"limits of reading are at least 1; found {self.limits}")

@@ -1,0 +1,102 @@
+"""Plain text: a document a file, or documents between separator lines. Text is kept byte for byte.
+
+Every document's metadata are `path` (the file's name relative to the folder or glob that found it) and
+`size` (bytes of its text).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ngramdb.errors import LoadError, ResourceError
+from ngramdb.ingest.documents import Document, ErrorLog, invalid_utf8
+from ngramdb.ingest.lines import LineReader
+from ngramdb.ingest.options import ReadOptions
+from ngramdb.ingest.sources import Source
+from ngramdb.ingest.streams import Meter, read_chunks
+
+
+def read_text(source: Source, options: ReadOptions, errors: ErrorLog, meter: Meter) -> Iterator[Document]:
+    """Yield the documents of one text file.
+
+    With a separator, a line that equals it (a carriage return at its end aside) stands between two documents
+    and belongs to neither; two in a row have an empty document between them; what comes before the first and
+    after the last one counts only if it is not empty. Without one, the file is the document, even when it is
+    empty.
+
+    Raises - LoadError with file and line for bytes that are not UTF-8, unless `options.on_error` is "skip":
+    then `errors` counts the document. Compressed data that are damaged count as one, and end the file.
+    ResourceError for a document longer than the limit, in either case.
+    """
+    skip = options.on_error == "skip"
+    pieces = (
+        _whole(source, options, meter) if options.separator is None else _separated(source, options, meter)
+    )
+    try:
+        for text, line in pieces:
+            error = _encoding_error(text, source.label, line or 1)
+            if error is None:
+                metadata = {"path": source.name, "size": len(text)}
+                if options.metadata is not None:
+                    metadata = {key: value for key, value in metadata.items() if key in options.metadata}
+                yield Document(text, None, metadata, source.label, line)
+            elif skip:
+                errors.add(error)
+            else:
+                raise error
+    except LoadError as error:
+        # Bad encoding was dealt with above: with `skip`, this is the stream itself. Damaged data are skipped,
+        # a file that cannot be read at all is not.
+        if not skip or isinstance(error.__cause__, OSError):
+            raise
+        errors.add(error)
+
+
+def _whole(source: Source, options: ReadOptions, meter: Meter) -> Iterator[tuple[bytes, None]]:
+    chunks: list[bytes] = []
+    n_bytes = 0
+    for chunk in read_chunks(source, options.limits, meter):
+        chunks.append(chunk)
+        n_bytes += len(chunk)
+        _check_length(n_bytes, options.limits.document_bytes, source.label)
+    yield b"".join(chunks), None
+
+
+def _separated(source: Source, options: ReadOptions, meter: Meter) -> Iterator[tuple[bytes, int]]:
+    assert options.separator is not None
+    separator = options.separator.encode()
+    separators = (separator, separator + b"\r")
+    limit = options.limits.document_bytes
+    lines = LineReader(read_chunks(source, options.limits, meter), source.label, limit)
+    # Every line of the document so far, and then an empty one, so that joining puts a line feed behind each.
+    piece: list[bytes] = []
+    n_bytes = 0
+    for line in lines:
+        if line not in separators:
+            piece.append(line)
+            n_bytes += len(line) + 1
+            if n_bytes > limit:
+                _check_length(n_bytes - lines.unterminated, limit, f"{source.label}, line {lines.number}")
+            continue
+        if piece or lines.number > 1:
+            yield b"\n".join([*piece, b""]), lines.number - len(piece)
+        piece = []
+        n_bytes = 0
+    if piece:
+        text = b"\n".join(piece if lines.unterminated else [*piece, b""])
+        yield text, lines.number - len(piece) + 1
+
+
+def _check_length(n_bytes: int, limit: int, place: str) -> None:
+    if n_bytes > limit:
+        raise ResourceError(f"{place}: a document of more than {limit:,} bytes", limit=limit, asked=n_bytes)
+
+
+def _encoding_error(text: bytes, label: str, first_line: int) -> LoadError | None:
+    try:
+        text.decode()
+    except UnicodeDecodeError as error:
+        line = first_line + text.count(b"\n", 0, error.start)
+        offset = error.start - (text.rfind(b"\n", 0, error.start) + 1)
+        return LoadError(invalid_utf8(error, offset), source=label, line=line)
+    return None

@@ -1,0 +1,172 @@
+"""Which files a load reads: paths, globs, folders and "-" become an ordered list of sources.
+
+Nothing is opened here; a path that leads to no file is an error at once, before anything is loaded.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from ngramdb.errors import InvalidArgument, LoadError
+
+PathLike = str | os.PathLike[str]
+
+STDIN = "-"
+FORMATS = ("jsonl", "text")
+COMPRESSION_ENDINGS = (".gz", ".zst")
+# In a folder ".json" alone says little: it is often one value over many lines.
+JSON_LINES_ENDINGS = (".jsonl", ".ndjson")
+JSON_ENDINGS = (*JSON_LINES_ENDINGS, ".json")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One file to read.
+
+    path : str - what to open, or "-" for standard input.
+    name : str - the file's name relative to the folder or glob that it was found by, with forward slashes.
+    format : str - "jsonl" or "text".
+    """
+
+    path: str
+    name: str
+    format: str
+
+    @property
+    def is_stdin(self) -> bool:
+        return self.path == STDIN
+
+    @property
+    def label(self) -> str:
+        """The file as an error message names it."""
+        return "standard input" if self.is_stdin else self.path
+
+    @property
+    def n_bytes(self) -> int | None:
+        """The file's size as stored (compressed), or None where it is unknown, as for a pipe."""
+        return os.path.getsize(self.path) if not self.is_stdin and os.path.isfile(self.path) else None
+
+
+def expand(paths: PathLike | Iterable[PathLike], format: str | None = None) -> list[Source]:
+    """Return the files that `paths` stand for, in that order; those of a folder or glob sorted by path.
+
+    paths - a path or several: a file; a folder (read recursively, hidden files and linked folders left
+        aside); a glob (`**` for any depth; it matches files only); "-" for standard input.
+    format - "jsonl", "text", or None to tell by the ending: .jsonl, .ndjson and .json (also with .gz or .zst
+        behind) are JSON lines, all else is text; standard input counts as JSON lines. A folder gives, as
+        JSON lines, its .jsonl, .ndjson and .json files; as text, every file. With None it is JSON lines if
+        it has any .jsonl or .ndjson file (other files, such as a README, are left aside) or nothing but
+        .json files, else text.
+
+    Raises - LoadError for a path that does not exist, a glob without a match, a folder without a file to
+    load; InvalidArgument for an unknown format, no path at all, or standard input given twice.
+    """
+    if format is not None and format not in FORMATS:
+        raise InvalidArgument(f"unknown format {format!r}; the formats are {', '.join(FORMATS)}")
+    given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    if not given:
+        raise InvalidArgument("no file to load: the list of paths is empty")
+    names = [os.fspath(path) for path in given]
+    if names.count(STDIN) > 1:
+        raise InvalidArgument("standard input ('-') can be read only once")
+    return [source for name in names for source in _expand_one(name, format)]
+
+
+def _expand_one(path: str, format: str | None) -> list[Source]:
+    if path == STDIN:
+        return [Source(STDIN, STDIN, format or "jsonl")]
+    path = os.path.expanduser(path)
+    if os.path.isdir(path):
+        return _expand_folder(path, format)
+    # A file whose name has brackets is a file first.
+    if os.path.exists(path):
+        return [Source(path, _portable(os.path.basename(path)), format or _format_of(path))]
+    if glob.has_magic(path):
+        return _expand_glob(path, format)
+    raise LoadError(_absence(path), source=path)
+
+
+def _expand_folder(folder: str, format: str | None) -> list[Source]:
+    files = sorted(_walk(folder))
+    if not files:
+        raise LoadError("the folder has no files", source=folder)
+    chosen = files
+    if format is None:
+        lines = [file for file in files if _has_ending(file, JSON_LINES_ENDINGS)]
+        if lines or all(_has_ending(file, JSON_ENDINGS) for file in files):
+            format, chosen = "jsonl", lines or files
+        else:
+            format = "text"
+    elif format == "jsonl":
+        chosen = [file for file in files if _has_ending(file, JSON_ENDINGS)]
+    if not chosen:
+        endings = ", ".join(JSON_ENDINGS)
+        raise LoadError(
+            f"none of the folder's {len(files)} files ends in {endings} (or with .gz, .zst)", source=folder
+        )
+    return [Source(file, _portable(os.path.relpath(file, folder)), format) for file in chosen]
+
+
+def _walk(folder: str) -> Iterator[str]:
+    """Yield the regular files below a folder, without what begins with a dot."""
+    for parent, folders, files in os.walk(folder, onerror=_raise_unreadable):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in files:
+            path = os.path.join(parent, name)
+            if not name.startswith(".") and os.path.isfile(path):
+                yield path
+
+
+def _raise_unreadable(error: OSError) -> None:
+    raise LoadError(f"cannot be read: {error.strerror}", source=str(error.filename)) from error
+
+
+def _expand_glob(pattern: str, format: str | None) -> list[Source]:
+    found = sorted(glob.glob(pattern, recursive=True))
+    files = [path for path in found if not os.path.isdir(path)]
+    if not files:
+        what = "matches only folders; add /**/* to reach their files" if found else "matches no file"
+        raise LoadError(f"the glob {what}", source=pattern)
+    base = _fixed_part(pattern)
+    return [
+        Source(file, _portable(os.path.relpath(file, base or ".")), format or _format_of(file))
+        for file in files
+    ]
+
+
+def _fixed_part(pattern: str) -> str:
+    """Return the folder before the first part with a wildcard: "data/en" for "data/en/*/x?.txt"."""
+    head, _ = os.path.split(pattern)
+    while glob.has_magic(head):
+        head, _ = os.path.split(head)
+    return head
+
+
+def _format_of(path: str) -> str:
+    return "jsonl" if _has_ending(path, JSON_ENDINGS) else "text"
+
+
+def _has_ending(path: str, endings: tuple[str, ...]) -> bool:
+    name = path.lower()
+    for compression in COMPRESSION_ENDINGS:
+        name = name.removesuffix(compression)
+    return name.endswith(endings)
+
+
+def _portable(name: str) -> str:
+    """Return a name with forward slashes that can be written as UTF-8, whatever bytes the file system has."""
+    return os.fsencode(PurePath(name).as_posix()).decode("utf-8", "backslashreplace")
+
+
+def _absence(path: str) -> str:
+    """Say how far the path leads, so that the wrong part of a long one is plain."""
+    if os.path.islink(path):
+        return "is a link that leads nowhere"
+    parent = os.path.dirname(path) or "."
+    if os.path.isdir(parent):
+        return "no such file or folder"
+    return f"no such file or folder (nor is there a folder {parent!r})"

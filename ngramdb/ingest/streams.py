@@ -1,0 +1,204 @@
+"""Bytes of a file, a pipe or standard input, decompressed on the way, in bounded memory.
+
+Compression is told by the first bytes, not by the name: gzip (any number of members) and Zstandard (any
+number of frames, skippable ones too). A stream that stops short or is damaged is an error, never a silent
+end.
+"""
+
+from __future__ import annotations
+
+import sys
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, BinaryIO
+
+from ngramdb.errors import LoadError, ResourceError
+
+if TYPE_CHECKING:
+    from ngramdb.ingest.sources import Source
+
+# Bytes asked of the operating system at a time; four times as much made gzip 8 % slower.
+BLOCK_BYTES = 1 << 16
+# The most that one step of gzip may give.
+CHUNK_BYTES = 1 << 18
+# A Zstandard block of four bytes can stand for 128 KiB and the library gives all that its input makes,
+# so 2 KiB at a time bound one step to 64 MiB.
+ZSTD_STEP_BYTES = 2048
+# `zstd --long=31` needs this much history; the default of the library (128 MiB) refuses such files.
+ZSTD_WINDOW_BYTES = 1 << 31
+# Enough of the file's beginning to tell every compression below.
+MAGIC_BYTES = 16
+
+_GZIP = b"\x1f\x8b"
+_ZSTD = b"\x28\xb5\x2f\xfd"
+# Behind a first byte of 0x50 to 0x5f.
+_ZSTD_SKIPPABLE = b"\x2a\x4d\x18"
+_FOREIGN = {
+    b"\xfd7zXZ\x00": "an xz file",
+    b"PK\x03\x04": "a zip archive",
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive",
+    b"PAR1": "a Parquet file",
+    b"ARROW1\x00\x00": "an Arrow file",
+    b"\x04\x22\x4d\x18": "an lz4 file",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a load refuses to read, so that a decompression bomb cannot fill memory or disk.
+
+    document_bytes : the longest document (in JSON lines: the longest line), in bytes.
+    expansion : how many times its compressed size a file may grow to, once it has passed `document_bytes`.
+    gzip reaches 1,032 at most, and text rarely 20; a Zstandard bomb passes 30,000.
+    """
+
+    document_bytes: int = 1 << 30
+    expansion: int = 1000
+
+
+@dataclass(slots=True)
+class Meter:
+    """How far reading has come, for progress displays: compressed bytes, over all files."""
+
+    bytes_read: int = 0
+
+
+def read_chunks(source: Source, limits: Limits, meter: Meter) -> Iterator[bytes]:
+    """Yield a source's content, decompressed, in non-empty pieces.
+
+    Raises - LoadError when the file cannot be read, is damaged, ends too early or has a compression that is
+    not understood; ResourceError when it expands beyond `limits`.
+    Cost - memory for one piece and the decompressor's window.
+    """
+    before = meter.bytes_read
+    n_bytes = 0
+    try:
+        with _open(source) as file:
+            for chunk in _decompressed(_blocks(file, meter), source.label):
+                n_bytes += len(chunk)
+                if n_bytes > limits.document_bytes:
+                    _check_expansion(source.label, n_bytes, meter.bytes_read - before, limits.expansion)
+                yield chunk
+    except OSError as error:
+        raise LoadError(f"cannot be read: {error.strerror or error}", source=source.label) from error
+
+
+def _check_expansion(label: str, n_bytes: int, n_compressed: int, expansion: int) -> None:
+    if n_bytes > expansion * n_compressed:
+        raise ResourceError(
+            f"{label}: {n_compressed:,} compressed bytes have grown to {n_bytes:,}, over {expansion:,} times "
+            "as many; this looks like a decompression bomb",
+            limit=expansion * n_compressed,
+            asked=n_bytes,
+        )
+
+
+@contextmanager
+def _open(source: Source) -> Iterator[BinaryIO]:
+    if source.is_stdin:
+        # Unbuffered, and not ours to close: a thread held up in sys.stdin's own buffer would abort the
+        # interpreter at its exit.
+        try:
+            descriptor = sys.stdin.fileno()
+        except (AttributeError, OSError):  # something else was put in its place
+            yield sys.stdin.buffer
+            return
+        with open(descriptor, "rb", buffering=0, closefd=False) as file:
+            yield file
+    else:
+        with open(source.path, "rb", buffering=0) as file:
+            yield file
+
+
+def _blocks(file: BinaryIO, meter: Meter) -> Iterator[bytes]:
+    """Yield the file's raw bytes; the first block has at least MAGIC_BYTES unless the file is shorter."""
+    first = b""
+    while len(first) < MAGIC_BYTES:
+        block = file.read(BLOCK_BYTES)
+        if not block:
+            break
+        first += block
+    block = first
+    while block:
+        meter.bytes_read += len(block)
+        yield block
+        block = file.read(BLOCK_BYTES)
+
+
+def _decompressed(blocks: Iterator[bytes], label: str) -> Iterator[bytes]:
+    first = next(blocks, b"")
+    whole = chain((first,), blocks)
+    if first.startswith(_GZIP):
+        return _gunzip(whole, label)
+    if first.startswith(_ZSTD) or _is_skippable(first):
+        return _unzstd(whole, label)
+    _refuse_foreign(first, label)
+    return whole if first else iter(())
+
+
+def _refuse_foreign(first: bytes, label: str) -> None:
+    kind = next((kind for magic, kind in _FOREIGN.items() if first.startswith(magic)), None)
+    # Text may begin with "BZh"; the magic of the first block tells.
+    if first.startswith(b"BZh") and first[4:10] == b"1AY&SY":
+        kind = "a bzip2 file"
+    if kind is not None:
+        raise LoadError(
+            f"is {kind}; text and JSON lines are read plain, gzip or Zstandard compressed", source=label
+        )
+    if not first and label.endswith((".gz", ".zst")):
+        raise LoadError("is empty, which no compressed file is: it was cut short", source=label)
+
+
+def _gunzip(blocks: Iterable[bytes], label: str) -> Iterator[bytes]:
+    member: zlib._Decompress | None = None
+    try:
+        for block in blocks:
+            rest = block
+            while rest:
+                if member is None:
+                    # Tapes and some tools pad the end of a member with zeros.
+                    rest = rest.lstrip(b"\0")
+                    if not rest:
+                        break
+                    member = zlib.decompressobj(wbits=31)
+                chunk = member.decompress(rest, CHUNK_BYTES)
+                if chunk:
+                    yield chunk
+                if member.eof:
+                    rest, member = member.unused_data, None
+                else:
+                    rest = member.unconsumed_tail
+    except zlib.error as error:
+        raise LoadError(f"damaged gzip data: {error}", source=label) from error
+    if member is not None:
+        raise LoadError("the gzip data end too early: the file was cut short", source=label)
+
+
+def _unzstd(blocks: Iterable[bytes], label: str) -> Iterator[bytes]:
+    # Imported when a file needs it: 10 ms that most sessions never spend.
+    import zstandard
+
+    decompressor = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_BYTES)
+    # Not stream_reader: it ends silently where a frame was cut short.
+    frame: zstandard.ZstdDecompressionObj | None = None
+    try:
+        for block in blocks:
+            for start in range(0, len(block), ZSTD_STEP_BYTES):
+                rest = block[start : start + ZSTD_STEP_BYTES]
+                while rest:
+                    frame = frame or decompressor.decompressobj()
+                    chunk = frame.decompress(rest)
+                    if chunk:
+                        yield chunk
+                    rest, frame = (frame.unused_data, None) if frame.eof else (b"", frame)
+    except zstandard.ZstdError as error:
+        raise LoadError(f"damaged Zstandard data: {error}", source=label) from error
+    if frame is not None:
+        raise LoadError("the Zstandard data end too early: the file was cut short", source=label)
+
+
+def _is_skippable(first: bytes) -> bool:
+    return first[1:4] == _ZSTD_SKIPPABLE and 0x50 <= first[0] <= 0x5F

@@ -1,0 +1,74 @@
+"""The options that statements take in parentheses: names, types and ranges, one table per statement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ngramdb.errors import InvalidArgument
+
+# Below this a segment holds so little that a load makes thousands of files.
+MIN_SEGMENT_TOKENS = 1024
+# A segment's positions are unsigned 32-bit numbers.
+MAX_SEGMENT_TOKENS = 2**32 - 1
+
+
+@dataclass(frozen=True)
+class OptionType:
+    """`kind` is int, str or tuple (of str); `choices` and the range limit the value."""
+
+    kind: type
+    description: str
+    choices: tuple[str, ...] = ()
+    least: int = 0
+    most: int | None = None
+
+    def check(self, name: str, value: Any) -> Any:
+        """The value as the option means it.
+
+        Raises
+        ------
+        InvalidArgument
+            Of another type, none of the choices, or out of range; the message names the option.
+        """
+        if self.kind is int:
+            return self._check_int(name, value)
+        if self.kind is tuple:
+            items = (value,) if isinstance(value, str) else value
+            if not isinstance(items, (list, tuple)) or not all(isinstance(item, str) for item in items):
+                raise InvalidArgument(f"{name} is a list of names, not {value!r}")
+            return tuple(items)
+        if not isinstance(value, str):
+            raise InvalidArgument(f"{name} is a string, not {value!r}")
+        if self.choices and value.lower() not in self.choices:
+            raise InvalidArgument(f"{name} is one of {', '.join(self.choices)}, not {value!r}")
+        return value.lower() if self.choices else value
+
+    def _check_int(self, name: str, value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise InvalidArgument(f"{name} is a whole number, not {value!r}")
+        if value < self.least or (self.most is not None and value > self.most):
+            limit = (
+                f"at least {self.least:,}" if self.most is None else f"from {self.least:,} to {self.most:,}"
+            )
+            raise InvalidArgument(f"{name} is {limit}, not {value:,}")
+        return value
+
+
+CORPUS_OPTIONS: dict[str, OptionType] = {
+    "segment_tokens": OptionType(
+        int, "most tokens in a segment of this corpus", least=MIN_SEGMENT_TOKENS, most=MAX_SEGMENT_TOKENS
+    ),
+}
+
+LOAD_OPTIONS: dict[str, OptionType] = {
+    "format": OptionType(str, "how the files are read", choices=("jsonl", "text")),
+    "text": OptionType(str, "path of the JSON field that holds a document's text"),
+    "ids": OptionType(str, "path of the JSON field that holds a document's token ids"),
+    "metadata": OptionType(tuple, "the fields to keep as metadata; all when not given"),
+    "limit": OptionType(int, "most documents to read"),
+    "separator": OptionType(
+        str, "the line between two documents of a text file; a file a document when not given"
+    ),
+    "max_document_bytes": OptionType(int, "largest document that is read", least=1),
+}

@@ -1,0 +1,111 @@
+"""Values for a statement's placeholders: `?` by position, `:name` by name; none missing, none left over."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ngramdb.errors import PlanError
+from ngramdb.language import ast
+from ngramdb.planner.names import nearest
+
+ParameterValues = Sequence[Any] | Mapping[str, Any] | None
+
+
+def placeholders(node: object) -> Iterator[ast.Parameter]:
+    """Every placeholder of a syntax tree, in the order of its fields."""
+    if isinstance(node, ast.Parameter):
+        yield node
+    elif isinstance(node, tuple):
+        for item in node:
+            yield from placeholders(item)
+    elif isinstance(node, ast.Node):
+        for item in dataclasses.fields(node):
+            if item.name != "span":
+                yield from placeholders(getattr(node, item.name))
+
+
+class Parameters:
+    """The values given with a statement.
+
+    Raises
+    ------
+    PlanError
+        A value is missing or superfluous, or values by position meet placeholders by name; says which.
+    """
+
+    def __init__(
+        self, statements: Sequence[ast.Node], values: ParameterValues, text: str | None = None
+    ) -> None:
+        self._text = text
+        self._values: ParameterValues = values
+        found = [p for statement in statements for p in placeholders(statement)]
+        positions = [p for p in found if p.index is not None]
+        names = [p for p in found if p.index is None]
+        if positions and names:
+            raise self._error("use either ? or :name in one text, not both", names[0])
+        if isinstance(values, Mapping):
+            self._check_names(values, names, positions)
+        else:
+            self._check_positions(values, names, positions)
+
+    def _check_names(
+        self, values: Mapping[str, Any], names: list[ast.Parameter], positions: list[ast.Parameter]
+    ) -> None:
+        if positions:
+            raise self._error(
+                "? takes its value by position: give a list or a tuple, not a dict", positions[0]
+            )
+        for parameter in names:
+            if parameter.name not in values:
+                raise self._error(f"no value was given for :{parameter.name}", parameter)
+        known = {str(p.name) for p in names}
+        for key in values:
+            if key not in known:
+                hint = nearest(str(key), known)
+                suffix = f"; did you mean :{hint}?" if hint else ""
+                raise PlanError(
+                    f"a value was given for :{key}, which does not stand in the statement{suffix}"
+                )
+
+    def _check_positions(
+        self, values: Any, names: list[ast.Parameter], positions: list[ast.Parameter]
+    ) -> None:
+        if isinstance(values, (str, bytes)) or (values is not None and not isinstance(values, Sequence)):
+            raise PlanError(f"parameters are a list, a tuple or a dict, not {type(values).__name__}")
+        if names:
+            given = "none were given" if not values else "give a dict"
+            raise self._error(f":{names[0].name} takes its value by name: {given}", names[0])
+        n_given = 0 if values is None else len(values)
+        n_wanted = 1 + max((int(p.index or 0) for p in positions), default=-1)
+        if n_given < n_wanted:
+            first = next(p for p in positions if (p.index or 0) >= n_given)
+            raise self._error(f"no value was given for parameter {n_given + 1} of {n_wanted}", first)
+        if n_given > n_wanted:
+            raise PlanError(
+                f"{n_given} parameter value{'s were' if n_given != 1 else ' was'} given, "
+                f"but the statement has {n_wanted or 'no'} placeholder{'' if n_wanted == 1 else 's'}"
+            )
+
+    def _error(self, message: str, node: ast.Node) -> PlanError:
+        span = node.span
+        return PlanError(
+            message, text=self._text, start=span.start if span else None, stop=span.stop if span else None
+        )
+
+    def value(self, parameter: ast.Parameter) -> Any:
+        """The value of a placeholder, numpy scalars as plain Python ones."""
+        if isinstance(self._values, Mapping):
+            value = self._values[str(parameter.name)]
+        else:
+            assert self._values is not None and parameter.index is not None  # checked by __init__
+            value = self._values[parameter.index]
+        return value.item() if isinstance(value, np.generic) else value
+
+    @staticmethod
+    def describe(parameter: ast.Parameter) -> str:
+        """The placeholder as messages name it."""
+        return f":{parameter.name}" if parameter.index is None else f"parameter {parameter.index + 1}"

@@ -1,0 +1,44 @@
+"""Rewrite rules, one per file, in the order in which they are tried until none changes the plan."""
+
+from __future__ import annotations
+
+from ngramdb.planner.plan import Plan
+from ngramdb.planner.rules.absorb_implied import ABSORB_IMPLIED
+from ngramdb.planner.rules.base import Rule
+from ngramdb.planner.rules.cut_context import CUT_CONTEXT
+from ngramdb.planner.rules.double_negation import DOUBLE_NEGATION
+from ngramdb.planner.rules.flatten import FLATTEN
+from ngramdb.planner.rules.fold_constants import FOLD_CONSTANTS
+from ngramdb.planner.rules.fold_contradictions import FOLD_CONTRADICTIONS
+from ngramdb.planner.rules.fold_unknown_words import FOLD_UNKNOWN_WORDS
+
+RULES: tuple[Rule, ...] = (
+    FOLD_UNKNOWN_WORDS,
+    CUT_CONTEXT,
+    DOUBLE_NEGATION,
+    FLATTEN,
+    FOLD_CONTRADICTIONS,
+    ABSORB_IMPLIED,
+    FOLD_CONSTANTS,
+)
+
+
+def rewrite(plan: Plan, disabled: frozenset[str] = frozenset()) -> tuple[Plan, tuple[str, ...]]:
+    """The plan with every rule applied until nothing changes, and the names of the rules that did something.
+
+    Ends because every rule makes the tree smaller or an n-gram shorter, and none the opposite.
+    """
+    fired: list[str] = []
+    while True:
+        before = plan
+        for rule in RULES:
+            if rule.name in disabled:
+                continue
+            rewritten = rule.rewrite(plan)
+            # Identity first: a rule that has no say hands back the plan itself, and comparing costs more.
+            if rewritten is not plan and rewritten != plan:
+                plan = rewritten
+                if rule.name not in fired:
+                    fired.append(rule.name)
+        if plan is before:
+            return plan, tuple(fired)

@@ -1,0 +1,15 @@
+"""`NOT NOT x` is x."""
+
+from __future__ import annotations
+
+from ngramdb.planner.plan import Complement, DocExpr
+from ngramdb.planner.rules.base import Rule, on_documents
+
+
+def _undo(expr: DocExpr) -> DocExpr:
+    if isinstance(expr, Complement) and isinstance(expr.operand, Complement):
+        return expr.operand.operand
+    return expr
+
+
+DOUBLE_NEGATION = Rule("double_negation", "takes NOT NOT away", on_documents(_undo))

@@ -1,0 +1,64 @@
+"""Colours while typing: the language's own scanner, line by line, for prompt_toolkit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from prompt_toolkit.document import Document
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.lexers import Lexer
+from prompt_toolkit.styles import Style
+
+from ngramdb.language.highlight import lex
+
+# Kinds of `ngramdb.language.highlight` in the sixteen colours that every terminal's theme defines.
+STYLE = Style.from_dict(
+    {
+        "ngramdb.keyword": "bold ansiblue",
+        "ngramdb.ngram": "ansigreen",
+        "ngramdb.token_ids": "ansigreen",
+        "ngramdb.value": "ansiyellow",
+        "ngramdb.number": "ansicyan",
+        "ngramdb.comment": "italic ansibrightblack",
+        "ngramdb.parameter": "ansimagenta",
+        "ngramdb.error": "underline ansired",
+        "ngramdb.command": "bold ansimagenta",
+        "prompt": "bold",
+        "continuation": "ansibrightblack",
+    }
+)
+
+
+class StatementLexer(Lexer):
+    """Colours a statement by the language's scanner; a dot command by its first word."""
+
+    def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
+        """A function from line number to that line's styled pieces."""
+        lines = styled_lines(document.text)
+        return lambda number: lines[number] if number < len(lines) else []
+
+
+def styled_lines(text: str) -> list[StyleAndTextTuples]:
+    """The text's lines, each a list of (style, piece); the pieces of a line join to the line."""
+    lines: list[StyleAndTextTuples] = [[]]
+    for style, piece in _styled(text):
+        first, *others = piece.split("\n")
+        if first:
+            lines[-1].append((style, first))
+        for part in others:
+            lines.append([(style, part)] if part else [])
+    return lines
+
+
+def _styled(text: str) -> list[tuple[str, str]]:
+    if text.lstrip().startswith("."):
+        name, blank, rest = text.partition(" ")
+        return [("class:ngramdb.command", name), ("", blank + rest)]
+    pieces: list[tuple[str, str]] = []
+    done = 0
+    for start, stop, kind in lex(text):
+        pieces.append(("", text[done:start]))
+        pieces.append((f"class:ngramdb.{kind}", text[start:stop]))
+        done = stop
+    pieces.append(("", text[done:]))
+    return pieces

@@ -1,0 +1,46 @@
+"""Where the bytes of a container lie: constants that writer and reader share (byte tables: FORMAT.md)."""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+#: A byte above 127 and a CR LF pair: a copy through a 7-bit or a text-mode channel shows at once.
+MAGIC = b"\x89NGRDB\r\n"
+FORMAT_VERSION = 1
+#: Feature bits that this program understands; none has been needed yet. FORMAT.md, "Versions and features".
+KNOWN_READER_FLAGS = 0
+KNOWN_WRITER_FLAGS = 0
+
+#: Bytes. A cache line, so that an aligned vector load never straddles two lines.
+ALIGNMENT = 64
+#: Zero bytes after each section: a kernel may read a full vector past the end of an array.
+TAIL = 64
+#: Bytes per checksum: small enough to place damage, large enough that the table is 1/16384 of the file.
+BLOCK_SIZE = 65536
+#: Bytes. A real table of contents has a few kB; a larger claim is damage and must not cost memory.
+MAX_TOC_LENGTH = 64 * 2**20
+MAX_NAME_LENGTH = 200
+
+HEADER = struct.Struct("<8s4sIQQ16s12x")
+FOOTER = struct.Struct("<QQIIIII16s8s")
+CRC = struct.Struct("<I")
+HEADER_SIZE = HEADER.size + CRC.size
+FOOTER_SIZE = FOOTER.size + CRC.size
+
+DTYPES = ("u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f4", "f8")
+
+
+class FileInfo(NamedTuple):
+    """What tells a finished file from any other: its size in bytes, and the crc32 in its footer."""
+
+    size: int
+    crc: int
+
+
+class Section(NamedTuple):
+    """Where a section lies: bytes from the start of the file, and the type of its elements."""
+
+    offset: int
+    length: int
+    dtype: str

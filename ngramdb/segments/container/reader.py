@@ -1,0 +1,340 @@
+"""Reads a container in place, and believes nothing that it has not checked."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping
+from typing import Any, NamedTuple, NoReturn, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from ngramdb.errors import CorruptionError, FormatVersionError
+from ngramdb.segments.container.layout import (
+    ALIGNMENT,
+    BLOCK_SIZE,
+    CRC,
+    DTYPES,
+    FOOTER,
+    FOOTER_SIZE,
+    FORMAT_VERSION,
+    HEADER,
+    HEADER_SIZE,
+    KNOWN_READER_FLAGS,
+    MAGIC,
+    MAX_NAME_LENGTH,
+    MAX_TOC_LENGTH,
+    TAIL,
+    FileInfo,
+    Section,
+)
+
+
+class Container:
+    """A finished container, read in place: sections are views of the buffer, nothing is copied.
+
+    Use `Container.open`. Immutable, and safe to share between threads. The buffer lives as long as the
+    container or any view or array made from it.
+    """
+
+    def __init__(self, buffer: memoryview, path: str, footer: _Footer, header: _Header, toc: _Toc) -> None:
+        self._buffer = buffer
+        self._footer = footer
+        self._header = header
+        self._toc = toc
+        self.path = path
+
+    @classmethod
+    def open(
+        cls, buffer: memoryview, path: str, kind: str | None = None, expect: FileInfo | None = None
+    ) -> Container:
+        """A reader of the container that `buffer` holds from its first to its last byte.
+
+        Parameters
+            buffer : the whole file, as bytes; writable memory is shown as read-only.
+            path : what messages call the file.
+            kind : the kind that the file must be of; None takes any.
+            expect : size and checksum that the file must have, from whoever refers to it.
+        Raises CorruptionError when header, footer, table of contents or a section's bounds are wrong, or when
+        it is another file than expected; FormatVersionError when only a newer program can read it.
+        Cost: the same for every size of file; sections are not read.
+        """
+        buffer = buffer.toreadonly()
+        if expect is not None and len(buffer) != expect.size:
+            _damaged(path, "has another size than when it was written", len(buffer), expect.size, len(buffer))
+        if len(buffer) < HEADER_SIZE + FOOTER_SIZE:
+            least = HEADER_SIZE + FOOTER_SIZE
+            _damaged(path, "is too short to be a container", len(buffer), least, len(buffer))
+        header = _read_header(buffer, path, kind)
+        footer = _read_footer(buffer, path, header, expect)
+        return cls(buffer, path, footer, header, _read_toc(buffer, path, footer))
+
+    @property
+    def kind(self) -> str:
+        return self._header.kind
+
+    @property
+    def file_id(self) -> bytes:
+        """The 16 random bytes that were drawn when the file was written."""
+        return self._header.file_id
+
+    @property
+    def info(self) -> FileInfo:
+        return FileInfo(len(self._buffer), self._footer.crc)
+
+    @property
+    def writer_flags(self) -> int:
+        """Feature bits that a program must understand before it writes a successor of this file."""
+        return self._header.writer_flags
+
+    @property
+    def properties(self) -> dict[str, Any]:
+        """The JSON object that the writer passed to `finish`."""
+        return self._toc.properties
+
+    @property
+    def sections(self) -> Mapping[str, Section]:
+        """Every section's place and type, in file order."""
+        return self._toc.sections
+
+    def has(self, name: str) -> bool:
+        return name in self._toc.sections
+
+    def section(self, name: str) -> memoryview:
+        """The section's bytes, read-only. Raises CorruptionError if the file has no such section."""
+        place = self._place(name)
+        return self._buffer[place.offset : place.offset + place.length]
+
+    def array(self, name: str) -> npt.NDArray[Any]:
+        """The section as a read-only one-dimensional array of its recorded type, not copied.
+
+        Raises CorruptionError if the file has no such section.
+        """
+        place = self._place(name)
+        dtype = np.dtype(place.dtype).newbyteorder("<")
+        return np.frombuffer(
+            self._buffer, dtype=dtype, count=place.length // dtype.itemsize, offset=place.offset
+        )
+
+    def verify(self) -> None:
+        """Reads the whole file and checks every byte against its checksum.
+
+        Raises CorruptionError naming the first bad block's byte offset, with the expected and found crc32.
+        Cost: one pass over the file, without allocation; other threads run meanwhile.
+        """
+        Container.open(self._buffer, self.path, self.kind, self.info)
+        footer = self._footer
+        table_bytes = self._buffer[footer.table_offset : footer.table_offset + 4 * footer.n_blocks]
+        found = zlib.crc32(table_bytes)
+        if found != footer.table_crc:
+            _damaged_crc(self.path, "the table of checksums", footer.table_offset, footer.table_crc, found)
+        for i, expected in enumerate(np.frombuffer(table_bytes, dtype="<u4").tolist()):
+            start = i * BLOCK_SIZE
+            found = zlib.crc32(self._buffer[start : min(start + BLOCK_SIZE, footer.table_offset)])
+            if found != expected:
+                _damaged_crc(self.path, f"block {i}", start, expected, found)
+        self._verify_tails()
+
+    def _verify_tails(self) -> None:
+        for name, place in self._toc.sections.items():
+            stop = place.offset + place.length
+            if any(self._buffer[stop : stop + TAIL]):
+                _damaged(self.path, f"has bytes other than zero after section {name!r}", stop, 0, None)
+
+    def _place(self, name: str) -> Section:
+        try:
+            return self._toc.sections[name]
+        except KeyError:
+            raise CorruptionError(
+                f"{self.path}: the file has no section {name!r}; it has {', '.join(self.sections) or 'none'}",
+                path=self.path,
+                expected=name,
+            ) from None
+
+
+class _Header(NamedTuple):
+    kind: str
+    writer_flags: int
+    file_id: bytes
+
+
+class _Footer(NamedTuple):
+    toc_offset: int
+    table_offset: int
+    toc_length: int
+    n_blocks: int
+    toc_crc: int
+    table_crc: int
+    crc: int
+
+
+class _Toc(NamedTuple):
+    sections: dict[str, Section]
+    properties: dict[str, Any]
+
+
+def _read_header(buffer: memoryview, path: str, kind: str | None) -> _Header:
+    magic, kind_bytes, version, reader_flags, writer_flags, file_id = HEADER.unpack_from(buffer, 0)
+    if magic != MAGIC:
+        _damaged(path, "does not begin as a file of ngramdb does", 0, MAGIC, magic)
+    (expected,) = CRC.unpack_from(buffer, HEADER.size)
+    found = zlib.crc32(buffer[: HEADER.size])
+    if found != expected:
+        _damaged_crc(path, "the header", 0, expected, found)
+    if version > FORMAT_VERSION:
+        raise FormatVersionError(
+            f"{path}: the file has format version {version}, and this ngramdb reads up to version "
+            f"{FORMAT_VERSION}; use a newer ngramdb",
+            path=path,
+            found=version,
+            supported=FORMAT_VERSION,
+        )
+    if version == 0:
+        _damaged(path, "has format version 0, which never existed", 12, FORMAT_VERSION, version)
+    check_flags(path, "read", reader_flags, KNOWN_READER_FLAGS)
+    name = kind_bytes.decode("ascii", "backslashreplace")
+    if kind is not None and name != kind:
+        _damaged(path, f"is of kind {name}, and a file of kind {kind} belongs here", 8, kind, name)
+    return _Header(name, writer_flags, file_id)
+
+
+def check_flags(path: str, verb: str, flags: int, known: int) -> None:
+    """Raises FormatVersionError if `flags` has an unknown bit; `verb` is what was tried: read or write."""
+    unknown = flags & ~known
+    if unknown:
+        bits = ", ".join(str(bit) for bit in range(64) if unknown >> bit & 1)
+        raise FormatVersionError(
+            f"{path}: to {verb} the file takes a program that knows feature bits {bits} (flags {flags:#x}); "
+            f"this ngramdb knows flags {known:#x}; use a newer ngramdb",
+            path=path,
+            found=flags,
+            supported=known,
+        )
+
+
+def _read_footer(buffer: memoryview, path: str, header: _Header, expect: FileInfo | None) -> _Footer:
+    start = len(buffer) - FOOTER_SIZE
+    fields = FOOTER.unpack_from(buffer, start)
+    toc_offset, table_offset, toc_length, n_blocks, block_size, toc_crc, table_crc, file_id, magic = fields
+    if magic != MAGIC:
+        _damaged(path, "has no footer (it was cut short, or never finished)", start + 52, MAGIC, magic)
+    (expected,) = CRC.unpack_from(buffer, start + FOOTER.size)
+    found = zlib.crc32(buffer[start : start + FOOTER.size])
+    if found != expected:
+        _damaged_crc(path, "the footer", start, expected, found)
+    if file_id != header.file_id:
+        _damaged(
+            path, "has the footer of another file", start + 36, header.file_id.hex(), bytes(file_id).hex()
+        )
+    if expect is not None and found != expect.crc:
+        _damaged(
+            path, "is another file than the one that was written here", start, hex(expect.crc), hex(found)
+        )
+    sound = (
+        block_size == BLOCK_SIZE
+        and toc_offset >= HEADER_SIZE
+        and toc_offset % ALIGNMENT == 0
+        and toc_length <= MAX_TOC_LENGTH
+        and table_offset == toc_offset + toc_length + -toc_length % ALIGNMENT
+        and n_blocks == -(-table_offset // BLOCK_SIZE)
+        and start == table_offset + 4 * n_blocks
+    )
+    if not sound:
+        _damaged(path, "has a footer that contradicts itself or the file's size", start, None, None)
+    return _Footer(toc_offset, table_offset, toc_length, n_blocks, toc_crc, table_crc, found)
+
+
+def _read_toc(buffer: memoryview, path: str, footer: _Footer) -> _Toc:
+    start = footer.toc_offset
+    raw = buffer[start : start + footer.toc_length]
+    found = zlib.crc32(raw)
+    if found != footer.toc_crc:
+        _damaged_crc(path, "the table of contents", start, footer.toc_crc, found)
+    try:
+        toc = parse_json(bytes(raw))
+        sections = {name: _section(name, fields) for name, fields in _object(toc, "sections").items()}
+        _check_bounds(sections, footer.toc_offset)
+        return _Toc(sections, _object(toc, "properties"))
+    except ValueError as error:
+        raise CorruptionError(
+            f"{path}: the table of contents at byte {start} makes no sense: {error}; "
+            "restore the file from a backup",
+            path=path,
+            offset=start,
+        ) from error
+
+
+def parse_json(text: bytes) -> Any:
+    """The JSON value in UTF-8 `text`. Raises ValueError for anything else, such as repeated keys or NaN."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        result = dict(pairs)
+        if len(result) != len(pairs):
+            raise ValueError("a key occurs twice in one JSON object")
+        return result
+
+    def refuse(constant: str) -> NoReturn:
+        raise ValueError(f"{constant} is not a JSON number")
+
+    try:
+        return json.loads(text.decode("utf-8"), object_pairs_hook=unique, parse_constant=refuse)
+    except RecursionError:
+        raise ValueError("the JSON text is nested too deeply") from None
+
+
+def _object(value: Any, key: str) -> dict[str, Any]:
+    if not isinstance(value, dict) or not isinstance(value.get(key), dict):
+        raise ValueError(f"there is no JSON object {key!r}")
+    return cast("dict[str, Any]", value[key])
+
+
+def _section(name: str, fields: Any) -> Section:
+    if not 0 < len(name) <= MAX_NAME_LENGTH:
+        raise ValueError(f"a section's name has {len(name)} characters")
+    if not isinstance(fields, dict):
+        raise ValueError(f"section {name!r} is no JSON object")
+    offset, length, dtype = fields.get("offset"), fields.get("length"), fields.get("dtype")
+    if type(offset) is not int or type(length) is not int or offset < HEADER_SIZE or length < 0:
+        raise ValueError(f"section {name!r}: offset {offset!r} and length {length!r} are not possible")
+    if not isinstance(dtype, str) or dtype not in DTYPES:
+        raise ValueError(f"section {name!r}: dtype {dtype!r} is none of {', '.join(DTYPES)}")
+    if offset % ALIGNMENT:
+        raise ValueError(f"section {name!r}: offset {offset} is no multiple of {ALIGNMENT}")
+    if length % np.dtype(dtype).itemsize:
+        raise ValueError(f"section {name!r}: {length} bytes are no whole number of {dtype} elements")
+    return Section(offset, length, dtype)
+
+
+def _check_bounds(sections: dict[str, Section], stop: int) -> None:
+    """Raises ValueError unless the sections lie apart, each with its tail, before `stop`."""
+    free_from = HEADER_SIZE
+    for name, place in sorted(sections.items(), key=lambda item: item[1].offset):
+        if place.offset < free_from:
+            raise ValueError(f"section {name!r} at {place.offset} overlaps the one before, up to {free_from}")
+        free_from = place.offset + place.length + TAIL
+        if free_from > stop:
+            raise ValueError(f"section {name!r} ends at {free_from}, and the sections' space at {stop}")
+
+
+def _damaged(path: str, what: str, offset: int, expected: object, found: object) -> NoReturn:
+    compared = "" if expected is None else f": expected {expected!r}"
+    compared += "" if found is None else f", found {found!r}"
+    raise CorruptionError(
+        f"{path}: the file {what} (at byte {offset}){compared}; restore it from a backup",
+        path=path,
+        offset=offset,
+        expected=expected,
+        found=found,
+    )
+
+
+def _damaged_crc(path: str, part: str, offset: int, expected: int, found: int) -> NoReturn:
+    raise CorruptionError(
+        f"{path}: {part} at byte {offset} is damaged: expected crc32 {expected:#010x}, found {found:#010x}; "
+        "restore the file from a backup",
+        path=path,
+        offset=offset,
+        expected=expected,
+        found=found,
+    )

@@ -1,0 +1,200 @@
+"""Writes a container: append-only, one pass, checksums on the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import zlib
+from collections.abc import Mapping
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ngramdb.errors import InvalidArgument
+from ngramdb.segments.container.layout import (
+    ALIGNMENT,
+    BLOCK_SIZE,
+    CRC,
+    DTYPES,
+    FOOTER,
+    FOOTER_SIZE,
+    FORMAT_VERSION,
+    HEADER,
+    MAGIC,
+    MAX_NAME_LENGTH,
+    MAX_TOC_LENGTH,
+    TAIL,
+    FileInfo,
+    Section,
+)
+
+Bytes: TypeAlias = "bytes | bytearray | memoryview | npt.NDArray[Any]"
+_KIND = re.compile(r"[A-Z0-9]{4}")
+
+
+class Sink(Protocol):
+    """What a container is written to: append-only; `sync` makes what was written survive a power failure."""
+
+    def write(self, data: bytes | memoryview, /) -> object: ...
+    def sync(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class ContainerWriter:
+    """Writes one container from front to back; the file counts only once `finish` has returned.
+
+    Parameters
+        file : where the bytes go; this object closes it in `finish`, and only there.
+        kind : four characters A-Z or 0-9 that say what the file is (`SEGM`, `MNFT`, …).
+        reader_flags, writer_flags : feature bits that a program must know to read, or to replace, the file.
+        file_id : 16 bytes, drawn at random if not given.
+    Cost: a checksum over all bytes; memory for one chunk and 4 bytes per 64 KiB written.
+    """
+
+    def __init__(
+        self,
+        file: Sink,
+        kind: str,
+        *,
+        reader_flags: int = 0,
+        writer_flags: int = 0,
+        file_id: bytes | None = None,
+    ) -> None:
+        if not _KIND.fullmatch(kind):
+            raise InvalidArgument(f"a container's kind is four characters A-Z or 0-9, not {kind!r}")
+        self._file = file
+        self._file_id = os.urandom(16) if file_id is None else file_id
+        self._sections: dict[str, Section] = {}
+        self._open_section: tuple[str, int, str] | None = None
+        self._offset = 0
+        self._block_crc = 0
+        self._block_crcs: list[int] = []
+        header = HEADER.pack(
+            MAGIC, kind.encode("ascii"), FORMAT_VERSION, reader_flags, writer_flags, self._file_id
+        )
+        self._put(header + CRC.pack(zlib.crc32(header)))
+
+    def add(self, name: str, data: Bytes, dtype: str | None = None) -> None:
+        """Writes a whole section. `dtype` is that of the array if not given, and "u1" for plain bytes.
+
+        Raises InvalidArgument for an array that is not C-contiguous or whose type differs from `dtype`.
+        """
+        self.begin(name, dtype if dtype is not None else _dtype_of(data))
+        self.write(data)
+        self.end()
+
+    def begin(self, name: str, dtype: str = "u1") -> None:
+        """Starts a section that `write` fills chunk by chunk until `end`."""
+        if self._open_section is not None:
+            raise InvalidArgument(f"section {self._open_section[0]!r} has not ended")
+        if name in self._sections:
+            raise InvalidArgument(f"section {name!r} exists already")
+        if not 0 < len(name) <= MAX_NAME_LENGTH:
+            raise InvalidArgument(f"a section's name has 1 to {MAX_NAME_LENGTH} characters")
+        if dtype not in DTYPES:
+            raise InvalidArgument(f"dtype {dtype!r} is none of {', '.join(DTYPES)}")
+        self._open_section = (name, self._offset, dtype)
+
+    def write(self, chunk: Bytes) -> None:
+        """Appends bytes, or the elements of an array of the section's type, to the section that was begun."""
+        if self._open_section is None:
+            raise InvalidArgument("no section has been begun")
+        self._put(_as_bytes(chunk, self._open_section[2]))
+
+    def end(self) -> None:
+        """Ends the section that was begun."""
+        if self._open_section is None:
+            raise InvalidArgument("no section has been begun")
+        name, start, dtype = self._open_section
+        length = self._offset - start
+        if length % np.dtype(dtype).itemsize:
+            raise InvalidArgument(f"section {name!r}: {length} bytes are no whole number of {dtype} elements")
+        self._sections[name] = Section(start, length, dtype)
+        self._open_section = None
+        self._put(bytes(TAIL))
+        self._align()
+
+    def finish(self, properties: Mapping[str, Any] | None = None) -> FileInfo:
+        """Writes the table of contents, the checksums and the footer; syncs and closes the file.
+
+        `properties` is any JSON object. Returns what a later reader passes as `expect`.
+        """
+        if self._open_section is not None:
+            raise InvalidArgument(f"section {self._open_section[0]!r} has not ended")
+        toc = _encode_toc(self._sections, properties or {})
+        toc_offset = self._offset
+        self._put(toc)
+        self._align()
+        table_offset = self._offset
+        crcs = self._block_crcs + ([self._block_crc] if table_offset % BLOCK_SIZE else [])
+        table = np.array(crcs, dtype="<u4").tobytes()
+        footer = FOOTER.pack(
+            toc_offset,
+            table_offset,
+            len(toc),
+            len(crcs),
+            BLOCK_SIZE,
+            zlib.crc32(toc),
+            zlib.crc32(table),
+            self._file_id,
+            MAGIC,
+        )
+        crc = zlib.crc32(footer)
+        self._file.write(table + footer + CRC.pack(crc))
+        self._file.sync()
+        self._file.close()
+        return FileInfo(table_offset + len(table) + FOOTER_SIZE, crc)
+
+    def _align(self) -> None:
+        self._put(bytes(-self._offset % ALIGNMENT))
+
+    def _put(self, data: bytes | memoryview) -> None:
+        """Writes bytes and carries the running block checksum along."""
+        if not len(data):
+            return
+        self._file.write(data)
+        view = memoryview(data)
+        start = 0
+        while start < len(view):
+            stop = min(len(view), start + BLOCK_SIZE - self._offset % BLOCK_SIZE)
+            self._block_crc = zlib.crc32(view[start:stop], self._block_crc)
+            self._offset += stop - start
+            start = stop
+            if self._offset % BLOCK_SIZE == 0:
+                self._block_crcs.append(self._block_crc)
+                self._block_crc = 0
+
+
+def _encode_toc(sections: Mapping[str, Section], properties: Mapping[str, Any]) -> bytes:
+    toc = {
+        "sections": {name: place._asdict() for name, place in sections.items()},
+        "properties": dict(properties),
+    }
+    try:
+        text = json.dumps(toc, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidArgument(f"a container's properties must be a JSON object: {error}") from error
+    if len(text) > MAX_TOC_LENGTH:
+        raise InvalidArgument(f"the table of contents takes {len(text)} bytes, more than {MAX_TOC_LENGTH}")
+    return text
+
+
+def _dtype_of(data: Bytes) -> str:
+    return f"{data.dtype.kind}{data.dtype.itemsize}" if isinstance(data, np.ndarray) else "u1"
+
+
+def _as_bytes(data: Bytes, dtype: str) -> memoryview:
+    """The bytes of `data` in file order, without a copy on a little-endian machine."""
+    if isinstance(data, np.ndarray):
+        if not data.flags.c_contiguous:
+            raise InvalidArgument("an array must be C-contiguous to be written")
+        if _dtype_of(data) not in (dtype, "u1"):
+            raise InvalidArgument(f"an array of {data.dtype} does not fit a section of {dtype}")
+        data = data.astype(data.dtype.newbyteorder("<"), copy=False).reshape(-1)
+        return data.view(np.uint8).data
+    view = memoryview(data)
+    if not view.c_contiguous:
+        raise InvalidArgument("a buffer must be contiguous to be written")
+    return view.cast("B") if view.nbytes else memoryview(b"")

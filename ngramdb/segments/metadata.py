@@ -1,0 +1,290 @@
+r"""Metadata of a segment's documents as typed columns: one Arrow IPC file, read in place.
+
+Objects are flattened: {"a": {"b": 1}} is the column "a.b"; a dot or backslash that belongs to a key has a
+backslash before it. A column's type is the narrowest that holds its values exactly:
+
+    bool, int64, float64, string    values of that type; float64 also holds integers up to 2**53
+    list<…> of one of these         arrays of such values (null may be among them), all of one type
+    list<null>                      arrays that are empty or hold nothing but null
+    json                            all else, as JSON text in a column of strings
+
+The type's name stands in the Arrow field's metadata under "ngramdb.type". Strings with few distinct values
+are dictionary-encoded. What a typed column cannot tell stands in hidden ones with a "ngramdb.mark" as well:
+
+    integer  bool; in a float64 column of the same name, which values came as integers
+    object   bool; where the path held an object without fields
+    rest     JSON text; {path: value} for paths beyond the first MAX_COLUMNS
+
+Invariant: `row(i)` equals what was given to `add`, except that a null in an object counts as no field at all
+(`{"a": null}` comes back as `{}`, `{"a": {"b": null}}` as `{"a": {}}`). Null inside arrays is kept.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ngramdb.errors import CorruptionError
+from ngramdb.segments.metadata_columns import MARK_KEY, TYPE_KEY, Column, finished, pyarrow, storage_type
+from ngramdb.segments.metadata_values import JSON, flatten, split_path
+
+# Documents whose values are held as Python objects before they become an Arrow batch.
+BATCH_DOCUMENTS = 8192
+# A batch ends here, too: Arrow's 32-bit offsets hold 2 GiB, and a character can take 6 bytes in JSON.
+BATCH_CHARS = 1 << 26
+# Every column costs some bytes for every document, and objects whose keys are data would make millions.
+MAX_COLUMNS = 256
+
+
+class MetadataBuilder:
+    """Collects the metadata of a segment's documents, in order.
+
+    Example: `builder.add({"source": "web", "meta": {"year": 2001}})` makes two columns, source and meta.year.
+
+    Cost - 1 µs a field; memory of the columns and of at most BATCH_DOCUMENTS documents as Python objects.
+    """
+
+    def __init__(self) -> None:
+        self.n_documents = 0
+        self._columns: dict[tuple[str, str | None], Column] = {}
+        # Rows of each finished batch.
+        self._batches: list[int] = []
+        self._n_rows = 0
+        self._n_chars = 0
+
+    def add(self, metadata: dict[str, Any]) -> None:
+        """Add the next document's metadata: JSON values (NumPy's scalars and arrays, too) under string keys.
+
+        Raises - InvalidArgument for a value that JSON does not have; the document is then not added.
+        """
+        leaves = flatten(metadata)
+        rest: dict[str, Any] = {}
+        for path, value in leaves:
+            is_empty_object = type(value) is dict and not value
+            column = self._column(path, "object" if is_empty_object else None)
+            if column is None:
+                rest[path] = value
+            else:
+                column.put(self._n_rows, True if is_empty_object else value)
+            if type(value) is str:
+                self._n_chars += len(value)
+        if rest:
+            self._rest().put(self._n_rows, rest)
+        self.n_documents += 1
+        self._n_rows += 1
+        if self._n_rows == BATCH_DOCUMENTS or self._n_chars >= BATCH_CHARS:
+            self._end_batch()
+
+    def finish(self) -> bytes:
+        """Return the Arrow IPC file of all documents, or b"" when none had any metadata; ends the building.
+
+        Cost - columns whose type changed on the way are converted anew; the file is in memory twice.
+        """
+        if not self._columns:
+            return b""
+        if self._n_rows:
+            self._end_batch()
+        arrow = pyarrow()
+        fields, columns = [], []
+        for column in self._columns.values():
+            for field, arrays in finished(column, self._batches):
+                fields.append(field)
+                columns.append(arrays)
+        schema = arrow.schema(fields)
+        sink = arrow.BufferOutputStream()
+        with arrow.ipc.new_file(sink, schema) as writer:
+            for batch in zip(*columns, strict=True):
+                writer.write_batch(arrow.record_batch(list(batch), schema=schema))
+        content: bytes = sink.getvalue().to_pybytes()
+        return content
+
+    def _column(self, path: str, mark: str | None) -> Column | None:
+        """Return the column for a path, made when new; None when there are too many."""
+        column = self._columns.get((path, mark))
+        if column is None and len(self._columns) < MAX_COLUMNS:
+            column = self._columns[path, mark] = Column(path, mark, len(self._batches))
+        return column
+
+    def _rest(self) -> Column:
+        return self._columns.setdefault(("", "rest"), Column("", "rest", len(self._batches)))
+
+    def _end_batch(self) -> None:
+        for column in self._columns.values():
+            column.end_batch(self._n_rows)
+        self._batches.append(self._n_rows)
+        self._n_rows = 0
+        self._n_chars = 0
+
+
+class MetadataReader:
+    """Reads a segment's metadata in place. Opening costs nothing; Arrow is loaded at the first question.
+
+    buffer : what `MetadataBuilder.finish` returned, 8-byte aligned; kept alive by the reader.
+    Threads may share a reader.
+    """
+
+    def __init__(self, buffer: memoryview | bytes, n_documents: int, path: str = "") -> None:
+        """`n_documents` is the segment's, which the file must agree with; `path` names the file in errors."""
+        self._buffer = buffer
+        self._n_documents = n_documents
+        self._path = path
+
+    def fields(self) -> dict[str, str]:
+        """Return the columns' paths and type names, in the order in which they first came.
+
+        Raises - CorruptionError when the file is damaged (so do all methods).
+        """
+        return {path: field.type_name for path, field in self._table.plain.items()}
+
+    def row(self, i: int) -> dict[str, Any]:
+        """Return the metadata of document i (from 0 in its segment) as they came, nested.
+
+        Raises - IndexError when there is no document i.
+        Cost - about 1 µs a column.
+        """
+        if not 0 <= i < self._n_documents:
+            raise IndexError(f"document {i} of a segment of {self._n_documents}")
+        table = self._table
+        with self._guarded():
+            return table.row(i)
+
+    def column(self, path: str) -> Any:
+        """Return a column as a pyarrow.ChunkedArray with one entry per document, null where it has no value.
+
+        Strings may be dictionary-encoded; columns of type json are strings of JSON text. Zero-copy.
+
+        Raises - KeyError when there is no such column in this segment.
+        """
+        table = self._table
+        if path not in table.plain:
+            raise KeyError(path)
+        with self._guarded():
+            return table.chunked(path)
+
+    def check(self) -> None:
+        """Read every document's metadata; raises CorruptionError at the first that cannot be read."""
+        for i in range(self._n_documents):
+            self.row(i)
+
+    @cached_property
+    def _table(self) -> _Table:
+        with self._guarded():
+            return _Table(self._buffer, self._n_documents)
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """Turn whatever damaged data provoke, in Arrow or here, into a CorruptionError."""
+        try:
+            yield
+        except MemoryError:
+            raise
+        # A flipped bit can change a type, a name or a value, and so raise nearly anything.
+        except Exception as error:
+            raise CorruptionError(
+                f"{self._path or 'segment'}: damaged metadata: {error}", path=self._path or None
+            ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """A column of the file: where it stands, and what its values mean."""
+
+    index: int
+    path: str
+    keys: tuple[str, ...]
+    type_name: str
+    mark: str | None
+
+
+class _Table:
+    """An opened metadata file: its schema and batches, each array checked once before it is first read.
+
+    Raises - ValueError and Arrow's errors for damaged data.
+    """
+
+    def __init__(self, buffer: memoryview | bytes, n_documents: int) -> None:
+        self.starts: list[int] = []
+        self.fields: list[_Field] = []
+        self._batches: list[Any] = []
+        self._checked: dict[tuple[int, int], Any] = {}
+        if len(buffer):
+            self._open(buffer, n_documents)
+        plain = [field for field in self.fields if field.mark is None]
+        # Of these, which have a column that tells integers from floats.
+        self._integers = {field.path: field.index for field in self.fields if field.mark == "integer"}
+        self.plain = {field.path: field for field in plain}
+
+    def _open(self, buffer: memoryview | bytes, n_documents: int) -> None:
+        arrow = pyarrow()
+        reader = arrow.ipc.open_file(arrow.py_buffer(buffer))
+        self._batches = [reader.get_batch(k) for k in range(reader.num_record_batches)]
+        n_rows = 0
+        for batch in self._batches:
+            self.starts.append(n_rows)
+            n_rows += batch.num_rows
+        if n_rows != n_documents:
+            raise ValueError(f"metadata of {n_rows} documents in a segment of {n_documents}")
+        for index, field in enumerate(reader.schema):
+            tags = field.metadata or {}
+            type_name = tags[TYPE_KEY].decode()
+            value_type = field.type.value_type if arrow.types.is_dictionary(field.type) else field.type
+            if value_type != storage_type(arrow, type_name):
+                raise ValueError(f"column {field.name!r} is {field.type}, and not a {type_name}")
+            mark = tags[MARK_KEY].decode() if MARK_KEY in tags else None
+            self.fields.append(_Field(index, field.name, split_path(field.name), type_name, mark))
+
+    def array(self, batch: int, index: int) -> Any:
+        """Return a column's array in a batch."""
+        array = self._checked.get((batch, index))
+        if array is None:
+            array = self._batches[batch].column(index)
+            # Arrow follows offsets and dictionary indices unchecked; in a damaged file they lead anywhere.
+            array.validate(full=True)
+            self._checked[batch, index] = array
+        return array
+
+    def chunked(self, path: str) -> Any:
+        """Return a column over all batches."""
+        field = self.plain[path]
+        return pyarrow().chunked_array([self.array(k, field.index) for k in range(len(self._batches))])
+
+    def row(self, i: int) -> dict[str, Any]:
+        """Return the metadata of document i."""
+        record: dict[str, Any] = {}
+        if not self._batches:
+            return record
+        batch = bisect_right(self.starts, i) - 1
+        k = i - self.starts[batch]
+        for field in self.fields:
+            if field.mark == "integer":
+                continue
+            value = self.array(batch, field.index)[k].as_py()
+            if value is None:
+                continue
+            if field.mark == "object":
+                value = {}
+            elif field.type_name == JSON:
+                value = json.loads(value)
+            elif field.type_name == "float64" and self._came_as_integer(field.path, batch, k):
+                value = int(value)
+            if field.mark == "rest":
+                for path, item in value.items():
+                    _place(record, split_path(path), item)
+            else:
+                _place(record, field.keys, value)
+        return record
+
+    def _came_as_integer(self, path: str, batch: int, k: int) -> bool:
+        index = self._integers.get(path)
+        return index is not None and bool(self.array(batch, index)[k].as_py())
+
+
+def _place(record: dict[str, Any], keys: tuple[str, ...], value: Any) -> None:
+    for key in keys[:-1]:
+        record = record.setdefault(key, {})
+    record[keys[-1]] = value

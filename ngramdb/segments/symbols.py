@@ -1,0 +1,105 @@
+"""The token stream of a segment: documents as symbols, each document followed by a separator.
+
+Symbol 0 is the separator. An id is stored as `id + 1` when it is below the segment's gap, else as itself; the
+gap is an id that no document of the segment has. So ids need a wider dtype for their separators only when
+every single id of a width occurs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb._cext.construction import MAX_SYMBOLS, write_symbols
+
+Symbols = NDArray[Any]
+
+WIDTHS = (np.dtype(np.uint8), np.dtype(np.uint16), np.dtype(np.uint32))
+
+
+class SymbolBuilder:
+    """Collects documents of token ids, each chunk in the narrowest width that holds it.
+
+    Invariant: chunks hold `id + 1`; which id is the gap is decided at the end, when all ids are known.
+    """
+
+    def __init__(self) -> None:
+        self._chunks: list[Symbols] = []
+        self._lengths: list[NDArray[np.int64]] = []
+        self._largest = 0
+        self.n_tokens = 0
+        self.n_documents = 0
+
+    def add(self, ids: NDArray[np.uint32], offsets: NDArray[np.int64]) -> None:
+        """Adds documents ids[offsets[k]:offsets[k + 1]]; (m,) uint32 and (n + 1,) int64 from 0 to m."""
+        largest = int(ids.max()) + 1 if ids.size else 0
+        n_documents = len(offsets) - 1
+        if largest > np.iinfo(np.uint32).max:
+            # Symbol 2**32 fits none of the widths; a gap below it will be found at the end.
+            chunk: Symbols = np.insert(ids.astype(np.uint64) + 1, offsets[1:], 0)
+        else:
+            width = next(dtype for dtype in WIDTHS if largest <= np.iinfo(dtype).max)
+            chunk = np.empty(ids.size + n_documents, dtype=width)
+            write_symbols(np.ascontiguousarray(ids), np.ascontiguousarray(offsets), chunk)
+        self._chunks.append(chunk)
+        self._lengths.append(np.diff(offsets))
+        self._largest = max(self._largest, largest)
+        self.n_tokens += ids.size
+        self.n_documents += n_documents
+
+    def finish(self) -> tuple[Symbols, NDArray[np.uint32], int]:
+        """The stream, where its documents start, and the gap; the builder is empty afterwards.
+
+        Returns: symbols (n_tokens + n_documents,), starts (n_documents + 1,) uint32, gap.
+        Cost: the chunks are freed one by one while they are copied, so memory hardly grows.
+        """
+        width, gap = self._choose_width()
+        n_symbols = self.n_tokens + self.n_documents
+        stream = np.empty(n_symbols, dtype=width)
+        at = 0
+        self._chunks.reverse()
+        while self._chunks:
+            chunk = self._chunks.pop()
+            if self._largest > np.iinfo(width).max:
+                chunk = chunk - (chunk > gap + 1)
+            stream[at : at + chunk.size] = chunk
+            at += chunk.size
+        lengths = np.concatenate([np.zeros(1, dtype=np.int64), *self._lengths])
+        lengths[1:] += 1
+        return stream, np.cumsum(lengths).astype(np.uint32), gap
+
+    def _choose_width(self) -> tuple[np.dtype[Any], int]:
+        """The narrowest width that holds all symbols, and the gap that makes it do so."""
+        for width in WIDTHS:
+            last = int(np.iinfo(width).max)
+            if self._largest <= last:
+                return width, last
+            if self._largest == last + 1:
+                gap = self._smallest_absent(last)
+                if gap is not None:
+                    return width, gap
+        raise AssertionError("unreachable: 2**32 - 1 symbols cannot have 2**32 different ids")
+
+    def _smallest_absent(self, last: int) -> int | None:
+        """The smallest id in 0..last that no document has."""
+        present = np.unique(np.concatenate([np.unique(chunk) for chunk in self._chunks]))
+        ids = present[present > 0].astype(np.int64) - 1
+        steps = np.flatnonzero(ids != np.arange(ids.size))
+        absent = int(steps[0]) if steps.size else int(ids.size)
+        return absent if absent <= last else None
+
+
+def dense_ranks(stream: Symbols) -> tuple[Symbols, int]:
+    """The stream as suffix sorting wants it, and a bound on its symbols.
+
+    Sorting takes 8 bytes a possible symbol. Few but large ids are replaced by their ranks first: that keeps
+    their order.
+    """
+    n_symbols = int(stream.max()) + 1 if stream.size else 1
+    if n_symbols <= min(max(4 * stream.size, 1 << 20), MAX_SYMBOLS):
+        return stream, n_symbols
+    distinct, ranks = np.unique(stream, return_inverse=True)
+    # The separator stays 0: it is the smallest symbol, and every document has one.
+    return ranks.astype(np.uint32), len(distinct)

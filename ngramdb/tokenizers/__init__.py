@@ -1,0 +1,20 @@
+"""Tokenizers: text to token ids and back, and the vocabulary that goes with them.
+
+`create_tokenizer` makes one for a new corpus, `open_tokenizer` the one of an existing corpus from its files.
+The library `tokenizers` is imported only when a `tokenizer.json` is used.
+"""
+
+from ngramdb.tokenizers.base import UNKNOWN, FileContent, Sections, Tokenizer, as_id, as_ids
+from ngramdb.tokenizers.registry import KINDS, create_tokenizer, open_tokenizer
+
+__all__ = [
+    "KINDS",
+    "UNKNOWN",
+    "FileContent",
+    "Sections",
+    "Tokenizer",
+    "as_id",
+    "as_ids",
+    "create_tokenizer",
+    "open_tokenizer",
+]

@@ -1,0 +1,210 @@
+"""What a tokenizer is to the rest of the database.
+
+A tokenizer turns texts (UTF-8 bytes) into token ids (uint32) when documents are loaded, and query text into
+ids that may be "unknown" when questions are asked. It also says which documents can be had back from their
+ids alone, so that the others are stored as text. Files are not this package's affair: a tokenizer gives and
+takes the sections of one.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ngramdb.errors import InvalidArgument
+
+Ids = npt.NDArray[np.uint32]
+QueryIds = npt.NDArray[np.int64]
+Offsets = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+Pieces = tuple[npt.NDArray[np.uint8], Offsets]
+
+# What `encode` gives for a word that the vocabulary does not have.
+UNKNOWN = -1
+
+# The number of ids that a token stream can hold: 0..2**32-1.
+N_IDS = 2**32
+
+
+@dataclass(frozen=True)
+class FileContent:
+    """What one file of a tokenizer holds: the container kind, its sections in order, and its properties."""
+
+    kind: str
+    sections: dict[str, npt.NDArray[Any]]
+    properties: dict[str, Any] = field(default_factory=dict)
+
+
+class Sections(Protocol):
+    """The part of a container that `open_tokenizer` reads."""
+
+    @property
+    def properties(self) -> Mapping[str, Any]: ...
+
+    def has(self, name: str) -> bool: ...
+
+    def array(self, name: str) -> npt.NDArray[Any]: ...
+
+
+class Tokenizer(ABC):
+    """Text to token ids and back. Safe to share between threads."""
+
+    # 'words', 'chars', 'bytes', 'tokens' or 'json', as the manifest has it.
+    kind: str
+
+    # Whether documents as a rule come back byte for byte from their ids. `reproduces` says it of each one.
+    lossless: bool
+
+    @property
+    @abstractmethod
+    def n_vocabulary(self) -> int:
+        """Every id is below this number (ids below it may be without a token)."""
+
+    @abstractmethod
+    def encode(self, text: str) -> QueryIds:
+        """The ids of a query's text, `UNKNOWN` for words not in the vocabulary; nothing is added to it.
+
+        Known words get the very ids that a document's text gets. Returns: (m,) int64.
+        Raises: InvalidArgument when the text is not valid Unicode (a lone surrogate), or text makes no sense
+        here.
+        """
+
+    @abstractmethod
+    def encode_batch(self, texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
+        """The ids of many documents; the vocabulary grows where the kind allows it.
+
+        Parameters: texts: bytes objects, each valid UTF-8.
+        Returns: ids (m,) uint32 and offsets (n + 1,) int64: document k has ids[offsets[k]:offsets[k + 1]].
+        Raises: InvalidArgument when a text is not valid UTF-8; ResourceError when the vocabulary is full.
+        """
+
+    @abstractmethod
+    def decode(self, ids: npt.ArrayLike) -> str:
+        """A text for display with these tokens; not always the text they came from.
+
+        Raises: InvalidArgument when there is no such id.
+        """
+
+    @abstractmethod
+    def token_text(self, token_id: int) -> str:
+        """One token for display, bytes that are no UTF-8 as backslash escapes.
+
+        Raises: InvalidArgument when there is no such id.
+        """
+
+    def decode_exact(self, ids: npt.ArrayLike) -> bytes | None:
+        """The text that the ids spell, where the tokenizer is byte-lossless; None where it is not."""
+        return None
+
+    def reproduces(self, texts: Sequence[bytes], ids: Ids, offsets: Offsets) -> Flags:
+        """Which texts `decode_exact` gives back byte for byte; verified, not believed. Returns: (n,) bool."""
+        return np.zeros(len(texts), dtype=np.bool_)
+
+    @property
+    def token_bytes(self) -> Pieces | None:
+        """The bytes of every id, (flat uint8, offsets int64), where a text is their concatenation."""
+        return None
+
+    def fork(self) -> Tokenizer:
+        """A tokenizer whose growth this one does not see.
+
+        A load works on a fork, and its commit publishes the fork; a failed load drops it, and nobody has seen
+        its words. Kinds that do not grow return themselves. Cost: no more than logarithmic in the vocabulary.
+        """
+        return self
+
+    def definition(self) -> FileContent | None:
+        """What must be stored once, when a corpus is created; None when the kind says it all."""
+        return None
+
+    def vocabulary_since(self, n_known: int) -> FileContent | None:
+        """What a load must store: the entries [n_known, n_vocabulary), or None when there are none."""
+        return None
+
+    def check(self) -> None:
+        """Verifies every invariant. Raises: CorruptionError naming the first entry at fault."""
+        return None
+
+    def _check_id(self, token_id: int) -> int:
+        """The id as an int below n_vocabulary. Raises: InvalidArgument."""
+        number = as_id(token_id)
+        if number >= self.n_vocabulary:
+            raise InvalidArgument(
+                f"token id {number} is out of range: the vocabulary has {self.n_vocabulary} ids, from 0 on"
+            )
+        return number
+
+
+def as_id(token_id: object) -> int:
+    """One token id as an int. Raises: InvalidArgument when it is no integer in 0..2**32-1."""
+    if isinstance(token_id, (bool, np.bool_)) or not isinstance(token_id, (int, np.integer)):
+        raise InvalidArgument(f"a token id must be an integer, not {type(token_id).__name__} ({token_id!r})")
+    if not 0 <= token_id < N_IDS:
+        raise InvalidArgument(f"token id {token_id} is out of range: ids are 0..{N_IDS - 1}")
+    return int(token_id)
+
+
+def as_ids(ids: npt.ArrayLike) -> Ids:
+    """Token ids as one contiguous array, every value checked; no copy when it is uint32 already.
+
+    Parameters: ids: a sequence of ints or a one-dimensional array of an integer dtype (floats and bools are
+    refused, however whole they are).
+    Raises: InvalidArgument naming the first value at fault.
+    """
+    if isinstance(ids, np.ndarray):
+        array = ids
+    else:
+        if isinstance(ids, (str, bytes)) or not isinstance(ids, Iterable):
+            raise InvalidArgument(f"token ids must be a sequence of integers such as [1, 2], not {ids!r}")
+        array = np.array([as_id(value) for value in ids], dtype=np.uint32)
+    if array.ndim != 1:
+        raise InvalidArgument(f"token ids must be a one-dimensional array, not one of shape {array.shape}")
+    if array.size == 0:
+        return np.empty(0, dtype=np.uint32)
+    if array.dtype.kind not in "iu":
+        raise InvalidArgument(f"token ids must be integers, not of dtype {array.dtype}")
+    if array.dtype != np.uint32:
+        low, high = int(array.min()), int(array.max())
+        if low < 0 or high >= N_IDS:
+            raise InvalidArgument(
+                f"token id {low if low < 0 else high} is out of range: ids are 0..{N_IDS - 1}"
+            )
+    return np.ascontiguousarray(array, dtype=np.uint32)
+
+
+def to_utf8(text: str) -> bytes:
+    """A query's text as UTF-8. Raises: InvalidArgument for anything but a str, and for a lone surrogate."""
+    if not isinstance(text, str):
+        raise InvalidArgument(f"text to tokenize must be a str, not {type(text).__name__}")
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidArgument(
+            f"the text is not valid Unicode: a lone surrogate (U+{ord(text[error.start]):04X}) "
+            f"at character {error.start}"
+        ) from error
+
+
+def from_utf8(texts: Sequence[bytes]) -> list[str]:
+    """Documents as str. Raises: InvalidArgument naming the document and the byte where UTF-8 ends."""
+    decoded: list[str] = []
+    for number, text in enumerate(texts):
+        try:
+            decoded.append(text.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            raise InvalidArgument(
+                f"text {number} of the batch is not valid UTF-8 at byte {error.start} ({error.reason})"
+            ) from error
+    return decoded
+
+
+def offsets_of(sizes: Sequence[int]) -> Offsets:
+    """Offsets from sizes: (n + 1,) int64 from 0."""
+    offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return offsets

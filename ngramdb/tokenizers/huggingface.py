@@ -1,0 +1,249 @@
+"""`json`: any Hugging Face `tokenizer.json`, run by the library `tokenizers`.
+
+What the file says about truncation, padding, BPE dropout and special tokens around a text is not followed: a
+document is exactly its own tokens, and a query is tokenized as documents are. Where the tokenizer is
+byte-level (GPT-2 and its many heirs), a text is the concatenation of its tokens' bytes, and decoding is done
+here, by a table.
+
+The library is heavy, so that only `registry` imports this module, when a `tokenizer.json` is used.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import tokenizers
+
+from ngramdb._cext.pieces import PieceTable, gather
+from ngramdb.errors import ExecutionError, InvalidArgument
+from ngramdb.tokenizers.base import (
+    FileContent,
+    Flags,
+    Ids,
+    Offsets,
+    Pieces,
+    QueryIds,
+    Tokenizer,
+    as_ids,
+    from_utf8,
+    offsets_of,
+    to_utf8,
+)
+from ngramdb.tokenizers.seams import PIECE_CHARS, may_cut, pieces
+
+DEFINITION_KIND = "TOKZ"
+
+# Characters per call of the library. Its encodings take some 150 bytes per byte of text until they are
+# gathered, and a batch must hold enough pieces to keep every core busy.
+BATCH_CHARS = 1 << 20
+
+_PARALLELISM = "TOKENIZERS_PARALLELISM"
+
+
+class _Threads:
+    """Whether the library may use its threads, and has done so in this process.
+
+    Unless the variable is set, the library warns on standard error when a process that used its threads
+    forks; so it is set. A forked child has none of these threads, but would wait for them forever: it has to
+    do without, whoever set the variable.
+    """
+
+    used = False
+
+    @classmethod
+    def do_without(cls) -> None:
+        if cls.used:
+            os.environ[_PARALLELISM] = "false"
+
+
+os.environ.setdefault(_PARALLELISM, "true")
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_Threads.do_without)
+
+
+class HuggingFaceTokenizer(Tokenizer):
+    """One `tokenizer.json`."""
+
+    kind = "json"
+
+    def __init__(self, definition: bytes, source: str = "tokenizer.json") -> None:
+        """Reads a file's content; `source` names it in messages. Raises: InvalidArgument: it is none."""
+        try:
+            self._library = tokenizers.Tokenizer.from_buffer(definition)
+        except Exception as error:  # the library raises plain Exception and ValueError
+            raise InvalidArgument(
+                f"{source} is not a tokenizer.json that `tokenizers` can read: {error}"
+            ) from error
+        self._definition = definition
+        self._source = source
+        self._library.no_truncation()
+        self._library.no_padding()
+        if getattr(self._library.model, "dropout", None):
+            self._library.model.dropout = None  # random merges: no two encodings of a text would agree
+        # Absent from older versions; it leaves out the character offsets, which nobody asks for here.
+        self._encode = getattr(self._library, "encode_batch_fast", self._library.encode_batch)
+
+    @cached_property
+    def _parts(self) -> dict[str, Any]:
+        parts: dict[str, Any] = json.loads(self._definition)
+        return parts
+
+    @cached_property
+    def _cuts(self) -> bool:
+        return may_cut(self._parts)
+
+    @cached_property
+    def _table(self) -> PieceTable | None:
+        return None if self.token_bytes is None else PieceTable(*self.token_bytes)
+
+    @cached_property
+    def lossless(self) -> bool:  # type: ignore[override]
+        return _is_byte_level(self._parts.get("decoder"))
+
+    @cached_property
+    def n_vocabulary(self) -> int:
+        return 1 + max(self._library.get_vocab(with_added_tokens=True).values(), default=-1)
+
+    @cached_property
+    def token_bytes(self) -> Pieces | None:
+        if not self.lossless:
+            return None
+        added = {token["id"]: token["content"] for token in self._parts.get("added_tokens") or ()}
+        return _byte_table(self._library.get_vocab(with_added_tokens=True), added)
+
+    def encode(self, text: str) -> QueryIds:
+        encoded = to_utf8(text)
+        if len(text) > PIECE_CHARS:
+            return self.encode_batch([encoded])[0].astype(np.int64)
+        with _library_errors():
+            return np.array(self._library.encode(text, add_special_tokens=False).ids, dtype=np.int64)
+
+    def encode_batch(self, texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
+        """See the base class.
+
+        Cost: the library's time, on all cores. Memory for a batch of a megabyte of text, but for a longer
+        document that must not be cut (see `seams`): some 150 times its size.
+        """
+        cut: list[str] = []
+        n_pieces = np.zeros(len(texts) + 1, dtype=np.int64)
+        for number, text in enumerate(from_utf8(texts)):
+            cut.extend(pieces(text) if self._cuts else (text,))
+            n_pieces[number + 1] = len(cut)
+        ids, offsets = gather(self._ids_of(cut))
+        return ids, offsets[n_pieces]
+
+    def _ids_of(self, texts: list[str]) -> Iterator[list[int]]:
+        _Threads.used = True
+        for batch in _batches(texts):
+            with _library_errors():
+                encodings = self._encode(batch, add_special_tokens=False)
+            for encoding in encodings:
+                yield encoding.ids
+
+    def decode(self, ids: npt.ArrayLike) -> str:
+        values = as_ids(ids)
+        if values.size:
+            self._check_id(int(values.max()))
+        if self._table is None:
+            text: str = self._library.decode(values.tolist(), skip_special_tokens=False)
+            return text
+        spelled: bytes = self._table.decode(values)
+        return spelled.decode("utf-8", "backslashreplace")
+
+    def decode_exact(self, ids: npt.ArrayLike) -> bytes | None:
+        if self._table is None:
+            return None
+        spelled: bytes | None = self._table.decode(as_ids(ids))
+        return spelled
+
+    def token_text(self, token_id: int) -> str:
+        number = self._check_id(token_id)
+        token: str | None = self._library.id_to_token(number)
+        if token is None:
+            raise InvalidArgument(
+                f"no token has the id {number}: the vocabulary of {self._source} leaves it out"
+            )
+        return token if self._table is None else self.decode([number])
+
+    def reproduces(self, texts: Sequence[bytes], ids: Ids, offsets: Offsets) -> Flags:
+        if self._table is None:
+            return super().reproduces(texts, ids, offsets)
+        flags: Flags = self._table.reproduces(texts, ids, offsets)
+        return flags
+
+    def definition(self) -> FileContent:
+        content = np.frombuffer(self._definition, dtype=np.uint8)
+        properties = {"library": f"tokenizers {tokenizers.__version__}", "n_vocabulary": self.n_vocabulary}
+        return FileContent(DEFINITION_KIND, {"tokenizer": content}, properties)
+
+
+@contextmanager
+def _library_errors() -> Iterator[None]:
+    """Errors of the library as ours. It raises plain Exception, say for a word without an unknown token."""
+    try:
+        yield
+    except Exception as error:
+        raise ExecutionError(f"the tokenizer cannot tokenize the text: {error}") from error
+
+
+def _batches(texts: list[str]) -> Iterator[list[str]]:
+    """Consecutive texts of BATCH_CHARS characters together; a longer text is a batch by itself."""
+    batch: list[str] = []
+    size = 0
+    for text in texts:
+        if batch and size + len(text) > BATCH_CHARS:
+            yield batch
+            batch, size = [], 0
+        batch.append(text)
+        size += len(text)
+    if batch:
+        yield batch
+
+
+def _is_byte_level(decoder: dict[str, Any] | None) -> bool:
+    """Whether the decoder concatenates the tokens' bytes and does nothing else."""
+    if decoder is None:
+        return False
+    if decoder.get("type") == "Sequence":
+        kinds = [part.get("type") for part in decoder.get("decoders", ())]
+        return "ByteLevel" in kinds and set(kinds) <= {"ByteLevel", "Fuse"}
+    return decoder.get("type") == "ByteLevel"
+
+
+def _byte_characters() -> dict[int, int]:
+    """Character of a byte-level vocabulary -> byte.
+
+    Printable bytes of Latin-1 stand for themselves; the others, in ascending order, for the characters from
+    U+0100 on. (Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", section 2.2.)
+    """
+    printable = {
+        *range(ord("!"), ord("~") + 1),
+        *range(ord("¡"), ord("¬") + 1),
+        *range(ord("®"), ord("ÿ") + 1),
+    }
+    others = [byte for byte in range(256) if byte not in printable]
+    return {byte: byte for byte in printable} | {0x100 + rank: byte for rank, byte in enumerate(others)}
+
+
+def _byte_table(vocabulary: dict[str, int], added: dict[int, str]) -> Pieces:
+    """The bytes of every id: by the byte characters; added tokens, and what is not of these, as UTF-8."""
+    byte_of = _byte_characters()
+    # A character that stands for no byte must not become one: Latin-1's unprintable ones are sent out of
+    # range.
+    to_latin1 = {code: byte_of.get(code, 0x100) for code in range(0x200)}
+    spelled = [b""] * (1 + max(vocabulary.values(), default=-1))
+    for token, token_id in vocabulary.items():
+        try:
+            spelled[token_id] = token.translate(to_latin1).encode("latin-1")
+        except UnicodeEncodeError:
+            spelled[token_id] = token.encode("utf-8")
+    for token_id, token in added.items():
+        spelled[token_id] = token.encode("utf-8")
+    return np.frombuffer(b"".join(spelled), dtype=np.uint8), offsets_of([len(piece) for piece in spelled])

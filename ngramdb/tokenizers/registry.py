@@ -1,0 +1,90 @@
+"""Which tokenizer a name or a stored corpus means."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+from ngramdb.errors import CorruptionError, InvalidArgument
+from ngramdb.tokenizers.base import Sections, Tokenizer
+from ngramdb.tokenizers.bytes import BytesTokenizer
+from ngramdb.tokenizers.chars import CharsTokenizer
+from ngramdb.tokenizers.tokens import TokensTokenizer
+from ngramdb.tokenizers.words import WordsTokenizer
+
+_BUILT_IN: dict[str, type[Tokenizer]] = {
+    "words": WordsTokenizer,
+    "chars": CharsTokenizer,
+    "bytes": BytesTokenizer,
+    "tokens": TokensTokenizer,
+}
+
+# What a manifest may name: the built-in kinds, and a stored tokenizer.json.
+KINDS = (*_BUILT_IN, "json")
+
+
+def create_tokenizer(spec: str | os.PathLike[str]) -> Tokenizer:
+    """The tokenizer of a new corpus, its vocabulary empty where it grows.
+
+    Parameters - spec : 'words', 'chars', 'bytes', 'tokens', or the path of a `tokenizer.json` or of a folder
+    with one.
+    Raises - InvalidArgument: no such name or file, or the file is not a tokenizer.
+    """
+    if isinstance(spec, str) and spec in _BUILT_IN:
+        return _BUILT_IN[spec]()
+    if not isinstance(spec, (str, os.PathLike)):
+        raise InvalidArgument(f"a tokenizer is named by a str or a path, not {type(spec).__name__}")
+    path = Path(spec)
+    if path.is_dir():
+        path = path / "tokenizer.json"
+    if not path.is_file():
+        raise InvalidArgument(_no_such_tokenizer(os.fspath(spec)))
+    try:
+        definition = path.read_bytes()
+    except OSError as error:
+        raise InvalidArgument(f"cannot read the tokenizer {path}: {error.strerror}") from error
+    return _from_json(definition, str(path))
+
+
+def open_tokenizer(
+    kind: str, definition: Sections | None = None, vocabulary: Sequence[Sections] = ()
+) -> Tokenizer:
+    """The tokenizer of an existing corpus.
+
+    Parameters - kind : as in the manifest; definition : the open tokenizer file of kind 'json', else None;
+    vocabulary : the open vocabulary files of kind 'words', in the manifest's order.
+    Raises - CorruptionError, FormatVersionError: the files do not make such a tokenizer.
+    """
+    if kind == "words":
+        return WordsTokenizer.from_files(vocabulary)
+    if kind in _BUILT_IN:
+        return _BUILT_IN[kind]()
+    if kind != "json":
+        raise CorruptionError(f"unknown kind of tokenizer {kind!r}", expected=KINDS, found=kind)
+    if definition is None:
+        raise CorruptionError("the corpus has a tokenizer.json, but its tokenizer file is not named")
+    path = getattr(definition, "path", None)
+    try:
+        return _from_json(definition.array("tokenizer").tobytes(), path or "the stored tokenizer")
+    except (InvalidArgument, KeyError) as error:
+        raise CorruptionError(f"the tokenizer file cannot be used: {error}", path=path) from error
+
+
+def _from_json(definition: bytes, source: str) -> Tokenizer:
+    # Imported by name, and only here: the library `tokenizers` takes longer to import than a small query to
+    # answer.
+    module = import_module("ngramdb.tokenizers.huggingface")
+    made: Tokenizer = module.HuggingFaceTokenizer(definition, source)
+    return made
+
+
+def _no_such_tokenizer(spec: str) -> str:
+    choices = ", ".join(repr(name) for name in _BUILT_IN)
+    if os.sep in spec or spec.endswith(".json"):
+        return f"there is no file {spec!r}; a tokenizer is {choices}, or the path of a tokenizer.json"
+    near = difflib.get_close_matches(spec.lower(), _BUILT_IN, n=1)
+    hint = f" (did you mean {near[0]!r}?)" if near else ""
+    return f"unknown tokenizer {spec!r}{hint}; choose {choices}, or the path of a tokenizer.json"

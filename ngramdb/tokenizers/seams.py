@@ -1,0 +1,88 @@
+"""Where a long text may be cut so that its pieces' tokens, one after the other, are the text's tokens.
+
+The library `tokenizers` works on one text with one core and takes some 150 bytes per byte of it. Most
+tokenizers look at no more than a word at a time, so that a text may be cut between words. A seam is a blank
+between two ASCII letters, the blank going to the right; `may_cut` says whether a tokenizer never looks across
+one. It is a list of known cases, each with its reason: a tokenizer that is not on it gets its texts whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+# Enough that a call costs little, few enough that a batch of pieces keeps every core busy.
+PIECE_CHARS = 1 << 16
+
+_SEAM = re.compile(r"(?<=[A-Za-z]) (?=[A-Za-z])")
+
+# Normalizers that change a character without looking beyond the letters and marks around it.
+_LOCAL_NORMALIZERS = {"NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "BertNormalizer"}
+
+# Pre-tokenizers that always end a piece before a blank that follows a letter, and whose pieces on either side
+# depend on their own side alone. ByteLevel: ` ?\p{L}+` ends at the blank, and only white space looks one
+# character ahead.
+_CUTTING_PRE_TOKENIZERS = {"ByteLevel", "Whitespace", "WhitespaceSplit", "BertPreTokenizer"}
+
+# Patterns of Split with the same property: what matches a letter matches nothing after the letters. They are
+# those of GPT-4 and Llama 3 (digits in threes), and of Qwen 2 (one by one).
+_CUTTING_PATTERNS = {
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|"
+    + digits
+    + r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+    for digits in (r"\p{N}{1,3}", r"\p{N}")
+}
+
+# What may come after a cutting step: it sees a piece at a time, and not where in the text the piece stands.
+_LATER_PRE_TOKENIZERS = _CUTTING_PRE_TOKENIZERS | {"Split", "Digits", "Punctuation"}
+
+
+def may_cut(parts: dict[str, Any]) -> bool:
+    """Whether texts may be cut at seams, by the content of a `tokenizer.json`."""
+    normalizers = _steps(parts.get("normalizer"), "normalizers")
+    pre_tokenizers = _steps(parts.get("pre_tokenizer"), "pretokenizers")
+    return (
+        all(_stays_inside_words(token) for token in parts.get("added_tokens") or ())
+        and all(step.get("type") in _LOCAL_NORMALIZERS for step in normalizers)
+        and bool(pre_tokenizers)
+        and _cuts(pre_tokenizers[0])
+        and all(step.get("type") in _LATER_PRE_TOKENIZERS for step in pre_tokenizers[1:])
+    )
+
+
+def pieces(text: str) -> Iterator[str]:
+    """The text in pieces of about PIECE_CHARS characters, cut at seams; whole where there is none."""
+    start = 0
+    while len(text) - start > PIECE_CHARS:
+        seam = _SEAM.search(text, start + PIECE_CHARS)
+        if seam is None:
+            break
+        yield text[start : seam.start()]
+        start = seam.start()
+    yield text[start:] if start else text
+
+
+def _steps(part: dict[str, Any] | None, name: str) -> list[dict[str, Any]]:
+    """The steps of a normalizer or pre-tokenizer: those of a Sequence, or itself, or none."""
+    if part is None:
+        return []
+    if part.get("type") == "Sequence":
+        return [step for inner in part.get(name, ()) for step in _steps(inner, name)]
+    return [part]
+
+
+def _cuts(part: dict[str, Any]) -> bool:
+    if part.get("type") == "ByteLevel":
+        return bool(part.get("use_regex", True))
+    if part.get("type") == "Split":
+        isolates = part.get("behavior") == "Isolated" and not part.get("invert")
+        return isolates and part.get("pattern", {}).get("Regex") in _CUTTING_PATTERNS
+    return part.get("type") in _CUTTING_PRE_TOKENIZERS
+
+
+def _stays_inside_words(token: dict[str, Any]) -> bool:
+    """Whether an added token is found without a look at white space, or at the characters beside it."""
+    looks_around = token.get("lstrip") or token.get("rstrip") or token.get("single_word")
+    content = token.get("content", "")
+    return not looks_around and content.split() == [content]

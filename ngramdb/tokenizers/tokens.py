@@ -1,0 +1,39 @@
+"""`tokens`: documents come as token ids, made elsewhere; there is no text on either side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+import numpy.typing as npt
+
+from ngramdb.errors import InvalidArgument
+from ngramdb.tokenizers.base import N_IDS, Ids, Offsets, QueryIds, Tokenizer, as_ids
+
+
+class TokensTokenizer(Tokenizer):
+    """Any id of 0..2**32-1, shown as its number."""
+
+    kind = "tokens"
+    lossless = False
+
+    @property
+    def n_vocabulary(self) -> int:
+        return N_IDS
+
+    def encode(self, text: str) -> QueryIds:
+        _refuse(f"{text!r} cannot be tokenized")
+
+    def encode_batch(self, texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
+        _refuse("a document's text cannot be tokenized")
+
+    def decode(self, ids: npt.ArrayLike) -> str:
+        """The numbers joined by blanks."""
+        return " ".join(map(str, as_ids(ids).tolist()))
+
+    def token_text(self, token_id: int) -> str:
+        return str(self._check_id(token_id))
+
+
+def _refuse(what: str) -> NoReturn:
+    raise InvalidArgument(f"{what}: the corpus has no tokenizer, only token ids; write them as [1, 2]")

@@ -1,0 +1,154 @@
+"""`words`: Unicode words and punctuation marks as tokens, in a vocabulary that grows with the corpus.
+
+The rule (FORMAT.md has it in full): letters, marks, numbers and connector punctuation make a word, and so do
+ZWNJ and ZWJ between them; a Han ideograph or a Hiragana letter is a word with the marks that follow it; white
+space is nothing; any other character is a token by itself. Ids are given by first appearance. Case is kept. A
+document's text does not come back from its ids, so it is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import ngramdb._cext.words as kernel
+from ngramdb.errors import CorruptionError, FormatVersionError, InvalidArgument, ResourceError
+from ngramdb.tokenizers.base import (
+    FileContent,
+    Ids,
+    Offsets,
+    QueryIds,
+    Sections,
+    Tokenizer,
+    as_ids,
+    to_utf8,
+)
+
+VOCABULARY_KIND = "VOCB"
+
+# The number of the rule that cuts text into words, and of the hash that the stored table uses.
+RULE = 1
+HASH = 1
+
+
+class WordsTokenizer(Tokenizer):
+    """The `words` tokenizer over one vocabulary."""
+
+    kind = "words"
+    lossless = False
+
+    def __init__(self, vocabulary: Any = None) -> None:
+        """`vocabulary`: a kernel vocabulary to work on; a new, empty one by default."""
+        self._vocabulary = kernel.Vocabulary() if vocabulary is None else vocabulary
+
+    @classmethod
+    def from_files(cls, files: Iterable[Sections]) -> WordsTokenizer:
+        """The tokenizer that the vocabulary files of a corpus make, in the order of its manifest.
+
+        The files' arrays are used in place. Cost: constant time per file, save that small files are merged.
+        Raises: CorruptionError, FormatVersionError.
+        """
+        vocabulary = kernel.Vocabulary()
+        for file in files:
+            _append_file(vocabulary, file)
+        return cls(vocabulary)
+
+    @property
+    def n_vocabulary(self) -> int:
+        return len(self._vocabulary)
+
+    def encode(self, text: str) -> QueryIds:
+        ids: QueryIds = self._vocabulary.encode(to_utf8(text))
+        return ids
+
+    def encode_batch(self, texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
+        """See the base class. One thread at a time works on a vocabulary: ids follow the calls' order."""
+        try:
+            ids, offsets = self._vocabulary.encode_batch(texts)
+        except OverflowError as error:
+            raise ResourceError(
+                f"the vocabulary is full: a `words` corpus has at most {kernel.MAX_WORDS} different words",
+                limit=kernel.MAX_WORDS,
+            ) from error
+        except TypeError as error:
+            raise InvalidArgument(str(error)) from error
+        return ids, offsets
+
+    def decode(self, ids: npt.ArrayLike) -> str:
+        """The words joined by blanks."""
+        return " ".join(self.token_text(int(token_id)) for token_id in as_ids(ids))
+
+    def token_text(self, token_id: int) -> str:
+        word: bytes = self._vocabulary.word(self._check_id(token_id))
+        return word.decode("utf-8", "backslashreplace")
+
+    def fork(self) -> WordsTokenizer:
+        return WordsTokenizer(self._vocabulary.fork())
+
+    def vocabulary_since(self, n_known: int) -> FileContent | None:
+        if n_known == self.n_vocabulary:
+            return None
+        if not 0 <= n_known < self.n_vocabulary:
+            raise InvalidArgument(f"the vocabulary has {self.n_vocabulary} words, not {n_known} or more")
+        entries, offsets = self._vocabulary.export(n_known)
+        sections = {"entries": entries, "offsets": offsets, "slots": kernel.build_slots(entries, offsets)}
+        properties = {
+            "first_id": n_known,
+            "n_words": len(offsets) - 1,
+            "rule": RULE,
+            "hash": HASH,
+            "unicode": kernel.UNICODE_VERSION,
+        }
+        return FileContent(VOCABULARY_KIND, sections, properties)
+
+    def check(self) -> None:
+        wrong = self._vocabulary.first_wrong()
+        if wrong >= 0:
+            raise CorruptionError(
+                f"the vocabulary is damaged: word {wrong} is empty, stands twice, or is not in its table",
+                expected=wrong,
+                found=self._vocabulary.lookup(self._vocabulary.word(wrong)),
+            )
+
+
+def _append_file(vocabulary: Any, file: Sections) -> None:
+    """Adds the words of one vocabulary file. Raises: CorruptionError, FormatVersionError."""
+    path = getattr(file, "path", None)
+    rule = file.properties.get("rule")
+    if rule != RULE:
+        raise FormatVersionError(
+            f"the vocabulary was made by word rule {rule!r}; this version of ngramdb knows rule {RULE}",
+            path=path,
+            found=rule,
+            supported=RULE,
+        )
+    first_id = file.properties.get("first_id")
+    if first_id != len(vocabulary):
+        raise CorruptionError(
+            "a vocabulary file does not go on where the one before it ends",
+            path=path,
+            expected=len(vocabulary),
+            found=first_id,
+        )
+    has_slots = file.has("slots") and file.properties.get("hash") == HASH
+    n_words = file.properties.get("n_words")
+    try:
+        offsets = file.array("offsets")
+        if n_words != len(offsets) - 1:
+            raise ValueError(f"{len(offsets)} offsets for {n_words} words")
+        vocabulary.append(
+            _typed(file.array("entries"), np.uint8),
+            _typed(offsets, np.uint64),
+            _typed(file.array("slots"), np.uint64) if has_slots else None,
+        )
+    except (ValueError, OverflowError, KeyError) as error:
+        raise CorruptionError(f"a vocabulary file is damaged: {error}", path=path) from error
+
+
+def _typed(array: npt.NDArray[Any], dtype: type[np.unsignedinteger[Any]]) -> npt.NDArray[Any]:
+    if array.dtype != dtype:
+        raise ValueError(f"a section of dtype {array.dtype} where {np.dtype(dtype)} belongs")
+    return array

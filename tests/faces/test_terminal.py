@@ -1,0 +1,377 @@
+"""The faces as a person meets them: a real terminal (pexpect), a real process, a real database."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+pexpect = pytest.importorskip("pexpect")
+if not hasattr(pexpect, "spawn"):
+    pytest.skip("no pseudo-terminals on this platform", allow_module_level=True)
+
+import ngramdb  # noqa: E402
+
+COMMAND = [sys.executable, "-m", "ngramdb"]
+ESCAPES = re.compile(r"\x1b(\[[0-9;?]*[ -/]*[@-~]|\][^\x07]*\x07|[@-Z\\-_=>])")
+DOCUMENTS = [
+    {"text": "the cat sat on the mat", "source": "a", "year": 2020},
+    {"text": "the dog sat on the log", "source": "b", "year": None},
+    *({"text": f"number {i} of the many\n" * 30, "source": "many", "year": i} for i in range(60)),
+]
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with one corpus, `wiki`, shared by the tests that only read it."""
+    path = tmp_path_factory.mktemp("faces") / "shared.ngdb"
+    with ngramdb.connect(path) as connection:
+        connection.create_corpus("wiki").append(DOCUMENTS)
+    return path
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """A plain environment: a known terminal, a state folder of its own, no wish about colours."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS", "LINES")}
+    return {
+        **kept,
+        "TERM": "xterm",
+        "PROMPT_TOOLKIT_NO_CPR": "1",  # pexpect does not answer questions for the cursor's place
+        "XDG_STATE_HOME": str(tmp_path / "state"),
+        "PYTHONIOENCODING": "utf-8",
+    }
+
+
+class Terminal:
+    """A program under a pseudo-terminal; what it wrote is read without its escape sequences."""
+
+    def __init__(
+        self, arguments: list[str], environment: dict[str, str], cwd: Path, columns: int = 100
+    ) -> None:
+        self.process = pexpect.spawn(
+            COMMAND[0],
+            [*COMMAND[1:], *arguments],
+            env=environment,
+            cwd=str(cwd),
+            dimensions=(30, columns),
+            encoding="utf-8",
+            timeout=30,
+        )
+
+    def expect(self, pattern: str) -> str:
+        """Wait for the pattern in the raw output; what came before it, cleaned."""
+        self.process.expect(pattern)
+        return clean(self.process.before)
+
+    def rest(self) -> str:
+        """Everything until the program ends, cleaned."""
+        self.process.expect(pexpect.EOF)
+        return clean(self.process.before)
+
+    def code(self) -> int | None:
+        self.process.close()
+        return self.process.exitstatus
+
+
+def clean(text: str) -> str:
+    return ESCAPES.sub("", text).replace("\r\n", "\n")
+
+
+@pytest.fixture
+def repl(database: Path, environment: dict[str, str], tmp_path: Path) -> Iterator[Terminal]:
+    terminal = Terminal([str(database)], environment, tmp_path)
+    terminal.expect("wiki>")
+    yield terminal
+    terminal.process.close(force=True)
+
+
+@contextmanager
+def endless(path: Path) -> Iterator[None]:
+    """A file of JSON lines that never ends: a pipe that a thread keeps full while the block runs."""
+    os.mkfifo(path)
+    lines = b'{"text": "a line that is followed by another one"}\n' * 1000
+
+    def feed() -> None:
+        with suppress(BrokenPipeError), open(path, "wb", buffering=0) as pipe:
+            while True:
+                pipe.write(lines)
+
+    feeder = threading.Thread(target=feed)
+    feeder.start()
+    try:
+        yield
+    finally:
+        # a reader that comes and goes frees a feeder that nobody has read from
+        os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
+        feeder.join()
+
+
+def run(
+    arguments: list[str], environment: dict[str, str], cwd: Path, text: str | None = None
+) -> subprocess.CompletedProcess[str]:
+    """The command without a terminal."""
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        env=environment,
+        cwd=cwd,
+        input=text or "",
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+# ---- the REPL ---------------------------------------------------------------------------------------------
+
+
+def test_repl_answers_a_statement_over_two_lines_and_quits(repl: Terminal) -> None:
+    repl.process.send("COUNT\r")
+    repl.expect(r"\.\.\.>")
+    repl.process.send('"the";\r')
+    answer = repl.expect("1 row")
+    assert "│  1804 │" in answer
+    repl.process.send(".quit\r")
+    repl.rest()
+    assert repl.code() == 0
+
+
+def test_repl_shows_an_error_with_a_caret_and_goes_on(repl: Terminal) -> None:
+    repl.process.send('COUNT "the" FORM wiki;\r')
+    text = repl.expect(r"\^\^\^\^")
+    assert "error: " in text and "did you mean FROM?" in text
+    repl.process.send("USE wikl;\r")
+    assert "did you mean wiki?" in repl.expect(r"\^\^\^\^")
+    repl.process.send('COUNT "cat";\r')
+    repl.expect("1 row")
+
+
+def test_ctrl_c_drops_the_line_and_ctrl_d_leaves(repl: Terminal) -> None:
+    repl.process.send("COUNT nonsense")
+    repl.process.sendintr()
+    repl.expect("wiki>")
+    repl.process.send('COUNT "mat";\r')
+    repl.expect("1 row")
+    repl.process.send("\x04")
+    repl.rest()
+    assert repl.code() == 0
+
+
+def test_ctrl_c_stops_a_statement_and_keeps_the_session(repl: Terminal, tmp_path: Path) -> None:
+    repl.process.send(".open fresh.ngdb\r")
+    repl.expect("ngramdb>")
+    repl.process.send("CREATE CORPUS slow;\r")
+    repl.expect("slow>")
+    with endless(tmp_path / "endless.jsonl"):
+        repl.process.send("COPY slow FROM 'endless.jsonl';\r")
+        repl.expect("loading")  # the bar is there, so the load is running
+        repl.process.sendintr()
+        repl.expect("interrupted")
+    repl.process.send('COUNT "";\r')
+    assert "│     0 │" in repl.expect("1 row")
+
+
+def test_repl_keeps_a_history_that_only_its_owner_can_read(
+    database: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    for _ in range(2):
+        terminal = Terminal([str(database)], environment, tmp_path)
+        terminal.expect("wiki>")
+        terminal.process.send('COUNT "cat";\r')
+        terminal.expect("1 row")
+        terminal.process.send("\x04")
+        terminal.rest()
+    history = tmp_path / "state" / "ngramdb" / "history"
+    assert history.read_text().count('COUNT "cat";') >= 1
+    assert stat.S_IMODE(history.stat().st_mode) == 0o600
+    terminal = Terminal([str(database)], environment, tmp_path)
+    terminal.expect("wiki>")
+    terminal.process.send("\x1b[A\r")  # arrow up, Enter
+    terminal.expect("1 row")
+    terminal.process.close(force=True)
+
+
+def test_repl_works_where_no_history_can_be_kept(
+    database: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "state").write_text("a file in the folder's place")
+    terminal = Terminal([str(database)], environment, tmp_path)
+    terminal.expect("wiki>")
+    terminal.process.send('COUNT "cat";\r')
+    terminal.expect("1 row")
+    terminal.process.send("quit\r")
+    assert "Error" not in terminal.rest()
+    assert terminal.code() == 0
+
+
+def test_dot_commands_change_mode_and_output(repl: Terminal, tmp_path: Path) -> None:
+    repl.process.send(".mode jsonl\r")
+    repl.expect("wiki>")
+    repl.process.send('COUNT "cat";\r')
+    repl.expect(re.escape('{"count": 1}'))
+    repl.process.send(".output out.txt\r")
+    repl.expect("wiki>")
+    repl.process.send('COUNT "dog";\r')
+    repl.expect("wiki>")
+    repl.process.send(".output stdout\r")
+    repl.expect("wiki>")
+    assert (tmp_path / "out.txt").read_text() == '{"count": 1}\n'
+    repl.process.send(".timr on\r")
+    repl.expect(re.escape("did you mean .timer?"))
+
+
+@pytest.mark.parametrize("columns", [40, 60, 100])
+def test_tables_fit_the_terminal(
+    database: Path, environment: dict[str, str], tmp_path: Path, columns: int
+) -> None:
+    terminal = Terminal([str(database), "-c", "DOCS"], environment, tmp_path, columns)
+    lines = terminal.rest().rstrip().split("\n")
+    assert lines[-1].startswith("62 rows (40 shown)")
+    assert max(map(len, lines)) == columns
+    assert terminal.code() == 0
+
+
+def test_repl_has_no_colours_under_no_color(
+    database: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    colour = re.compile(r"\x1b\[[0-9;]*3[0-7][0-9;]*m|\x1b\[[0-9;]*9[0-7][0-9;]*m")
+    seen = []
+    for extra in ({}, {"NO_COLOR": "1"}):
+        terminal = Terminal([str(database)], {**environment, **extra}, tmp_path)
+        terminal.process.expect("wiki>")
+        terminal.process.send("COUNT nonsense;\r")
+        terminal.process.expect("error:")
+        written = terminal.process.before + terminal.process.after
+        terminal.process.send("\x04")
+        terminal.process.expect(pexpect.EOF)
+        seen.append(colour.search(written + terminal.process.before) is not None)
+        terminal.process.close()
+    assert seen == [True, False]
+
+
+# ---- the command at a terminal ----------------------------------------------------------------------------
+
+
+def test_command_draws_a_table_at_a_terminal_and_dims_null(
+    database: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    arguments = [str(database), "-c", 'DOCS WHERE "dog"']
+    terminal = Terminal(arguments, environment, tmp_path)
+    terminal.process.expect(pexpect.EOF)
+    assert "\x1b[2mNULL" in terminal.process.before
+    plain = Terminal(arguments, {**environment, "NO_COLOR": "1"}, tmp_path)
+    plain.process.expect(pexpect.EOF)
+    assert "\x1b" not in plain.process.before and "│ NULL │" in plain.process.before
+
+
+def test_load_draws_a_bar_at_a_terminal_and_one_line_at_the_end(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "d.jsonl").write_text('{"text": "a b c"}\n' * 5000)
+    arguments = ["load", "db.ngdb", "wiki", "d.jsonl", "--segment-tokens", "1024"]
+    text = Terminal(arguments, environment, tmp_path).rest()
+    assert "loading wiki" in text
+    assert re.search(
+        r"wiki: 5,000 documents, 15,000 tokens in [\d.]+ m?s \([\d.]+ .?B/s\), version \d+\n", text
+    )
+    without = Terminal([*arguments, "--no-progress"], environment, tmp_path).rest()
+    assert "loading" not in without and "wiki: 5,000 documents" in without
+
+
+def test_interrupting_a_load_is_130_and_leaves_nothing_behind(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    with endless(tmp_path / "endless.jsonl"):
+        terminal = Terminal(["load", "db.ngdb", "wiki", "endless.jsonl"], environment, tmp_path)
+        terminal.expect("loading wiki")
+        terminal.process.sendintr()
+        assert "interrupted" in terminal.rest()
+    assert terminal.code() == 130
+    with ngramdb.connect(tmp_path / "db.ngdb") as connection:
+        assert connection.corpora() == []
+
+
+# ---- without a terminal -----------------------------------------------------------------------------------
+
+
+def test_standard_input_runs_as_a_script(database: Path, environment: dict[str, str], tmp_path: Path) -> None:
+    done = run([str(database)], environment, tmp_path, '.mode csv\nCOUNT "cat";\nCOUNT\n "dog"')
+    assert (done.returncode, done.stdout, done.stderr) == (0, "count\n1\ncount\n1\n", "")
+
+
+def test_statements_of_a_pipe_are_answered_while_it_is_open(
+    database: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    with subprocess.Popen(
+        [*COMMAND, str(database)],
+        env=environment,
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        bufsize=1,
+    ) as process:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write('COUNT "cat";\n')
+        process.stdin.flush()
+        assert [process.stdout.readline(), process.stdout.readline()] == ["count\n", "1\n"]
+        process.stdin.close()
+    assert process.returncode == 0
+
+
+def test_head_ends_the_command_silently(database: Path, environment: dict[str, str], tmp_path: Path) -> None:
+    command = " ".join([*COMMAND, str(database), "-c", "'" + "DOCS; " * 200 + "'", "| head -n 1"])
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "doc_id\tsource\tyear\tlength\ttext\n", "")
+
+
+def test_piped_output_has_no_colour_and_loads_no_terminal_library(
+    database: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    code = (
+        "import sys; from ngramdb.cli.main import main\n"
+        f"code = main([{str(database)!r}, '-c', 'DOCS LIMIT 2'])\n"
+        "print([m for m in ('rich', 'prompt_toolkit') if m in sys.modules], code, file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.stderr == "[] 0\n"
+    assert "\x1b" not in done.stdout and done.stdout.startswith("doc_id\tsource\tyear")
+
+
+def test_output_in_a_poor_encoding_is_escaped_rather_than_an_error(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    with ngramdb.connect(tmp_path / "db.ngdb") as connection:
+        connection.create_corpus("wiki").append(["naïve 日本"])
+    ascii_only = {**environment, "PYTHONIOENCODING": "ascii"}
+    done = run(["db.ngdb", "-c", "DOCS"], ascii_only, tmp_path)
+    assert done.returncode == 0 and "na\\xefve \\u65e5\\u672c" in done.stdout
+    terminal = Terminal(["db.ngdb", "-c", "DOCS"], ascii_only, tmp_path)
+    assert "+---" in terminal.rest()
+
+
+@pytest.mark.slow
+def test_demo_tours_the_standard_library_and_is_reused(environment: dict[str, str], tmp_path: Path) -> None:
+    first = run(["demo"], environment, tmp_path)
+    assert first.returncode == 0, first.stderr
+    assert "\x1b" not in first.stdout and first.stderr == ""
+    assert first.stdout.rstrip().endswith("ngramdb python-stdlib.ngdb")
+    second = run(["demo"], environment, tmp_path)
+    assert "holds the demonstration already" in second.stdout
+    assert run(["check", "python-stdlib.ngdb"], environment, tmp_path).returncode == 0

@@ -1,0 +1,68 @@
+"""Segments and indexes made straight from lists of token ids: what tests of the kernels start from.
+
+The stream is written here anew, not by the package's own builder, so that any width and any gap can be asked for.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from ngramdb._cext.construction import key_directory, suffix_array
+from ngramdb._cext.index import Index, SegmentIndex
+from reference import ReferenceIndex
+
+WIDTHS = (np.uint8, np.uint16, np.uint32)
+
+
+def stream_of(documents, dtype=np.uint32, gap=None):
+    """The documents as symbols, and where they start: ids below the gap plus one, a 0 behind each document."""
+    gap = np.iinfo(dtype).max if gap is None else gap
+    symbols, starts = [], [0]
+    for document in documents:
+        symbols += [token + 1 if token < gap else token for token in document]
+        symbols.append(0)
+        starts.append(len(symbols))
+    return np.array(symbols, dtype=dtype), np.array(starts, dtype=np.uint32)
+
+
+def arrays_of(documents, dtype=np.uint32, gap=None):
+    """A segment's arrays, in the order in which SegmentIndex takes them, and its gap."""
+    stream, starts = stream_of(documents, dtype, gap)
+    distinct, ranks = np.unique(stream, return_inverse=True)
+    rows = suffix_array(ranks.reshape(-1).astype(np.uint32), max(1, len(distinct)))
+    tree, rest = key_directory(stream, rows)
+    return [stream, rows, tree, rest, starts, int(np.iinfo(dtype).max if gap is None else gap)]
+
+
+def segment_of(documents, dtype=np.uint32, gap=None):
+    """A SegmentIndex of the documents."""
+    return SegmentIndex(*arrays_of(documents, dtype, gap), "segment")
+
+
+def index_of(*segments, signs=None, dtype=np.uint32):
+    """An Index over segments, each a list of documents."""
+    return Index([segment_of(documents, dtype) for documents in segments], signs or [1] * len(segments))
+
+
+def oracle_of(*segments, signs=None):
+    """Brute force over the same segments."""
+    signs = signs or [1] * len(segments)
+    added = [d for documents, sign in zip(segments, signs, strict=True) if sign > 0 for d in documents]
+    removed = [d for documents, sign in zip(segments, signs, strict=True) if sign < 0 for d in documents]
+    return ReferenceIndex(added, removed)
+
+
+def packed(ngrams):
+    """N-grams as the kernel's batches take them: all ids in a row, and where each n-gram starts."""
+    offsets = np.cumsum([0, *map(len, ngrams)], dtype=np.int64)
+    return np.array([token for ngram in ngrams for token in ngram], dtype=np.int64), offsets
+
+
+def rows_of(columns):
+    """The four arrays of an estimate as a list of tuples, one a question."""
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def plain(distribution):
+    """A distribution without arrays, to be compared."""
+    ids, counts, *numbers = distribution
+    return [ids.tolist(), counts.tolist(), *map(int, numbers)]

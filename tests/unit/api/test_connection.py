@@ -1,0 +1,232 @@
+"""Connections: life, statements, snapshots, threads."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+import ngramdb
+from ngramdb import (
+    BindError,
+    ExecutionError,
+    InvalidArgument,
+    NotADatabase,
+    PlanError,
+    ReadOnlyError,
+    StorageError,
+)
+
+
+def test_a_database_in_a_folder_is_there_when_it_is_opened_again(tmp_path):
+    path = tmp_path / "corpora.ngdb"
+    with ngramdb.connect(path) as db:
+        db.create_corpus("wiki").append(["a b a"])
+    with ngramdb.connect(str(path), read_only=True) as db:
+        assert db.corpora() == ["wiki"]
+        assert db.execute('COUNT "a"').fetchall() == [(2,)]
+        for statement in ("CREATE CORPUS x", "DROP CORPUS wiki", "COPY wiki FROM 'x'"):
+            with pytest.raises((ReadOnlyError, ngramdb.LoadError)):
+                db.execute(statement)
+        assert db.execute("CREATE CORPUS IF NOT EXISTS wiki").summary["changed"] is False
+
+
+def test_paths_that_are_no_database_are_refused(tmp_path):
+    with pytest.raises(StorageError):
+        ngramdb.connect(tmp_path / "missing", read_only=True)
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(StorageError):
+        ngramdb.connect(tmp_path / "file")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "other").write_text("x")
+    with pytest.raises(NotADatabase):
+        ngramdb.connect(tmp_path / "folder")
+    with pytest.raises(InvalidArgument, match="path is a str or a path object, not int"):
+        ngramdb.connect(3)
+
+
+def test_a_closed_connection_says_so_everywhere(wiki, db):
+    result = db.execute("DOCS")
+    db.close()
+    db.close()
+    for use in (
+        lambda: db.execute('COUNT "a"'),
+        lambda: db.corpus("wiki"),
+        lambda: db.corpora(),
+        lambda: db.create_corpus("x"),
+        lambda: wiki.count("natural"),
+        lambda: wiki.prob("natural"),
+        lambda: wiki.count_many([[0]]),
+        lambda: wiki.append(["x"]),
+        lambda: wiki.n_tokens,
+    ):
+        with pytest.raises(ExecutionError, match="the connection is closed"):
+            use()
+    assert repr(db) == "<ngramdb.Connection, closed>"
+    assert len(result.fetchall()) == 3
+
+
+def test_several_statements_give_the_last_ones_result(db):
+    result = db.execute("CREATE CORPUS a; CREATE CORPUS b TOKENIZER 'tokens'; USE b; COUNT [1, 2]")
+    assert result.fetchall() == [(0,)] and db.corpora() == ["a", "b"]
+    assert db.corpus().name == "b"
+
+
+def test_an_error_in_a_later_statement_is_found_when_its_turn_comes(db):
+    with pytest.raises(BindError) as caught:
+        db.execute('CREATE CORPUS a;\nCOUNT "x" FROM b')
+    assert (caught.value.line, caught.value.column) == (2, 16) and db.corpora() == ["a"]
+
+
+def test_a_syntax_error_anywhere_runs_nothing(db):
+    with pytest.raises(ngramdb.ParseError):
+        db.execute("CREATE CORPUS a; COUNT")
+    assert db.corpora() == []
+
+
+def test_no_statement_is_an_empty_result(db):
+    for text in ("", "  ;", "-- nothing"):
+        assert db.execute(text).fetchall() == []
+    with pytest.raises(InvalidArgument, match="a statement is a str, not bytes"):
+        db.execute(b"SHOW CORPORA")
+
+
+def test_results_know_their_version_and_time(wiki, db):
+    result = db.execute('COUNT "natural"')
+    assert (result.snapshot, result.exact) == (db.version, True) and result.elapsed > 0
+    assert db.execute("CREATE CORPUS other").snapshot == db.version == result.snapshot + 1
+
+
+def test_a_result_keeps_reading_the_version_it_began_with(wiki, db):
+    result = db.execute("DOCS")
+    result.fetchone()
+    db.execute("DROP CORPUS wiki")
+    assert [row[0] for row in result] == [1, 2]
+    with pytest.raises(BindError, match="no corpus 'wiki'"):
+        wiki.count("natural")
+
+
+def test_own_commits_are_visible_at_once_in_all_threads(wiki, db):
+    other = db.corpus("wiki")
+    assert other.count("natural") == 2
+    thread = threading.Thread(target=lambda: wiki.append(["natural gas"]))
+    thread.start()
+    thread.join()
+    assert other.count("natural") == 3 and other.n_documents == 4
+    assert other.count_many(["natural", "gas"]).tolist() == [3, 1]
+
+
+def test_commits_of_another_connection_are_seen_by_the_next_statement(tmp_path):
+    with ngramdb.connect(tmp_path / "db") as writer, ngramdb.connect(tmp_path / "db") as reader:
+        corpus = writer.create_corpus("wiki")
+        seen = reader.corpus("wiki")
+        corpus.append(["a b"])
+        assert seen.count("a") == 0
+        assert reader.execute('COUNT "a"').fetchall() == [(1,)]
+        assert seen.count("a") == 1
+        corpus.append(["a"])
+        assert reader.refresh() and not reader.refresh() and seen.count("a") == 2
+
+
+def test_views_of_unchanged_corpora_outlive_a_commit(wiki, db):
+    view = db.snapshot.view("wiki")
+    db.create_corpus("other")
+    assert db.snapshot.view("wiki") is view
+
+
+def test_threads_share_a_connection(wiki, db):
+    failures = []
+
+    def ask():
+        try:
+            for _ in range(30):
+                n = wiki.count("natural")
+                m = db.execute("COUNT DOCS FROM wiki").fetchone()[0]
+                if not (n >= 2 and m >= 3):
+                    failures.append((n, m))
+        except Exception as error:
+            failures.append(error)
+
+    def write():
+        try:
+            for i in range(5):
+                wiki.append([f"natural number {i}"])
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=target) for target in (ask, ask, ask, write, write)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == [] and wiki.count("natural") == 12
+
+
+def test_corpora_are_created_and_dropped(db):
+    assert repr(db.create_corpus("a", tokenizer="bytes")).startswith(
+        "<ngramdb.Corpus a: 0 documents, 0 tokens"
+    )
+    with pytest.raises(BindError, match="corpus a exists already"):
+        db.create_corpus("a")
+    with pytest.raises(BindError, match="corpus a exists already"):
+        db.execute("CREATE CORPUS a")
+    assert db.create_corpus("a", if_not_exists=True).tokenizer.kind == "bytes"
+    assert db.drop_corpus("a") and not db.drop_corpus("a", if_exists=True)
+    with pytest.raises(BindError, match="no corpus 'a'"):
+        db.drop_corpus("a")
+    assert db.execute("DROP CORPUS IF EXISTS a").summary == {
+        "message": "there is no corpus a",
+        "changed": False,
+    }
+    for name in ("", None, 3):
+        with pytest.raises(InvalidArgument, match="non-empty str"):
+            db.create_corpus(name)
+    with pytest.raises(InvalidArgument, match="unknown tokenizer 'wrds'"):
+        db.create_corpus("b", tokenizer="wrds")
+    with pytest.raises(InvalidArgument, match="no option 'colour'"):
+        db.create_corpus("b", colour="red")
+    assert db.corpora() == []
+
+
+def test_the_current_corpus(db):
+    with pytest.raises(BindError, match="CREATE CORPUS"):
+        db.corpus()
+    db.create_corpus("a")
+    assert db.corpus().name == "a"
+    db.create_corpus("b")
+    with pytest.raises(BindError, match="known: a, b"):
+        db.corpus()
+    db.use("b")
+    assert db.corpus().name == "b" and db.execute("SHOW CORPORA").fetchall()[1][:2] == ("b", True)
+    db.execute("USE a; DROP CORPUS a")
+    assert db.corpus().name == "b"
+    with pytest.raises(BindError, match="no corpus 'c'"):
+        db.use("c")
+    with pytest.raises(InvalidArgument):
+        db.corpus(3)
+
+
+def test_failed_documents_that_write_to_the_same_database_meet_an_error_and_no_deadlock(db):
+    corpus = db.create_corpus("a")
+
+    def documents():
+        db.create_corpus("b")
+        yield "x"
+
+    with pytest.raises(ngramdb.LockedError):
+        corpus.append(documents())
+    assert db.corpora() == ["a"] and corpus.n_documents == 0
+
+
+def test_settings_by_statement(db):
+    db.execute("SET threads = 1")
+    assert db.settings.threads == 1 == db.settings["threads"]
+    db.execute("RESET threads; SET progress = off")
+    assert db.settings.progress is False
+    with pytest.raises(PlanError, match="threads is from 1 to 1,024, not 0") as caught:
+        db.execute("SET threads = 0")
+    assert caught.value.column == 15
+    with pytest.raises(PlanError, match="did you mean flatten"):
+        db.execute("EXPLAIN SET disabled_rules = 'flaten'")
+    db.execute("SET disabled_rules = ' flatten, order_operands ,flatten'")
+    assert db.settings.disabled_rules == {"flatten", "order_operands"}

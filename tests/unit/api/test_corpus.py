@@ -1,0 +1,271 @@
+"""The verbs of a corpus: documents in, answers out."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+from ngramdb import BindError, InvalidArgument, LoadError, ParseError, PlanError, Probability
+
+
+def test_append_takes_text_dicts_and_pairs(db):
+    words = db.create_corpus("words")
+    report = words.append(iter(["a b", {"text": "b", "year": 1}, ("c", {"year": 2}), b"d", ""]))
+    assert (report.documents, report.tokens, report.segments, report.skipped) == (5, 5, 1, 0)
+    assert report.version == db.version and report.elapsed > 0 and report.bytes == 6
+    assert words.docs().fetchall() == [
+        (0, None, 2, "a b"),
+        (1, 1, 1, "b"),
+        (2, 2, 1, "c"),
+        (3, None, 1, "d"),
+        (4, None, 0, ""),
+    ]
+    ids = db.create_corpus("ids", tokenizer="tokens")
+    ids.append(
+        [([1, 2], {"x": True}), np.array([2**32 - 1], dtype=np.uint32), [0], {"ids": (7,), "x": False}]
+    )
+    assert ids.docs().fetchall() == [
+        (0, True, 2, "1 2"),
+        (1, None, 1, "4294967295"),
+        (2, None, 1, "0"),
+        (3, False, 1, "7"),
+    ]  # fmt: skip
+
+
+def test_an_append_of_nothing_commits_nothing(db):
+    corpus = db.create_corpus("c")
+    before = db.version
+    report = corpus.append([])
+    assert (report.documents, report.segments, report.version, db.version) == (0, 0, before, before)
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (3, "document 2: a document is text, a dict, or a pair of ids and metadata, not int"),
+        (None, "document 2: a document is text, a dict, or a pair of ids and metadata, not NoneType"),
+        ({"txt": "x"}, "document 2: a dict needs 'text' or 'ids'; this one has txt"),
+        ({"text": 3}, "document 2: the text is a string, not int"),
+        ({"text": "x", 3: 4}, "document 2: the names of metadata fields are strings"),
+        ("\ud800", "document 2: the text is not valid Unicode at position 0"),
+        (b"a\xff", "document 2: the text is not valid Unicode at position 1"),
+        (([1.5], {}), "document 2: field 'ids', item 0"),
+        ([2**32], "document 2: field 'ids', item 0"),
+        ([99], "document 2: token id 99 is not below the vocabulary's size"),
+    ],
+)
+def test_a_bad_document_is_named_and_nothing_is_committed(wiki, db, bad, message):
+    before = db.version
+    with pytest.raises(LoadError) as caught:
+        wiki.append(["fine", bad, "never read"])
+    assert caught.value.message.startswith(message) and caught.value.source == "append"
+    assert db.version == before and wiki.n_documents == 3 and wiki.count("fine") == 0
+
+
+def test_an_error_of_the_callers_own_iterator_passes_through(wiki, db):
+    before = db.version
+
+    def documents():
+        yield "fine"
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        wiki.append(documents())
+    assert db.version == before and wiki.count("fine") == 0
+
+
+def test_one_document_is_no_list_of_documents(wiki):
+    for one in ("text", b"text", {"text": "x"}, 3):
+        with pytest.raises(InvalidArgument, match="put one document in a list"):
+            wiki.append(one)
+
+
+def test_text_for_a_corpus_of_ids_is_refused(db, tmp_path):
+    ids = db.create_corpus("ids", tokenizer="tokens")
+    with pytest.raises(LoadError, match="takes token ids"):
+        ids.append(["text"])
+    (tmp_path / "x.txt").write_text("text")
+    with pytest.raises(InvalidArgument, match="which text files do not have"):
+        ids.load(tmp_path / "x.txt")
+    with pytest.raises(PlanError, match=r"write them as \[1, 2\]"):
+        db.execute('COUNT "text"')
+    (tmp_path / "x.jsonl").write_text('{"ids": [1, 2], "n": 1}\n{"ids": [], "n": 2}\n')
+    assert ids.load(tmp_path / "x.jsonl").tokens == 2
+    assert ids.docs().fetchall() == [(0, 1, 2, "1 2"), (1, 2, 0, "")]
+
+
+def test_load_is_copy(db, tmp_path):
+    with gzip.open(tmp_path / "a.jsonl.gz", "wt") as file:
+        file.write('{"body": "a b", "m": {"year": 3}, "x": 1}\n{"body": "c", "x": 2}\n')
+    corpus = db.create_corpus("c")
+    told = []
+    report = corpus.load([tmp_path / "a.jsonl.gz"], text="body", metadata=["m.year"], progress=told.append)
+    assert (report.documents, report.tokens) == (2, 3) and told[-1].documents == 2
+    assert corpus.docs().to_dicts()[0] == {"doc_id": 0, "m.year": 3, "length": 2, "text": "a b"}
+    assert corpus.load(tmp_path / "*.gz", text="body", limit=1).documents == 1
+    for bad in ({"on_error": "ignore"}, {"format": "csv"}, {"limit": -1}, {"colour": 1}, {"separator": 3}):
+        with pytest.raises(InvalidArgument):
+            corpus.load(tmp_path / "a.jsonl.gz", **bad)
+    with pytest.raises(LoadError):
+        corpus.load(tmp_path / "missing.jsonl")
+
+
+def test_segments_hold_no_more_than_they_are_told(db):
+    corpus = db.create_corpus("c", tokenizer="tokens", segment_tokens=1024)
+    report = corpus.append([([1] * 600, {})] * 5)
+    assert report.segments == 5 and corpus.count([1]) == 3000
+
+
+def test_count_takes_text_and_any_ids(wiki):
+    assert wiki.count("natural language") == wiki.count([0, 1]) == wiki.count((0, 1)) == 2
+    assert wiki.count(np.array([0, 1])) == wiki.count(np.array([0, 1], dtype=np.uint32)) == 2
+    assert wiki.count([]) == wiki.count("") == wiki.n_tokens == 8
+    assert wiki.count("natural xyzzy") == wiki.count([5000]) == wiki.count([2**32 - 1]) == 0
+    assert type(wiki.count([0])) is int
+    assert wiki.count([np.int64(0)]) == 2
+
+
+@pytest.mark.parametrize(
+    "bad", [3, None, 1.5, [1.5], ["a"], [None], [2**70], [[1], [2]], np.array([0.5]), b"a"]
+)
+def test_what_is_no_ngram_is_an_invalid_argument(wiki, bad):
+    for verb in (wiki.count, wiki.dist, wiki.dist_arrays, wiki.score, lambda x: wiki.prob("natural", x)):
+        with pytest.raises(InvalidArgument):
+            verb(bad)
+    with pytest.raises(InvalidArgument, match="n-gram 1"):
+        wiki.count_many([[0], bad])
+
+
+def test_prob_is_a_float_with_its_counts(wiki):
+    answer = wiki.prob("processing", given="natural language")
+    assert answer == 0.5 and isinstance(answer, float) and answer.logprob == math.log(0.5)
+    assert (answer.prob, answer.cont_count, answer.context_count, answer.effective_n, answer.sparse) == (
+        0.5,
+        1,
+        2,
+        3,
+        False,
+    )
+    for again in (copy.copy(answer), pickle.loads(pickle.dumps(answer))):
+        assert isinstance(again, Probability) and repr(again) == repr(answer)
+    assert wiki.prob([0]) == wiki.prob(0) == wiki.prob("natural") == 2 / 8
+    assert wiki.prob("language processing", "natural") == 0.5
+    assert wiki.prob("end", "processing the") is None
+    assert wiki.prob("end", "processing the", model="infgram").effective_n == 2
+    assert wiki.prob("end", "processing the", model="NGRAM ORDER 2") == 1
+    assert wiki.prob("xyzzy", "natural") == 0 and wiki.prob("xyzzy", "natural").logprob == -math.inf
+    with pytest.raises(InvalidArgument, match="at least one token"):
+        wiki.prob("", "natural")
+
+
+def test_models_are_named_as_after_using(wiki):
+    with pytest.raises(ParseError):
+        wiki.prob("natural", model="kneser")
+    with pytest.raises(PlanError, match="ORDER is a whole number of at least 1"):
+        wiki.prob("natural", model="ngram order 0")
+    with pytest.raises(InvalidArgument, match="a model is text such as 'infgram', not int"):
+        wiki.score("natural", model=3)
+
+
+def test_distributions_as_rows_and_as_arrays(wiki):
+    rows = wiki.dist("natural language").fetchall()
+    assert rows == [("processing", 2, 1, 0.5), ("understanding", 3, 1, 0.5)]
+    found = wiki.dist_arrays("natural language")
+    assert (found.token_ids.tolist(), found.counts.tolist()) == ([2, 3], [1, 1])
+    assert (found.n_end, found.context_count, found.effective_n) == (0, 2, 3)
+    assert wiki.dist_arrays([2]).n_end == 1
+    with pytest.raises(InvalidArgument, match="top is a whole number"):
+        wiki.dist("natural", top=-1)
+
+
+def test_docs_take_a_condition_with_parameters(wiki):
+    result = wiki.docs('? AND NOT "processing"', params=["natural"])
+    assert result.fetchall() == [(1, 2020, "en", 3, "natural language understanding")]
+    assert [row[0] for row in wiki.docs(descending=True, limit=2)] == [2, 1]
+    assert wiki.count_docs('"natural" OR "end"') == 3 and wiki.count_docs() == 3
+    with pytest.raises(PlanError, match="no value was given for parameter 1 of 1"):
+        wiki.docs("?")
+    with pytest.raises(ParseError):
+        wiki.docs('"natural" AND')
+    with pytest.raises(InvalidArgument, match="a condition is a str"):
+        wiki.docs(3)
+    for options in ({"limit": -1}, {"offset": "x"}, {"limit": True}):
+        with pytest.raises(InvalidArgument):
+            wiki.docs(**options)
+
+
+def test_batches_take_lists_and_packed_arrays(wiki):
+    expected = [2, 8, 0, 2]
+    ngrams = [[0, 1], [], [99], "natural"]
+    assert wiki.count_many(ngrams).tolist() == expected
+    flat, offsets = np.array([0, 1, 99, 0]), np.array([0, 2, 2, 3, 4])
+    assert wiki.count_many((flat, offsets)).tolist() == expected
+    assert wiki.count_many([]).tolist() == [] and wiki.count_many(["natural"]).dtype == np.int64
+    for bad in (
+        (flat, offsets[1:]),
+        (flat, offsets[::-1].copy()),
+        (flat, np.array([0, 9])),
+        (flat, np.array([0.0, 4.0])),
+    ):
+        with pytest.raises(InvalidArgument, match="offsets"):
+            wiki.count_many(bad)
+    for bad in ("natural", 3, None):
+        with pytest.raises(InvalidArgument, match="many n-grams are a list"):
+            wiki.count_many(bad)
+
+
+def test_prob_many_equals_prob(wiki):
+    contexts = ["natural language", "natural", "xyzzy", ""]
+    words = ["processing", "language understanding", "natural", "the end"]
+    for model in ("ngram", "infgram"):
+        many = wiki.prob_many(contexts, words, model=model)
+        for i, (context, word) in enumerate(zip(contexts, words, strict=True)):
+            one = wiki.prob(word, context, model=model)
+            assert math.isnan(many.prob[i]) if one is None else many.prob[i] == one
+            if one is not None:
+                assert (many.cont_count[i], many.context_count[i]) == (one.cont_count, one.context_count)
+    single = wiki.prob_many([[0], [0]], np.array([1, 2]))
+    assert single.prob.tolist() == [1.0, 0.0] and single.logprob.tolist() == [0.0, -math.inf]
+    assert wiki.prob_many([[0], [0]], [1, 2]).prob.tolist() == [1.0, 0.0]
+    assert len(wiki.prob_many([], [])) == 0
+    with pytest.raises(InvalidArgument, match="2 contexts, but 1 continuations"):
+        wiki.prob_many([[0], [0]], [1])
+    with pytest.raises(InvalidArgument, match="continuation 1"):
+        wiki.prob_many([[0], [0]], [[1], []])
+
+
+def test_score_gives_arrays_per_token(wiki):
+    scores = wiki.score("natural language xyzzy")
+    assert scores.prob.tolist() == [0.25, 1.0, 0.0] and len(scores) == 3
+    assert scores.count.tolist() == [2, 2, 0] and scores.context_count.tolist() == [8, 2, 2]
+    assert scores.effective_n.tolist() == [1, 2, 3] and scores.sparse.tolist() == [False, True, False]
+    many = wiki.score_many(["natural language xyzzy", "", [0]])
+    assert len(many) == 3 and [len(one) for one in many] == [3, 0, 1]
+    assert many[0].prob.tolist() == scores.prob.tolist() and many[-1].prob.tolist() == [0.25]
+    assert [len(one) for one in many[1:]] == [0, 1] and len(many.all) == 4
+    with pytest.raises(IndexError):
+        many[3]
+
+
+def test_a_corpus_that_does_not_exist_names_the_nearest(wiki, db):
+    with pytest.raises(BindError, match="did you mean wiki") as caught:
+        db.corpus("wikki")
+    assert caught.value.nearest == "wiki"
+
+
+def test_a_corpus_that_is_made_anew_is_found_again(wiki, db):
+    db.execute("DROP CORPUS wiki; CREATE CORPUS wiki TOKENIZER 'chars'")
+    wiki.append(["aa"])
+    assert wiki.count("a") == 2 and wiki.tokenizer.kind == "chars"
+
+
+def test_any_name_is_a_name_of_a_corpus(db):
+    for name in ("with blank", "ünï", "select", "../x", "a'b\"c`d"):
+        db.create_corpus(name).append(["a"])
+        assert db.corpus(name).count("a") == 1
+    assert len(db.corpora()) == 5

@@ -1,0 +1,47 @@
+"""Settings have names, types and ranges."""
+
+from __future__ import annotations
+
+import pytest
+
+from ngramdb import InvalidArgument, Settings
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("thread", 1, "no setting 'thread'; did you mean threads?"),
+        ("zzz", 1, "no setting 'zzz'; known: disabled_rules, progress, segment_tokens, threads"),
+        ("threads", 0, "threads is from 1 to 1,024, not 0"),
+        ("threads", True, "threads is a whole number, not True"),
+        ("threads", "2", "threads is a whole number, not '2'"),
+        ("progress", 1, "progress is TRUE or FALSE, not 1"),
+        ("progress", "maybe", "progress is TRUE or FALSE, not 'maybe'"),
+        ("segment_tokens", 10, "segment_tokens is from 1,024 to 4,294,967,295, not 10"),
+        ("disabled_rules", 3, "disabled_rules is a list of rules with commas between, as a string, not 3"),
+        ("disabled_rules", "fold", "no rule 'fold'; known: "),
+    ],
+)
+def test_wrong_settings_are_refused_and_nothing_changes(name, value, message):
+    settings = Settings()
+    before = settings.rows()
+    with pytest.raises(InvalidArgument) as caught:
+        settings[name] = value
+    assert str(caught.value).startswith(message) and settings.rows() == before
+
+
+def test_settings_are_set_and_reset_in_any_case():
+    settings = Settings()
+    settings["THREADS"] = 7
+    assert settings.threads == settings["Threads"] == 7
+    settings.reset("threads")
+    assert settings.threads == int(settings.rows()[3][2])
+    settings["progress"] = "Off"
+    assert settings.progress is False
+    assert list(settings) == ["disabled_rules", "progress", "segment_tokens", "threads"]
+
+
+def test_no_rule_is_disabled_by_the_empty_list():
+    settings = Settings()
+    settings["disabled_rules"] = " , "
+    assert settings.disabled_rules == frozenset()

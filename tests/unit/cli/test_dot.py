@@ -1,0 +1,163 @@
+"""Dot commands, on a shell over a database in memory."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import ngramdb
+from ngramdb.cli import dot
+from ngramdb.cli.render import MODES
+from ngramdb.cli.shell import DEEPEST_READ, Shell
+from ngramdb.errors import InvalidArgument, StorageError
+
+
+@pytest.fixture
+def shell() -> Iterator[Shell]:
+    shell = Shell(None)
+    shell.connection.create_corpus("wiki").append(["the cat sat", "the dog"])
+    yield shell
+    shell.close()
+
+
+def test_help_lists_every_command(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.run_text(".help")
+    written = capsys.readouterr().out
+    assert all(f".{name} " in written for name in dot.COMMANDS)
+
+
+def test_every_statement_that_help_shows_is_in_the_language(shell: Shell) -> None:
+    from ngramdb.language.parser import parse
+
+    shown = [line.split("   ")[0] for line in dot.STATEMENTS.splitlines()]
+    assert len(shown) > 8
+    for text in shown:
+        assert parse(text)
+
+
+def test_help_of_one_command(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.run_text(".help .mode")
+    assert capsys.readouterr().out.startswith(".mode [MODE]\n")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_mode_changes_how_results_look(shell: Shell, capsys: pytest.CaptureFixture[str], mode: str) -> None:
+    shell.run_text(f'.mode {mode}\nCOUNT "the";')
+    written = capsys.readouterr().out
+    assert "2" in written
+    shell.run_text(".mode")
+    assert f"{mode} (current)" in capsys.readouterr().out
+
+
+def test_mode_auto_goes_back_to_the_default(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.run_text('.mode json\n.mode auto\nCOUNT "the";')
+    assert capsys.readouterr().out == "count\n2\n"
+
+
+def test_timer_notes_the_time_of_each_statement(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.run_text('.timer on\nCOUNT "the";\n.timer off\nCOUNT "the";\n.timer')
+    captured = capsys.readouterr()
+    assert captured.err.count("time: ") == 1
+    assert captured.out == "count\n2\ncount\n2\ntimer is off\n"
+
+
+def test_tables_lists_the_corpora(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.run_text(".tables")
+    assert capsys.readouterr().out.splitlines()[1].startswith("wiki\t")
+
+
+def test_output_goes_to_a_file_and_back(
+    shell: Shell, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "with blank.tsv"
+    shell.run_text(f'.output \'{path}\'\nCOUNT "the";\n.output stdout\nCOUNT "cat";')
+    assert path.read_text() == "count\n2\n"
+    assert capsys.readouterr().out == "count\n1\n"
+
+
+def test_output_that_cannot_be_opened_leaves_things_as_they_are(
+    shell: Shell, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    with pytest.raises(OSError, match="No such file"):
+        shell.run_text(f".output {tmp_path}/missing/out.tsv")
+    shell.run_text('COUNT "cat";')
+    assert capsys.readouterr().out == "count\n1\n"
+
+
+def test_read_runs_a_file(shell: Shell, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "s.ngql").write_text('.mode jsonl\nCOUNT "the";\n-- end\n')
+    shell.run_text(f".read {tmp_path}/s.ngql")
+    assert capsys.readouterr().out == '{"count": 2}\n'
+
+
+def test_a_script_that_reads_itself_is_an_error(shell: Shell, tmp_path: Path) -> None:
+    path = tmp_path / "loop.ngql"
+    path.write_text(f".read {path}\n")
+    with pytest.raises(ngramdb.NgramdbError, match=f"more than {DEEPEST_READ} scripts within scripts"):
+        shell.run_text(f".read {path}")
+
+
+def test_open_goes_on_with_another_database(
+    shell: Shell, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    with ngramdb.connect(tmp_path / "other.ngdb") as other:
+        other.create_corpus("news").append(["a b"])
+    shell.run_text(f'.open {tmp_path}/other.ngdb\nCOUNT "a";')
+    assert capsys.readouterr().out == "count\n1\n"
+    assert shell.title() == f"{tmp_path}/other.ngdb"
+    shell.run_text(".open")
+    assert shell.connection.corpora() == []
+
+
+def test_open_of_something_else_keeps_the_database(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("text")
+    with pytest.raises(StorageError):
+        shell.run_text(f".open {tmp_path}/file")
+    assert shell.connection.corpora() == ["wiki"]
+
+
+def test_quit_ends_the_script(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.run_text('COUNT "the";\n.quit\nCOUNT "cat";')
+    assert shell.finished and capsys.readouterr().out == "count\n2\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (".tabels", "unknown command .tabels; did you mean .tables?"),
+        (".o x", "unknown command .o; did you mean .output or .open?"),
+        (".xyzzy", "unknown command .xyzzy; .help lists them all"),
+        (".", "unknown command .; .help lists them all"),
+        (".mode xml", "unknown mode 'xml'; there are table, json, jsonl, csv, tsv, markdown, line and auto"),
+        (".mode a b", "usage: .mode [MODE]"),
+        (".timer maybe", "usage: .timer on|off"),
+        (".read", "usage: .read FILE"),
+        (".read 'open quote", ".read: no closing quotation"),
+    ],
+)
+def test_wrong_commands_say_what_would_be_right(shell: Shell, line: str, message: str) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        dot.run(shell, line)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("line", "name"), [("h", "help"), ("op", "open"), ("ou", "output"), ("QUIT", "quit")]
+)
+def test_a_unique_beginning_is_enough(line: str, name: str) -> None:
+    assert dot.find(line).name == name
+
+
+def test_messages_of_statements_are_shown_at_a_terminal_only(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell.run_text("USE wiki;")
+    assert capsys.readouterr() == ("", "")
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stdout", terminal)
+    shell.run_text("USE wiki;")
+    assert capsys.readouterr().err == "using corpus wiki\n"

@@ -1,0 +1,327 @@
+"""The command line in-process: which command runs, what it writes where, and its exit code."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import ngramdb
+from ngramdb.cli.main import COMMANDS, main
+
+Captured = pytest.CaptureFixture[str]
+
+LINES = [
+    {"text": "the cat sat on the mat", "source": "a", "year": 2020},
+    {"text": "the dog sat on the log", "source": "b"},
+    {"text": "", "source": "b"},
+]
+
+
+@pytest.fixture
+def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A database `db.ngdb` with a corpus `wiki` in the working folder, beside its source `d.jsonl`."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "d.jsonl").write_text("".join(json.dumps(line) + "\n" for line in LINES))
+    with ngramdb.connect("db.ngdb") as connection:
+        connection.create_corpus("wiki").append(LINES)
+    return "db.ngdb"
+
+
+def standard_input(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content), encoding="utf-8"))
+
+
+# ---- statements -------------------------------------------------------------------------------------------
+
+
+def test_statements_run_in_the_order_of_the_flags(database: str, tmp_path: Path, capsys: Captured) -> None:
+    (tmp_path / "s.ngql").write_text('COUNT "dog"')
+    assert main([database, "-c", 'COUNT "the"; COUNT "cat"', "-f", "s.ngql", "-c", 'COUNT "sat"']) == 0
+    assert capsys.readouterr().out == "count\n4\ncount\n1\ncount\n1\ncount\n2\n"
+
+
+def test_without_a_database_everything_is_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["-c", "CREATE CORPUS x; SHOW CORPORA", "--format", "jsonl"]) == 0
+    assert json.loads(capsys.readouterr().out)["corpus"] == "x"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_standard_input_is_a_script(database: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    standard_input(monkeypatch, b'COUNT "the";\r\nCOUNT "cat"\r\n')
+    assert main([database]) == 0
+    assert capsys.readouterr().out == "count\n4\ncount\n1\n"
+
+
+def test_an_error_stops_the_script_and_names_file_line_and_place(
+    database: str, tmp_path: Path, capsys: Captured
+) -> None:
+    (tmp_path / "s.ngql").write_text('-- one\nCOUNT "the";\n\nCOUNT\n  "cat" FROM wikk;\nCOUNT "dog";\n')
+    assert main([database, "-f", "s.ngql"]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == "count\n4\n"
+    assert captured.err == (
+        "error: s.ngql, line 4: no corpus 'wikk'; did you mean wiki? (line 5, column 14)\n"
+        '    "cat" FROM wikk;\n'
+        "               ^^^^\n"
+    )
+
+
+def test_an_error_in_the_second_statement_points_into_the_whole_text(database: str, capsys: Captured) -> None:
+    assert main([database, "-c", 'COUNT "the"; USE nothing;']) == 1
+    assert "(line 1, column 18)" in capsys.readouterr().err
+
+
+def test_parameters_reach_the_statements(database: str, capsys: Captured) -> None:
+    arguments = ["-c", "DIST GIVEN ? TOP ?", "--param", "sat on", "--param", "1", "--format", "jsonl"]
+    assert main([database, *arguments]) == 0
+    assert json.loads(capsys.readouterr().out)["token"] == "the"
+    assert main([database, "-c", "COUNT :x; COUNT DOCS WHERE :x", "--param", "x=the"]) == 0
+    assert capsys.readouterr().out == "count\n4\ncount\n2\n"
+
+
+def test_a_parameter_may_begin_with_a_dash(database: str, capsys: Captured) -> None:
+    assert main([database, "-c", "COUNT ?", "--param", "--the"]) == 0
+    assert capsys.readouterr().out == "count\n0\n"
+
+
+def test_a_parameter_without_a_value_is_an_error(database: str, capsys: Captured) -> None:
+    assert main([database, "-c", "COUNT ?"]) == 1
+    assert "^" in capsys.readouterr().err
+
+
+def test_timer_and_errors_go_to_standard_error(database: str, capsys: Captured) -> None:
+    assert main([database, "--timer", "-c", 'COUNT "the"']) == 0
+    captured = capsys.readouterr()
+    assert captured.out == "count\n4\n" and captured.err.startswith("time: ")
+
+
+def test_read_only_refuses_to_write_and_to_create(database: str, tmp_path: Path, capsys: Captured) -> None:
+    assert main([database, "--read-only", "-c", 'COUNT "the"']) == 0
+    assert main([database, "--read-only", "-c", "CREATE CORPUS x"]) == 1
+    assert "read-only" in capsys.readouterr().err
+    assert main(["missing.ngdb", "--read-only", "-c", "SHOW CORPORA"]) == 1
+    assert not (tmp_path / "missing.ngdb").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--bogus"],
+        ["db.ngdb", "too", "many"],
+        ["db.ngdb", "--format", "xml"],
+        ["--read-only", "-c", "SHOW CORPORA"],
+        ["db.ngdb", "-c", "COUNT ?", "--param", "a", "--param", "b"],
+        ["db.ngdb", "-c", "COUNT ?", "--param", "a", "--param", "b=c"],
+        ["load", "db.ngdb", "wiki"],
+        ["load", "db.ngdb", "wiki", "x", "--limit", "0"],
+        ["db.ngdb", "-f", "."],
+        ["check"],
+        ["load", "db.ngdb", "wiki", "x", "--separator"],
+    ],
+)
+def test_wrong_usage_is_exit_code_2(database: str, arguments: list[str], capsys: Captured) -> None:
+    assert main(arguments) == 2
+    assert "error:" in capsys.readouterr().err
+
+
+def test_a_missing_script_is_an_error_that_names_it(database: str, capsys: Captured) -> None:
+    assert main([database, "-f", "missing.ngql"]) == 1
+    assert capsys.readouterr().err == "error: missing.ngql: No such file or directory\n"
+
+
+def test_bugs_show_a_traceback_only_under_debug(
+    database: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    def broken(self: object, text: str, params: object = None) -> None:
+        raise ZeroDivisionError("oh")
+
+    monkeypatch.setattr(ngramdb.Connection, "execute", broken)
+    assert main([database, "-c", "SHOW CORPORA"]) == 1
+    plain = capsys.readouterr().err
+    assert "internal error: ZeroDivisionError: oh" in plain and "Traceback" not in plain
+    assert main([database, "--debug", "-c", "SHOW CORPORA"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_an_interrupt_is_exit_code_130(
+    database: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    def interrupted(self: object, text: str, params: object = None) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ngramdb.Connection, "execute", interrupted)
+    assert main([database, "-c", "SHOW CORPORA"]) == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_version_and_help(capsys: Captured) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"ngramdb {ngramdb.__version__}\n"
+    assert main(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert "./load" in text and all(f"ngramdb {name}" in text for name in COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help(name: str, capsys: Captured) -> None:
+    assert main([name, "--help"]) == 0
+    assert capsys.readouterr().out.startswith(f"usage: ngramdb {name} ")
+
+
+def test_a_subcommand_wins_over_a_database_of_its_name(
+    database: str, tmp_path: Path, capsys: Captured
+) -> None:
+    assert main(["./load", "-c", "CREATE CORPUS x"]) == 0
+    assert (tmp_path / "load" / "NGRAMDB").exists()
+    assert main(["load", "-c", "SHOW CORPORA"]) == 2
+    assert main(["--debug", "info", database]) == 0
+    assert capsys.readouterr().out.startswith("corpus\ttokenizer")
+
+
+# ---- load -------------------------------------------------------------------------------------------------
+
+
+def test_load_makes_database_and_corpus(database: str, capsys: Captured) -> None:
+    assert main(["load", "new.ngdb", "wiki", "d.jsonl", "--tokenizer", "chars"]) == 0
+    summary = capsys.readouterr().out
+    assert summary.startswith("wiki: 3 documents, 44 tokens in ") and summary.endswith(", version 3\n")
+    assert main(["new.ngdb", "-c", 'COUNT "a"']) == 0
+    assert capsys.readouterr().out == "count\n4\n"
+
+
+def test_load_adds_to_a_corpus_and_keeps_its_tokenizer(database: str, capsys: Captured) -> None:
+    assert main(["load", database, "wiki", "d.jsonl"]) == 0
+    assert main(["load", database, "wiki", "d.jsonl", "--tokenizer", "words"]) == 0
+    capsys.readouterr()
+    assert main([database, "-c", 'COUNT "the"']) == 0
+    assert capsys.readouterr().out == "count\n12\n"
+
+
+def test_load_with_another_tokenizer_names_both(database: str, capsys: Captured) -> None:
+    assert main(["load", database, "wiki", "d.jsonl", "--tokenizer", "chars"]) == 1
+    message = capsys.readouterr().err
+    assert "words" in message and "chars" in message
+
+
+def test_load_compares_a_tokenizer_json_by_its_content(
+    database: str, tmp_path: Path, capsys: Captured
+) -> None:
+    for name, words in (("one.json", ["the", "cat"]), ("copy.json", ["the", "cat"]), ("two.json", ["dog"])):
+        vocabulary = {word: i for i, word in enumerate(["[UNK]", *words])}
+        model = {"type": "WordLevel", "vocab": vocabulary, "unk_token": "[UNK]"}
+        (tmp_path / name).write_text(
+            json.dumps({"version": "1.0", "pre_tokenizer": {"type": "Whitespace"}, "model": model})
+        )
+    assert main(["load", database, "sub", "d.jsonl", "--tokenizer", "one.json"]) == 0
+    assert main(["load", database, "sub", "d.jsonl", "--tokenizer", "copy.json"]) == 0
+    assert main(["load", database, "sub", "d.jsonl", "--tokenizer", "two.json"]) == 1
+    assert "of another tokenizer.json, but --tokenizer asks for two.json" in capsys.readouterr().err
+    assert main(["load", database, "sub", "d.jsonl", "--tokenizer", "bytes"]) == 1
+    assert main(["load", database, "wiki", "d.jsonl", "--tokenizer", "one.json"]) == 1
+    assert "the tokenizer words, but --tokenizer asks for one.json" in capsys.readouterr().err
+
+
+def test_load_takes_text_limit_and_metadata(database: str, tmp_path: Path, capsys: Captured) -> None:
+    (tmp_path / "e.jsonl").write_text('{"body": {"en": "a b"}, "x": 1, "y": 2}\n' * 3)
+    arguments = ["--text", "body.en", "--limit", "2", "--metadata", "x"]
+    assert main(["load", database, "e", "e.jsonl", *arguments]) == 0
+    assert capsys.readouterr().out.startswith("e: 2 documents, 4 tokens in ")
+    assert main([database, "-c", "DOCS FROM e LIMIT 1"]) == 0
+    assert capsys.readouterr().out == "doc_id\tx\tlength\ttext\n0\t1\t2\ta b\n"
+
+
+def test_load_without_metadata(database: str, capsys: Captured) -> None:
+    assert main(["load", database, "bare", "d.jsonl", "--metadata", "", "--limit", "1"]) == 0
+    capsys.readouterr()
+    assert main([database, "-c", "DOCS FROM bare"]) == 0
+    assert capsys.readouterr().out == "doc_id\tlength\ttext\n0\t6\tthe cat sat on the mat\n"
+
+
+def test_load_reads_text_with_separators_from_standard_input(
+    database: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    standard_input(monkeypatch, b"one two\n---\nthree\n---\nfour\n")
+    assert main(["load", database, "t", "-", "--format", "text", "--separator", "---"]) == 0
+    assert capsys.readouterr().out.startswith("t: 3 documents, 4 tokens in ")
+
+
+def test_load_builds_several_segments(database: str, tmp_path: Path, capsys: Captured) -> None:
+    (tmp_path / "big.jsonl").write_text(
+        json.dumps({"text": "a b " * 500}) + "\n" + json.dumps({"text": "c " * 900})
+    )
+    assert main(["load", database, "big", "big.jsonl", "--segment-tokens", "1024", "--threads", "1"]) == 0
+    capsys.readouterr()
+    assert main([database, "-c", "SHOW SEGMENTS FROM big", "--format", "jsonl"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 2
+
+
+def test_a_load_that_fails_leaves_no_corpus_behind(database: str, tmp_path: Path, capsys: Captured) -> None:
+    (tmp_path / "bad.jsonl").write_text('{"text": "fine"}\n{"text": 3}\n')
+    assert main(["load", database, "fresh", "bad.jsonl"]) == 1
+    assert capsys.readouterr().err.startswith("error: bad.jsonl, line 2: ")
+    assert main(["load", database, "wiki", "bad.jsonl"]) == 1
+    with ngramdb.connect(database) as connection:
+        assert connection.corpora() == ["wiki"]
+        assert connection.corpus("wiki").n_documents == 3
+
+
+def test_a_load_that_skips_says_how_many_and_why(database: str, tmp_path: Path, capsys: Captured) -> None:
+    (tmp_path / "bad.jsonl").write_text('{"text": "fine"}\n' + '{"text": 3}\n' * 7)
+    assert main(["load", database, "fresh", "bad.jsonl", "--on-error", "skip"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("fresh: 1 document, 1 token in ")
+    assert lines[0].endswith(", 7 documents skipped:")
+    assert lines[1].startswith("  bad.jsonl, line 2: ") and lines[-1] == "  and 2 more"
+    assert len(lines) == 7
+
+
+# ---- info and check ---------------------------------------------------------------------------------------
+
+
+def test_info_lists_corpora(database: str, capsys: Captured) -> None:
+    assert main(["info", database, "--format", "jsonl"]) == 0
+    row = json.loads(capsys.readouterr().out)
+    assert (row["corpus"], row["tokenizer"], row["documents"], row["tokens"]) == ("wiki", "words", 3, 12)
+    assert main(["info", database, "--format", "table"]) == 0
+    assert capsys.readouterr().out.startswith("db.ngdb: version 3 (append to wiki), ")
+
+
+def test_info_of_an_empty_database(tmp_path: Path, capsys: Captured) -> None:
+    path = str(tmp_path / "empty.ngdb")
+    ngramdb.connect(path).close()
+    assert main(["info", path, "--format", "table"]) == 0
+    assert capsys.readouterr().out.count("\n") == 1
+    assert main(["info", path, "--format", "json"]) == 0
+    assert capsys.readouterr().out == "[]\n"
+
+
+@pytest.mark.parametrize("command", ["info", "check"])
+def test_info_and_check_make_no_database(command: str, tmp_path: Path, capsys: Captured) -> None:
+    assert main([command, str(tmp_path / "missing.ngdb")]) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_check_is_silent_on_standard_output_when_all_is_well(database: str, capsys: Captured) -> None:
+    assert main(["check", database]) == 0
+    assert capsys.readouterr() == ("", "db.ngdb: no problems found\n")
+    assert main(["check", database, "wiki"]) == 0
+    assert main(["check", database, "nothing"]) == 1
+
+
+def test_check_names_a_damaged_file(database: str, tmp_path: Path, capsys: Captured) -> None:
+    (segment,) = (tmp_path / database / "segments").iterdir()
+    content = bytearray(segment.read_bytes())
+    content[len(content) // 2] ^= 1
+    segment.chmod(0o644)
+    segment.write_bytes(content)
+    assert main(["check", database]) == 1
+    header, *problems = capsys.readouterr().out.splitlines()
+    assert header.split("\t") == ["corpus", "file", "offset", "problem"]
+    assert any(segment.name in problem for problem in problems)

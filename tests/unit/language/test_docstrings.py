@@ -1,0 +1,17 @@
+"""The examples in the language modules' docstrings are true."""
+
+from __future__ import annotations
+
+import doctest
+from types import ModuleType
+
+import pytest
+
+from ngramdb.language import highlight, parser, splitter
+
+
+@pytest.mark.parametrize("module", [highlight, parser, splitter], ids=lambda module: module.__name__)
+def test_examples_in_docstrings_are_true(module: ModuleType) -> None:
+    result = doctest.testmod(module)
+    assert result.attempted > 0
+    assert result.failed == 0

@@ -1,0 +1,170 @@
+"""The prompt, driven through prompt_toolkit's pipe input: keys in, what the session does with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from ngramdb.cli.shell import Shell
+from ngramdb.repl.history import QuietHistory, history_path
+from ngramdb.repl.session import Repl, is_finished, prompt_text
+
+ENTER = "\r"
+UP = "\x1b[A"
+CTRL_C = "\x03"
+CTRL_D = "\x04"
+
+
+@pytest.fixture
+def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
+    """A shell on a database in memory with a corpus `wiki`; history goes to the test's folder."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    shell = Shell(None)
+    shell.connection.create_corpus("wiki").append(["the cat sat", "the dog"])
+    yield shell
+    shell.close()
+
+
+def session(shell: Shell, keys: str) -> None:
+    """Run a whole session that is typed in advance."""
+    with create_pipe_input() as terminal:
+        terminal.send_text(keys)
+        assert Repl(shell, input=terminal, output=DummyOutput()).run() == 0
+
+
+def test_a_banner_names_version_and_database(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
+    session(shell, CTRL_D)
+    banner = capsys.readouterr().out.splitlines()
+    assert len(banner) == 2 and banner[0].startswith("ngramdb ") and "in memory" in banner[0]
+
+
+def test_a_statement_is_answered(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
+    session(shell, 'COUNT "the";' + ENTER + CTRL_D)
+    assert capsys.readouterr().out.endswith("count\n2\n")
+
+
+def test_enter_goes_to_the_next_line_until_the_semicolon(
+    shell: Shell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    session(shell, "COUNT" + ENTER + '"the' + ENTER + 'dog"' + ENTER + ";" + ENTER + CTRL_D)
+    assert capsys.readouterr().out.endswith("count\n1\n")
+
+
+def test_ctrl_c_drops_the_line(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
+    session(shell, "nonsense" + CTRL_C + 'COUNT "cat";' + ENTER + CTRL_D)
+    written = capsys.readouterr().out
+    assert "error" not in written and written.endswith("count\n1\n")
+
+
+@pytest.mark.parametrize("word", [".quit", "quit", "exit;", ".q", ".exit"])
+def test_words_that_leave(shell: Shell, word: str) -> None:
+    session(shell, word + ENTER)  # without an end of input: only the word can end the session
+    assert shell.finished
+
+
+def test_an_error_keeps_the_session(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
+    session(shell, "USE nothing;" + ENTER + ".nothing" + ENTER + 'COUNT "cat";' + ENTER + CTRL_D)
+    written = capsys.readouterr().out
+    assert "error: no corpus 'nothing'" in written and "^^^^^^^" in written
+    assert "error: unknown command .nothing" in written
+    assert written.endswith("count\n1\n")
+
+
+def test_an_interrupted_statement_keeps_the_session(
+    shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = shell.statement
+
+    def interrupted_once(text: str) -> None:
+        monkeypatch.setattr(shell, "statement", answer)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(shell, "statement", interrupted_once)
+    session(shell, 'COUNT "the";' + ENTER + 'COUNT "cat";' + ENTER + CTRL_D)
+    assert capsys.readouterr().out.endswith("interrupted\ncount\n1\n")
+
+
+def test_a_bug_is_told_as_such_and_keeps_the_session(
+    shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(text: str) -> None:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr(shell, "statement", broken)
+    session(shell, 'COUNT "the";' + ENTER + CTRL_D)
+    written = capsys.readouterr().out
+    assert "internal error: ZeroDivisionError: division by zero" in written
+    assert "Traceback" not in written
+
+
+def test_times_go_where_the_answers_go(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
+    session(shell, ".timer on" + ENTER + 'COUNT "the";' + ENTER + CTRL_D)
+    written = capsys.readouterr()
+    assert "\ntime: " in written.out and written.err == ""
+
+
+def test_a_statement_comes_back_with_the_arrow_key_in_the_next_session(
+    shell: Shell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    session(shell, 'COUNT "the";' + ENTER + CTRL_D)
+    assert 'COUNT "the";' in history_path().read_text()
+    session(shell, UP + ENTER + CTRL_D)
+    assert capsys.readouterr().out.count("count\n2\n") == 2
+
+
+def test_the_prompt_names_the_corpus_that_is_asked(shell: Shell) -> None:
+    assert prompt_text(shell) == "wiki> "
+    shell.connection.create_corpus("news")
+    assert prompt_text(shell) == "ngramdb> "
+    shell.run_text("USE news;")
+    assert prompt_text(shell) == "news> "
+
+
+@pytest.mark.parametrize(
+    ("text", "finished"),
+    [
+        ("", True),
+        ("  \n", True),
+        (".mode", True),
+        ("help", True),
+        ("COUNT", False),
+        ('COUNT "a"', False),
+        ('COUNT "a;', False),
+        ('COUNT "a";', True),
+        ('COUNT "a"; -- done', True),
+        ('COUNT "a"; COUNT', False),
+        ("/* open", False),
+        ("helper", False),
+    ],
+)
+def test_enter_hands_over_what_is_finished(text: str, finished: bool) -> None:
+    assert is_finished(text) is finished
+
+
+# ---- history ----------------------------------------------------------------------------------------------
+
+
+def test_history_is_private_and_survives(tmp_path: Path) -> None:
+    path = tmp_path / "state" / "ngramdb" / "history"
+    QuietHistory(path).store_string("COUNT\n'x';")
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert list(QuietHistory(path).load_history_strings()) == ["COUNT\n'x';"]
+
+
+def test_history_that_cannot_be_kept_does_no_harm(tmp_path: Path) -> None:
+    (tmp_path / "state").write_text("in the way")
+    history = QuietHistory(tmp_path / "state" / "ngramdb" / "history")
+    history.store_string("COUNT 'x';")
+    assert list(history.load_history_strings()) == []
+
+
+def test_history_goes_home_without_a_state_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", "relative/is/ignored")
+    assert history_path() == tmp_path / ".local" / "state" / "ngramdb" / "history"
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "s"))
+    assert history_path() == tmp_path / "s" / "ngramdb" / "history"

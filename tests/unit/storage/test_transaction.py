@@ -1,0 +1,149 @@
+"""One writer's work: what a commit takes, what an end without one leaves, and what crashes left before."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ngramdb.engine.directory import MemoryDirectory, RealDirectory
+from ngramdb.engine.manifest import FileRef
+from ngramdb.engine.store import Store
+from ngramdb.errors import InvalidArgument, StorageError
+
+
+@pytest.fixture(params=["real", "memory"])
+def store(request, tmp_path):
+    return Store.open(RealDirectory(tmp_path / "db") if request.param == "real" else MemoryDirectory())
+
+
+def data_files(store):
+    return [name for name in store.directory.list() if name.partition("/")[0] in ("segments", "vocabularies")]
+
+
+def test_leaving_without_a_commit_leaves_nothing(store, writes):
+    with pytest.raises(RuntimeError), store.begin() as transaction:
+        writes.segment(transaction)
+        transaction.create_file("vocabularies", "vocabulary")[1].write(b"unfinished")
+        raise RuntimeError
+    assert data_files(store) == []
+    assert store.snapshot().version == 1
+
+
+def test_a_commit_removes_the_files_that_it_does_not_refer_to(store, writes):
+    with store.begin() as transaction:
+        kept, dropped = writes.segment(transaction, b"kept"), writes.segment(transaction, b"dropped")
+        transaction.commit({"wiki": writes.corpus(kept)}, "keep one")
+        assert data_files(store) == [kept.file.name]
+    assert dropped.file.name not in data_files(store)
+    assert writes.payloads(store) == [b"kept"]
+
+
+def test_one_transaction_may_commit_several_times(store, writes):
+    with store.begin() as transaction:
+        one = writes.segment(transaction, b"one")
+        assert transaction.commit({"wiki": writes.corpus(one)}, "first").version == 2
+        assert store.snapshot().version == 2
+        two = writes.segment(transaction, b"two", 1)
+        assert transaction.manifest.version == 2
+        assert transaction.commit({"wiki": writes.corpus(one, two)}, "second").version == 3
+        writes.segment(transaction, b"never committed")
+    assert writes.payloads(store) == [b"one", b"two"]
+    assert len(data_files(store)) == 2
+
+
+def test_a_transaction_sees_the_newest_version_even_if_its_store_did_not(store, writes):
+    other = Store.open(store.directory)
+    writes.commit(other, b"one")
+    writes.commit(store, b"two")
+    assert store.snapshot().version == 3
+    assert writes.payloads(store) == [b"one", b"two"]
+
+
+def test_a_transaction_that_is_over_says_so(store, writes):
+    with store.begin() as transaction:
+        pass
+    transaction.close()
+    with pytest.raises(StorageError, match="the transaction is over"):
+        transaction.create_file("segments", "segment")
+    with pytest.raises(StorageError, match="the transaction is over"):
+        transaction.commit({}, "nothing")
+
+
+def test_an_entry_that_cannot_be_right_is_refused_and_the_transaction_goes_on(store, writes):
+    with store.begin() as transaction:
+        entry = writes.segment(transaction, b"payload")
+        name, file = transaction.create_file("segments", "segment")
+        file.write(b"unfinished")
+
+        def refused(corpus, match, error=InvalidArgument):
+            with pytest.raises(error, match=match):
+                transaction.commit({"wiki": corpus}, "try")
+
+        refused(writes.corpus(replace(entry, file=FileRef(name, 10, 0))), "not synced and closed")
+        refused(writes.corpus(replace(entry, file=replace(entry.file, size=1))), "and the entry says 1")
+        missing = FileRef("segments/" + "0" * 32 + ".segment", 10, 0)
+        refused(writes.corpus(replace(entry, file=missing)), "No such file", StorageError)
+        refused(replace(writes.corpus(entry), next_doc_id=0), "cannot be committed")
+        refused(replace(writes.corpus(entry), name="other"), "another's name")
+        refused(replace(writes.corpus(entry), options={"x": object()}), "cannot be committed")
+        transaction.commit({"wiki": writes.corpus(entry)}, "at last")
+    assert writes.payloads(store) == [b"payload"]
+
+
+def test_a_file_of_an_older_version_can_be_taken_up_again(store, writes):
+    old = writes.commit(store, b"one").corpora
+    with store.begin() as transaction:
+        transaction.commit({}, "drop wiki")
+    assert len(data_files(store)) == 1
+    with store.begin() as transaction:
+        transaction.commit(old, "restore wiki")
+    assert writes.payloads(store) == [b"one"]
+
+
+def test_files_go_only_into_the_folders_for_data(store):
+    with store.begin() as transaction:
+        for folder in ("manifests", "", "..", "other"):
+            with pytest.raises(InvalidArgument, match="no folder for data"):
+                transaction.create_file(folder, "segment")
+
+
+def test_the_next_writer_removes_what_crashes_left_and_nothing_else(store, writes):
+    writes.commit(store, b"one")
+    with store.begin() as transaction:
+        transaction.commit({}, "drop wiki")  # its file is needed by version 2 only
+    orphans = [
+        "segments/" + "1" * 32 + ".segment",
+        "vocabularies/" + "2" * 32 + ".vocabulary",
+        "tokenizers/" + "3" * 32 + ".tokenizer",
+        "manifests/0000000004.manifest.0123abcd.tmp",
+        "NGRAMDB.0123abcd.tmp",
+    ]
+    foreign = ["segments/README", "segments/notes.segment", "manifests/old.tmp", "elsewhere/a", "notes"]
+    for name in orphans + foreign:
+        file = store.directory.create(name)
+        file.close()
+    with store.begin():
+        left = store.directory.list()
+    assert not set(orphans) & set(left)
+    assert set(foreign) <= set(left)
+    assert len([name for name in data_files(store) if name not in foreign]) == 1
+    assert [manifest.version for manifest in store.versions()] == [1, 2, 3]
+    assert list(store.check()) == []
+
+
+def test_nothing_is_removed_while_a_kept_version_cannot_be_read(store, writes):
+    writes.commit(store, b"one")
+    with store.begin() as transaction:
+        transaction.commit({}, "drop wiki")
+    name = "manifests/0000000001.manifest"
+    data = bytearray(store.directory.open_read(name))
+    data[80] ^= 1
+    store.directory.remove(name)
+    file = store.directory.create(name)
+    file.write(data)
+    file.close()
+    orphan = "segments/" + "1" * 32 + ".segment"
+    store.directory.create(orphan).close()
+    with store.begin():
+        assert orphan in store.directory.list()
