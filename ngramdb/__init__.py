@@ -8,7 +8,7 @@ db.create_corpus("wiki").append(["natural language processing", "natural languag
 db.execute('DIST GIVEN "natural language" TOP 10')
 ```
 
-Names are imported when they are first used: `import ngramdb` by itself loads nothing heavy.
+`import ngramdb` loads what opening a database needs, and nothing heavy; the rest comes when it is first used.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ngramdb.api.connection import Connection, connect
+from ngramdb.api.settings import Settings
 from ngramdb.errors import (
     BindError,
     CorruptionError,
@@ -36,17 +38,7 @@ from ngramdb.errors import (
 )
 
 if TYPE_CHECKING:
-    from ngramdb.api import (
-        Connection,
-        Corpus,
-        DocumentScores,
-        LoadReport,
-        Probability,
-        Result,
-        Scores,
-        Settings,
-        connect,
-    )
+    from ngramdb.api import Corpus, DocumentScores, LoadReport, Probability, Result, Scores
 
 __version__ = "0.1.0"
 
@@ -90,19 +82,7 @@ __all__ = [
     "threadsafety",
 ]
 
-_LAZY = frozenset(
-    (
-        "Connection",
-        "Corpus",
-        "DocumentScores",
-        "LoadReport",
-        "Probability",
-        "Result",
-        "Scores",
-        "Settings",
-        "connect",
-    )
-)
+_LAZY = frozenset(("Corpus", "DocumentScores", "LoadReport", "Probability", "Result", "Scores"))
 
 
 def __getattr__(name: str) -> Any:

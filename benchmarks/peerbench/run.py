@@ -38,6 +38,7 @@ class Settings:
     scale: float
     reuse: bool
     only: str
+    load: float
 
     @property
     def layout(self) -> Layout:
@@ -129,6 +130,7 @@ def _heading(settings: Settings, corpus: TokenCorpus, systems: list[System]) -> 
 {report.today()}; {report.machine()}; {versions}.
 Corpus: `{settings.jsonl.name}` under GPT-2 tokens: {size}.
 Seed {settings.seed}; {settings.rounds} rounds of fresh queries; every build {settings.build_rounds} times.
+Load of the machine before the run: {settings.load:.1f} (other processes make every figure worse).
 
 Medians of wall time per operation, warm files, one process. The `÷` columns say how many times as long the
 peer took (for memory and size: ours as a share of theirs). `README.md` says how each figure is measured."""

@@ -392,7 +392,7 @@ void SuffixSegment<Sym>::run_alone(Search& s) const {
   for (const Bounds* bounds : {&s.lower, s.split ? &s.upper : nullptr}) {
     if (bounds == nullptr || !bounds->open()) continue;
     if (bounds->hi - bounds->lo <= 2 * kRowsPerSample) {
-      for (uint32_t row = bounds->lo; row < bounds->hi; row += kRowsPerLine) __builtin_prefetch(a_.rows + row);
+      for (uint64_t row = bounds->lo; row < bounds->hi; row += kRowsPerLine) __builtin_prefetch(a_.rows + row);
     }
   }
   while (s.open()) {

@@ -6,13 +6,18 @@ language, planner, executor and engine together.
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from ngramdb.api.connection import Connection, connect
-from ngramdb.api.corpus import Corpus
-from ngramdb.api.loading import LoadReport
-from ngramdb.api.results import DocumentScores, Probability, Scores
 from ngramdb.api.settings import Settings
-from ngramdb.engine.writer import LoadProgress
-from ngramdb.executor.result import Result
+
+if TYPE_CHECKING:
+    from ngramdb.api.corpus import Corpus
+    from ngramdb.api.loading import LoadReport
+    from ngramdb.api.results import DocumentScores, Probability, Scores
+    from ngramdb.engine.writer import LoadProgress
+    from ngramdb.executor.result import Result
 
 __all__ = [
     "Connection",
@@ -26,3 +31,21 @@ __all__ = [
     "Settings",
     "connect",
 ]
+
+_LAZY = {
+    "Corpus": "ngramdb.api.corpus",
+    "DocumentScores": "ngramdb.api.results",
+    "LoadProgress": "ngramdb.engine.writer",
+    "LoadReport": "ngramdb.api.loading",
+    "Probability": "ngramdb.api.results",
+    "Result": "ngramdb.executor.result",
+    "Scores": "ngramdb.api.results",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_LAZY[name]), name)
+    globals()[name] = value
+    return value

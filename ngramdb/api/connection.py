@@ -5,30 +5,32 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ngramdb.api import corpora, loading
-from ngramdb.api.checking import find_problems
-from ngramdb.api.corpus import Corpus
-from ngramdb.api.explaining import explain
-from ngramdb.api.parsing import parsed
-from ngramdb.api.settings import SETTINGS, Settings
+from ngramdb.api.settings import Settings
 from ngramdb.api.snapshot import Snapshot
 from ngramdb.engine.directory import MemoryDirectory, RealDirectory
 from ngramdb.engine.store import Store
-from ngramdb.errors import ExecutionError, InvalidArgument, QueryError
-from ngramdb.executor.result import Result
-from ngramdb.executor.run import run
-from ngramdb.language import ast
-from ngramdb.planner.binder import Binder
+from ngramdb.errors import ExecutionError, InvalidArgument
+from ngramdb.lazy import lazy_module
 from ngramdb.planner.options import CORPUS_OPTIONS
-from ngramdb.planner.parameters import Parameters, ParameterValues
-from ngramdb.planner.plan import ChangeSetting, CreateCorpus, DropCorpus, ExplainPlan, Load, Plan
-from ngramdb.planner.planner import make_plan
 
 if TYPE_CHECKING:
-    from ngramdb.engine.view import CorpusView
+    from ngramdb.api import corpora, loading, statements
+    from ngramdb.api import corpus as verbs
+    from ngramdb.api.corpus import Corpus
+    from ngramdb.api.statements import Session
+    from ngramdb.executor.result import Result
+    from ngramdb.planner import plan as plans
+    from ngramdb.planner.parameters import ParameterValues
+    from ngramdb.planner.plan import CreateCorpus, DropCorpus, Load, Plan
+else:
+    corpora = lazy_module("ngramdb.api.corpora")
+    loading = lazy_module("ngramdb.api.loading")
+    plans = lazy_module("ngramdb.planner.plan")
+    statements = lazy_module("ngramdb.api.statements")
+    verbs = lazy_module("ngramdb.api.corpus")
 
 
 def connect(path: str | os.PathLike[str] | None = None, *, read_only: bool = False) -> Connection:
@@ -156,35 +158,17 @@ class Connection:
         """
         started = time.perf_counter()
         self.snapshot  # noqa: B018 - a closed connection says so, whatever the statement
-        statements = parsed(sql)
-        parameters = Parameters(statements, params, sql)
-        result = Result(summary={"message": "(no statement)"}, snapshot=self.version)
-        for statement in statements:
-            result.close()
-            result = self._execute_one(statement, parameters, sql)
+        result = statements.execute_all(self, sql, params)
         result.elapsed += time.perf_counter() - started
         return result
 
-    def _execute_one(self, statement: ast.Statement, parameters: Parameters, sql: str) -> Result:
-        self.refresh()
-        session = Session(self, self.snapshot)
-        try:
-            return self.run_plan(make_plan(statement, session, parameters, sql), session)
-        except QueryError as error:
-            if error.text is None:
-                error.text = sql
-            raise
-
-    def run_plan(self, plan: Plan, session: Session | None = None) -> Result:
-        """Runs a finished plan on the snapshot it was made for."""
-        session = session or self.session()
-        result = explain(plan) if isinstance(plan, ExplainPlan) else run(plan, session)
-        result.snapshot = result.summary.get("version", session.manifest.version)
-        return result
+    def run_plan(self, plan: Plan) -> Result:
+        """Runs a finished plan on the current snapshot."""
+        return statements.run_plan(plan, self.session())
 
     def session(self) -> Session:
         """The connection on its current snapshot, as planner and executor use it."""
-        return Session(self, self.snapshot)
+        return statements.Session(self, self.snapshot)
 
     # ---- corpora ----------------------------------------------------------------------------------------
 
@@ -202,11 +186,11 @@ class Connection:
         """
         self.refresh()
         if name is None:
-            return Corpus(self, Binder(self.session()).corpus(None).entry.name)
+            name = statements.current_corpus(self.session())
         if not isinstance(name, str):
             raise InvalidArgument(f"a corpus's name is a str, not {type(name).__name__}")
         self.snapshot.view(name)
-        return Corpus(self, name)
+        return verbs.Corpus(self, name)
 
     def create_corpus(
         self,
@@ -237,12 +221,12 @@ class Connection:
             if option not in CORPUS_OPTIONS:
                 raise InvalidArgument(f"no option {option!r}; known: {', '.join(CORPUS_OPTIONS)}")
             options[option] = CORPUS_OPTIONS[option].check(option, value)
-        self.session().run_create(CreateCorpus(name, os.fspath(tokenizer), if_not_exists, options))
-        return Corpus(self, name)
+        self.session().run_create(plans.CreateCorpus(name, os.fspath(tokenizer), if_not_exists, options))
+        return verbs.Corpus(self, name)
 
     def drop_corpus(self, name: str, if_exists: bool = False) -> bool:
         """Drops a corpus; False when there was none and `if_exists` said that that is all right."""
-        return self.session().run_drop(DropCorpus(name, if_exists)) is not None
+        return self.session().run_drop(plans.DropCorpus(name, if_exists)) is not None
 
     def use(self, name: str) -> None:
         """Makes a corpus the current one, as USE does."""
@@ -292,68 +276,3 @@ class Connection:
             report = loading.load(self._store, entry, documents, self.settings, f"append to {name}", progress)
         self.refresh()
         return report
-
-
-class Session:
-    """A connection on one snapshot: the catalog that planning asks, and what running statements need."""
-
-    def __init__(self, connection: Connection, snapshot: Snapshot) -> None:
-        self._connection = connection
-        self._snapshot = snapshot
-
-    # ---- what the planner asks --------------------------------------------------------------------------
-
-    @property
-    def current(self) -> str | None:
-        return self._connection._current
-
-    def corpus_names(self) -> list[str]:
-        return self._snapshot.names()
-
-    def corpus_view(self, name: str, /) -> CorpusView:
-        return self._snapshot.view(name)
-
-    def setting_names(self) -> list[str]:
-        return list(SETTINGS)
-
-    def check_setting(self, name: str, value: Any, /) -> Any:
-        return SETTINGS[name].check(name, value)
-
-    def disabled_rules(self) -> frozenset[str]:
-        return self._connection.settings.disabled_rules
-
-    # ---- what running statements needs ------------------------------------------------------------------
-
-    @property
-    def manifest(self) -> Any:
-        return self._snapshot.manifest
-
-    def versions(self) -> Sequence[Any]:
-        return sorted(self._connection._store.versions(), key=lambda manifest: manifest.version)
-
-    def setting_rows(self) -> list[tuple[Any, ...]]:
-        return self._connection.settings.rows()
-
-    def findings(self, names: Sequence[str], /) -> Iterator[tuple[str | None, str, int | None, str]]:
-        """Every problem of these corpora: damaged files first, then parts that contradict each other."""
-        return find_problems(self._connection._store, self._snapshot, names)
-
-    def run_create(self, plan: CreateCorpus, /) -> int | None:
-        return self._connection.create(plan)
-
-    def run_drop(self, plan: DropCorpus, /) -> int | None:
-        return self._connection.drop(plan)
-
-    def run_load(self, plan: Load, /) -> loading.LoadReport:
-        return self._connection.load(plan)
-
-    def run_use(self, name: str, /) -> None:
-        self._connection.use(name)
-
-    def run_setting(self, plan: ChangeSetting, /) -> Any:
-        settings = self._connection.settings
-        if plan.reset:
-            settings.reset(plan.name)
-        else:
-            settings[plan.name] = plan.value
-        return settings[plan.name]

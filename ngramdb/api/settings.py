@@ -5,12 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ngramdb.errors import InvalidArgument
+from ngramdb.lazy import lazy_module
 from ngramdb.planner.names import listing, nearest
 from ngramdb.planner.options import MAX_SEGMENT_TOKENS, MIN_SEGMENT_TOKENS, OptionType
-from ngramdb.planner.planner import rule_names
+
+if TYPE_CHECKING:
+    from ngramdb.planner import planner
+else:
+    planner = lazy_module("ngramdb.planner.planner")
 
 Value = str | int | bool
 
@@ -49,7 +54,7 @@ def _switch(name: str, value: Any) -> Value:
 def _rules(name: str, value: Any) -> Value:
     if not isinstance(value, str):
         raise InvalidArgument(f"{name} is a list of rules with commas between, as a string, not {value!r}")
-    known = rule_names()
+    known = planner.rule_names()
     given = [rule.strip() for rule in value.split(",") if rule.strip()]
     for rule in given:
         if rule not in known:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import threading
+from typing import TYPE_CHECKING
 
 from ngramdb.engine.manifest import Manifest
 from ngramdb.engine.store import Store
-from ngramdb.engine.view import CorpusView
 from ngramdb.errors import BindError
+from ngramdb.lazy import lazy_module
 from ngramdb.planner.names import listing, nearest
+
+if TYPE_CHECKING:
+    from ngramdb.engine import view as views
+    from ngramdb.engine.view import CorpusView
+else:
+    views = lazy_module("ngramdb.engine.view")
 
 
 class Snapshot:
@@ -53,5 +60,5 @@ class Snapshot:
             raise BindError(f"no corpus {name!r}; {tail}", nearest=hint)
         with self._lock:
             if name not in self._views:
-                self._views[name] = CorpusView(self._store, entry)
+                self._views[name] = views.CorpusView(self._store, entry)
             return self._views[name]

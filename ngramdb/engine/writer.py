@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb._cext.construction import StopToken
+from ngramdb._cext.construction import MAX_SYMBOLS, StopToken
 from ngramdb.engine.batches import Batch, batches, read_ahead
 from ngramdb.engine.directory import WritableFile
 from ngramdb.engine.files import write_content
@@ -181,8 +181,16 @@ class _Load:
 
     def _fitting(self, offsets: Offsets, start: int) -> int:
         """The first document from `start` on that the present segment has no room for."""
-        room = self._segment_tokens - self._builder.n_tokens
-        return int(np.searchsorted(offsets[start:], offsets[start] + max(room, 0), side="right")) - 1 + start
+        builder = self._builder
+        tokens = offsets[start:] - offsets[start]
+        room = max(self._segment_tokens - builder.n_tokens, 0)
+        # A separator a document: so many short ones fill the kernel's range before the tokens do.
+        symbols = tokens + np.arange(len(tokens))
+        symbol_room = MAX_SYMBOLS - builder.n_tokens - builder.n_documents
+        fitting = min(
+            np.searchsorted(tokens, room, side="right"), np.searchsorted(symbols, symbol_room, side="right")
+        )
+        return start + max(int(fitting), 1) - 1
 
     def _tokenize(self, batch: Batch) -> tuple[Ids, Offsets, list[bytes | None]]:
         """Ids and offsets of a batch, and the texts that ids don't give back."""

@@ -31,6 +31,11 @@ FOOTER_SIZE = FOOTER.size + CRC.size
 DTYPES = ("u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f4", "f8")
 
 
+def item_size(dtype: str) -> int:
+    """Bytes of one element of a section's dtype ("u4" has 4)."""
+    return int(dtype[1:])
+
+
 class FileInfo(NamedTuple):
     """What tells a finished file from any other: its size in bytes, and the crc32 in its footer."""
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
+import struct
 import zlib
 from collections.abc import Mapping
-from typing import Any, NamedTuple, NoReturn, cast
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 
 from ngramdb.errors import CorruptionError, FormatVersionError
+from ngramdb.lazy import lazy_module
 from ngramdb.segments.container.layout import (
     ALIGNMENT,
     BLOCK_SIZE,
@@ -28,7 +27,14 @@ from ngramdb.segments.container.layout import (
     TAIL,
     FileInfo,
     Section,
+    item_size,
 )
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+else:
+    np = lazy_module("numpy")  # opening a database reads two small files without it
 
 
 class Container:
@@ -129,7 +135,7 @@ class Container:
         found = zlib.crc32(table_bytes)
         if found != footer.table_crc:
             _damaged_crc(self.path, "the table of checksums", footer.table_offset, footer.table_crc, found)
-        for i, expected in enumerate(np.frombuffer(table_bytes, dtype="<u4").tolist()):
+        for i, expected in enumerate(struct.unpack(f"<{footer.n_blocks}I", table_bytes)):
             start = i * BLOCK_SIZE
             found = zlib.crc32(self._buffer[start : min(start + BLOCK_SIZE, footer.table_offset)])
             if found != expected:
@@ -301,7 +307,7 @@ def _section(name: str, fields: Any) -> Section:
         raise ValueError(f"section {name!r}: dtype {dtype!r} is none of {', '.join(DTYPES)}")
     if offset % ALIGNMENT:
         raise ValueError(f"section {name!r}: offset {offset} is no multiple of {ALIGNMENT}")
-    if length % np.dtype(dtype).itemsize:
+    if length % item_size(dtype):
         raise ValueError(f"section {name!r}: {length} bytes are no whole number of {dtype} elements")
     return Section(offset, length, dtype)
 

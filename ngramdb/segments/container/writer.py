@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
+import struct
 import zlib
 from collections.abc import Mapping
-from typing import Any, Protocol, TypeAlias
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from ngramdb.errors import InvalidArgument
+from ngramdb.lazy import lazy_module
 from ngramdb.segments.container.layout import (
     ALIGNMENT,
     BLOCK_SIZE,
@@ -28,7 +27,14 @@ from ngramdb.segments.container.layout import (
     TAIL,
     FileInfo,
     Section,
+    item_size,
 )
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+else:
+    np = lazy_module("numpy")  # opening a database reads two small files without it
 
 Bytes: TypeAlias = "bytes | bytearray | memoryview | npt.NDArray[Any]"
 _KIND = re.compile(r"[A-Z0-9]{4}")
@@ -109,7 +115,7 @@ class ContainerWriter:
             raise InvalidArgument("no section has been begun")
         name, start, dtype = self._open_section
         length = self._offset - start
-        if length % np.dtype(dtype).itemsize:
+        if length % item_size(dtype):
             raise InvalidArgument(f"section {name!r}: {length} bytes are no whole number of {dtype} elements")
         self._sections[name] = Section(start, length, dtype)
         self._open_section = None
@@ -129,7 +135,7 @@ class ContainerWriter:
         self._align()
         table_offset = self._offset
         crcs = self._block_crcs + ([self._block_crc] if table_offset % BLOCK_SIZE else [])
-        table = np.array(crcs, dtype="<u4").tobytes()
+        table = struct.pack(f"<{len(crcs)}I", *crcs)
         footer = FOOTER.pack(
             toc_offset,
             table_offset,

@@ -1,0 +1,90 @@
+"""The kernels under sanitizers: a program of its own, since they must be compiled into everything that runs.
+
+driver.cpp compares them with brute force, on sound and on damaged arrays; any report of a sanitizer fails.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+KERNELS = HERE.parents[1] / "ngramdb" / "_cext"
+
+# No optimising: it takes three times as long to compile as it saves while running.
+FLAGS = ("-std=c++17", "-O0", "-g1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all", "-pthread")
+ENVIRONMENT = {
+    "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1:strict_init_order=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
+    "TSAN_OPTIONS": "halt_on_error=1",
+}
+
+
+def compiler():
+    """The C++ compiler that the environment names, or the first that is there; None without any."""
+    candidates = (os.environ.get("CXX", ""), "g++", "clang++", "c++")
+    return next((found for found in map(shutil.which, filter(None, candidates)) if found), None)
+
+
+def run(program, *arguments):
+    return subprocess.run(
+        [program, *arguments],
+        env={**os.environ, **ENVIRONMENT},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+    )
+
+
+def build(source, target, sanitizers):
+    return run(compiler(), *FLAGS, f"-fsanitize={sanitizers}", f"-I{KERNELS}", str(source), "-o", str(target))
+
+
+def require_sanitizers(sanitizers, tmp_path):
+    """Skips unless a program with these sanitizers can be compiled, runs, and finds what is planted in it."""
+    if compiler() is None:
+        pytest.skip("no C++ compiler is here")
+    source = tmp_path / "probe.cpp"
+    source.write_text("int main() { return 0; }\n")
+    built = build(source, tmp_path / "probe", sanitizers)
+    if built.returncode:
+        pytest.skip(f"the C++ compiler has no -fsanitize={sanitizers}: {built.stdout.strip()[:200]}")
+    ran = run(tmp_path / "probe")
+    if ran.returncode or ran.stdout:
+        pytest.skip(f"programs with -fsanitize={sanitizers} don't run here: {ran.stdout.strip()[:200]}")
+
+
+@pytest.mark.skipif(not KERNELS.joinpath("sais.hpp").is_file(), reason="the kernels' sources are not here")
+@pytest.mark.parametrize(
+    ("sanitizers", "arguments"), [("address,undefined", ()), ("thread", ("2", "0", "threads"))]
+)
+def test_the_kernels_are_clean_and_right_under_sanitizers(sanitizers, arguments, tmp_path):
+    require_sanitizers(sanitizers, tmp_path)
+    built = build(HERE / "driver.cpp", tmp_path / "driver", sanitizers)
+    assert built.returncode == 0, built.stdout
+    ran = run(tmp_path / "driver", *arguments)
+    assert ran.returncode == 0, ran.stdout[-8000:]
+    assert "rounds" in ran.stdout and "ERROR" not in ran.stdout
+
+
+@pytest.mark.skipif(not KERNELS.joinpath("sais.hpp").is_file(), reason="the kernels' sources are not here")
+@pytest.mark.parametrize(
+    ("fault", "report"),
+    [
+        ("auto* p = new int[4]; return p[argc + 3];", "heap-buffer-overflow"),
+        ("auto* p = new int[argc]; p[0] = 1; p = nullptr; return p != nullptr;", "detected memory leaks"),
+        ("int largest = 2147483647; largest += argc; return largest == 0;", "signed integer overflow"),
+    ],
+)
+def test_the_sanitizers_would_tell(fault, report, tmp_path):
+    require_sanitizers("address,undefined", tmp_path)
+    source = tmp_path / "fault.cpp"
+    source.write_text(f"int main(int argc, char**) {{ {fault} }}\n")
+    assert build(source, tmp_path / "fault", "address,undefined").returncode == 0
+    ran = run(tmp_path / "fault")
+    assert ran.returncode != 0 and report in ran.stdout
