@@ -10,7 +10,6 @@ What is measured, and how, is in `benchmarks/README.md`.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
 from pathlib import Path
@@ -63,7 +62,6 @@ def main(arguments: list[str]) -> int:
             scale=options.scale or (QUICK_SCALE if options.quick else 1.0),
             reuse=options.reuse,
             only=options.only or "",
-            load=os.getloadavg()[0],
         )
         outcome = run(settings)
     print(outcome.report)

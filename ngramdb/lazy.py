@@ -1,7 +1,7 @@
 """Modules that are imported when something of them is first used.
 
-Opening a database takes a few milliseconds; importing all that a statement needs takes ten times as long. Used
-where that matters, next to an import for type checkers:
+Opening a database takes a few milliseconds; importing all that a statement needs takes ten times as long.
+Used where that matters, next to an import for type checkers:
 
 ```python
 if TYPE_CHECKING:

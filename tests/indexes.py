@@ -1,6 +1,6 @@
 """Segments and indexes made straight from lists of token ids: what tests of the kernels start from.
 
-The stream is written here anew, not by the package's own builder, so that any width and any gap can be asked for.
+The stream is written here anew, not by the package's own builder, so that any width and gap can be asked for.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ WIDTHS = (np.uint8, np.uint16, np.uint32)
 
 
 def stream_of(documents, dtype=np.uint32, gap=None):
-    """The documents as symbols, and where they start: ids below the gap plus one, a 0 behind each document."""
+    """The documents as symbols, ids below the gap plus one, a 0 behind each document; where they start."""
     gap = np.iinfo(dtype).max if gap is None else gap
     symbols, starts = [], [0]
     for document in documents:

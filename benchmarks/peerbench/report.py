@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import datetime
-import os
-import platform
 from dataclasses import dataclass
-from pathlib import Path
 
 from peerbench.builds import Build
 from peerbench.checks import Agreement
@@ -144,28 +141,6 @@ def agreement_table(agreements: list[Agreement]) -> str:
     lines = ["| question | system | asked | equal |", "|---|---|---:|---:|"]
     lines += [f"| {each.question} | {each.system} | {each.n_asked} | {each.n_equal} |" for each in agreements]
     return "\n".join(lines)
-
-
-def machine() -> str:
-    """Processor, cores and memory; no names of hosts, users or folders."""
-    model = next(
-        (line.split(":", 1)[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")),
-        platform.machine(),
-    )
-    memory_gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    cores = len(os.sched_getaffinity(0))
-    caches = f", {cache} last-level cache" if (cache := _last_level_cache()) else ""
-    software = f"{platform.system()}, Python {platform.python_version()}"
-    return f"{model}, {cores} cores, {memory_gib:.0f} GiB{caches}, {software}"
-
-
-def _last_level_cache() -> str:
-    folders = sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"))
-    return (folders[-1] / "size").read_text().strip() if folders else ""
-
-
-def _lines(path: str) -> list[str]:
-    return Path(path).read_text().splitlines() if Path(path).exists() else []
 
 
 def today() -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from peerbench import indexes, report, starts
+from peerbench import indexes, machine, report, starts
 from peerbench.builds import Build
 from peerbench.checks import Agreement, check, failures
 from peerbench.corpus import TokenCorpus, load_tokens
@@ -18,6 +18,9 @@ from peerbench.timing import Stopwatch, Timing, clock_cost_ns
 
 # Questions of each kind that are checked before anything is timed.
 CHECK_SIZE = 40
+
+# Random counts that every system answers first, so that its mapped pages are in the process's page tables.
+FAULT_IN_QUERIES = 50_000
 
 # The unrecorded round that warms a system up asks this share of a round's queries.
 WARM_UP = 0.05
@@ -38,7 +41,6 @@ class Settings:
     scale: float
     reuse: bool
     only: str
-    load: float
 
     @property
     def layout(self) -> Layout:
@@ -58,6 +60,7 @@ def run(settings: Settings) -> Outcome:
     layout = settings.layout
     say("tokens")
     corpus = load_tokens(settings.jsonl, settings.tokenizer, layout)
+    load = machine.ForeignLoad()
     built: dict[str, Build] = {}
     if not settings.reuse:
         built = indexes.build_all(corpus, layout, settings.jsonl, settings.tokenizer, settings.build_rounds)
@@ -66,10 +69,12 @@ def run(settings: Settings) -> Outcome:
     systems = open_systems(layout, corpus)
     say("checking answers")
     agreements = check(systems, queries, generator(settings.seed, "check"), CHECK_SIZE)
+    fault_in(systems, queries, settings.seed)
     figures = [figure for figure in all_figures(settings.scale) if settings.only in figure.title]
     timed = [(figure, measure(figure, systems, queries, settings)) for figure in figures]
     other_rows = starts.rows(indexes.database(layout)) + indexes.rows(built, corpus.n_tokens)
-    text = _report(_heading(settings, corpus, systems), timed, other_rows, agreements)
+    heading = _heading(settings, corpus, systems, load.share())
+    text = _report(heading, timed, other_rows, agreements)
     return Outcome(text, failures(agreements))
 
 
@@ -80,6 +85,14 @@ def open_systems(layout: Layout, corpus: TokenCorpus) -> list[System]:
         InfiniGram(layout.peers, corpus),
         Tokengrams(layout.token_file, layout.tokengrams_index),
     ]
+
+
+def fault_in(systems: list[System], queries: Queries, seed: int) -> None:
+    """Touch most pages of every index once, by queries that are asked nowhere else."""
+    say("mapping pages")
+    for system in systems:
+        for ngram in queries.ngrams(generator(seed, "fault in", system.name), 5, FAULT_IN_QUERIES):
+            system.operations["count"](ngram)
 
 
 def measure(figure: Figure, systems: list[System], queries: Queries, settings: Settings) -> dict[str, Timing]:
@@ -122,15 +135,15 @@ def _report(heading: str, timed: Timed, other_rows: list[report.Row], agreements
     return "\n\n".join(sections) + "\n"
 
 
-def _heading(settings: Settings, corpus: TokenCorpus, systems: list[System]) -> str:
+def _heading(settings: Settings, corpus: TokenCorpus, systems: list[System], foreign_share: float) -> str:
     versions = ", ".join(f"{system.name} {system.version}" for system in systems)
     size = f"{corpus.n_documents:,} documents, {corpus.n_tokens:,} tokens"
     return f"""# Beside the peers
 
-{report.today()}; {report.machine()}; {versions}.
+{report.today()}; {machine.description()}; {versions}.
 Corpus: `{settings.jsonl.name}` under GPT-2 tokens: {size}.
 Seed {settings.seed}; {settings.rounds} rounds of fresh queries; every build {settings.build_rounds} times.
-Load of the machine before the run: {settings.load:.1f} (other processes make every figure worse).
+{machine.verdict(foreign_share)}
 
 Medians of wall time per operation, warm files, one process. The `÷` columns say how many times as long the
 peer took (for memory and size: ours as a share of theirs). `README.md` says how each figure is measured."""

@@ -226,42 +226,40 @@ inline void CorpusIndex::find_longest(Suffix* suffixes, Range* ranges, size_t n)
   }
 }
 
-// Several lengths a round, since their searches overlap: two or three rounds whatever the context's length.
+// Several lengths a round, since their searches overlap: two or three rounds for matches of up to ten tokens, and
+// for contexts that occur whole.
 inline void CorpusIndex::find_longest_alone(Suffix& suffix, Range* ranges) const {
-  constexpr size_t kProbes = 8;
+  constexpr uint32_t kProbes = 4;
+  constexpr uint32_t kFirst[kProbes - 1] = {2, 5, 10};
   Request requests[kProbes];
   int64_t counts[kProbes];
   std::vector<Range> found(kProbes * width());
   bool first_round = true;
   while (suffix.length + 1 < suffix.too_long) {
     const uint32_t gap = suffix.too_long - suffix.length;
-    uint32_t probes[kProbes];
-    size_t m = 0;
-    uint32_t previous = suffix.length;
-    for (size_t k = 0; k < kProbes; ++k) {
-      uint32_t length;
-      if (first_round) {
-        constexpr uint32_t kFirst[kProbes] = {1, 2, 3, 5, 8, 16, 40, 0};
-        length = k + 1 == kProbes ? suffix.too_long - 1 : suffix.length + kFirst[k];
-      } else {
-        length = suffix.length + static_cast<uint32_t>(uint64_t{gap} * (k + 1) / (kProbes + 1));
-      }
-      if (length <= previous || length >= suffix.too_long) continue;
-      probes[m] = previous = length;
+    uint32_t m = 0;
+    const auto probe = [&](uint32_t length) {
+      if (length <= (m == 0 ? suffix.length : requests[m - 1].n) || length >= suffix.too_long) return;
       requests[m++] = Request{suffix.end - length, length};
-    }
-    if (m == 0) {
-      probes[0] = suffix.length + 1;
-      requests[m++] = Request{suffix.end - probes[0], probes[0]};
+    };
+    if (first_round) {
+      for (const uint32_t ahead : kFirst) probe(suffix.length + ahead);
+      probe(suffix.too_long - 1);
+    } else if (gap <= kProbes + 1) {
+      for (uint32_t ahead = 1; ahead < gap; ++ahead) probe(suffix.length + ahead);
+    } else {
+      for (uint32_t k = 1; k <= kProbes; ++k) {
+        probe(suffix.length + static_cast<uint32_t>(uint64_t{gap} * k / (kProbes + 1)));
+      }
     }
     first_round = false;
     find(requests, m, counts, found.data());
-    for (size_t k = 0; k < m; ++k) {
+    for (uint32_t k = 0; k < m; ++k) {
       if (counts[k] <= 0) {
-        suffix.too_long = probes[k];
+        suffix.too_long = requests[k].n;
         break;
       }
-      suffix.length = probes[k];
+      suffix.length = requests[k].n;
       suffix.count = counts[k];
       std::copy_n(found.data() + k * width(), width(), ranges);
     }

@@ -154,12 +154,113 @@ uint32_t induce_s(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_separato
   return n - packed;
 }
 
+// ---- induction with marks --------------------------------------------------------------------------------
+//
+// The same two passes for n < kMaxMarked, half as many reads of the text: when a suffix is placed, the symbol before it
+// is at hand, and the two bits that positions leave free say what its predecessor needs.
+
+#ifndef NGRAMDB_MAX_MARKED
+#define NGRAMDB_MAX_MARKED (1u << 30)  // tests set it to 0, to reach the passes for longer texts
+#endif
+constexpr uint32_t kMaxMarked = NGRAMDB_MAX_MARKED;
+// The pass from left to right leaves the row alone: its predecessor is S-type, or there is none.
+constexpr uint32_t kLater = 1u << 31;
+// An LMS suffix, placed by the pass from right to left.
+constexpr uint32_t kLms = 1u << 30;
+
+template <bool kSeparated, class Sym>
+void induce_l_marked(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_separators, const Buckets& b,
+                     StopFlag stop) {
+  b.to_heads();
+  uint32_t* const head = b.at;
+  const auto place = [&](uint32_t p) {
+    const uint32_t c = text[p];
+    const bool later = p == 0 || text[p - 1] < c;  // a separator is smaller than every token
+    sa[head[c]++] = later ? p | kLater : p;
+  };
+  if (kSeparated) {
+    for (uint32_t row = 0; row < n_separators; ++row) {
+      const uint32_t j = sa[row];
+      if (j > 0 && text[j - 1] != 0) place(j - 1);
+    }
+  } else {
+    place(n - 1);  // induced by the virtual sentinel
+  }
+  for (uint32_t base = kSeparated ? n_separators : 0; base < n;) {
+    check_stop(stop);
+    const uint32_t stop_row = n - base > kStopInterval ? base + kStopInterval : n;
+    for (uint32_t i = base; i < stop_row; ++i) {
+      if (i + kTextAhead < n) {
+        const uint32_t far = sa[i + kTextAhead];
+        if (!(far & kLater)) __builtin_prefetch(text + far - 1);
+        const uint32_t near = sa[i + kSlotAhead];
+        if (!(near & kLater)) __builtin_prefetch(sa + head[text[near - 1]], 1);
+      }
+      const uint32_t j = sa[i];
+      if (!(j & kLater)) place(j - 1);
+    }
+    base = stop_row;
+  }
+}
+
+// As induce_s; clears all marks that it meets, and with kCollect packs the LMS positions.
+template <bool kSeparated, bool kCollect, class Sym>
+void induce_s_marked(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_separators, const Buckets& b,
+                     StopFlag stop) {
+  b.to_tails();
+  uint32_t* const tail = b.at;
+  uint32_t packed = n;
+  const uint32_t first = kSeparated ? n_separators : 0;
+  for (uint32_t base = n; base > first;) {
+    check_stop(stop);
+    const uint32_t stop_row = base - first > kStopInterval ? base - kStopInterval : first;
+    for (uint32_t i = base; i-- > stop_row;) {
+      if (i >= first + kTextAhead) {
+        const uint32_t far = sa[i - kTextAhead];
+        if (far & kLater) __builtin_prefetch(text + (far & ~kLater) - 1);
+        const uint32_t near = sa[i - kSlotAhead];
+        if (near > kLater && near != kEmpty) __builtin_prefetch(sa + tail[text[(near & ~kLater) - 1]] - 1, 1);
+      }
+      uint32_t j = sa[i];
+      if (!(j & kLater)) {
+        if (kCollect && (j & kLms)) sa[--packed] = j & ~kLms;
+        continue;
+      }
+      j &= ~kLater;
+      if (!kCollect) sa[i] = j;
+      if (j == 0) continue;
+      const uint32_t p = j - 1;
+      const uint32_t c = text[p];
+      if (kSeparated && c == 0) continue;
+      uint32_t mark = 0;
+      if (p > 0) {
+        const uint32_t before = text[p - 1];
+        if (before > c) {
+          mark = kCollect ? kLms : 0;
+        } else if (!kSeparated || before != 0) {
+          mark = kLater;
+        }
+      }
+      sa[--tail[c]] = p | mark;
+    }
+    base = stop_row;
+  }
+}
+
 // LMS positions are never adjacent: p/2 tells them apart, in half the array.
 inline uint32_t lower_half(uint32_t n) { return n / 2 + (n & 1); }
 
-// Equal LMS substrings get equal names. On entry the m sorted LMS positions stand at sa[n-m, n); on return
-// sa[p/2] holds the name of LMS position p, other slots of the lower half are empty. Returns the number of names.
 template <bool kSeparated, class Sym>
+void solve(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_separators, uint32_t n_symbols, uint32_t* spare,
+           size_t n_spare, StopFlag stop);
+
+// Names, and (with marks) positions, of LMS substrings that occur once.
+constexpr uint32_t kUnique = 1u << 31;
+
+// Equal LMS substrings get equal names. On entry the m sorted LMS positions stand at sa[n-m, n); on return
+// sa[p/2] holds the name of LMS position p, other slots of the lower half are empty. With kMark, names of substrings
+// that occur once, and their positions, bear kUnique. Returns the number of names.
+template <bool kSeparated, bool kMark, class Sym>
 uint32_t name_substrings(const Sym* text, uint32_t* sa, uint32_t n, uint32_t m) {
   std::memset(sa, 0xff, sizeof(uint32_t) * lower_half(n));
   uint32_t* const slot = sa;
@@ -174,9 +275,14 @@ uint32_t name_substrings(const Sym* text, uint32_t* sa, uint32_t n, uint32_t m) 
         end_is_unique = false;
       },
       [&] { end_is_unique = true; });
+  uint32_t* const sorted = sa + (n - m);
   uint32_t names = 0;
   uint32_t prev = 0, prev_length = 0;
-  const uint32_t* const sorted = sa + (n - m);
+  bool prev_is_first = false;  // of the substrings with its name
+  const auto mark_previous = [&](uint32_t i) {
+    slot[prev / 2] |= kUnique;
+    sorted[i - 1] |= kUnique;
+  };
   for (uint32_t i = 0; i < m; ++i) {
     if (i + kTextAhead < m) {
       __builtin_prefetch(text + sorted[i + kTextAhead]);
@@ -188,35 +294,116 @@ uint32_t name_substrings(const Sym* text, uint32_t* sa, uint32_t n, uint32_t m) 
                       std::memcmp(text + p, text + prev, sizeof(Sym) * length) == 0;
     if (!same) ++names;
     slot[p / 2] = names - 1;
+    if (kMark && prev_is_first && !same) mark_previous(i);
     prev = p;
     prev_length = length;
+    prev_is_first = !same;
   }
+  if (kMark && prev_is_first) mark_previous(m);
   return names;
 }
 
+// Sorts the LMS suffixes by their names, sa[p/2] for LMS position p, of which there are `names`; their order by names
+// stands at sa[n-m, n). On return they stand in order at sa[0, m).
 template <bool kSeparated, class Sym>
-void solve(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_separators, uint32_t n_symbols, uint32_t* spare,
-           size_t n_spare, StopFlag stop);
+void recurse_on_all(const Sym* text, uint32_t* sa, uint32_t n, uint32_t m, uint32_t names, StopFlag stop) {
+  uint32_t* const reduced = sa + (n - m);
+  if (names == m) {
+    std::memmove(sa, reduced, sizeof(uint32_t) * m);
+    return;
+  }
+  uint32_t write = n;
+  for (uint32_t i = lower_half(n); i-- > 0;) {
+    if (sa[i] != kEmpty) sa[--write] = sa[i];
+  }
+  solve<false>(reduced, sa, m, 0, names, sa + m, n - 2 * size_t{m}, stop);
+  write = n;
+  for_each_lms<kSeparated>(text, n, [&](uint32_t p) { sa[--write] = p; });
+  for (uint32_t i = 0; i < m; ++i) sa[i] = reduced[sa[i]];
+}
 
 // Sorts the LMS suffixes, given their substrings' order at sa[n-m, n): by name, or by recursion where names repeat.
 // On return they stand in order at sa[0, m).
 template <bool kSeparated, class Sym>
 void sort_lms_suffixes(const Sym* text, uint32_t* sa, uint32_t n, uint32_t m, StopFlag stop) {
-  const uint32_t names = name_substrings<kSeparated>(text, sa, n, m);
-  uint32_t* const reduced = sa + (n - m);
-  if (names < m) {
-    uint32_t write = n;
-    for (uint32_t i = lower_half(n); i-- > 0;) {
-      if (sa[i] != kEmpty) sa[--write] = sa[i];
-    }
-    solve<false>(reduced, sa, m, 0, names, sa + m, n - 2 * size_t{m}, stop);
-    write = n;
-    for_each_lms<kSeparated>(text, n, [&](uint32_t p) { sa[--write] = p; });
-    for (uint32_t i = 0; i < m; ++i) sa[i] = reduced[sa[i]];
-  } else {
-    // The names may stand where the positions go: read a position before its slot is written.
-    std::memmove(sa, reduced, sizeof(uint32_t) * m);
+  const uint32_t names = name_substrings<kSeparated, false>(text, sa, n, m);
+  recurse_on_all<kSeparated>(text, sa, n, m, names, stop);
+}
+
+// Replaces names, all below n_names, by their ranks among those that occur; returns how many do. The bitmap that
+// this takes stays in the cache, and the bucket arrays of the next level become as small as they can be.
+inline uint32_t renumber(uint32_t* names, uint32_t n, uint32_t n_names) {
+  std::vector<uint64_t> occurs(n_names / 64 + 1);
+  std::vector<uint32_t> before(occurs.size());
+  for (uint32_t i = 0; i < n; ++i) occurs[names[i] / 64] |= uint64_t{1} << (names[i] % 64);
+  uint32_t sum = 0;
+  for (size_t word = 0; word < occurs.size(); ++word) {
+    before[word] = sum;
+    sum += static_cast<uint32_t>(__builtin_popcountll(occurs[word]));
   }
+  for (uint32_t i = 0; i < n; ++i) {
+    const uint64_t below = occurs[names[i] / 64] & ((uint64_t{1} << (names[i] % 64)) - 1);
+    names[i] = before[names[i] / 64] + static_cast<uint32_t>(__builtin_popcountll(below));
+  }
+  return sum;
+}
+
+// The same for n < kMaxMarked, with a smaller problem to recurse on. A comparison ends at the first name that is
+// unique, so only names that are not, and the one behind each of these, need be sorted. What is unique has its
+// place already.
+template <bool kSeparated, class Sym>
+void sort_lms_suffixes_marked(const Sym* text, uint32_t* sa, uint32_t n, uint32_t m, StopFlag stop) {
+  const uint32_t names = name_substrings<kSeparated, true>(text, sa, n, m);
+  const uint32_t half = lower_half(n);
+  uint32_t n_kept = 0;
+  bool before_is_unique = true;
+  for (uint32_t i = 0; i < half; ++i) {
+    if (sa[i] == kEmpty) continue;
+    const bool unique = (sa[i] & kUnique) != 0;
+    n_kept += !(unique && before_is_unique);
+    before_is_unique = unique;
+  }
+  if (2 * size_t{n_kept} + m > n || names == m) {
+    for (uint32_t i = 0; i < half; ++i) {
+      if (sa[i] != kEmpty) sa[i] &= ~kUnique;
+    }
+    for (uint32_t i = n - m; i < n; ++i) sa[i] &= ~kUnique;
+    recurse_on_all<kSeparated>(text, sa, n, m, names, stop);
+    return;
+  }
+  // The kept names at sa[0, n_kept), their suffixes behind them, the order by names at the end as it was.
+  std::vector<bool> is_unique(m);
+  uint32_t write = 0, k = 0;
+  before_is_unique = true;
+  for (uint32_t i = 0; i < half; ++i) {
+    if (sa[i] == kEmpty) continue;
+    const bool unique = (sa[i] & kUnique) != 0;
+    is_unique[k++] = unique;
+    if (!(unique && before_is_unique)) sa[write++] = sa[i] & ~kUnique;
+    before_is_unique = unique;
+  }
+  uint32_t* const order = sa + n_kept;
+  const uint32_t n_kept_names = renumber(sa, n_kept, names);
+  solve<false>(sa, order, n_kept, 0, n_kept_names, sa + 2 * size_t{n_kept}, n - m - 2 * size_t{n_kept}, stop);
+  uint32_t* const kept = sa;
+  k = m;
+  for_each_lms<kSeparated>(text, n, [&](uint32_t p) {
+    --k;
+    const bool unique = is_unique[k];
+    if (!(unique && (k == 0 || is_unique[k - 1]))) kept[--write] = unique ? p | kUnique : p;
+  });
+  uint32_t* const sorted = sa + (n - m);
+  uint32_t next = 0;
+  for (uint32_t i = 0; i < m; ++i) {
+    if (sorted[i] & kUnique) {
+      sorted[i] &= ~kUnique;
+      continue;
+    }
+    if (next + kTextAhead < n_kept) __builtin_prefetch(kept + order[next + kTextAhead]);
+    while (kept[order[next]] & kUnique) ++next;
+    sorted[i] = kept[order[next++]];
+  }
+  std::memmove(sa, sorted, sizeof(uint32_t) * m);
 }
 
 // Moves the sorted LMS positions from sa[0, m) to the ends of their buckets and empties all other rows.
@@ -262,15 +449,30 @@ void solve(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_separators, uin
     sa[--b.at[text[p]]] = p;
     ++n_lms;
   });
+  const bool marked = n < kMaxMarked;
   if (n_lms > 1) {
-    induce_l<kSeparated>(text, sa, n, b, stop);
-    induce_s<kSeparated, true>(text, sa, n, n_separators, b, stop);
-    sort_lms_suffixes<kSeparated>(text, sa, n, n_lms, stop);
+    if (marked) {
+      induce_l_marked<kSeparated>(text, sa, n, n_separators, b, stop);
+      induce_s_marked<kSeparated, true>(text, sa, n, n_separators, b, stop);
+    } else {
+      induce_l<kSeparated>(text, sa, n, b, stop);
+      induce_s<kSeparated, true>(text, sa, n, n_separators, b, stop);
+    }
+    if (marked) {
+      sort_lms_suffixes_marked<kSeparated>(text, sa, n, n_lms, stop);
+    } else {
+      sort_lms_suffixes<kSeparated>(text, sa, n, n_lms, stop);
+    }
     seed_sorted_lms(text, sa, n, n_lms, b);
     if (kSeparated) seed_separators(text, sa, n);
   }
-  induce_l<kSeparated>(text, sa, n, b, stop);
-  induce_s<kSeparated, false>(text, sa, n, n_separators, b, stop);
+  if (marked) {
+    induce_l_marked<kSeparated>(text, sa, n, n_separators, b, stop);
+    induce_s_marked<kSeparated, false>(text, sa, n, n_separators, b, stop);
+  } else {
+    induce_l<kSeparated>(text, sa, n, b, stop);
+    induce_s<kSeparated, false>(text, sa, n, n_separators, b, stop);
+  }
 }
 
 }  // namespace sais

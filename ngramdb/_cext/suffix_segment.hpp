@@ -277,7 +277,7 @@ class SuffixSegment final : public Segment {
   uint32_t encode_group(const Request* requests, Range* answers, uint32_t n, Scratch& scratch, Search* searches,
                         uint32_t* which) const;
   void locate_blocks(Search* searches, const uint32_t* roots, uint32_t n) const;
-  void run_alone(Search& s) const;
+  void run_few(Search* searches, uint32_t n) const;
   void run_interleaved(Search* searches, uint32_t n) const;
 
   // First document of every 2^shift positions: about two entries a document. Made when first needed.
@@ -385,21 +385,35 @@ void SuffixSegment<Sym>::locate_blocks(Search* searches, const uint32_t* roots, 
   }
 }
 
+// A few searches cannot hide each other's latency: they fetch, for several steps ahead, every row that those steps
+// may look at. Rounds of waiting are then a half or a third of the steps.
 template <class Sym>
-void SuffixSegment<Sym>::run_alone(Search& s) const {
+void SuffixSegment<Sym>::run_few(Search* searches, uint32_t n) const {
   // A block of rows is four cache lines: fetch them together.
   constexpr uint32_t kRowsPerLine = 16;
-  for (const Bounds* bounds : {&s.lower, s.split ? &s.upper : nullptr}) {
-    if (bounds == nullptr || !bounds->open()) continue;
-    if (bounds->hi - bounds->lo <= 2 * kRowsPerSample) {
-      for (uint64_t row = bounds->lo; row < bounds->hi; row += kRowsPerLine) __builtin_prefetch(a_.rows + row);
+  for (uint32_t i = 0; i < n; ++i) {
+    const Search& s = searches[i];
+    for (const Bounds* bounds : {&s.lower, &s.upper}) {
+      if (bounds == &s.upper && !s.split) continue;
+      if (bounds->hi - bounds->lo <= 2 * kRowsPerSample) {
+        for (uint32_t row = bounds->lo; row < bounds->hi; row += kRowsPerLine) __builtin_prefetch(a_.rows + row);
+      }
     }
   }
-  while (s.open()) {
-    constexpr int kLevels = 3;
-    prefetch_pivots(s.lower.lo, s.lower.hi, s.lower.lcp(), kLevels);
-    if (s.split) prefetch_pivots(s.upper.lo, s.upper.hi, s.upper.lcp(), kLevels);
-    for (int i = 0; i < kLevels && s.open(); ++i) step(s);
+  // More searches, fewer rows each: a core has some dozen misses under way at most.
+  const int n_levels = n <= 2 ? 3 : 2;
+  bool any = true;
+  while (any) {
+    for (uint32_t i = 0; i < n; ++i) {
+      const Search& s = searches[i];
+      prefetch_pivots(s.lower.lo, s.lower.hi, s.lower.lcp(), n_levels);
+      if (s.split) prefetch_pivots(s.upper.lo, s.upper.hi, s.upper.lcp(), n_levels);
+    }
+    any = false;
+    for (uint32_t i = 0; i < n; ++i) {
+      for (int k = 0; k < n_levels && searches[i].open(); ++k) step(searches[i]);
+      any = any || searches[i].open();
+    }
   }
 }
 
@@ -441,8 +455,9 @@ void SuffixSegment<Sym>::find_group(const Request* requests, Range* answers, uin
     if (!searches[i].lower.open()) roots[n_roots++] = i;
   }
   if (n_roots > 0) locate_blocks(searches, roots, n_roots);
-  if (n_searches == 1) {
-    run_alone(searches[0]);
+  constexpr uint32_t kFew = 6;
+  if (n_searches <= kFew) {
+    run_few(searches, n_searches);
   } else {
     run_interleaved(searches, n_searches);
   }

@@ -54,6 +54,7 @@ class Corpus:
         snapshot = self._connection.snapshot
         view = snapshot.view(self.name)
         self._count: Callable[[Any], int] = view.index.count
+        self._prob = view.index.prob
         self._encode = view.tokenizer.encode
         self._view = view
         # Last, since the array verbs take it as the sign that all the others are there.
@@ -176,21 +177,23 @@ class Corpus:
         given : the context; empty for a token's share of the corpus
         model : what stands after USING: "ngram", "ngram order 3", "infgram", …
         """
-        view, used = self._current(), as_model(model)
-        context = view.tokenizer.encode(given) if type(given) is str else given
-        token = _single(continuation)
+        if self._snapshot is not self._connection._snapshot:
+            self._rebind()
+        used = as_model(model)
+        context = self._encode(given) if type(given) is str else given
+        token = continuation if type(continuation) is int else _single(continuation)
         if token is not None and isinstance(context, (list, tuple, np.ndarray)):
             # The usual question goes to the kernel as it is: checks here would cost more than the answer.
             try:
-                step = view.index.prob(context, token, used.infgram, used.order)
-                return Probability(step[0] / step[1], *step) if step[1] else None
+                step = self._prob(context, token, used.infgram, used.order)
+                return Probability(step[0] / step[1], step) if step[1] else None
             except (TypeError, OverflowError, ValueError):
                 pass  # what is wrong with it is found out, and said, below
         tokens = self._ids(continuation if token is None else (token,))
         if not len(tokens):
             raise InvalidArgument("prob needs a continuation of at least one token")
-        found = chain(view.index, self._ids(context), tokens, used)
-        return None if found.prob is None else Probability(found.prob, *found[1:])
+        found = chain(self._view.index, self._ids(context), tokens, used)
+        return None if found.prob is None else Probability(found.prob, found[1:])
 
     def dist(self, given: Any = "", model: Any = "ngram", top: int | None = None) -> Result:
         """The next-token distribution of a context, most frequent first: DIST.

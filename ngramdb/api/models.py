@@ -13,7 +13,7 @@ from ngramdb.planner.source import Catalog
 
 
 def as_model(model: Any) -> Model:
-    """A model from its text (`"ngram"`, `"infgram order 5"`); a Model stays as it is.
+    """A model from its text (`"ngram"`, `"ngram order 5"`); a Model stays as it is.
 
     Raises
     ------

@@ -20,25 +20,39 @@ class Probability(float):
     of the last step that was taken.
     """
 
-    __slots__ = ("cont_count", "context_count", "effective_n", "sparse")
+    # One attribute and not four: making the object costs as much as finding the numbers.
+    __slots__ = ("_counts",)
 
-    cont_count: int
-    context_count: int
-    effective_n: int
-    sparse: bool
+    _counts: tuple[int, int, int, bool]
 
-    def __new__(
-        cls, prob: float, cont_count: int, context_count: int, effective_n: int, sparse: bool
-    ) -> Probability:
-        self = super().__new__(cls, prob)
-        self.cont_count = cont_count
-        self.context_count = context_count
-        self.effective_n = effective_n
-        self.sparse = sparse
+    def __new__(cls, prob: float, counts: tuple[int, int, int, bool]) -> Probability:
+        """`counts` are cont_count, context_count, effective_n and sparse."""
+        self = float.__new__(cls, prob)
+        self._counts = counts
         return self
 
-    def __getnewargs__(self) -> tuple[float, int, int, int, bool]:  # type: ignore[override]
-        return float(self), self.cont_count, self.context_count, self.effective_n, self.sparse
+    def __getnewargs__(self) -> tuple[float, tuple[int, int, int, bool]]:  # type: ignore[override]
+        return float(self), self._counts
+
+    @property
+    def cont_count(self) -> int:
+        """Net occurrences of the context with the continuation behind it."""
+        return self._counts[0]
+
+    @property
+    def context_count(self) -> int:
+        """Net occurrences of the context that was used, those at a document's end included."""
+        return self._counts[1]
+
+    @property
+    def effective_n(self) -> int:
+        """Length of the context that was used, plus one."""
+        return self._counts[2]
+
+    @property
+    def sparse(self) -> bool:
+        """Whether one next token has probability 1."""
+        return self._counts[3]
 
     @property
     def prob(self) -> float:

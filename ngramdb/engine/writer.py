@@ -118,7 +118,7 @@ class _Load:
         self._threads = threads
         self._progress = progress
         self._started = time.perf_counter()
-        self._builder = SegmentBuilder(entry.next_doc_id)
+        self._builder = SegmentBuilder(entry.next_doc_id, segment_tokens)
         self._building: deque[Future[SegmentEntry]] = deque()
         self._built: list[SegmentEntry] = []
         self._stop = StopToken()
@@ -219,7 +219,7 @@ class _Load:
             self._built.append(self._building.popleft().result())
         name, file = self._transaction.create_file("segments", "segment")
         self._building.append(pool.submit(self._build, builder, name, file))
-        self._builder = SegmentBuilder(builder.first_doc_id + builder.n_documents)
+        self._builder = SegmentBuilder(builder.first_doc_id + builder.n_documents, self._segment_tokens)
 
     def _build(self, builder: SegmentBuilder, name: str, file: WritableFile) -> SegmentEntry:
         try:

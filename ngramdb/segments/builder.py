@@ -22,6 +22,9 @@ from ngramdb.segments.text import TextBuilder
 
 KIND = "SEGM"
 
+# Symbols that a builder has room for, whatever is expected.
+MIN_CAPACITY = 1 << 12
+
 
 @dataclass(frozen=True)
 class SegmentSummary:
@@ -34,11 +37,15 @@ class SegmentSummary:
 
 
 class SegmentBuilder:
-    """A segment in the making. Documents are added in batches, then written once."""
+    """A segment in the making. Documents are added in batches, then written once.
 
-    def __init__(self, first_doc_id: int) -> None:
+    `expected_tokens` reserves room; more is found when it is needed.
+    """
+
+    def __init__(self, first_doc_id: int, expected_tokens: int = 0) -> None:
         self.first_doc_id = first_doc_id
-        self._symbols = SymbolBuilder()
+        # One separator to sixteen tokens: documents are longer as a rule.
+        self._symbols = SymbolBuilder(expected_tokens + expected_tokens // 16 + MIN_CAPACITY)
         self._text = TextBuilder()
         self._metadata = MetadataBuilder()
 

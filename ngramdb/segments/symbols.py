@@ -20,13 +20,16 @@ WIDTHS = (np.dtype(np.uint8), np.dtype(np.uint16), np.dtype(np.uint32))
 
 
 class SymbolBuilder:
-    """Collects documents of token ids, each chunk in the narrowest width that holds it.
+    """Collects documents of token ids in one array, in the narrowest width that holds them so far.
 
-    Invariant: chunks hold `id + 1`; which id is the gap is decided at the end, when all ids are known.
+    Invariant: the array holds `id + 1`; which id is the gap is decided at the end, when all ids are known.
+    Room for `capacity` symbols is reserved at once (memory is taken when it is written to), so that nothing
+    need be copied together: freed pieces would stay with the allocator while suffixes are sorted.
     """
 
-    def __init__(self) -> None:
-        self._chunks: list[Symbols] = []
+    def __init__(self, capacity: int = 1 << 16) -> None:
+        self._symbols: Symbols = np.empty(capacity, dtype=WIDTHS[0])
+        self._n_symbols = 0
         self._lengths: list[NDArray[np.int64]] = []
         self._largest = 0
         self.n_tokens = 0
@@ -34,41 +37,44 @@ class SymbolBuilder:
 
     def add(self, ids: NDArray[np.uint32], offsets: NDArray[np.int64]) -> None:
         """Adds documents ids[offsets[k]:offsets[k + 1]]; (m,) uint32 and (n + 1,) int64 from 0 to m."""
-        largest = int(ids.max()) + 1 if ids.size else 0
         n_documents = len(offsets) - 1
-        if largest > np.iinfo(np.uint32).max:
+        self._largest = max(self._largest, int(ids.max()) + 1 if ids.size else 0)
+        start, stop = self._n_symbols, self._n_symbols + ids.size + n_documents
+        self._make_room(stop)
+        if self._largest > np.iinfo(np.uint32).max:
             # Symbol 2**32 fits none of the widths; a gap below it will be found at the end.
-            chunk: Symbols = np.insert(ids.astype(np.uint64) + 1, offsets[1:], 0)
+            self._symbols[start:stop] = np.insert(ids.astype(np.uint64) + 1, offsets[1:], 0)
         else:
-            width = next(dtype for dtype in WIDTHS if largest <= np.iinfo(dtype).max)
-            chunk = np.empty(ids.size + n_documents, dtype=width)
-            write_symbols(np.ascontiguousarray(ids), np.ascontiguousarray(offsets), chunk)
-        self._chunks.append(chunk)
+            write_symbols(np.ascontiguousarray(ids), np.ascontiguousarray(offsets), self._symbols[start:stop])
+        self._n_symbols = stop
         self._lengths.append(np.diff(offsets))
-        self._largest = max(self._largest, largest)
         self.n_tokens += ids.size
         self.n_documents += n_documents
 
     def finish(self) -> tuple[Symbols, NDArray[np.uint32], int]:
-        """The stream, where its documents start, and the gap; the builder is empty afterwards.
+        """The stream, where its documents start, and the gap; the builder is of no use afterwards.
 
         Returns: symbols (n_tokens + n_documents,), starts (n_documents + 1,) uint32, gap.
-        Cost: the chunks are freed one by one while they are copied, so memory hardly grows.
         """
         width, gap = self._choose_width()
-        n_symbols = self.n_tokens + self.n_documents
-        stream = np.empty(n_symbols, dtype=width)
-        at = 0
-        self._chunks.reverse()
-        while self._chunks:
-            chunk = self._chunks.pop()
-            if self._largest > np.iinfo(width).max:
-                chunk = chunk - (chunk > gap + 1)
-            stream[at : at + chunk.size] = chunk
-            at += chunk.size
+        symbols = self._symbols[: self._n_symbols]
+        if self._largest > np.iinfo(width).max:
+            symbols = symbols - (symbols > gap + 1)
+        stream = symbols.astype(width, copy=False)
         lengths = np.concatenate([np.zeros(1, dtype=np.int64), *self._lengths])
         lengths[1:] += 1
         return stream, np.cumsum(lengths).astype(np.uint32), gap
+
+    def _make_room(self, n_symbols: int) -> None:
+        """Sees to it that the array has so many places, wide enough for the largest symbol."""
+        width = next((w for w in WIDTHS if self._largest <= np.iinfo(w).max), np.dtype(np.uint64))
+        capacity = (
+            self._symbols.size if n_symbols <= self._symbols.size else max(n_symbols, 2 * self._symbols.size)
+        )
+        if width.itemsize > self._symbols.itemsize or capacity > self._symbols.size:
+            grown = np.empty(capacity, dtype=max(width, self._symbols.dtype, key=lambda w: w.itemsize))
+            grown[: self._n_symbols] = self._symbols[: self._n_symbols]
+            self._symbols = grown
 
     def _choose_width(self) -> tuple[np.dtype[Any], int]:
         """The narrowest width that holds all symbols, and the gap that makes it do so."""
@@ -84,7 +90,7 @@ class SymbolBuilder:
 
     def _smallest_absent(self, last: int) -> int | None:
         """The smallest id in 0..last that no document has."""
-        present = np.unique(np.concatenate([np.unique(chunk) for chunk in self._chunks]))
+        present = np.unique(self._symbols[: self._n_symbols])
         ids = present[present > 0].astype(np.int64) - 1
         steps = np.flatnonzero(ids != np.arange(ids.size))
         absent = int(steps[0]) if steps.size else int(ids.size)

@@ -21,7 +21,7 @@ IDS = (0, 1, 2, 3, 253, 254, 255, 256, 65533, 65534, 65535, 65536, 2**31, 2**32 
 
 @st.composite
 def documents_of(draw, ids=IDS, max_documents=7, max_length=12):
-    """Documents over at most four ids, often one or two, so that n-grams repeat; some documents twice or more."""
+    """Documents over at most four ids, often one or two, so that n-grams repeat; some several times."""
     alphabet = draw(st.lists(st.sampled_from(ids), min_size=1, max_size=4, unique=True))
     document = st.lists(st.sampled_from(alphabet), max_size=max_length)
     documents = draw(st.lists(document, max_size=max_documents))

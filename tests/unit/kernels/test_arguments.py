@@ -1,4 +1,4 @@
-"""What callers hand in: ids of every integer type, wrong ones, hostile ones; and what is kept alive, and what leaks."""
+"""What callers hand in: ids of every integer type, wrong and hostile ones; what is kept alive, what leaks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Damaged arrays: every question is answered, or CorruptionError or ValueError is raised; nothing else happens.
+"""Damaged arrays: every question is answered, or CorruptionError or ValueError is raised, no more.
 
 That no read leaves the arrays cannot be seen from here; tests/sanitizers does the same under sanitizers.
 """
@@ -101,7 +101,7 @@ def test_all_zeros_and_all_ones_are_survived():
     rng = np.random.default_rng(10)
     for part in range(4):
         for value in (0, -1):
-            *arrays, gap = arrays_of(some_documents(rng) + [[0, 1, 2] * 100], np.uint16)
+            *arrays, gap = arrays_of([*some_documents(rng), [0, 1, 2] * 100], np.uint16)
             arrays[part][:] = np.array(value).astype(arrays[part].dtype)
             answers([SegmentIndex(*arrays, gap, "damaged.segment")], rng)
 

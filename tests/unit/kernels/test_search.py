@@ -1,4 +1,4 @@
-"""Finding rows through the directory: tree sizes at the edges, long common prefixes, keys at the ends of their range."""
+"""Finding rows through the directory: tree sizes at the edges, long common prefixes, extreme keys."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def random_documents(rng):
 
 
 def running_text(n, alphabet, seed):
-    """One document of n tokens distributed as words are, whole passages again and again, and its separator."""
+    """One document of n tokens distributed as words are, with passages that come again, and its separator."""
     rng = np.random.default_rng(seed)
     text = np.append(rng.zipf(1.3, size=n) % alphabet + 1, 0).astype(np.uint32)
     for _ in range(n // 5000):

@@ -1,0 +1,324 @@
+"""Runs the examples of a page of documentation, so that what it prints is what the program prints.
+
+A page's fenced blocks run in its order, in one folder and as one story: databases, files, variables of
+Python, the shell's `$?` and the prompt's current corpus are still there in the next block.
+
+    ```console   lines that begin with `$ ` are commands for bash (a here-document runs to its end mark), the
+                 lines below are what they print, standard error included. Lines that begin with a prompt, as
+                 in `wiki> COUNT "the";`, are typed into the session that the last `$ ngramdb DB` opened.
+    ```python    `>>>` examples as in doctest, or plain code; what plain code prints stands in the next block,
+    ```text      which is of this kind.
+
+In what is printed `…` stands for anything on its line, and alone on a line for any lines. With
+NGRAMDB_REWRITE=1 in the environment, what differs is replaced in the page by what is printed (look at the
+difference before you keep it).
+"""
+
+from __future__ import annotations
+
+import doctest
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE_DOCUMENT = re.compile(r"<<'?(\w+)'?")
+PROMPT = re.compile(r"(?P<prompt>\w+> | *\.\.\.> )(?P<typed>.*)")
+# The width of the terminal that prompts are shown in.
+COLUMNS = 100
+
+
+@dataclass
+class Block:
+    """A fenced block: its kind, its lines, and the page's line of the first of them."""
+
+    kind: str
+    lines: list[str]
+    line: int
+
+
+@dataclass
+class Example:
+    """A command of a console block and what is printed under it; `line` is the command's line on the page."""
+
+    command: str
+    expected: list[str] = field(default_factory=list)
+    line: int = 0
+    prompt: str | None = None
+
+
+@dataclass
+class Change:
+    """The page's lines `first …`, `n` of them, that should read otherwise."""
+
+    first: int
+    n: int
+    lines: list[str]
+
+
+def blocks(page: Path) -> list[Block]:
+    """The fenced blocks of a page, in its order."""
+    found: list[Block] = []
+    current: Block | None = None
+    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), start=1):
+        if not line.startswith("```"):
+            if current is not None:
+                current.lines.append(line)
+        elif current is None:
+            current = Block(line[3:], [], number + 1)
+        else:
+            assert line == "```", f"{page.name}, line {number}: a block ends with ``` alone"
+            found.append(current)
+            current = None
+    assert current is None, f"{page.name}: the block of line {current.line} does not end"
+    return found
+
+
+def console_examples(block: Block) -> Iterator[Example]:
+    """The commands of a console block, those typed at a prompt included."""
+    lines = iter(enumerate(block.lines, start=block.line))
+    current: Example | None = None
+    for number, line in lines:
+        typed = PROMPT.fullmatch(line)
+        if not line.startswith("$ ") and typed is None:
+            assert current is not None, f"line {number}: output without a command"
+            current.expected.append(line)
+            continue
+        if typed is not None and typed["prompt"].startswith(" "):
+            assert current is not None and current.prompt is not None
+            current.command += "\n" + typed["typed"]
+            continue
+        if current is not None:
+            yield current
+        if typed is not None:
+            current = Example(typed["typed"], [], number, typed["prompt"])
+            continue
+        current = Example(line[2:], [], number)
+        if mark := HERE_DOCUMENT.search(line):
+            while not current.command.endswith("\n" + mark[1]):
+                current.command += "\n" + next(lines)[1]
+    if current is not None:
+        yield current
+
+
+def all_examples(page: Path) -> list[Example]:
+    """The examples of all console blocks of a page."""
+    return [
+        example for block in blocks(page) if block.kind == "console" for example in console_examples(block)
+    ]
+
+
+def pattern(expected: list[str]) -> str:
+    """A regular expression for what is printed."""
+    parts = []
+    for line in expected:
+        any_lines = line == "…"
+        # Several `…` are one, so that a column of a table can keep its width.
+        parts.append("(?:.*\n)*" if any_lines else ".*".join(map(re.escape, re.split("…+", line))) + "\n")
+    return "".join(parts)
+
+
+def agrees(expected: list[str], printed: str) -> bool:
+    """Whether this is what the page says."""
+    return re.fullmatch(pattern(expected), printed) is not None
+
+
+class Runner(doctest.DocTestRunner):
+    """Runs `>>>` examples; `changes` gathers what would make the page right."""
+
+    def __init__(self) -> None:
+        super().__init__(checker=Checker(), verbose=False)
+        self.changes: list[Change] = []
+
+    def report_failure(self, out: Any, test: Any, example: Any, got: str) -> None:
+        super().report_failure(out, test, example, got)
+        self._change(test, example, got)
+
+    def report_unexpected_exception(self, out: Any, test: Any, example: Any, exc_info: Any) -> None:
+        super().report_unexpected_exception(out, test, example, exc_info)
+        self._change(test, example, "".join(traceback.format_exception(*exc_info)))
+
+    def _change(self, test: Any, example: Any, got: str) -> None:
+        lines = got.splitlines()
+        if got.startswith("Traceback"):
+            # Where it was raised is of no interest: the first line, and those after the stack.
+            stop = next(i for i, line in enumerate(lines[1:], start=1) if not line.startswith(" "))
+            lines = [lines[0], "    ...", *lines[stop:]]
+        first = test.lineno + 1 + example.lineno + example.source.count("\n")
+        self.changes.append(Change(first, example.want.count("\n"), lines))
+
+
+class Checker(doctest.OutputChecker):
+    """Compares the output of `>>>` examples with the page's rule for `…`."""
+
+    def check_output(self, want: str, got: str, optionflags: int) -> bool:
+        return agrees(want.splitlines(), got)
+
+
+class TerminalText(io.StringIO):
+    """What is written to it looks to the program as if a person were reading."""
+
+    encoding = "utf-8"  # type: ignore[assignment]
+
+    def isatty(self) -> bool:
+        return True
+
+
+class Story:
+    """The examples of one page, run in `folder`."""
+
+    def __init__(self, page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.page = page
+        self.folder = folder
+        self.status = 0
+        self.names: dict[str, Any] = {"__name__": "__main__"}
+        self._repl: Any = None
+        self._changes: list[Change] | None = [] if os.environ.get("NGRAMDB_REWRITE") else None
+        commands = folder / "bin"
+        commands.mkdir()
+        for name, flags in (("ngramdb", "-m ngramdb"), ("python", "")):
+            script = commands / name
+            script.write_text(f'#!/bin/sh\nexec "{sys.executable}" {flags} "$@"\n')
+            script.chmod(0o755)
+        monkeypatch.chdir(folder)
+        monkeypatch.setenv("PATH", f"{commands}{os.pathsep}{os.environ['PATH']}")
+        monkeypatch.setenv("PYTHONIOENCODING", "utf-8")
+        monkeypatch.setenv("XDG_STATE_HOME", str(folder / "state"))
+        for name in ("COLUMNS", "LINES"):
+            monkeypatch.delenv(name, raising=False)
+        self._monkeypatch = monkeypatch
+
+    def run(self) -> None:
+        """Every block, to the first one that does not print what the page says."""
+        every = blocks(self.page)
+        for block, behind in zip(every, [*every[1:], None], strict=True):
+            if block.kind == "console":
+                for example in console_examples(block):
+                    self.console(example)
+            elif block.kind == "python":
+                self.python(block, behind)
+        self.close()
+        self._rewrite()
+
+    def close(self) -> None:
+        """Leave the prompt, if there is one."""
+        if self._repl is not None:
+            self._repl.shell.close()
+            self._repl = None
+
+    def _compare(self, expected: list[str], printed: str, first: int, what: str) -> None:
+        """Whether `printed` is what stands on the page from line `first` on."""
+        assert "internal error" not in printed
+        if agrees(expected, printed):
+            return
+        if self._changes is None:
+            pytest.fail(f"{self.page.name}, line {first}: {what}\nprinted:\n{printed}", pytrace=False)
+        self._changes.append(Change(first, len(expected), printed.splitlines()))
+
+    def _rewrite(self) -> None:
+        if not self._changes:
+            return
+        lines = self.page.read_text(encoding="utf-8").splitlines()
+        for change in sorted(self._changes, key=lambda change: change.first, reverse=True):
+            lines[change.first - 1 : change.first - 1 + change.n] = change.lines
+        self.page.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    # ---- bash and the prompt -----------------------------------------------------------------------------
+
+    def console(self, example: Example) -> None:
+        """One command of a console block."""
+        if example.prompt is not None:
+            printed = self._typed(example)
+        elif re.fullmatch(r"ngramdb( [\w.]+\.ngdb)?", example.command):
+            printed = self._open_prompt(example.command)
+        else:
+            printed = self._bash(example.command)
+        assert "Traceback" not in printed, printed
+        first = example.line + 1 + example.command.count("\n")
+        self._compare(example.expected, printed, first, f"$ {example.command}")
+
+    def _bash(self, command: str) -> str:
+        self.close()
+        done = subprocess.run(
+            ["bash", "-c", f"(exit {self.status}); {command}"],
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            encoding="utf-8",
+            timeout=60,
+        )
+        self.status = done.returncode
+        return done.stdout
+
+    def _open_prompt(self, command: str) -> str:
+        from prompt_toolkit.input import create_pipe_input
+        from prompt_toolkit.output import DummyOutput
+
+        from ngramdb.cli.shell import Shell
+        from ngramdb.repl.session import Repl
+
+        self.close()
+        with create_pipe_input() as keys, self._terminal() as printed:
+            keys.send_text("\x04")  # Ctrl-D: the banner, and back
+            path = shlex.split(command)[1:]
+            self._repl = Repl(Shell(path[0] if path else None), input=keys, output=DummyOutput())
+            self._repl.run()
+        return printed.getvalue()
+
+    def _typed(self, example: Example) -> str:
+        from ngramdb.repl.session import prompt_text
+
+        assert self._repl is not None, f"line {example.line}: no `$ ngramdb DB` has opened a prompt"
+        assert prompt_text(self._repl.shell) == example.prompt, f"line {example.line}: the prompt"
+        with self._terminal() as printed:
+            self._repl.execute(example.command)
+        if self._repl.shell.finished:
+            self.close()
+        return printed.getvalue()
+
+    @contextmanager
+    def _terminal(self) -> Iterator[TerminalText]:
+        with self._monkeypatch.context() as environment, redirect_stdout(TerminalText()) as printed:
+            environment.setenv("NO_COLOR", "1")
+            environment.setenv("COLUMNS", str(COLUMNS))
+            yield printed
+
+    # ---- Python ------------------------------------------------------------------------------------------
+
+    def python(self, block: Block, behind: Block | None) -> None:
+        """One block of Python; `behind` is the block after it."""
+        source = "\n".join(block.lines) + "\n"
+        if source.startswith(">>> "):
+            self._doctest(source, block.line)
+            return
+        with redirect_stdout(io.StringIO()) as printed:
+            # Blank lines in front, so that tracebacks name the page's own lines.
+            exec(compile("\n" * (block.line - 1) + source, str(self.page), "exec"), self.names)
+        if behind is not None and behind.kind == "text":
+            self._compare(behind.lines, printed.getvalue(), behind.line, "this code's output")
+        else:
+            assert printed.getvalue() == "", f"line {block.line}: no block for what this code prints"
+
+    def _doctest(self, source: str, line: int) -> None:
+        parser = doctest.DocTestParser()
+        test = parser.get_doctest(source, self.names, self.page.name, str(self.page), line - 1)
+        test.globs = self.names  # not the copy: the next block goes on with what this one has made
+        report: list[str] = []
+        runner = Runner()
+        if not runner.run(test, out=report.append, clear_globs=False).failed:
+            return
+        if self._changes is None:
+            pytest.fail("".join(report), pytrace=False)
+        self._changes.extend(runner.changes)

@@ -1,0 +1,262 @@
+"""The one direction of imports: every arrow between the rooms goes down the picture of ARCHITECTURE.md.
+
+What counts as an arrow: import statements wherever they stand (in functions and for type checkers, too), and
+names of modules in strings, since that is how modules are imported lazily.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import ngramdb
+
+PACKAGE = "ngramdb"
+
+# Room -> the rooms it may import, all of them below it in the picture, and single modules of other rooms.
+FACES = frozenset({"api", "ngramdb.language.splitter", "ngramdb.language.highlight"})
+BELOW: dict[str, frozenset[str]] = {
+    "__main__": frozenset({"cli"}),
+    "__init__": frozenset({"api"}),
+    "cli": FACES | {"repl", PACKAGE},  # the package itself, for its version
+    "repl": FACES | {"cli", PACKAGE},
+    "api": frozenset({"language", "planner", "executor", "engine", "ingest", "tokenizers"}),
+    # The stages know their predecessor's nodes, and nothing of its insides.
+    "executor": frozenset({"ngramdb.planner.plan", "ngramdb.planner.source", "segments", "_cext"}),
+    "planner": frozenset({"ngramdb.language.ast"}),
+    "language": frozenset(),
+    "engine": frozenset({"segments", "tokenizers", "ingest", "_cext"}),
+    "segments": frozenset({"_cext"}),
+    "tokenizers": frozenset({"_cext"}),
+    "ingest": frozenset({"tokenizers", "_cext"}),
+    "_cext": frozenset(),
+    "errors": frozenset(),
+    "lazy": frozenset(),
+}
+# Leaves that every room may import.
+LEAVES = frozenset({"errors", "lazy"})
+
+# Libraries that take longer to import than a question to answer: the one reason to import in a function.
+HEAVY = frozenset(
+    {"lark", "numpy", "pandas", "polars", "prompt_toolkit", "pyarrow", "rich", "tokenizers", "zstandard"}
+)
+
+MODULE_NAME = re.compile(rf"{PACKAGE}(?:\.\w+)+")
+
+
+@dataclass(frozen=True)
+class Import:
+    """An import of `target` (a module's full name) at a line of `module`, and how it is made."""
+
+    module: str
+    line: int
+    target: str
+    in_function: bool = False
+    for_types: bool = False
+    in_string: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.module}, line {self.line}: {self.target}"
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """Every Python module of the package by its full name."""
+    root = Path(ngramdb.__file__).parent
+    found = {}
+    for path in sorted(root.rglob("*.py")):
+        parts = (PACKAGE, *path.relative_to(root).with_suffix("").parts)
+        found[".".join(parts).removesuffix(".__init__")] = path
+    return found
+
+
+def room(module: str) -> str:
+    """The room of a module: the folder below the package, or the module's own name where it has none."""
+    parts = module.split(".")
+    return "__init__" if len(parts) == 1 else parts[1]
+
+
+class Walk(ast.NodeVisitor):
+    """Collects the imports of one module."""
+
+    def __init__(self, module: str) -> None:
+        self.module = module
+        self.found: list[Import] = []
+        self.relative: list[int] = []
+        self._in_function = False
+        self._for_types = False
+
+    def _add(self, node: ast.stmt | ast.expr, target: str) -> None:
+        in_string = isinstance(node, ast.Constant)
+        found = Import(self.module, node.lineno, target, self._in_function, self._for_types, in_string)
+        self.found.append(found)
+
+    def visit_Import(self, node: ast.Import) -> None:
+        for name in node.names:
+            self._add(node, name.name)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        if node.level or node.module is None:
+            self.relative.append(node.lineno)
+            return
+        for name in node.names:
+            inner = f"{node.module}.{name.name}"
+            self._add(node, inner if inner in modules() else node.module)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        value = node.value
+        if isinstance(value, str) and MODULE_NAME.fullmatch(value) and value in modules():
+            self._add(node, value)
+
+    def visit_If(self, node: ast.If) -> None:
+        self.visit(node.test)
+        before = self._for_types
+        self._for_types = before or ast.unparse(node.test) == "TYPE_CHECKING"
+        for item in node.body:
+            self.visit(item)
+        self._for_types = before
+        for item in node.orelse:
+            self.visit(item)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        before, self._in_function = self._in_function, True
+        self.generic_visit(node)
+        self._in_function = before
+
+    visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815
+
+
+@cache
+def walked(module: str) -> Walk:
+    walk = Walk(module)
+    walk.visit(ast.parse(modules()[module].read_text(encoding="utf-8")))
+    return walk
+
+
+def imports() -> Iterator[Import]:
+    for module in modules():
+        yield from walked(module).found
+
+
+def is_ours(target: str) -> bool:
+    return target == PACKAGE or target.startswith(f"{PACKAGE}.")
+
+
+def is_allowed(arrow: Import) -> bool:
+    source, target = room(arrow.module), room(arrow.target)
+    if arrow.target == PACKAGE:
+        return PACKAGE in BELOW[source]
+    return source == target or target in LEAVES or bool({target, arrow.target} & BELOW[source])
+
+
+def test_every_room_has_its_place() -> None:
+    # The grammar is a room without Python; an installed package has it beside the others.
+    assert {room(module) for module in modules()} - {"grammar"} == set(BELOW)
+
+
+def test_the_allowed_arrows_make_no_circle_but_between_the_two_faces() -> None:
+    graph = {
+        source: {name if "." not in name else name.split(".")[1] for name in below} - {PACKAGE}
+        for source, below in BELOW.items()
+    }
+    graph["repl"] = graph["repl"] - {"cli"}
+    TopologicalSorter(graph).prepare()  # raises CycleError
+
+
+def test_no_arrow_points_up() -> None:
+    wrong = [str(arrow) for arrow in imports() if is_ours(arrow.target) and not is_allowed(arrow)]
+    assert wrong == []
+
+
+def test_imports_are_absolute() -> None:
+    assert {module: walked(module).relative for module in modules() if walked(module).relative} == {}
+
+
+def test_modules_do_not_need_each_other() -> None:
+    """No circle of modules, those included that lazy imports and imports in functions would hide.
+
+    Imports for type checkers do not count: nothing is imported.
+    """
+    graph: dict[str, set[str]] = {module: set() for module in modules()}
+    for arrow in imports():
+        if arrow.target in graph and arrow.target != arrow.module and not arrow.for_types:
+            graph[arrow.module].add(arrow.target)
+    # A package names its modules to hand their names on, and they take each other from it: no need, a shelf.
+    shelves = {module for module, path in modules().items() if path.name == "__init__.py"}
+    for module, needed in graph.items():
+        needed -= {shelf for shelf in shelves if module.startswith(f"{shelf}.")}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
+
+
+def test_a_function_imports_only_what_is_heavy() -> None:
+    """Of ours, only a module that itself takes in a heavy library when it is imported."""
+
+    def is_heavy(target: str) -> bool:
+        return any(
+            item.target.partition(".")[0] in HEAVY and not (item.in_function or item.for_types)
+            for item in walked(target).found
+        )
+
+    within = [arrow for arrow in imports() if arrow.in_function and not arrow.in_string]
+    assert [str(arrow) for arrow in within if is_ours(arrow.target) and not is_heavy(arrow.target)] == []
+
+
+@pytest.mark.parametrize(
+    ("module", "target", "fine"),
+    [
+        ("ngramdb.cli.load", "ngramdb.api", True),
+        ("ngramdb.cli.load", "ngramdb.engine.store", False),
+        ("ngramdb.repl.session", "ngramdb.language.parser", False),
+        ("ngramdb.api.corpus", "ngramdb.cli.load", False),
+        ("ngramdb.planner.binder", "ngramdb.language.ast", True),
+        ("ngramdb.planner.binder", "ngramdb.language.parser", False),
+        ("ngramdb.planner.binder", "ngramdb.executor.result", False),
+        ("ngramdb.executor.run", "ngramdb.planner.plan", True),
+        ("ngramdb.executor.run", "ngramdb.planner.binder", False),
+        ("ngramdb.engine.store", "ngramdb.api.connection", False),
+        ("ngramdb.engine.store", "ngramdb", False),
+        ("ngramdb.segments.text", "ngramdb.tokenizers.base", False),
+        ("ngramdb.segments.text", "ngramdb.engine.store", False),
+        ("ngramdb.segments.text", "ngramdb.errors", True),
+        ("ngramdb.errors", "ngramdb.lazy", True),
+        ("ngramdb.errors", "ngramdb.api", False),
+    ],
+)
+def test_the_rule_itself(module: str, target: str, fine: bool) -> None:
+    assert is_allowed(Import(module, 1, target)) is fine
+
+
+def test_the_walk_sees_every_kind_of_import() -> None:
+    walk = Walk("ngramdb.segments.text")
+    source = """
+import ngramdb.errors
+from ngramdb.api import connection, connect
+if TYPE_CHECKING:
+    from ngramdb.engine.store import Store
+else:
+    store = lazy_module("ngramdb.engine.store")
+def late():
+    from ngramdb.cli import load
+from . import symbols
+"""
+    walk.visit(ast.parse(source))
+    name = "ngramdb.segments.text"
+    assert walk.found == [
+        Import(name, 2, "ngramdb.errors"),
+        Import(name, 3, "ngramdb.api.connection"),
+        Import(name, 3, "ngramdb.api"),
+        Import(name, 5, "ngramdb.engine.store", for_types=True),
+        Import(name, 7, "ngramdb.engine.store", in_string=True),
+        Import(name, 9, "ngramdb.cli.load", in_function=True),
+    ]
+    assert walk.relative == [10]
