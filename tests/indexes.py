@@ -6,9 +6,10 @@ The stream is written here anew, not by the package's own builder, so that any w
 from __future__ import annotations
 
 import numpy as np
+from reference import ReferenceIndex
+
 from ngramdb._cext.construction import key_directory, suffix_array
 from ngramdb._cext.index import Index, SegmentIndex
-from reference import ReferenceIndex
 
 WIDTHS = (np.uint8, np.uint16, np.uint32)
 

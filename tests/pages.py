@@ -150,10 +150,12 @@ class Runner(doctest.DocTestRunner):
 
     def _change(self, test: Any, example: Any, got: str) -> None:
         lines = got.splitlines()
-        if got.startswith("Traceback"):
-            # Where it was raised is of no interest: the first line, and those after the stack.
-            stop = next(i for i, line in enumerate(lines[1:], start=1) if not line.startswith(" "))
-            lines = [lines[0], "    ...", *lines[stop:]]
+        head = "Traceback (most recent call last):"
+        if head in lines:
+            # Where it was raised, and from what, is of no interest: only what stands behind the last stack.
+            lines = lines[len(lines) - lines[::-1].index(head) :]
+            stop = next(i for i, line in enumerate(lines) if not line.startswith(" "))
+            lines = [head, "    ...", *lines[stop:]]
         first = test.lineno + 1 + example.lineno + example.source.count("\n")
         self.changes.append(Change(first, example.want.count("\n"), lines))
 
@@ -245,7 +247,7 @@ class Story:
             printed = self._bash(example.command)
         assert "Traceback" not in printed, printed
         first = example.line + 1 + example.command.count("\n")
-        self._compare(example.expected, printed, first, f"$ {example.command}")
+        self._compare(example.expected, printed, first, (example.prompt or "$ ") + example.command)
 
     def _bash(self, command: str) -> str:
         self.close()

@@ -125,6 +125,8 @@ namespace batch {
 
 // Batches of at least so many queries are sorted first: neighbours then share cache lines.
 constexpr size_t kSortFrom = 1024;
+// … unless they are longer than so many tokens on the average: fetching them out of order then costs more than it saves.
+constexpr int64_t kSortedLength = 16;
 
 // Order of the n-grams by their first two tokens (as far as 33 bits tell them apart), by counting sort.
 inline std::vector<uint32_t> sorted_order(const int64_t* ids, const int64_t* offsets, size_t n) {
@@ -173,7 +175,9 @@ inline std::vector<uint32_t> sorted_order(const int64_t* ids, const int64_t* off
 
 inline void CorpusIndex::count_many(const int64_t* ids, const int64_t* offsets, size_t n, int64_t* counts) const {
   std::vector<uint32_t> order;
-  if (n >= batch::kSortFrom) order = batch::sorted_order(ids, offsets, n);
+  if (n >= batch::kSortFrom && offsets[n] - offsets[0] <= batch::kSortedLength * static_cast<int64_t>(n)) {
+    order = batch::sorted_order(ids, offsets, n);
+  }
   Request requests[kLanes];
   int64_t answers[kLanes];
   constexpr size_t kAhead = 2 * kLanes;
@@ -182,7 +186,9 @@ inline void CorpusIndex::count_many(const int64_t* ids, const int64_t* offsets, 
     for (size_t i = 0; i < m; ++i) {
       if (!order.empty() && base + i + kAhead < n) {
         __builtin_prefetch(offsets + order[base + i + kAhead]);
-        __builtin_prefetch(ids + offsets[order[base + i + kAhead / 2]]);
+        const size_t soon = order[base + i + kAhead / 2];
+        constexpr int64_t kPerLine = 64 / sizeof(int64_t);
+        for (int64_t id = offsets[soon]; id < offsets[soon + 1]; id += kPerLine) __builtin_prefetch(ids + id);
       }
       const size_t q = order.empty() ? base + i : order[base + i];
       requests[i] = Request{ids + offsets[q], static_cast<uint32_t>(offsets[q + 1] - offsets[q])};

@@ -26,6 +26,9 @@ cdef extern from "<atomic>" namespace "std" nogil:
 cdef extern from "errors.hpp" namespace "ngramdb":
     void translate_exception()
 
+cdef extern from "integers.hpp" namespace "ngramdb":
+    cbool small_int(object, int64_t*)
+
 cdef extern from "key_tree.hpp" namespace "ngramdb" nogil:
     uint64_t tree_words(uint64_t)
     uint64_t n_samples_of(uint64_t)
@@ -137,13 +140,17 @@ cdef int fill_ids(object ids, int64_t* small, vector[int64_t]& large, const int6
     if type(ids) is list:
         for i in range(length):
             item = (<list>ids)[i]
+            if small_int(item, &target[i]):
+                continue
             if not PyLong_Check(item):
                 # A foreign __index__ may run any code, also such as shortens the list.
                 return fill_ids(tuple(ids), small, large, data, n)
             target[i] = as_id(item)
     else:
         for i in range(length):
-            target[i] = as_id((<tuple>ids)[i])
+            item = (<tuple>ids)[i]
+            if not small_int(item, &target[i]):
+                target[i] = as_id(item)
     data[0] = target
     n[0] = <uint32_t>length
     return 0

@@ -396,7 +396,8 @@ void SuffixSegment<Sym>::run_few(Search* searches, uint32_t n) const {
     for (const Bounds* bounds : {&s.lower, &s.upper}) {
       if (bounds == &s.upper && !s.split) continue;
       if (bounds->hi - bounds->lo <= 2 * kRowsPerSample) {
-        for (uint32_t row = bounds->lo; row < bounds->hi; row += kRowsPerLine) __builtin_prefetch(a_.rows + row);
+        // 64 bits: the last step may be beyond 32.
+        for (uint64_t row = bounds->lo; row < bounds->hi; row += kRowsPerLine) __builtin_prefetch(a_.rows + row);
       }
     }
   }

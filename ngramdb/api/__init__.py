@@ -1,7 +1,8 @@
 """The Python interface: connections, corpora and what they answer with.
 
-The command line and the REPL stand on this package and on nothing below it. It is the one place that wires
-language, planner, executor and engine together.
+The command line and the REPL stand on this package; of what is below it they know only how the text of
+statements is split and coloured. It is the one place that wires language, planner, executor and engine
+together.
 """
 
 from __future__ import annotations

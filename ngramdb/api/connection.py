@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ngramdb.api.settings import Settings
@@ -80,6 +81,7 @@ class Connection:
         self._lock = threading.RLock()
         # Reentrant, so that documents whose making writes to the same database meet an error and no deadlock.
         self._write_lock = threading.RLock()
+        self._n_writing = 0
         self._current: str | None = None
         self.settings = Settings()
         self.progress: loading.ProgressCallback | None = None
@@ -240,9 +242,14 @@ class Connection:
         self.refresh()
         if plan.if_not_exists and plan.name in self.snapshot.manifest.corpora:
             return None
-        with self._write_lock:
+        with self._writing() as timeout_s:
             version = corpora.create_corpus(
-                self._store, plan.name, plan.tokenizer, plan.if_not_exists, plan.options
+                self._store,
+                plan.name,
+                plan.tokenizer,
+                plan.if_not_exists,
+                plan.options,
+                timeout_s,
             )
         self.refresh()
         return version
@@ -252,8 +259,8 @@ class Connection:
         self.refresh()
         if plan.if_exists and plan.name not in self.snapshot.manifest.corpora:
             return None
-        with self._write_lock:
-            version = corpora.drop_corpus(self._store, plan.name, plan.if_exists)
+        with self._writing() as timeout_s:
+            version = corpora.drop_corpus(self._store, plan.name, plan.if_exists, timeout_s)
         self.refresh()
         return version
 
@@ -262,8 +269,8 @@ class Connection:
         if progress is None and self.settings.progress:
             progress = self.progress
         entry = self.snapshot.view(plan.name).entry
-        with self._write_lock:
-            report = loading.load_files(self._store, entry, plan, self.settings, progress)
+        with self._writing() as timeout_s:
+            report = loading.load_files(self._store, entry, plan, self.settings, progress, timeout_s)
         self.refresh()
         return report
 
@@ -272,7 +279,27 @@ class Connection:
     ) -> loading.LoadReport:
         """Adds documents that `api.documents` has made; one commit."""
         entry = self.snapshot.view(name).entry
-        with self._write_lock:
-            report = loading.load(self._store, entry, documents, self.settings, f"append to {name}", progress)
+        with self._writing() as timeout_s:
+            report = loading.load(
+                self._store,
+                entry,
+                documents,
+                self.settings,
+                f"append to {name}",
+                progress,
+                lock_timeout_s=timeout_s,
+            )
         self.refresh()
         return report
+
+    @contextmanager
+    def _writing(self) -> Iterator[float]:
+        """One writer of this connection at a time; gives the seconds to wait for another connection's."""
+        with self._write_lock:
+            # Who writes while it writes (from the documents of an append) would wait for itself.
+            timeout_s = 0.0 if self._n_writing else self.settings.lock_timeout
+            self._n_writing += 1
+            try:
+                yield timeout_s
+            finally:
+                self._n_writing -= 1

@@ -14,9 +14,16 @@ from ngramdb.tokenizers.registry import create_tokenizer
 
 
 def create_corpus(
-    store: Store, name: str, tokenizer: str, if_not_exists: bool, options: Mapping[str, Any]
+    store: Store,
+    name: str,
+    tokenizer: str,
+    if_not_exists: bool,
+    options: Mapping[str, Any],
+    lock_timeout_s: float = 0.0,
 ) -> int | None:
     """The version that has the new corpus; None when it existed and that is all right.
+
+    Another writer is waited for `lock_timeout_s` seconds, then there is a LockedError.
 
     Raises
     ------
@@ -26,7 +33,7 @@ def create_corpus(
         No such tokenizer.
     """
     made = create_tokenizer(tokenizer)
-    with store.begin() as transaction:
+    with store.begin(lock_timeout_s) as transaction:
         corpora = dict(transaction.manifest.corpora)
         if name in corpora:
             if if_not_exists:
@@ -41,9 +48,12 @@ def create_corpus(
         return transaction.commit(corpora, f"create corpus {name}").version
 
 
-def drop_corpus(store: Store, name: str, if_exists: bool) -> int | None:
-    """The version without the corpus; None when there was none and that is all right."""
-    with store.begin() as transaction:
+def drop_corpus(store: Store, name: str, if_exists: bool, lock_timeout_s: float = 0.0) -> int | None:
+    """The version without the corpus; None when there was none and that is all right.
+
+    Another writer is waited for `lock_timeout_s` seconds, then there is a LockedError.
+    """
+    with store.begin(lock_timeout_s) as transaction:
         corpora = dict(transaction.manifest.corpora)
         if name not in corpora:
             if if_exists:

@@ -85,9 +85,12 @@ class Corpus:
 
     def __repr__(self) -> str:
         view = self._current()
+        n_segments = len(view.entry.segments)
         return (
-            f"<ngramdb.Corpus {self.name}: {view.n_documents:,} documents, {view.n_tokens:,} tokens, "
-            f"{len(view.entry.segments)} segments, tokenizer {view.tokenizer.kind}>"
+            f"<ngramdb.Corpus {self.name}: "
+            f"{view.n_documents:,} document{'' if view.n_documents == 1 else 's'}, "
+            f"{view.n_tokens:,} token{'' if view.n_tokens == 1 else 's'}, "
+            f"{n_segments} segment{'' if n_segments == 1 else 's'}, tokenizer {view.tokenizer.kind}>"
         )
 
     # ---- adding documents -------------------------------------------------------------------------------
@@ -161,7 +164,8 @@ class Corpus:
         try:
             return self._count(ngram)
         except (TypeError, OverflowError, ValueError) as error:
-            self._refuse(ngram, error)
+            cause = error
+        self._refuse(ngram, cause)  # outside of the handler: one error, not two
 
     def _refuse(self, ngram: Any, cause: Exception) -> NoReturn:
         """Says what is wrong with an n-gram that the kernel would not take."""
@@ -212,7 +216,9 @@ class Corpus:
         try:
             found = next_tokens(view.index, context, used)
         except (TypeError, OverflowError, ValueError) as error:
-            self._refuse(given, error)
+            cause, found = error, None
+        if found is None:
+            self._refuse(given, cause)
         return NextTokens(found.ids, found.counts, found.n_end, found.context_count, found.effective_n)
 
     def docs(

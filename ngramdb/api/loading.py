@@ -8,29 +8,32 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ngramdb.api.settings import Settings
-from ngramdb.engine.manifest import CorpusEntry
+from ngramdb.engine.manifest import CorpusEntry, TokenizerEntry
 from ngramdb.engine.store import Store
 from ngramdb.engine.writer import LoadProgress, load_documents
 from ngramdb.errors import InvalidArgument
 from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.reader import read_documents
-from ngramdb.ingest.sources import expand
-from ngramdb.ingest.streams import Limits
+from ngramdb.ingest.sources import expand, total_size
+from ngramdb.ingest.streams import Limits, Meter
 from ngramdb.planner.plan import Load
 
 ProgressCallback = Callable[[LoadProgress], None]
 
-# The field that is read from JSON lines into a corpus of token ids.
+# The field that is read from JSON lines into a corpus of token ids, and the one that is read where a line
+# lacks it: there, the ids are the text.
 DEFAULT_IDS_FIELD = "ids"
+DEFAULT_TEXT_FIELD = "text"
 
 
 @dataclass(frozen=True)
 class LoadReport:
     """What a load did.
 
-    `skipped` documents could not be read; `reasons` are the first few of why. `bytes` is the length of all
-    texts; `version` is the database's version that has the new documents; `elapsed` is in seconds.
+    `documents` with so many `tokens` were added, in so many new `segments`; `skipped` ones could not be read,
+    and `reasons` are the first few of why. `bytes` is the length of all texts; `version` is the database's
+    version that has the new documents; `elapsed` is in seconds.
     """
 
     documents: int
@@ -44,16 +47,31 @@ class LoadReport:
 
 
 def load_files(
-    store: Store, entry: CorpusEntry, plan: Load, settings: Settings, progress: ProgressCallback | None
+    store: Store,
+    entry: CorpusEntry,
+    plan: Load,
+    settings: Settings,
+    progress: ProgressCallback | None,
+    lock_timeout_s: float = 0.0,
 ) -> LoadReport:
     """Runs COPY … FROM. Nothing is committed unless every document was read, or skipped as was asked."""
-    options = read_options(plan, entry.tokenizer.kind)
+    options = read_options(plan, entry.tokenizer)
     sources = expand(list(plan.paths), plan.options.get("format"))
     if entry.tokenizer.kind == "tokens" and any(source.format == "text" for source in sources):
         raise InvalidArgument(f"corpus {entry.name} takes token ids, which text files do not have")
-    errors = ErrorLog()
-    documents = read_documents(sources, options, errors)
-    return load(store, entry, documents, settings, f"load {entry.name}", progress, errors)
+    errors, meter = ErrorLog(), Meter(total_bytes=total_size(sources))
+    documents = read_documents(sources, options, errors, meter)
+    return load(
+        store,
+        entry,
+        documents,
+        settings,
+        f"load {entry.name}",
+        progress,
+        errors,
+        meter,
+        lock_timeout_s=lock_timeout_s,
+    )
 
 
 def load(
@@ -64,10 +82,14 @@ def load(
     action: str,
     progress: ProgressCallback | None,
     errors: ErrorLog | None = None,
+    meter: Meter | None = None,
+    *,
+    lock_timeout_s: float = 0.0,
 ) -> LoadReport:
     """Hands documents to the writer. One commit; on any error none.
 
-    With an `errors` log they come from files, which may be read in a thread of their own.
+    With a `meter` they come from files, which may be read in a thread of their own; `errors` has taken down
+    what was skipped.
     """
     started = time.perf_counter()
     n_bytes = 0
@@ -87,29 +109,43 @@ def load(
         threads=settings.threads,
         action=action,
         progress=report,
-        in_background=errors is not None,
+        in_background=meter is not None,
+        meter=meter,
+        lock_timeout_s=lock_timeout_s,
     )
+    errors = errors or ErrorLog()
     return LoadReport(
         documents=outcome.documents,
         tokens=outcome.tokens,
         segments=outcome.segments,
-        skipped=errors.count if errors else 0,
-        reasons=tuple(errors.reasons) if errors else (),
+        skipped=errors.count,
+        reasons=tuple(errors.reasons),
         version=outcome.version,
         elapsed=time.perf_counter() - started,
         bytes=n_bytes,
     )
 
 
-def read_options(plan: Load, kind: str) -> ReadOptions:
-    """The options of a load as the readers take them."""
+def read_options(plan: Load, tokenizer: TokenizerEntry) -> ReadOptions:
+    """The options of a load as the readers take them.
+
+    A corpus of token ids reads them from the field that IDS names, else from the one that TEXT names; without
+    either, from `ids` or `text`.
+    """
     given = plan.options
     limits = Limits()
     if "max_document_bytes" in given:
         limits = Limits(document_bytes=given["max_document_bytes"])
+    text_field = given.get("text", DEFAULT_TEXT_FIELD)
+    ids_field = given.get("ids")
+    takes_ids = tokenizer.kind == "tokens"
+    if takes_ids and ids_field is None:
+        ids_field = given.get("text", DEFAULT_IDS_FIELD)
     return ReadOptions(
-        text_field=given.get("text", "text"),
-        ids_field=given.get("ids", DEFAULT_IDS_FIELD if kind == "tokens" else None),
+        text_field=text_field,
+        ids_field=ids_field,
+        ids_instead=DEFAULT_TEXT_FIELD if takes_ids and not given.keys() & {"ids", "text"} else None,
+        n_ids=tokenizer.n_vocabulary,
         metadata=given.get("metadata"),
         separator=given.get("separator"),
         limit=given.get("limit"),

@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 else:
     planner = lazy_module("ngramdb.planner.planner")
 
-Value = str | int | bool
+Value = str | int | float | bool
 
 # 64 Mi tokens: building such a segment peaks near half a gigabyte, and a load of billions stays in dozens of
 # files.
 DEFAULT_SEGMENT_TOKENS = 1 << 26
 MAX_THREADS = 1024
+# Seconds: a year, and so without end for whoever waits.
+MAX_LOCK_TIMEOUT = 365 * 24 * 3600
 
 _SWITCHES = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
 
@@ -41,6 +43,14 @@ class Setting:
 def _whole(least: int, most: int) -> Callable[[str, Any], Value]:
     option = OptionType(int, "", least=least, most=most)
     return lambda name, value: int(option.check(name, value))
+
+
+def _seconds(name: str, value: Any) -> Value:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise InvalidArgument(f"{name} is a number of seconds, not {value!r}")
+    if not 0 <= value <= MAX_LOCK_TIMEOUT:
+        raise InvalidArgument(f"{name} is from 0 to {MAX_LOCK_TIMEOUT:,} seconds, not {value:,}")
+    return float(value)
 
 
 def _switch(name: str, value: Any) -> Value:
@@ -74,6 +84,13 @@ SETTINGS: dict[str, Setting] = {
             "names",
             "planner rules that are not used; answers stay the same",
             _rules,
+        ),
+        Setting(
+            "lock_timeout",
+            lambda: 0.0,
+            "seconds",
+            "how long a statement that writes waits for another writer before it gives up",
+            _seconds,
         ),
         Setting(
             "progress",
@@ -129,18 +146,27 @@ class Settings:
 
     @property
     def threads(self) -> int:
+        """How many segments a load builds at the same time."""
         return int(self._values["threads"])
 
     @property
     def segment_tokens(self) -> int:
+        """The most tokens in a segment that a load builds."""
         return int(self._values["segment_tokens"])
 
     @property
+    def lock_timeout(self) -> float:
+        """How long a statement that writes waits for another writer, in seconds."""
+        return float(self._values["lock_timeout"])
+
+    @property
     def progress(self) -> bool:
+        """Whether COPY reports its progress to the connection's callback."""
         return bool(self._values["progress"])
 
     @property
     def disabled_rules(self) -> frozenset[str]:
+        """The names of the planner's rules that are not used."""
         value = str(self._values["disabled_rules"])
         return frozenset(value.split(",")) if value else frozenset()
 
@@ -159,6 +185,8 @@ class Settings:
 
 
 def _shown(value: Value) -> str:
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() else str(value)
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

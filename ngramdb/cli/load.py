@@ -53,8 +53,7 @@ def make_parser() -> argparse.ArgumentParser:
     add(
         "--text",
         metavar="FIELD",
-        default="text",
-        help="the JSON field with the text, a.b for one inside another",
+        help="the JSON field with the text, a.b for one inside another; text when not given",
     )
     add("--format", choices=("jsonl", "text"), help="how the files are read, whatever their names")
     add("--separator", metavar="LINE", help="the line between two documents of a text file")
@@ -85,7 +84,9 @@ def _run(options: argparse.Namespace) -> int:
             connection.settings["segment_tokens"] = options.segment_tokens
         corpus, is_new = open_corpus(connection, options.corpus, options.tokenizer)
         try:
-            with LoadWatch(f"loading {corpus.name}", wanted=not options.no_progress) as watch:
+            with LoadWatch(
+                f"loading {corpus.name}", n_documents=options.limit, wanted=not options.no_progress
+            ) as watch:
                 report = load(corpus, options, watch)
         except BaseException:
             # a corpus made for this load goes with it: the next try may choose another tokenizer

@@ -7,12 +7,19 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ngramdb.cli import human
-from ngramdb.cli.screen import detect
+from ngramdb.cli.screen import FALLBACK_COLUMNS, detect
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from ngramdb.api import LoadProgress
+
+BAR_COLUMNS = 24
+# The time elapsed, and the blanks between what is shown.
+TIME_COLUMNS = 10
+# Before so much time and so much of the input there is no estimate.
+LEAST_ELAPSED_S = 1.0
+LEAST_SHARE = 0.005
 
 
 class LoadWatch:
@@ -23,8 +30,9 @@ class LoadWatch:
         corpus.load(paths, progress=watch)
     ```
 
-    `n_documents` makes it a bar that fills, otherwise it only moves. Nothing is drawn before the first
-    report, nor where standard error is no terminal or the bar is not `wanted`.
+    The bar fills where the reports tell how much there is to read, or `n_documents` how many documents at
+    most; otherwise it only moves. Nothing is drawn before the first report, nor where standard error is no
+    terminal or the bar is not `wanted`.
     """
 
     def __init__(self, title: str, n_documents: int | None = None, wanted: bool = True) -> None:
@@ -42,8 +50,15 @@ class LoadWatch:
         if self._bar is None:
             self._start()
         if self._bar is not None and self._task is not None:
-            done = progress.documents if self._n_documents is not None else None
-            self._bar.update(self._task, completed=done, facts=facts(progress))
+            share = share_done(progress, self._n_documents)
+            total = None if share is None else 1.0
+            self._bar.update(
+                self._task, total=total, completed=share, facts=facts(progress, share, self._room())
+            )
+
+    def _room(self) -> int:
+        """The columns that the bar and the times leave for words."""
+        return (self._screen.width or FALLBACK_COLUMNS) - len(self._title) - BAR_COLUMNS - TIME_COLUMNS
 
     def _start(self) -> None:
         # rich takes a tenth of a second to import; only people at a terminal pay for it
@@ -53,13 +68,13 @@ class LoadWatch:
         console = Console(file=sys.stderr, no_color=not self._screen.colour, highlight=False)
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=24),
+            BarColumn(bar_width=BAR_COLUMNS),
             TextColumn("{task.fields[facts]}", markup=False),
             TimeElapsedColumn(),
             console=console,
             transient=True,
         )
-        self._task = self._bar.add_task(self._title, total=self._n_documents, facts="")
+        self._task = self._bar.add_task(self._title, total=None, facts="")
         self._bar.start()
 
     def __enter__(self) -> LoadWatch:
@@ -73,7 +88,38 @@ class LoadWatch:
             self._bar = None
 
 
-def facts(progress: LoadProgress) -> str:
-    """What a report says, in a few words: documents, tokens, speed."""
+def share_done(progress: LoadProgress, n_documents: int | None = None) -> float | None:
+    """How much of the input is read and tokenized, from 0 to 1; None where nobody knows.
+
+    A load with a limit ends at the limit or at the end of its files, whatever comes first.
+    """
+    shares = []
+    if n_documents:
+        shares.append(progress.documents / n_documents)
+    if progress.read_bytes is not None and progress.total_bytes:
+        shares.append(progress.read_bytes / progress.total_bytes)
+    return min(max(shares), 1.0) if shares else None
+
+
+def facts(progress: LoadProgress, share: float | None = None, room: int | None = None) -> str:
+    """What a report says, in a few words: how much is done and left, documents, tokens, speed.
+
+    What does not fit into `room` columns is left out, the last first.
+    """
     speed = human.size(progress.text_bytes / max(progress.elapsed, 1e-9))
-    return f"{progress.documents:,} documents, {human.short(progress.tokens)} tokens, {speed}/s"
+    done = [] if share is None else [f"{int(100 * share)} %", time_left(progress.elapsed, share)]
+    work = [f"{progress.documents:,} documents", f"{human.short(progress.tokens)} tokens", f"{speed}/s"]
+    said = [part for part in (*done, *work) if part]
+    while room is not None and len(said) > 1 and len(", ".join(said)) > room:
+        said.pop()
+    return ", ".join(said)
+
+
+def time_left(elapsed: float, share: float) -> str:
+    """An estimate in words, from the time so far; none before there is something to go by."""
+    if share >= 1.0:
+        # What remains is sorting and writing, which no report counts.
+        return "building the index"
+    if elapsed < LEAST_ELAPSED_S or share < LEAST_SHARE:
+        return ""
+    return f"{human.duration(max(1, round(elapsed * (1 - share) / share)))} left"

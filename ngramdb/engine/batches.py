@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ngramdb.errors import LoadError
 from ngramdb.ingest.documents import Document
+from ngramdb.ingest.streams import Meter
 
 # A batch is closed when it has so many bytes of text or ids, or so many documents: large enough to keep all
 # cores of a tokenizer busy, small next to a segment.
@@ -19,17 +20,25 @@ BATCH_DOCUMENTS = 8192
 
 @dataclass(frozen=True)
 class Batch:
-    """Some documents that follow each other: all with token ids, or all with text to be tokenized."""
+    """Some documents that follow each other: all with token ids, or all with text to be tokenized.
+
+    `read_bytes` is how far the files had been read when the batch was complete, None without files.
+    """
 
     documents: list[Document]
     n_bytes: int
     has_ids: bool
+    read_bytes: int | None = None
 
 
-def batches(documents: Iterator[Document]) -> Iterator[Batch]:
+def batches(documents: Iterator[Document], meter: Meter | None = None) -> Iterator[Batch]:
     """Cuts a stream of documents into batches, order kept. Raises LoadError for a document without text and
     ids.
     """
+
+    def batch() -> Batch:
+        return Batch(pending, n_bytes, has_ids, None if meter is None else meter.bytes_read)
+
     pending: list[Document] = []
     n_bytes = 0
     has_ids = False
@@ -39,16 +48,16 @@ def batches(documents: Iterator[Document]) -> Iterator[Batch]:
                 "a document has neither text nor token ids", source=document.source, line=document.line
             )
         if pending and has_ids != (document.ids is not None):
-            yield Batch(pending, n_bytes, has_ids)
+            yield batch()
             pending, n_bytes = [], 0
         has_ids = document.ids is not None
         pending.append(document)
         n_bytes += len(document.text or b"") + (document.ids.nbytes if document.ids is not None else 0)
         if n_bytes >= BATCH_BYTES or len(pending) >= BATCH_DOCUMENTS:
-            yield Batch(pending, n_bytes, has_ids)
+            yield batch()
             pending, n_bytes = [], 0
     if pending:
-        yield Batch(pending, n_bytes, has_ids)
+        yield batch()
 
 
 @contextmanager

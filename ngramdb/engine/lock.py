@@ -104,7 +104,7 @@ def _locked(path: str, timeout_s: float | None) -> LockedError:
     waited = f" after waiting {timeout_s:g} s" if timeout_s else ""
     return LockedError(
         f"{os.path.dirname(path)}: the database is being written by {who}{waited}; "
-        "wait until it is done, or pass a longer timeout",
+        "wait until it is done, or let this one wait (SET lock_timeout = seconds)",
         path=path,
         holder=holder,
     )

@@ -25,6 +25,7 @@ from ngramdb.engine.store import Store, Transaction
 from ngramdb.engine.vocabulary import remember, tokenizer_of
 from ngramdb.errors import BindError, InvalidArgument
 from ngramdb.ingest.documents import Document
+from ngramdb.ingest.streams import Meter
 from ngramdb.segments.builder import KIND, SegmentBuilder
 from ngramdb.segments.container import ContainerWriter
 from ngramdb.tokenizers.base import Ids, Offsets, Tokenizer
@@ -32,13 +33,20 @@ from ngramdb.tokenizers.base import Ids, Offsets, Tokenizer
 
 @dataclass(frozen=True)
 class LoadProgress:
-    """How far a load is. `text_bytes` counts the documents' text; `segments` those that are written."""
+    """How far a load is. `text_bytes` counts the documents' text; `segments` those that are written.
+
+    For a load of files the documents come from the first `read_bytes` of `total_bytes`, counted as they are
+    stored (compressed); None for documents from elsewhere, and `total_bytes` also where a size is unknown, as
+    that of a pipe. When all is read, the last segments remain to be built.
+    """
 
     documents: int
     tokens: int
     text_bytes: int
     segments: int
     elapsed: float
+    read_bytes: int | None = None
+    total_bytes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -61,6 +69,8 @@ def load_documents(
     action: str,
     progress: Callable[[LoadProgress], None] | None = None,
     in_background: bool = False,
+    meter: Meter | None = None,
+    lock_timeout_s: float = 0.0,
 ) -> LoadOutcome:
     """Adds the documents to the corpus: one commit, or none at all.
 
@@ -68,25 +78,26 @@ def load_documents(
         segment_tokens : a segment is closed before it would hold more; a longer document has one for itself
         threads : segments that are built at a time
         in_background : read the next batch in another thread while the present one is tokenized; not for
-        iterators
-            that are bound to the caller's thread
+            iterators that are bound to the caller's thread
+        meter : how far the documents' files are read, for `progress`
+        lock_timeout_s : how long to wait for another writer, before the first document is read
 
     Raises
         BindError : no such corpus
+        LockedError : another writer is at work
         whatever `documents` raises; then nothing is committed, and the files written so far are removed
     """
     if segment_tokens < 1 or threads < 1:
         raise InvalidArgument(
             f"segment_tokens and threads must be positive, got {segment_tokens} and {threads}"
         )
-    with store.begin() as transaction:
+    with store.begin(lock_timeout_s) as transaction:
         entry = transaction.manifest.corpora.get(corpus_name)
         if entry is None:
             raise BindError(f"no corpus {corpus_name!r}; it may have been dropped meanwhile")
-        load = _Load(
-            transaction, entry, tokenizer_of(store, entry.tokenizer).fork(), segment_tokens, threads, progress
-        )
-        with read_ahead(batches(documents), in_background) as ready:
+        tokenizer = tokenizer_of(store, entry.tokenizer).fork()
+        load = _Load(transaction, entry, tokenizer, segment_tokens, threads, progress, meter)
+        with read_ahead(batches(documents, meter), in_background) as ready:
             entries = load.run(ready)
         if load.documents == 0:
             return LoadOutcome(0, 0, 0, transaction.manifest.version)
@@ -107,6 +118,7 @@ class _Load:
         segment_tokens: int,
         threads: int,
         progress: Callable[[LoadProgress], None] | None,
+        meter: Meter | None,
     ) -> None:
         self.tokenizer = tokenizer
         self.documents = 0
@@ -117,6 +129,8 @@ class _Load:
         self._segment_tokens = segment_tokens
         self._threads = threads
         self._progress = progress
+        self._meter = meter
+        self._read_bytes: int | None = None
         self._started = time.perf_counter()
         self._builder = SegmentBuilder(entry.next_doc_id, segment_tokens)
         self._building: deque[Future[SegmentEntry]] = deque()
@@ -127,10 +141,14 @@ class _Load:
         """Builds all segments; on any error the builds that run are stopped before it is passed on."""
         pool = ThreadPoolExecutor(self._threads, thread_name_prefix="ngramdb-build")
         try:
+            self._report()
             for batch in ready:
                 self._add(batch, pool)
                 self._report()
+            if self._meter is not None:
+                self._read_bytes = self._meter.bytes_read
             self._close_segment(pool)
+            self._report()
             while self._building:
                 self._built.append(self._building.popleft().result())
                 self._report()
@@ -178,6 +196,7 @@ class _Load:
         self.documents += n
         self.tokens += len(ids)
         self._text_bytes += batch.n_bytes
+        self._read_bytes = batch.read_bytes
 
     def _fitting(self, offsets: Offsets, start: int) -> int:
         """The first document from `start` on that the present segment has no room for."""
@@ -236,8 +255,16 @@ class _Load:
         )
 
     def _report(self) -> None:
-        if self._progress is not None:
-            elapsed = time.perf_counter() - self._started
-            self._progress(
-                LoadProgress(self.documents, self.tokens, self._text_bytes, len(self._built), elapsed)
+        if self._progress is None:
+            return
+        self._progress(
+            LoadProgress(
+                documents=self.documents,
+                tokens=self.tokens,
+                text_bytes=self._text_bytes,
+                segments=len(self._built),
+                elapsed=time.perf_counter() - self._started,
+                read_bytes=self._read_bytes,
+                total_bytes=None if self._meter is None else self._meter.total_bytes,
             )
+        )

@@ -7,9 +7,13 @@ the last counts.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator
 from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ngramdb.errors import LoadError
 from ngramdb.ingest.documents import Document, ErrorLog, describe, invalid_utf8, located, token_ids
@@ -84,6 +88,8 @@ class LineParser:
         self._field = options.text_field if options.ids_field is None else options.ids_field
         self._path = split_path(self._field)
         self._wants_ids = options.ids_field is not None
+        self._instead = options.ids_instead
+        self._n_ids = options.n_ids
         self._kept = None if options.metadata is None else sorted(map(split_path, options.metadata))
 
     def parse(self, line: bytes, source: str, number: int) -> Document:
@@ -92,12 +98,9 @@ class LineParser:
         Raises - LoadError without a place; its cause is a ValueError where the line is not JSON in UTF-8.
         """
         record = parse_object(line)
-        try:
-            value = take(record, self._path)
-        except KeyError:
-            raise LoadError(missing_field(self._field, tuple(field_paths(record)))) from None
+        field, value = self._content(record)
         if self._wants_ids:
-            text, ids = None, token_ids(value, self._field)
+            text, ids = None, self._known_ids(value, field)
         else:
             text, ids = self._encoded(value), None
         if self._kept is not None:
@@ -105,6 +108,24 @@ class LineParser:
         if record:
             _check_metadata(record, line)
         return Document(text, ids, record, source, number)
+
+    def _content(self, record: dict[str, Any]) -> tuple[str, Any]:
+        """Take the text or ids out of the record: the name of their field, and its value."""
+        try:
+            return self._field, take(record, self._path)
+        except KeyError:
+            if self._instead is not None:
+                with contextlib.suppress(KeyError):
+                    return self._instead, take(record, split_path(self._instead))
+            raise LoadError(missing_field(self._field, tuple(field_paths(record)))) from None
+
+    def _known_ids(self, value: object, field: str) -> NDArray[np.uint32]:
+        ids = token_ids(value, field)
+        if ids.size and int(ids.max()) >= self._n_ids:
+            raise LoadError(
+                f"field {field!r}: token id {int(ids.max())} is not below the vocabulary's size, {self._n_ids}"
+            )
+        return ids
 
     def _encoded(self, value: object) -> bytes:
         if type(value) is not str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ngramdb.errors import InvalidArgument
+from ngramdb.ingest.documents import MAX_TOKEN_ID
 from ngramdb.ingest.streams import Limits
 
 ON_ERROR = ("fail", "skip")
@@ -16,6 +17,8 @@ class ReadOptions:
 
     text_field : str - path of the field with the text (JSON lines): "text", "article.body".
     ids_field : str | None - path of a field with token ids, which is then read instead of the text.
+    ids_instead : str | None - path of the field with token ids where a line has no `ids_field`.
+    n_ids : int - token ids are below this number: the size of the vocabulary that they come from.
     metadata : tuple of paths | None - the fields to keep beside the text; () keeps none, None keeps all.
     separator : str | None - the line that stands between two documents (text); None: a file is a document.
     limit : int | None - the most documents to read, over all files.
@@ -25,6 +28,8 @@ class ReadOptions:
 
     text_field: str = "text"
     ids_field: str | None = None
+    ids_instead: str | None = None
+    n_ids: int = MAX_TOKEN_ID + 1
     metadata: tuple[str, ...] | None = None
     separator: str | None = None
     limit: int | None = None

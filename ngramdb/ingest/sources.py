@@ -76,6 +76,13 @@ def expand(paths: PathLike | Iterable[PathLike], format: str | None = None) -> l
     return [source for name in names for source in _expand_one(name, format)]
 
 
+def total_size(sources: Iterable[Source]) -> int | None:
+    """Return how many bytes there are to read, as stored (compressed); None if that of any is unknown."""
+    sizes = [source.n_bytes for source in sources]
+    known = [size for size in sizes if size is not None]
+    return sum(known) if len(known) == len(sizes) else None
+
+
 def _expand_one(path: str, format: str | None) -> list[Source]:
     if path == STDIN:
         return [Source(STDIN, STDIN, format or "jsonl")]

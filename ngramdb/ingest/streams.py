@@ -61,9 +61,13 @@ class Limits:
 
 @dataclass(slots=True)
 class Meter:
-    """How far reading has come, for progress displays: compressed bytes, over all files."""
+    """How far reading has come, for progress displays: compressed bytes, over all files.
+
+    `total_bytes` is how many there are, None where that is unknown (`sources.total_size`).
+    """
 
     bytes_read: int = 0
+    total_bytes: int | None = None
 
 
 def read_chunks(source: Source, limits: Limits, meter: Meter) -> Iterator[bytes]:

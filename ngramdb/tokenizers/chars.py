@@ -50,10 +50,12 @@ class CharsTokenizer(Tokenizer):
 
     def decode(self, ids: npt.ArrayLike) -> str:
         codes = as_ids(ids)
-        wrong = codes[_is_no_character(codes)]
+        wrong = codes[codes > sys.maxunicode]
         if wrong.size:
             raise InvalidArgument(f"token id {int(wrong[0])} is no Unicode character")
-        return codes.astype(_CODE_POINT).tobytes().decode(_ENCODING)
+        # Surrogates are no characters either, but a corpus may have been given them as ids: they are escaped.
+        text = codes.astype(_CODE_POINT).tobytes().decode(_ENCODING, "surrogatepass")
+        return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
     def decode_exact(self, ids: npt.ArrayLike) -> bytes | None:
         codes = as_ids(ids)

@@ -14,6 +14,7 @@ N_KILLS = 12
 
 WRITE = """
 import sys
+import numpy  # imported by the first write otherwise, while the clock runs
 from ngramdb.engine.directory import RealDirectory
 from ngramdb.engine.manifest import CorpusEntry, FileRef, SegmentEntry, TokenizerEntry
 from ngramdb.engine.store import Store

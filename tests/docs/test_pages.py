@@ -1,23 +1,172 @@
-"""README.md and docs/: every example runs as printed; every name and keyword is described."""
+"""README.md and docs/: every example runs as printed; nothing public and no keyword is left out."""
 
 from __future__ import annotations
 
+import inspect
+import re
 import shutil
 from pathlib import Path
+from typing import get_args
 
 import pytest
-from pages import Story
+from pages import Story, all_examples, blocks
+
+import ngramdb
+from ngramdb.api.settings import SETTINGS
+from ngramdb.errors import ParseError
+from ngramdb.language import ast
+from ngramdb.language.parser import keywords, parse
+from ngramdb.planner import plan
+from ngramdb.planner.options import CORPUS_OPTIONS, LOAD_OPTIONS
+from ngramdb.planner.planner import rule_names
 
 ROOT = Path(__file__).parents[2]
-# docs/cli.md has its tests in tests/faces.
-PAGES = ["README.md", "docs/language.md", "docs/python.md"]
+README = ROOT / "README.md"
+LANGUAGE = ROOT / "docs" / "language.md"
+PYTHON = ROOT / "docs" / "python.md"
+PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
+# Its examples have a test of their own, with the files that they need.
+CLI = ROOT / "docs" / "cli.md"
 
-if shutil.which("bash") is None:
-    pytest.skip("the examples are for bash", allow_module_level=True)
+# Lines of text are no longer than this; tables, code and output are as they are.
+LONGEST_LINE = 118
 
 
-@pytest.mark.parametrize("name", PAGES)
+def name_of(page: Path) -> str:
+    return page.name
+
+
+def statement_kinds(texts: list[str]) -> set[type]:
+    """The kinds of statements among texts; what is no statement, as an example of a mistake, is left out."""
+    kinds: set[type] = set()
+    for text in texts:
+        try:
+            statements = parse(text)
+        except ParseError:
+            continue
+        for statement in statements:
+            kinds.add(type(statement))
+            if isinstance(statement, ast.Explain):
+                kinds.add(type(statement.statement))
+    return kinds
+
+
+needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="the examples are for bash")
+
+
+@needs_bash
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in (CLI, README)], ids=name_of)
 def test_every_example_prints_what_the_page_says(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Story(ROOT / name, tmp_path, monkeypatch).run()
+    Story(page, tmp_path, monkeypatch).run()
+
+
+@needs_bash
+def test_the_readme_prints_what_it_says_and_its_table_of_statements_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Story(README, tmp_path, monkeypatch).run()
+    table = README.read_text(encoding="utf-8").partition("\n## Statements\n")[2].partition("\n## ")[0]
+    examples = re.findall(r"^\|.*\| `([^`]+)` \|$", table, re.MULTILINE)
+    with ngramdb.connect("sayings.ngdb") as db:
+        for example in examples:
+            db.execute(example).fetchall()
+    assert statement_kinds(examples) == set(get_args(ast.Statement))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_blocks_are_of_kinds_that_are_run(page: Path) -> None:
+    every = blocks(page)
+    for block, before in zip(every, [None, *every[:-1]], strict=True):
+        where = f"{page.name}, line {block.line}"
+        if block.kind == "text":
+            assert before is not None and before.kind == "python", f"{where}: what prints this?"
+        elif block.kind == "sh":
+            # The two set-up lines: .ci/run runs them as they stand there.
+            assert page == README and len(block.lines) == 1, where
+        else:
+            assert block.kind in ("python", "console"), f"{where}: nobody runs {block.kind!r}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if target.startswith("https://"):
+            continue
+        file, _, anchor = target.partition("#")
+        linked = (page.parent / file).resolve() if file else page
+        assert linked.exists(), target
+        if anchor:
+            titles = re.findall(r"^#+ (.*)$", linked.read_text(encoding="utf-8"), re.MULTILINE)
+            assert anchor in {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_lines_of_text_are_not_too_long(page: Path) -> None:
+    inside = False
+    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), start=1):
+        inside ^= line.startswith("```")
+        if not inside and not line.startswith("|"):
+            assert len(line) <= LONGEST_LINE, f"{page.name}, line {number}"
+
+
+def test_every_keyword_is_on_the_language_page() -> None:
+    page = LANGUAGE.read_text(encoding="utf-8")
+    assert [word for word in sorted(keywords()) if not re.search(rf"\b{word}\b", page)] == []
+
+
+def test_every_statement_has_an_example_on_the_language_page() -> None:
+    typed = [example.command for example in all_examples(LANGUAGE) if example.prompt is not None]
+    assert statement_kinds(typed) == set(get_args(ast.Statement))
+
+
+def test_every_option_setting_rule_and_column_is_on_the_language_page() -> None:
+    page = LANGUAGE.read_text(encoding="utf-8")
+    names = [*CORPUS_OPTIONS, *(name.upper() for name in LOAD_OPTIONS), *SETTINGS, *rule_names()]
+    columns = {
+        column
+        for name, value in vars(plan).items()
+        if name.endswith("_COLUMNS")
+        for column in value  # of every kind of question
+    }
+    assert columns >= {"count", "prob", "token"}
+    missing = [name for name in [*names, *sorted(columns)] if not re.search(rf"`{name}\b", page)]
+    assert missing == []
+
+
+CLASSES = [
+    ngramdb.Connection,
+    ngramdb.Corpus,
+    ngramdb.Result,
+    ngramdb.Probability,
+    ngramdb.Scores,
+    ngramdb.DocumentScores,
+    ngramdb.LoadReport,
+    ngramdb.Settings,
+]
+
+
+def members(cls: type) -> list[str]:
+    """The public members that a class defines, the fields of dataclasses and slots among them."""
+    names = {*vars(cls), *getattr(cls, "__annotations__", {})}
+    return sorted(name for name in names if not name.startswith("_"))
+
+
+@pytest.mark.parametrize("name", ngramdb.__all__)
+def test_every_public_name_is_on_the_python_page_and_has_a_docstring(name: str) -> None:
+    assert re.search(rf"\b{name}\b", PYTHON.read_text(encoding="utf-8"))
+    value = getattr(ngramdb, name)
+    assert isinstance(value, (str, int)) or inspect.getdoc(value)
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+def test_every_public_member_is_on_the_python_page_and_has_a_docstring(cls: type) -> None:
+    page = PYTHON.read_text(encoding="utf-8")
+    assert [name for name in members(cls) if not re.search(rf"\b{name}\b", page)] == []
+    for name in members(cls):
+        value = inspect.getattr_static(cls, name, None)
+        if callable(value) or isinstance(value, (property, classmethod, staticmethod)):
+            assert inspect.getdoc(getattr(cls, name)), f"{cls.__name__}.{name}"
+        else:
+            assert name in (cls.__doc__ or ""), f"{cls.__name__}.{name} is not in the class's docstring"

@@ -6,11 +6,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from indexes import WIDTHS, oracle_of, packed, plain, rows_of, segment_of
-from ngramdb._cext.construction import first_wrong_row, key_directory, suffix_array
-from ngramdb._cext.index import Index, SegmentIndex
 from reference import ReferenceSegment
 
 from ngramdb._cext import docsets
+from ngramdb._cext.construction import first_wrong_row, key_directory, suffix_array
+from ngramdb._cext.index import Index, SegmentIndex
 from ngramdb.segments.symbols import SymbolBuilder, dense_ranks
 
 EXAMPLES = settings(max_examples=120, deadline=None, derandomize=True)

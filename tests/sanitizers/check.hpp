@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <random>
 #include <vector>
@@ -54,3 +55,27 @@ class Exact {
   std::unique_ptr<T[]> data_;
   size_t n_ = 0;
 };
+
+struct Scenario {
+  const char* name;
+  void (*check)(Random&);
+  uint64_t rounds;
+};
+
+// Runs every scenario, each round from a seed of its own; prints a line a scenario; exits with 1 at the first wrong
+// answer. Arguments, each with a default: how many times the usual rounds, the first seed, the one scenario to run.
+template <size_t kCount>
+int run_scenarios(const Scenario (&scenarios)[kCount], int argc, char** argv) {
+  const uint64_t times = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1;
+  const uint64_t first = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 0;
+  for (const Scenario& s : scenarios) {
+    scenario = s.name;
+    if (argc > 3 && std::strcmp(argv[3], s.name) != 0) continue;
+    for (seed = first; seed < first + times * s.rounds; ++seed) {
+      Random random(seed);
+      s.check(random);
+    }
+    std::printf("%s: %llu rounds\n", s.name, static_cast<unsigned long long>(times * s.rounds));
+  }
+  return 0;
+}

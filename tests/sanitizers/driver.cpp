@@ -1,6 +1,4 @@
-// Randomised checks of the kernels against brute force, to be run under sanitizers. Prints a line a scenario; exits
-// with 1 at the first wrong answer. Arguments, each with a default: how many times the usual rounds, the first seed, the
-// one scenario to run.
+// Randomised checks of the kernels against brute force, to be run under sanitizers. Sorting has a program of its own.
 #include <cstring>
 #include <set>
 #include <thread>
@@ -11,54 +9,6 @@
 #include "words.hpp"
 
 using namespace ngramdb;
-
-// ---- construction ----------------------------------------------------------------------------------------
-
-std::vector<uint32_t> rows_by_comparison(const Exact<uint8_t>& text) {
-  std::vector<uint32_t> rows;
-  for (uint32_t i = 0; i < text.size(); ++i) {
-    if (text[i] != 0) rows.push_back(i);
-  }
-  std::stable_sort(rows.begin(), rows.end(), [&](uint32_t a, uint32_t b) {
-    while (text[a] != 0 && text[a] == text[b]) ++a, ++b;
-    return text[a] < text[b];
-  });
-  return rows;
-}
-
-void check_sorting(Random& random) {
-  const Made<uint8_t> made(random_documents<uint8_t>(random, 20, 60));
-  const std::vector<uint32_t> expected = rows_by_comparison(made.text);
-  CHECK(expected.size() == made.rows.size());
-  CHECK(std::equal(expected.begin(), expected.end(), made.rows.data()));
-  // A text that is almost periodic makes the recursion deep.
-  Ids a{0}, b{0, 1};
-  for (uint64_t i = random.below(14); i > 0; --i) {
-    Ids next = b;
-    next.insert(next.end(), a.begin(), a.end());
-    a.swap(b);
-    b.swap(next);
-  }
-  const Made<uint8_t> deep(Documents{b, a, b});
-  const std::vector<uint32_t> order = rows_by_comparison(deep.text);
-  CHECK(std::equal(order.begin(), order.end(), deep.rows.data()));
-}
-
-void check_stopping(Random& random) {
-  const Documents documents = random_documents<uint8_t>(random, 20, 60);
-  Exact<uint8_t> text(Made<uint8_t>(documents).text);
-  if (text.size() == documents.size()) return;
-  Exact<uint32_t> rows(text.size());
-  const std::atomic<bool> stop{true};
-  bool stopped = false;
-  try {
-    suffix_sort(text.data(), rows.data(), static_cast<uint32_t>(text.size()), static_cast<uint32_t>(documents.size()),
-                256u, &stop);
-  } catch (const Interrupted&) {
-    stopped = true;
-  }
-  CHECK(stopped);
-}
 
 // ---- instruction sets ------------------------------------------------------------------------------------
 
@@ -507,15 +457,7 @@ void check_threads(Random& random) {
 
 // ---- all of it -------------------------------------------------------------------------------------------
 
-struct Scenario {
-  const char* name;
-  void (*check)(Random&);
-  uint64_t rounds;  // 7 seconds under sanitizers for all together
-};
-
 const Scenario kScenarios[] = {
-    {"sorting", check_sorting, 150},
-    {"stopping", check_stopping, 20},
     {"mismatch", check_mismatch, 2000},
     {"tree search", check_tree_search, 200},
     {"documents, u8", check_documents<uint8_t>, 60},
@@ -533,17 +475,4 @@ const Scenario kScenarios[] = {
     {"threads", check_threads, 20},
 };
 
-int main(int argc, char** argv) {
-  const uint64_t times = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1;
-  const uint64_t first = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 0;
-  for (const Scenario& s : kScenarios) {
-    scenario = s.name;
-    if (argc > 3 && std::strcmp(argv[3], s.name) != 0) continue;
-    for (seed = first; seed < first + times * s.rounds; ++seed) {
-      Random random(seed);
-      s.check(random);
-    }
-    std::printf("%s: %llu rounds\n", s.name, static_cast<unsigned long long>(times * s.rounds));
-  }
-  return 0;
-}
+int main(int argc, char** argv) { return run_scenarios(kScenarios, argc, argv); }

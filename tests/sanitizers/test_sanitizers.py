@@ -1,6 +1,7 @@
 """The kernels under sanitizers: a program of its own, since they must be compiled into everything that runs.
 
-driver.cpp compares them with brute force, on sound and on damaged arrays; any report of a sanitizer fails.
+sorting.cpp and driver.cpp compare them with brute force, the latter on damaged arrays too; any report of a
+sanitizer fails.
 """
 
 from __future__ import annotations
@@ -41,8 +42,9 @@ def run(program, *arguments):
     )
 
 
-def build(source, target, sanitizers):
-    return run(compiler(), *FLAGS, f"-fsanitize={sanitizers}", f"-I{KERNELS}", str(source), "-o", str(target))
+def build(source, target, sanitizers, *options):
+    sanitize = f"-fsanitize={sanitizers}"
+    return run(compiler(), *FLAGS, *options, sanitize, f"-I{KERNELS}", str(source), "-o", str(target))
 
 
 def require_sanitizers(sanitizers, tmp_path):
@@ -61,13 +63,22 @@ def require_sanitizers(sanitizers, tmp_path):
 
 @pytest.mark.skipif(not KERNELS.joinpath("sais.hpp").is_file(), reason="the kernels' sources are not here")
 @pytest.mark.parametrize(
-    ("sanitizers", "arguments"), [("address,undefined", ()), ("thread", ("2", "0", "threads"))]
+    ("program", "sanitizers", "options", "arguments"),
+    [
+        ("driver", "address,undefined", (), ()),
+        ("driver", "thread", (), ("2", "0", "threads")),
+        ("sorting", "address,undefined", (), ()),
+        # The passes for texts that are too long for marks: at all levels, and at the upper ones only.
+        ("sorting", "address,undefined", ("-DNGRAMDB_MAX_MARKED=0",), ()),
+        ("sorting", "address,undefined", ("-DNGRAMDB_MAX_MARKED=50",), ()),
+    ],
+    ids=["questions", "threads", "sorting", "sorting without marks", "sorting with marks below"],
 )
-def test_the_kernels_are_clean_and_right_under_sanitizers(sanitizers, arguments, tmp_path):
+def test_the_kernels_are_clean_and_right(program, sanitizers, options, arguments, tmp_path):
     require_sanitizers(sanitizers, tmp_path)
-    built = build(HERE / "driver.cpp", tmp_path / "driver", sanitizers)
+    built = build(HERE / f"{program}.cpp", tmp_path / program, sanitizers, *options)
     assert built.returncode == 0, built.stdout
-    ran = run(tmp_path / "driver", *arguments)
+    ran = run(tmp_path / program, *arguments)
     assert ran.returncode == 0, ran.stdout[-8000:]
     assert "rounds" in ran.stdout and "ERROR" not in ran.stdout
 

@@ -99,6 +99,51 @@ def test_text_for_a_corpus_of_ids_is_refused(db, tmp_path):
     assert ids.docs().fetchall() == [(0, 1, 2, "1 2"), (1, 2, 0, "")]
 
 
+def test_token_ids_are_read_from_the_field_that_is_named_or_from_ids_or_text(db, tmp_path):
+    (tmp_path / "x.jsonl").write_text(
+        '{"ids": [1, 2], "text": [7], "t": {"x": [8, 9]}}\n{"text": [3], "t": {"x": []}}\n'
+    )
+    for options, expected in (
+        ({}, [[1, 2], [3]]),
+        ({"text": "text"}, [[7], [3]]),
+        ({"text": "t.x"}, [[8, 9], []]),
+        ({"ids": "t.x", "text": "text"}, [[8, 9], []]),
+    ):
+        ids = db.create_corpus("ids", tokenizer="tokens")
+        ids.load(tmp_path / "x.jsonl", metadata=(), **options)
+        assert [row[-1] for row in ids.docs()] == [" ".join(map(str, one)) for one in expected]
+        db.drop_corpus("ids")
+    ids = db.create_corpus("ids", tokenizer="tokens")
+    (tmp_path / "y.jsonl").write_text('{"text": "a b"}\n{"body": [1]}\n')
+    with pytest.raises(LoadError, match=r"line 1: field 'text' holds the string 'a b', not a list"):
+        ids.load(tmp_path / "y.jsonl")
+    with pytest.raises(LoadError, match=r"line 1: no field 'ids'"):
+        ids.load(tmp_path / "y.jsonl", ids="ids")
+    report = ids.load(tmp_path / "y.jsonl", on_error="skip")
+    assert report.skipped == 2 and "no field 'ids'" in report.reasons[1]
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "known", "unknown"), [("words", 1, 2), ("bytes", 255, 256), ("chars", 0xD800, 0x110000)]
+)
+def test_ids_beyond_the_vocabulary_are_refused_and_known_ones_can_be_shown(
+    db, tmp_path, tokenizer, known, unknown
+):
+    corpus = db.create_corpus("c", tokenizer=tokenizer)
+    corpus.append(["a b"])
+    before = db.version
+    (tmp_path / "x.jsonl").write_text(f'{{"ids": [0]}}\n{{"ids": [0, {unknown}]}}\n{{"ids": [{known}]}}\n')
+    message = f"token id {unknown} is not below the vocabulary's size, {corpus.tokenizer.n_vocabulary}"
+    with pytest.raises(LoadError, match=f"line 2: .*{message}"):
+        corpus.load(tmp_path / "x.jsonl", ids="ids")
+    with pytest.raises(LoadError, match=f"document 1: .*{message}"):
+        corpus.append([([unknown], {})])
+    assert db.version == before
+    report = corpus.load(tmp_path / "x.jsonl", ids="ids", on_error="skip")
+    assert (report.documents, report.skipped) == (2, 1)
+    assert len(corpus.docs().fetchall()) == 3
+
+
 def test_load_is_copy(db, tmp_path):
     with gzip.open(tmp_path / "a.jsonl.gz", "wt") as file:
         file.write('{"body": "a b", "m": {"year": 3}, "x": 1}\n{"body": "c", "x": 2}\n')

@@ -11,10 +11,18 @@ from ngramdb import InvalidArgument, Settings
     ("name", "value", "message"),
     [
         ("thread", 1, "no setting 'thread'; did you mean threads?"),
-        ("zzz", 1, "no setting 'zzz'; known: disabled_rules, progress, segment_tokens, threads"),
+        (
+            "zzz",
+            1,
+            "no setting 'zzz'; known: disabled_rules, lock_timeout, progress, segment_tokens, threads",
+        ),
         ("threads", 0, "threads is from 1 to 1,024, not 0"),
         ("threads", True, "threads is a whole number, not True"),
         ("threads", "2", "threads is a whole number, not '2'"),
+        ("lock_timeout", -1, "lock_timeout is from 0 to 31,536,000 seconds, not -1"),
+        ("lock_timeout", float("nan"), "lock_timeout is from 0 to 31,536,000 seconds, not nan"),
+        ("lock_timeout", "1 s", "lock_timeout is a number of seconds, not '1 s'"),
+        ("lock_timeout", True, "lock_timeout is a number of seconds, not True"),
         ("progress", 1, "progress is TRUE or FALSE, not 1"),
         ("progress", "maybe", "progress is TRUE or FALSE, not 'maybe'"),
         ("segment_tokens", 10, "segment_tokens is from 1,024 to 4,294,967,295, not 10"),
@@ -35,13 +43,23 @@ def test_settings_are_set_and_reset_in_any_case():
     settings["THREADS"] = 7
     assert settings.threads == settings["Threads"] == 7
     settings.reset("threads")
-    assert settings.threads == int(settings.rows()[3][2])
+    assert settings.threads == int(settings.rows()[4][2])
     settings["progress"] = "Off"
     assert settings.progress is False
-    assert list(settings) == ["disabled_rules", "progress", "segment_tokens", "threads"]
+    assert list(settings) == ["disabled_rules", "lock_timeout", "progress", "segment_tokens", "threads"]
 
 
 def test_no_rule_is_disabled_by_the_empty_list():
     settings = Settings()
     settings["disabled_rules"] = " , "
     assert settings.disabled_rules == frozenset()
+
+
+def test_a_timeout_is_shown_in_seconds_as_it_is_set():
+    settings = Settings()
+    shown = {name: value for name, value, *_ in settings.rows()}
+    assert shown["lock_timeout"] == "0"
+    for value, expected in ((2, "2"), (0.25, "0.25")):
+        settings["lock_timeout"] = value
+        assert settings.lock_timeout == value
+        assert {row[0]: row[1] for row in settings.rows()}["lock_timeout"] == expected

@@ -50,7 +50,7 @@ def test_show_settings(db):
     result = db.execute("SHOW SETTINGS")
     assert result.columns == ("name", "value", "default", "type", "description")
     rows = {row[0]: row for row in result}
-    assert list(rows) == ["disabled_rules", "progress", "segment_tokens", "threads"]
+    assert list(rows) == ["disabled_rules", "lock_timeout", "progress", "segment_tokens", "threads"]
     assert rows["segment_tokens"][1:4] == ("5000", "67108864", "integer")
     assert rows["progress"][1] == "true" and all(row[4] for row in rows.values())
 

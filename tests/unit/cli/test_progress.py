@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 import sys
+from dataclasses import replace
 
 import pytest
 
 from ngramdb.api import LoadProgress
-from ngramdb.cli.progress import LoadWatch, facts
+from ngramdb.cli.progress import LoadWatch, facts, share_done
 
 REPORT = LoadProgress(documents=1200, tokens=3_400_000, text_bytes=20_000_000, segments=1, elapsed=2.0)
 
@@ -36,6 +37,37 @@ def drawn(monkeypatch: pytest.MonkeyPatch, is_terminal: bool, wanted: bool = Tru
 
 def test_facts_are_documents_tokens_and_speed() -> None:
     assert facts(REPORT) == "1,200 documents, 3.4M tokens, 10 MB/s"
+
+
+def test_facts_begin_with_what_is_done_and_left() -> None:
+    assert facts(REPORT, 0.25) == "25 %, 6 s left, 1,200 documents, 3.4M tokens, 10 MB/s"
+    assert facts(REPORT, 1.0).startswith("100 %, building the index, 1,200 documents")
+    assert facts(replace(REPORT, elapsed=0.1), 0.25).startswith("25 %, 1,200 documents")
+    assert facts(REPORT, 0.001).startswith("0 %, 1,200 documents")
+
+
+def test_facts_that_find_no_room_are_left_out_the_last_first() -> None:
+    assert facts(REPORT, 0.25, room=40) == "25 %, 6 s left, 1,200 documents"
+    assert facts(REPORT, 0.25, room=3) == "25 %"
+
+
+def test_the_share_is_that_of_the_bytes_or_of_the_limit_whatever_is_nearer_to_its_end() -> None:
+    read = replace(REPORT, read_bytes=30, total_bytes=100)
+    assert share_done(read) == 0.3
+    assert share_done(read, n_documents=2400) == 0.5
+    assert share_done(read, n_documents=1_000_000) == 0.3
+    # a file that grew while it was read
+    assert share_done(replace(read, read_bytes=101)) == 1.0
+
+
+def test_there_is_no_share_where_no_size_is_known() -> None:
+    assert share_done(REPORT) is None
+    assert share_done(replace(REPORT, read_bytes=30)) is None
+    assert share_done(replace(REPORT, read_bytes=0, total_bytes=0)) is None
+
+
+def test_the_bar_shows_the_share_of_the_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "50 %" in drawn(monkeypatch, True)
 
 
 def test_a_bar_is_drawn_at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

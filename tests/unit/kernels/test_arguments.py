@@ -10,6 +10,7 @@ import weakref
 import numpy as np
 import pytest
 from indexes import arrays_of, index_of, packed, segment_of
+
 from ngramdb._cext.index import Index, SegmentIndex
 
 DOCUMENTS = [[1, 2, 3, 1, 2], [0, 1], [2**32 - 2]]

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from indexes import WIDTHS, arrays_of, packed
+
 from ngramdb._cext.construction import first_wrong_row
 from ngramdb._cext.index import Index, SegmentIndex
-
 from ngramdb.errors import CorruptionError
 
 NAMES = ("tokens", "suffix_array", "tree", "rest", "doc_starts")

@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 import numpy as np
 import pytest
 from indexes import WIDTHS, arrays_of, segment_of
+
 from ngramdb._cext.construction import key_directory, tree_words
 from ngramdb._cext.index import SegmentIndex
 

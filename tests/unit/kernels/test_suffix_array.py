@@ -9,9 +9,9 @@ import time
 import numpy as np
 import pytest
 from indexes import WIDTHS, stream_of
-from ngramdb._cext.construction import StopToken, first_wrong_row, suffix_array
 from reference import ReferenceSegment
 
+from ngramdb._cext.construction import StopToken, first_wrong_row, suffix_array
 from ngramdb.errors import QueryCancelled
 
 N_LARGE = 1_000_000

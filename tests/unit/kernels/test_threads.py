@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from indexes import packed, plain, rows_of, segment_of
+
 from ngramdb._cext.index import Index
 
 N_THREADS = 6

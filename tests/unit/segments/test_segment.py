@@ -7,9 +7,9 @@ import random
 import numpy as np
 import pytest
 from indexes import packed
-from ngramdb._cext.construction import StopToken
 from reference import ReferenceSegment
 
+from ngramdb._cext.construction import StopToken
 from ngramdb.engine.directory import MemoryDirectory
 from ngramdb.errors import CorruptionError, QueryCancelled, ResourceError
 from ngramdb.segments import builder as builder_module

@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from indexes import packed
+
 from ngramdb._cext.construction import first_wrong_row, key_directory, suffix_array, write_symbols
 from ngramdb._cext.index import SegmentIndex
-
 from ngramdb.segments.symbols import SymbolBuilder, dense_ranks
 
 

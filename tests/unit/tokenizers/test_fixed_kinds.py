@@ -100,6 +100,14 @@ def test_kinds_that_do_not_grow_have_nothing_to_store(tokenizer: Tokenizer) -> N
     tokenizer.check()
 
 
+def test_surrogates_among_characters_are_shown_as_escapes() -> None:
+    tokenizer = create_tokenizer("chars")
+    assert tokenizer.decode([0x61, 0xD800, 0xDC00, 0x1F600]) == "a\\ud800\\udc00\U0001f600"
+    assert tokenizer.decode_exact([0x61, 0xD800]) is None
+    with pytest.raises(InvalidArgument, match="token id 1114112 is no Unicode character"):
+        tokenizer.decode([0x61, 0x110000])
+
+
 def test_documents_must_be_valid_utf8_to_be_cut_into_characters() -> None:
     with pytest.raises(InvalidArgument, match="text 1 of the batch is not valid UTF-8 at byte 2"):
         create_tokenizer("chars").encode_batch([b"fine", b"ab\xff"])

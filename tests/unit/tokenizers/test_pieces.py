@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from ngramdb._cext.pieces import PieceTable, gather
 
 PIECES = [b"a", b"b", b"ab", b"", b"\xc3", b"\xa9", b"abc" * 50]

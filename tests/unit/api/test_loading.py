@@ -1,0 +1,104 @@
+"""Loads: how far they are, and whether they wait for each other."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import ngramdb
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Two files of the same documents, one of them compressed: 2,000 documents of 20 words each."""
+    lines = "".join(f'{{"text": "{" ".join(str(k + i) for i in range(20))}"}}\n' for k in range(2000))
+    (tmp_path / "a.jsonl").write_text(lines)
+    with gzip.open(tmp_path / "b.jsonl.gz", "wt") as file:
+        file.write(lines)
+    return [tmp_path / "a.jsonl", tmp_path / "b.jsonl.gz"]
+
+
+def test_progress_tells_the_bytes_that_are_read_and_all_there_are(db, files, monkeypatch):
+    monkeypatch.setattr("ngramdb.engine.batches.BATCH_DOCUMENTS", 100)
+    told = []
+    db.create_corpus("c").load(files, progress=told.append)
+    total = sum(file.stat().st_size for file in files)
+    assert {state.total_bytes for state in told} == {total}
+    read = [state.read_bytes for state in told if state.read_bytes is not None]
+    assert read == sorted(read) and read[0] < total / 2 and read[-1] == total
+    assert told[0].documents == 0 and told[-1].documents == 4000
+    # What is read ahead doesn't count: the documents are those of the bytes.
+    half = next(state for state in told if state.documents >= 2000)
+    assert half.read_bytes >= files[0].stat().st_size - (1 << 16)
+
+
+def test_progress_knows_no_total_for_standard_input_and_no_bytes_for_an_append(db, monkeypatch):
+    stdin = io.TextIOWrapper(io.BytesIO(b'{"text": "a b"}\n'))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    corpus, told = db.create_corpus("c"), []
+    corpus.load("-", progress=told.append)
+    assert told[-1].read_bytes == 16 and told[-1].total_bytes is None
+    told.clear()
+    corpus.append(["a"], progress=told.append)
+    assert told[-1].read_bytes is None and told[-1].total_bytes is None
+
+
+class Slow:
+    """Documents that wait in the middle, so that their append holds the writer's lock."""
+
+    def __init__(self):
+        self.writing = threading.Event()
+        self.go_on = threading.Event()
+
+    def __iter__(self):
+        yield "first"
+        self.writing.set()
+        assert self.go_on.wait(30)
+        yield "second"
+
+
+def test_a_writer_waits_for_another_as_long_as_lock_timeout_says(tmp_path):
+    path = tmp_path / "db"
+    with ngramdb.connect(path) as one, ngramdb.connect(path) as other, ThreadPoolExecutor() as pool:
+        one.create_corpus("c")
+        slow = Slow()
+        first = pool.submit(one.corpus("c").append, slow)
+        assert slow.writing.wait(30)
+        corpus = other.corpus("c")
+        for write in (
+            lambda: corpus.append(["third"]),
+            lambda: other.create_corpus("d"),
+            lambda: other.drop_corpus("c"),
+            lambda: other.execute("CREATE CORPUS d"),
+        ):
+            with pytest.raises(ngramdb.LockedError, match=r"SET lock_timeout"):
+                write()
+        other.execute("SET lock_timeout = 0.05")
+        with pytest.raises(ngramdb.LockedError, match=r"after waiting 0\.05 s"):
+            corpus.append(["third"])
+        other.settings["lock_timeout"] = 30
+        second = pool.submit(corpus.append, ["third"])
+        slow.go_on.set()
+        assert (first.result(30).version, second.result(30).version) == (3, 4)
+        assert [row[-1] for row in corpus.docs()] == ["first", "second", "third"]
+
+
+def test_documents_whose_making_writes_do_not_wait_for_themselves(tmp_path):
+    with ngramdb.connect(tmp_path / "db") as db:
+        db.settings["lock_timeout"] = 3600
+        corpus = db.create_corpus("c")
+
+        def documents():
+            yield "a"
+            corpus.append(["b"])
+
+        with pytest.raises(ngramdb.LockedError):
+            corpus.append(documents())
+        assert corpus.n_documents == 0
+        corpus.append(["c"])
+        assert corpus.n_documents == 1
