@@ -122,8 +122,9 @@ class LineParser:
     def _known_ids(self, value: object, field: str) -> NDArray[np.uint32]:
         ids = token_ids(value, field)
         if ids.size and int(ids.max()) >= self._n_ids:
+            largest = int(ids.max())
             raise LoadError(
-                f"field {field!r}: token id {int(ids.max())} is not below the vocabulary's size, {self._n_ids}"
+                f"field {field!r}: token id {largest} is not below the vocabulary's size, {self._n_ids}"
             )
         return ids
 

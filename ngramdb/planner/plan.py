@@ -7,6 +7,7 @@ about an n-gram). The binder makes the logical tree, rules rewrite it, and the p
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -162,13 +163,14 @@ class Actual:
 
 
 @dataclass(frozen=True)
-class DocExpr:
+class DocExpr(ABC):
     """Which documents. `estimate` is filled in by the physical step."""
 
     estimate: Estimate | None = field(default=None, compare=False, kw_only=True)
 
+    @abstractmethod
     def label(self) -> str:
-        raise NotImplementedError
+        """One line for EXPLAIN."""
 
     def children(self) -> tuple[DocExpr, ...]:
         return ()
@@ -242,11 +244,12 @@ class Complement(DocExpr):
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(ABC):
     """What a statement does. Subclasses are either questions (with a `corpus`) or actions."""
 
+    @abstractmethod
     def label(self) -> str:
-        raise NotImplementedError
+        """One line for EXPLAIN."""
 
     def details(self) -> tuple[str, ...]:
         """Further lines for EXPLAIN, below the label."""

@@ -1,0 +1,175 @@
+// Searching the suffix array of a segment: the directory first, then binary searches within its blocks, several at a
+// time. Members of SuffixSegment; included by suffix_segment.hpp.
+#pragma once
+
+#include "suffix_segment.hpp"
+
+namespace ngramdb {
+
+// Encodes the queries and sets up their searches; requests that need none are answered at once. Returns the number of
+// searches; which[i] is the request of search i. Searches from the root come with an empty interval.
+template <class Sym>
+uint32_t SuffixSegment<Sym>::encode_group(const Request* requests, Range* answers, uint32_t n, Scratch& scratch,
+                                          Search* searches, uint32_t* which) const {
+  size_t n_symbols = 0;
+  for (uint32_t i = 0; i < n; ++i) n_symbols += requests[i].n + key_symbols<Sym>();
+  Sym* symbols = scratch.reserve(n_symbols);
+  const uint32_t all = static_cast<uint32_t>(a_.n_rows);
+  uint32_t n_searches = 0;
+  for (uint32_t i = 0; i < n; ++i) {
+    const Request& request = requests[i];
+    answers[i] = {0, 0};
+    if (request.n == 0) {
+      answers[i] = {0, all};
+      continue;
+    }
+    if (all == 0 || (request.narrow && request.within.size() == 0)) continue;
+    if (!code_.encode(request.ids, request.n, symbols)) continue;
+    Search& s = searches[n_searches];
+    s.query = symbols;
+    s.n = request.n;
+    s.split = false;
+    std::memset(symbols + request.n, 0, sizeof(Sym) * key_symbols<Sym>());
+    std::memcpy(&s.word, symbols, sizeof(s.word));
+    s.mask = ~uint64_t{0};
+    if (request.n < kWordSymbols) {
+      Sym used[kWordSymbols] = {};
+      std::memset(used, 0xff, sizeof(Sym) * request.n);
+      std::memcpy(&s.mask, used, sizeof(s.mask));
+    }
+    // A wide interval is found faster from the root, as far as keys reach.
+    const bool narrow = request.narrow && (request.within.size() <= 2 * kRowsPerSample || request.depth >= 2 * kWordSymbols);
+    s.lower = narrow ? Bounds{request.within.lo, request.within.hi, request.depth, request.depth} : Bounds{0, 0, 0, 0};
+    s.upper = s.lower;
+    symbols += request.n + key_symbols<Sym>();
+    which[n_searches++] = i;
+  }
+  return n_searches;
+}
+
+// Finds, for searches roots[0, n), the blocks that hold their bounds, by the directory.
+template <class Sym>
+void SuffixSegment<Sym>::locate_blocks(Search* searches, const uint32_t* roots, uint32_t n) const {
+  uint64_t low_first[kGroup] = {}, high_first[kGroup] = {}, low_rest[kGroup], high_rest[kGroup];
+  uint64_t below[kGroup], upto[kGroup];
+  for (uint32_t i = 0; i < n; ++i) {
+    const Search& s = searches[roots[i]];
+    Key low, high;
+    pack_query(s.query, s.n, &low, &high);
+    low_first[i] = low.first;
+    high_first[i] = high.first;
+    low_rest[i] = low.rest;
+    high_rest[i] = high.rest;
+  }
+  search_tree(tree_, low_first, high_first, n, below, upto);
+  for (uint32_t i = 0; i < n; ++i) {
+    if (searches[roots[i]].n > kWordSymbols && below[i] < upto[i]) __builtin_prefetch(tree_.rest + below[i]);
+  }
+  const uint32_t all = static_cast<uint32_t>(a_.n_rows);
+  for (uint32_t i = 0; i < n; ++i) {
+    Search& s = searches[roots[i]];
+    uint64_t lo = below[i], hi = upto[i];
+    if (s.n > kWordSymbols && lo < hi) {
+      const uint64_t* const first = tree_.rest + lo;
+      const uint64_t* const last = tree_.rest + hi;
+      lo += static_cast<uint64_t>(std::lower_bound(first, last, low_rest[i]) - first);
+      hi = static_cast<uint64_t>(std::upper_bound(first, last, high_rest[i]) - tree_.rest);
+    }
+    if (hi < lo) hi = lo;  // only in a damaged directory
+    // Row 64 (lo - 1) is below the query, row 64 hi above it.
+    const uint32_t start = lo == 0 ? 0 : static_cast<uint32_t>((lo - 1) * kRowsPerSample + 1);
+    const uint32_t stop = static_cast<uint32_t>(std::min<uint64_t>(hi * kRowsPerSample, all));
+    s.lower = {start, stop, 0, 0};
+    if (lo < hi && s.n <= 2 * kWordSymbols) {
+      // Sampled rows lo … hi-1 begin with the query: the two bounds are in blocks of their own.
+      s.split = true;
+      s.lower = {start, static_cast<uint32_t>(lo * kRowsPerSample), 0, s.n};
+      s.upper = {static_cast<uint32_t>((hi - 1) * kRowsPerSample + 1), stop, s.n, 0};
+    }
+  }
+}
+
+// A few searches cannot hide each other's latency: they fetch, for several steps ahead, every row that those steps
+// may look at. Rounds of waiting are then a half or a third of the steps.
+template <class Sym>
+void SuffixSegment<Sym>::run_few(Search* searches, uint32_t n) const {
+  // A block of rows is four cache lines: fetch them together.
+  constexpr uint32_t kRowsPerLine = 16;
+  for (uint32_t i = 0; i < n; ++i) {
+    const Search& s = searches[i];
+    for (const Bounds* bounds : {&s.lower, &s.upper}) {
+      if (bounds == &s.upper && !s.split) continue;
+      if (bounds->hi - bounds->lo <= 2 * kRowsPerSample) {
+        // 64 bits: the last step may be beyond 32.
+        for (uint64_t row = bounds->lo; row < bounds->hi; row += kRowsPerLine) __builtin_prefetch(a_.rows + row);
+      }
+    }
+  }
+  // More searches, fewer rows each: a core has some dozen misses under way at most.
+  const int n_levels = n <= 2 ? 3 : 2;
+  bool any = true;
+  while (any) {
+    for (uint32_t i = 0; i < n; ++i) {
+      const Search& s = searches[i];
+      prefetch_pivots(s.lower.lo, s.lower.hi, s.lower.lcp(), n_levels);
+      if (s.split) prefetch_pivots(s.upper.lo, s.upper.hi, s.upper.lcp(), n_levels);
+    }
+    any = false;
+    for (uint32_t i = 0; i < n; ++i) {
+      for (int k = 0; k < n_levels && searches[i].open(); ++k) step(searches[i]);
+      any = any || searches[i].open();
+    }
+  }
+}
+
+template <class Sym>
+void SuffixSegment<Sym>::run_interleaved(Search* searches, uint32_t n) const {
+  uint32_t active[kGroup];
+  uint32_t n_active = 0;
+  for (uint32_t i = 0; i < n; ++i) {
+    prefetch_row(searches[i].lower);
+    if (searches[i].split) prefetch_row(searches[i].upper);
+    if (searches[i].open()) active[n_active++] = i;
+  }
+  while (n_active > 0) {
+    for (uint32_t i = 0; i < n_active; ++i) {
+      const Search& s = searches[active[i]];
+      prefetch_text(s.lower);
+      if (s.split) prefetch_text(s.upper);
+    }
+    uint32_t n_left = 0;
+    for (uint32_t i = 0; i < n_active; ++i) {
+      Search& s = searches[active[i]];
+      step(s);
+      if (!s.open()) continue;
+      prefetch_row(s.lower);
+      if (s.split) prefetch_row(s.upper);
+      active[n_left++] = active[i];
+    }
+    n_active = n_left;
+  }
+}
+
+template <class Sym>
+void SuffixSegment<Sym>::find_group(const Request* requests, Range* answers, uint32_t n, Scratch& scratch) const {
+  Search searches[kGroup];
+  uint32_t which[kGroup], roots[kGroup];
+  const uint32_t n_searches = encode_group(requests, answers, n, scratch, searches, which);
+  uint32_t n_roots = 0;
+  for (uint32_t i = 0; i < n_searches; ++i) {
+    if (!searches[i].lower.open()) roots[n_roots++] = i;
+  }
+  if (n_roots > 0) locate_blocks(searches, roots, n_roots);
+  constexpr uint32_t kFew = 6;
+  if (n_searches <= kFew) {
+    run_few(searches, n_searches);
+  } else {
+    run_interleaved(searches, n_searches);
+  }
+  for (uint32_t i = 0; i < n_searches; ++i) {
+    const Search& s = searches[i];
+    if (s.split) answers[which[i]] = {s.lower.lo, s.upper.lo};
+  }
+}
+
+}  // namespace ngramdb
