@@ -30,7 +30,7 @@ cdef class PieceTable:
         self._offsets = offsets
         self.n_tokens = self._offsets.shape[0] - 1
         ends = np.asarray(offsets)
-        if self.n_tokens < 0 or ends[0] != 0 or ends[-1] != len(flat) or bool(np.any(np.diff(ends) < 0)):
+        if self.n_tokens < 0 or ends[0] != 0 or ends[self.n_tokens] != len(flat) or bool(np.any(np.diff(ends) < 0)):
             raise ValueError("the offsets of the pieces must ascend from 0 to the number of bytes")
 
     def decode(self, const uint32_t[::1] ids not None):

@@ -251,7 +251,6 @@ class Connection:
                 plan.options,
                 timeout_s,
             )
-        self.refresh()
         return version
 
     def drop(self, plan: DropCorpus) -> int | None:
@@ -261,7 +260,6 @@ class Connection:
             return None
         with self._writing() as timeout_s:
             version = corpora.drop_corpus(self._store, plan.name, plan.if_exists, timeout_s)
-        self.refresh()
         return version
 
     def load(self, plan: Load, progress: loading.ProgressCallback | None = None) -> loading.LoadReport:
@@ -271,7 +269,6 @@ class Connection:
         entry = self.snapshot.view(plan.name).entry
         with self._writing() as timeout_s:
             report = loading.load_files(self._store, entry, plan, self.settings, progress, timeout_s)
-        self.refresh()
         return report
 
     def append(
@@ -289,12 +286,14 @@ class Connection:
                 progress,
                 lock_timeout_s=timeout_s,
             )
-        self.refresh()
         return report
 
     @contextmanager
     def _writing(self) -> Iterator[float]:
-        """One writer of this connection at a time; gives the seconds to wait for another connection's."""
+        """One writer of this connection at a time; gives the seconds to wait for another connection's.
+
+        When the block is left without an error, the connection goes over to what it has committed.
+        """
         with self._write_lock:
             # Who writes while it writes (from the documents of an append) would wait for itself.
             timeout_s = 0.0 if self._n_writing else self.settings.lock_timeout
@@ -303,3 +302,7 @@ class Connection:
                 yield timeout_s
             finally:
                 self._n_writing -= 1
+        # Another thread may have closed the connection; what is committed is committed.
+        with self._lock:
+            if self._snapshot is not None:
+                self.refresh()

@@ -108,7 +108,8 @@ class Corpus:
         LoadError
             Something that is no document; names its position.
         """
-        tokenizer = self._current().tokenizer
+        # Not the corpus's view as questions use it, which opens every segment.
+        tokenizer = self._connection.snapshot.view(self.name).tokenizer
         documents = as_documents(docs, tokenizer.kind, tokenizer.n_vocabulary)
         return self._connection.append(self.name, documents, progress)
 

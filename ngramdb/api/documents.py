@@ -39,20 +39,20 @@ def as_documents(given: Iterable[Any], kind: str, n_vocabulary: int) -> Iterator
 def _each(given: Iterable[Any], kind: str, n_vocabulary: int) -> Iterator[Document]:
     for number, item in enumerate(given, start=1):
         try:
-            document = _as_document(item)
+            document = _as_document(item, kind)
             _check(document, kind, n_vocabulary)
         except LoadError as error:
             raise LoadError(f"document {number}: {error.message}", source=SOURCE) from error
-        document.line = number
+        document.source = f"{SOURCE}: document {number}"
         yield document
 
 
-def _as_document(item: Any) -> Document:
+def _as_document(item: Any, kind: str) -> Document:
     if isinstance(item, (str, bytes)):
         return Document(_utf8(item), None, {}, SOURCE)
     if isinstance(item, Mapping):
         fields = dict(item)
-        if "text" in fields:
+        if "text" in fields and not (kind == "tokens" and "ids" in fields):
             return Document(_utf8(fields.pop("text")), None, fields, SOURCE)
         if "ids" in fields:
             return Document(None, token_ids(fields.pop("ids"), "ids"), fields, SOURCE)

@@ -57,6 +57,11 @@ def load_files(
     """Runs COPY … FROM. Nothing is committed unless every document was read, or skipped as was asked."""
     options = read_options(plan, entry.tokenizer)
     sources = expand(list(plan.paths), plan.options.get("format"))
+    if options.separator is not None and all(source.format != "text" for source in sources):
+        raise InvalidArgument(
+            f"{sources[0].label} is read as JSON lines, which have no separator; "
+            "give the format text to read it as text"
+        )
     if entry.tokenizer.kind == "tokens" and any(source.format == "text" for source in sources):
         raise InvalidArgument(f"corpus {entry.name} takes token ids, which text files do not have")
     errors, meter = ErrorLog(), Meter(total_bytes=total_size(sources))
@@ -70,6 +75,7 @@ def load_files(
         progress,
         errors,
         meter,
+        skip=plan.skip_errors,
         lock_timeout_s=lock_timeout_s,
     )
 
@@ -84,12 +90,13 @@ def load(
     errors: ErrorLog | None = None,
     meter: Meter | None = None,
     *,
+    skip: bool = False,
     lock_timeout_s: float = 0.0,
 ) -> LoadReport:
     """Hands documents to the writer. One commit; on any error none.
 
-    With a `meter` they come from files, which may be read in a thread of their own; `errors` has taken down
-    what was skipped.
+    With a `meter` they come from files, which may be read in a thread of their own; `errors` takes down what
+    is skipped there, and with `skip` also documents that cannot be tokenized.
     """
     started = time.perf_counter()
     n_bytes = 0
@@ -111,6 +118,7 @@ def load(
         progress=report,
         in_background=meter is not None,
         meter=meter,
+        skipped=errors if skip else None,
         lock_timeout_s=lock_timeout_s,
     )
     errors = errors or ErrorLog()

@@ -87,6 +87,12 @@ def create_database(directory: Directory) -> Marker:
         raise StorageError(
             f"{path}: the folder that should hold the database does not exist; make it first", path=path
         ) from error
+    if directory.root_entries() is None:
+        path = directory.description
+        raise StorageError(
+            f"{path}: this is a link that leads nowhere; make the folder that it names, or remove it",
+            path=path,
+        )
     with directory.lock_writer(_PATIENCE_S):
         marker = read_marker(directory)
         if marker is not None:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +25,8 @@ from ngramdb.engine.files import write_content
 from ngramdb.engine.manifest import CorpusEntry, FileRef, SegmentEntry
 from ngramdb.engine.store import Store, Transaction
 from ngramdb.engine.vocabulary import remember, tokenizer_of
-from ngramdb.errors import BindError, InvalidArgument
-from ngramdb.ingest.documents import Document
+from ngramdb.errors import BindError, ExecutionError, InvalidArgument, LoadError, ResourceError
+from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.streams import Meter
 from ngramdb.segments.builder import KIND, SegmentBuilder
 from ngramdb.segments.container import ContainerWriter
@@ -70,6 +72,7 @@ def load_documents(
     progress: Callable[[LoadProgress], None] | None = None,
     in_background: bool = False,
     meter: Meter | None = None,
+    skipped: ErrorLog | None = None,
     lock_timeout_s: float = 0.0,
 ) -> LoadOutcome:
     """Adds the documents to the corpus: one commit, or none at all.
@@ -80,11 +83,14 @@ def load_documents(
         in_background : read the next batch in another thread while the present one is tokenized; not for
             iterators that are bound to the caller's thread
         meter : how far the documents' files are read, for `progress`
+        skipped : takes down documents that cannot be tokenized, which are then left out; without it they end
+            the load
         lock_timeout_s : how long to wait for another writer, before the first document is read
 
     Raises
         BindError : no such corpus
         LockedError : another writer is at work
+        LoadError : a document that cannot be tokenized, or with metadata that cannot be stored; says which
         whatever `documents` raises; then nothing is committed, and the files written so far are removed
     """
     if segment_tokens < 1 or threads < 1:
@@ -96,7 +102,7 @@ def load_documents(
         if entry is None:
             raise BindError(f"no corpus {corpus_name!r}; it may have been dropped meanwhile")
         tokenizer = tokenizer_of(store, entry.tokenizer).fork()
-        load = _Load(transaction, entry, tokenizer, segment_tokens, threads, progress, meter)
+        load = _Load(transaction, entry, tokenizer, segment_tokens, threads, progress, meter, skipped)
         with read_ahead(batches(documents, meter), in_background) as ready:
             entries = load.run(ready)
         if load.documents == 0:
@@ -105,6 +111,32 @@ def load_documents(
         manifest = transaction.commit({**transaction.manifest.corpora, corpus_name: changed}, action)
         remember(store, changed.tokenizer, load.tokenizer)
     return LoadOutcome(load.documents, load.tokens, len(entries), manifest.version)
+
+
+class _Located:
+    """Documents on their way into a segment.
+
+    An InvalidArgument in the block is the fault of the last one whose metadata were taken; it leaves as a
+    LoadError that names it.
+    """
+
+    def __init__(self, documents: list[Document]) -> None:
+        self._documents = documents
+        self._last = documents[0]
+
+    def metadata(self) -> Iterator[Mapping[str, Any]]:
+        for document in self._documents:
+            self._last = document
+            yield document.metadata
+
+    def __enter__(self) -> _Located:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, InvalidArgument):
+            raise LoadError(str(error), source=self._last.source, line=self._last.line) from error
 
 
 class _Load:
@@ -119,6 +151,7 @@ class _Load:
         threads: int,
         progress: Callable[[LoadProgress], None] | None,
         meter: Meter | None,
+        skipped: ErrorLog | None,
     ) -> None:
         self.tokenizer = tokenizer
         self.documents = 0
@@ -130,6 +163,7 @@ class _Load:
         self._threads = threads
         self._progress = progress
         self._meter = meter
+        self._skipped = skipped
         self._read_bytes: int | None = None
         self._started = time.perf_counter()
         self._builder = SegmentBuilder(entry.next_doc_id, segment_tokens)
@@ -177,7 +211,7 @@ class _Load:
         )
 
     def _add(self, batch: Batch, pool: ThreadPoolExecutor) -> None:
-        ids, offsets, stored = self._tokenize(batch)
+        batch, (ids, offsets, stored) = self._tokenized(batch)
         start = 0
         n = len(batch.documents)
         while start < n:
@@ -186,12 +220,10 @@ class _Load:
                 self._close_segment(pool)
                 stop = max(self._fitting(offsets, start), start + 1)
             lo, hi = int(offsets[start]), int(offsets[stop])
-            self._builder.add(
-                ids[lo:hi],
-                offsets[start : stop + 1] - lo,
-                stored[start:stop],
-                [document.metadata for document in batch.documents[start:stop]],
-            )
+            with _Located(batch.documents[start:stop]) as documents:
+                self._builder.add(
+                    ids[lo:hi], offsets[start : stop + 1] - lo, stored[start:stop], documents.metadata()
+                )
             start = stop
         self.documents += n
         self.tokens += len(ids)
@@ -210,6 +242,29 @@ class _Load:
             np.searchsorted(tokens, room, side="right"), np.searchsorted(symbols, symbol_room, side="right")
         )
         return start + max(int(fitting), 1) - 1
+
+    def _tokenized(self, batch: Batch) -> tuple[Batch, tuple[Ids, Offsets, list[bytes | None]]]:
+        """The batch, without documents that are skipped, and what `_tokenize` makes of it."""
+        try:
+            return batch, self._tokenize(batch)
+        except ResourceError:  # a limit of the load, and no fault of the document
+            raise
+        except ExecutionError:
+            sound = replace(batch, documents=list(self._sound(batch)))
+        return sound, self._tokenize(sound)
+
+    def _sound(self, batch: Batch) -> Iterator[Document]:
+        """The documents that the tokenizer takes. Raises LoadError at the first other one, or skips them."""
+        for document in batch.documents:
+            try:
+                self.tokenizer.encode_batch([document.text or b""])
+            except ExecutionError as error:
+                refused = LoadError(str(error), source=document.source, line=document.line)
+                if self._skipped is None:
+                    raise refused from error
+                self._skipped.add(refused)
+            else:
+                yield document
 
     def _tokenize(self, batch: Batch) -> tuple[Ids, Offsets, list[bytes | None]]:
         """Ids and offsets of a batch, and the texts that ids don't give back."""

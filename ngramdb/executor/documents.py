@@ -10,12 +10,18 @@ from ngramdb.executor.docset import DocSet
 from ngramdb.executor.result import Result, Row, batched
 from ngramdb.planner.plan import COUNT_COLUMNS, Costs, CountDocuments, DocExpr, Documents
 from ngramdb.planner.source import Corpus, Segment, Tokenizer
-from ngramdb.segments.metadata_values import JSON, split_path
+from ngramdb.segments.metadata import MAX_COLUMNS
+from ngramdb.segments.metadata_values import JSON, flatten, split_path
 
 # Documents per batch: their texts are in memory together.
 BATCH_DOCUMENTS = 16
 
 OWN_COLUMNS = frozenset(("doc_id", "length", "text"))
+
+# Where objects have keys that are data there are thousands of fields. Those beyond the first are in a column
+# of their own, as one object {path: value}, whatever segments they are in.
+MAX_FIELDS = MAX_COLUMNS
+REST_COLUMN = "metadata.rest"
 
 
 def matching(
@@ -41,20 +47,28 @@ def documents(plan: Documents, meter: Meter | None = None) -> Result:
     total = sum(len(docs) for _, docs in found)
     stop = total if plan.limit is None else min(total, plan.offset + plan.limit)
     fields = metadata_fields(plan.corpus)
-    columns = ("doc_id", *(_column(name) for name in fields), "length", "text")
+    rest = (REST_COLUMN,) if has_rest(fields) else ()
+    columns = ("doc_id", *(_column(name) for name in fields), *rest, "length", "text")
     batches = batched(_rows(plan, found, fields, plan.corpus.tokenizer, stop), BATCH_DOCUMENTS)
     return Result(columns, batches, summary={"total": total}, n_rows=max(0, stop - plan.offset))
 
 
 def metadata_fields(corpus: Corpus) -> dict[str, list[str]]:
-    """The metadata fields in the order in which segments first have them, with each one's types."""
+    """The first MAX_FIELDS metadata fields, in the order in which documents have them, with their types."""
     fields: dict[str, list[str]] = {}
     for segment in corpus.segments:
         for name, type_name in segment.metadata.fields().items():
+            if name not in fields and len(fields) == MAX_FIELDS:
+                continue
             types = fields.setdefault(name, [])
             if type_name not in types:
                 types.append(type_name)
     return fields
+
+
+def has_rest(fields: dict[str, list[str]]) -> bool:
+    """Whether documents may have other fields than these of `metadata_fields`."""
+    return len(fields) == MAX_FIELDS
 
 
 def _column(field: str) -> str:
@@ -89,9 +103,16 @@ def document_row(segment: Segment, i: int, fields: dict[str, list[str]], tokeniz
     return (
         segment.first_doc_id + i,
         *(value_at(values, name, types) for name, types in fields.items()),
+        *((rest_of(values, fields),) if has_rest(fields) else ()),
         segment.document_length(i),
         document_text(segment, i, tokenizer),
     )
+
+
+def rest_of(values: dict[str, Any], fields: dict[str, list[str]]) -> dict[str, Any] | None:
+    """The values of nested metadata that are in none of these fields, by path; None where there are none."""
+    rest = {path: value for path, value in flatten(values) if path not in fields and value != {}}
+    return rest or None
 
 
 def document_text(segment: Segment, i: int, tokenizer: Tokenizer) -> str:

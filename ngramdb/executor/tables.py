@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from ngramdb.executor.documents import metadata_fields
+from ngramdb.executor.documents import REST_COLUMN, has_rest, metadata_fields
 from ngramdb.executor.result import Result, Row
 from ngramdb.executor.session import Session
 from ngramdb.planner.plan import CheckCorpora, DescribeCorpus, ShowTable
+from ngramdb.segments.metadata_values import JSON
 
 CORPORA_COLUMNS = ("corpus", "current", "tokenizer", "documents", "tokens", "segments")
 SEGMENT_COLUMNS = ("corpus", "segment", "sign", "documents", "tokens", "first_doc_id", "bytes", "version")
@@ -89,6 +90,8 @@ def describe(plan: DescribeCorpus, session: Session) -> Result:
     rows.extend((f"option {name}", value) for name, value in sorted(entry.options.items()))
     fields = metadata_fields(view)
     rows.extend((f"field {name}", " or ".join(types)) for name, types in fields.items())
+    if has_rest(fields):
+        rows.append((f"field {REST_COLUMN}", JSON))
     return Result.of_rows(DESCRIBE_COLUMNS, rows)
 
 

@@ -5,6 +5,7 @@ Invariant: a `Document` carries text or token ids, never both and never neither;
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,16 +39,18 @@ class Document:
 
 @dataclass(slots=True)
 class ErrorLog:
-    """How many documents were skipped, and the first few reasons."""
+    """How many documents were skipped, and the first few reasons. Threads may share a log."""
 
     count: int = 0
     reasons: list[str] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def add(self, error: LoadError) -> None:
         """Take down one skipped document."""
-        self.count += 1
-        if len(self.reasons) < KEPT_REASONS:
-            self.reasons.append(str(error))
+        with self._lock:
+            self.count += 1
+            if len(self.reasons) < KEPT_REASONS:
+                self.reasons.append(str(error))
 
 
 def located(error: LoadError, source: str, line: int | None) -> LoadError:

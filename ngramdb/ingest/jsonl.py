@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sys
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
@@ -69,7 +70,7 @@ def read_jsonl(source: Source, options: ReadOptions, errors: ErrorLog, meter: Me
 
 def _explained(error: LoadError, line: bytes, lines: LineReader) -> LoadError:
     """Add what the line alone could not tell: the file ends in it, or is in another format altogether."""
-    if lines.unterminated and isinstance(error.__cause__, ValueError):
+    if lines.unterminated and _is_cut_short(error.__cause__):
         return LoadError(f"the file ends in the middle of this line: {error.message}")
     if lines.number == 1 and line.startswith(UTF16_MARKS):
         return LoadError("the file is UTF-16; JSON lines are UTF-8")
@@ -79,6 +80,11 @@ def _explained(error: LoadError, line: bytes, lines: LineReader) -> LoadError:
             "(`jq -c .` writes an object so, `jq -c '.[]'` the items of an array)"
         )
     return error
+
+
+def _is_cut_short(cause: BaseException | None) -> bool:
+    """Whether more text at its end could have made a line JSON. Not so where a whole value stands already."""
+    return isinstance(cause, ValueError) and getattr(cause, "msg", "") != "Extra data"
 
 
 class LineParser:
@@ -150,9 +156,11 @@ def parse_object(line: bytes) -> dict[str, Any]:
         raise LoadError(_malformed(error)) from error
     except RecursionError:
         raise LoadError("arrays or objects nested too deeply to be read") from None
-    except ValueError as error:
+    except ValueError:
         # Python refuses to read integers of more than 4,300 digits, since that takes quadratic time.
-        raise LoadError(f"a number with too many digits: {error}") from None
+        raise LoadError(
+            f"a number with too many digits: at most {sys.get_int_max_str_digits():,} are read"
+        ) from None
     if type(record) is not dict:
         raise LoadError(f"expected a JSON object with a field for the text, found {describe(record)}")
     return record

@@ -103,6 +103,8 @@ def _check_expansion(label: str, n_bytes: int, n_compressed: int, expansion: int
 @contextmanager
 def _open(source: Source) -> Iterator[BinaryIO]:
     if source.is_stdin:
+        if sys.stdin is None:  # so Python has it when the descriptor was closed from the start
+            raise LoadError("it is closed", source=source.label)
         # Unbuffered, and not ours to close: a thread held up in sys.stdin's own buffer would abort the
         # interpreter at its exit.
         try:

@@ -6,7 +6,7 @@ symbol), the suffix array (4 bytes) and little else; each part is written and dr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,14 +62,14 @@ class SegmentBuilder:
         ids: NDArray[np.uint32],
         offsets: NDArray[np.int64],
         texts: Sequence[bytes | None],
-        metadata: Sequence[Mapping[str, Any]],
+        metadata: Iterable[Mapping[str, Any]],
     ) -> None:
         """Adds n documents.
 
         Parameters
             ids, offsets : (m,) uint32 and (n + 1,) int64: document k has ids[offsets[k]:offsets[k + 1]]
             texts : what must be stored of each document's text, None where its ids give it back
-            metadata : one mapping a document
+            metadata : one mapping a document; an iterator is asked for the next when the last one is stored
 
         Raises
             ResourceError : the segment would hold more than 2**32 - 2 tokens and separators

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -52,6 +53,8 @@ class MetadataBuilder:
     def __init__(self) -> None:
         self.n_documents = 0
         self._columns: dict[tuple[str, str | None], Column] = {}
+        # By mark: whether a path is among the first depends on no other segment's empty objects.
+        self._n_columns: Counter[str | None] = Counter()
         # Rows of each finished batch.
         self._batches: list[int] = []
         self._n_rows = 0
@@ -106,8 +109,9 @@ class MetadataBuilder:
     def _column(self, path: str, mark: str | None) -> Column | None:
         """Return the column for a path, made when new; None when there are too many."""
         column = self._columns.get((path, mark))
-        if column is None and len(self._columns) < MAX_COLUMNS:
+        if column is None and self._n_columns[mark] < MAX_COLUMNS:
             column = self._columns[path, mark] = Column(path, mark, len(self._batches))
+            self._n_columns[mark] += 1
         return column
 
     def _rest(self) -> Column:

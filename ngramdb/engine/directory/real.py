@@ -9,12 +9,12 @@ from __future__ import annotations
 import builtins
 import contextlib
 import errno
-import mmap
 import os
 import stat
 import sys
 
 from ngramdb.engine.directory.base import Directory, WritableFile, WriterLock, split_name
+from ngramdb.engine.directory.mapping import map_file
 from ngramdb.engine.lock import FileLock
 from ngramdb.errors import InvalidArgument
 
@@ -131,10 +131,8 @@ class RealDirectory(Directory):
     def open_read(self, name: str) -> memoryview:
         fd = os.open(self._path(name), os.O_RDONLY | os.O_CLOEXEC)
         try:
-            if os.fstat(fd).st_size == 0:
-                return memoryview(b"")
-            # The view keeps the map alive and the map the file, even one that has been removed meanwhile.
-            return memoryview(mmap.mmap(fd, 0, access=mmap.ACCESS_READ))
+            n_bytes = os.fstat(fd).st_size
+            return map_file(fd, n_bytes) if n_bytes else memoryview(b"")
         finally:
             os.close(fd)
 
@@ -188,8 +186,10 @@ class RealDirectory(Directory):
             os.mkdir(path)
             self.sync_folder()
             return
+        if stat.S_ISLNK(mode):
+            raise OSError(errno.ELOOP, "a link, which is not followed for writing", path)
         if not stat.S_ISDIR(mode):
-            raise NotADirectoryError(errno.ENOTDIR, "not a folder (links are not followed for writing)", path)
+            raise NotADirectoryError(errno.ENOTDIR, "not a folder", path)
 
 
 def _rename_without_replacing(source: str, target: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import datetime
 import gzip
 import math
 import pickle
@@ -35,6 +36,38 @@ def test_append_takes_text_dicts_and_pairs(db):
         (2, None, 1, "0"),
         (3, False, 1, "7"),
     ]  # fmt: skip
+
+
+def test_a_corpus_of_ids_takes_them_from_a_document_that_has_text_as_well(db):
+    ids = db.create_corpus("ids", tokenizer="tokens")
+    ids.append([{"text": "one two", "ids": [1, 2]}])
+    assert ids.docs().to_dicts() == [{"doc_id": 0, "metadata.text": "one two", "length": 2, "text": "1 2"}]
+
+
+def test_metadata_that_cannot_be_stored_name_their_document(wiki, db):
+    before = db.version
+    with pytest.raises(LoadError, match="append: document 2: metadata field 'when' holds a datetime"):
+        wiki.append(["fine", {"text": "x", "when": datetime.datetime(2020, 1, 1)}])
+    assert db.version == before
+
+
+def test_fields_beyond_the_first_256_are_in_a_column_of_their_own_whatever_the_segments(db):
+    documents = [{"text": "x", **{f"f{10 * i + k}": k for k in range(20)}, "empty": {}} for i in range(30)]
+    for name, per_load in (("once", 30), ("thrice", 10), ("each", 1)):
+        corpus = db.create_corpus(name)
+        for start in range(0, 30, per_load):
+            corpus.append([dict(document) for document in documents[start : start + per_load]])
+        columns = corpus.docs().columns
+        assert columns == ("doc_id", *(f"f{k}" for k in range(256)), "metadata.rest", "length", "text")
+        found = corpus.docs().to_dicts()
+        assert found[24]["f255"] == 15
+        assert [row["metadata.rest"] for row in found[:25]] == [None] * 24 + [
+            {f"f{240 + k}": k for k in (16, 17, 18, 19)}
+        ]
+        assert found[29]["metadata.rest"] == {f"f{290 + k}": k for k in range(20)}
+        described = dict(db.execute(f"DESCRIBE {name}").fetchall())
+        assert described["field f255"] == "int64" and described["field metadata.rest"] == "json"
+        assert "field f256" not in described
 
 
 def test_an_append_of_nothing_commits_nothing(db):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -102,3 +103,52 @@ def test_documents_whose_making_writes_do_not_wait_for_themselves(tmp_path):
         assert corpus.n_documents == 0
         corpus.append(["c"])
         assert corpus.n_documents == 1
+
+
+def test_a_load_whose_connection_is_closed_meanwhile_is_committed(tmp_path):
+    path = tmp_path / "db"
+    with ngramdb.connect(path) as db:
+        corpus = db.create_corpus("c")
+
+        def documents():
+            yield "a"
+            db.close()
+            yield "b"
+
+        assert corpus.append(documents()).version == 3
+        with pytest.raises(ngramdb.ExecutionError, match="closed"):
+            corpus.count("a")
+    with ngramdb.connect(path) as db:
+        assert db.corpus("c").count("a") == 1
+
+
+def test_hundreds_of_appends_need_few_file_descriptors(tmp_path):
+    resource = pytest.importorskip("resource")
+    free = os.open(os.devnull, os.O_RDONLY)
+    os.close(free)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with ngramdb.connect(tmp_path / "db") as db:
+        corpus = db.create_corpus("c")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (free + 20, hard))
+        try:
+            for k in range(60):
+                corpus.append([f"word{k} and others"])
+            assert corpus.count("and others") == 60 == corpus.n_documents
+            assert [row[0] for row in corpus.docs('"word7" OR "word59"')] == [7, 59]
+            with ngramdb.connect(tmp_path / "db", read_only=True) as other:
+                assert other.corpus("c").count("and") == 60
+                assert other.execute("CHECK").fetchall() == []
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_separator_for_json_lines_is_refused(db, files, monkeypatch):
+    corpus = db.create_corpus("c")
+    with pytest.raises(
+        ngramdb.InvalidArgument, match=r"a\.jsonl is read as JSON lines, which have no separator"
+    ):
+        corpus.load(files, separator="---")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a\n---\nb\n")))
+    with pytest.raises(ngramdb.InvalidArgument, match="standard input is read as JSON lines"):
+        corpus.load("-", separator="---")
+    assert corpus.load("-", separator="---", format="text").documents == 2

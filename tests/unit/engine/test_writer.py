@@ -15,6 +15,7 @@ from reference import ReferenceIndex
 from ngramdb.engine import writer
 from ngramdb.engine.store import Store
 from ngramdb.errors import BindError, InvalidArgument, LoadError, LockedError, ResourceError, StorageError
+from ngramdb.ingest.documents import ErrorLog
 
 TEXTS = [
     "the cat sat on the mat",
@@ -411,3 +412,41 @@ def test_memory_is_bounded_by_the_segments_not_by_the_input(database, monkeypatc
             monkeypatch.setattr(database.directory, "create", create)
 
     assert peak_of(600) < 1.3 * peak_of(150)
+
+
+def test_a_document_that_cannot_be_tokenized_is_named(database, make_document, narrow_tokenizer):
+    database.create(tokenizer=narrow_tokenizer)
+    files = database.files()
+    documents = [make_document(text) for text in ("a b", "a", "a c", "b", "d")]
+    for line, document in enumerate(documents, start=1):
+        document.line = line
+    with pytest.raises(LoadError, match="test, line 3: the tokenizer cannot tokenize the text") as caught:
+        database.load(documents)
+    assert (caught.value.source, caught.value.line) == ("test", 3) and database.files() == files
+    skipped = ErrorLog()
+    outcome = database.load(documents, skipped=skipped)
+    assert (outcome.documents, outcome.tokens, skipped.count) == (3, 4, 2)
+    assert [reason.partition(":")[0] for reason in skipped.reasons] == ["test, line 3", "test, line 5"]
+    view = database.view()
+    assert [view.segments[0].text(i, view.tokenizer) for i in range(3)] == [b"a b", b"a", b"b"]
+    view.check()
+
+
+def test_a_batch_of_nothing_that_can_be_tokenized_loads_nothing(database, narrow_tokenizer):
+    database.create(tokenizer=narrow_tokenizer)
+    skipped = ErrorLog()
+    before = database.store.snapshot().version
+    assert database.load(["c", "d"], skipped=skipped).documents == 0 and skipped.count == 2
+    assert database.store.snapshot().version == before
+
+
+def test_metadata_that_cannot_be_stored_name_their_document(database, make_document):
+    database.create()
+    files = database.files()
+    documents = [make_document([k], x=1 if k != 4 else {1, 2}) for k in range(6)]
+    for line, document in enumerate(documents, start=1):
+        document.line = line
+    for segment_tokens in (1, 3, 100):
+        with pytest.raises(LoadError, match="test, line 5: metadata field 'x' holds a set"):
+            database.load(documents, segment_tokens=segment_tokens)
+        assert database.files() == files

@@ -203,6 +203,8 @@ def _written(tmp_path, data, name="docs.jsonl"):
     [
         (b'{"text": "a"}\n{"text": "b', "line 2: the file ends in the middle of this line: malformed JSON"),
         ('{"text": "é'.encode()[:-1], "line 1: the file ends in the middle of this line: invalid UTF-8"),
+        # Old Macintosh line ends, or two objects on a line: no more text could mend that.
+        (b'{"text": "a"}\r{"text": "b"}\r', "line 1: malformed JSON at column 15: extra data"),
         (b"[\n", "line 1: the JSON value goes on over several lines"),
         (b'{\n  "text": "a"\n}', "line 1: the JSON value goes on over several lines"),
         ('{"text": "a"}\n'.encode("utf-16"), "line 1: the file is UTF-16"),

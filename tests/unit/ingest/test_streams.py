@@ -7,7 +7,6 @@ import io
 import random
 import sys
 import tracemalloc
-import zlib
 
 import pytest
 import zstandard
@@ -172,10 +171,16 @@ def test_data_that_trickle_in_are_recognised(monkeypatch):
             return byte
 
     class Stdin:
-        buffer = Trickle(zlib.compress(b"slow", wbits=31))
+        buffer = Trickle(gzip.compress(b"slow"))
 
     monkeypatch.setattr(sys, "stdin", Stdin())
     assert content("-") == b"slow"
+
+
+def test_a_closed_standard_input_is_an_error(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(LoadError, match="standard input: it is closed"):
+        content("-")
 
 
 @settings(deadline=None)

@@ -87,9 +87,35 @@ def test_nothing_is_written_through_a_link_to_a_file(directory, tmp_path):
 def test_nothing_is_written_through_a_link_to_a_folder(directory, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     os.symlink(tmp_path / "elsewhere", f"{directory.description}/segments")
-    with pytest.raises(NotADirectoryError):
+    with pytest.raises(OSError) as caught:
         directory.create("segments/a")
+    assert caught.value.errno == errno.ELOOP
     assert os.listdir(tmp_path / "elsewhere") == []
+
+
+def test_mapped_files_hold_no_descriptor_and_cannot_be_written(directory):
+    def next_descriptor():
+        fd = os.open(os.devnull, os.O_RDONLY)
+        os.close(fd)
+        return fd
+
+    for k in range(20):
+        put(directory, f"a{k}", bytes([k]) * 5000)
+    before = next_descriptor()
+    views = [directory.open_read(f"a{k}") for k in range(20)]
+    assert next_descriptor() == before
+    for k, view in enumerate(views):
+        directory.remove(f"a{k}")
+        assert view.readonly and view.format == "B" and bytes(view) == bytes([k]) * 5000
+    part = views[3][4990:]
+    del views, view
+    assert bytes(part) == bytes([3]) * 10
+
+
+def test_a_folder_cannot_be_mapped(directory):
+    os.mkdir(f"{directory.description}/a")
+    with pytest.raises(OSError):
+        directory.open_read("a")
 
 
 def test_foreign_names_are_not_listed(directory):

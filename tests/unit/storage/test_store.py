@@ -182,6 +182,14 @@ def test_a_missing_parent_folder_is_named(tmp_path):
         Store.open(RealDirectory(tmp_path / "typo" / "db"))
 
 
+def test_a_link_that_leads_nowhere_is_named(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(StorageError, match="link: this is a link that leads nowhere"):
+        Store.open(RealDirectory(tmp_path / "link"))
+    (tmp_path / "nowhere").mkdir()
+    assert Store.open(RealDirectory(tmp_path / "link")).snapshot().version == 1
+
+
 @pytest.mark.parametrize("read_only", [False, True])
 def test_a_file_in_the_place_of_the_database_is_refused(path, read_only):
     path.write_text("a file")
