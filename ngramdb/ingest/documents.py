@@ -84,6 +84,8 @@ def _ids_of_array(values: NDArray[Any], field_name: str) -> NDArray[np.uint32]:
     if values.ndim != 1 or (values.dtype.kind not in "iu" and values.size):
         found = f"an array of shape {values.shape} and type {values.dtype}"
         raise LoadError(f"field {field_name!r} holds {found}, not a one-dimensional array of integers")
+    if values.dtype.kind == "u" and values.dtype.itemsize <= 4:
+        return values.astype(np.uint32)  # whatever they are, they are ids
     wrong = np.flatnonzero((values < 0) | (values > MAX_TOKEN_ID))
     if wrong.size:
         raise _bad_id(field_name, int(wrong[0]), str(values[wrong[0]]))
