@@ -134,7 +134,9 @@ def _content(tokenizer: Any) -> dict[str, bytes]:
 
 def load(corpus: Corpus, options: argparse.Namespace, watch: LoadWatch) -> LoadReport:
     """Run the load with the flags' options."""
-    given: dict[str, Any] = {"format": options.format, "separator": options.separator, "limit": options.limit}
+    # argparse takes "--" out even as the value of a flag, and leaves an empty list.
+    separator = "--" if options.separator == [] else options.separator
+    given: dict[str, Any] = {"format": options.format, "separator": separator, "limit": options.limit}
     if options.metadata is not None:
         given["metadata"] = tuple(name.strip() for name in options.metadata.split(",") if name.strip())
     chosen = {name: value for name, value in given.items() if value is not None}

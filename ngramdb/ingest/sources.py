@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import glob
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -48,7 +49,13 @@ class Source:
     @property
     def n_bytes(self) -> int | None:
         """The file's size as stored (compressed), or None where it is unknown, as for a pipe."""
-        return os.path.getsize(self.path) if not self.is_stdin and os.path.isfile(self.path) else None
+        if self.is_stdin:
+            return None
+        try:
+            status = os.stat(self.path)
+        except OSError:  # removed since it was found: whoever reads it will say so
+            return None
+        return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
 def expand(paths: PathLike | Iterable[PathLike], format: str | None = None) -> list[Source]:

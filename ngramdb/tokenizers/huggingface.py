@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -36,7 +37,7 @@ from ngramdb.tokenizers.base import (
     offsets_of,
     to_utf8,
 )
-from ngramdb.tokenizers.seams import PIECE_CHARS, may_cut, pieces
+from ngramdb.tokenizers.seams import PIECE_CHARS, pieces, seam_of
 
 DEFINITION_KIND = "TOKZ"
 
@@ -96,8 +97,8 @@ class HuggingFaceTokenizer(Tokenizer):
         return parts
 
     @cached_property
-    def _cuts(self) -> bool:
-        return may_cut(self._parts)
+    def _seam(self) -> re.Pattern[str] | None:
+        return seam_of(self._parts)
 
     @cached_property
     def _table(self) -> PieceTable | None:
@@ -134,7 +135,7 @@ class HuggingFaceTokenizer(Tokenizer):
         cut: list[str] = []
         n_pieces = np.zeros(len(texts) + 1, dtype=np.int64)
         for number, text in enumerate(from_utf8(texts)):
-            cut.extend(pieces(text) if self._cuts else (text,))
+            cut.extend((text,) if self._seam is None else pieces(text, self._seam))
             n_pieces[number + 1] = len(cut)
         ids, offsets = gather(self._ids_of(cut))
         return ids, offsets[n_pieces]

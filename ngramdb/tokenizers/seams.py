@@ -2,8 +2,9 @@
 
 The library `tokenizers` works on one text with one core and takes some 150 bytes per byte of it. Most
 tokenizers look at no more than a word at a time, so that a text may be cut between words. A seam is a blank
-between two ASCII letters, the blank going to the right; `may_cut` says whether a tokenizer never looks across
-one. It is a list of known cases, each with its reason: a tokenizer that is not on it gets its texts whole.
+between two letters, the blank going to the right, or, for scripts without blanks, the place before a full
+stop or comma of Chinese and Japanese; `seam_of` says which of them a tokenizer never looks across. It is a
+list of known cases, each with its reason: a tokenizer that is not on it gets its texts whole.
 """
 
 from __future__ import annotations
@@ -15,7 +16,11 @@ from typing import Any
 # Enough that a call costs little, few enough that a batch of pieces keeps every core busy.
 PIECE_CHARS = 1 << 16
 
-_SEAM = re.compile(r"(?<=[A-Za-z]) (?=[A-Za-z])")
+_ASCII_BLANK = r"(?<=[A-Za-z]) (?=[A-Za-z])"
+_BLANK = r"(?<=[^\W\d_]) (?=[^\W\d_])"
+# Behind ideographs, Hiragana and Katakana that are letters in every version of Unicode.
+_STOPS = "。！？；，、："
+_BEFORE_STOP = f"(?<=[\u3041-\u3094\u30a1-\u30fa\u4e00-\u9fa5])(?=[{_STOPS}])"
 
 # Normalizers that change a character without looking beyond the letters and marks around it.
 _LOCAL_NORMALIZERS = {"NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "BertNormalizer"}
@@ -34,32 +39,52 @@ _CUTTING_PATTERNS = {
     for digits in (r"\p{N}{1,3}", r"\p{N}")
 }
 
+# A blank is all that WhitespaceSplit ends a piece at.
+_BLANKS_ONLY = {"WhitespaceSplit"}
+
+# Under these, the character before a full stop stays a letter. (NFD makes a letter and a mark of some, and
+# marks go with punctuation; BertNormalizer puts blanks around ideographs.)
+_KEEPING_NORMALIZERS = {"NFC", "NFKC", "Lowercase"}
+
 # What may come after a cutting step: it sees a piece at a time, and not where in the text the piece stands.
 _LATER_PRE_TOKENIZERS = _CUTTING_PRE_TOKENIZERS | {"Split", "Digits", "Punctuation"}
 
 
-def may_cut(parts: dict[str, Any]) -> bool:
-    """Whether texts may be cut at seams, by the content of a `tokenizer.json`."""
-    normalizers = _steps(parts.get("normalizer"), "normalizers")
+def seam_of(parts: dict[str, Any]) -> re.Pattern[str] | None:
+    """Where texts may be cut, by a `tokenizer.json`'s content: at the start of a match; None: nowhere."""
+    normalizers = {step.get("type") for step in _steps(parts.get("normalizer"), "normalizers")}
     pre_tokenizers = _steps(parts.get("pre_tokenizer"), "pretokenizers")
-    return (
-        all(_stays_inside_words(token) for token in parts.get("added_tokens") or ())
-        and all(step.get("type") in _LOCAL_NORMALIZERS for step in normalizers)
-        and bool(pre_tokenizers)
+    added = parts.get("added_tokens") or ()
+    if not (
+        all(_stays_inside_words(token) for token in added)
+        and normalizers <= _LOCAL_NORMALIZERS
+        and pre_tokenizers
         and _cuts(pre_tokenizers[0])
         and all(step.get("type") in _LATER_PRE_TOKENIZERS for step in pre_tokenizers[1:])
-    )
+    ):
+        return None
+    if "BertNormalizer" in normalizers:
+        return re.compile(_ASCII_BLANK)
+    if (
+        pre_tokenizers[0].get("type") in _BLANKS_ONLY
+        or not normalizers <= _KEEPING_NORMALIZERS
+        # Then a piece that does not begin with a blank would be given one.
+        or any(step.get("add_prefix_space") for step in pre_tokenizers)
+        or any(set(_STOPS) & set(token.get("content", "")) for token in added)
+    ):
+        return re.compile(_BLANK)
+    return re.compile(f"{_BLANK}|{_BEFORE_STOP}")
 
 
-def pieces(text: str) -> Iterator[str]:
+def pieces(text: str, seam: re.Pattern[str]) -> Iterator[str]:
     """The text in pieces of about PIECE_CHARS characters, cut at seams; whole where there is none."""
     start = 0
     while len(text) - start > PIECE_CHARS:
-        seam = _SEAM.search(text, start + PIECE_CHARS)
-        if seam is None:
+        found = seam.search(text, start + PIECE_CHARS)
+        if found is None:
             break
-        yield text[start : seam.start()]
-        start = seam.start()
+        yield text[start : found.start()]
+        start = found.start()
     yield text[start:] if start else text
 
 

@@ -252,6 +252,14 @@ def test_load_reads_text_with_separators_from_standard_input(
     assert capsys.readouterr().out.startswith("t: 3 documents, 4 tokens in ")
 
 
+@pytest.mark.parametrize("separator", ["--", "-", "---", "-x", "=", "* * *"])
+def test_any_line_can_be_a_separator(database: str, tmp_path: Path, capsys: Captured, separator: str) -> None:
+    path = tmp_path / "x.txt"
+    path.write_text(f"one two\n{separator}\nthree\n")
+    assert main(["load", database, "parts", str(path), "--separator", separator]) == 0
+    assert capsys.readouterr().out.startswith("parts: 2 documents, 3 tokens")
+
+
 def test_load_builds_several_segments(database: str, tmp_path: Path, capsys: Captured) -> None:
     (tmp_path / "big.jsonl").write_text(
         json.dumps({"text": "a b " * 500}) + "\n" + json.dumps({"text": "c " * 900})

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ngramdb.errors import InvalidArgument, LoadError
-from ngramdb.ingest.sources import expand
+from ngramdb.ingest.sources import expand, total_size
 
 
 @pytest.fixture
@@ -142,3 +142,14 @@ def test_a_folder_without_a_file_of_the_format_is_an_error(tmp_path):
 def test_wrong_arguments_are_refused(paths, format):
     with pytest.raises(InvalidArgument):
         expand(paths, format)
+
+
+def test_the_total_size_is_known_if_that_of_every_file_is(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"12345")
+    (tmp_path / "b.txt").write_bytes(b"123")
+    sources = expand(tmp_path)
+    assert total_size(sources) == 8
+    assert total_size([*sources, *expand("-")]) is None
+    (tmp_path / "b.txt").unlink()
+    assert total_size(sources) is None
+    assert total_size([]) == 0

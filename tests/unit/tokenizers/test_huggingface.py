@@ -188,7 +188,10 @@ def test_the_definition_is_stored_as_it_came(byte_level_json: bytes, as_file: Ca
     assert opened.fork() is opened and opened.vocabulary_since(0) is None
 
 
-BLANKY = st.text(st.sampled_from("abcdeT '’s.,-12\n\t\u00a0é東\u0301Ġ<|end|>"), max_size=120)
+BLANKY = st.text(
+    st.sampled_from("abcdeT '’s.,-12\n\t\u00a0é東\u0301Ġ<|end|>" + "жñ한ͺ²İक़Σがカ\u3099々。！，、：  " * 2),
+    max_size=120,
+)
 
 
 PRE_TOKENIZERS = [
@@ -210,7 +213,7 @@ def test_pieces_cut_at_seams_have_the_tokens_of_the_whole_text(
     tokenizer, library = cutting(byte_level_json, pre_tokenizer, normalizer)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(seams, "PIECE_CHARS", 5)
-        cut = list(seams.pieces(text))
+        cut = list(seams.pieces(text, seams.seam_of(json.loads(library.to_str()))))
         ids, offsets = tokenizer.encode_batch([text.encode(), b"fox"])
     assert "".join(cut) == text
     assert ids[: offsets[1]].tolist() == library.encode(text, add_special_tokens=False).ids
@@ -229,7 +232,7 @@ def cutting(
         if normalizer is not None:
             library.normalizer = getattr(tokenizers.normalizers, normalizer)()
         content = library.to_str().encode()
-        assert seams.may_cut(json.loads(content))
+        assert seams.seam_of(json.loads(content)) is not None
         _CUTTING[pre_tokenizer, normalizer] = (HuggingFaceTokenizer(content), library)
     return _CUTTING[pre_tokenizer, normalizer]
 
@@ -242,11 +245,16 @@ def named_or_pattern(pre_tokenizer: str) -> Any:
     return tokenizers.pre_tokenizers.Sequence([split, to_bytes])
 
 
-def test_a_text_is_cut_before_the_blank_between_two_letters(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_is_cut_before_a_blank_between_two_letters_and_before_an_east_asian_stop(
+    byte_level_json: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(seams, "PIECE_CHARS", 4)
-    assert list(seams.pieces("the quick, brown fox 1 2 3")) == ["the quick, brown", " fox 1 2 3"]
-    assert list(seams.pieces("a b")) == ["a b"]
-    assert list(seams.pieces("")) == [""]
+    seam = seams.seam_of(json.loads(byte_level_json))
+    assert list(seams.pieces("the quick, brown fox 1 2 3", seam)) == ["the quick, brown", " fox 1 2 3"]
+    assert list(seams.pieces("быстрая лиса", seam)) == ["быстрая", " лиса"]
+    assert list(seams.pieces("敏捷的狐狸，棕色的狐狸。", seam)) == ["敏捷的狐狸", "，棕色的狐狸", "。"]
+    assert list(seams.pieces("a b", seam)) == ["a b"]
+    assert list(seams.pieces("", seam)) == [""]
 
 
 @pytest.mark.parametrize(
@@ -279,8 +287,49 @@ def test_a_text_is_cut_before_the_blank_between_two_letters(monkeypatch: pytest.
 def test_a_tokenizer_that_may_look_across_a_seam_gets_its_texts_whole(
     byte_level_json: bytes, part: str, value: Any
 ) -> None:
-    assert seams.may_cut(json.loads(byte_level_json))
-    assert not seams.may_cut(json.loads(changed(byte_level_json, **{part: value})))
+    assert seams.seam_of(json.loads(byte_level_json)) is not None
+    assert seams.seam_of(json.loads(changed(byte_level_json, **{part: value}))) is None
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("pre_tokenizer", {"type": "WhitespaceSplit"}),
+        ("pre_tokenizer", {"type": "ByteLevel", "add_prefix_space": True, "use_regex": True}),
+        ("normalizer", {"type": "NFD"}),
+        ("normalizer", {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "StripAccents"}]}),
+        ("normalizer", {"type": "BertNormalizer"}),
+        ("added_tokens", [{"id": 0, "content": "好。"}]),
+    ],
+)
+def test_where_a_full_stop_is_no_seam_blanks_are(
+    byte_level_json: bytes, monkeypatch: pytest.MonkeyPatch, part: str, value: Any
+) -> None:
+    monkeypatch.setattr(seams, "PIECE_CHARS", 4)
+    seam = seams.seam_of(json.loads(changed(byte_level_json, **{part: value})))
+    found = list(seams.pieces("敏捷的狐狸，棕色的狐狸a the fox", seam))
+    assert found == ["敏捷的狐狸，棕色的狐狸a", " the", " fox"]
+
+
+def words_of(tokenizer: tokenizers.Tokenizer, text: str) -> list[str]:
+    """What the pre-tokenizer makes of a text; the tokens of single bytes would hide where it cuts."""
+    normalized = text if tokenizer.normalizer is None else tokenizer.normalizer.normalize_str(text)
+    return [word for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normalized)]
+
+
+@pytest.mark.parametrize("pre_tokenizer", PRE_TOKENIZERS)
+@pytest.mark.parametrize("normalizer", [None, "NFC", "NFD", "NFKC", "NFKD", "Lowercase", "BertNormalizer"])
+@given(text=BLANKY)
+@settings(deadline=None, max_examples=40)
+def test_pieces_cut_at_seams_have_the_words_of_the_whole_text(
+    byte_level_json: bytes, pre_tokenizer: str, normalizer: str | None, text: str
+) -> None:
+    _, library = cutting(byte_level_json, pre_tokenizer, normalizer)
+    seam = seams.seam_of(json.loads(library.to_str()))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(seams, "PIECE_CHARS", 4)
+        cut = list(seams.pieces(text, seam))
+    assert [word for piece in cut for word in words_of(library, piece)] == words_of(library, text)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
