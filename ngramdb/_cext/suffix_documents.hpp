@@ -119,6 +119,36 @@ void SuffixSegment<Sym>::documents_of(Range rows, std::vector<uint32_t>& out, St
   }
 }
 
+// Whether the n symbols of a query (n >= 1) stand somewhere in [first, last). Blocks of symbols are first looked through
+// for the query's first two, without a branch inside, so that it is done in vectors.
+template <class Sym>
+bool contains(const Sym* first, const Sym* last, const Sym* query, uint32_t n) {
+  constexpr std::ptrdiff_t kBlock = 64;
+  if (last - first < static_cast<std::ptrdiff_t>(n)) return false;
+  const Sym* const stop = last - n + 1;  // no occurrence begins here or behind
+  const Sym* at = first;
+  if (n >= 2) {
+    const Sym one = query[0], two = query[1];
+    while (stop - at >= kBlock) {
+      uint32_t found = 0;
+      for (std::ptrdiff_t k = 0; k < kBlock; ++k) {
+        found += static_cast<uint32_t>(at[k] == one) & static_cast<uint32_t>(at[k + 1] == two);
+      }
+      if (found != 0) {
+        for (const Sym* end = at + kBlock; at < end; ++at) {
+          if (std::memcmp(at, query, sizeof(Sym) * n) == 0) return true;
+        }
+      } else {
+        at += kBlock;
+      }
+    }
+  }
+  for (; (at = std::find(at, stop, query[0])) != stop; ++at) {
+    if (std::memcmp(at, query, sizeof(Sym) * n) == 0) return true;
+  }
+  return false;
+}
+
 template <class Sym>
 void SuffixSegment<Sym>::filter_documents(const uint32_t* documents, size_t n_documents, const int64_t* ids,
                                           uint32_t n, std::vector<uint32_t>& out, StopFlag stop) const {
@@ -137,15 +167,8 @@ void SuffixSegment<Sym>::filter_documents(const uint32_t* documents, size_t n_do
       continue;
     }
     if (symbols.size() < n) continue;
-    const Sym* const last = a_.text + symbols.hi - n + 1;
-    for (const Sym* at = a_.text + symbols.lo;; ++at) {
-      at = std::find(at, last, query[0]);
-      if (at == last) break;
-      if (std::memcmp(at, query.data(), sizeof(Sym) * n) == 0) {
-        out.push_back(documents[i]);
-        break;
-      }
-    }
+    const Sym* const first = a_.text + symbols.lo;
+    if (contains(first, first + symbols.size(), query.data(), n)) out.push_back(documents[i]);
   }
 }
 

@@ -356,6 +356,10 @@ os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) - 1)
     if setting is not None:
         environment["TOKENIZERS_PARALLELISM"] = setting
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, timeout=60, check=False, env=environment
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", script],  # Python's own, about fork
+        capture_output=True,
+        timeout=60,
+        check=False,
+        env=environment,
     )
     assert (done.returncode, done.stderr) == (0, b"")
