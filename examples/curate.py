@@ -1,44 +1,106 @@
-"""Find documents and list them for a person to look at: first steps of curating a corpus.
+"""Clean a corpus, and prove what was done: load, look, remove, export, check.
 
-    python curate.py DATABASE CORPUS '"lorem ipsum" OR ("click here" AND NOT "wiki")' [--limit 20]
+    python curate.py DATABASE CORPUS dump/*.jsonl --phrase "lorem ipsum" --phrase "click here" \\
+        --evaluation exam.jsonl --out clean.jsonl.zst --record removed.jsonl
 
-Prints how many documents meet the condition, then the first of them: id, metadata, and the beginning of the
-text. With `--ids FILE` the ids of all of them are written to a file, one a line.
+Documents that contain one of the phrases are removed, then those that share too much with one of the
+evaluation sets. What is left is written to `--out`, as it came in, and which documents were removed, when, by
+whom and why to `--record`. With `--dry-run` nothing is removed or written. At the end everything that was
+claimed is verified; the exit status is 1 when something is not as it should be.
 """
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+import sys
 
 import ngramdb
 
-SHOWN_CHARACTERS = 70
+SHOWN_LINES = 3
 
 
-def main() -> None:
+def main() -> int:
+    given = arguments()
+    with ngramdb.connect(given.database) as db:
+        corpus = db.create_corpus(given.corpus, if_not_exists=True)
+        if given.files:
+            report = corpus.load(given.files)
+            print(f"loaded {report.documents:,} documents, {report.tokens:,} tokens")
+        before = corpus.n_documents
+        start = db.version
+        look(corpus, given.phrase)
+        if given.dry_run:
+            contaminated(corpus, given, dry_run=True)
+            return 0
+        removed = sum(remove(corpus, phrase) for phrase in given.phrase)
+        removed += contaminated(corpus, given)
+        exported = corpus.export(given.out)
+        recorded = corpus.export_removals(given.record)
+        print(f"{exported:,} documents written to {given.out}, {recorded:,} records to {given.record}")
+        print(f"RESTORE CORPUS {given.corpus} TO VERSION {start} takes all of it back")
+        return prove(db, corpus, given, before - removed, exported)
+
+
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("database")
     parser.add_argument("corpus")
-    parser.add_argument("condition", help="what would stand after WHERE")
-    parser.add_argument("--limit", type=int, default=20, help="documents to show")
-    parser.add_argument("--ids", type=Path, help="write the ids of all documents to this file")
-    given = parser.parse_args()
-    with ngramdb.connect(given.database, read_only=True) as db:
-        corpus = db.corpus(given.corpus)
-        # Rows are made while they are read: LIMIT costs nothing for documents that are not shown.
-        found = corpus.docs(given.condition, limit=given.limit)
-        print(f"{found.summary['total']:,} of {corpus.n_documents:,} documents")
-        for document in found.to_dicts():
-            number, text = document.pop("doc_id"), " ".join(document.pop("text").split())
-            facts = ", ".join(f"{name} {value}" for name, value in document.items() if value is not None)
-            print(f"\n{number}: {facts}\n  {text[:SHOWN_CHARACTERS]}")
-        if given.ids is not None:
-            with given.ids.open("w", encoding="utf-8") as file:
-                file.writelines(f"{row[0]}\n" for row in corpus.docs(given.condition))
+    parser.add_argument("files", nargs="*", help="files to load first")
+    parser.add_argument("--phrase", action="append", default=[], help="documents with it are removed")
+    parser.add_argument("--evaluation", action="append", default=[], help="a file of evaluation items")
+    parser.add_argument("--ngram", type=int, default=13, help="tokens of an n-gram that is compared")
+    parser.add_argument("--threshold", type=float, default=0.8, help="the share that is too much")
+    parser.add_argument("--out", default="clean.jsonl")
+    parser.add_argument("--record", default="removed.jsonl")
+    parser.add_argument("--dry-run", action="store_true")
+    return parser.parse_args()
+
+
+def look(corpus: ngramdb.Corpus, phrases: list[str]) -> None:
+    """How often each phrase occurs, and in which company."""
+    for phrase in phrases:
+        n_documents = corpus.count_docs("?", params=[phrase])
+        print(f"{phrase!r}: {corpus.count(phrase):,} times in {n_documents:,} documents")
+        for doc_id, _, left, match, right in corpus.kwic(phrase, window=4, limit=SHOWN_LINES):
+            print(f"  {doc_id}: {left}[{match}]{right}")
+
+
+def remove(corpus: ngramdb.Corpus, phrase: str) -> int:
+    """Removes the documents with a phrase: one commit."""
+    n = corpus.delete("?", params=[phrase])
+    print(f"removed {n:,} documents with {phrase!r}")
+    return n
+
+
+def contaminated(corpus: ngramdb.Corpus, given: argparse.Namespace, dry_run: bool = False) -> int:
+    """Removes, or only finds, documents that share too much with evaluation sets: one commit."""
+    if not given.evaluation:
+        return 0
+    report = corpus.decontaminate(given.evaluation, n=given.ngram, threshold=given.threshold, dry_run=dry_run)
+    for name, source, documents, hit, share in report.table:
+        print(f"{name}, source {source}: {hit:,} of {documents:,} documents ({share:.2%})")
+    print(f"{'would remove' if dry_run else 'removed'} {report.contaminated:,} contaminated documents")
+    return report.removed
+
+
+def prove(
+    db: ngramdb.Connection, corpus: ngramdb.Corpus, given: argparse.Namespace, left: int, exported: int
+) -> int:
+    """Verifies the files and every claim; 1 when something is wrong."""
+    facts = {
+        "CHECK finds nothing": not db.execute("CHECK").fetchall(),
+        f"{left:,} documents are left": corpus.n_documents == left == exported,
+        "no phrase occurs any more": not any(corpus.count(phrase) for phrase in given.phrase),
+    }
+    if given.evaluation:
+        again = corpus.decontaminate(given.evaluation, n=given.ngram, threshold=given.threshold, dry_run=True)
+        facts["nothing is contaminated any more"] = again.contaminated == 0
+    for fact, holds in facts.items():
+        print(f"{'yes' if holds else 'NO '}  {fact}")
+    return 0 if all(facts.values()) else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -21,52 +21,73 @@ from ngramdb.api.settings import Settings
 from ngramdb.errors import (
     BindError,
     CorruptionError,
+    DatabaseError,
+    DataError,
+    Error,
     ExecutionError,
     FormatVersionError,
+    IntegrityError,
+    InterfaceError,
+    InternalError,
+    Interrupted,
     InvalidArgument,
     LoadError,
     LockedError,
     NgramdbError,
     NotADatabase,
+    NotSupportedError,
+    OperationalError,
     ParseError,
     PlanError,
+    ProgrammingError,
     QueryCancelled,
     QueryError,
     ReadOnlyError,
     ResourceError,
     StorageError,
+    TimeoutExceeded,
+    Warning,
 )
 
 if TYPE_CHECKING:
-    from ngramdb.api import Corpus, DocumentScores, LoadReport, Probability, Result, Scores
+    from ngramdb import lm
+    from ngramdb.api import Corpus, Cursor, DocumentScores, LoadReport, Probability, Result, Scores
 
 __version__ = "0.1.0"
 
-# PEP 249: threads may share the module and connections; placeholders are `?` (and `:name`).
+# PEP 249: threads may share the module and connections; placeholders are `?`, and `:name` works as well.
 apilevel = "2.0"
 threadsafety = 2
 paramstyle = "qmark"
-# PEP 249's name for the root of all errors.
-Error = NgramdbError
 
 __all__ = [
     "BindError",
     "Connection",
     "Corpus",
     "CorruptionError",
+    "Cursor",
+    "DataError",
+    "DatabaseError",
     "DocumentScores",
     "Error",
     "ExecutionError",
     "FormatVersionError",
+    "IntegrityError",
+    "InterfaceError",
+    "InternalError",
+    "Interrupted",
     "InvalidArgument",
     "LoadError",
     "LoadReport",
     "LockedError",
     "NgramdbError",
     "NotADatabase",
+    "NotSupportedError",
+    "OperationalError",
     "ParseError",
     "PlanError",
     "Probability",
+    "ProgrammingError",
     "QueryCancelled",
     "QueryError",
     "ReadOnlyError",
@@ -75,17 +96,22 @@ __all__ = [
     "Scores",
     "Settings",
     "StorageError",
+    "TimeoutExceeded",
+    "Warning",
     "__version__",
     "apilevel",
     "connect",
+    "lm",
     "paramstyle",
     "threadsafety",
 ]
 
-_LAZY = frozenset(("Corpus", "DocumentScores", "LoadReport", "Probability", "Result", "Scores"))
+_LAZY = frozenset(("Corpus", "Cursor", "DocumentScores", "LoadReport", "Probability", "Result", "Scores"))
 
 
 def __getattr__(name: str) -> Any:
+    if name == "lm":
+        return import_module("ngramdb.lm")
     if name not in _LAZY:
         raise AttributeError(f"module 'ngramdb' has no attribute {name!r}")
     value = getattr(import_module("ngramdb.api"), name)

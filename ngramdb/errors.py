@@ -2,6 +2,17 @@
 
 A message says what failed, on what, what was found and what was expected, and what to do next. What a
 caller may want to act upon is an attribute, so that nobody has to parse the text.
+
+The names that PEP 249 asks for are classes of the same tree (`Error` is the root itself):
+
+    NgramdbError
+      InterfaceError      InvalidArgument
+      DatabaseError
+        ProgrammingError  QueryError: ParseError, BindError, PlanError
+        OperationalError  ExecutionError: ResourceError, QueryCancelled …; StorageError: LockedError …
+        DataError         LoadError, which is an ExecutionError, too
+        NotSupportedError rollback of what is committed
+        IntegrityError, InternalError: never raised here
 """
 
 from __future__ import annotations
@@ -11,7 +22,46 @@ class NgramdbError(Exception):
     """Root of every error that ngramdb raises on purpose."""
 
 
-class QueryError(NgramdbError):
+Error = NgramdbError
+
+
+class Warning(Exception):
+    """PEP 249's class for warnings; ngramdb raises none."""
+
+
+class InterfaceError(NgramdbError):
+    """The Python interface was used in a way that makes no sense, whatever the database."""
+
+
+class DatabaseError(NgramdbError):
+    """Something about the database, or about what was asked of it."""
+
+
+class ProgrammingError(DatabaseError):
+    """What was asked cannot be understood."""
+
+
+class OperationalError(DatabaseError):
+    """What was asked failed while it was done."""
+
+
+class DataError(DatabaseError):
+    """Data that cannot be taken."""
+
+
+class IntegrityError(DatabaseError):
+    """PEP 249's class for broken relations between tables; there are none here."""
+
+
+class InternalError(DatabaseError):
+    """PEP 249's class for a database that contradicts itself; see CorruptionError."""
+
+
+class NotSupportedError(DatabaseError):
+    """Something that PEP 249 knows and this database has not."""
+
+
+class QueryError(ProgrammingError):
     """A statement that cannot be run as written.
 
     `text` is the whole statement; `start` and `stop` are the half-open character range at fault (or None);
@@ -27,6 +77,11 @@ class QueryError(NgramdbError):
         stop: int | None = None,
     ) -> None:
         self.message = message
+        super().__init__(message)
+        self.place(text, start, stop)
+
+    def place(self, text: str | None, start: int | None, stop: int | None) -> None:
+        """Says where the fault is, once that is known."""
         self.text = text
         self.start = start
         self.stop = stop
@@ -35,7 +90,6 @@ class QueryError(NgramdbError):
         if text is not None and start is not None:
             self.line = text.count("\n", 0, start) + 1
             self.column = start - (text.rfind("\n", 0, start) + 1) + 1
-        super().__init__(message)
 
     def __str__(self) -> str:
         if self.text is None or self.start is None or self.line is None or self.column is None:
@@ -99,11 +153,11 @@ class PlanError(QueryError):
     """The statement is well formed, but cannot be answered (for example a parameter without a value)."""
 
 
-class ExecutionError(NgramdbError):
+class ExecutionError(OperationalError):
     """A statement failed while it ran."""
 
 
-class LoadError(ExecutionError):
+class LoadError(ExecutionError, DataError):
     """A document could not be loaded. `source` names the file; `line` counts from 1, or is None."""
 
     def __init__(self, message: str, *, source: str | None = None, line: int | None = None) -> None:
@@ -124,10 +178,47 @@ class ResourceError(ExecutionError):
 
 
 class QueryCancelled(ExecutionError):
-    """The statement was interrupted; the database is as it was."""
+    """The statement was stopped before its end; the database is as it was.
+
+    `fraction` is how much of the work was done (0 to 1), or None where that is not known; `elapsed` are the
+    seconds that it took, or None.
+    """
+
+    def __init__(
+        self,
+        message: str = "interrupted",
+        *,
+        fraction: float | None = None,
+        elapsed: float | None = None,
+    ) -> None:
+        self.fraction = fraction
+        self.elapsed = elapsed
+        how_far = "" if elapsed is None else f" after {elapsed:.2g} s"
+        if fraction is not None and fraction < 1:
+            how_far += f", {int(100 * fraction)}% done"
+        super().__init__(f"{message}{how_far}; the database is as it was")
 
 
-class StorageError(NgramdbError):
+class Interrupted(QueryCancelled):
+    """The statement was stopped by `Connection.interrupt()`."""
+
+
+class TimeoutExceeded(QueryCancelled):
+    """The statement took longer than it was allowed to: `timeout` seconds."""
+
+    def __init__(
+        self,
+        message: str = "stopped by its timeout",
+        *,
+        timeout: float | None = None,
+        fraction: float | None = None,
+        elapsed: float | None = None,
+    ) -> None:
+        self.timeout = timeout
+        super().__init__(message, fraction=fraction, elapsed=elapsed)
+
+
+class StorageError(OperationalError):
     """The database on disk cannot be read or written. `path` names the file or folder."""
 
     def __init__(self, message: str, *, path: str | None = None) -> None:
@@ -180,5 +271,5 @@ class ReadOnlyError(StorageError):
     """The database was opened read-only."""
 
 
-class InvalidArgument(NgramdbError, ValueError):
+class InvalidArgument(InterfaceError, ValueError):
     """A Python argument of the wrong kind or out of range."""

@@ -34,8 +34,9 @@ import pytest
 
 HERE_DOCUMENT = re.compile(r"<<'?(\w+)'?")
 PROMPT = re.compile(r"(?P<prompt>\w+> | *\.\.\.> )(?P<typed>.*)")
-# The width of the terminal that prompts are shown in.
+# The size of the terminal that prompts are shown in.
 COLUMNS = 100
+LINES = 50
 
 
 @dataclass
@@ -196,6 +197,7 @@ class Story:
         monkeypatch.setenv("PATH", f"{commands}{os.pathsep}{os.environ['PATH']}")
         monkeypatch.setenv("PYTHONIOENCODING", "utf-8")
         monkeypatch.setenv("XDG_STATE_HOME", str(folder / "state"))
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "configuration"))
         for name in ("COLUMNS", "LINES"):
             monkeypatch.delenv(name, raising=False)
         self._monkeypatch = monkeypatch
@@ -295,6 +297,7 @@ class Story:
         with self._monkeypatch.context() as environment, redirect_stdout(TerminalText()) as printed:
             environment.setenv("NO_COLOR", "1")
             environment.setenv("COLUMNS", str(COLUMNS))
+            environment.setenv("LINES", str(LINES))
             yield printed
 
     # ---- Python ------------------------------------------------------------------------------------------

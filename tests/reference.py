@@ -143,7 +143,7 @@ class ReferenceSegment:
         return (matching[0], matching[-1] + 1) if matching else (0, 0)
 
     def positions(self, lo, hi):
-        starts = np.cumsum([0, *(len(document) + 1 for document in self.documents)])
+        starts = self._starts()
         return np.array([starts[number] + i for _, number, i in self.rows[lo:hi]], dtype=np.uint32)
 
     def docs_of(self, lo, hi):
@@ -157,6 +157,59 @@ class ReferenceSegment:
         self.calls["filter_docs"] += 1
         kept = [i for i in docs.tolist() if contains(self.documents[i], list(ids))]
         return np.array(kept, dtype=np.uint32)
+
+    def docs_where(self, code, grams, locate_cost, scan_cost):
+        """The condition evaluated on each document by itself."""
+        self.calls["docs_where"] += 1
+
+        def holds(document, steps, ngrams):
+            step = next(steps)
+            if step == 0:
+                return contains(document, list(next(ngrams)))
+            if step == 1:
+                return not holds(document, steps, ngrams)
+            if step == 5:
+                return True
+            operands = [holds(document, steps, ngrams) for _ in range(next(steps))]
+            return any(operands) if step == 4 else all(operands)
+
+        kept = [i for i, document in enumerate(self.documents) if holds(document, iter(code), iter(grams))]
+        return np.array(kept, dtype=np.uint32), False
+
+    def doc_id(self, i):
+        return self.first_doc_id + i
+
+    def doc_ids(self, numbers):
+        return self.first_doc_id + np.asarray(numbers, dtype=np.int64)
+
+    def local_of(self, doc_id):
+        i = doc_id - self.first_doc_id
+        return i if 0 <= i < len(self.documents) else None
+
+    def _starts(self):
+        return np.cumsum([0, *(len(document) + 1 for document in self.documents)])
+
+    def document_bounds(self, docs):
+        starts = self._starts()
+        bounds = [(starts[i], starts[i + 1] - 1) for i in np.asarray(docs).tolist()]
+        table = np.array(bounds, dtype=np.uint32).reshape(-1, 2)
+        return table[:, 0].copy(), table[:, 1].copy()
+
+    def documents_at(self, positions):
+        return (np.searchsorted(self._starts(), positions, side="right") - 1).astype(np.uint32)
+
+    def scan(self, starts, stops, ids):
+        self.calls["scan"] += 1
+        lo, hi = self.find(ids)
+        windows = list(zip(starts.tolist(), stops.tolist(), strict=True))
+        places = sorted(self.positions(lo, hi).tolist())
+        kept = [place for place in places if any(start <= place < stop for start, stop in windows)]
+        return np.array(kept, dtype=np.uint32)
+
+    def count_by_document(self, lo, hi):
+        found = Counter(number for _, number, _ in self.rows[lo:hi])
+        docs = sorted(found)
+        return np.array(docs, dtype=np.uint32), np.array([found[i] for i in docs], dtype=np.uint32)
 
     def document(self, i):
         return np.array(self.documents[i], dtype=np.uint32)
@@ -172,6 +225,9 @@ class ReferenceSegment:
     def metadata(self):
         return self
 
+    def rest(self):
+        return None
+
     def fields(self):
         names = dict.fromkeys(name for row in self._metadata for name in row)
         return dict.fromkeys(names, "json")
@@ -185,6 +241,8 @@ class ReferenceTokenizer:
 
     kind = "words"
     n_vocabulary = 26
+    token_bytes = None
+    spellings = None
 
     def encode(self, text):
         ids = [ord(word) - 97 if len(word) == 1 and "a" <= word <= "z" else -1 for word in text.split()]
@@ -193,11 +251,17 @@ class ReferenceTokenizer:
     def decode(self, ids):
         return " ".join(self.token_text(i) for i in ids)
 
+    def decode_rows(self, rows):
+        return [self.decode(row) for row in rows]
+
     def token_text(self, token):
         return chr(97 + int(token))
 
+    def token_texts(self, ids):
+        return [self.token_text(token) for token in ids]
 
-@dataclass
+
+@dataclass(eq=False)
 class ReferenceCorpus:
     """A corpus of several segments, as planner and executor see one."""
 
@@ -222,6 +286,14 @@ class ReferenceCorpus:
     @property
     def index(self):
         return ReferenceIndex([document for segment in self.segments for document in segment.documents])
+
+    n_added = 1
+
+    def removed(self, i):
+        return np.empty(0, dtype=np.uint32)
+
+    def corpus_of(self, i):
+        return self.name
 
     @property
     def n_documents(self):
@@ -254,3 +326,12 @@ class ReferenceCatalog:
 
     def disabled_rules(self):
         return self.disabled
+
+    def match(self):
+        return "tokens"
+
+    def algebra(self, terms):
+        """One corpus, added, at its present version: all that planning needs here."""
+        ((sign, name, version),) = terms
+        assert (sign, version) == (1, None)
+        return self.corpora[name]

@@ -51,9 +51,16 @@ def build_ngramdb_ids(database: str, ids: str, offsets: str, segment_tokens: int
             made = connection.create_corpus("bench", tokenizer="tokens", segment_tokens=segment_tokens)
             made.append((document, {}) for document in _read_documents(ids, lengths))
 
-    # The first connection imports what the package needs; that is not part of the build.
-    ngramdb.connect().close()
+    _import_everything()
     return build
+
+
+def _import_everything() -> None:
+    """A tiny build in memory: modules are imported when they are needed, and that is no part of a build."""
+    import ngramdb
+
+    with ngramdb.connect() as connection:
+        connection.create_corpus("bench", tokenizer="tokens").append([(np.arange(3, dtype=np.uint16), {})])
 
 
 def _read_documents(path: str, lengths: list[int]) -> Iterator[np.ndarray]:
@@ -74,7 +81,7 @@ def build_ngramdb_text(database: str, jsonl: str, tokenizer: str) -> Callable[[]
             made = connection.create_corpus("bench", tokenizer=tokenizer)
             made.load(jsonl)
 
-    ngramdb.connect().close()
+    _import_everything()
     return build
 
 

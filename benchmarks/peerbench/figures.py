@@ -64,6 +64,7 @@ def all_figures(scale: float) -> list[Figure]:
             "contexts of 1k–10k occurrences", _frequent_contexts((1_000, 10_000)), (300, 12, 100), scale
         ),
         _documents(scale),
+        *_conjunctions(scale),
     ]
     for bounds in FREQUENCY_CLASSES:
         figures.append(_count_by_class(bounds, scale))
@@ -229,6 +230,21 @@ def _documents(scale: float) -> Figure:
         _same("documents", _pairs_of_bigrams, sizes, scale),
         {INFINIGRAM: 20},
     )
+
+
+def _conjunctions(scale: float) -> list[Figure]:
+    """What infini-gram offers for AND itself; neither call of it answers exactly what ours do."""
+    return [
+        Figure(title, _same(operation, _pairs_of_bigrams, sizes, scale), {INFINIGRAM: 20})
+        for title, operation, sizes in (
+            ("AND of two 2-grams, how many (count_cnf)", "count_cnf", {OURS: 1_000, INFINIGRAM: 100}),
+            (
+                "AND of two 2-grams, exact documents (search_docs_cnf)",
+                "search_docs_cnf",
+                {OURS: 1_000, INFINIGRAM: 100},
+            ),
+        )
+    ]
 
 
 def _ours_alone(scale: float) -> list[Figure]:

@@ -116,6 +116,16 @@ def limit_row(title: str, ours_ns: float, limit_ns: float) -> Row:
     return Row(title, {OURS: duration(ours_ns)}, {}, f"≤ {duration(limit_ns)}", ours_ns <= limit_ns)
 
 
+def share_row(title: str, share: float, limit: float) -> Row:
+    """A figure of ours against another one of ours, with a limit."""
+    return Row(title, {OURS: _times(share)}, {}, f"≤ {limit:g}×", share <= limit)
+
+
+def seconds_row(title: str, seconds: float) -> Row:
+    """A time of ours, for information."""
+    return Row(title, {OURS: duration(1e9 * seconds)}, {})
+
+
 def table(rows: list[Row]) -> str:
     """A Markdown table, columns padded so that it reads well as text too."""
     lines = [list(HEADINGS), *(row.cells() for row in rows)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from peerbench import indexes, machine, report, starts
+from peerbench import curation, indexes, machine, report, starts
 from peerbench.builds import Build
 from peerbench.checks import Agreement, check, failures
 from peerbench.corpus import TokenCorpus, load_tokens
@@ -73,6 +73,7 @@ def run(settings: Settings) -> Outcome:
     figures = [figure for figure in all_figures(settings.scale) if settings.only in figure.title]
     timed = [(figure, measure(figure, systems, queries, settings)) for figure in figures]
     other_rows = starts.rows(indexes.database(layout)) + indexes.rows(built, corpus.n_tokens)
+    other_rows += curation.rows(layout, queries, settings.seed, built.get("text"))
     heading = _heading(settings, corpus, systems, load.share())
     text = _report(heading, timed, other_rows, agreements)
     return Outcome(text, failures(agreements))

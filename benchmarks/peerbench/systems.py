@@ -8,6 +8,9 @@ question. Names of operations, their arguments, and what `answer` makes of the r
     infgram_prob    (context, token)        the same, and the length of the suffix that was used
     distribution    (context)               {token: count}, a document's end under `END`
     documents       (ngram, ngram)          sorted document numbers that contain both
+    documents rows  (ngram, ngram)          ten of these documents with their texts
+    count_cnf       (ngram, ngram)          how many documents contain both; of infini-gram, occurrences
+    search_docs_cnf (ngram, ngram)          the documents; of infini-gram, a token of one that is drawn
 """
 
 from __future__ import annotations
@@ -74,7 +77,13 @@ class InfiniGram:
             "infgram_prob": self._engine.infgram_prob,
             "distribution": self._engine.ntd,
             "documents": self._documents,
+            "count_cnf": lambda first, second: self._engine.count_cnf([[first], [second]]),
+            "search_docs_cnf": self._one_document,
         }
+
+    def _one_document(self, first: list[int], second: list[int]) -> Any:
+        """The least that can be asked for: what is shown of documents is not what is compared."""
+        return self._engine.search_docs_cnf([[first], [second]], maxnum=1, max_disp_len=1)
 
     def _documents(self, first: list[int], second: list[int]) -> list[int]:
         """`find_cnf` gives every occurrence; `search_docs_cnf` only draws documents with replacement."""
@@ -142,6 +151,8 @@ class Ngramdb:
             "distribution": corpus.dist_arrays,
             "distribution rows": lambda context: corpus.dist(context).fetchall(),
             "documents": lambda first, second: corpus.docs("? AND ?", params=[first, second]),
+            "count_cnf": lambda first, second: corpus.count_docs("? AND ?", params=[first, second]),
+            "search_docs_cnf": lambda first, second: corpus.docs("? AND ?", params=[first, second]),
             "documents rows": lambda first, second: _ten_rows(corpus, first, second),
         }
         for n, other in corpora.items():

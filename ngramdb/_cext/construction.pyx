@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """Building a segment's arrays: the suffix array in document-end order, and its directory.
 
-Checked wrappers over the kernels of sais.hpp and key_tree.hpp. The GIL is released while they work.
+Checked wrappers over the kernels of suffix_sort.hpp and key_tree.hpp. The GIL is released while they work.
 """
 
 import numpy as np
@@ -9,48 +9,59 @@ import numpy as np
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp cimport bool as cbool
 
+from ngramdb._cext.interrupt cimport Interrupt, Poll, poll_of, translate_exception
 
-cdef extern from "<atomic>" namespace "std" nogil:
-    cdef cppclass atomic_bool "std::atomic<bool>":
-        atomic_bool()
-        void store(cbool)
-        cbool load()
-
-cdef extern from "errors.hpp" namespace "ngramdb":
-    void translate_exception()
-
-cdef extern from "sais.hpp" namespace "ngramdb" nogil:
-    void suffix_sort[Sym](const Sym*, uint32_t*, uint32_t, uint32_t, uint32_t, const atomic_bool*) except +translate_exception
+cdef extern from "suffix_sort.hpp" namespace "ngramdb" nogil:
+    cdef cppclass CppCores "ngramdb::Cores":
+        CppCores(int)
+        void join()
+        void give(int)
+    void sort_suffixes[Sym](const Sym*, uint32_t*, uint32_t, uint32_t, uint32_t, CppCores*, Poll*) except +translate_exception
 
 cdef extern from "key_tree.hpp" namespace "ngramdb" nogil:
     uint64_t c_tree_words "ngramdb::tree_words"(uint64_t)
     uint64_t n_samples_of(uint64_t)
-    void build_key_tree[Sym](const Sym*, uint64_t, const uint32_t*, uint64_t, uint64_t*, uint64_t*)
+    void build_key_tree[Sym](const Sym*, uint64_t, const uint32_t*, uint64_t, uint64_t*, uint64_t*, Poll*) except +translate_exception
 
 ctypedef fused symbol_t:
     uint8_t
     uint16_t
     uint32_t
 
+# Between two looks at the stop flag in loops of a few nanoseconds a round.
+cdef enum:
+    STOP_INTERVAL = 1048576
+
 # A segment's positions are 32 bits wide, and the largest value marks an empty row while sorting.
 MAX_SYMBOLS = 2**32 - 2
 
 
-cdef class StopToken:
-    """A flag that makes a running kernel give up with QueryCancelled; set it from any thread."""
+cdef class Cores:
+    """A number of cores that several builds share.
 
-    cdef atomic_bool flag
+    Within `with cores:` the calling thread takes one of them. Kernels that are given the object work on as many
+    more threads as cores are free when they begin.
+    """
 
-    def set(self):
-        """Asks the kernels that were given this token to stop."""
-        self.flag.store(True)
+    cdef CppCores* cores
 
-    @property
-    def is_set(self):
-        return self.flag.load()
+    def __cinit__(self, int n):
+        if n < 1:
+            raise ValueError(f"there must be at least one core, got {n}")
+        self.cores = new CppCores(n)
+
+    def __dealloc__(self):
+        del self.cores
+
+    def __enter__(self):
+        self.cores.join()
+        return self
+
+    def __exit__(self, *exception):
+        self.cores.give(1)
 
 
-def suffix_array(const symbol_t[::1] text, uint32_t n_symbols, StopToken stop=None):
+def suffix_array(const symbol_t[::1] text, uint32_t n_symbols, Interrupt stop=None, Cores cores=None):
     """The suffix array of a text of documents, in document-end order, without the separators' own rows.
 
     Suffixes are compared up to their document's separator, a shorter one first, equal ones by position.
@@ -58,17 +69,18 @@ def suffix_array(const symbol_t[::1] text, uint32_t n_symbols, StopToken stop=No
     Parameters
         text : (n,) uint8, uint16 or uint32, contiguous; 0 is the separator; the last symbol is one
         n_symbols : all symbols are below it; bucket arrays take 8 bytes a symbol
-        stop : looked at about every million rows
+        stop : looked at every few milliseconds; None means the current work's (`ngramdb.interrupts`)
+        cores : as many threads work as there are of these, which the caller has entered; None means the caller's
 
     Returns
         (n - number of separators,) uint32 : positions in the text
 
     Raises
         ValueError : the text is too long, does not end in a separator, or has a symbol out of range
-        QueryCancelled : the stop token was set
+        QueryCancelled : it was asked to stop
 
     Cost
-        O(n) time, 4 bytes a symbol for the result and about 1 more while working.
+        O(n) time, 4 bytes a symbol for the result and at most about 3 more while working.
     """
     cdef uint64_t n = text.shape[0]
     cdef uint64_t n_separators = 0
@@ -89,11 +101,10 @@ def suffix_array(const symbol_t[::1] text, uint32_t n_symbols, StopToken stop=No
         raise ValueError(f"symbol {largest} is out of range: n_symbols is {n_symbols}")
     rows = np.empty(n, dtype=np.uint32)
     cdef uint32_t[::1] rows_view = rows
-    cdef const atomic_bool* flag = NULL
-    if stop is not None:
-        flag = &stop.flag
+    cdef Poll poll = poll_of(stop)
+    cdef CppCores* shared = cores.cores if cores is not None else NULL
     with nogil:
-        suffix_sort(&text[0], &rows_view[0], <uint32_t>n, <uint32_t>n_separators, n_symbols, flag)
+        sort_suffixes(&text[0], &rows_view[0], <uint32_t>n, <uint32_t>n_separators, n_symbols, shared, &poll)
     return rows[n_separators:]
 
 
@@ -110,6 +121,7 @@ def first_wrong_row(const symbol_t[::1] text, const uint32_t[::1] rows):
     cdef uint64_t i, p, q
     cdef int64_t wrong = -1
     cdef uint32_t separator = 0
+    cdef Poll poll = poll_of(None)
     if n == 0:
         return None if n_rows == 0 else 0
     # Separators rank by position, below all tokens.
@@ -121,6 +133,8 @@ def first_wrong_row(const symbol_t[::1] text, const uint32_t[::1] rows):
                 ranks[i] = separator
                 separator += 1
         for i in range(n_rows):
+            if i % STOP_INTERVAL == 0:
+                poll.check()
             p = rows[i]
             if p >= n or text[p] == 0 or ranks[p] != 0:
                 wrong = i
@@ -128,6 +142,8 @@ def first_wrong_row(const symbol_t[::1] text, const uint32_t[::1] rows):
             ranks[p] = <uint32_t>(separator + i)
         if wrong < 0:
             for i in range(1, n_rows):
+                if i % STOP_INTERVAL == 0:
+                    poll.check()
                 p = rows[i - 1]
                 q = rows[i]
                 if p + 1 >= n or q + 1 >= n:
@@ -177,8 +193,8 @@ def tree_words(uint64_t n_rows):
     return c_tree_words(n_rows)
 
 
-def key_directory(const symbol_t[::1] text, const uint32_t[::1] rows):
-    """The directory of a suffix array: (tree, rest), see FORMAT.md, "Directory".
+def key_directory(const symbol_t[::1] text, const uint32_t[::1] rows, Interrupt stop=None):
+    """The directory of a suffix array: (tree, rest), see FORMAT.md, "Directory". `stop` as for `suffix_array`.
 
     Returns
         tree : (tree_words(n_rows),) uint64
@@ -199,7 +215,8 @@ def key_directory(const symbol_t[::1] text, const uint32_t[::1] rows):
     rest = np.empty(n_samples_of(n_rows), dtype=np.uint64)
     cdef uint64_t[::1] tree_view = tree
     cdef uint64_t[::1] rest_view = rest
+    cdef Poll poll = poll_of(stop)
     if n_rows > 0:
         with nogil:
-            build_key_tree(&text[0], n_text, &rows[0], n_rows, &tree_view[0], &rest_view[0])
+            build_key_tree(&text[0], n_text, &rows[0], n_rows, &tree_view[0], &rest_view[0], &poll)
     return tree, rest

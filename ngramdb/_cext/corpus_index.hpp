@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "cores.hpp"
 #include "segment.hpp"
 
 namespace ngramdb {
@@ -34,6 +35,11 @@ class CorpusIndex {
  public:
   // Searches that are kept in flight.
   static constexpr size_t kLanes = 32;
+  // Up to so many requests, several segments are searched side by side: more of them overlap within a segment, at a
+  // lower price.
+  static constexpr size_t kFewRequests = 2;
+  // Questions between two looks at the stop flag: 20 µs of counts with one segment, 20 ms of long contexts with dozens.
+  static constexpr size_t kStopLanes = 8 * kLanes;
 
   void add(const Segment* segment, int sign) {
     segments_.push_back(segment);
@@ -61,14 +67,17 @@ class CorpusIndex {
   }
 
   // n-grams as ids[offsets[i], offsets[i + 1]).
-  void count_many(const int64_t* ids, const int64_t* offsets, size_t n, int64_t* counts) const;
+  // Large batches are worked on by several threads.
+  void count_many(const int64_t* ids, const int64_t* offsets, size_t n, int64_t* counts,
+                  StopFlag stop = nullptr) const;
 
   // P(token | context) of n pairs. order: 0, or the number of tokens that an n-gram has at most.
   void estimate(const int64_t* contexts, const int64_t* offsets, const int64_t* tokens, size_t n, bool longest_suffix,
-                uint32_t order, Estimate* out) const;
+                uint32_t order, Estimate* out, StopFlag stop = nullptr) const;
 
   // Estimates for every token of a document, given the tokens before it.
-  void score(const int64_t* ids, size_t n, bool longest_suffix, uint32_t order, Estimate* out) const;
+  void score(const int64_t* ids, size_t n, bool longest_suffix, uint32_t order, Estimate* out,
+             StopFlag stop = nullptr) const;
 
   Distribution distribution(const int64_t* context, uint32_t n, bool longest_suffix, uint32_t order,
                             StopFlag stop) const;
@@ -85,19 +94,23 @@ class CorpusIndex {
   };
 
   size_t width() const { return segments_.size(); }
+  bool find_alongside(const Request* requests, size_t n, int64_t* counts, Range* ranges) const;
   void extend(Request* requests, const Range* within, size_t n, int64_t* counts, Range* ranges) const;
   void find_longest(Suffix* suffixes, Range* ranges, size_t n) const;
   void find_longest_alone(Suffix& suffix, Range* ranges) const;
-  bool is_sparse(const Range* ranges, uint32_t depth, int64_t count) const;
-  int64_t merge_continuations(const Range* ranges, uint32_t depth, std::vector<std::pair<int64_t, int64_t>>& net,
-                              StopFlag stop) const;
+  bool is_sparse(const Range* ranges, uint32_t depth, int64_t count, StopFlag stop) const;
+  bool is_net_sparse(const Range* ranges, uint32_t depth, int64_t count, StopFlag stop) const;
+  void count_piece(const int64_t* ids, const int64_t* offsets, const std::vector<uint32_t>& order, size_t start,
+                   size_t end, size_t n, int64_t* counts) const;
+  int64_t n_subtracted(const Range* ranges) const;
+  void merge_continuations(const Range* ranges, uint32_t depth, Distribution& answer, StopFlag stop) const;
   void estimate_ngrams(const int64_t* contexts, const int64_t* offsets, const int64_t* tokens, size_t n,
-                       uint32_t order, Estimate* out) const;
+                       uint32_t order, Estimate* out, StopFlag stop) const;
   void estimate_suffixes(const int64_t* contexts, const int64_t* offsets, const int64_t* tokens, size_t n,
-                         uint32_t order, Estimate* out) const;
-  void score_ngrams(const int64_t* ids, size_t n, uint32_t order, Estimate* out) const;
-  void score_whole_contexts(const int64_t* ids, size_t n, Estimate* out) const;
-  void score_suffixes(const int64_t* ids, size_t n, uint32_t order, Estimate* out) const;
+                         uint32_t order, Estimate* out, StopFlag stop) const;
+  void score_ngrams(const int64_t* ids, size_t n, uint32_t order, Estimate* out, StopFlag stop) const;
+  void score_whole_contexts(const int64_t* ids, size_t n, Estimate* out, StopFlag stop) const;
+  void score_suffixes(const int64_t* ids, size_t n, uint32_t order, Estimate* out, StopFlag stop) const;
 
   std::vector<const Segment*> segments_;
   std::vector<int> signs_;
@@ -105,6 +118,7 @@ class CorpusIndex {
 };
 
 inline void CorpusIndex::find(const Request* requests, size_t n, int64_t* counts, Range* ranges) const {
+  if (width() > 1 && n <= kFewRequests && find_alongside(requests, n, counts, ranges)) return;
   Range answers[2 * kLanes];
   for (size_t base = 0; base < n; base += 2 * kLanes) {
     const size_t m = std::min(n - base, 2 * kLanes);
@@ -117,6 +131,40 @@ inline void CorpusIndex::find(const Request* requests, size_t n, int64_t* counts
       }
     }
   }
+}
+
+// Few requests to several segments: the searches of a dozen segments run side by side, as those of many requests do in
+// one. False when a request is too long for that; nothing has been answered then.
+inline bool CorpusIndex::find_alongside(const Request* requests, size_t n, int64_t* counts, Range* ranges) const {
+  for (size_t i = 0; i < n; ++i) {
+    if (requests[i].n > kProbeTokens || requests[i].narrow) return false;
+  }
+  constexpr size_t kProbes = 12;
+  Probe probes[kProbes];
+  size_t active[kProbes];
+  std::fill(counts, counts + n, int64_t{0});
+  const size_t total = n * width();  // number k is request k % n to segment k / n
+  for (size_t base = 0; base < total; base += kProbes) {
+    const size_t m = std::min(kProbes, total - base);
+    for (size_t k = 0; k < m; ++k) {
+      segments_[(base + k) / n]->begin(requests[(base + k) % n], probes[k]);
+      active[k] = k;
+    }
+    for (size_t n_active = m; n_active > 0;) {
+      size_t n_left = 0;
+      for (size_t k = 0; k < n_active; ++k) {
+        if (segments_[(base + active[k]) / n]->advance(probes[active[k]])) active[n_left++] = active[k];
+      }
+      n_active = n_left;
+    }
+    for (size_t k = 0; k < m; ++k) {
+      const size_t s = (base + k) / n, i = (base + k) % n;
+      const Range answer = segments_[s]->found(probes[k]);
+      counts[i] += signs_[s] * static_cast<int64_t>(answer.size());
+      if (ranges != nullptr) ranges[i * width() + s] = answer;
+    }
+  }
+  return true;
 }
 
 // ---- batches of counts ----------------------------------------------------------------------------------
@@ -171,18 +219,38 @@ inline std::vector<uint32_t> sorted_order(const int64_t* ids, const int64_t* off
   return order;
 }
 
+// Batches of at least so many queries, milliseconds of work, are shared by all cores that are free, in pieces of about
+// half a millisecond: on a busy machine the last piece may have to be waited for, and a
+// thread takes some 30 microseconds to start.
+constexpr size_t kShareFrom = 8192;
+constexpr size_t kPiece = 1024;
+
 }  // namespace batch
 
-inline void CorpusIndex::count_many(const int64_t* ids, const int64_t* offsets, size_t n, int64_t* counts) const {
+inline void CorpusIndex::count_many(const int64_t* ids, const int64_t* offsets, size_t n, int64_t* counts,
+                                    StopFlag stop) const {
   std::vector<uint32_t> order;
   if (n >= batch::kSortFrom && offsets[n] - offsets[0] <= batch::kSortedLength * static_cast<int64_t>(n)) {
     order = batch::sorted_order(ids, offsets, n);
   }
+  Team team(n >= batch::kShareFrom ? &Cores::of_machine() : nullptr, stop);
+  std::atomic<size_t> next{0};
+  team.run([&](uint32_t thread) {
+    for (size_t start; (start = next.fetch_add(batch::kPiece)) < n;) {
+      team.look(thread);
+      count_piece(ids, offsets, order, start, std::min(start + batch::kPiece, n), n, counts);
+    }
+  });
+}
+
+// Queries start … end - 1 of n, in their order if there is one.
+inline void CorpusIndex::count_piece(const int64_t* ids, const int64_t* offsets, const std::vector<uint32_t>& order,
+                                     size_t start, size_t end, size_t n, int64_t* counts) const {
   Request requests[kLanes];
   int64_t answers[kLanes];
   constexpr size_t kAhead = 2 * kLanes;
-  for (size_t base = 0; base < n; base += kLanes) {
-    const size_t m = std::min(kLanes, n - base);
+  for (size_t base = start; base < end; base += kLanes) {
+    const size_t m = std::min(kLanes, end - base);
     for (size_t i = 0; i < m; ++i) {
       if (!order.empty() && base + i + kAhead < n) {
         __builtin_prefetch(offsets + order[base + i + kAhead]);
@@ -275,12 +343,8 @@ inline void CorpusIndex::find_longest_alone(Suffix& suffix, Range* ranges) const
 // ---- estimates ------------------------------------------------------------------------------------------
 
 // True when the context (count > 0) has one continuation and never ends a document.
-inline bool CorpusIndex::is_sparse(const Range* ranges, uint32_t depth, int64_t count) const {
-  if (!only_added_) {
-    std::vector<std::pair<int64_t, int64_t>> net;
-    merge_continuations(ranges, depth, net, nullptr);
-    return net.size() == 1 && net[0].second == count;
-  }
+inline bool CorpusIndex::is_sparse(const Range* ranges, uint32_t depth, int64_t count, StopFlag stop) const {
+  if (!only_added_ && n_subtracted(ranges) > 0) return is_net_sparse(ranges, depth, count, stop);
   int64_t only = kManyTokens;
   for (size_t s = 0; s < width(); ++s) {
     if (ranges[s].size() == 0) continue;
@@ -291,12 +355,53 @@ inline bool CorpusIndex::is_sparse(const Range* ranges, uint32_t depth, int64_t 
   return only >= 0;
 }
 
+inline int64_t CorpusIndex::n_subtracted(const Range* ranges) const {
+  int64_t sum = 0;
+  for (size_t s = 0; s < width(); ++s) sum += signs_[s] < 0 ? ranges[s].size() : 0;
+  return sum;
+}
+
+// The same where subtracted segments have the context, too. All that the others have but one token must then be
+// taken off. Where less is taken off than stays, that token is behind most of the added rows, so behind the middle one
+// of some added segment: rows are sorted by it.
+inline bool CorpusIndex::is_net_sparse(const Range* ranges, uint32_t depth, int64_t count, StopFlag stop) const {
+  if (count <= n_subtracted(ranges)) {
+    Distribution next;
+    merge_continuations(ranges, depth, next, stop);
+    return next.counts.size() == 1 && next.counts[0] == count;
+  }
+  const auto token_behind = [&](size_t s, uint32_t row) {
+    return segments_[s]->only_continuation(Range{row, row + 1}, depth);
+  };
+  const auto first_above = [&](size_t s, int64_t id) {  // first row whose next token is above
+    uint32_t lo = ranges[s].lo, hi = ranges[s].hi;
+    while (lo < hi) {
+      const uint32_t middle = lo + (hi - lo) / 2;
+      if (token_behind(s, middle) <= id) {
+        lo = middle + 1;
+      } else {
+        hi = middle;
+      }
+    }
+    return static_cast<int64_t>(lo);
+  };
+  for (size_t c = 0; c < width(); ++c) {
+    if (signs_[c] < 0 || ranges[c].size() == 0) continue;
+    const int64_t id = token_behind(c, ranges[c].lo + ranges[c].size() / 2);
+    if (id < 0) continue;
+    int64_t net = 0;
+    for (size_t s = 0; s < width(); ++s) net += signs_[s] * (first_above(s, id) - first_above(s, id - 1));
+    if (net == count) return true;
+  }
+  return false;
+}
+
 inline void CorpusIndex::estimate(const int64_t* contexts, const int64_t* offsets, const int64_t* tokens, size_t n,
-                                  bool longest_suffix, uint32_t order, Estimate* out) const {
+                                  bool longest_suffix, uint32_t order, Estimate* out, StopFlag stop) const {
   if (longest_suffix) {
-    estimate_suffixes(contexts, offsets, tokens, n, order, out);
+    estimate_suffixes(contexts, offsets, tokens, n, order, out, stop);
   } else {
-    estimate_ngrams(contexts, offsets, tokens, n, order, out);
+    estimate_ngrams(contexts, offsets, tokens, n, order, out, stop);
   }
 }
 
@@ -306,13 +411,14 @@ inline uint32_t usable_length(int64_t length, uint32_t order) {
 }
 
 inline void CorpusIndex::estimate_ngrams(const int64_t* contexts, const int64_t* offsets, const int64_t* tokens,
-                                         size_t n, uint32_t order, Estimate* out) const {
+                                         size_t n, uint32_t order, Estimate* out, StopFlag stop) const {
   // Context and context + token are two searches that run side by side.
   Request requests[2 * kLanes];
   int64_t counts[2 * kLanes];
   std::vector<Range> ranges(2 * kLanes * width());
   std::vector<int64_t> ids;
   for (size_t base = 0; base < n; base += kLanes) {
+    if (base % kStopLanes == 0) check_stop(stop, base, n);
     const size_t m = std::min(kLanes, n - base);
     ids.clear();
     size_t total = 0;
@@ -320,9 +426,9 @@ inline void CorpusIndex::estimate_ngrams(const int64_t* contexts, const int64_t*
     ids.reserve(total);
     for (size_t i = 0; i < m; ++i) {
       const uint32_t length = usable_length(offsets[base + i + 1] - offsets[base + i], order);
-      const int64_t* const stop = contexts + offsets[base + i + 1];
+      const int64_t* const end = contexts + offsets[base + i + 1];
       const int64_t* const joined = ids.data() + ids.size();
-      ids.insert(ids.end(), stop - length, stop);
+      ids.insert(ids.end(), end - length, end);
       ids.push_back(tokens[base + i]);
       requests[2 * i] = Request{joined, length};
       requests[2 * i + 1] = Request{joined, length + 1};
@@ -332,7 +438,7 @@ inline void CorpusIndex::estimate_ngrams(const int64_t* contexts, const int64_t*
       const int64_t context_count = counts[2 * i], cont_count = counts[2 * i + 1];
       bool sparse = context_count > 0 && cont_count == context_count;
       if (context_count > 0 && cont_count == 0) {
-        sparse = is_sparse(ranges.data() + 2 * i * width(), requests[2 * i].n, context_count);
+        sparse = is_sparse(ranges.data() + 2 * i * width(), requests[2 * i].n, context_count, stop);
       }
       out[base + i] = {cont_count, context_count, static_cast<int32_t>(requests[2 * i].n + 1), sparse};
     }
@@ -340,7 +446,7 @@ inline void CorpusIndex::estimate_ngrams(const int64_t* contexts, const int64_t*
 }
 
 inline void CorpusIndex::estimate_suffixes(const int64_t* contexts, const int64_t* offsets, const int64_t* tokens,
-                                           size_t n, uint32_t order, Estimate* out) const {
+                                           size_t n, uint32_t order, Estimate* out, StopFlag stop) const {
   Suffix suffixes[kLanes];
   Request requests[kLanes];
   int64_t counts[kLanes];
@@ -348,6 +454,7 @@ inline void CorpusIndex::estimate_suffixes(const int64_t* contexts, const int64_
   std::vector<int64_t> ids;
   const int64_t total_tokens = n_tokens();
   for (size_t base = 0; base < n; base += kLanes) {
+    if (base % kStopLanes == 0) check_stop(stop, base, n);
     const size_t m = std::min(kLanes, n - base);
     for (size_t i = 0; i < m; ++i) {
       Suffix& x = suffixes[i];
@@ -379,7 +486,7 @@ inline void CorpusIndex::estimate_suffixes(const int64_t* contexts, const int64_
     for (size_t i = 0; i < m; ++i) {
       const Suffix& x = suffixes[i];
       bool sparse = x.count > 0 && counts[i] == x.count;
-      if (x.count > 0 && counts[i] == 0) sparse = is_sparse(ranges.data() + i * width(), x.length, x.count);
+      if (x.count > 0 && counts[i] == 0) sparse = is_sparse(ranges.data() + i * width(), x.length, x.count, stop);
       out[base + i] = {counts[i], x.count, static_cast<int32_t>(x.length + 1), sparse};
     }
   }
@@ -403,21 +510,23 @@ inline void CorpusIndex::extend(Request* requests, const Range* within, size_t n
 // ---- whole documents ------------------------------------------------------------------------------------
 
 inline void CorpusIndex::score(const int64_t* ids, size_t n, bool longest_suffix, uint32_t order,
-                               Estimate* out) const {
+                               Estimate* out, StopFlag stop) const {
   if (longest_suffix) {
-    score_suffixes(ids, n, order, out);
+    score_suffixes(ids, n, order, out, stop);
   } else if (order > 0) {
-    score_ngrams(ids, n, order, out);
+    score_ngrams(ids, n, order, out, stop);
   } else {
-    score_whole_contexts(ids, n, out);
+    score_whole_contexts(ids, n, out, stop);
   }
 }
 
-inline void CorpusIndex::score_ngrams(const int64_t* ids, size_t n, uint32_t order, Estimate* out) const {
+inline void CorpusIndex::score_ngrams(const int64_t* ids, size_t n, uint32_t order, Estimate* out,
+                                      StopFlag stop) const {
   Request requests[2 * kLanes];
   int64_t counts[2 * kLanes];
   std::vector<Range> ranges(2 * kLanes * width());
   for (size_t base = 0; base < n; base += kLanes) {
+    if (base % kStopLanes == 0) check_stop(stop);
     const size_t m = std::min(kLanes, n - base);
     for (size_t i = 0; i < m; ++i) {
       const uint32_t length = usable_length(static_cast<int64_t>(base + i), order);
@@ -429,7 +538,7 @@ inline void CorpusIndex::score_ngrams(const int64_t* ids, size_t n, uint32_t ord
       const int64_t context_count = counts[2 * i], cont_count = counts[2 * i + 1];
       bool sparse = context_count > 0 && cont_count == context_count;
       if (context_count > 0 && cont_count == 0) {
-        sparse = is_sparse(ranges.data() + 2 * i * width(), requests[2 * i].n, context_count);
+        sparse = is_sparse(ranges.data() + 2 * i * width(), requests[2 * i].n, context_count, stop);
       }
       out[base + i] = {cont_count, context_count, static_cast<int32_t>(requests[2 * i].n + 1), sparse};
     }
@@ -437,18 +546,19 @@ inline void CorpusIndex::score_ngrams(const int64_t* ids, size_t n, uint32_t ord
 }
 
 // Contexts that reach back to the document's start: once one does not occur, no later one does.
-inline void CorpusIndex::score_whole_contexts(const int64_t* ids, size_t n, Estimate* out) const {
+inline void CorpusIndex::score_whole_contexts(const int64_t* ids, size_t n, Estimate* out, StopFlag stop) const {
   std::vector<Range> ranges(width()), next(width());
   for (size_t s = 0; s < width(); ++s) ranges[s] = {0, static_cast<uint32_t>(segments_[s]->n_rows())};
   int64_t context_count = n_tokens();
   for (size_t i = 0; i < n; ++i) {
+    if (i % kStopLanes == 0) check_stop(stop);
     int64_t cont_count = 0;
     bool sparse = false;
     if (context_count > 0) {
       Request request{ids, static_cast<uint32_t>(i + 1), static_cast<uint32_t>(i), true};
       extend(&request, ranges.data(), 1, &cont_count, next.data());
       sparse = cont_count == context_count ||
-               (cont_count == 0 && is_sparse(ranges.data(), static_cast<uint32_t>(i), context_count));
+               (cont_count == 0 && is_sparse(ranges.data(), static_cast<uint32_t>(i), context_count, stop));
       ranges.swap(next);
     }
     out[i] = {cont_count, context_count, static_cast<int32_t>(i + 1), sparse};
@@ -459,7 +569,8 @@ inline void CorpusIndex::score_whole_contexts(const int64_t* ids, size_t n, Esti
 // The document is cut into pieces that are worked on side by side, so that their memory accesses overlap. Within a
 // piece the match slides: it is extended by the token scored while that occurs, else the longest
 // suffix that still occurs is searched for among the shorter ones.
-inline void CorpusIndex::score_suffixes(const int64_t* ids, size_t n, uint32_t order, Estimate* out) const {
+inline void CorpusIndex::score_suffixes(const int64_t* ids, size_t n, uint32_t order, Estimate* out,
+                                        StopFlag stop) const {
   constexpr size_t kShortestPiece = 24;  // the search at a piece's start costs as much as a few tokens
   const size_t n_pieces = std::max<size_t>(1, std::min(kLanes, n / kShortestPiece));
   struct Piece {
@@ -486,7 +597,8 @@ inline void CorpusIndex::score_suffixes(const int64_t* ids, size_t n, uint32_t o
   }
   find_longest(suffixes, ranges.data(), n_pieces);
 
-  for (;;) {
+  for (size_t round = 0;; ++round) {
+    if (round % (kStopLanes / kLanes) == 0) check_stop(stop);
     size_t m = 0;
     for (size_t p = 0; p < n_pieces; ++p) {
       if (pieces[p].at == pieces[p].stop) continue;
@@ -502,7 +614,7 @@ inline void CorpusIndex::score_suffixes(const int64_t* ids, size_t n, uint32_t o
       const size_t p = active[k];
       Suffix& x = suffixes[p];
       bool sparse = x.count > 0 && counts[k] == x.count;
-      if (x.count > 0 && counts[k] == 0) sparse = is_sparse(within.data() + k * w, x.length, x.count);
+      if (x.count > 0 && counts[k] == 0) sparse = is_sparse(within.data() + k * w, x.length, x.count, stop);
       out[pieces[p].at] = {counts[k], x.count, static_cast<int32_t>(x.length + 1), sparse};
       ++pieces[p].at;
       const uint32_t longest = usable_length(static_cast<int64_t>(pieces[p].at), order);
@@ -533,28 +645,36 @@ inline void CorpusIndex::score_suffixes(const int64_t* ids, size_t n, uint32_t o
 
 // ---- distributions --------------------------------------------------------------------------------------
 
-// Net counts by token, ascending, zeros left out; returns the net number of document ends.
-inline int64_t CorpusIndex::merge_continuations(const Range* ranges, uint32_t depth,
-                                                std::vector<std::pair<int64_t, int64_t>>& net, StopFlag stop) const {
-  int64_t n_ends = 0;
+// Net counts by token, ascending, zeros left out, and the net number of document ends.
+inline void CorpusIndex::merge_continuations(const Range* ranges, uint32_t depth, Distribution& answer,
+                                             StopFlag stop) const {
   std::vector<Run> runs;
+  std::vector<std::pair<int64_t, int64_t>> net;
   for (size_t s = 0; s < width(); ++s) {
     runs.clear();
-    n_ends += signs_[s] * static_cast<int64_t>(segments_[s]->continuations(ranges[s], depth, runs, stop));
+    answer.n_ends += signs_[s] * static_cast<int64_t>(segments_[s]->continuations(ranges[s], depth, runs, stop));
+    if (width() == 1 && only_added_) break;  // they are the answer
     for (const Run& run : runs) net.emplace_back(run.id, signs_[s] * static_cast<int64_t>(run.count));
   }
-  if (width() > 1) {
-    std::sort(net.begin(), net.end());
-    size_t write = 0;
-    for (size_t i = 0; i < net.size();) {
-      int64_t sum = 0;
-      const int64_t id = net[i].first;
-      for (; i < net.size() && net[i].first == id; ++i) sum += net[i].second;
-      if (sum != 0) net[write++] = {id, sum};
+  const size_t n = std::max(runs.size(), net.size());
+  answer.ids.reserve(n);
+  answer.counts.reserve(n);
+  if (width() == 1 && only_added_) {
+    for (const Run& run : runs) {
+      answer.ids.push_back(static_cast<uint32_t>(run.id));
+      answer.counts.push_back(run.count);
     }
-    net.resize(write);
+    return;
   }
-  return n_ends;
+  sort_stoppably(net.begin(), net.end(), stop);
+  for (size_t i = 0; i < net.size();) {
+    int64_t sum = 0;
+    const int64_t id = net[i].first;
+    for (; i < net.size() && net[i].first == id; ++i) sum += net[i].second;
+    if (sum == 0) continue;
+    answer.ids.push_back(static_cast<uint32_t>(id));
+    answer.counts.push_back(sum);
+  }
 }
 
 inline Distribution CorpusIndex::distribution(const int64_t* context, uint32_t n, bool longest_suffix, uint32_t order,
@@ -576,14 +696,7 @@ inline Distribution CorpusIndex::distribution(const int64_t* context, uint32_t n
     find(&request, 1, &answer.context_count, ranges.data());
     answer.context_length = length;
   }
-  std::vector<std::pair<int64_t, int64_t>> net;
-  answer.n_ends = merge_continuations(ranges.data(), answer.context_length, net, stop);
-  answer.ids.reserve(net.size());
-  answer.counts.reserve(net.size());
-  for (const auto& entry : net) {
-    answer.ids.push_back(static_cast<uint32_t>(entry.first));
-    answer.counts.push_back(entry.second);
-  }
+  merge_continuations(ranges.data(), answer.context_length, answer, stop);
   return answer;
 }
 

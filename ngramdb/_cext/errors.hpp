@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "interrupt.hpp"
 #include "segment.hpp"
 
 namespace ngramdb {
@@ -40,6 +41,16 @@ inline void set_corruption_error(const CorruptPointer& e) {
   Py_DECREF(type);
 }
 
+// Made where the current work is known: it tells how far it was.
+inline void set_interrupted_error(const Interrupted& e) {
+  PyObject* const module = PyImport_ImportModule("ngramdb._cext.interrupt");
+  if (module == nullptr) return;
+  PyObject* const late = e.reason == StopReason::kTimeout ? Py_True : Py_False;
+  PyObject* const answer = PyObject_CallMethod(module, "raise_stopped", "O", late);
+  Py_XDECREF(answer);  // null: it raises
+  Py_DECREF(module);
+}
+
 // For Cython's `except +`: called with the GIL, inside the handler.
 inline void translate_exception() {
   if (PyErr_Occurred()) return;
@@ -47,14 +58,12 @@ inline void translate_exception() {
     throw;
   } catch (const CorruptPointer& e) {
     set_corruption_error(e);
-  } catch (const Interrupted&) {
-    PyObject* const type = error_class("QueryCancelled");
-    if (type != nullptr) {
-      PyErr_SetString(type, "interrupted; the database is as it was");
-      Py_DECREF(type);
-    }
+  } catch (const Interrupted& e) {
+    set_interrupted_error(e);
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
+  } catch (const std::overflow_error& e) {
+    PyErr_SetString(PyExc_OverflowError, e.what());
   } catch (const std::exception& e) {
     PyErr_SetString(PyExc_RuntimeError, e.what());
   }

@@ -3,28 +3,23 @@
 
 `SegmentIndex` is one segment's arrays; `Index` sums over several with a sign each. Token ids are int64 in
 arrays; a negative id, or one that a segment has not, matches nothing. Single questions keep the GIL (they take about
-a microsecond), batches release it and look for signals now and then.
+a microsecond); batches, and questions that take long, release it and can be stopped (`ngramdb.interrupts`).
 """
 
 import operator
 
 import numpy as np
 
-from cpython.exc cimport PyErr_CheckSignals
 from cpython.long cimport PyLong_AsLongLong, PyLong_Check
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.string cimport memcpy
 from libcpp cimport bool as cbool
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 
-cdef extern from "<atomic>" namespace "std" nogil:
-    cdef cppclass atomic_bool "std::atomic<bool>":
-        pass
-
-cdef extern from "errors.hpp" namespace "ngramdb":
-    void translate_exception()
+from ngramdb._cext.interrupt cimport Poll, current_poll, translate_exception
 
 cdef extern from "integers.hpp" namespace "ngramdb":
     cbool small_int(object, int64_t*)
@@ -32,25 +27,6 @@ cdef extern from "integers.hpp" namespace "ngramdb":
 cdef extern from "key_tree.hpp" namespace "ngramdb" nogil:
     uint64_t tree_words(uint64_t)
     uint64_t n_samples_of(uint64_t)
-
-cdef extern from "segment.hpp" namespace "ngramdb" nogil:
-    cdef cppclass Range:
-        uint32_t lo
-        uint32_t hi
-
-    cdef cppclass Request:
-        const int64_t* ids
-        uint32_t n
-
-    cdef cppclass Segment:
-        uint64_t n_rows()
-        uint64_t n_documents()
-        void find(const Request*, Range*, size_t) except +translate_exception
-        void positions(Range, uint32_t*) except +translate_exception
-        void documents_of(Range, vector[uint32_t]&, const atomic_bool*) except +translate_exception
-        void filter_documents(const uint32_t*, size_t, const int64_t*, uint32_t, vector[uint32_t]&, const atomic_bool*) except +translate_exception
-        uint32_t document_length(uint32_t) except +translate_exception
-        void document(uint32_t, uint32_t*) except +translate_exception
 
 cdef extern from "suffix_segment.hpp" namespace "ngramdb" nogil:
     cdef cppclass SegmentArrays[Sym]:
@@ -67,38 +43,24 @@ cdef extern from "suffix_segment.hpp" namespace "ngramdb" nogil:
     cdef cppclass SuffixSegment[Sym](Segment):
         SuffixSegment(const SegmentArrays[Sym]&, string) except +translate_exception
 
-cdef extern from "corpus_index.hpp" namespace "ngramdb" nogil:
-    cdef cppclass Estimate:
-        int64_t cont_count
-        int64_t context_count
-        int32_t effective_n
-        cbool sparse
+cdef extern from "conditions.hpp" namespace "ngramdb" nogil:
+    cdef cppclass DocumentSet:
+        vector[uint32_t] documents
+        cbool negated
 
-    cdef cppclass Distribution:
-        vector[uint32_t] ids
-        vector[int64_t] counts
-        int64_t n_ends
-        int64_t context_count
-        uint32_t context_length
-
-    cdef cppclass CorpusIndex:
-        CorpusIndex() except +
-        void add(const Segment*, int) except +
-        int64_t n_tokens()
-        int64_t count(const int64_t*, uint32_t) except +translate_exception
-        void count_many(const int64_t*, const int64_t*, size_t, int64_t*) except +translate_exception
-        void estimate(const int64_t*, const int64_t*, const int64_t*, size_t, cbool, uint32_t, Estimate*) except +translate_exception
-        void score(const int64_t*, size_t, cbool, uint32_t, Estimate*) except +translate_exception
-        Distribution distribution(const int64_t*, uint32_t, cbool, uint32_t, const atomic_bool*) except +translate_exception
+    DocumentSet documents_where(const Segment&, const int32_t*, size_t, const Request*, size_t, double, double,
+                                Poll*) except +translate_exception
 
 
-# An n-gram of up to so many tokens is read into a buffer on the stack.
+
+# n-grams that are sorted together, and so looked up in one piece: the more, the more neighbours share cache lines.
 cdef enum:
-    STACK_IDS = 256
+    COUNT_CHUNK = 1048576
 
-# Between two looks for signals in a batch: a few milliseconds of work.
+# Between two looks at the stop flag, a few milliseconds of work: tokens that are scored, rows that are copied.
 cdef enum:
-    CHUNK = 16384
+    SCORE_CHUNK = 4096
+    POSITIONS_CHUNK = 1048576
 
 # Layout of the C++ struct Estimate.
 ESTIMATE = np.dtype(
@@ -113,12 +75,6 @@ ESTIMATE = np.dtype(
 
 cdef class Ids:
     """Token ids of one n-gram, read from any sequence of integers; the buffer lives as long as the object."""
-
-    cdef int64_t small[STACK_IDS]
-    cdef vector[int64_t] large
-    cdef const int64_t[::1] view
-    cdef const int64_t* data
-    cdef uint32_t n
 
 
 cdef int64_t as_id(object item) except? -2:
@@ -205,12 +161,24 @@ cdef tuple columns_of(object estimates):
     return tuple(np.ascontiguousarray(estimates[name]) for name in ESTIMATE.names)
 
 
-cdef object vector_to_array(vector[uint32_t]& values):
-    out = np.empty(values.size(), dtype=np.uint32)
-    cdef uint32_t[::1] view = out
-    if values.size() > 0:
-        memcpy(&view[0], values.data(), sizeof(uint32_t) * values.size())
+# Finished dtypes: np.empty takes half as long to understand them.
+cdef object UINT32 = np.dtype(np.uint32)
+cdef object INT64 = np.dtype(np.int64)
+
+
+cdef object filled_array(object dtype, const void* data, size_t n, size_t n_bytes):
+    """A new array of n elements with a copy of the bytes at `data`. A typed view would cost as much as all of it."""
+    cdef Py_buffer buffer
+    out = np.empty(n, dtype)
+    if n_bytes > 0:
+        PyObject_GetBuffer(out, &buffer, PyBUF_WRITABLE)
+        memcpy(buffer.buf, data, n_bytes)
+        PyBuffer_Release(&buffer)
     return out
+
+
+cdef object vector_to_array(vector[uint32_t]& values):
+    return filled_array(UINT32, values.data(), values.size(), sizeof(uint32_t) * values.size())
 
 
 cdef class SegmentIndex:
@@ -228,12 +196,6 @@ cdef class SegmentIndex:
         ValueError : the arrays' sizes contradict each other
     """
 
-    cdef Segment* segment
-    cdef readonly object arrays
-    cdef readonly str name
-    cdef readonly uint64_t n_tokens
-    cdef readonly uint64_t n_documents
-
     def __cinit__(self, tokens, suffix_array, tree, rest, doc_starts, uint64_t gap, str name=""):
         cdef uint64_t n_text = tokens.shape[0]
         cdef uint64_t n_rows = suffix_array.shape[0]
@@ -250,6 +212,7 @@ cdef class SegmentIndex:
         self.name = name
         self.n_tokens = n_rows
         self.n_documents = n_documents
+        self.gap = gap
         width = tokens.dtype.itemsize
         if width == 1:
             self.segment = attach[uint8_t](tokens, suffix_array, tree, rest, doc_starts, gap, name)
@@ -290,11 +253,15 @@ cdef class SegmentIndex:
         out = np.empty(hi - lo, dtype=np.uint32)
         cdef uint32_t[::1] view = out
         cdef Range rows
-        rows.lo = <uint32_t>lo
-        rows.hi = <uint32_t>hi
-        if hi > lo:
-            with nogil:
-                self.segment.positions(rows, &view[0])
+        cdef Poll poll = current_poll()
+        cdef int64_t base = lo
+        with nogil:
+            while base < hi:
+                rows.lo = <uint32_t>base
+                base = min(base + POSITIONS_CHUNK, hi)
+                rows.hi = <uint32_t>base
+                self.segment.positions(rows, &view[rows.lo - lo])
+                poll.check(base - lo, hi - lo)
         return out
 
     def docs_of(self, int64_t lo, int64_t hi):
@@ -302,11 +269,12 @@ cdef class SegmentIndex:
         self.check_rows(lo, hi)
         cdef Range rows
         cdef vector[uint32_t] out
+        cdef Poll poll = current_poll()
         rows.lo = <uint32_t>lo
         rows.hi = <uint32_t>hi
         if hi > lo:
             with nogil:
-                self.segment.documents_of(rows, out, NULL)
+                self.segment.documents_of(rows, out, &poll)
         return vector_to_array(out)
 
     def docs_containing(self, ids):
@@ -324,12 +292,58 @@ cdef class SegmentIndex:
         cdef const uint32_t[::1] candidates = docs
         cdef vector[uint32_t] out
         cdef size_t n = candidates.shape[0]
+        cdef Poll poll = current_poll()
         if n == 0:
             return np.empty(0, dtype=np.uint32)
         self.check_document(int(np.max(docs)))
         with nogil:
-            self.segment.filter_documents(&candidates[0], n, ngram.data, ngram.n, out, NULL)
+            self.segment.filter_documents(&candidates[0], n, ngram.data, ngram.n, out, &poll)
         return vector_to_array(out)
+
+    def docs_where(self, list code, list grams, double locate_cost, double scan_cost):
+        """The documents that meet a condition on plain n-grams: local numbers, (k,) uint32, ascending, and whether
+        they are those that do not.
+
+        Parameters
+            code : the condition in prefix order, as conditions.hpp reads it
+            grams : its n-grams, in their order
+            locate_cost, scan_cost : of an occurrence and of a token, in one unit; scan_cost inf: documents are not read
+
+        Raises
+            RuntimeError : the code is no condition
+        """
+        cdef vector[int32_t] steps
+        cdef vector[int64_t] flat
+        cdef vector[int64_t] large
+        cdef vector[Request] requests
+        cdef vector[size_t] offsets
+        cdef int64_t small[STACK_IDS]
+        cdef const int64_t* data
+        cdef uint32_t n
+        cdef size_t i
+        cdef Request request
+        cdef DocumentSet found
+        cdef Ids ngram
+        cdef Poll poll = current_poll()
+        for step in code:
+            steps.push_back(<int32_t>step)
+        for ids in grams:
+            if type(ids) is list or type(ids) is tuple:
+                fill_ids(ids, small, large, &data, &n)
+            else:
+                ngram = read_ids(ids)
+                data = ngram.data
+                n = ngram.n
+            request.n = n
+            requests.push_back(request)
+            offsets.push_back(flat.size())
+            flat.insert(flat.end(), data, data + n)
+        for i in range(requests.size()):
+            requests[i].ids = flat.data() + offsets[i]
+        with nogil:
+            found = documents_where(self.segment[0], steps.data(), steps.size(), requests.data(), requests.size(),
+                                    locate_cost, scan_cost, &poll)
+        return vector_to_array(found.documents), found.negated
 
     def document_length(self, int64_t document):
         """Number of tokens of one document."""
@@ -343,6 +357,97 @@ cdef class SegmentIndex:
         cdef uint32_t[::1] view = out
         if out.size:
             self.segment.document(<uint32_t>document, &view[0])
+        return out
+
+    def scan(self, const uint32_t[::1] starts, const uint32_t[::1] stops, ids):
+        """Where the n-gram (not the empty one) begins in any of the windows [starts[i], stops[i]), found by reading
+        them: (k,) uint32, ascending where the windows ascend.
+
+        Cost: some 0.25 ns a token, and 50 ns a window.
+        """
+        cdef Ids ngram = read_ids(ids)
+        cdef size_t n = starts.shape[0]
+        cdef vector[uint32_t] out
+        cdef Poll poll = current_poll()
+        if <size_t>stops.shape[0] != n:
+            raise ValueError(f"{starts.shape[0]} starts, but {stops.shape[0]} stops")
+        if n > 0 and ngram.n > 0:
+            with nogil:
+                self.segment.scan_windows(&starts[0], &stops[0], n, ngram.data, ngram.n, out, &poll)
+        return vector_to_array(out)
+
+    def count_by_document(self, int64_t lo, int64_t hi):
+        """The documents that rows [lo, hi) stand in, and how many of the rows: two (k,) uint32 arrays, documents
+        ascending.
+        """
+        self.check_rows(lo, hi)
+        cdef Range rows
+        cdef vector[uint32_t] documents
+        cdef vector[uint32_t] counts
+        cdef Poll poll = current_poll()
+        rows.lo = <uint32_t>lo
+        rows.hi = <uint32_t>hi
+        if hi > lo:
+            with nogil:
+                self.segment.count_documents(rows, documents, counts, &poll)
+        return vector_to_array(documents), vector_to_array(counts)
+
+    def document_bounds(self, docs):
+        """Token positions at which documents (k,) uint32 start and stop: two (k,) uint32 arrays."""
+        docs = np.ascontiguousarray(docs, dtype=np.uint32)
+        cdef const uint32_t[::1] numbers = docs
+        cdef size_t n = numbers.shape[0]
+        starts = np.empty(n, dtype=np.uint32)
+        stops = np.empty(n, dtype=np.uint32)
+        cdef uint32_t[::1] first = starts
+        cdef uint32_t[::1] last = stops
+        if n > 0:
+            self.check_document(int(np.max(docs)))
+            with nogil:
+                self.segment.document_bounds(&numbers[0], n, &first[0], &last[0])
+        return starts, stops
+
+    def documents_at(self, const uint32_t[::1] positions):
+        """The documents that token positions stand in: (k,) uint32.
+
+        Cost: a few ns a position where they ascend; the first call makes a map of the documents.
+        """
+        cdef size_t n = positions.shape[0]
+        documents = np.empty(n, dtype=np.uint32)
+        before = np.empty(n, dtype=np.uint32)
+        cdef uint32_t[::1] numbers = documents
+        cdef uint32_t[::1] offsets = before
+        if n > 0:
+            if np.max(positions) >= self.n_tokens + self.n_documents:
+                raise IndexError(f"position {np.max(positions)} is not within the segment's text")
+            with nogil:
+                self.segment.documents_at(&positions[0], n, &numbers[0], &offsets[0])
+        return documents
+
+    def document_tokens(self, int64_t document, int64_t start, int64_t stop):
+        """Tokens [start, stop) of one document, cut to what it has: (k,) uint32. Cost: that of the tokens asked for."""
+        self.check_document(document)
+        stop = min(stop, <int64_t>self.segment.document_length(<uint32_t>document))
+        start = min(max(start, 0), max(stop, 0))
+        out = np.empty(max(stop - start, 0), dtype=np.uint32)
+        cdef uint32_t[::1] view = out
+        if out.size:
+            self.segment.document_tokens(<uint32_t>document, <uint32_t>start, <uint32_t>stop, &view[0])
+        return out
+
+    def tokens_at(self, positions, int64_t ahead):
+        """The tokens `ahead` tokens behind positions of the segment (before them, if negative): (n,) int64.
+
+        -1 where a document's end lies there. No document's end may lie in between.
+        """
+        positions = np.ascontiguousarray(positions, dtype=np.uint32)
+        cdef const uint32_t[::1] view = positions
+        cdef size_t n = view.shape[0]
+        out = np.empty(n, dtype=np.int64)
+        cdef int64_t[::1] out_view = out
+        if n > 0:
+            with nogil:
+                self.segment.tokens_at(&view[0], n, ahead, &out_view[0])
         return out
 
 
@@ -372,10 +477,6 @@ cdef class Index:
 
     `order` is 0, or the largest number of tokens in an n-gram (contexts are cut to the last order - 1).
     """
-
-    cdef CorpusIndex index
-    cdef readonly tuple segments
-    cdef readonly tuple signs
 
     def __cinit__(self, segments, signs):
         if len(segments) != len(signs):
@@ -418,7 +519,8 @@ cdef class Index:
         Raises
             ValueError, TypeError : arrays of the wrong kind
 
-        Cost: searches run interleaved, from 1,024 on also sorted: about 0.1–0.3 µs an n-gram and segment.
+        Cost: searches run interleaved, from 1,024 on also sorted, from 8,192 on by as many threads as there are cores:
+        about 0.1–0.3 µs an n-gram and segment.
         """
         flat = int64_array(flat)
         offsets = checked_offsets(offsets, flat.shape[0])
@@ -427,17 +529,16 @@ cdef class Index:
         cdef size_t n = offsets.shape[0] - 1
         cdef size_t base = 0
         cdef size_t m
-        # A whole batch is sorted at once; larger pieces than for other batches keep the gain of it.
-        cdef size_t chunk = 64 * CHUNK
+        cdef Poll poll = current_poll()
         out = np.empty(n, dtype=np.int64)
         cdef int64_t[::1] out_view = out
         cdef const int64_t* ids = &flat_view[0] if flat_view.shape[0] > 0 else NULL
-        while base < n:
-            m = min(chunk, n - base)
-            with nogil:
-                self.index.count_many(ids, &offset_view[base], m, &out_view[base])
-            base += m
-            PyErr_CheckSignals()
+        with nogil:
+            while base < n:
+                m = min(<size_t>COUNT_CHUNK, n - base)
+                self.index.count_many(ids, &offset_view[base], m, &out_view[base], &poll)
+                base += m
+                poll.check(base, n)
         return out
 
     def prob(self, context, token, bint infgram=False, uint32_t order=0):
@@ -452,7 +553,7 @@ cdef class Index:
         cdef Estimate out
         offsets[0] = 0
         offsets[1] = ids.n
-        self.index.estimate(ids.data, offsets, &last, 1, infgram, order, &out)
+        self.index.estimate(ids.data, offsets, &last, 1, infgram, order, &out, NULL)
         return out.cont_count, out.context_count, out.effective_n, out.sparse
 
     def prob_many(self, flat, offsets, tokens, bint infgram=False, uint32_t order=0):
@@ -468,18 +569,14 @@ cdef class Index:
         cdef const int64_t[::1] offset_view = offsets
         cdef const int64_t[::1] token_view = tokens
         cdef size_t n = tokens.shape[0]
-        cdef size_t base = 0
-        cdef size_t m
+        cdef Poll poll = current_poll()
         out = np.zeros(n, dtype=ESTIMATE)
         cdef uint8_t[::1] out_view = out.view(np.uint8)
         cdef const int64_t* ids = &flat_view[0] if flat_view.shape[0] > 0 else NULL
-        while base < n:
-            m = min(<size_t>CHUNK, n - base)
+        if n > 0:
             with nogil:
-                self.index.estimate(ids, &offset_view[base], &token_view[base], m, infgram, order,
-                                    <Estimate*>&out_view[base * sizeof(Estimate)])
-            base += m
-            PyErr_CheckSignals()
+                self.index.estimate(ids, &offset_view[0], &token_view[0], n, infgram, order,
+                                    <Estimate*>&out_view[0], &poll)
         return columns_of(out)
 
     def score(self, flat, offsets, bint infgram=False, uint32_t order=0):
@@ -496,6 +593,7 @@ cdef class Index:
         cdef size_t i
         cdef size_t since = 0
         cdef int64_t start, stop
+        cdef Poll poll = current_poll()
         out = np.zeros(flat.shape[0], dtype=ESTIMATE)
         cdef uint8_t[::1] out_view = out.view(np.uint8)
         if flat.shape[0] == 0:
@@ -506,12 +604,11 @@ cdef class Index:
                 stop = offset_view[i + 1]
                 if stop > start:
                     self.index.score(&flat_view[start], stop - start, infgram, order,
-                                     <Estimate*>&out_view[start * sizeof(Estimate)])
+                                     <Estimate*>&out_view[start * sizeof(Estimate)], &poll)
                 since += stop - start
-                if since > CHUNK:
+                if since > SCORE_CHUNK:
                     since = 0
-                    with gil:
-                        PyErr_CheckSignals()
+                    poll.check(stop - offset_view[0], offset_view[n] - offset_view[0])
         return columns_of(out)
 
     def dist(self, context, bint infgram=False, uint32_t order=0):
@@ -524,14 +621,12 @@ cdef class Index:
             context_count : all occurrences of the context: counts and n_end together
             context_length : tokens of the context that were used
 
-        Cost: about 2 r log2(c / r) independent reads for r next tokens among c occurrences, never more than c.
+        Cost: some 4 r log2(c / r) independent reads for r next tokens among c occurrences, never more than c.
         """
         cdef Ids ids = read_ids(context)
         cdef Distribution d
+        cdef Poll poll = current_poll()
         with nogil:
-            d = self.index.distribution(ids.data, ids.n, infgram, order, NULL)
-        counts = np.empty(d.counts.size(), dtype=np.int64)
-        cdef int64_t[::1] view = counts
-        if d.counts.size() > 0:
-            memcpy(&view[0], d.counts.data(), sizeof(int64_t) * d.counts.size())
+            d = self.index.distribution(ids.data, ids.n, infgram, order, &poll)
+        counts = filled_array(INT64, d.counts.data(), d.counts.size(), sizeof(int64_t) * d.counts.size())
         return vector_to_array(d.ids), counts, d.n_ends, d.context_count, d.context_length

@@ -15,6 +15,8 @@
 #include <immintrin.h>
 #endif
 
+#include "interrupt.hpp"
+
 namespace ngramdb {
 
 constexpr uint32_t kRowsPerSample = 64;
@@ -224,10 +226,11 @@ inline const SearchTree search_tree = choose_search_tree();
 // Fills tree (tree_words(n_rows) words) and rest (n_samples_of(n_rows) words).
 template <class Sym>
 void build_key_tree(const Sym* text, uint64_t n_text, const uint32_t* rows, uint64_t n_rows, uint64_t* tree,
-                    uint64_t* rest) {
+                    uint64_t* rest, StopFlag stop = nullptr) {
   uint64_t n = n_samples_of(n_rows);
   constexpr uint64_t kAhead = 16;
   for (uint64_t i = 0; i < n; ++i) {
+    if (i % kStopInterval == 0) check_stop(stop);
     if (i + kAhead < n) __builtin_prefetch(text + rows[(i + kAhead) * kRowsPerSample]);
     const uint32_t position = rows[i * kRowsPerSample];
     const Key key = pack_suffix(text + position, n_text - position);

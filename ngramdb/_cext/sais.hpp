@@ -14,19 +14,14 @@
 // place in the unused middle of that same array whenever they fit.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <vector>
 
+#include "interrupt.hpp"
+
 namespace ngramdb {
-
-// Thrown out of a kernel when its stop flag is raised.
-struct Interrupted {};
-
-using StopFlag = const std::atomic<bool>*;
-
 namespace sais {
 
 constexpr uint32_t kEmpty = 0xffffffffu;
@@ -36,12 +31,8 @@ constexpr uint32_t kEmpty = 0xffffffffu;
 constexpr uint32_t kTextAhead = 32;
 constexpr uint32_t kSlotAhead = 16;
 
-// Rows between two looks at the stop flag.
-constexpr uint32_t kStopInterval = 1u << 20;
-
-inline void check_stop(StopFlag stop) {
-  if (stop != nullptr && stop->load(std::memory_order_relaxed)) throw Interrupted{};
-}
+// Positions between two looks at the stop flag in a pass over the text, of a nanosecond or two each.
+constexpr uint32_t kPassStopInterval = 1u << 20;
 
 // Bucket boundaries: `size[c]` symbols equal c; `at[c]` is the moving head or tail.
 struct Buckets {
@@ -68,11 +59,12 @@ struct Buckets {
 // From right to left: calls visit(position) for every LMS position that is no separator, and
 // at_separator() whenever a separator is passed.
 template <bool kSeparated, class Sym, class Visit, class AtSeparator>
-void for_each_lms(const Sym* text, uint32_t n, Visit visit, AtSeparator at_separator) {
+void for_each_lms(const Sym* text, uint32_t n, StopFlag stop, Visit visit, AtSeparator at_separator) {
   // The last symbol is a separator (S-type) or, without separators, L-type.
   bool next_is_s = kSeparated;
   uint32_t next = text[n - 1];
   for (uint32_t i = n - 1; i-- > 0;) {
+    if (i % kPassStopInterval == 0) check_stop(stop);
     const uint32_t here = text[i];
     if (kSeparated && here == 0) {
       at_separator();
@@ -87,8 +79,8 @@ void for_each_lms(const Sym* text, uint32_t n, Visit visit, AtSeparator at_separ
 }
 
 template <bool kSeparated, class Sym, class Visit>
-void for_each_lms(const Sym* text, uint32_t n, Visit visit) {
-  for_each_lms<kSeparated>(text, n, visit, [] {});
+void for_each_lms(const Sym* text, uint32_t n, StopFlag stop, Visit visit) {
+  for_each_lms<kSeparated>(text, n, stop, visit, [] {});
 }
 
 // Induces the L-type suffixes from left to right.
@@ -261,14 +253,14 @@ constexpr uint32_t kUnique = 1u << 31;
 // sa[p/2] holds the name of LMS position p, other slots of the lower half are empty. With kMark, names of substrings
 // that occur once, and their positions, bear kUnique. Returns the number of names.
 template <bool kSeparated, bool kMark, class Sym>
-uint32_t name_substrings(const Sym* text, uint32_t* sa, uint32_t n, uint32_t m) {
+uint32_t name_substrings(const Sym* text, uint32_t* sa, uint32_t n, uint32_t m, StopFlag stop) {
   std::memset(sa, 0xff, sizeof(uint32_t) * lower_half(n));
   uint32_t* const slot = sa;
   // First the substrings' lengths; 0 says that the substring ends in a separator or the sentinel, hence is unique.
   uint32_t end = 0;
   bool end_is_unique = true;
   for_each_lms<kSeparated>(
-      text, n,
+      text, n, stop,
       [&](uint32_t p) {
         slot[p / 2] = end_is_unique ? 0 : end - p + 1;
         end = p;
@@ -284,6 +276,7 @@ uint32_t name_substrings(const Sym* text, uint32_t* sa, uint32_t n, uint32_t m) 
     sorted[i - 1] |= kUnique;
   };
   for (uint32_t i = 0; i < m; ++i) {
+    if (i % kStopInterval == 0) check_stop(stop);
     if (i + kTextAhead < m) {
       __builtin_prefetch(text + sorted[i + kTextAhead]);
       __builtin_prefetch(slot + sorted[i + kTextAhead] / 2, 1);
@@ -318,15 +311,18 @@ void recurse_on_all(const Sym* text, uint32_t* sa, uint32_t n, uint32_t m, uint3
   }
   solve<false>(reduced, sa, m, 0, names, sa + m, n - 2 * size_t{m}, stop);
   write = n;
-  for_each_lms<kSeparated>(text, n, [&](uint32_t p) { sa[--write] = p; });
-  for (uint32_t i = 0; i < m; ++i) sa[i] = reduced[sa[i]];
+  for_each_lms<kSeparated>(text, n, stop, [&](uint32_t p) { sa[--write] = p; });
+  for (uint32_t i = 0; i < m; ++i) {
+    if (i % kStopInterval == 0) check_stop(stop);
+    sa[i] = reduced[sa[i]];
+  }
 }
 
 // Sorts the LMS suffixes, given their substrings' order at sa[n-m, n): by name, or by recursion where names repeat.
 // On return they stand in order at sa[0, m).
 template <bool kSeparated, class Sym>
 void sort_lms_suffixes(const Sym* text, uint32_t* sa, uint32_t n, uint32_t m, StopFlag stop) {
-  const uint32_t names = name_substrings<kSeparated, false>(text, sa, n, m);
+  const uint32_t names = name_substrings<kSeparated, false>(text, sa, n, m, stop);
   recurse_on_all<kSeparated>(text, sa, n, m, names, stop);
 }
 
@@ -353,7 +349,7 @@ inline uint32_t renumber(uint32_t* names, uint32_t n, uint32_t n_names) {
 // place already.
 template <bool kSeparated, class Sym>
 void sort_lms_suffixes_marked(const Sym* text, uint32_t* sa, uint32_t n, uint32_t m, StopFlag stop) {
-  const uint32_t names = name_substrings<kSeparated, true>(text, sa, n, m);
+  const uint32_t names = name_substrings<kSeparated, true>(text, sa, n, m, stop);
   const uint32_t half = lower_half(n);
   uint32_t n_kept = 0;
   bool before_is_unique = true;
@@ -387,7 +383,7 @@ void sort_lms_suffixes_marked(const Sym* text, uint32_t* sa, uint32_t n, uint32_
   solve<false>(sa, order, n_kept, 0, n_kept_names, sa + 2 * size_t{n_kept}, n - m - 2 * size_t{n_kept}, stop);
   uint32_t* const kept = sa;
   k = m;
-  for_each_lms<kSeparated>(text, n, [&](uint32_t p) {
+  for_each_lms<kSeparated>(text, n, stop, [&](uint32_t p) {
     --k;
     const bool unique = is_unique[k];
     if (!(unique && (k == 0 || is_unique[k - 1]))) kept[--write] = unique ? p | kUnique : p;
@@ -395,6 +391,7 @@ void sort_lms_suffixes_marked(const Sym* text, uint32_t* sa, uint32_t n, uint32_
   uint32_t* const sorted = sa + (n - m);
   uint32_t next = 0;
   for (uint32_t i = 0; i < m; ++i) {
+    if (i % kStopInterval == 0) check_stop(stop);
     if (sorted[i] & kUnique) {
       sorted[i] &= ~kUnique;
       continue;
@@ -408,10 +405,11 @@ void sort_lms_suffixes_marked(const Sym* text, uint32_t* sa, uint32_t n, uint32_
 
 // Moves the sorted LMS positions from sa[0, m) to the ends of their buckets and empties all other rows.
 template <class Sym>
-void seed_sorted_lms(const Sym* text, uint32_t* sa, uint32_t n, uint32_t m, const Buckets& b) {
+void seed_sorted_lms(const Sym* text, uint32_t* sa, uint32_t n, uint32_t m, const Buckets& b, StopFlag stop) {
   b.to_tails();
   std::memset(sa + m, 0xff, sizeof(uint32_t) * (n - m));
   for (uint32_t i = m; i-- > 0;) {
+    if (i % kStopInterval == 0) check_stop(stop);
     if (i >= kTextAhead) __builtin_prefetch(text + sa[i - kTextAhead]);
     const uint32_t p = sa[i];
     sa[i] = kEmpty;
@@ -445,7 +443,7 @@ void solve(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_separators, uin
   b.to_tails();
   if (kSeparated) seed_separators(text, sa, n);
   uint32_t n_lms = 0;
-  for_each_lms<kSeparated>(text, n, [&](uint32_t p) {
+  for_each_lms<kSeparated>(text, n, stop, [&](uint32_t p) {
     sa[--b.at[text[p]]] = p;
     ++n_lms;
   });
@@ -463,7 +461,7 @@ void solve(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_separators, uin
     } else {
       sort_lms_suffixes<kSeparated>(text, sa, n, n_lms, stop);
     }
-    seed_sorted_lms(text, sa, n, n_lms, b);
+    seed_sorted_lms(text, sa, n, n_lms, b, stop);
     if (kSeparated) seed_separators(text, sa, n);
   }
   if (marked) {
@@ -481,7 +479,7 @@ void solve(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_separators, uin
 // are the separators themselves, by position.
 //
 // text: n symbols, each < n_symbols; the last one is a separator (0). n < 2^32 - 1. Raises Interrupted when
-// the stop flag rises (looked at every 2^20 rows), std::bad_alloc when memory ends.
+// its work shall stop (looked at every few milliseconds), std::bad_alloc when memory ends.
 template <class Sym>
 void suffix_sort(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_separators, uint32_t n_symbols,
                  StopFlag stop) {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "sais.hpp"
+#include "interrupt.hpp"
 
 namespace ngramdb {
 
@@ -36,6 +36,12 @@ struct Request {
   Range within{};
 };
 
+// The state of a search that runs side by side with searches in other segments; whoever runs them keeps it.
+constexpr uint32_t kProbeTokens = 64;
+struct Probe {
+  alignas(8) unsigned char state[448];
+};
+
 // A run of rows with the same next token.
 struct Run {
   int64_t id;
@@ -54,6 +60,13 @@ class Segment {
   // Answers n requests; searches are interleaved, so that their memory accesses overlap.
   virtual void find(const Request* requests, Range* answers, size_t n) const = 0;
 
+  // The same for one request of at most kProbeTokens tokens that is not narrowed, piece by piece, so that a caller can
+  // work on several segments in turn: each call ends by fetching what the next one will read. `begin` must come first;
+  // `advance` is called until it says that there is no more to do.
+  virtual void begin(const Request& request, Probe& probe) const = 0;
+  virtual bool advance(Probe& probe) const = 0;
+  virtual Range found(const Probe& probe) const = 0;
+
   // Appends the runs of next tokens behind the first `depth` tokens of the rows, ascending by id; returns the
   // number of rows whose document ends there.
   virtual uint64_t continuations(Range rows, uint32_t depth, std::vector<Run>& runs, StopFlag stop) const = 0;
@@ -70,6 +83,11 @@ class Segment {
   // Documents that the rows stand in: ascending, each once.
   virtual void documents_of(Range rows, std::vector<uint32_t>& out, StopFlag stop) const = 0;
 
+  // Which of the documents, given ascending, the rows stand in. Cheaper than documents_of where they are few; false
+  // (and nothing done) where they are too many for that.
+  virtual bool documents_among(Range rows, const uint32_t* documents, size_t n_documents, std::vector<uint32_t>& out,
+                               StopFlag stop) const = 0;
+
   // Which of the documents contain ids[0, n), by reading them.
   virtual void filter_documents(const uint32_t* documents, size_t n_documents, const int64_t* ids, uint32_t n,
                                 std::vector<uint32_t>& out, StopFlag stop) const = 0;
@@ -77,6 +95,39 @@ class Segment {
   // Number of tokens of a document, and the tokens themselves.
   virtual uint32_t document_length(uint32_t document) const = 0;
   virtual void document(uint32_t document, uint32_t* out) const = 0;
+
+  // Tokens [start, stop) of a document, which has so many.
+  virtual void document_tokens(uint32_t document, uint32_t start, uint32_t stop, uint32_t* out) const = 0;
+
+  // Where positions stand: the documents, and how many tokens of them come before.
+  virtual void documents_at(const uint32_t* positions, size_t n, uint32_t* documents, uint32_t* before) const = 0;
+
+  // The tokens `ahead` tokens behind the positions (before them, when negative); kNoToken where a document's end or the
+  // text's lies there. No document's end may lie in between.
+  virtual void tokens_at(const uint32_t* positions, size_t n, int64_t ahead, int64_t* out) const = 0;
+
+  // Runs of rows that share their first n tokens (n >= 1), from row `from` on, as many as `out` has room for; rows
+  // whose document ends before are left out. Returns the row to go on from, n_rows() at the end.
+  virtual uint32_t ngram_runs(uint32_t from, uint32_t n, Range* out, size_t room, size_t* n_found,
+                              StopFlag stop) const = 0;
+
+  // The first n tokens of a row; false when its document ends before.
+  virtual bool tokens_of_row(uint32_t row, uint32_t n, int64_t* out) const = 0;
+
+  // Appends the positions at which ids[0, n) begins (n >= 1) in any of the windows [starts[i], stops[i]); windows ascend
+  // and don't overlap.
+  virtual void scan_windows(const uint32_t* starts, const uint32_t* stops, size_t n_windows, const int64_t* ids,
+                            uint32_t n, std::vector<uint32_t>& out, StopFlag stop) const = 0;
+
+  // Documents that the rows stand in, ascending, and how many of the rows stand in each.
+  virtual void count_documents(Range rows, std::vector<uint32_t>& documents, std::vector<uint32_t>& counts,
+                               StopFlag stop) const = 0;
+
+  // Positions at which the documents start and stop.
+  virtual void document_bounds(const uint32_t* documents, size_t n, uint32_t* starts, uint32_t* stops) const = 0;
+
+  // How many of the rows stand in documents whose bit is set (the least significant bit of a byte comes first).
+  virtual uint32_t count_rows_in(Range rows, const uint8_t* documents) const = 0;
 };
 
 }  // namespace ngramdb

@@ -8,58 +8,62 @@ namespace ngramdb {
 
 // ---- continuations --------------------------------------------------------------------------------------
 
-// Rows are sorted by their next symbol, so runs are found by bisection: an interval whose two ends agree is one run.
-// All intervals of a level are looked at together, so that their reads overlap: about 2 r log2(n / r)
-// independent reads for r runs in n rows, and never more than n.
+// Rows are sorted by their next symbol: a piece of them that begins as the next piece does is one run. Other pieces are
+// split, all of them at a time, so that reads overlap, and small ones into rows. Some 4 r log2(n / r) independent
+// reads for r runs in n rows, and never more than n.
 template <class Sym>
 uint64_t SuffixSegment<Sym>::continuations(Range rows, uint32_t depth, std::vector<Run>& runs, StopFlag stop) const {
+  constexpr uint32_t kFew = 8, kParts = 4;
+  // To read this many rows takes no longer than to look for the runs in them.
+  constexpr uint32_t kFewAtFirst = 256;
+  constexpr size_t kAhead = 16;
   if (rows.size() == 0) return 0;
+  prefetch_ends(rows);
+  // From this row up to the next piece's.
   struct Piece {
-    uint32_t lo, hi;  // inclusive
-    Sym first, last;
+    uint32_t row;
+    Sym symbol;
   };
-  std::vector<Piece> level{{rows.lo, rows.hi - 1, symbol_behind(rows.lo, depth), symbol_behind(rows.hi - 1, depth)}};
-  std::vector<Piece> next;
-  std::vector<std::pair<uint32_t, Sym>> starts;  // first row seen of each run; later ones of the same run are dropped
-  constexpr size_t kRowAhead = 24, kTextAhead = 12;
-  while (!level.empty()) {
-    sais::check_stop(stop);
-    next.clear();
-    const size_t n = level.size();
-    for (size_t i = 0; i < n; ++i) {
-      if (i + kRowAhead < n) {
-        const Piece& far = level[i + kRowAhead];
-        __builtin_prefetch(a_.rows + far.lo + (far.hi - far.lo) / 2);
-        const Piece& near = level[i + kTextAhead];
-        __builtin_prefetch(a_.text + a_.rows[near.lo + (near.hi - near.lo) / 2] + depth);
+  std::vector<Piece> pieces{{rows.lo, symbol_behind(rows.lo, depth)}}, split;
+  if (rows.size() > 1) pieces.push_back({rows.hi - 1, symbol_behind(rows.hi - 1, depth)});
+  std::vector<uint32_t> unread;  // pieces of `split`
+  split.reserve(std::min(rows.size(), kFewAtFirst));
+  unread.reserve(split.capacity());
+  for (uint32_t few = kFewAtFirst;; few = kFew) {
+    split.clear();
+    unread.clear();
+    for (size_t i = 0; i < pieces.size(); ++i) {
+      if (i % kStopInterval == 0) check_stop(stop);
+      split.push_back(pieces[i]);
+      if (i + 1 == pieces.size() || pieces[i].symbol == pieces[i + 1].symbol) continue;
+      const uint32_t row = pieces[i].row, size = pieces[i + 1].row - row, n_parts = size <= few ? size : kParts;
+      for (uint32_t part = 1; part < n_parts; ++part) {
+        const uint32_t at = row + static_cast<uint32_t>(uint64_t{size} * part / n_parts);
+        __builtin_prefetch(a_.rows + at);
+        unread.push_back(static_cast<uint32_t>(split.size()));
+        split.push_back({at, 0});
       }
-      const Piece piece = level[i];
-      if (piece.first == piece.last) {
-        starts.emplace_back(piece.lo, piece.first);
-        continue;
-      }
-      if (piece.hi - piece.lo == 1) {
-        starts.emplace_back(piece.lo, piece.first);
-        starts.emplace_back(piece.hi, piece.last);
-        continue;
-      }
-      const uint32_t middle = piece.lo + (piece.hi - piece.lo) / 2;
-      const Sym symbol = symbol_behind(middle, depth);
-      next.push_back({piece.lo, middle, piece.first, symbol});
-      next.push_back({middle, piece.hi, symbol, piece.last});
     }
-    level.swap(next);
+    if (unread.empty()) break;
+    const auto fetch = [&](size_t i) { __builtin_prefetch(a_.text + a_.rows[split[unread[i]].row] + depth); };
+    for (size_t i = 0; i < std::min(kAhead, unread.size()); ++i) fetch(i);
+    for (size_t i = 0; i < unread.size(); ++i) {
+      if (i % kStopInterval == 0) check_stop(stop);
+      if (i + kAhead < unread.size()) fetch(i + kAhead);
+      Piece& piece = split[unread[i]];
+      piece.symbol = symbol_behind(piece.row, depth);
+    }
+    pieces.swap(split);
   }
-  std::sort(starts.begin(), starts.end());
   uint64_t n_ends = 0;
-  for (size_t i = 0; i < starts.size();) {
+  for (size_t i = 0; i < pieces.size();) {
     size_t j = i + 1;
-    while (j < starts.size() && starts[j].second == starts[i].second) ++j;
-    const uint32_t count = (j < starts.size() ? starts[j].first : rows.hi) - starts[i].first;
-    if (starts[i].second == 0) {
+    while (j < pieces.size() && pieces[j].symbol == pieces[i].symbol) ++j;
+    const uint32_t count = (j < pieces.size() ? pieces[j].row : rows.hi) - pieces[i].row;
+    if (pieces[i].symbol == 0) {
       n_ends += count;
     } else {
-      runs.push_back({code_.decode(starts[i].second), count});
+      runs.push_back({code_.decode(pieces[i].symbol), count});
     }
     i = j;
   }
@@ -72,7 +76,8 @@ template <class Sym>
 const typename SuffixSegment<Sym>::DocumentMap& SuffixSegment<Sym>::document_map() const {
   std::call_once(map_once_, [this] {
     const uint64_t mean = std::max<uint64_t>(1, a_.n_text / std::max<uint64_t>(1, a_.n_documents));
-    while ((uint64_t{2} << map_.shift) <= mean / 2 + 1) ++map_.shift;
+    constexpr uint64_t kFew = uint64_t{1} << 17;  // entries, half a megabyte
+    while ((uint64_t{2} << map_.shift) <= mean / 2 + 1 && a_.n_text >> map_.shift >= kFew) ++map_.shift;
     uint64_t document = 0;
     map_.first.resize((a_.n_text >> map_.shift) + 1);
     for (uint64_t bucket = 0; bucket < map_.first.size(); ++bucket) {
@@ -95,7 +100,7 @@ void SuffixSegment<Sym>::documents_of(Range rows, std::vector<uint32_t>& out, St
   const bool dense = rows.size() >= a_.n_documents / 64;
   std::vector<uint64_t> seen(dense ? a_.n_documents / 64 + 1 : 0);
   for (uint32_t row = rows.lo; row < rows.hi; ++row) {
-    if ((row - rows.lo) % sais::kStopInterval == 0) sais::check_stop(stop);
+    if ((row - rows.lo) % kStopInterval == 0) check_stop(stop, row - rows.lo, rows.size());
     if (row + kAhead < rows.hi) {
       const uint32_t ahead = a_.rows[row + kAhead];
       if (ahead < a_.n_text) __builtin_prefetch(map.first.data() + (ahead >> map.shift));
@@ -108,7 +113,7 @@ void SuffixSegment<Sym>::documents_of(Range rows, std::vector<uint32_t>& out, St
     }
   }
   if (!dense) {
-    std::sort(out.begin(), out.end());
+    sort_stoppably(out.begin(), out.end(), stop);
     out.erase(std::unique(out.begin(), out.end()), out.end());
     return;
   }
@@ -117,6 +122,46 @@ void SuffixSegment<Sym>::documents_of(Range rows, std::vector<uint32_t>& out, St
       out.push_back(64 * word + static_cast<uint32_t>(__builtin_ctzll(bits)));
     }
   }
+}
+
+// The parts of the text that hold any of the documents are marked in a bitmap that stays in the cache: rows that stand
+// elsewhere, most of them, take about a nanosecond each.
+template <class Sym>
+bool SuffixSegment<Sym>::documents_among(Range rows, const uint32_t* documents, size_t n_documents,
+                                         std::vector<uint32_t>& out, StopFlag stop) const {
+  constexpr uint32_t kParts = 1u << 16;
+  uint32_t shift = 0;
+  while (a_.n_text >> shift >= kParts) ++shift;
+  const uint32_t n_parts = static_cast<uint32_t>(a_.n_text >> shift) + 1;
+  if (n_documents > n_parts / 8) return false;
+  std::vector<uint64_t> marked(n_parts / 64 + 1);
+  std::vector<Range> texts(n_documents);
+  uint64_t n_marked = 0;
+  for (size_t i = 0; i < n_documents; ++i) {
+    texts[i] = document_symbols(documents[i]);
+    const uint32_t last = texts[i].hi >> shift;
+    n_marked += last - (texts[i].lo >> shift) + 1;
+    if (n_marked > n_parts / 4) return false;
+    for (uint32_t part = texts[i].lo >> shift; part <= last; ++part) marked[part / 64] |= uint64_t{1} << (part % 64);
+  }
+  std::vector<uint8_t> hit(n_documents);
+  for (uint32_t row = rows.lo; row < rows.hi; ++row) {
+    if ((row - rows.lo) % kStopInterval == 0) check_stop(stop, row - rows.lo, rows.size());
+    const uint32_t position = position_of(row), part = position >> shift;
+    if (__builtin_expect((marked[part / 64] >> (part % 64) & 1) == 0, 1)) continue;
+    // The last one that starts here or before.
+    const Range* low = texts.data();
+    for (size_t n = n_documents; n > 1;) {
+      const size_t half = n / 2;
+      low = low[half].lo <= position ? low + half : low;
+      n -= half;
+    }
+    if (low->lo <= position && position < low->hi) hit[static_cast<size_t>(low - texts.data())] = 1;
+  }
+  for (size_t i = 0; i < n_documents; ++i) {
+    if (hit[i] != 0) out.push_back(documents[i]);
+  }
+  return true;
 }
 
 // Whether the n symbols of a query (n >= 1) stand somewhere in [first, last). Blocks of symbols are first looked through
@@ -149,17 +194,37 @@ bool contains(const Sym* first, const Sym* last, const Sym* query, uint32_t n) {
   return false;
 }
 
+// The same for a document of any length, with looks at the flag.
+template <class Sym>
+bool contains_stoppably(const Sym* first, const Sym* last, const Sym* query, uint32_t n, StopFlag stop) {
+  constexpr std::ptrdiff_t kPiece = 64 * kStopInterval;  // about a millisecond
+  while (last - first > kPiece + static_cast<std::ptrdiff_t>(n)) {
+    check_stop(stop);
+    if (contains(first, first + kPiece + (n - 1), query, n)) return true;
+    first += kPiece;
+  }
+  return contains(first, last, query, n);
+}
+
 template <class Sym>
 void SuffixSegment<Sym>::filter_documents(const uint32_t* documents, size_t n_documents, const int64_t* ids,
                                           uint32_t n, std::vector<uint32_t>& out, StopFlag stop) const {
   std::vector<Sym> query(n);
   if (!code_.encode(ids, n, query.data())) return;
+  // Symbols are looked through in a fraction of a nanosecond each, but a document's first one may be far away.
+  constexpr uint64_t kDocument = 64;
   uint64_t n_read = 0;
+  constexpr uint32_t kPerLine = 64 / sizeof(Sym), kLines = 8;  // the processor fetches what is behind by itself
   for (size_t i = 0; i < n_documents; ++i) {
     const Range symbols = document_symbols(documents[i]);
-    n_read += symbols.size();
-    if (n_read > sais::kStopInterval) {
-      sais::check_stop(stop);
+    if (i + 1 < n_documents) {
+      const Range next = document_symbols(documents[i + 1]);
+      const uint32_t end = std::min(next.hi, next.lo + kLines * kPerLine);
+      for (uint32_t at = next.lo; at < end; at += kPerLine) __builtin_prefetch(a_.text + at);
+    }
+    n_read += symbols.size() + kDocument;
+    if (n_read > 8 * kStopInterval) {
+      check_stop(stop, i, n_documents);
       n_read = 0;
     }
     if (n == 0) {
@@ -168,7 +233,7 @@ void SuffixSegment<Sym>::filter_documents(const uint32_t* documents, size_t n_do
     }
     if (symbols.size() < n) continue;
     const Sym* const first = a_.text + symbols.lo;
-    if (contains(first, first + symbols.size(), query.data(), n)) out.push_back(documents[i]);
+    if (contains_stoppably(first, first + symbols.size(), query.data(), n, stop)) out.push_back(documents[i]);
   }
 }
 

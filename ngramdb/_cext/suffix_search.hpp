@@ -6,6 +6,21 @@
 
 namespace ngramdb {
 
+// Sets up a search for symbols that are followed by zeros.
+template <class Sym>
+void SuffixSegment<Sym>::encode_search(const Sym* symbols, uint32_t n, Search& s) const {
+  s.query = symbols;
+  s.n = n;
+  s.split = false;
+  std::memcpy(&s.word, symbols, sizeof(s.word));
+  s.mask = ~uint64_t{0};
+  if (n < kWordSymbols) {
+    Sym used[kWordSymbols] = {};
+    std::memset(used, 0xff, sizeof(Sym) * n);
+    std::memcpy(&s.mask, used, sizeof(s.mask));
+  }
+}
+
 // Encodes the queries and sets up their searches; requests that need none are answered at once. Returns the number of
 // searches; which[i] is the request of search i. Searches from the root come with an empty interval.
 template <class Sym>
@@ -26,17 +41,8 @@ uint32_t SuffixSegment<Sym>::encode_group(const Request* requests, Range* answer
     if (all == 0 || (request.narrow && request.within.size() == 0)) continue;
     if (!code_.encode(request.ids, request.n, symbols)) continue;
     Search& s = searches[n_searches];
-    s.query = symbols;
-    s.n = request.n;
-    s.split = false;
     std::memset(symbols + request.n, 0, sizeof(Sym) * key_symbols<Sym>());
-    std::memcpy(&s.word, symbols, sizeof(s.word));
-    s.mask = ~uint64_t{0};
-    if (request.n < kWordSymbols) {
-      Sym used[kWordSymbols] = {};
-      std::memset(used, 0xff, sizeof(Sym) * request.n);
-      std::memcpy(&s.mask, used, sizeof(s.mask));
-    }
+    encode_search(symbols, request.n, s);
     // A wide interval is found faster from the root, as far as keys reach.
     const bool narrow = request.narrow && (request.within.size() <= 2 * kRowsPerSample || request.depth >= 2 * kWordSymbols);
     s.lower = narrow ? Bounds{request.within.lo, request.within.hi, request.depth, request.depth} : Bounds{0, 0, 0, 0};
@@ -89,31 +95,36 @@ void SuffixSegment<Sym>::locate_blocks(Search* searches, const uint32_t* roots, 
   }
 }
 
+// Fetches the rows that a search may look at, where they are few: a block is four cache lines.
+template <class Sym>
+void SuffixSegment<Sym>::fetch_blocks(const Search& s) const {
+  constexpr uint32_t kRowsPerLine = 16;
+  for (const Bounds* bounds : {&s.lower, &s.upper}) {
+    if (bounds == &s.upper && !s.split) continue;
+    if (bounds->hi - bounds->lo <= 2 * kRowsPerSample) {
+      // 64 bits: the last step may be beyond 32.
+      for (uint64_t row = bounds->lo; row < bounds->hi; row += kRowsPerLine) __builtin_prefetch(a_.rows + row);
+    }
+  }
+}
+
+// Fetches the text that its next steps may look at.
+template <class Sym>
+void SuffixSegment<Sym>::fetch_pivots(const Search& s, int n_levels) const {
+  prefetch_pivots(s.lower.lo, s.lower.hi, s.lower.lcp(), n_levels);
+  if (s.split) prefetch_pivots(s.upper.lo, s.upper.hi, s.upper.lcp(), n_levels);
+}
+
 // A few searches cannot hide each other's latency: they fetch, for several steps ahead, every row that those steps
 // may look at. Rounds of waiting are then a half or a third of the steps.
 template <class Sym>
 void SuffixSegment<Sym>::run_few(Search* searches, uint32_t n) const {
-  // A block of rows is four cache lines: fetch them together.
-  constexpr uint32_t kRowsPerLine = 16;
-  for (uint32_t i = 0; i < n; ++i) {
-    const Search& s = searches[i];
-    for (const Bounds* bounds : {&s.lower, &s.upper}) {
-      if (bounds == &s.upper && !s.split) continue;
-      if (bounds->hi - bounds->lo <= 2 * kRowsPerSample) {
-        // 64 bits: the last step may be beyond 32.
-        for (uint64_t row = bounds->lo; row < bounds->hi; row += kRowsPerLine) __builtin_prefetch(a_.rows + row);
-      }
-    }
-  }
+  for (uint32_t i = 0; i < n; ++i) fetch_blocks(searches[i]);
   // More searches, fewer rows each: a core has some dozen misses under way at most.
   const int n_levels = n <= 2 ? 3 : 2;
   bool any = true;
   while (any) {
-    for (uint32_t i = 0; i < n; ++i) {
-      const Search& s = searches[i];
-      prefetch_pivots(s.lower.lo, s.lower.hi, s.lower.lcp(), n_levels);
-      if (s.split) prefetch_pivots(s.upper.lo, s.upper.hi, s.upper.lcp(), n_levels);
-    }
+    for (uint32_t i = 0; i < n; ++i) fetch_pivots(searches[i], n_levels);
     any = false;
     for (uint32_t i = 0; i < n; ++i) {
       for (int k = 0; k < n_levels && searches[i].open(); ++k) step(searches[i]);
@@ -148,6 +159,47 @@ void SuffixSegment<Sym>::run_interleaved(Search* searches, uint32_t n) const {
     }
     n_active = n_left;
   }
+}
+
+// ---- one search among those of other segments ----
+
+template <class Sym>
+void SuffixSegment<Sym>::begin(const Request& request, Probe& probe) const {
+  Alone& alone = *new (probe.state) Alone;
+  alone.answer = {0, 0};
+  alone.fetched = true;
+  alone.search.split = false;
+  alone.search.lower = {0, 0, 0, 0};
+  if (request.n == 0) alone.answer = {0, static_cast<uint32_t>(a_.n_rows)};
+  if (request.n == 0 || a_.n_rows == 0 || !code_.encode(request.ids, request.n, alone.symbols)) return;
+  std::memset(alone.symbols + request.n, 0, sizeof(Sym) * key_symbols<Sym>());
+  encode_search(alone.symbols, request.n, alone.search);
+  constexpr uint32_t kOnly = 0;
+  locate_blocks(&alone.search, &kOnly, 1);
+  fetch_blocks(alone.search);
+  alone.fetched = false;
+}
+
+template <class Sym>
+bool SuffixSegment<Sym>::advance(Probe& probe) const {
+  constexpr int kLevels = 2;
+  Alone& alone = *reinterpret_cast<Alone*>(probe.state);
+  Search& s = alone.search;
+  if (alone.fetched) {
+    for (int k = 0; k < kLevels && s.open(); ++k) step(s);
+  }
+  alone.fetched = true;
+  if (!s.open()) {
+    if (s.split) alone.answer = {s.lower.lo, s.upper.lo};
+    return false;
+  }
+  fetch_pivots(s, kLevels);
+  return true;
+}
+
+template <class Sym>
+Range SuffixSegment<Sym>::found(const Probe& probe) const {
+  return reinterpret_cast<const Alone*>(probe.state)->answer;
 }
 
 template <class Sym>

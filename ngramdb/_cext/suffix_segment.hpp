@@ -78,6 +78,10 @@ class SuffixSegment final : public Segment {
     }
   }
 
+  void begin(const Request& request, Probe& probe) const override;
+  bool advance(Probe& probe) const override;
+  Range found(const Probe& probe) const override;
+
   uint64_t continuations(Range rows, uint32_t depth, std::vector<Run>& runs, StopFlag stop) const override;
 
   int64_t only_continuation(Range rows, uint32_t depth) const override {
@@ -98,8 +102,15 @@ class SuffixSegment final : public Segment {
   }
 
   void documents_of(Range rows, std::vector<uint32_t>& out, StopFlag stop) const override;
+  bool documents_among(Range rows, const uint32_t* documents, size_t n_documents, std::vector<uint32_t>& out,
+                       StopFlag stop) const override;
   void filter_documents(const uint32_t* documents, size_t n_documents, const int64_t* ids, uint32_t n,
                         std::vector<uint32_t>& out, StopFlag stop) const override;
+  void scan_windows(const uint32_t* starts, const uint32_t* stops, size_t n_windows, const int64_t* ids, uint32_t n,
+                    std::vector<uint32_t>& out, StopFlag stop) const override;
+  void count_documents(Range rows, std::vector<uint32_t>& documents, std::vector<uint32_t>& counts,
+                       StopFlag stop) const override;
+  void document_bounds(const uint32_t* documents, size_t n, uint32_t* starts, uint32_t* stops) const override;
 
   uint32_t document_length(uint32_t document) const override {
     const Range symbols = document_symbols(document);
@@ -110,6 +121,17 @@ class SuffixSegment final : public Segment {
     const Range symbols = document_symbols(document);
     for (uint32_t i = symbols.lo; i < symbols.hi; ++i) *out++ = static_cast<uint32_t>(code_.decode(a_.text[i]));
   }
+
+  void document_tokens(uint32_t document, uint32_t start, uint32_t stop, uint32_t* out) const override {
+    const uint32_t first = document_symbols(document).lo;
+    for (uint32_t i = first + start; i < first + stop; ++i) *out++ = static_cast<uint32_t>(code_.decode(a_.text[i]));
+  }
+
+  void documents_at(const uint32_t* positions, size_t n, uint32_t* documents, uint32_t* before) const override;
+  void tokens_at(const uint32_t* positions, size_t n, int64_t ahead, int64_t* out) const override;
+  uint32_t ngram_runs(uint32_t from, uint32_t n, Range* out, size_t room, size_t* n_found, StopFlag stop) const override;
+  bool tokens_of_row(uint32_t row, uint32_t n, int64_t* out) const override;
+  uint32_t count_rows_in(Range rows, const uint8_t* documents) const override;
 
  private:
   // Queries in flight at once: enough to keep every outstanding miss of a core busy.
@@ -137,6 +159,15 @@ class SuffixSegment final : public Segment {
     bool open() const { return lower.open() || (split && upper.open()); }
   };
 
+  // What a Probe holds.
+  struct Alone {
+    Search search;
+    bool fetched;
+    Range answer;
+    Sym symbols[kProbeTokens + key_symbols<Sym>()];
+  };
+  static_assert(sizeof(Alone) <= sizeof(Probe) && alignof(Alone) <= alignof(Probe));
+
   // Which way a row lies: its suffix is below the query, begins with it, or is above it.
   enum class Order { kBelow, kMatch, kAbove };
 
@@ -163,6 +194,9 @@ class SuffixSegment final : public Segment {
     if (__builtin_expect(position >= a_.n_text, 0)) throw CorruptPointer{file_, row, position, a_.n_text};
     return a_.text[position];
   }
+
+  template <bool kShort>
+  uint32_t ngram_runs_as(uint32_t from, uint32_t n, Range* out, size_t room, size_t* n_found, StopFlag stop) const;
 
   Range document_symbols(uint32_t document) const {
     const uint32_t start = a_.starts[document], stop = a_.starts[document + 1];
@@ -276,11 +310,15 @@ class SuffixSegment final : public Segment {
   void find_group(const Request* requests, Range* answers, uint32_t n, Scratch& scratch) const;
   uint32_t encode_group(const Request* requests, Range* answers, uint32_t n, Scratch& scratch, Search* searches,
                         uint32_t* which) const;
+  void encode_search(const Sym* symbols, uint32_t n, Search& s) const;
+  void fetch_blocks(const Search& s) const;
+  void fetch_pivots(const Search& s, int n_levels) const;
   void locate_blocks(Search* searches, const uint32_t* roots, uint32_t n) const;
   void run_few(Search* searches, uint32_t n) const;
   void run_interleaved(Search* searches, uint32_t n) const;
 
-  // First document of every 2^shift positions: about two entries a document. Made when first needed.
+  // First document of every 2^shift positions: about two entries a document, or more where those are few, so that
+  // documents seldom end between two of them. Made when first needed.
   struct DocumentMap {
     uint32_t shift = 0;
     std::vector<uint32_t> first;
@@ -303,4 +341,6 @@ class SuffixSegment final : public Segment {
 }  // namespace ngramdb
 
 #include "suffix_documents.hpp"
+#include "suffix_ngrams.hpp"
 #include "suffix_search.hpp"
+#include "suffix_windows.hpp"

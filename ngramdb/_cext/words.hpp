@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "interrupt.hpp"
 #include "unicode_tables.hpp"
 
 namespace ngramdb::words {
@@ -435,12 +436,16 @@ class Vocabulary {
     return twin;
   }
 
-  // Appends the ids of all words of n texts, adding the words that are new; offsets[k + 1] = ids after text k.
-  void encode_adding(const Span* texts, std::size_t n, std::vector<std::uint32_t>& ids, std::int64_t* offsets) {
+  // Appends the ids of all words of n texts, adding the words that are new; offsets[k + 1] = ids after text k. When it is
+  // stopped, what was added stays.
+  void encode_adding(const Span* texts, std::size_t n, std::vector<std::uint32_t>& ids, std::int64_t* offsets,
+                     StopFlag stop = nullptr) {
     const std::lock_guard<std::mutex> guard(mutex_);
     std::array<Key, kBlock> block;
     std::size_t n_waiting = 0;
+    std::size_t n_resolved = 0;
     const auto resolve = [&] {
+      if (++n_resolved % (kStopInterval / kBlock) == 0) check_stop(stop);
       for (std::size_t i = 0; i < n_waiting; ++i) ids.push_back(find_or_add(block[i]));
       n_waiting = 0;
     };

@@ -15,9 +15,12 @@ from libcpp.string cimport string
 from libcpp.utility cimport move
 from libcpp.vector cimport vector
 
+from cpython.unicode cimport PyUnicode_DecodeUTF8
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
 
 import numpy as np
+
+from ngramdb._cext.interrupt cimport Poll, current_poll, translate_exception
 
 
 cdef extern from "words.hpp" namespace "ngramdb::words" nogil:
@@ -44,7 +47,7 @@ cdef extern from "words.hpp" namespace "ngramdb::words" nogil:
         uint64_t n_words()
         void append(const LayerView& words) except +
         unique_ptr[CVocabulary] fork() except +
-        void encode_adding(const Span* texts, size_t n, vector[uint32_t]& ids, int64_t* offsets) except +
+        void encode_adding(const Span* texts, size_t n, vector[uint32_t]& ids, int64_t* offsets, Poll* stop) except +translate_exception
         void encode(Span text, vector[int64_t]& ids) except +
         int64_t lookup(Span word) except +
         string word(uint64_t id) except +
@@ -169,8 +172,9 @@ cdef class Vocabulary:
             spans.push_back(span_of(<bytes>text))
         offsets = np.zeros(n + 1, dtype=np.int64)
         cdef int64_t[::1] offsets_view = offsets
+        cdef Poll poll = current_poll()
         with nogil:
-            dereference(self._vocabulary).encode_adding(spans.data(), n, ids, &offsets_view[0])
+            dereference(self._vocabulary).encode_adding(spans.data(), n, ids, &offsets_view[0], &poll)
         result = np.empty(ids.size(), dtype=np.uint32)
         cdef uint32_t[::1] result_view = result
         if ids.size() > 0:
@@ -207,6 +211,24 @@ cdef class Vocabulary:
         with nogil:
             found = dereference(self._vocabulary).word(wanted)
         return <bytes>found
+
+    def words(self, const uint32_t[::1] ids):
+        """The words with these ids as str, bytes that are no UTF-8 as backslash escapes: a list.
+
+        Raises: IndexError when there is no such word.
+        """
+        cdef vector[string] found
+        cdef size_t n = ids.shape[0]
+        cdef size_t i
+        cdef uint64_t n_words = len(self)
+        for i in range(n):
+            if ids[i] >= n_words:
+                raise IndexError(f"no word has the id {ids[i]}")
+        found.resize(n)
+        with nogil:
+            for i in range(n):
+                found[i] = dereference(self._vocabulary).word(ids[i])
+        return [PyUnicode_DecodeUTF8(found[i].data(), found[i].size(), "backslashreplace") for i in range(n)]
 
     def export(self, start=0, stop=None):
         """The words with ids [start, stop) as a vocabulary file holds them.

@@ -15,6 +15,7 @@ from ngramdb.api.settings import Settings
 
 if TYPE_CHECKING:
     from ngramdb.api.corpus import Corpus
+    from ngramdb.api.cursor import Cursor
     from ngramdb.api.loading import LoadReport
     from ngramdb.api.results import DocumentScores, Probability, Scores
     from ngramdb.engine.writer import LoadProgress
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Connection",
     "Corpus",
+    "Cursor",
     "DocumentScores",
     "LoadProgress",
     "LoadReport",
@@ -35,6 +37,7 @@ __all__ = [
 
 _LAZY = {
     "Corpus": "ngramdb.api.corpus",
+    "Cursor": "ngramdb.api.cursor",
     "DocumentScores": "ngramdb.api.results",
     "LoadProgress": "ngramdb.engine.writer",
     "LoadReport": "ngramdb.api.loading",

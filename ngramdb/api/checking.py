@@ -34,7 +34,9 @@ def find_problems(store: Store, snapshot: Snapshot, names: Sequence[str]) -> Ite
 def _contradictions(snapshot: Snapshot, name: str) -> Iterator[Problem]:
     view = snapshot.view(name)
     try:
-        parts = [(segment.path, segment.check) for segment in view.segments]
+        parts = [(segment.path, segment.check) for segment in (*view.segments, *view.subtracted)]
+        parts.append((name, view.check_documents))
+        parts.append((name, view.check_audits))
         parts.append((name, view.tokenizer.check))
     except NgramdbError as error:
         yield _problem(name, name, error)

@@ -6,30 +6,37 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from ngramdb.api.settings import Settings
+from ngramdb import errors
+from ngramdb.api.settings import Settings, checked_timeout
 from ngramdb.api.snapshot import Snapshot
 from ngramdb.engine.directory import MemoryDirectory, RealDirectory
 from ngramdb.engine.store import Store
-from ngramdb.errors import ExecutionError, InvalidArgument
+from ngramdb.errors import BindError, ExecutionError, InvalidArgument, NotSupportedError
+from ngramdb.interrupts import Interrupt, ProgressCallback, holding
 from ngramdb.lazy import lazy_module
+from ngramdb.planner.names import default_corpus
 from ngramdb.planner.options import CORPUS_OPTIONS
 
 if TYPE_CHECKING:
-    from ngramdb.api import corpora, loading, statements
+    from ngramdb.api import corpora, cursor, loading, statements
     from ngramdb.api import corpus as verbs
+    from ngramdb.api import session as sessions
     from ngramdb.api.corpus import Corpus
-    from ngramdb.api.statements import Session
+    from ngramdb.api.cursor import Cursor
+    from ngramdb.api.session import Session
     from ngramdb.executor.result import Result
     from ngramdb.planner import plan as plans
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.plan import CreateCorpus, DropCorpus, Load, Plan
 else:
     corpora = lazy_module("ngramdb.api.corpora")
+    cursor = lazy_module("ngramdb.api.cursor")
     loading = lazy_module("ngramdb.api.loading")
     plans = lazy_module("ngramdb.planner.plan")
+    sessions = lazy_module("ngramdb.api.session")
     statements = lazy_module("ngramdb.api.statements")
     verbs = lazy_module("ngramdb.api.corpus")
 
@@ -83,6 +90,8 @@ class Connection:
         self._write_lock = threading.RLock()
         self._n_writing = 0
         self._current: str | None = None
+        # What `interrupt` sets; each piece of work begins with a child of it.
+        self._requests = Interrupt()
         self.settings = Settings()
         self.progress: loading.ProgressCallback | None = None
         # Corpora compare this by identity before each answer: after a commit or a close they look again.
@@ -141,7 +150,14 @@ class Connection:
 
     # ---- statements -------------------------------------------------------------------------------------
 
-    def execute(self, sql: str, params: ParameterValues = None) -> Result:
+    def execute(
+        self,
+        sql: str,
+        params: ParameterValues = None,
+        *,
+        timeout: float | None = None,
+        progress: ProgressCallback | None = None,
+    ) -> Result:
         """Runs a statement, or several with `;` between; the last one's result.
 
         Parameters
@@ -149,34 +165,94 @@ class Connection:
         sql : the statements
         params : values for `?` (a list or tuple, in order through the whole text) or `:name` (a dict); an
             n-gram's value is text or token ids
+        timeout : seconds of work, reading the rows included, after which a statement is given up; 0 for no
+            limit, None for the setting `timeout`
+        progress : called now and then, at most ten times a second, with an object that says how far the
+            statement is: `fraction` (0 to 1, or None where that is not known) and `elapsed` (seconds); its
+            method `set` stops the statement
 
         Raises
         ------
         QueryError
             A statement that cannot be run as written, with its place; statements before it have been run,
             unless it was a ParseError.
+        Interrupted, TimeoutExceeded
+            The statement was stopped before its end; `fraction` and `elapsed` say how far it was.
         ExecutionError, StorageError
             A statement failed while it ran.
         """
         started = time.perf_counter()
         self.snapshot  # noqa: B018 - a closed connection says so, whatever the statement
-        result = statements.execute_all(self, sql, params)
+        seconds = None if timeout is None else checked_timeout("timeout", timeout)
+        result = statements.execute_all(self, sql, params, seconds, progress)
         result.elapsed += time.perf_counter() - started
         return result
 
-    def run_plan(self, plan: Plan) -> Result:
-        """Runs a finished plan on the current snapshot."""
-        return statements.run_plan(plan, self.session())
+    def interrupt(self) -> None:
+        """Stops what this connection is at, from another thread: statements that run, and results that are
+        not read to their end, raise `Interrupted` within some milliseconds. What begins later is not touched.
+        """
+        self._requests.set()
 
-    def session(self) -> Session:
+    def cursor(self) -> Cursor:
+        """A PEP 249 cursor on this connection."""
+        self.snapshot  # noqa: B018 - a closed connection says so
+        return cursor.Cursor(self)
+
+    def commit(self) -> None:
+        """Does nothing: every statement that writes is its own commit. There for PEP 249."""
+        self.snapshot  # noqa: B018 - a closed connection says so
+
+    def rollback(self) -> None:
+        """Raises NotSupportedError: every statement that wrote is committed. There for PEP 249."""
+        self.snapshot  # noqa: B018 - a closed connection says so
+        raise NotSupportedError(
+            "nothing can be rolled back: every statement is its own commit; "
+            "RESTORE CORPUS name TO VERSION n makes an earlier version current again"
+        )
+
+    # PEP 249: exceptions as attributes of the connection, for code that knows no module.
+    Warning = errors.Warning
+    Error = errors.Error
+    InterfaceError = errors.InterfaceError
+    DatabaseError = errors.DatabaseError
+    OperationalError = errors.OperationalError
+    ProgrammingError = errors.ProgrammingError
+    IntegrityError = errors.IntegrityError
+    DataError = errors.DataError
+    InternalError = errors.InternalError
+    NotSupportedError = errors.NotSupportedError
+
+    def _work(self, timeout: float | None = None, progress: ProgressCallback | None = None) -> Interrupt:
+        """The token of a piece of work, to be entered while it is done.
+
+        `timeout` None means that of the settings, 0 no limit.
+        """
+        seconds = self.settings.timeout if timeout is None else timeout
+        return Interrupt(self._requests, seconds or None, progress)
+
+    def _run_plan(self, plan: Plan) -> Result:
+        """Runs a finished plan on the current snapshot."""
+        with self._work() as work:
+            result = statements.run_plan(plan, self._session())
+        return result._under(work)
+
+    def _session(self) -> Session:
         """The connection on its current snapshot, as planner and executor use it."""
-        return statements.Session(self, self.snapshot)
+        return sessions.Session(self, self.snapshot)
 
     # ---- corpora ----------------------------------------------------------------------------------------
 
     def corpora(self) -> list[str]:
         """The names of all corpora."""
         return self.snapshot.names()
+
+    @property
+    def current_corpus(self) -> str | None:
+        """The name of the corpus that statements without FROM ask; None when that is not clear."""
+        with suppress(BindError):
+            return default_corpus(self._current, self.snapshot.names())
+        return None
 
     def corpus(self, name: str | None = None) -> Corpus:
         """A corpus by name; without one, the current corpus (USE), or the only one there is.
@@ -188,7 +264,7 @@ class Connection:
         """
         self.refresh()
         if name is None:
-            name = statements.current_corpus(self.session())
+            name = default_corpus(self._current, self.snapshot.names())
         if not isinstance(name, str):
             raise InvalidArgument(f"a corpus's name is a str, not {type(name).__name__}")
         self.snapshot.view(name)
@@ -208,14 +284,15 @@ class Connection:
         name : any non-empty text; names that are no plain words are written in backquotes in statements
         tokenizer : 'words', 'chars', 'bytes', 'tokens', or the path of a Hugging Face tokenizer.json
         if_not_exists : take the corpus that is there, whatever its tokenizer
-        options : `segment_tokens`, most tokens in a segment
+        options : `segment_tokens`, most tokens in a segment; `sentence_separator`, the text of the token
+            between sentences, for language models (without it each document is a sentence)
 
         Raises
         ------
         BindError
             There is a corpus of that name.
         InvalidArgument
-            No such tokenizer or option.
+            No such tokenizer or option, or a separator that is not one token.
         """
         if not isinstance(name, str) or not name:
             raise InvalidArgument(f"a corpus's name is a non-empty str, not {name!r}")
@@ -223,12 +300,12 @@ class Connection:
             if option not in CORPUS_OPTIONS:
                 raise InvalidArgument(f"no option {option!r}; known: {', '.join(CORPUS_OPTIONS)}")
             options[option] = CORPUS_OPTIONS[option].check(option, value)
-        self.session().run_create(plans.CreateCorpus(name, os.fspath(tokenizer), if_not_exists, options))
+        self._session().run_create(plans.CreateCorpus(name, os.fspath(tokenizer), if_not_exists, options))
         return verbs.Corpus(self, name)
 
     def drop_corpus(self, name: str, if_exists: bool = False) -> bool:
         """Drops a corpus; False when there was none and `if_exists` said that that is all right."""
-        return self.session().run_drop(plans.DropCorpus(name, if_exists)) is not None
+        return self._session().run_drop(plans.DropCorpus(name, if_exists)) is not None
 
     def use(self, name: str) -> None:
         """Makes a corpus the current one, as USE does."""
@@ -237,7 +314,7 @@ class Connection:
 
     # ---- writing ----------------------------------------------------------------------------------------
 
-    def create(self, plan: CreateCorpus) -> int | None:
+    def _create(self, plan: CreateCorpus) -> int | None:
         """Runs a CREATE CORPUS; the new version, or None when nothing had to be done."""
         self.refresh()
         if plan.if_not_exists and plan.name in self.snapshot.manifest.corpora:
@@ -253,7 +330,7 @@ class Connection:
             )
         return version
 
-    def drop(self, plan: DropCorpus) -> int | None:
+    def _drop(self, plan: DropCorpus) -> int | None:
         """Runs a DROP CORPUS; the new version, or None when nothing had to be done."""
         self.refresh()
         if plan.if_exists and plan.name not in self.snapshot.manifest.corpora:
@@ -262,7 +339,7 @@ class Connection:
             version = corpora.drop_corpus(self._store, plan.name, plan.if_exists, timeout_s)
         return version
 
-    def load(self, plan: Load, progress: loading.ProgressCallback | None = None) -> loading.LoadReport:
+    def _load(self, plan: Load, progress: loading.ProgressCallback | None = None) -> loading.LoadReport:
         """Runs a COPY … FROM. `progress` None means the connection's own callback, if that is wanted."""
         if progress is None and self.settings.progress:
             progress = self.progress
@@ -271,7 +348,7 @@ class Connection:
             report = loading.load_files(self._store, entry, plan, self.settings, progress, timeout_s)
         return report
 
-    def append(
+    def _append(
         self, name: str, documents: Iterator[Any], progress: loading.ProgressCallback | None = None
     ) -> loading.LoadReport:
         """Adds documents that `api.documents` has made; one commit."""
@@ -294,10 +371,11 @@ class Connection:
 
         When the block is left without an error, the connection goes over to what it has committed.
         """
-        with self._write_lock:
+        with holding(self._write_lock):
             # Who writes while it writes (from the documents of an append) would wait for itself.
             timeout_s = 0.0 if self._n_writing else self.settings.lock_timeout
             self._n_writing += 1
+            self._store.keep_versions = self.settings.keep_versions
             try:
                 yield timeout_s
             finally:

@@ -10,6 +10,7 @@ from ngramdb.engine.files import write_content
 from ngramdb.engine.manifest import CorpusEntry, TokenizerEntry
 from ngramdb.engine.store import Store
 from ngramdb.errors import BindError
+from ngramdb.lm import sentences
 from ngramdb.tokenizers.registry import create_tokenizer
 
 
@@ -30,9 +31,11 @@ def create_corpus(
     BindError
         There is a corpus of that name.
     InvalidArgument
-        No such tokenizer.
+        No such tokenizer, or a separator of sentences that is not one of its tokens.
     """
     made = create_tokenizer(tokenizer)
+    if sentences.OPTION in options:
+        sentences.token_of(options[sentences.OPTION], made)
     with store.begin(lock_timeout_s) as transaction:
         corpora = dict(transaction.manifest.corpora)
         if name in corpora:

@@ -3,68 +3,46 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb.api.documents import as_documents
-from ngramdb.api.loading import LoadReport, ProgressCallback
-from ngramdb.api.models import as_model
-from ngramdb.api.packing import pack
-from ngramdb.api.parsing import parsed_condition
-from ngramdb.api.results import DocumentScores, NextTokens, Probability, Scores
+from ngramdb.api.curation_verbs import CurationVerbs
 from ngramdb.errors import InvalidArgument
-from ngramdb.executor.distribution import next_tokens
-from ngramdb.executor.probability import chain, chain_many
-from ngramdb.executor.result import Result
-from ngramdb.executor.scoring import token_scores
-from ngramdb.planner.binder import Binder
-from ngramdb.planner.grams import bind_gram
-from ngramdb.planner.options import LOAD_OPTIONS
-from ngramdb.planner.parameters import Parameters, ParameterValues
-from ngramdb.planner.plan import CountDocuments, Distribution, DocExpr, Documents, Gram, Load, Plan
-from ngramdb.planner.planner import optimize
-from ngramdb.planner.source import IntArray
+from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from ngramdb.api.connection import Connection
-    from ngramdb.api.snapshot import Snapshot
-    from ngramdb.engine.view import CorpusView
+    from ngramdb.api import documents as given_documents
+    from ngramdb.api import packing, results, trees
+    from ngramdb.api.loading import LoadReport, ProgressCallback
+    from ngramdb.api.results import Spans
+    from ngramdb.executor import trace as spans
+    from ngramdb.executor.result import Result
+    from ngramdb.planner import options
+    from ngramdb.planner import plan as plans
+    from ngramdb.planner.parameters import ParameterValues
+else:
+    given_documents = lazy_module("ngramdb.api.documents")
+    packing = lazy_module("ngramdb.api.packing")
+    results = lazy_module("ngramdb.api.results")
+    trees = lazy_module("ngramdb.api.trees")
+    spans = lazy_module("ngramdb.executor.trace")
+    options = lazy_module("ngramdb.planner.options")
+    plans = lazy_module("ngramdb.planner.plan")
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
-class Corpus:
+class Corpus(CurationVerbs):
     """A corpus of a connection. Made by `Connection.corpus` and `create_corpus`; may be shared by threads.
 
     It answers from the connection's current version: own commits are seen at once, those of other processes
     after the next statement or `Connection.refresh`. Text and token ids are interchangeable wherever an
     n-gram stands; text is tokenized by the corpus's own tokenizer, and an unknown word occurs nowhere.
     """
-
-    def __init__(self, connection: Connection, name: str) -> None:
-        self.name = name
-        self._connection = connection
-        self._rebind()
-
-    def _rebind(self) -> CorpusView:
-        """Goes over to the connection's current version; raises when that is closed or has no such corpus."""
-        snapshot = self._connection.snapshot
-        view = snapshot.view(self.name)
-        self._count: Callable[[Any], int] = view.index.count
-        self._prob = view.index.prob
-        self._encode = view.tokenizer.encode
-        self._view = view
-        # Last, since the array verbs take it as the sign that all the others are there.
-        self._snapshot: Snapshot | None = snapshot
-        return view
-
-    def _current(self) -> CorpusView:
-        if self._snapshot is not self._connection._snapshot:
-            return self._rebind()
-        return self._view
 
     # ---- properties -------------------------------------------------------------------------------------
 
@@ -110,8 +88,9 @@ class Corpus:
         """
         # Not the corpus's view as questions use it, which opens every segment.
         tokenizer = self._connection.snapshot.view(self.name).tokenizer
-        documents = as_documents(docs, tokenizer.kind, tokenizer.n_vocabulary)
-        return self._connection.append(self.name, documents, progress)
+        documents = given_documents.as_documents(docs, tokenizer.kind, tokenizer.n_vocabulary)
+        with self._connection._work():
+            return self._connection._append(self.name, documents, progress)
 
     def load(
         self,
@@ -145,8 +124,9 @@ class Corpus:
         checked = {name: _checked(name, value) for name, value in given.items() if value is not None}
         every = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
         names = tuple(os.fspath(path) for path in every)
-        plan = Load(self.name, names, checked, skip_errors=on_error == "skip")
-        return self._connection.load(plan, progress)
+        plan = plans.Load(self.name, names, checked, skip_errors=on_error == "skip")
+        with self._connection._work():
+            return self._connection._load(plan, progress)
 
     # ---- one question -----------------------------------------------------------------------------------
 
@@ -168,60 +148,6 @@ class Corpus:
             cause = error
         self._refuse(ngram, cause)  # outside of the handler: one error, not two
 
-    def _refuse(self, ngram: Any, cause: Exception) -> NoReturn:
-        """Says what is wrong with an n-gram that the kernel would not take."""
-        bind_gram(ngram, self._current().tokenizer)
-        raise cause
-
-    def prob(self, continuation: Any, given: Any = "", model: Any = "ngram") -> Probability | None:
-        """P(continuation | given): a float with the counts behind it, or None where the context is unseen.
-
-        Parameters
-        ----------
-        continuation : text, token ids, or one token id; several tokens go by the chain rule
-        given : the context; empty for a token's share of the corpus
-        model : what stands after USING: "ngram", "ngram order 3", "infgram", …
-        """
-        if self._snapshot is not self._connection._snapshot:
-            self._rebind()
-        used = as_model(model)
-        context = self._encode(given) if type(given) is str else given
-        token = continuation if type(continuation) is int else _single(continuation)
-        if token is not None and isinstance(context, (list, tuple, np.ndarray)):
-            # The usual question goes to the kernel as it is: checks here would cost more than the answer.
-            try:
-                step = self._prob(context, token, used.infgram, used.order)
-                return Probability(step[0] / step[1], step) if step[1] else None
-            except (TypeError, OverflowError, ValueError):
-                pass  # what is wrong with it is found out, and said, below
-        tokens = self._ids(continuation if token is None else (token,))
-        if not len(tokens):
-            raise InvalidArgument("prob needs a continuation of at least one token")
-        found = chain(self._view.index, self._ids(context), tokens, used)
-        return None if found.prob is None else Probability(found.prob, found[1:])
-
-    def dist(self, given: Any = "", model: Any = "ngram", top: int | None = None) -> Result:
-        """The next-token distribution of a context, most frequent first: DIST.
-
-        Columns `token`, `token_id`, `count`, `prob`; the end of a document is a row with token NULL.
-        """
-        if top is not None and (isinstance(top, bool) or not isinstance(top, int) or top < 0):
-            raise InvalidArgument(f"top is a whole number of at least 0, not {top!r}")
-        view = self._current()
-        return self._run(Distribution(view, self._gram(given), as_model(model), top))
-
-    def dist_arrays(self, given: Any = (), model: Any = "ngram") -> NextTokens:
-        """The same distribution as arrays, by token id, straight from the kernel."""
-        view, used = self._current(), as_model(model)
-        context = self._ids(given) if not isinstance(given, (list, tuple)) else given
-        try:
-            found = next_tokens(view.index, context, used)
-        except (TypeError, OverflowError, ValueError) as error:
-            cause, found = error, None
-        if found is None:
-            self._refuse(given, cause)
-        return NextTokens(found.ids, found.counts, found.n_end, found.context_count, found.effective_n)
-
     def docs(
         self,
         where: str | None = None,
@@ -240,23 +166,103 @@ class Corpus:
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
                 raise InvalidArgument(f"{name} is a whole number of at least 0, not {value!r}")
         view = self._current()
-        return self._run(Documents(view, self._condition(where, params, view), descending, limit, offset))
+        return self._run(
+            plans.Documents(view, self._condition(where, params, view), descending, limit, offset)
+        )
 
     def count_docs(self, where: str | None = None, *, params: ParameterValues = None) -> int:
         """How many documents meet a condition: COUNT DOCS."""
         view = self._current()
-        result = self._run(CountDocuments(view, self._condition(where, params, view)))
+        result = self._run(plans.CountDocuments(view, self._condition(where, params, view)))
         row = result.fetchone()
         return int(row[0]) if row else 0
 
-    def _condition(self, where: str | None, params: ParameterValues, view: CorpusView) -> DocExpr:
-        trees = () if where is None else (parsed_condition(where),)
-        binder = Binder(self._connection.session(), Parameters(trees, params, where), where)
-        return binder.condition(trees[0] if trees else None, view)
+    # ---- texts around occurrences, n-grams, spans -------------------------------------------------------
 
-    def _run(self, logical: Plan) -> Result:
-        plan, _ = optimize(logical, self._connection.settings.disabled_rules)
-        return self._connection.run_plan(plan)
+    def kwic(
+        self,
+        pattern: Any,
+        where: str | None = None,
+        *,
+        window: int | None = None,
+        order_by: str | None = None,
+        descending: bool = False,
+        limit: int | None = None,
+        offset: int = 0,
+        sample: int | None = None,
+        seed: int | None = None,
+        match_text: bool = False,
+        ignore_case: bool = False,
+        params: ParameterValues = None,
+    ) -> Result:
+        """The occurrences of an n-gram, each with what stands to its left and right: KWIC.
+
+        Columns `doc_id`, `position` (in tokens, from 0), `left`, `match`, `right`; `summary['total']` counts
+        all occurrences, whatever `limit` and `sample` say.
+
+        Parameters
+        ----------
+        pattern : text or token ids
+        where : only in documents that meet this condition, with `?` or `:name` for `params`
+        window : tokens on either side
+        order_by : 'doc_id' (then by position), 'left' or 'right', the text on that side
+        sample, seed : so many lines, drawn at random; the same ones for the same seed
+        match_text, ignore_case : MATCH TEXT and IGNORE CASE
+        """
+        tree = trees.kwic(
+            pattern, match_text, ignore_case, window, order_by, descending, limit, offset, sample, seed
+        )
+        return self._run(self._bind(tree, where, params))
+
+    def ngrams(
+        self, n: int, where: str | None = None, *, top: int | None = None, params: ParameterValues = None
+    ) -> Result:
+        """The n-grams of `n` tokens, the most frequent first: NGRAMS.
+
+        Columns `ngram`, `token_ids`, `count`. Without `top` all of them, made as they are read.
+        """
+        return self._run(self._bind(trees.ngrams(n, top), where, params))
+
+    def trace(self, text: Any, min_length: int = 1, *, docs: int | None = 10) -> Result:
+        """The maximal spans of a text (or of token ids) that stand verbatim in the corpus: TRACE.
+
+        Columns `start` and `length` (in tokens), `span`, `count`, `doc_ids`: of each span the first `docs`
+        documents, None for all of them.
+        """
+        trees.at_least(0, "docs", docs)
+        plan = self._bind(trees.trace(text, min_length), None, None)
+        return self._run(replace(plan, n_documents=docs))
+
+    def trace_arrays(self, text: Any, min_length: int = 1) -> Spans:
+        """The same spans as arrays, without their documents."""
+        trees.at_least(1, "min_length", min_length)
+        view = self._current()
+        found = spans.maximal_spans(spans.longest_matches(view.index, self._ids(text)), min_length)
+        return results.Spans(found.starts, found.stops - found.starts, found.counts)
+
+    def match_lengths(self, text: Any) -> NDArray[np.int64]:
+        """For each token of a text, how long the longest n-gram is that begins there and stands in the
+        corpus.
+
+        (n,) int64; 0 where the token itself does not occur. Cost: about a microsecond a token and segment.
+        """
+        view = self._current()
+        ids = self._ids(text)
+        return spans.match_ends(spans.longest_matches(view.index, ids)) - np.arange(len(ids))
+
+    def sample(
+        self,
+        size: int,
+        where: str | None = None,
+        *,
+        seed: int | None = None,
+        params: ParameterValues = None,
+    ) -> Result:
+        """So many documents, drawn at random from those that meet a condition: DOCS … SAMPLE.
+
+        The same seed draws the same documents; without one a seed is drawn, and `summary['seed']` tells it.
+        """
+        return self._run(self._bind(trees.sample(size, seed), where, params))
 
     # ---- many questions ---------------------------------------------------------------------------------
 
@@ -266,69 +272,13 @@ class Corpus:
         `ngrams` is a list of n-grams, or a pair of arrays `(flat ids, offsets)`.
         """
         view = self._current()
-        flat, offsets = pack(ngrams, self._encode)
-        counts: NDArray[np.int64] = view.index.count_many(flat, offsets)
+        flat, offsets = packing.pack(ngrams, self._encode)
+        with self._connection._work():
+            counts: NDArray[np.int64] = view.index.count_many(flat, offsets)
         return counts
-
-    def prob_many(self, contexts: Any, continuations: Any, model: Any = "ngram") -> Scores:
-        """Many probabilities: entry i is P(continuations[i] | contexts[i]), with its counts.
-
-        Parameters
-        ----------
-        contexts : a list of n-grams, or a pair of arrays `(flat ids, offsets)`
-        continuations : an array of token ids, one per context; or a list of n-grams
-        """
-        view = self._current()
-        flat, offsets = pack(contexts, self._encode)
-        tokens, token_offsets = self._continuations(continuations)
-        n = len(offsets) - 1
-        if len(token_offsets) - 1 != n:
-            raise InvalidArgument(f"{n} contexts, but {len(token_offsets) - 1} continuations")
-        return Scores.of(chain_many(view.index, (flat, offsets), (tokens, token_offsets), as_model(model)))
-
-    def _continuations(self, given: Any) -> tuple[IntArray, IntArray]:
-        if isinstance(given, np.ndarray) or (
-            isinstance(given, (list, tuple)) and given and set(map(type, given)) == {int}
-        ):
-            tokens = self._ids(given)
-            return tokens, np.arange(len(tokens) + 1, dtype=np.int64)
-        tokens, offsets = pack(given, self._encode)
-        if (np.diff(offsets) == 0).any():
-            empty = int(np.flatnonzero(np.diff(offsets) == 0)[0])
-            raise InvalidArgument(f"continuation {empty} (counted from 0) has no token")
-        return tokens, offsets
-
-    def score(self, ngram: Any, model: Any = "ngram") -> Scores:
-        """Every token of a text (or of token ids) given those before it: SCORE, as arrays."""
-        view = self._current()
-        ids = self._ids(ngram)
-        offsets = np.array([0, len(ids)], dtype=np.int64)
-        return Scores.of(token_scores(view.index, ids, offsets, as_model(model)))
-
-    def score_many(self, docs: Any, model: Any = "ngram") -> DocumentScores:
-        """The scores of many documents in one kernel call; item i is what `score(docs[i])` gives."""
-        view = self._current()
-        flat, offsets = pack(docs, self._encode)
-        scores = token_scores(view.index, flat, offsets, as_model(model))
-        return DocumentScores(Scores.of(scores), offsets)
-
-    # ---- helpers ----------------------------------------------------------------------------------------
-
-    def _gram(self, ngram: Any) -> Gram:
-        return bind_gram(ngram, self._view.tokenizer)
-
-    def _ids(self, ngram: Any) -> IntArray:
-        return self._gram(ngram).ids
-
-
-def _single(continuation: Any) -> int | None:
-    """The token of a continuation that is one token id, or a list or tuple with just one; else None."""
-    if type(continuation) in (list, tuple) and len(continuation) == 1:
-        continuation = continuation[0]
-    return continuation if type(continuation) is int else None
 
 
 def _checked(name: str, value: Any) -> Any:
-    if name not in LOAD_OPTIONS:
-        raise InvalidArgument(f"no option {name!r}; known: {', '.join(LOAD_OPTIONS)}")
-    return LOAD_OPTIONS[name].check(name, value)
+    if name not in options.LOAD_OPTIONS:
+        raise InvalidArgument(f"no option {name!r}; known: {', '.join(options.LOAD_OPTIONS)}")
+    return options.LOAD_OPTIONS[name].check(name, value)

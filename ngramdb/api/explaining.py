@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from ngramdb.errors import PlanError
-from ngramdb.executor.conditions import Meter
+from ngramdb.executor.measuring import Meter
 from ngramdb.executor.result import Result
 from ngramdb.executor.run import answer, is_question
 from ngramdb.planner.explain import explain_lines

@@ -15,7 +15,7 @@ from ngramdb.errors import InvalidArgument
 from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.reader import read_documents
-from ngramdb.ingest.sources import expand, total_size
+from ngramdb.ingest.sources import Source, expand, total_size
 from ngramdb.ingest.streams import Limits, Meter
 from ngramdb.planner.plan import Load
 
@@ -57,12 +57,8 @@ def load_files(
     """Runs COPY … FROM. Nothing is committed unless every document was read, or skipped as was asked."""
     options = read_options(plan, entry.tokenizer)
     sources = expand(list(plan.paths), plan.options.get("format"))
-    if options.separator is not None and all(source.format != "text" for source in sources):
-        raise InvalidArgument(
-            f"{sources[0].label} is read as JSON lines, which have no separator; "
-            "give the format text to read it as text"
-        )
-    if entry.tokenizer.kind == "tokens" and any(source.format == "text" for source in sources):
+    check_separator(options.separator, sources)
+    if entry.tokenizer.kind == "tokens" and any(source.format != "jsonl" for source in sources):
         raise InvalidArgument(f"corpus {entry.name} takes token ids, which text files do not have")
     errors, meter = ErrorLog(), Meter(total_bytes=total_size(sources))
     documents = read_documents(sources, options, errors, meter)
@@ -78,6 +74,15 @@ def load_files(
         skip=plan.skip_errors,
         lock_timeout_s=lock_timeout_s,
     )
+
+
+def check_separator(separator: str | None, sources: list[Source]) -> None:
+    """Raises InvalidArgument when a separator is given, and no file has separators."""
+    if separator is not None and all(source.format != "text" for source in sources):
+        kind = "JSON lines, which have" if sources[0].format == "jsonl" else "lines, which have"
+        raise InvalidArgument(
+            f"{sources[0].label} is read as {kind} no separator; give the format text to read it as text"
+        )
 
 
 def load(
@@ -120,6 +125,8 @@ def load(
         meter=meter,
         skipped=errors if skip else None,
         lock_timeout_s=lock_timeout_s,
+        auto_compact=settings.auto_compact,
+        memory_limit=settings.memory_limit,
     )
     errors = errors or ErrorLog()
     return LoadReport(

@@ -1,4 +1,4 @@
-"""Models by name: what would stand after USING, as text."""
+"""Models as they are given in Python: what would stand after USING, as text, or an object of `ngramdb.lm`."""
 
 from __future__ import annotations
 
@@ -7,26 +7,32 @@ from typing import Any
 
 from ngramdb.errors import InvalidArgument
 from ngramdb.language.parser import parse_model
+from ngramdb.lm.spec import ModelSpec
 from ngramdb.planner.binder import Binder
 from ngramdb.planner.plan import Model
 from ngramdb.planner.source import Catalog
 
 
 def as_model(model: Any) -> Model:
-    """A model from its text (`"ngram"`, `"ngram order 5"`); a Model stays as it is.
+    """A model from its text (`"ngram"`, `"kneser_ney order 5"`) or from an `ngramdb.lm.ModelSpec`.
 
     Raises
     ------
     ParseError
         No such model.
     InvalidArgument
-        Neither text nor a model.
+        Neither text nor a model, or a parameter out of range.
     """
     if isinstance(model, str):
         return _parsed(model)
     if isinstance(model, Model):
         return model
-    raise InvalidArgument(f"a model is text such as 'infgram', not {type(model).__name__}")
+    if isinstance(model, ModelSpec):
+        return Model.of(model)
+    raise InvalidArgument(
+        f"a model is text such as 'infgram', or an object such as ngramdb.lm.KneserNey(), "
+        f"not {type(model).__name__}"
+    )
 
 
 @lru_cache(maxsize=256)
@@ -45,6 +51,9 @@ class _NoCatalog:
     def corpus_view(self, name: str, /) -> Any:
         raise LookupError(name)
 
+    def algebra(self, terms: tuple[tuple[int, str, int | None], ...], /) -> Any:
+        raise LookupError(terms)
+
     def setting_names(self) -> list[str]:
         return []
 
@@ -53,6 +62,9 @@ class _NoCatalog:
 
     def disabled_rules(self) -> frozenset[str]:
         return frozenset()
+
+    def match(self) -> str:
+        return "tokens"
 
 
 _NO_CATALOG: Catalog = _NoCatalog()

@@ -6,35 +6,53 @@ Syntax trees are immutable, so one tree serves all threads and all times.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
 from ngramdb.errors import InvalidArgument
 from ngramdb.language import ast
 from ngramdb.language.parser import parse, parse_condition
+from ngramdb.planner.parameters import Placeholders
 
 # Statements that are remembered, and up to which length: about a megabyte at most, trees aside.
 REMEMBERED = 256
 REMEMBERED_CHARACTERS = 4096
 
 
-def parsed(text: str) -> tuple[ast.Statement, ...]:
+class ParsedStatements(NamedTuple):
+    """The statements of a text, and the placeholders of all of them."""
+
+    statements: tuple[ast.Statement, ...]
+    placeholders: Placeholders
+
+
+class ParsedCondition(NamedTuple):
+    """What stands after WHERE, and its placeholders."""
+
+    condition: ast.Condition
+    placeholders: Placeholders
+
+
+def parsed(text: str) -> ParsedStatements:
     """The statements of a text. Raises ParseError; InvalidArgument when it is no str."""
     if not isinstance(text, str):
         raise InvalidArgument(f"a statement is a str, not {type(text).__name__}")
-    return _statements(text) if len(text) <= REMEMBERED_CHARACTERS else parse(text)
+    return _statements(text) if len(text) <= REMEMBERED_CHARACTERS else _statements.__wrapped__(text)
 
 
-def parsed_condition(text: str) -> ast.Condition:
+def parsed_condition(text: str) -> ParsedCondition:
     """What stands after WHERE. Raises ParseError; InvalidArgument when it is no str."""
     if not isinstance(text, str):
         raise InvalidArgument(f"a condition is a str, not {type(text).__name__}")
-    return _condition(text) if len(text) <= REMEMBERED_CHARACTERS else parse_condition(text)
+    return _condition(text) if len(text) <= REMEMBERED_CHARACTERS else _condition.__wrapped__(text)
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _statements(text: str) -> tuple[ast.Statement, ...]:
-    return parse(text)
+def _statements(text: str) -> ParsedStatements:
+    statements = parse(text)
+    return ParsedStatements(statements, Placeholders(statements))
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _condition(text: str) -> ast.Condition:
-    return parse_condition(text)
+def _condition(text: str) -> ParsedCondition:
+    condition = parse_condition(text)
+    return ParsedCondition(condition, Placeholders((condition,)))

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, overload
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb.executor.probability import TokenScores
-from ngramdb.executor.scoring import log_probabilities
+from ngramdb.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from ngramdb.executor import scoring
+    from ngramdb.executor.probability import TokenScores
+else:
+    scoring = lazy_module("ngramdb.executor.scoring")
 
 
 class Probability(float):
@@ -71,6 +76,33 @@ class Probability(float):
         )
 
 
+class Generated(str):
+    """A continuation that was made: its text, and what it consists of.
+
+    Attributes
+    ----------
+    token_ids : tuple of int
+    logprob : natural logarithm of its probability under the model, its end included where it came
+    ended : whether it ends where a document would, and not because it has as many tokens as were asked for
+    """
+
+    __slots__ = ("ended", "logprob", "token_ids")
+
+    token_ids: tuple[int, ...]
+    logprob: float
+    ended: bool
+
+    def __new__(cls, text: str, token_ids: tuple[int, ...], logprob: float, ended: bool) -> Generated:
+        self = str.__new__(cls, text)
+        self.token_ids = token_ids
+        self.logprob = logprob
+        self.ended = ended
+        return self
+
+    def __getnewargs__(self) -> tuple[str, tuple[int, ...], float, bool]:  # type: ignore[override]
+        return str(self), self.token_ids, self.logprob, self.ended
+
+
 class NextTokens(NamedTuple):
     """A next-token distribution as arrays; the probability of entry i is counts[i] / context_count.
 
@@ -83,6 +115,14 @@ class NextTokens(NamedTuple):
     n_end: int
     context_count: int
     effective_n: int
+
+
+class Spans(NamedTuple):
+    """The maximal spans of a text that stand in a corpus: (k,) int64 each, by start."""
+
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    counts: NDArray[np.int64]
 
 
 class Scores:
@@ -125,7 +165,7 @@ class Scores:
     @property
     def logprob(self) -> NDArray[np.float64]:
         """Natural logarithms: -inf for 0, NaN where there is no probability."""
-        return log_probabilities(self.prob)
+        return scoring.log_probabilities(self.prob)
 
     def __len__(self) -> int:
         return len(self.prob)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ngramdb.engine.store import DEFAULT_KEEP_VERSIONS
 from ngramdb.errors import InvalidArgument
 from ngramdb.lazy import lazy_module
 from ngramdb.planner.names import listing, nearest
@@ -23,8 +25,12 @@ Value = str | int | float | bool
 # files.
 DEFAULT_SEGMENT_TOKENS = 1 << 26
 MAX_THREADS = 1024
+MAX_KEEP_VERSIONS = 1_000_000
 # Seconds: a year, and so without end for whoever waits.
-MAX_LOCK_TIMEOUT = 365 * 24 * 3600
+MAX_SECONDS = 365 * 24 * 3600
+
+# How n-grams in double quotes are matched: token by token, as text, or as text in any case.
+MATCHES = ("tokens", "text", "text ignore case")
 
 _SWITCHES = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
 
@@ -45,11 +51,16 @@ def _whole(least: int, most: int) -> Callable[[str, Any], Value]:
     return lambda name, value: int(option.check(name, value))
 
 
+def checked_timeout(name: str, value: Any) -> float:
+    """A number of seconds, 0 meaning no limit. Raises InvalidArgument."""
+    return float(_seconds(name, value))
+
+
 def _seconds(name: str, value: Any) -> Value:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise InvalidArgument(f"{name} is a number of seconds, not {value!r}")
-    if not 0 <= value <= MAX_LOCK_TIMEOUT:
-        raise InvalidArgument(f"{name} is from 0 to {MAX_LOCK_TIMEOUT:,} seconds, not {value:,}")
+    if not 0 <= value <= MAX_SECONDS:
+        raise InvalidArgument(f"{name} is from 0 to {MAX_SECONDS:,} seconds, not {value:,}")
     return float(value)
 
 
@@ -59,6 +70,15 @@ def _switch(name: str, value: Any) -> Value:
     if isinstance(value, bool):
         return value
     raise InvalidArgument(f"{name} is TRUE or FALSE, not {value!r}")
+
+
+def _match(name: str, value: Any) -> Value:
+    return str(OptionType(str, "", choices=MATCHES).check(name, value))
+
+
+def rules() -> tuple[str, ...]:
+    """What `disabled_rules` may list."""
+    return tuple(planner.rule_names())
 
 
 def _rules(name: str, value: Any) -> Value:
@@ -75,9 +95,30 @@ def _rules(name: str, value: Any) -> Value:
     return ",".join(dict.fromkeys(given))
 
 
+_UNITS = {"": 1, "B": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([KMGT]?)(?:I?B)?", re.IGNORECASE)
+
+
+def _bytes(name: str, value: Any) -> Value:
+    """A number of bytes, or a text such as '2 GB' (units are powers of 1024)."""
+    found = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if found is not None:
+        return int(float(found[1]) * _UNITS[found[2].upper()])
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise InvalidArgument(f"{name} is a number of bytes, or a text such as '2GB', not {value!r}")
+    return value
+
+
 SETTINGS: dict[str, Setting] = {
     setting.name: setting
     for setting in (
+        Setting(
+            "auto_compact",
+            lambda: True,
+            "boolean",
+            "whether small segments are merged after statements that write",
+            _switch,
+        ),
         Setting(
             "disabled_rules",
             lambda: "",
@@ -86,11 +127,32 @@ SETTINGS: dict[str, Setting] = {
             _rules,
         ),
         Setting(
+            "keep_versions",
+            lambda: DEFAULT_KEEP_VERSIONS,
+            "integer",
+            "versions that a commit leaves, its own included; what only older ones need is removed",
+            _whole(1, MAX_KEEP_VERSIONS),
+        ),
+        Setting(
             "lock_timeout",
             lambda: 0.0,
             "seconds",
             "how long a statement that writes waits for another writer before it gives up",
             _seconds,
+        ),
+        Setting(
+            "match",
+            lambda: MATCHES[0],
+            "string",
+            "how n-grams in quotes are matched by COUNT, KWIC, conditions: tokens, text or text ignore case",
+            _match,
+        ),
+        Setting(
+            "memory_limit",
+            lambda: 0,
+            "bytes",
+            "memory that loading and compacting may take; 0 for no limit",
+            _bytes,
         ),
         Setting(
             "progress",
@@ -112,6 +174,13 @@ SETTINGS: dict[str, Setting] = {
             "integer",
             "segments that a load builds at the same time",
             _whole(1, MAX_THREADS),
+        ),
+        Setting(
+            "timeout",
+            lambda: 0.0,
+            "seconds",
+            "after how much work a statement is given up; 0 for no limit",
+            _seconds,
         ),
     )
 }
@@ -155,14 +224,39 @@ class Settings:
         return int(self._values["segment_tokens"])
 
     @property
+    def auto_compact(self) -> bool:
+        """Whether small segments are merged after statements that write."""
+        return bool(self._values["auto_compact"])
+
+    @property
+    def keep_versions(self) -> int:
+        """How many versions a commit leaves."""
+        return int(self._values["keep_versions"])
+
+    @property
+    def memory_limit(self) -> int:
+        """How many bytes building segments may take, 0 for no limit."""
+        return int(self._values["memory_limit"])
+
+    @property
     def lock_timeout(self) -> float:
         """How long a statement that writes waits for another writer, in seconds."""
         return float(self._values["lock_timeout"])
 
     @property
+    def timeout(self) -> float:
+        """After how many seconds of work a statement is given up; 0 for no limit."""
+        return float(self._values["timeout"])
+
+    @property
     def progress(self) -> bool:
         """Whether COPY reports its progress to the connection's callback."""
         return bool(self._values["progress"])
+
+    @property
+    def match(self) -> str:
+        """How n-grams in double quotes are matched where MATCH doesn't say: a value of MATCHES."""
+        return str(self._values["match"])
 
     @property
     def disabled_rules(self) -> frozenset[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ngramdb.engine.manifest import Manifest
@@ -12,9 +13,12 @@ from ngramdb.lazy import lazy_module
 from ngramdb.planner.names import listing, nearest
 
 if TYPE_CHECKING:
+    from ngramdb.engine import algebra
     from ngramdb.engine import view as views
+    from ngramdb.engine.algebra import AlgebraView
     from ngramdb.engine.view import CorpusView
 else:
+    algebra = lazy_module("ngramdb.engine.algebra")
     views = lazy_module("ngramdb.engine.view")
 
 
@@ -25,13 +29,18 @@ class Snapshot:
         self.manifest = manifest
         self._store = store
         self._lock = threading.Lock()
+        self._hold = store.hold(manifest.version)
         self._views: dict[str, CorpusView] = {}
+        self._earlier: dict[tuple[str, int], CorpusView] = {}
+        self._sums: dict[tuple[tuple[int, str, int | None], ...], AlgebraView] = {}
         if before is not None:
             self._views = {
                 name: view
                 for name, view in before._views.copy().items()
                 if manifest.corpora.get(name) == view.entry
             }
+            for view in self._views.values():
+                view.hold = self._hold
 
     @property
     def version(self) -> int:
@@ -41,14 +50,16 @@ class Snapshot:
         """The corpora, sorted by name."""
         return sorted(self.manifest.corpora)
 
-    def view(self, name: str) -> CorpusView:
-        """A corpus of this version.
+    def view(self, name: str, version: int | None = None) -> CorpusView:
+        """A corpus of this version, or of an earlier one.
 
         Raises
         ------
         BindError
-            There is no such corpus; `nearest` is the one that was meant, perhaps.
+            There is no such corpus; `nearest` is the one that was meant, perhaps. Or the version isn't kept.
         """
+        if version is not None and version != self.version:
+            return self._earlier_view(name, version)
         view = self._views.get(name)
         if view is not None:
             return view
@@ -60,5 +71,32 @@ class Snapshot:
             raise BindError(f"no corpus {name!r}; {tail}", nearest=hint)
         with self._lock:
             if name not in self._views:
-                self._views[name] = views.CorpusView(self._store, entry)
+                self._views[name] = views.CorpusView(self._store, entry, self._hold)
             return self._views[name]
+
+    def algebra(self, terms: Sequence[tuple[int, str, int | None]]) -> CorpusView | AlgebraView:
+        """Corpora as one: `(sign, name, version or None)` of each term of `FROM a + b AT VERSION n - c`.
+
+        Raises
+        ------
+        BindError
+            There is no such corpus or version, or the corpora do not share a tokenizer.
+        """
+        key = tuple(terms)
+        if len(key) == 1 and key[0][0] > 0:
+            return self.view(key[0][1], key[0][2])
+        view = self._sums.get(key)
+        if view is None:
+            opened = [algebra.Term(sign, self.view(name, version), version) for sign, name, version in key]
+            view = self._sums.setdefault(key, algebra.AlgebraView(opened))
+        return view
+
+    def _earlier_view(self, name: str, version: int) -> CorpusView:
+        view = self._earlier.get((name, version))
+        if view is None:
+            entry = self._store.version(version).corpora.get(name)
+            if entry is None:
+                raise BindError(f"there was no corpus {name!r} in version {version}")
+            opened = views.CorpusView(self._store, entry, self._store.hold(version))
+            view = self._earlier.setdefault((name, version), opened)
+        return view

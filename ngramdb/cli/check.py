@@ -7,18 +7,24 @@ import sys
 
 from ngramdb.api import connect
 from ngramdb.cli.catalog import quoted
-from ngramdb.cli.common import FAILED, OK, add_common_flags, guarded, say
+from ngramdb.cli.common import OK, PROBLEMS, add_common_flags, guarded, say
 from ngramdb.cli.render import MODES, render
 from ngramdb.cli.screen import detect
 
 DESCRIPTION = """\
 Read the database's files in full, compare every checksum and verify what the index promises of itself.
-A line per problem goes to standard output; the exit status is 1 when there is one.
+A line per problem goes to standard output; the exit status is 3 when there is one.
 """
 
 
 def run(arguments: list[str]) -> int:
-    """Run the command; the exit code comes back: 0 sound, 1 damaged or unreadable, 2 wrong usage."""
+    """Run the command; the exit code comes back: 0 sound, 1 unreadable, 2 wrong usage, 3 damaged."""
+    options = make_parser().parse_args(arguments)
+    return guarded(lambda: _run(options), options.debug)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of the command's flags."""
     parser = argparse.ArgumentParser(
         prog="ngramdb check", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -28,8 +34,7 @@ def run(arguments: list[str]) -> int:
         "--format", choices=MODES, help="how problems look; table at a terminal, tsv elsewhere"
     )
     add_common_flags(parser)
-    options = parser.parse_args(arguments)
-    return guarded(lambda: _run(options), options.debug)
+    return parser
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -41,4 +46,4 @@ def _run(options: argparse.Namespace) -> int:
             say(f"{options.database}: no problems found")
             return OK
         render(result, detect(sys.stdout), options.format)
-        return FAILED
+        return PROBLEMS

@@ -8,12 +8,19 @@ import sys
 import traceback
 from collections.abc import Callable
 
-from ngramdb.cli.screen import detect
-from ngramdb.errors import NgramdbError, QueryCancelled
+from ngramdb.cli import human
+from ngramdb.cli.screen import Screen, detect
+from ngramdb.cli.wrapping import error_lines
+from ngramdb.errors import NgramdbError, QueryCancelled, TimeoutExceeded
 
 OK = 0
 FAILED = 1
 USAGE = 2
+# `ngramdb check` has found something wrong.
+PROBLEMS = 3
+# As `timeout` of the GNU tools has it.
+TIMED_OUT = 124
+# 128 and the number of SIGINT, as shells have it.
 INTERRUPTED = 130
 
 
@@ -37,8 +44,11 @@ def guarded(run: Callable[[], int], debug: bool = False) -> int:
     except BrokenPipeError:
         _forget_standard_output()
         return OK
-    except (KeyboardInterrupt, QueryCancelled):
-        say("interrupted")
+    except TimeoutExceeded as error:
+        say_error(str(error))
+        return TIMED_OUT
+    except (KeyboardInterrupt, QueryCancelled) as error:
+        say(interrupted(error))
         return INTERRUPTED
     except UsageError as error:
         say(f"ngramdb: error: {error}")
@@ -48,6 +58,14 @@ def guarded(run: Callable[[], int], debug: bool = False) -> int:
             traceback.print_exc()
         say_error(message_of(error))
         return FAILED
+
+
+def interrupted(error: BaseException) -> str:
+    """What is said of an interrupt: after how long, and how far the work was, where it tells."""
+    elapsed, fraction = getattr(error, "elapsed", None), getattr(error, "fraction", None)
+    after = "" if elapsed is None else f" after {human.duration(elapsed)}"
+    far = "" if fraction is None or fraction >= 1 else f", {int(100 * fraction)} % done"
+    return f"interrupted{after}{far}"
 
 
 def message_of(error: Exception) -> str:
@@ -74,7 +92,13 @@ def say(text: str) -> None:
 
 def say_error(message: str) -> None:
     """Write an error message to standard error, its first word in red where colours are shown."""
-    say(detect(sys.stderr).styled("error:", "1;31") + f" {message}")
+    say(shown_error(message, detect(sys.stderr)))
+
+
+def shown_error(message: str, screen: Screen) -> str:
+    """An error message as a screen shows it, `error:` in front."""
+    text = error_lines(f"error: {message}", screen.width)
+    return screen.styled("error:", "1;31") + text.removeprefix("error:")
 
 
 def add_common_flags(parser: argparse.ArgumentParser) -> None:
@@ -108,6 +132,17 @@ def positive(text: str) -> int:
         value = 0
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return value
+
+
+def seconds(text: str) -> float:
+    """An argument that is a time: a number of seconds above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
     return value
 
 

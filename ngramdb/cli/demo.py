@@ -39,6 +39,12 @@ is; anything else in its place is left alone, with an error.
 
 def run(arguments: list[str]) -> int:
     """Run the command; the exit code comes back."""
+    options = make_parser().parse_args(arguments)
+    return guarded(lambda: _run(options), options.debug)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of the command's flags."""
     parser = argparse.ArgumentParser(
         prog="ngramdb demo", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -46,8 +52,7 @@ def run(arguments: list[str]) -> int:
         "path", metavar="PATH", nargs="?", default=DEFAULT_PATH, help="where the database goes"
     )
     add_common_flags(parser)
-    options = parser.parse_args(arguments)
-    return guarded(lambda: _run(options), options.debug)
+    return parser
 
 
 def _run(options: argparse.Namespace) -> int:

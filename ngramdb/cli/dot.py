@@ -1,6 +1,6 @@
 """Dot commands: what a session can do that is no question to the database.
 
-Each is a function of the session and its arguments, listed in `COMMANDS` with the line that `.help` shows.
+Each is listed in `COMMANDS` with the line that `.help` shows; what it does stands in `dot_actions`.
 """
 
 from __future__ import annotations
@@ -11,35 +11,32 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from ngramdb.cli import dot_actions as actions
+from ngramdb.cli.examples import STATEMENTS
 from ngramdb.cli.render import MODES
+from ngramdb.cli.wrapping import two_columns
 from ngramdb.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from ngramdb.cli.shell import Shell
 
-STATEMENTS = """\
-COUNT "of the"                                      occurrences of an n-gram
-COUNT DOCS WHERE "good" AND NOT "bad"               matching documents
-PROB "language" GIVEN "natural" USING INFGRAM       P(language | natural)
-DIST GIVEN "natural language" TOP 10                what comes next, and how often
-SCORE "a whole sentence"                            probability token by token
-DOCS WHERE "a b" OR "c" LIMIT 5                     documents with their metadata and text
-EXPLAIN COUNT "of the"                              the plan of a question
-CREATE CORPUS wiki TOKENIZER 'words'                a new, empty corpus
-COPY wiki FROM 'data/*.jsonl.gz' (FORMAT jsonl)     documents into it
-USE wiki; DESCRIBE wiki; CHECK wiki; DROP CORPUS wiki
-SHOW CORPORA; SHOW SEGMENTS; SHOW VERSIONS; SHOW SETTINGS; SET threads = 2"""
-
 
 @dataclass(frozen=True)
 class Command:
-    """A dot command: its name without the dot, its arguments as help shows them, what it does."""
+    """A dot command: its name without the dot, its arguments as help shows them, what it does.
+
+    `choices` are the words that may be its argument, `takes_file` is whether a file's name may. A command
+    whose arguments are `raw` gets all behind its name as one argument, quotes included.
+    """
 
     name: str
     arguments: str
     purpose: str
     run: Callable[[Shell, list[str]], None]
     n_arguments: tuple[int, int]
+    choices: tuple[str, ...] = ()
+    takes_file: bool = False
+    raw: bool = False
 
 
 def run(shell: Shell, line: str) -> None:
@@ -48,8 +45,9 @@ def run(shell: Shell, line: str) -> None:
     Raises InvalidArgument for an unknown command (naming the nearest), for wrong arguments, and OSError for
     files that cannot be read or written.
     """
-    name, arguments = _words(line)
-    command = find(name)
+    name, _, rest = line.strip().removeprefix(".").partition(" ")
+    command = find(name.rstrip(";"))
+    arguments = _words(command, rest.strip())
     fewest, most = command.n_arguments
     if not fewest <= len(arguments) <= most:
         raise InvalidArgument(f"usage: .{command.name} {command.arguments}".rstrip())
@@ -69,75 +67,72 @@ def find(name: str) -> Command:
     raise InvalidArgument(f"unknown command .{name}; {hint}")
 
 
-def _words(line: str) -> tuple[str, list[str]]:
-    name, _, rest = line.strip().removeprefix(".").partition(" ")
+def _words(command: Command, rest: str) -> list[str]:
+    if command.raw:
+        return [rest] if rest else []
     try:
-        return name.rstrip(";"), shlex.split(rest.strip().removesuffix(";"), posix=True)
+        return shlex.split(rest.removesuffix(";"), posix=True)
     except ValueError as error:
-        raise InvalidArgument(f".{name}: {str(error).lower()}") from error
+        raise InvalidArgument(f".{command.name}: {str(error).lower()}") from error
 
 
 def _help(shell: Shell, arguments: list[str]) -> None:
     if arguments:
         command = find(arguments[0].removeprefix("."))
-        text = f".{command.name} {command.arguments}".rstrip() + f"\n  {command.purpose}\n"
-    else:
-        width = max(len(f"{c.name} {c.arguments}") for c in COMMANDS.values()) + 4
-        lines = [f"{'.' + c.name + ' ' + c.arguments:<{width}}{c.purpose}" for c in COMMANDS.values()]
-        text = "\n".join([*lines, "", "Statements end with ; and may span lines:", STATEMENTS]) + "\n"
-    shell.screen().write(text)
-
-
-def _mode(shell: Shell, arguments: list[str]) -> None:
-    if arguments:
-        shell.set_mode(None if arguments[0] == "auto" else arguments[0])
+        shell.write(f".{command.name} {command.arguments}".rstrip() + f"\n  {command.purpose}\n")
         return
-    current = shell.effective_mode()
-    names = [f"{mode} (current)" if mode == current else mode for mode in MODES]
-    shell.screen().write(", ".join(names) + "; auto chooses by where results go\n")
+    width = shell.screen().width
+    commands = two_columns(((f".{c.name} {c.arguments}", c.purpose) for c in COMMANDS.values()), width)
+    statements = two_columns(STATEMENTS, width)
+    lines = [*commands, "", "Statements end with ; and may span lines:", *statements]
+    shell.write("".join(f"{line}\n" for line in lines))
 
 
-def _timer(shell: Shell, arguments: list[str]) -> None:
-    if not arguments:
-        shell.screen().write(f"timer is {'on' if shell.timer else 'off'}\n")
-    elif arguments[0].lower() in ("on", "off"):
-        shell.timer = arguments[0].lower() == "on"
-    else:
-        raise InvalidArgument("usage: .timer on|off")
-
-
-def _tables(shell: Shell, arguments: list[str]) -> None:
-    shell.statement("SHOW CORPORA")
-
-
-def _read(shell: Shell, arguments: list[str]) -> None:
-    shell.run_file(arguments[0])
-
-
-def _output(shell: Shell, arguments: list[str]) -> None:
-    shell.send_to(None if not arguments or arguments[0] == "stdout" else arguments[0])
-
-
-def _open(shell: Shell, arguments: list[str]) -> None:
-    shell.reopen(arguments[0] if arguments else None)
-
-
-def _quit(shell: Shell, arguments: list[str]) -> None:
-    shell.finished = True
-
+_SWITCH = ("on", "off")
 
 COMMANDS: dict[str, Command] = {
     command.name: command
     for command in (
         Command("help", "[COMMAND]", "this list, or one command", _help, (0, 1)),
-        Command("mode", "[MODE]", f"how results look: {', '.join(MODES)}, auto", _mode, (0, 1)),
-        Command("timer", "[on|off]", "show how long each statement took", _timer, (0, 1)),
-        Command("tables", "", "the corpora of the database", _tables, (0, 0)),
-        Command("read", "FILE", "run the statements of a file", _read, (1, 1)),
         Command(
-            "output", "[FILE|stdout]", "send results to a file, or back to standard output", _output, (0, 1)
+            "mode", "[MODE]", "how results look; lists the modes", actions.mode, (0, 1), (*MODES, "auto")
         ),
-        Command("open", "[PATH]", "go on with another database (in memory without a path)", _open, (0, 1)),
-        Command("quit", "", "leave; so does Ctrl-D", _quit, (0, 0)),
+        Command("rows", "[N|auto]", "how many rows a table shows at most", actions.rows, (0, 1), ("auto",)),
+        Command("timer", "[on|off]", "show how long each statement took", actions.timer, (0, 1), _SWITCH),
+        Command("tables", "", "the corpora of the database", actions.tables, (0, 0)),
+        Command("read", "FILE", "run the statements of a file", actions.read, (1, 1), takes_file=True),
+        Command(
+            "output",
+            "[FILE|stdout]",
+            "send results to a file, or back to standard output",
+            actions.output,
+            (0, 1),
+            ("stdout",),
+            takes_file=True,
+        ),
+        Command(
+            "once",
+            "FILE or |CMD",
+            "send the next result to a file or into a command",
+            actions.once,
+            (1, 1),
+            takes_file=True,
+            raw=True,
+        ),
+        Command(
+            "watch", "[SECONDS [TIMES]] STATEMENT", "ask again and again", actions.watch, (1, 1), raw=True
+        ),
+        Command("edit", "[FILE]", "the last statement, or a file, in $EDITOR", actions.edit, (0, 1)),
+        Command("pager", "[on|off]", "show long answers in $PAGER", actions.pager, (0, 1), _SWITCH),
+        Command("keys", "[vi|emacs]", "the keys for editing", actions.keys, (0, 1), ("vi", "emacs")),
+        Command(
+            "open",
+            "[PATH]",
+            "go on with another database (in memory without a path)",
+            actions.open_,
+            (0, 1),
+            takes_file=True,
+        ),
+        Command("quit", "", "leave; so does Ctrl-D", actions.quit_, (0, 0)),
     )
 }

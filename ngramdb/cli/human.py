@@ -27,6 +27,16 @@ def short(n: int) -> str:
     return f"{value / 1000:,.4g}T"
 
 
+# From here on the digits of a number are no longer seen at a glance.
+BIG = 1_000_000
+
+
+def beside(n: int) -> str:
+    """The number with its scale beside it where it is big: 1,234,567,890 is '1,234,567,890 (1.23 B)'."""
+    scale = short(abs(n))
+    return f"{n:,}" if abs(n) < BIG else f"{n:,} ({'-' if n < 0 else ''}{scale[:-1]} {scale[-1]})"
+
+
 def duration(seconds: float) -> str:
     """A duration with three significant digits in the unit that suits it, from microseconds to minutes."""
     if seconds < 0.001:

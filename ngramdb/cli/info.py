@@ -20,14 +20,19 @@ COLUMNS = ("corpus", "tokenizer", "documents", "tokens", "vocabulary", "segments
 
 def run(arguments: list[str]) -> int:
     """Run the command; the exit code comes back."""
+    options = make_parser().parse_args(arguments)
+    return guarded(lambda: _run(options), options.debug)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of the command's flags."""
     parser = argparse.ArgumentParser(prog="ngramdb info", description=DESCRIPTION)
     parser.add_argument("database", metavar="DB", help="the database's folder")
     parser.add_argument(
         "--format", choices=MODES, help="how corpora look; table at a terminal, tsv elsewhere"
     )
     add_common_flags(parser)
-    options = parser.parse_args(arguments)
-    return guarded(lambda: _run(options), options.debug)
+    return parser
 
 
 def _run(options: argparse.Namespace) -> int:

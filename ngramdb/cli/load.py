@@ -7,7 +7,7 @@ from typing import Any
 
 from ngramdb.api import Connection, Corpus, LoadReport, connect
 from ngramdb.cli import human
-from ngramdb.cli.common import OK, add_common_flags, glued, guarded, positive
+from ngramdb.cli.common import OK, add_common_flags, glued, guarded, positive, seconds
 from ngramdb.cli.progress import LoadWatch
 from ngramdb.errors import InvalidArgument
 
@@ -55,7 +55,11 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="FIELD",
         help="the JSON field with the text, a.b for one inside another; text when not given",
     )
-    add("--format", choices=("jsonl", "text"), help="how the files are read, whatever their names")
+    add(
+        "--format",
+        choices=("jsonl", "text", "lines"),
+        help="how the files are read, whatever their names; lines: a document a line",
+    )
     add("--separator", metavar="LINE", help="the line between two documents of a text file")
     add("--metadata", metavar="A,B", help="the JSON fields to keep; all when not given, '' for none")
     add("--limit", metavar="N", type=positive, help="read at most this many documents")
@@ -72,6 +76,12 @@ def make_parser() -> argparse.ArgumentParser:
         type=positive,
         help="segments built at the same time; all cores when not given",
     )
+    add(
+        "--lock-timeout",
+        metavar="SECONDS",
+        type=seconds,
+        help="how long to wait for another writer before giving up; not at all when not given",
+    )
     add_common_flags(parser)
     return parser
 
@@ -82,6 +92,8 @@ def _run(options: argparse.Namespace) -> int:
             connection.settings["threads"] = options.threads
         if options.segment_tokens is not None:
             connection.settings["segment_tokens"] = options.segment_tokens
+        if options.lock_timeout is not None:
+            connection.settings["lock_timeout"] = options.lock_timeout
         corpus, is_new = open_corpus(connection, options.corpus, options.tokenizer)
         try:
             with LoadWatch(

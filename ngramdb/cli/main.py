@@ -8,7 +8,14 @@ from importlib import import_module
 from ngramdb.cli.screen import tolerate_any_character
 
 # Subcommand -> the module that holds it; everything else is `ngramdb [DB] …`.
-COMMANDS = {name: f"ngramdb.cli.{name}" for name in ("load", "demo", "info", "check")}
+_NAMES = (
+    *("load", "demo", "info", "check", "compact", "export", "decontaminate"),
+    *("analyze", "perplexity", "agreement", "completion"),
+)
+COMMANDS = {name: f"ngramdb.cli.{name}" for name in _NAMES}
+
+# The command without a name.
+PROGRAM = "ngramdb.cli.query"
 
 # Flags without a value that may stand before a subcommand.
 _LEADING_FLAGS = ("--debug", "--no-progress")
@@ -35,7 +42,7 @@ def _choose(arguments: list[str]) -> tuple[str, list[str]]:
         n_flags += 1
     if n_flags < len(arguments) and arguments[n_flags] in COMMANDS:
         return COMMANDS[arguments[n_flags]], arguments[:n_flags] + arguments[n_flags + 1 :]
-    return "ngramdb.cli.query", arguments
+    return PROGRAM, arguments
 
 
 if __name__ == "__main__":

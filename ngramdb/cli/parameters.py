@@ -9,6 +9,7 @@ from ngramdb.cli.common import UsageError
 from ngramdb.language.highlight import lex
 
 Value = int | float | str | list[int]
+ParameterValues = list[Value] | dict[str, Value] | None
 
 _NAMED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
@@ -34,7 +35,7 @@ class Parameters:
             raise UsageError("--param NAME=VALUE and --param VALUE cannot be mixed")
         self._n_used = 0
 
-    def for_statement(self, text: str) -> list[Value] | dict[str, Value] | None:
+    def for_statement(self, text: str) -> ParameterValues:
         """What the statement asks for: the next values for `?`, the named ones for `:name`, or None."""
         if not self.named and not self.positional:
             return None

@@ -6,7 +6,7 @@ import argparse
 from importlib import import_module
 
 from ngramdb import __version__
-from ngramdb.cli.common import add_common_flags, glued, guarded
+from ngramdb.cli.common import add_common_flags, glued, guarded, seconds
 from ngramdb.cli.render import MODES
 
 DESCRIPTION = "Ask a corpus database questions: count n-grams, next-token distributions, matching documents."
@@ -16,11 +16,22 @@ commands, each with --help of its own:
   ngramdb demo [PATH]              index Python's standard library and take a tour
   ngramdb info DB                  what is in a database
   ngramdb check DB [CORPUS]        verify every checksum and invariant
+  ngramdb compact DB [CORPUS]      merge segments, drop what was deleted
+  ngramdb export DB CORPUS OUT     documents as they came in, into a file
+  ngramdb decontaminate DB CORPUS --against FILE...
+                                   remove what shares too much with evaluation sets
+  ngramdb analyze DB CORPUS        take what Kneser-Ney's discounts come from
+  ngramdb perplexity DB CORPUS PATH...
+                                   how well a model of the corpus predicts other documents
+  ngramdb agreement DB CORPUS PATH...
+                                   how often a model expects the very token that comes next
+  ngramdb completion SHELL         print the script that completes commands in bash, zsh or fish
 
-These four words always are commands; a database called `load` is opened as `./load`.
+These words always are commands; a database called `load` is opened as `./load`.
 Without -c and -f, statements come from standard input, or from a prompt at a terminal.
 
-exit status: 0 fine, 1 an error in a statement or in the data, 2 wrong usage, 130 interrupted
+exit status: 0 fine, 1 an error in a statement or in the data, 2 wrong usage, 3 problems found by check,
+124 a statement took longer than --timeout, 130 interrupted
 """
 
 
@@ -76,6 +87,15 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--read-only", action="store_true", help="refuse every statement that writes")
     parser.add_argument(
         "--timer", action="store_true", help="say on standard error how long each statement took"
+    )
+    parser.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        type=seconds,
+        help="end with exit status 124 at the first statement that takes longer",
+    )
+    parser.add_argument(
+        "--no-config", action="store_true", help="at a prompt, do not run the configuration file first"
     )
     parser.add_argument("--version", action="version", version=f"ngramdb {__version__}")
     add_common_flags(parser)

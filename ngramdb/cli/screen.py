@@ -9,10 +9,15 @@ import os
 import shutil
 import sys
 from dataclasses import dataclass
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from ngramdb.cli.marks import Marks
 
 # Columns when a terminal does not tell its width (pipes inside an editor, a serial line).
 FALLBACK_COLUMNS = 80
+# Rows of a table at a terminal: about a screenful, so that the statement above stays in sight.
+SHOWN_ROWS = 40
 
 
 @dataclass(frozen=True)
@@ -21,7 +26,8 @@ class Screen:
 
     `width` is in columns and None where lines may be as long as they like (a file or a pipe). `colour` is
     false under NO_COLOR, on a dumb terminal and on everything that is no terminal. `unicode` is false when
-    the stream's encoding cannot take box characters.
+    the stream's encoding cannot take box characters. `marks` are the places in documents' texts that shall
+    stand out, None where nothing was searched for. `n_rows` is how many rows a table shows at most.
     """
 
     stream: TextIO
@@ -29,6 +35,8 @@ class Screen:
     width: int | None
     colour: bool
     unicode: bool
+    marks: Marks | None = None
+    n_rows: int = SHOWN_ROWS
 
     @property
     def encoding(self) -> str:

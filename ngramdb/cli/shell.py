@@ -5,33 +5,57 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import TextIO
+from typing import Protocol, TextIO, cast
 
-from ngramdb.api import Connection, Result, connect
+from ngramdb.api import Connection, LoadProgress, Result, connect
 from ngramdb.cli import dot, human
 from ngramdb.cli.common import StatementFailed, message_of
-from ngramdb.cli.parameters import Parameters
+from ngramdb.cli.destination import Announced, destination
+from ngramdb.cli.marks import marks_of
+from ngramdb.cli.parameters import Parameters, ParameterValues
 from ngramdb.cli.progress import LoadWatch
-from ngramdb.cli.render import MODES, default_mode, render
-from ngramdb.cli.screen import Screen, detect
+from ngramdb.cli.render import MODES, default_mode, render, write_pieces
+from ngramdb.cli.screen import SHOWN_ROWS, Screen, detect
 from ngramdb.cli.script import Script, Unit, lines_of
+from ngramdb.cli.waiting import Waiting
 from ngramdb.errors import InvalidArgument, NgramdbError, QueryCancelled, QueryError
 
 # How deep scripts may read scripts; a script that reads itself ends here.
 DEEPEST_READ = 16
+# The frame, the header, the footer, and the prompt above and below.
+LINES_AROUND_A_TABLE = 8
+# A table on a low screen; a pager takes over where this is too much.
+FEWEST_ROWS = 10
+
+
+class AtPrompt(Protocol):
+    """What a session at a prompt has beside a script: a pager, an editor, keys."""
+
+    def paged(self, stream: TextIO) -> AbstractContextManager[TextIO]:
+        """A stream for an answer that may be longer than the screen."""
+
+    def edit(self, path: str | None) -> None:
+        """Open an editor on a file or on the last statement; what comes out of it is typed next."""
+
+    keys: str
+    pager: bool
 
 
 class Shell:
     """The state that statements and dot commands share.
 
     `path` is the database's folder or None for one in memory. `mode` None means: what suits the place that
-    results go to. `progress` false draws no bar for a COPY. `note` is told what is no result, times and
-    messages; they go to standard error unless a REPL takes them over.
+    results go to; `n_rows` is how many rows a table shows at a terminal, None for what fits. `progress` false
+    draws no bars and lines while work is done. `timeout` are the seconds that a statement may take. `note` is
+    told what is no result, times and messages; they go to standard error unless a REPL takes them over.
+    `prompt` is None but at a prompt.
     """
 
     def __init__(
@@ -42,6 +66,7 @@ class Shell:
         mode: str | None = None,
         timer: bool = False,
         progress: bool = True,
+        timeout: float | None = None,
         parameters: Parameters | None = None,
         note: Callable[[str], None] | None = None,
     ) -> None:
@@ -50,12 +75,18 @@ class Shell:
         self.mode = mode
         self.timer = timer
         self.progress = progress
+        self.timeout = timeout
+        self.n_rows: int | None = None
+        self.prompt: AtPrompt | None = None
         self.parameters = parameters or Parameters([])
         self.note = note or _note_on_standard_error
-        self.connection: Connection = connect(path, read_only=read_only)
+        self.connection: Connection = self._connect(path)
         self.output_file: TextIO | None = None
+        self.once: str | None = None
         self.finished = False
         self._depth = 0
+        # Whether it has been said how to see the rows that a table leaves out: once is enough.
+        self._hinted = False
 
     # ---- scripts ------------------------------------------------------------------------------------------
 
@@ -107,29 +138,92 @@ class Shell:
     def statement(self, text: str) -> None:
         """Run one statement, write its result, and note the time it took when the timer is on."""
         started = time.perf_counter()
-        screen = self.screen()
-        with self._answer(text) as result:
-            render(result, screen, self.mode)
-            if not result.columns and screen.is_terminal and "message" in result.summary:
-                self.note(str(result.summary["message"]))
-        screen.stream.flush()
+        parameters = self.parameters.for_statement(text)
+        with Waiting(self.progress) as waiting, self._answers(waiting) as screen:
+            with self._answer(text, parameters, waiting) as result:
+                if screen.is_terminal and {"text", "doc_id"} <= set(result.columns):
+                    screen = replace(screen, marks=marks_of(text, parameters))
+                if result.pieces is not None and self._draws_tables(screen):
+                    write_pieces(result, self._unpaged(waiting))
+                else:
+                    render(result, screen, self.mode)
+                screen.stream.flush()
+            elapsed = time.perf_counter() - started
+        self._comment(result, screen)
         if self.timer:
-            self.note(f"time: {human.duration(time.perf_counter() - started)}")
+            self.note(f"time: {human.duration(elapsed)}")
 
-    def _answer(self, text: str) -> Result:
-        """Execute a statement; a COPY draws how far it is."""
+    def _answer(self, text: str, parameters: ParameterValues, waiting: Waiting) -> Result:
+        """Execute a statement; a COPY draws how far it is, others do after a second."""
         with LoadWatch("loading", wanted=self.progress) as watch:
-            self.connection.progress = watch
+
+            def loading(report: LoadProgress) -> None:
+                waiting.stop()
+                watch(report)
+
+            self.connection.progress = loading
             try:
-                return self.connection.execute(text, self.parameters.for_statement(text))
+                return self.connection.execute(text, parameters, progress=waiting)
             finally:
                 self.connection.progress = None
+
+    def _comment(self, result: Result, screen: Screen) -> None:
+        """What a person is told beside the rows: what a statement without rows did, why documents failed."""
+        if not screen.is_terminal:
+            return
+        if not result.columns and "message" in result.summary:
+            self.note(str(result.summary["message"]))
+        if "note" in result.summary and not self._draws_tables(screen):
+            self.note(f"note: {result.summary['note']}")  # a table has it below
+        reasons = result.summary.get("reasons")
+        if isinstance(reasons, list):
+            for reason in reasons:
+                self.note(f"  skipped: {reason}")
+        n_rows = result.n_rows or 0
+        is_cut = self.prompt is not None and n_rows > screen.n_rows and (self.mode or "table") == "table"
+        if is_cut and not self._hinted:
+            self._hinted = True
+            self.note(f"(.rows {n_rows} shows them all, in a pager)")
+
+    def _unpaged(self, waiting: Waiting) -> Screen:
+        """The screen for what is to be seen while it is made, which a pager would hold back."""
+        return detect(cast("TextIO", Announced(self.output_file or sys.stdout, waiting.stop)))
+
+    def _draws_tables(self, screen: Screen) -> bool:
+        return screen.is_terminal and (self.mode or default_mode(screen)) == "table"
+
+    def write(self, text: str) -> None:
+        """Write a text of our own to where results go, through the pager where it is long."""
+        stream = self.output_file or sys.stdout
+        with self._paged(stream) as taken:
+            taken.write(text)
+
+    def _paged(self, stream: TextIO) -> AbstractContextManager[TextIO]:
+        return _as_it_is(stream) if self.prompt is None or self.output_file else self.prompt.paged(stream)
+
+    @contextmanager
+    def _answers(self, waiting: Waiting) -> Iterator[Screen]:
+        """The screen for one answer: once a file or a command, else the pager, where there is one."""
+        once, self.once = self.once, None
+        stream = self.output_file or sys.stdout
+        with self._paged(stream) if once is None else destination(once) as taken:
+            announced = cast("TextIO", Announced(taken, waiting.stop))
+            yield replace(detect(announced), n_rows=self.shown_rows())
 
     # ---- what dot commands change -------------------------------------------------------------------------
 
     def screen(self) -> Screen:
         """Where results go now; looked at anew for every result, since terminals change their size."""
         return detect(self.output_file or sys.stdout)
+
+    def shown_rows(self) -> int:
+        """The rows that a table shows: those asked for, else at a prompt no more than fit the screen."""
+        if self.n_rows is not None:
+            return self.n_rows
+        if self.prompt is None:
+            return SHOWN_ROWS
+        n_lines = shutil.get_terminal_size().lines - LINES_AROUND_A_TABLE
+        return max(FEWEST_ROWS, min(SHOWN_ROWS, n_lines))
 
     def effective_mode(self) -> str:
         """The mode of the next result."""
@@ -143,6 +237,8 @@ class Shell:
 
     def send_to(self, path: str | None) -> None:
         """Send results to a file (replacing what is in it) or, with None, back to standard output."""
+        if path is not None and path.startswith("|"):
+            raise InvalidArgument("a command takes one answer: write .once | command")
         opened = None if path is None else open(path, "w", encoding="utf-8", newline="\n")  # noqa: SIM115
         if self.output_file is not None:
             self.output_file.close()
@@ -150,14 +246,21 @@ class Shell:
 
     def reopen(self, path: str | None) -> None:
         """Go on with another database; the current one stays open if that one cannot be opened."""
-        connection = connect(path, read_only=self.read_only and path is not None)
+        connection = self._connect(path)
         self.connection.close()
         self.connection, self.path = connection, path
+
+    def _connect(self, path: str | None) -> Connection:
+        connection = connect(path, read_only=self.read_only and path is not None)
+        if self.timeout is not None:
+            connection.settings["timeout"] = self.timeout
+        return connection
 
     def current_corpus(self) -> str | None:
         """The corpus that a statement without FROM asks, None when that is not clear."""
         try:
-            return self.connection.corpus().name
+            self.connection.refresh()
+            return self.connection.current_corpus
         except NgramdbError:
             return None
 
@@ -170,6 +273,11 @@ class Shell:
         with suppress(OSError):
             self.send_to(None)
         self.connection.close()
+
+
+@contextmanager
+def _as_it_is(stream: TextIO) -> Iterator[TextIO]:
+    yield stream
 
 
 def _note_on_standard_error(text: str) -> None:

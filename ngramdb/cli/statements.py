@@ -24,6 +24,7 @@ def run(options: argparse.Namespace) -> int:
         mode=options.format,
         timer=options.timer,
         progress=not options.no_progress,
+        timeout=options.timeout,
         parameters=parameters,
     )
     try:
@@ -31,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
             # prompt_toolkit is loaded for a person at a terminal only
             from ngramdb.repl.session import Repl
 
-            return Repl(shell, debug=options.debug).run()
+            return Repl(shell, debug=options.debug, configured=not options.no_config).run()
         for kind, text in options.inputs or [("file", "-")]:
             _run_input(shell, kind, text)
             if shell.finished:

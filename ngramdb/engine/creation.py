@@ -12,6 +12,7 @@ import time
 import uuid
 from dataclasses import dataclass
 
+from ngramdb.engine.author import author
 from ngramdb.engine.directory.base import Directory
 from ngramdb.engine.layout import (
     LOCK,
@@ -133,7 +134,7 @@ def _check_free(directory: Directory) -> list[str]:
 
 
 def _write_first_version(directory: Directory, database_id: str) -> None:
-    manifest = Manifest(version=1, created=time.time(), action="create database", corpora={})
+    manifest = Manifest(1, time.time(), "create database", {}, author())
     final = manifest_name(1)
     temp = temporary_name(final)
     write_version(directory, temp, manifest, database_id)

@@ -14,6 +14,7 @@ import socket
 import sys
 import time
 
+from ngramdb import interrupts
 from ngramdb.engine.directory.base import WriterLock
 from ngramdb.errors import LockedError, StorageError
 
@@ -54,6 +55,7 @@ class FileLock(WriterLock):
             left_s = wait_s if deadline is None else deadline - time.monotonic()
             if left_s <= 0:
                 raise _locked(path, timeout_s)
+            interrupts.check()
             time.sleep(min(wait_s, left_s))
             wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
 
@@ -118,3 +120,48 @@ def _read_note(path: str) -> tuple[int | None, str]:
         return int(pid), host
     except (OSError, ValueError):
         return None, ""
+
+
+class FileHold:
+    """A shared flock on a file that is read; ends with the object, or with its process."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    def __del__(self) -> None:
+        with contextlib.suppress(OSError):
+            os.close(self._fd)
+
+
+def hold_file(path: str) -> FileHold | None:
+    """Shows that the file is in use; None where the file system has no locks. Raises FileNotFoundError."""
+    if sys.platform == "win32":
+        return None
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        # Whoever asks `is_held` has it for some microseconds.
+        fcntl.flock(fd, fcntl.LOCK_SH)
+    except OSError:
+        os.close(fd)
+        return None
+    return FileHold(fd)
+
+
+def is_held(path: str) -> bool:
+    """Whether somebody, this process included, holds the file. Raises FileNotFoundError."""
+    if sys.platform == "win32":
+        return False
+    try:
+        # Over NFS an exclusive lock takes a file that is open for writing; nothing is written.
+        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except PermissionError:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # a file system without locks: nobody could have held it
+        return False
+    finally:
+        os.close(fd)
+    return False

@@ -17,13 +17,14 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from ngramdb.errors import CorruptionError
-from ngramdb.segments.container import FileInfo, parse_json
+from ngramdb.segments.container import DOCUMENT_SETS, STATISTICS, FileInfo, parse_json
 
 OptionValue: TypeAlias = "str | int | float | bool"
 
 TOKENIZER_KINDS = ("words", "chars", "bytes", "tokens", "json")
-_FILE_NAME = re.compile(r"(segments|vocabularies|tokenizers)/[0-9a-f]{8,64}\.[a-z]{1,20}")
+_FILE_NAME = re.compile(r"(segments|vocabularies|tokenizers|audits)/[0-9a-f]{8,64}\.[a-z]{1,20}")
 _ID = re.compile(r"[0-9a-f]{32}")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 #: Everything that is counted or measured fits a signed 64-bit integer.
 _MAX_INT = 2**63 - 1
 
@@ -45,7 +46,11 @@ class FileRef:
 
 @dataclass(frozen=True)
 class SegmentEntry:
-    """One segment of a corpus; `sign` is +1, or -1 where its counts are subtracted."""
+    """One segment of a corpus; `sign` is +1, or -1 where its counts are subtracted.
+
+    A subtracted segment holds the documents that were removed, under their ids. `doc_id_offset` is added to
+    all ids that its file tells (the file was another corpus's); `first_doc_id` includes it.
+    """
 
     file: FileRef
     sign: int
@@ -53,6 +58,7 @@ class SegmentEntry:
     n_documents: int
     first_doc_id: int
     created_version: int
+    doc_id_offset: int = 0
 
 
 @dataclass(frozen=True)
@@ -68,8 +74,32 @@ class TokenizerEntry:
 
 
 @dataclass(frozen=True)
+class StatisticsEntry:
+    """What ANALYZE has taken down of a corpus, at `created` (seconds since 1970, UTC).
+
+    `segments` is the SHA-256 of the names, sizes, checksums and signs of the segments that it was taken of;
+    for any others it means nothing. `n_types[i]` is the number of different n-grams of length i + 1;
+    `continuation[i]` how many of them have 1, 2, 3 and 4 different left neighbours, `raw[i]` occurrences.
+    """
+
+    created: float
+    segments: str
+    n_tokens: int
+    n_documents: int
+    n_left_of_end: int
+    n_types: tuple[int, ...]
+    continuation: tuple[tuple[int, int, int, int], ...]
+    raw: tuple[tuple[int, int, int, int], ...]
+
+
+@dataclass(frozen=True)
 class CorpusEntry:
-    """One corpus: `id` stays when it is renamed; `next_doc_id` is above every id ever given."""
+    """One corpus: `id` stays when it is renamed; `next_doc_id` is above every id ever given.
+
+    Added segments are in the order of their documents' ids, and no two share a range of ids. `audits` are the
+    records of what was removed, oldest first. `statistics` are those of the last ANALYZE, perhaps of an
+    earlier version.
+    """
 
     name: str
     id: str
@@ -77,24 +107,68 @@ class CorpusEntry:
     segments: tuple[SegmentEntry, ...]
     next_doc_id: int
     options: Mapping[str, OptionValue]
+    audits: tuple[FileRef, ...] = ()
+    statistics: StatisticsEntry | None = None
+
+    @property
+    def added(self) -> tuple[SegmentEntry, ...]:
+        """The segments whose documents count, removed ones included."""
+        return tuple(segment for segment in self.segments if segment.sign > 0)
+
+    @property
+    def subtracted(self) -> tuple[SegmentEntry, ...]:
+        """The segments of removed documents."""
+        return tuple(segment for segment in self.segments if segment.sign < 0)
+
+    @property
+    def n_documents(self) -> int:
+        """Net number of documents."""
+        return sum(segment.sign * segment.n_documents for segment in self.segments)
+
+    @property
+    def n_tokens(self) -> int:
+        """Net number of tokens, separators not counted."""
+        return sum(segment.sign * segment.n_tokens for segment in self.segments)
 
     def files(self) -> Iterator[FileRef]:
         """Every file that the corpus needs."""
         for segment in self.segments:
             yield segment.file
         yield from self.tokenizer.vocabulary
+        yield from self.audits
         if self.tokenizer.file is not None:
             yield self.tokenizer.file
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """One version: made at `created` (seconds since 1970, UTC) by `action`, with these corpora by name."""
+    """One version: made at `created` (seconds since 1970, UTC) by `action`, with these corpora by name.
+
+    `by` is who made it, as user@host, or "" where that is unknown.
+    """
 
     version: int
     created: float
     action: str
     corpora: Mapping[str, CorpusEntry]
+    by: str = ""
+
+    @property
+    def flags(self) -> int:
+        """What a program must know to read this version (FORMAT.md)."""
+        needed = any(
+            segment.sign < 0 or segment.doc_id_offset
+            for corpus in self.corpora.values()
+            for segment in corpus.segments
+        )
+        audited = any(corpus.audits for corpus in self.corpora.values())
+        return DOCUMENT_SETS if needed or audited else 0
+
+    @property
+    def writer_flags(self) -> int:
+        """What a program must know to write its successor."""
+        analyzed = any(corpus.statistics is not None for corpus in self.corpora.values())
+        return self.flags | (STATISTICS if analyzed else 0)
 
     def files(self) -> dict[str, FileRef]:
         """Every file that the version needs, by name (corpora may share files)."""
@@ -115,6 +189,7 @@ class Manifest:
             "version": self.version,
             "created": self.created,
             "action": self.action,
+            "by": self.by,
             "corpora": [_corpus_to_json(corpus) for corpus in self.corpora.values()],
         }
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
@@ -138,6 +213,7 @@ class Manifest:
             created=top.number("created"),
             action=top.text("action"),
             corpora={corpus.name: corpus for corpus in corpora},
+            by=top.text("by", "") if top.has("by") else "",
         )
         for corpus in corpora:
             if any(segment.created_version > manifest.version for segment in corpus.segments):
@@ -148,7 +224,7 @@ class Manifest:
 def _corpus_to_json(corpus: CorpusEntry) -> dict[str, Any]:
     # By hand: dataclasses.asdict copies deeply, which took ten times as long with a thousand segments.
     tokenizer = corpus.tokenizer
-    return {
+    value = {
         **vars(corpus),
         "tokenizer": {
             **vars(tokenizer),
@@ -157,7 +233,12 @@ def _corpus_to_json(corpus: CorpusEntry) -> dict[str, Any]:
         },
         "segments": [{**vars(segment), "file": vars(segment.file)} for segment in corpus.segments],
         "options": dict(corpus.options),
+        "audits": [vars(ref) for ref in corpus.audits],
     }
+    del value["statistics"]
+    if corpus.statistics is not None:
+        value["statistics"] = vars(corpus.statistics)
+    return value
 
 
 class _Reader:
@@ -184,6 +265,15 @@ class _Reader:
             found=found,
         )
 
+    def has(self, key: str) -> bool:
+        return key in self._value
+
+    def integers(self, key: str) -> tuple[int, ...]:
+        value = self.get(key)
+        if not _is_integers(value):
+            self.fail(key, f"an array of integers from 0 to {_MAX_INT}", value)
+        return tuple(value)
+
     def get(self, key: str) -> Any:
         if key not in self._value:
             self.fail(key, "a value", None)
@@ -201,9 +291,9 @@ class _Reader:
             self.fail(key, "a number of seconds", value)
         return float(value)
 
-    def text(self, key: str) -> str:
+    def text(self, key: str, empty: str | None = None) -> str:
         value = self.get(key)
-        if not isinstance(value, str) or not value:
+        if not isinstance(value, str) or not (value or empty is not None):
             self.fail(key, "a text", value)
         return value
 
@@ -252,6 +342,8 @@ def _read_segment(reader: _Reader) -> SegmentEntry:
         n_documents=reader.integer("n_documents"),
         first_doc_id=reader.integer("first_doc_id"),
         created_version=reader.integer("created_version", 1),
+        # Version 1 began without this key, and without "audits" and "by".
+        doc_id_offset=reader.integer("doc_id_offset") if reader.has("doc_id_offset") else 0,
     )
 
 
@@ -267,6 +359,36 @@ def _read_tokenizer(reader: _Reader) -> TokenizerEntry:
     )
 
 
+def _read_statistics(reader: _Reader) -> StatisticsEntry:
+    n_types = reader.integers("n_types")
+    if len(n_types) < 2:
+        reader.fail("n_types", "numbers for two lengths at least", list(n_types))
+    tables = [_read_table(reader, key, len(n_types)) for key in ("continuation", "raw")]
+    return StatisticsEntry(
+        created=reader.number("created"),
+        segments=reader.matching("segments", _DIGEST),
+        n_tokens=reader.integer("n_tokens"),
+        n_documents=reader.integer("n_documents"),
+        n_left_of_end=reader.integer("n_left_of_end"),
+        n_types=n_types,
+        continuation=tables[0],
+        raw=tables[1],
+    )
+
+
+def _read_table(reader: _Reader, key: str, n_lengths: int) -> tuple[tuple[int, int, int, int], ...]:
+    """Four numbers for each of so many lengths."""
+    value = reader.get(key)
+    rows = [row for row in value if _is_integers(row) and len(row) == 4] if isinstance(value, list) else []
+    if not isinstance(value, list) or len(rows) != len(value) or len(rows) != n_lengths:
+        reader.fail(key, f"{n_lengths} rows of four integers", value)
+    return tuple((row[0], row[1], row[2], row[3]) for row in rows)
+
+
+def _is_integers(value: object) -> bool:
+    return isinstance(value, list) and all(type(item) is int and 0 <= item <= _MAX_INT for item in value)
+
+
 def _read_corpus(reader: _Reader) -> CorpusEntry:
     corpus = CorpusEntry(
         name=reader.text("name"),
@@ -275,6 +397,8 @@ def _read_corpus(reader: _Reader) -> CorpusEntry:
         segments=reader.items("segments", _read_segment),
         next_doc_id=reader.integer("next_doc_id"),
         options=reader.options("options"),
+        audits=reader.items("audits", _read_file) if reader.has("audits") else (),
+        statistics=_read_statistics(reader.child("statistics")) if reader.has("statistics") else None,
     )
     for segment in corpus.segments:
         if segment.first_doc_id + segment.n_documents > corpus.next_doc_id:

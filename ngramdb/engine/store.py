@@ -22,10 +22,14 @@ from ngramdb.engine.orphans import collect_orphans
 from ngramdb.engine.os_errors import storage_error, storage_errors
 from ngramdb.engine.transaction import Transaction
 from ngramdb.engine.versions import LoadedVersion, list_versions, read_version
-from ngramdb.errors import CorruptionError, ReadOnlyError, StorageError
+from ngramdb.errors import BindError, CorruptionError, ReadOnlyError, StorageError
 from ngramdb.segments.container import KNOWN_WRITER_FLAGS, Container, FileInfo, check_flags
 
 __all__ = ["CheckFinding", "Snapshot", "Store", "Transaction"]
+
+#: Versions that are kept when nothing else is asked for, the current one included. Their manifests take some
+#: kilobytes each; what they hold on to are files that merging and removing have replaced since.
+DEFAULT_KEEP_VERSIONS = 100
 
 #: How often the newest manifest may vanish between listing and opening it before that is an error.
 _TRIES = 20
@@ -58,6 +62,7 @@ class _State:
     snapshot: Snapshot
     loaded: LoadedVersion
     next_name: str
+    hold: object | None
 
 
 class Store:
@@ -70,6 +75,10 @@ class Store:
         self._containers: dict[str, Container] = {}
         self._loading = threading.Lock()
         self._closed = False
+        # Versions that were read or written here, while they are kept.
+        self._known: dict[int, LoadedVersion] = {}
+        #: How many versions a commit leaves, its own included; older ones go, and files that only they need.
+        self.keep_versions = DEFAULT_KEEP_VERSIONS
         self._state: _State | None = None
         self._load_newest()
 
@@ -127,8 +136,25 @@ class Store:
     def versions(self) -> list[Manifest]:
         """All versions that are kept, oldest first. Raises CorruptionError if one of them is damaged."""
         self._current()
+        found = []
         with storage_errors("list the versions", self.directory.description):
-            return list(self._read_versions(list_versions(self.directory)))
+            for version in list_versions(self.directory):
+                # One that a writer lets go of meanwhile is no longer kept.
+                with contextlib.suppress(FileNotFoundError):
+                    found.append(self._read_version(version))
+        return found
+
+    def version(self, number: int) -> Manifest:
+        """A version that is kept. Raises BindError when it is not, CorruptionError when it is damaged."""
+        current = self._current().snapshot.manifest
+        if number == current.version:
+            return current
+        with storage_errors("read the version", self.directory.description):
+            with contextlib.suppress(FileNotFoundError):
+                return self._read_version(number)
+            kept = list_versions(self.directory)
+        span = f"{kept[0]} to {kept[-1]}" if len(kept) > 1 else str(kept[0]) if kept else "none"
+        raise BindError(f"version {number} is not kept; kept versions: {span} (SHOW VERSIONS lists them)")
 
     def read(self, ref: FileRef, kind: str) -> Container:
         """The container that `ref` names, opened at first use and kept for the next.
@@ -216,17 +242,78 @@ class Store:
         loaded = self._load_newest().loaded
         for name, flags in ((MARKER, self._marker.writer_flags), (loaded.name, loaded.writer_flags)):
             check_flags(self.directory.path_of(name), "write a successor of", flags, KNOWN_WRITER_FLAGS)
-
-        def read_older() -> Iterator[Manifest]:
-            versions = list_versions(self.directory)
-            yield from self._read_versions([v for v in reversed(versions) if v != loaded.manifest.version])
-
-        collect_orphans(self.directory, loaded.manifest, read_older)
+        self._collect_orphans(loaded.manifest)
         return loaded.manifest
 
     def _read_versions(self, versions: list[int]) -> Iterator[Manifest]:
         for version in versions:
-            yield read_version(self.directory, version, self.database_id).manifest
+            yield self._read_version(version)
+
+    def _read_version(self, version: int) -> Manifest:
+        """A kept version's manifest, read once while its file stays the same."""
+        known = self._known.get(version)
+        if (
+            known is not None
+            and known.identity is not None
+            and known.identity == self.directory.identity(known.name)
+        ):
+            return known.manifest
+        loaded = read_version(self.directory, version, self.database_id)
+        self._known[version] = loaded
+        return loaded.manifest
+
+    def current_hold(self) -> object | None:
+        """What keeps the newest version that this store knows of; see `hold`."""
+        return self._current().hold
+
+    def hold(self, version: int) -> object | None:
+        """Keeps writers from removing a version, and files that it needs, as long as the result lives.
+
+        None when it is gone already, or where the file system has no locks.
+        """
+        state = self._state
+        if state is not None and state.loaded.manifest.version == version:
+            return state.hold
+        with contextlib.suppress(OSError):
+            return self.directory.hold(manifest_name(version))
+        return None
+
+    def _hold_file(self, name: str) -> object | None:
+        """Raises FileNotFoundError when the manifest is gone; other failures leave it unprotected."""
+        try:
+            hold = self.directory.hold(name)
+            if hold is None or self.directory.exists(name):
+                return hold
+        except FileNotFoundError:
+            raise
+        except OSError:
+            return None
+        raise FileNotFoundError(name)  # removed before it was held
+
+    def _let_go(self) -> None:
+        """After a commit, with the lock held: removes versions beyond those to keep that nobody reads, oldest
+        first, and files that only they needed.
+
+        Failures are passed over: the next writer tries again.
+        """
+        with contextlib.suppress(OSError, StorageError):
+            versions = list_versions(self.directory)
+            beyond = versions[: max(len(versions) - max(self.keep_versions, 1), 0)]
+            for version in beyond:
+                # Only oldest first, so one that is still read keeps those after it.
+                if self.directory.is_held(manifest_name(version)):
+                    break
+                self.directory.remove(manifest_name(version))
+                self._known.pop(version, None)
+            if beyond:
+                self._collect_orphans(self.snapshot().manifest)
+
+    def _collect_orphans(self, newest: Manifest) -> None:
+        def read_older() -> Iterator[Manifest]:
+            versions = list_versions(self.directory)
+            yield from self._read_versions([v for v in reversed(versions) if v != newest.version])
+
+        collect_orphans(self.directory, newest, read_older)
 
     def _load_newest(self) -> _State:
         """Makes the newest version on disk the current one; returns the old state if nothing changed."""
@@ -269,15 +356,24 @@ class Store:
 
     def _adopt(self, loaded: LoadedVersion) -> None:
         """Takes over a version that a transaction of this store has committed."""
-        with self._loading:
+        with self._loading, contextlib.suppress(FileNotFoundError):
             self._install(loaded)
+        self._let_go()
 
     def _install(self, loaded: LoadedVersion) -> _State:
         state = self._state
         if state is not None and state.loaded is loaded:
             return state
-        state = _State(Snapshot(loaded.manifest), loaded, manifest_name(loaded.manifest.version + 1))
+        state = _State(
+            Snapshot(loaded.manifest),
+            loaded,
+            manifest_name(loaded.manifest.version + 1),
+            self._hold_file(loaded.name),
+        )
         self._state = state
+        self._known[loaded.manifest.version] = loaded
+        while len(self._known) > self.keep_versions:
+            del self._known[min(self._known)]
         needed = loaded.manifest.files()
         for name in list(self._containers):
             if name not in needed:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
 
+from ngramdb.engine.author import author
 from ngramdb.engine.directory.base import Directory, WritableFile, WriterLock, split_name
 from ngramdb.engine.layout import KINDS, MANIFESTS, manifest_name, new_data_name, temporary_name
 from ngramdb.engine.manifest import CorpusEntry, FileRef, Manifest
@@ -81,7 +82,7 @@ class Transaction:
         whole.)
         """
         self._check_usable()
-        manifest = Manifest(self.manifest.version + 1, time.time(), action, dict(corpora))
+        manifest = Manifest(self.manifest.version + 1, time.time(), action, dict(corpora), author())
         self._check(manifest)
         self._over = True  # unless all goes well
         try:
@@ -146,7 +147,7 @@ class Transaction:
         # The commit is done. Without an identity the store reads the manifest again, and that is all.
         with contextlib.suppress(OSError):
             identity = directory.identity(final)
-        return LoadedVersion(manifest, final, identity, 0)
+        return LoadedVersion(manifest, final, identity, manifest.writer_flags)
 
     def _publish(self, temp: str, final: str) -> None:
         self._may_be_referenced = True

@@ -68,7 +68,9 @@ def write_version(directory: Directory, name: str, manifest: Manifest, database_
     """Writes a manifest to a new file `name`; its contents are durable on return, its name is not."""
     file = directory.create(name)
     try:
-        writer = ContainerWriter(file, MANIFEST_KIND)
+        writer = ContainerWriter(
+            file, MANIFEST_KIND, reader_flags=manifest.flags, writer_flags=manifest.writer_flags
+        )
         writer.add(_SECTION, manifest.to_json())
         writer.finish({"database": database_id})
     finally:

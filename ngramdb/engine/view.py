@@ -6,74 +6,159 @@ Everything is opened when it is first asked for, so that opening a database cost
 from __future__ import annotations
 
 from functools import cached_property
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ngramdb._cext.index import Index
-from ngramdb.engine.manifest import CorpusEntry
+from ngramdb.engine.audit import check_audits
+from ngramdb.engine.manifest import CorpusEntry, SegmentEntry
 from ngramdb.engine.store import Store
 from ngramdb.engine.vocabulary import tokenizer_of
 from ngramdb.errors import CorruptionError
 from ngramdb.segments.builder import KIND
+from ngramdb.segments.merging import token_ids
 from ngramdb.segments.segment import Segment
 from ngramdb.tokenizers.base import Tokenizer
+
+__all__ = ["CorpusView", "Docs", "Segment", "last_id", "open_segment"]
+
+Docs = NDArray[np.uint32]
+
+
+def open_segment(store: Store, entry: SegmentEntry) -> Segment:
+    """The segment that an entry names. Raises CorruptionError when its file says otherwise than the entry."""
+    path = store.directory.path_of(entry.file.name)
+    segment = Segment(store.read(entry.file, KIND), path, entry.doc_id_offset)
+    numbers = (segment.n_tokens, segment.n_documents, segment.first_doc_id)
+    expected = (entry.n_tokens, entry.n_documents, entry.first_doc_id)
+    if numbers != expected:
+        raise CorruptionError(
+            f"segment {path} says (tokens, documents, first id) {numbers}, "
+            f"but the manifest {expected}; restore the file from a backup",
+            path=path,
+            expected=expected,
+            found=numbers,
+        )
+    return segment
 
 
 class CorpusView:
     """A corpus as its catalog entry describes it. Immutable; safe to share between threads."""
 
-    def __init__(self, store: Store, entry: CorpusEntry) -> None:
+    n_added = 1
+
+    def __init__(self, store: Store, entry: CorpusEntry, hold: object | None = None) -> None:
         self._store = store
         self.entry = entry
+        #: Keeps the files from being removed before they are opened (`Store.hold`).
+        self.hold = store.current_hold() if hold is None else hold
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
         return tokenizer_of(self._store, self.entry.tokenizer)
 
+    def definition(self) -> bytes | None:
+        """The tokenizer.json of the corpus, byte for byte; None for other kinds of tokenizers."""
+        file = self.entry.tokenizer.file
+        return None if file is None else bytes(self._store.read(file, "TOKZ").section("tokenizer"))
+
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
         """The added segments, in the order of their documents' ids."""
-        return tuple(self._open(i) for i, entry in enumerate(self.entry.segments) if entry.sign > 0)
+        return tuple(open_segment(self._store, entry) for entry in self.entry.added)
+
+    @cached_property
+    def subtracted(self) -> tuple[Segment, ...]:
+        """The segments of removed documents, under their ids."""
+        return tuple(open_segment(self._store, entry) for entry in self.entry.subtracted)
 
     @cached_property
     def index(self) -> Index:
         """Counts over all segments, each with its sign."""
-        segments = [self._open(i) for i in range(len(self.entry.segments))]
-        return Index([segment.index for segment in segments], [entry.sign for entry in self.entry.segments])
+        segments = [*self.segments, *self.subtracted]
+        signs = [1] * len(self.segments) + [-1] * len(self.subtracted)
+        return Index([segment.index for segment in segments], signs)
 
     @property
     def n_documents(self) -> int:
-        return sum(entry.sign * entry.n_documents for entry in self.entry.segments)
+        return self.entry.n_documents
 
     @property
     def n_tokens(self) -> int:
         """Net number of tokens, separators not counted."""
-        return sum(entry.sign * entry.n_tokens for entry in self.entry.segments)
+        return self.entry.n_tokens
 
-    def check(self) -> None:
-        """Verifies every segment and the tokenizer. Raises CorruptionError at the first thing wrong."""
-        for i in range(len(self.entry.segments)):
-            self._open(i).check()
-        self.tokenizer.check()
+    def removed(self, i: int) -> Docs:
+        """Local numbers of the documents of segment i that were removed: (k,) uint32, ascending."""
+        return self._removed[i]
 
-    def _open(self, i: int) -> Segment:
-        entry = self.entry.segments[i]
-        segment = self._opened.get(i)
-        if segment is None:
-            segment = Segment(
-                self._store.read(entry.file, KIND), self._store.directory.path_of(entry.file.name)
-            )
-            numbers = (segment.n_tokens, segment.n_documents, segment.first_doc_id)
-            expected = (entry.n_tokens, entry.n_documents, entry.first_doc_id)
-            if numbers != expected:
-                raise CorruptionError(
-                    f"segment {segment.path} says (tokens, documents, first id) {numbers}, "
-                    f"but the manifest {expected}; restore the file from a backup",
-                    path=segment.path,
-                    expected=expected,
-                    found=numbers,
-                )
-            self._opened[i] = segment
-        return segment
+    def kept(self, i: int) -> Docs:
+        """Local numbers of the documents of segment i that count: (k,) uint32, ascending."""
+        every = np.arange(self.segments[i].n_documents, dtype=np.uint32)
+        return np.delete(every, self.removed(i))
+
+    def check_difference(self) -> None:
+        """Nothing: what was removed from a corpus has been a part of it."""
+
+    def corpus_of(self, i: int) -> str:
+        """The corpus that segment i belongs to."""
+        return self.entry.name
 
     @cached_property
-    def _opened(self) -> dict[int, Segment]:
-        return {}
+    def _removed(self) -> tuple[Docs, ...]:
+        if not self.subtracted:
+            return (np.empty(0, dtype=np.uint32),) * len(self.segments)
+        ids = np.unique(np.concatenate([segment.doc_ids() for segment in self.subtracted]))
+        return tuple(segment.locals_of(ids) for segment in self.segments)
+
+    def check(self) -> None:
+        """Verifies every segment, the tokenizer, and that removed documents are documents of the corpus.
+
+        Raises CorruptionError at the first thing wrong.
+        """
+        for segment in (*self.segments, *self.subtracted):
+            segment.check()
+        self.check_documents()
+        self.check_audits()
+        self.tokenizer.check()
+
+    def check_documents(self) -> None:
+        """Verifies the order of ids over segments, and every removed document, token by token."""
+        for before, segment in zip(self.segments, self.segments[1:], strict=False):
+            if last_id(before) >= segment.first_doc_id:
+                self._contradiction(segment, f"its documents' ids begin before those of {before.path} end")
+        n_removed = sum(len(removed) for removed in self._removed)
+        if n_removed != sum(segment.n_documents for segment in self.subtracted):
+            at_fault = self.subtracted[-1]
+            self._contradiction(at_fault, "it removes documents that are not there, or were removed before")
+        for segment in self.subtracted:
+            for other in self.segments:
+                if not _same_documents(segment, other):
+                    self._contradiction(
+                        segment, f"a document is not the one that it removes from {other.path}"
+                    )
+
+    def check_audits(self) -> None:
+        """Reads every audit record. Raises CorruptionError."""
+        check_audits(self._store, self.entry.audits)
+
+    def _contradiction(self, segment: Segment, what: str) -> NoReturn:
+        raise CorruptionError(
+            f"segment {segment.path} of corpus {self.entry.name}: {what}", path=segment.path
+        )
+
+
+def last_id(segment: Segment) -> int:
+    """The largest document id of a segment; one below the first where it has no documents."""
+    n = segment.n_documents
+    return segment.doc_id(n - 1) if n else segment.first_doc_id - 1
+
+
+def _same_documents(removed: Segment, segment: Segment) -> bool:
+    """Whether documents of both that have the same id have the same tokens."""
+    numbers = segment.locals_of(removed.doc_ids())
+    expected_ids, expected_offsets = token_ids(removed, removed.locals_of(segment.doc_ids(numbers)))
+    ids, offsets = token_ids(segment, numbers)
+    return np.array_equal(ids, expected_ids) and np.array_equal(offsets, expected_offsets)

@@ -18,11 +18,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb._cext.construction import MAX_SYMBOLS, StopToken
+from ngramdb import interrupts
+from ngramdb._cext.construction import MAX_SYMBOLS, Cores
 from ngramdb.engine.batches import Batch, batches, read_ahead
+from ngramdb.engine.budget import bounded, memory_errors
+from ngramdb.engine.compaction import segment_entry, tidy
 from ngramdb.engine.directory import WritableFile
 from ngramdb.engine.files import write_content
-from ngramdb.engine.manifest import CorpusEntry, FileRef, SegmentEntry
+from ngramdb.engine.manifest import CorpusEntry, SegmentEntry
 from ngramdb.engine.store import Store, Transaction
 from ngramdb.engine.vocabulary import remember, tokenizer_of
 from ngramdb.errors import BindError, ExecutionError, InvalidArgument, LoadError, ResourceError
@@ -74,6 +77,8 @@ def load_documents(
     meter: Meter | None = None,
     skipped: ErrorLog | None = None,
     lock_timeout_s: float = 0.0,
+    auto_compact: bool = False,
+    memory_limit: int = 0,
 ) -> LoadOutcome:
     """Adds the documents to the corpus: one commit, or none at all.
 
@@ -86,6 +91,9 @@ def load_documents(
         skipped : takes down documents that cannot be tokenized, which are then left out; without it they end
             the load
         lock_timeout_s : how long to wait for another writer, before the first document is read
+        memory_limit : bytes that building segments may take; fewer and smaller ones are built at a time. 0:
+            no limit
+        auto_compact : merge small segments in the same commit, as `engine.policy` says
 
     Raises
         BindError : no such corpus
@@ -97,7 +105,8 @@ def load_documents(
         raise InvalidArgument(
             f"segment_tokens and threads must be positive, got {segment_tokens} and {threads}"
         )
-    with store.begin(lock_timeout_s) as transaction:
+    segment_tokens, threads = bounded(segment_tokens, threads, memory_limit)
+    with memory_errors("a load", segment_tokens), store.begin(lock_timeout_s) as transaction:
         entry = transaction.manifest.corpora.get(corpus_name)
         if entry is None:
             raise BindError(f"no corpus {corpus_name!r}; it may have been dropped meanwhile")
@@ -108,6 +117,9 @@ def load_documents(
         if load.documents == 0:
             return LoadOutcome(0, 0, 0, transaction.manifest.version)
         changed = load.changed_entry(entries)
+        if auto_compact:
+            remember(store, changed.tokenizer, load.tokenizer)
+            changed = tidy(store, transaction, changed, segment_tokens)
         manifest = transaction.commit({**transaction.manifest.corpora, corpus_name: changed}, action)
         remember(store, changed.tokenizer, load.tokenizer)
     return LoadOutcome(load.documents, load.tokens, len(entries), manifest.version)
@@ -169,7 +181,8 @@ class _Load:
         self._builder = SegmentBuilder(entry.next_doc_id, segment_tokens)
         self._building: deque[Future[SegmentEntry]] = deque()
         self._built: list[SegmentEntry] = []
-        self._stop = StopToken()
+        self._stop = interrupts.Interrupt()
+        self._cores = Cores(threads)
 
     def run(self, ready: Iterator[Batch]) -> list[SegmentEntry]:
         """Builds all segments; on any error the builds that run are stopped before it is passed on."""
@@ -179,12 +192,13 @@ class _Load:
             for batch in ready:
                 self._add(batch, pool)
                 self._report()
+                interrupts.check()
             if self._meter is not None:
                 self._read_bytes = self._meter.bytes_read
             self._close_segment(pool)
             self._report()
             while self._building:
-                self._built.append(self._building.popleft().result())
+                self._built.append(interrupts.result_of(self._building.popleft()))
                 self._report()
         except BaseException:
             self._stop.set()
@@ -206,7 +220,7 @@ class _Load:
         return replace(
             self._entry,
             tokenizer=replace(before, vocabulary=vocabulary, n_vocabulary=self.tokenizer.n_vocabulary),
-            segments=(*self._entry.segments, *entries),
+            segments=(*self._entry.added, *entries, *self._entry.subtracted),
             next_doc_id=self._entry.next_doc_id + self.documents,
         )
 
@@ -214,6 +228,7 @@ class _Load:
         batch, (ids, offsets, stored) = self._tokenized(batch)
         start = 0
         n = len(batch.documents)
+        forms = [document.form for document in batch.documents]
         while start < n:
             stop = self._fitting(offsets, start)
             if stop == start:
@@ -222,7 +237,11 @@ class _Load:
             lo, hi = int(offsets[start]), int(offsets[stop])
             with _Located(batch.documents[start:stop]) as documents:
                 self._builder.add(
-                    ids[lo:hi], offsets[start : stop + 1] - lo, stored[start:stop], documents.metadata()
+                    ids[lo:hi],
+                    offsets[start : stop + 1] - lo,
+                    stored[start:stop],
+                    documents.metadata(),
+                    forms[start:stop],
                 )
             start = stop
         self.documents += n
@@ -290,26 +309,23 @@ class _Load:
         if builder.n_documents == 0:
             return
         while len(self._building) >= self._threads:
-            self._built.append(self._building.popleft().result())
+            self._built.append(interrupts.result_of(self._building.popleft()))
         name, file = self._transaction.create_file("segments", "segment")
         self._building.append(pool.submit(self._build, builder, name, file))
         self._builder = SegmentBuilder(builder.first_doc_id + builder.n_documents, self._segment_tokens)
 
     def _build(self, builder: SegmentBuilder, name: str, file: WritableFile) -> SegmentEntry:
         try:
-            summary = builder.write(ContainerWriter(file, kind=KIND), self._stop)
+            with self._cores:
+                summary = builder.write(ContainerWriter(file, kind=KIND), self._stop, self._cores)
         finally:
             file.close()
-        return SegmentEntry(
-            file=FileRef(name, summary.file.size, summary.file.crc),
-            sign=1,
-            n_tokens=summary.n_tokens,
-            n_documents=summary.n_documents,
-            first_doc_id=summary.first_doc_id,
-            created_version=self._transaction.manifest.version + 1,
-        )
+        return segment_entry(self._transaction, name, summary, 1)
 
     def _report(self) -> None:
+        total_bytes = None if self._meter is None else self._meter.total_bytes
+        if self._read_bytes is not None and total_bytes:
+            interrupts.step(self._read_bytes, total_bytes)
         if self._progress is None:
             return
         self._progress(
@@ -320,6 +336,6 @@ class _Load:
                 segments=len(self._built),
                 elapsed=time.perf_counter() - self._started,
                 read_bytes=self._read_bytes,
-                total_bytes=None if self._meter is None else self._meter.total_bytes,
+                total_bytes=total_bytes,
             )
         )

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from ngramdb.executor.result import Result
 from ngramdb.executor.session import Session
-from ngramdb.planner.plan import ChangeSetting, CreateCorpus, DropCorpus, Load, UseCorpus
+from ngramdb.planner.plan import (
+    ANALYZE_COLUMNS,
+    AnalyzeCorpus,
+    ChangeSetting,
+    CreateCorpus,
+    DropCorpus,
+    Load,
+    UseCorpus,
+)
 
 LOAD_COLUMNS = ("documents", "tokens", "segments", "skipped", "version")
 
@@ -30,6 +38,22 @@ def load(plan: Load, session: Session) -> Result:
     return Result.of_rows(LOAD_COLUMNS, [row], reasons=list(report.reasons))
 
 
+def analyze(plan: AnalyzeCorpus, session: Session) -> Result:
+    """A row per length of n-grams: how many there are, and the discounts that Kneser-Ney takes of them."""
+    report = session.run_analyze(plan)
+    statistics = report.statistics
+    fallen_back = statistics.fallbacks()
+    rows = [
+        (length, n_types, *discount, length in fallen_back)
+        for length, (n_types, discount) in enumerate(
+            zip(statistics.n_types, statistics.discounts(), strict=True), start=1
+        )
+    ]
+    note = statistics.note()
+    summary = {"version": report.version} | ({} if note is None else {"note": note})
+    return Result.of_rows(ANALYZE_COLUMNS, rows, **summary)
+
+
 def use(plan: UseCorpus, session: Session) -> Result:
     session.run_use(plan.name)
     return Result(summary={"message": f"using corpus {plan.name}"})
@@ -37,4 +61,14 @@ def use(plan: UseCorpus, session: Session) -> Result:
 
 def change_setting(plan: ChangeSetting, session: Session) -> Result:
     value = session.run_setting(plan)
-    return Result(summary={"message": f"{plan.name} = {value!r}", "name": plan.name, "value": value})
+    message = f"{plan.name} = {notation(value)}"
+    return Result(summary={"message": message, "name": plan.name, "value": value})
+
+
+def notation(value: str | int | float | bool) -> str:
+    """A setting's value as a statement would give it."""
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return f"{value:g}" if isinstance(value, float) else str(value)

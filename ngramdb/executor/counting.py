@@ -1,11 +1,105 @@
-"""COUNT: occurrences of an n-gram."""
+"""COUNT: occurrences of an n-gram, or of an expression."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb import interrupts
+from ngramdb.executor.conditions import Evaluator, Meter
+from ngramdb.executor.docset import DocSet
 from ngramdb.executor.result import Result
-from ngramdb.planner.plan import COUNT_COLUMNS, CountGram
+from ngramdb.executor.sampling import estimated_total, sample_documents
+from ngramdb.planner.plan import (
+    COUNT_COLUMNS,
+    AnyOf,
+    Costs,
+    CountGram,
+    CountOccurrences,
+    Gram,
+    OccurrencesOf,
+    Occurring,
+    Sampling,
+    Variants,
+)
+from ngramdb.planner.source import Corpus, Docs
 
 
 def count(plan: CountGram) -> Result:
     """One row, one number. Cost: one search per segment."""
     return Result.of_rows(COUNT_COLUMNS, [(int(plan.corpus.index.count(plan.gram.ids)),)])
+
+
+def count_occurrences(plan: CountOccurrences, meter: Meter | None = None) -> Result:
+    """One row, one number; with SAMPLE an estimate, its standard error in the summary."""
+    if plan.sample is not None:
+        return _estimated(plan, plan.sample, meter)
+    total = None if meter is not None else net_count(plan.corpus, plan.what)
+    if total is None:
+        total = 0
+        for evaluator, kept in evaluators(plan.corpus, plan.costs, meter):
+            total += evaluator.expressions.total(plan.what, kept)
+    return Result.of_rows(COUNT_COLUMNS, [(total,)])
+
+
+def net_count(corpus: Corpus, expr: Occurring) -> int | None:
+    """The count of an expression that adds counts of n-grams, from the index alone; None for others."""
+    if isinstance(expr, AnyOf):
+        counts = [net_count(corpus, operand) for operand in expr.operands]
+        return None if None in counts else sum(n for n in counts if n is not None)
+    if not isinstance(expr, OccurrencesOf):
+        return None
+    if isinstance(expr.pattern, Gram):
+        return int(corpus.index.count(expr.pattern.ids))
+    if isinstance(expr.pattern, Variants):
+        pairs = zip(expr.pattern.grams, expr.pattern.weights, strict=True)
+        return sum(weight * int(corpus.index.count(gram.ids)) for gram, weight in pairs)
+    return None
+
+
+def evaluators(
+    corpus: Corpus, costs: Costs | None, meter: Meter | None
+) -> Iterator[tuple[Evaluator, DocSet | None]]:
+    """Per segment what evaluates expressions on it, and the documents that count (None: all of them)."""
+    n = len(corpus.segments)
+    for i, segment in enumerate(corpus.segments):
+        interrupts.step(i, n)
+        removed = corpus.removed(i)
+        kept = DocSet(removed, segment.n_documents, negated=True) if len(removed) else None
+        yield Evaluator(corpus, segment, costs, meter), kept
+
+
+def _estimated(plan: CountOccurrences, sample: Sampling, meter: Meter | None) -> Result:
+    """Counts in a sample of the documents, each with the same chance, times what the sample is of all."""
+    pairs = list(evaluators(plan.corpus, plan.costs, meter))
+    population = [
+        (segment, DocSet.all(segment.n_documents) if kept is None else kept)
+        for segment, (_, kept) in zip(plan.corpus.segments, pairs, strict=True)
+    ]
+    drawn = sample_documents(plan.corpus, population, sample)
+    values = [
+        _per_document(docs, evaluator.expressions.counts(plan.what, docs))
+        for (evaluator, _), (_, docs) in zip(pairs, drawn, strict=True)
+    ]
+    n_population = sum(len(docs) for _, docs in population)
+    n_drawn = sum(len(docs) for _, docs in drawn)
+    estimate = estimated_total(np.concatenate([np.empty(0), *values]), n_population)
+    result = Result.of_rows(
+        COUNT_COLUMNS,
+        [(round(estimate.total),)],
+        standard_error=estimate.standard_error,
+        sampled_documents=n_drawn,
+        documents=n_population,
+        seed=sample.seed,
+    )
+    result.exact = n_drawn == n_population
+    return result
+
+
+def _per_document(docs: DocSet, found: tuple[Docs, NDArray[np.int64]]) -> NDArray[np.float64]:
+    """Counts of all documents of a set, those without occurrences included."""
+    values = np.zeros(len(docs), dtype=np.float64)
+    values[: len(found[1])] = found[1]
+    return values

@@ -13,12 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ngramdb.executor.models import is_counted, language_model
 from ngramdb.executor.result import BATCH_ROWS, Result, Row
+from ngramdb.lm.values import UNKNOWN
 from ngramdb.planner.plan import DISTRIBUTION_COLUMNS, Distribution, Model
 from ngramdb.planner.source import Index, IntArray, Tokenizer
 
 # Stands for the end of a document among token ids while rows are sorted: above every id.
 END_OF_DOCUMENT = 2**32
+# How the row of unknown words is shown; it has no token id.
+SHOWN_UNKNOWN = "<unk>"
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,55 @@ def best(found: NextTokens, top: int | None) -> tuple[IntArray, IntArray]:
 
 
 def distribution(plan: Distribution) -> Result:
+    """The next-token distribution by the plan's model."""
+    return _counted(plan) if is_counted(plan.corpus, plan.model) else _modelled(plan)
+
+
+def _modelled(plan: Distribution) -> Result:
+    """Rows of a model that smooths, the most probable first; counts are those behind the longest suffix of
+    the context that the model has found. Unknown words, where the model foresees them, are one row.
+    """
+    model = language_model(plan.corpus, plan.model)
+    found = model.dist(plan.context.ids)
+    summary = {
+        "total": len(found),
+        "context_count": found.context_count,
+        "effective_n": found.effective_n,
+        **({} if model.note is None else {"note": model.note}),
+    }
+    n_rows = len(found) if plan.top is None else min(len(found), plan.top)
+
+    def batches() -> Iterator[list[Row]]:
+        keys = np.where(found.ids < 0, END_OF_DOCUMENT - found.ids, found.ids)
+        order = np.lexsort((keys, -found.probs))[: plan.top]
+        ids, counts, *_ = model.successors(plan.context.ids, found.effective_n - 1)
+        for start in range(0, len(order), BATCH_ROWS):
+            part = order[start : start + BATCH_ROWS]
+            yield _modelled_rows(found.ids[part], found.probs[part], ids, counts, plan.corpus.tokenizer)
+
+    return Result(
+        DISTRIBUTION_COLUMNS, batches(), summary=summary, n_rows=n_rows, types=(str, int, int, float)
+    )
+
+
+def _modelled_rows(
+    ids: IntArray, probs: NDArray[np.float64], seen: IntArray, counts: IntArray, tokenizer: Tokenizer
+) -> list[Row]:
+    """A batch of rows; `seen` (ascending) and `counts` are the tokens that follow the context, and how
+    often.
+    """
+    places = np.minimum(np.searchsorted(seen, ids), max(0, len(seen) - 1))
+    found = seen[places] == ids if len(seen) else np.zeros(len(ids), dtype=np.bool_)
+    shown_counts = np.where(found, counts[places] if len(seen) else 0, 0)
+    known = ids >= 0
+    shown_ids: list[int | None] = [token if token >= 0 else None for token in ids.tolist()]
+    texts: list[str | None] = [SHOWN_UNKNOWN if token == UNKNOWN else None for token in ids.tolist()]
+    for i, text in zip(np.flatnonzero(known).tolist(), tokenizer.token_texts(ids[known]), strict=True):
+        texts[i] = text
+    return list(zip(texts, shown_ids, shown_counts.tolist(), probs.tolist(), strict=True))
+
+
+def _counted(plan: Distribution) -> Result:
     """Rows in batches, sorted when the first is read; `total` in the summary is without regard to TOP."""
     found = next_tokens(plan.corpus.index, plan.context.ids, plan.model)
     total = found.n_rows
@@ -74,17 +127,18 @@ def distribution(plan: Distribution) -> Result:
     }
     n_rows = total if plan.top is None else min(total, plan.top)
     batches = _batches(found, plan.top, plan.corpus.tokenizer)
-    return Result(DISTRIBUTION_COLUMNS, batches, summary=summary, n_rows=n_rows)
+    return Result(DISTRIBUTION_COLUMNS, batches, summary=summary, n_rows=n_rows, types=(str, int, int, float))
 
 
 def _batches(found: NextTokens, top: int | None, tokenizer: Tokenizer) -> Iterator[list[Row]]:
     every_id, every_count = best(found, top)
     for start in range(0, len(every_id), BATCH_ROWS):
-        ids = every_id[start : start + BATCH_ROWS].tolist()
-        counts = every_count[start : start + BATCH_ROWS].tolist()
-        yield [
-            (None, None, count, count / found.context_count)
-            if token == END_OF_DOCUMENT
-            else (tokenizer.token_text(token), token, count, count / found.context_count)
-            for token, count in zip(ids, counts, strict=True)
-        ]
+        part = every_id[start : start + BATCH_ROWS]
+        counts = every_count[start : start + BATCH_ROWS]
+        ids: list[int | None] = part.tolist()
+        texts: list[str | None] = list(tokenizer.token_texts(part[part != END_OF_DOCUMENT]))
+        for i in np.flatnonzero(part == END_OF_DOCUMENT).tolist():
+            ids[i] = None
+            texts.insert(i, None)
+        probs = counts / found.context_count
+        yield list(zip(texts, ids, counts.tolist(), probs.tolist(), strict=True))

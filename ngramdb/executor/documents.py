@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
+from ngramdb import interrupts
 from ngramdb.executor.conditions import Evaluator, Meter
 from ngramdb.executor.docset import DocSet
+from ngramdb.executor.ordering import in_order
 from ngramdb.executor.result import Result, Row, batched
-from ngramdb.planner.plan import COUNT_COLUMNS, Costs, CountDocuments, DocExpr, Documents
+from ngramdb.executor.sampling import sample_documents
+from ngramdb.planner.plan import COUNT_COLUMNS, Costs, CountDocuments, DocExpr, Documents, PlainDocs
 from ngramdb.planner.source import Corpus, Segment, Tokenizer
 from ngramdb.segments.metadata import MAX_COLUMNS
 from ngramdb.segments.metadata_values import JSON, flatten, split_path
@@ -23,13 +28,34 @@ OWN_COLUMNS = frozenset(("doc_id", "length", "text"))
 MAX_FIELDS = MAX_COLUMNS
 REST_COLUMN = "metadata.rest"
 
+_SHAPES: WeakKeyDictionary[Corpus, tuple[dict[str, list[str]], tuple[str, ...], tuple[type, ...]]] = (
+    WeakKeyDictionary()
+)
+
 
 def matching(
     corpus: Corpus, where: DocExpr, costs: Costs | None, meter: Meter | None
 ) -> list[tuple[Segment, DocSet]]:
-    """Per segment, in document order, the documents that meet the condition."""
-    segments = sorted(corpus.segments, key=lambda segment: segment.first_doc_id)
-    return [(segment, Evaluator(segment.index, costs, meter).evaluate(where)) for segment in segments]
+    """Per segment, in document order, the documents that meet the condition and have not been removed."""
+    found = []
+    for i, segment in enumerate(corpus.segments):
+        interrupts.step(i, len(corpus.segments))
+        if isinstance(where, PlainDocs):
+            docs = _plain(where, segment, costs)
+        else:
+            docs = Evaluator(corpus, segment, costs, meter).evaluate(where)
+        removed = corpus.removed(i)
+        if len(removed):
+            docs = docs & ~DocSet(removed, segment.n_documents)
+        found.append((segment, docs))
+    return found
+
+
+def _plain(where: PlainDocs, segment: Segment, costs: Costs | None) -> DocSet:
+    """The documents of a segment; without costs, n-grams are located and never looked for in the text."""
+    locate, scan = (1.0, math.inf) if costs is None else (costs.locate_ns, costs.scan_ns)
+    docs, negated = segment.index.docs_where(where.code, where.grams, locate, scan)
+    return DocSet(docs, segment.n_documents, negated)
 
 
 def count_documents(plan: CountDocuments, meter: Meter | None = None) -> Result:
@@ -44,13 +70,42 @@ def documents(plan: Documents, meter: Meter | None = None) -> Result:
     Which documents match is settled here; their metadata and texts are read with their rows.
     """
     found = matching(plan.corpus, plan.where, plan.costs, meter)
+    if plan.sample is not None:
+        found = sample_documents(plan.corpus, found, plan.sample)
     total = sum(len(docs) for _, docs in found)
     stop = total if plan.limit is None else min(total, plan.offset + plan.limit)
-    fields = metadata_fields(plan.corpus)
-    rest = (REST_COLUMN,) if has_rest(fields) else ()
-    columns = ("doc_id", *(_column(name) for name in fields), *rest, "length", "text")
-    batches = batched(_rows(plan, found, fields, plan.corpus.tokenizer, stop), BATCH_DOCUMENTS)
-    return Result(columns, batches, summary={"total": total}, n_rows=max(0, stop - plan.offset))
+    fields, columns, types = _shape(plan.corpus)
+    if plan.order:
+        rows = _rows_by_fields(plan, found, fields, stop)
+    else:
+        rows = _rows(plan, found, fields, plan.corpus.tokenizer, stop)
+    batches = batched(rows, BATCH_DOCUMENTS)
+    n_rows = max(0, stop - plan.offset)
+    return Result(columns, batches, summary={"total": total}, n_rows=n_rows, types=types)
+
+
+def _shape(corpus: Corpus) -> tuple[dict[str, list[str]], tuple[str, ...], tuple[type, ...]]:
+    """The metadata fields of a corpus at one version, and the columns of its documents with their types."""
+    shape = _SHAPES.get(corpus)
+    if shape is None:
+        fields = metadata_fields(corpus)
+        rest = (REST_COLUMN,) if has_rest(fields) else ()
+        columns = ("doc_id", *(column_of(name) for name in fields), *rest, "length", "text")
+        types = (int, *map(column_type, fields.values()), *(dict for _ in rest), int, str)
+        shape = _SHAPES[corpus] = fields, columns, types
+    return shape
+
+
+# The Python types of metadata columns; whole numbers and others together are numbers.
+_PYTHON_TYPES: dict[str, type] = {"int64": int, "float64": float, "bool": bool, "string": str}
+
+
+def column_type(stored: Sequence[str]) -> type:
+    """What a metadata column's values are, given the types that its segments store: `dict` for anything."""
+    found = {list if name.startswith("list<") else _PYTHON_TYPES.get(name, dict) for name in stored}
+    if len(found) == 1:
+        return found.pop()
+    return float if found == {int, float} else dict
 
 
 def metadata_fields(corpus: Corpus) -> dict[str, list[str]]:
@@ -71,9 +126,9 @@ def has_rest(fields: dict[str, list[str]]) -> bool:
     return len(fields) == MAX_FIELDS
 
 
-def _column(field: str) -> str:
-    """A field's column; one that is called like a column of ours is told apart by a prefix."""
-    return f"metadata.{field}" if field in OWN_COLUMNS else field
+def column_of(field: str, own: bool = False) -> str:
+    """A field's column; metadata that are called like a column of ours are told apart by a prefix."""
+    return f"metadata.{field}" if field in OWN_COLUMNS and not own else field
 
 
 def _rows(
@@ -97,11 +152,22 @@ def _rows(
             yield document_row(segment, i, fields, tokenizer)
 
 
+def _rows_by_fields(
+    plan: Documents, found: Sequence[tuple[Segment, DocSet]], fields: dict[str, list[str]], stop: int
+) -> Iterator[Row]:
+    """The rows at positions `offset … stop` by ORDER BY: only their documents are read."""
+    owners, numbers = in_order(plan.order, found)
+    for owner, i in zip(
+        owners[plan.offset : stop].tolist(), numbers[plan.offset : stop].tolist(), strict=True
+    ):
+        yield document_row(found[owner][0], i, fields, plan.corpus.tokenizer)
+
+
 def document_row(segment: Segment, i: int, fields: dict[str, list[str]], tokenizer: Tokenizer) -> Row:
     """One document's row: id, metadata by field, length in tokens, text."""
     values = segment.metadata.row(i) if fields else {}
     return (
-        segment.first_doc_id + i,
+        segment.doc_id(i),
         *(value_at(values, name, types) for name, types in fields.items()),
         *((rest_of(values, fields),) if has_rest(fields) else ()),
         segment.document_length(i),

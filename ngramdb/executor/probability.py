@@ -5,15 +5,17 @@ The same functions serve the statement, `Corpus.prob` and `Corpus.prob_many`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ngramdb.executor.models import is_counted, language_model
 from ngramdb.executor.result import Result
 from ngramdb.planner.plan import PROBABILITY_COLUMNS, Model, Probability
-from ngramdb.planner.source import Index, IntArray
+from ngramdb.planner.source import Corpus, Index, IntArray
 
 
 class Chain(NamedTuple):
@@ -28,7 +30,9 @@ class Chain(NamedTuple):
 
 @dataclass(frozen=True)
 class TokenScores:
-    """One entry per token; `prob` is NaN where the context has no occurrence."""
+    """One entry per token; `prob` is NaN where the model has no answer (an n-gram after an unseen
+    context).
+    """
 
     prob: NDArray[np.float64]
     count: IntArray
@@ -37,28 +41,37 @@ class TokenScores:
     sparse: NDArray[np.bool_]
 
 
-def chain(index: Index, context: IntArray, continuation: IntArray, model: Model) -> Chain:
+def chain(corpus: Corpus, context: IntArray, continuation: IntArray, model: Model) -> Chain:
     """P(continuation | context), one step per token; a step that is 0 or has no answer is the last.
 
-    `prob` is None where a step's context has no occurrence (NGRAM, or an empty corpus): then it is unknown,
-    unless an earlier step was 0. Cost: one search per token.
+    `prob` is None where the model has no answer to a step (NGRAM after a context that has no occurrence, or
+    an empty corpus): then it is unknown, unless an earlier step was 0. Cost: one search per token.
     """
-    tokens = continuation.tolist()
+    counted = is_counted(corpus, model)
+    steps = _counted_step(corpus.index, model) if counted else language_model(corpus, model).prob
     prob = 1.0
-    step = (0, 0, 0, False)
-    for i, token in enumerate(tokens):
+    step = Chain(None, 0, 0, 0, False)
+    for i, token in enumerate(continuation.tolist()):
         seen = np.concatenate((context, continuation[:i])) if i else context
-        step = index.prob(seen, token, model.infgram, model.order)
-        if not step[1]:
-            return Chain(None, *_plain(step))
-        prob *= step[0] / step[1]
-        if not step[0]:
+        step = Chain(*steps(seen, token))
+        if step.prob is None:
+            return step
+        prob *= step.prob
+        if not step.prob:
             break
-    return Chain(prob, *_plain(step))
+    return step._replace(prob=prob)
 
 
-def _plain(step: tuple[int, int, int, bool]) -> tuple[int, int, int, bool]:
-    return int(step[0]), int(step[1]), int(step[2]), bool(step[3])
+def _counted_step(index: Index, model: Model) -> Callable[[IntArray, int], tuple[Any, ...]]:
+    """One step of a model whose answers are ratios of counts."""
+
+    def step(context: IntArray, token: int) -> tuple[Any, ...]:
+        found = index.prob(context, token, model.infgram, model.order)
+        count, context_count = int(found[0]), int(found[1])
+        prob = count / context_count if context_count else None
+        return prob, count, context_count, int(found[2]), bool(found[3])
+
+    return step
 
 
 def ratios(cont_count: IntArray, context_count: IntArray) -> NDArray[np.float64]:
@@ -70,12 +83,17 @@ def ratios(cont_count: IntArray, context_count: IntArray) -> NDArray[np.float64]
 
 def probability(plan: Probability) -> Result:
     """One row."""
-    found = chain(plan.corpus.index, plan.context.ids, plan.continuation.ids, plan.model)
-    return Result.of_rows(PROBABILITY_COLUMNS, [tuple(found)])
+    found = chain(plan.corpus, plan.context.ids, plan.continuation.ids, plan.model)
+    note = None if is_counted(plan.corpus, plan.model) else language_model(plan.corpus, plan.model).note
+    summary = {} if note is None else {"note": note}
+    return Result.of_rows(PROBABILITY_COLUMNS, [tuple(found)], **summary)
 
 
 def chain_many(
-    index: Index, contexts: tuple[IntArray, IntArray], continuations: tuple[IntArray, IntArray], model: Model
+    corpus: Corpus,
+    contexts: tuple[IntArray, IntArray],
+    continuations: tuple[IntArray, IntArray],
+    model: Model,
 ) -> TokenScores:
     """`chain` for many pairs, in one kernel call.
 
@@ -91,10 +109,11 @@ def chain_many(
         flat, offsets = contexts
     else:
         flat, offsets = _step_contexts(contexts, continuations)
-    answers = index.prob_many(flat, offsets, continuations[0], model.infgram, model.order)
-    count, context_count, effective_n, sparse = answers
-    prob = ratios(count, context_count)
-    scores = TokenScores(prob, count, context_count, effective_n, sparse)
+    if is_counted(corpus, model):
+        answers = corpus.index.prob_many(flat, offsets, continuations[0], model.infgram, model.order)
+        scores = TokenScores(ratios(answers[0], answers[1]), *answers)
+    else:
+        scores = TokenScores(*language_model(corpus, model).prob_many(flat, offsets, continuations[0]))
     return scores if (n_steps == 1).all() else _last_steps(scores, continuations[1])
 
 

@@ -1,31 +1,37 @@
 """The table that a statement answers with: columns, streamed rows, and a summary.
 
 Rows are tuples of plain Python values (int, float, bool, str, None, and lists or dicts where metadata holds
-them). They are made in batches while they are read; nothing is kept but the first rows, for printing.
+them). They are made in batches while they are read; nothing is kept but the first rows, for printing. How a
+result is shown is the business of `display`, other libraries' tables that of `frames`.
 """
 
 from __future__ import annotations
 
-import html
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-from ngramdb.errors import ExecutionError
+from ngramdb.errors import ExecutionError, InvalidArgument
+from ngramdb.interrupts import Interrupt, check, under
+from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped, unused-ignore]
     import polars  # type: ignore[import-not-found, unused-ignore]
     import pyarrow
 
+    from ngramdb.executor import display, frames
+else:
+    display = lazy_module("ngramdb.executor.display")
+    frames = lazy_module("ngramdb.executor.frames")
+
 Row = tuple[Any, ...]
+# What is known of a column's values beforehand: a type, or None where only the values tell.
+ColumnType = type | None
 
 # Rows that `repr` and notebooks show.
 SHOWN_ROWS = 20
-# Characters of a value that they show, and of a value that has the line for itself.
-SHOWN_CHARACTERS = 60
-SHOWN_CHARACTERS_ALONE = 200
 # Rows per batch where an operator makes many: some ten thousand bytes of tuples, far above a batch's cost.
 BATCH_ROWS = 512
 
@@ -48,6 +54,8 @@ class Result:
     elapsed : float, seconds spent so far on planning, running and making the rows that were read
     snapshot : int, the version of the database that was asked
     n_rows : int or None, how many rows there are in all, where that is known without reading them
+    types : tuple, for each column int, float, bool, str, list, or dict for anything that JSON has; None where
+        only the values tell
 
     A result reads its snapshot: it stays valid whatever is committed, loaded or dropped meanwhile.
     """
@@ -62,18 +70,24 @@ class Result:
         exact: bool = True,
         elapsed: float = 0.0,
         snapshot: int = 0,
+        types: Sequence[ColumnType] = (),
     ) -> None:
         self.columns = tuple(columns)
+        self.types: tuple[ColumnType, ...] = tuple(types) or (None,) * len(self.columns)
         self.summary: dict[str, Any] = dict(summary or {})
         self.n_rows = n_rows
         self.exact = exact
         self.elapsed = elapsed
         self.snapshot = snapshot
+        # The text of an answer that is one text, while it is made: an alternative to reading the rows.
+        self.pieces: Iterator[str] | None = None
         self._batches: Iterator[list[Row]] | None = iter(batches)
         self._buffer: list[Row] = []
         self._next = 0
         self._head: list[Row] = []
         self._n_made = 0
+        self._work: Interrupt | None = None
+        self._failure: str | None = None
 
     @classmethod
     def of_rows(cls, columns: Iterable[str], rows: Iterable[Row], /, **summary: Any) -> Result:
@@ -81,17 +95,37 @@ class Result:
         every = list(rows)
         return cls(columns, [every] if every else [], summary=summary, n_rows=len(every))
 
+    def _under(self, work: Interrupt) -> Result:
+        """This result, its rows made under a token: what stops the statement stops their making."""
+        self._work = work
+        if self.pieces is not None:
+            self.pieces = under(work, self.pieces)
+        return self
+
     # ---- reading ----------------------------------------------------------------------------------------
 
     def _pull(self) -> bool:
-        """Makes the next batch; False at the end. Raises when the result is closed."""
+        """Makes the next batch; False at the end. Raises when the result is closed, or ended early."""
         if self._batches is None:
-            raise ExecutionError("the result is closed")
+            raise ExecutionError(self._failure or "the result is closed")
         started = time.perf_counter()
-        batch = next(self._batches, None)
-        self.elapsed += time.perf_counter() - started
+        try:
+            if self._work is None:
+                batch = next(self._batches, None)
+            else:
+                with self._work:
+                    check()
+                    batch = next(self._batches, None)
+        except BaseException as error:
+            # The generators below are spent: without this the next read would look like the end.
+            self._batches = None
+            self._failure = f"the result ended early: {str(error) or type(error).__name__}"
+            raise
+        finally:
+            self.elapsed += time.perf_counter() - started
         if batch is None:
             self.n_rows = self._n_made
+            self._work = None
             return False
         self._buffer = self._buffer[self._next :] + batch
         self._next = 0
@@ -122,10 +156,23 @@ class Result:
 
     def fetchall(self) -> list[Row]:
         """All rows that were not read yet."""
-        return list(chain.from_iterable(self.batches()))
+        return list(chain.from_iterable(self._batches_as_made()))
 
-    def batches(self) -> Iterator[list[Row]]:
-        """All rows that were not read yet, in lists as they are made."""
+    def batches(self, n_rows: int | None = None) -> Iterator[list[Row]]:
+        """All rows that were not read yet, in lists: as they are made, or of `n_rows`, the last one shorter.
+
+        Raises
+        ------
+        InvalidArgument
+            `n_rows` is no whole number of at least 1.
+        """
+        if n_rows is None:
+            return self._batches_as_made()
+        if isinstance(n_rows, bool) or not isinstance(n_rows, int) or n_rows < 1:
+            raise InvalidArgument(f"a batch has at least one row, not {n_rows!r}")
+        return iter(lambda: self.fetchmany(n_rows), [])
+
+    def _batches_as_made(self) -> Iterator[list[Row]]:
         while self._next < len(self._buffer) or self._pull():
             rows = self._buffer[self._next :]
             self._next = len(self._buffer)
@@ -133,7 +180,7 @@ class Result:
                 yield rows
 
     def __iter__(self) -> Iterator[Row]:
-        return chain.from_iterable(self.batches())
+        return chain.from_iterable(self._batches_as_made())
 
     def close(self) -> None:
         """Lets go of what is not read yet; reading afterwards is an error. Closing twice is harmless."""
@@ -155,26 +202,34 @@ class Result:
         return [dict(zip(self.columns, row, strict=True)) for row in self]
 
     def arrow(self) -> pyarrow.Table:
-        """The rows that were not read yet as a `pyarrow.Table`; a column of mixed types becomes text."""
-        import pyarrow  # heavy, and only for those who ask
+        """The rows that were not read yet as a `pyarrow.Table`.
 
-        columns = self._columnwise()
-        arrays = [_arrow_array(pyarrow, values) for values in columns]
-        return pyarrow.Table.from_arrays(arrays, names=list(self.columns))
+        Columns are int64, float64, bool, string or lists of these; one that mixes others, and one of objects,
+        is text (objects as JSON); one of NULLs only is text, or what is known of its type.
+        """
+        return frames.arrow_table(self)
+
+    def arrow_batches(self, n_rows: int = 65_536) -> pyarrow.RecordBatchReader:
+        """The same as a stream of record batches of `n_rows`, made while they are read.
+
+        The first batch settles the types of columns whose type is not known beforehand.
+
+        Raises
+        ------
+        ExecutionError
+            While it is read: a later value that has no place in its column; `arrow` takes such results.
+        """
+        return frames.record_batches(self, n_rows)
 
     def df(self) -> pandas.DataFrame:
-        """The rows that were not read yet as a `pandas.DataFrame`."""
-        pandas = _optional("pandas")
-        return pandas.DataFrame.from_records(self.fetchall(), columns=list(self.columns))
+        """The rows that were not read yet as a `pandas.DataFrame`; whole numbers with NULLs are Int64."""
+        frame: pandas.DataFrame = frames.pandas_frame(self)
+        return frame
 
     def pl(self) -> polars.DataFrame:
-        """The rows that were not read yet as a `polars.DataFrame`."""
-        polars = _optional("polars")
-        return polars.from_arrow(self.arrow())
-
-    def _columnwise(self) -> list[list[Any]]:
-        rows = self.fetchall()
-        return [[row[i] for row in rows] for i in range(len(self.columns))]
+        """The rows that were not read yet as a `polars.DataFrame`, typed as `arrow` types them."""
+        frame: polars.DataFrame = frames.polars_frame(self)
+        return frame
 
     # ---- printing ---------------------------------------------------------------------------------------
 
@@ -186,74 +241,14 @@ class Result:
         total = self.n_rows
         if total is None and self._batches is not None and self._n_made == n_shown and not self._pull():
             total = self.n_rows
+        known = "" if self.exact else ", approximate"
         if total is None:
-            return self._head, f"(more than {n_shown} rows, {n_shown} shown)"
+            return self._head, f"(more than {n_shown} rows, {n_shown} shown{known})"
         rows = f"{total:,} row{'' if total == 1 else 's'}"
-        return self._head, f"({rows})" if n_shown == total else f"({rows}, {n_shown} shown)"
+        return self._head, f"({rows}{known})" if n_shown == total else f"({rows}, {n_shown} shown{known})"
 
     def __repr__(self) -> str:
-        if not self.columns:
-            return str(self.summary.get("message", "(done)"))
-        rows, footer = self._preview()
-        n_shown = SHOWN_CHARACTERS if len(self.columns) > 1 else SHOWN_CHARACTERS_ALONE
-        cells = [[_cell(value, n_shown) for value in row] for row in rows]
-        widths = [max(map(len, column)) for column in zip(self.columns, *cells, strict=True)]
-        right = [bool(rows) and all(_is_number(row[i]) for row in rows) for i in range(len(self.columns))]
-
-        def line(values: Iterable[str]) -> str:
-            padded = (
-                value.rjust(width) if is_right else value.ljust(width)
-                for value, width, is_right in zip(values, widths, right, strict=True)
-            )
-            return "  ".join(padded).rstrip()
-
-        rule = "  ".join("─" * width for width in widths)
-        return "\n".join([line(self.columns), rule, *map(line, cells), footer])
+        return display.as_text(self)
 
     def _repr_html_(self) -> str:
-        if not self.columns:
-            return f"<p>{html.escape(str(self.summary.get('message', '(done)')))}</p>"
-        rows, footer = self._preview()
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(_cell(value))}</td>" for value in row) + "</tr>"
-            for row in rows
-        )
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        return f"{table}<p>{html.escape(footer)}</p>"
-
-
-def _is_number(value: Any) -> bool:
-    return value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))
-
-
-def _cell(value: Any, n_shown: int = SHOWN_CHARACTERS) -> str:
-    """A value on one line, cut to `n_shown` characters."""
-    if value is None:
-        return "NULL"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    text = value if isinstance(value, str) else str(value)
-    # Only the beginning is looked at: a document's text may be long.
-    text = text[: n_shown + 1]
-    text = "".join(c if c.isprintable() else {"\n": "⏎", "\t": "⇥"}.get(c, "�") for c in text)
-    return text if len(text) <= n_shown else text[: n_shown - 1] + "…"
-
-
-def _arrow_array(pyarrow: Any, values: list[Any]) -> Any:
-    try:
-        return pyarrow.array(values)
-    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):
-        return pyarrow.array([None if value is None else str(value) for value in values], pyarrow.string())
-
-
-def _optional(name: str) -> Any:
-    """A library that ngramdb does not depend on."""
-    import importlib
-
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise ExecutionError(f"{name} is not installed: pip install {name}") from error
+        return display.as_html(self)

@@ -6,8 +6,22 @@ from collections.abc import Callable
 from typing import Any
 
 from ngramdb.errors import PlanError
-from ngramdb.executor import actions, counting, distribution, documents, probability, scoring, tables
-from ngramdb.executor.conditions import Meter
+from ngramdb.executor import (
+    actions,
+    changes,
+    concordance,
+    counting,
+    distribution,
+    documents,
+    generating,
+    grouping,
+    ngrams,
+    probability,
+    scoring,
+    tables,
+    trace,
+)
+from ngramdb.executor.measuring import Meter
 from ngramdb.executor.result import Result
 from ngramdb.executor.session import Session
 from ngramdb.planner import plan as nodes
@@ -17,18 +31,30 @@ _QUESTIONS: dict[type[nodes.Plan], Callable[[Any], Result]] = {
     nodes.Probability: probability.probability,
     nodes.Distribution: distribution.distribution,
     nodes.Scoring: scoring.score,
+    nodes.Tracing: trace.trace,
+    nodes.Generation: generating.generate,
 }
 _DOCUMENT_QUESTIONS: dict[type[nodes.Plan], Callable[[Any, Meter | None], Result]] = {
+    nodes.CountOccurrences: counting.count_occurrences,
+    nodes.GroupedCount: grouping.grouped_count,
     nodes.CountDocuments: documents.count_documents,
     nodes.Documents: documents.documents,
+    nodes.Concordance: concordance.concordance,
+    nodes.NgramList: ngrams.ngrams,
 }
 _SESSION_STATEMENTS: dict[type[nodes.Plan], Callable[[Any, Session], Result]] = {
     nodes.ShowTable: tables.show,
     nodes.DescribeCorpus: tables.describe,
     nodes.CheckCorpora: tables.check,
+    nodes.AnalyzeCorpus: actions.analyze,
     nodes.CreateCorpus: actions.create,
     nodes.DropCorpus: actions.drop,
     nodes.Load: actions.load,
+    nodes.DeleteDocuments: changes.delete,
+    nodes.RestoreCorpus: changes.restore,
+    nodes.CompactCorpora: changes.compact,
+    nodes.AlterCorpus: changes.alter,
+    nodes.ExportDocuments: changes.export,
     nodes.UseCorpus: actions.use,
     nodes.ChangeSetting: actions.change_setting,
 }

@@ -7,35 +7,43 @@ from datetime import datetime, timezone
 from typing import Any
 
 from ngramdb.executor.documents import REST_COLUMN, has_rest, metadata_fields
+from ngramdb.executor.models import stored_statistics
 from ngramdb.executor.result import Result, Row
 from ngramdb.executor.session import Session
 from ngramdb.planner.plan import CheckCorpora, DescribeCorpus, ShowTable
+from ngramdb.planner.source import Corpus
 from ngramdb.segments.metadata_values import JSON
 
 CORPORA_COLUMNS = ("corpus", "current", "tokenizer", "documents", "tokens", "segments")
 SEGMENT_COLUMNS = ("corpus", "segment", "sign", "documents", "tokens", "first_doc_id", "bytes", "version")
-VERSION_COLUMNS = ("version", "created", "action", "current")
+VERSION_COLUMNS = ("version", "created", "by", "action", "documents", "tokens", "current")
+REMOVAL_COLUMNS = ("corpus", "version", "created", "by", "documents", "tokens", "statement")
 SETTING_COLUMNS = ("name", "value", "default", "type", "description")
 DESCRIBE_COLUMNS = ("property", "value")
 CHECK_COLUMNS = ("corpus", "file", "offset", "problem")
 
 
 def show(plan: ShowTable, session: Session) -> Result:
-    """One of the four tables of SHOW."""
+    """One of the tables of SHOW."""
     if plan.what == "corpora":
         return Result.of_rows(CORPORA_COLUMNS, _corpora(session))
     if plan.what == "segments":
         return Result.of_rows(SEGMENT_COLUMNS, _segments(session, plan.name))
     if plan.what == "versions":
         return Result.of_rows(VERSION_COLUMNS, _versions(session, plan.name))
+    if plan.what == "removals":
+        return Result.of_rows(REMOVAL_COLUMNS, _removals(session, plan.name))
     return Result.of_rows(SETTING_COLUMNS, session.setting_rows())
 
 
 def _corpora(session: Session) -> Iterator[Row]:
-    for name, entry in sorted(session.manifest.corpora.items()):
+    """A row per corpus; `current` is the one that is asked without FROM: the only one, or that of USE."""
+    corpora = session.manifest.corpora
+    current = session.current if len(corpora) > 1 else next(iter(corpora), None)
+    for name, entry in sorted(corpora.items()):
         yield (
             name,
-            name == session.current,
+            name == current,
             entry.tokenizer.kind,
             sum(segment.sign * segment.n_documents for segment in entry.segments),
             sum(segment.sign * segment.n_tokens for segment in entry.segments),
@@ -61,15 +69,42 @@ def _segments(session: Session, only: str | None) -> Iterator[Row]:
 
 
 def _versions(session: Session, only: str | None) -> Iterator[Row]:
-    """Kept versions, oldest first; with a corpus, those that changed it."""
+    """Kept versions, oldest first, and what they hold; of one corpus, those that changed it."""
     before: Any = None
     for manifest in session.versions():
         entry = None if only is None else manifest.corpora.get(only)
         if only is None or entry != before:
-            created = datetime.fromtimestamp(manifest.created, tz=timezone.utc)
-            shown = created.strftime("%Y-%m-%d %H:%M:%S UTC")
-            yield manifest.version, shown, manifest.action, manifest.version == session.manifest.version
+            corpora = manifest.corpora.values() if only is None else [] if entry is None else [entry]
+            yield (
+                manifest.version,
+                _time(manifest.created),
+                manifest.by or None,
+                manifest.action,
+                sum(corpus.n_documents for corpus in corpora),
+                sum(corpus.n_tokens for corpus in corpora),
+                manifest.version == session.manifest.version,
+            )
         before = entry
+
+
+def _removals(session: Session, only: str | None) -> Iterator[Row]:
+    """What was removed, oldest first, as audit records tell it."""
+    for name in sorted(session.manifest.corpora):
+        if only is None or name == only:
+            for removal in session.removals(name):
+                yield (
+                    name,
+                    removal.version,
+                    _time(removal.created),
+                    removal.by or None,
+                    removal.n_documents,
+                    removal.n_tokens,
+                    removal.statement or removal.action,
+                )
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, tz=timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def describe(plan: DescribeCorpus, session: Session) -> Result:
@@ -88,11 +123,30 @@ def describe(plan: DescribeCorpus, session: Session) -> Result:
         ("version", max((segment.created_version for segment in segments), default=session.manifest.version)),
     ]
     rows.extend((f"option {name}", value) for name, value in sorted(entry.options.items()))
+    rows.extend(_statistics(view))
     fields = metadata_fields(view)
     rows.extend((f"field {name}", " or ".join(types)) for name, types in fields.items())
     if has_rest(fields):
         rows.append((f"field {REST_COLUMN}", JSON))
     return Result.of_rows(DESCRIBE_COLUMNS, rows)
+
+
+def _statistics(view: Corpus) -> Iterator[Row]:
+    """When ANALYZE was run, and the discounts that follow: D1, D2 and D3+ of each length of n-grams."""
+    entry: Any = view.entry
+    taken = getattr(entry, "statistics", None)
+    if taken is None:
+        return
+    statistics = stored_statistics(view)
+    if statistics is None:
+        yield "statistics", f"taken {_time(taken.created)}, out of date: ANALYZE takes them anew"
+        return
+    yield "statistics", f"taken {_time(taken.created)}"
+    fallen_back = statistics.fallbacks()
+    for length, discount in enumerate(statistics.discounts(), start=1):
+        shown = ", ".join(f"{value:.4g}" for value in discount)
+        tail = " (fallback: too few n-grams to estimate them)" if length in fallen_back else ""
+        yield f"discounts {length}", shown + tail
 
 
 def _bytes(entry: Any) -> int:

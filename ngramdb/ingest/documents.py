@@ -28,6 +28,7 @@ class Document:
     ids : (n,) uint32 | None - the token ids, when it came as such.
     metadata : dict - everything beside the text: JSON values under string keys, possibly nested.
     source : str - the file as the user named it; line : int | None - where it begins there, from 1.
+    form : bytes | None - how it stood in its line of JSON (`ngramdb.ingest.line_forms`), if it came from one.
     """
 
     text: bytes | None
@@ -35,6 +36,7 @@ class Document:
     metadata: dict[str, Any]
     source: str
     line: int | None = None
+    form: bytes | None = None
 
 
 @dataclass(slots=True)

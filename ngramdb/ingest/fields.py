@@ -44,6 +44,16 @@ def join_path(keys: Iterable[str]) -> str:
     return ".".join(key.replace("\\", "\\\\").replace(".", "\\.") for key in keys)
 
 
+def has_field(record: dict[str, Any], path: Path) -> bool:
+    """Whether there is a field at `path`."""
+    value: Any = record
+    for key in path:
+        if not isinstance(value, dict) or key not in value:
+            return False
+        value = value[key]
+    return True
+
+
 def take(record: dict[str, Any], path: Path) -> Any:
     """Remove the field at `path` and return its value; objects on the way that become empty go too.
 

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from ngramdb.errors import LoadError
 from ngramdb.ingest.documents import Document, ErrorLog, describe, invalid_utf8, located, token_ids
-from ngramdb.ingest.fields import field_paths, missing_field, select, split_path, take
+from ngramdb.ingest.fields import field_paths, has_field, missing_field, select, split_path, take
+from ngramdb.ingest.line_forms import FormFinder
 from ngramdb.ingest.lines import LineReader
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.sources import Source
@@ -96,6 +97,7 @@ class LineParser:
         self._wants_ids = options.ids_field is not None
         self._instead = options.ids_instead
         self._n_ids = options.n_ids
+        self._forms = FormFinder()
         self._kept = None if options.metadata is None else sorted(map(split_path, options.metadata))
 
     def parse(self, line: bytes, source: str, number: int) -> Document:
@@ -104,6 +106,7 @@ class LineParser:
         Raises - LoadError without a place; its cause is a ValueError where the line is not JSON in UTF-8.
         """
         record = parse_object(line)
+        form = self._form(line, record)
         field, value = self._content(record)
         if self._wants_ids:
             text, ids = None, self._known_ids(value, field)
@@ -113,7 +116,17 @@ class LineParser:
             record = select(record, self._kept)
         if record:
             _check_metadata(record, line)
-        return Document(text, ids, record, source, number)
+        return Document(text, ids, record, source, number, form)
+
+    def _form(self, line: bytes, record: dict[str, Any]) -> bytes | None:
+        """How the document stands in its line; None where it is not kept whole, or will turn out to be
+        none."""
+        if self._kept is not None:
+            return None
+        for path in (self._path, None if self._instead is None else split_path(self._instead)):
+            if path is not None and has_field(record, path):
+                return self._forms.find(line, record, path, self._wants_ids)
+        return None
 
     def _content(self, record: dict[str, Any]) -> tuple[str, Any]:
         """Take the text or ids out of the record: the name of their field, and its value."""

@@ -1,7 +1,7 @@
-"""Plain text: a document a file, or documents between separator lines. Text is kept byte for byte.
+"""Plain text: a document a file, a line, or documents between separator lines. Text is kept byte for byte.
 
 Every document's metadata are `path` (the file's name relative to the folder or glob that found it) and
-`size` (bytes of its text).
+`size` (bytes of its text); of a line, `line` (its number, from 1) instead of its size.
 """
 
 from __future__ import annotations
@@ -28,15 +28,34 @@ def read_text(source: Source, options: ReadOptions, errors: ErrorLog, meter: Met
     then `errors` counts the document. Compressed data that are damaged count as one, and end the file.
     ResourceError for a document longer than the limit, in either case.
     """
-    skip = options.on_error == "skip"
     pieces = (
         _whole(source, options, meter) if options.separator is None else _separated(source, options, meter)
     )
+    yield from _documents(pieces, source, options, errors)
+
+
+def read_lines(source: Source, options: ReadOptions, errors: ErrorLog, meter: Meter) -> Iterator[Document]:
+    """Yield a document for each line of a text file, without its end; blank lines are passed over.
+
+    Raises - as `read_text`.
+    """
+    yield from _documents(_lines(source, options, meter), source, options, errors, by_line=True)
+
+
+def _documents(
+    pieces: Iterator[tuple[bytes, int | None]],
+    source: Source,
+    options: ReadOptions,
+    errors: ErrorLog,
+    by_line: bool = False,
+) -> Iterator[Document]:
+    """Documents of texts and the lines that they begin in."""
+    skip = options.on_error == "skip"
     try:
         for text, line in pieces:
             error = _encoding_error(text, source.label, line or 1)
             if error is None:
-                metadata = {"path": source.name, "size": len(text)}
+                metadata = {"path": source.name, **({"line": line} if by_line else {"size": len(text)})}
                 if options.metadata is not None:
                     metadata = {key: value for key, value in metadata.items() if key in options.metadata}
                 yield Document(text, None, metadata, source.label, line)
@@ -52,7 +71,16 @@ def read_text(source: Source, options: ReadOptions, errors: ErrorLog, meter: Met
         errors.add(error)
 
 
-def _whole(source: Source, options: ReadOptions, meter: Meter) -> Iterator[tuple[bytes, None]]:
+def _lines(source: Source, options: ReadOptions, meter: Meter) -> Iterator[tuple[bytes, int | None]]:
+    limit = options.limits.document_bytes
+    lines = LineReader(read_chunks(source, options.limits, meter), source.label, limit)
+    for line in lines:
+        text = line.removesuffix(b"\r")
+        if text and not text.isspace():
+            yield text, lines.number
+
+
+def _whole(source: Source, options: ReadOptions, meter: Meter) -> Iterator[tuple[bytes, int | None]]:
     chunks: list[bytes] = []
     n_bytes = 0
     for chunk in read_chunks(source, options.limits, meter):
@@ -62,7 +90,7 @@ def _whole(source: Source, options: ReadOptions, meter: Meter) -> Iterator[tuple
     yield b"".join(chunks), None
 
 
-def _separated(source: Source, options: ReadOptions, meter: Meter) -> Iterator[tuple[bytes, int]]:
+def _separated(source: Source, options: ReadOptions, meter: Meter) -> Iterator[tuple[bytes, int | None]]:
     assert options.separator is not None
     separator = options.separator.encode()
     separators = (separator, separator + b"\r")

@@ -8,11 +8,11 @@ from itertools import islice
 from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.jsonl import read_jsonl
 from ngramdb.ingest.options import ReadOptions
-from ngramdb.ingest.plain import read_text
+from ngramdb.ingest.plain import read_lines, read_text
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import Meter
 
-_READERS = {"jsonl": read_jsonl, "text": read_text}
+_READERS = {"jsonl": read_jsonl, "text": read_text, "lines": read_lines}
 
 
 def read_documents(

@@ -17,7 +17,7 @@ from ngramdb.errors import InvalidArgument, LoadError
 PathLike = str | os.PathLike[str]
 
 STDIN = "-"
-FORMATS = ("jsonl", "text")
+FORMATS = ("jsonl", "text", "lines")
 COMPRESSION_ENDINGS = (".gz", ".zst")
 # In a folder ".json" alone says little: it is often one value over many lines.
 JSON_LINES_ENDINGS = (".jsonl", ".ndjson")
@@ -30,7 +30,7 @@ class Source:
 
     path : str - what to open, or "-" for standard input.
     name : str - the file's name relative to the folder or glob that it was found by, with forward slashes.
-    format : str - "jsonl" or "text".
+    format : str - "jsonl", "text" or "lines".
     """
 
     path: str
@@ -63,11 +63,11 @@ def expand(paths: PathLike | Iterable[PathLike], format: str | None = None) -> l
 
     paths - a path or several: a file; a folder (read recursively, hidden files and linked folders left
         aside); a glob (`**` for any depth; it matches files only); "-" for standard input.
-    format - "jsonl", "text", or None to tell by the ending: .jsonl, .ndjson and .json (also with .gz or .zst
-        behind) are JSON lines, all else is text; standard input counts as JSON lines. A folder gives, as
-        JSON lines, its .jsonl, .ndjson and .json files; as text, every file. With None it is JSON lines if
-        it has any .jsonl or .ndjson file (other files, such as a README, are left aside) or nothing but
-        .json files, else text.
+    format - "jsonl", "text", "lines", or None to tell by the ending: .jsonl, .ndjson and .json (also with
+        .gz or .zst behind) are JSON lines, all else is text; standard input counts as JSON lines. A folder
+        gives, as JSON lines, its .jsonl, .ndjson and .json files; as text, every file. With None it is JSON
+        lines if it has any .jsonl or .ndjson file (other files, such as a README, are left aside) or
+        nothing but .json files, else text.
 
     Raises - LoadError for a path that does not exist, a glob without a match, a folder without a file to
     load; InvalidArgument for an unknown format, no path at all, or standard input given twice.

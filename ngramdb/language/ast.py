@@ -67,15 +67,54 @@ Ngram = Text | TokenIds | Parameter
 Scalar = Value | Parameter
 
 
+@dataclass(frozen=True)
+class Field(Node):
+    """A metadata field, as the keys that lead to it; or one of `doc_id` and `length`."""
+
+    keys: tuple[str, ...]
+
+
+# ---- patterns: what may stand where occurrences are looked for -------------------------------------------
+
+
+@dataclass(frozen=True)
+class Matching(Node):
+    """An n-gram with MATCH TEXT (`text`), MATCH TOKENS (`text` False) or neither (None), and IGNORE CASE."""
+
+    ngram: Ngram
+    text: bool | None = None
+    ignore_case: bool = False
+
+
+@dataclass(frozen=True)
+class Gap(Node):
+    """`[low..high]`: that many tokens stand in between."""
+
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Gapped(Node):
+    """`"a" [1..3] "b"`: parts with gaps between them, one gap fewer than parts."""
+
+    parts: tuple[Ngram | Matching, ...]
+    gaps: tuple[Gap, ...]
+
+
+Pattern = Text | TokenIds | Parameter | Matching | Gapped
+
+
 # ---- sources and models ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class SourceTerm(Node):
-    """One corpus of a source, added (sign +1) or subtracted (sign -1)."""
+    """One corpus of a source, added (sign +1) or subtracted (sign -1), now or AT VERSION n."""
 
     corpus: Name
     sign: int = 1
+    version: Scalar | None = None
 
 
 @dataclass(frozen=True)
@@ -87,10 +126,15 @@ class Source(Node):
 
 @dataclass(frozen=True)
 class Model(Node):
-    """What stands after USING. `kind` is 'ngram' or 'infgram'; `order` limits the n-gram's length."""
+    """What stands after USING. `kind` is 'ngram', 'infgram', 'backoff' or 'kneser_ney'.
+
+    `order` limits the n-gram's length; n-grams that occur less than `min_count` times count as unseen.
+    """
 
     kind: str = "ngram"
     order: Scalar | None = None
+    weight: Scalar | None = None
+    min_count: Scalar | None = None
 
 
 # ---- conditions on documents ----------------------------------------------------------------------------
@@ -98,14 +142,83 @@ class Model(Node):
 
 @dataclass(frozen=True)
 class Contains(Node):
-    """The document contains the n-gram."""
+    """The document contains the pattern."""
 
-    ngram: Ngram
+    pattern: Pattern
+
+
+@dataclass(frozen=True)
+class CountIs(Node):
+    """COUNT("x") >= 3: how often the pattern occurs within the document."""
+
+    pattern: Pattern
+    operator: str
+    value: Scalar
+
+
+@dataclass(frozen=True)
+class Comparison(Node):
+    """`field = value` and the like. `operator` is one of = != < <= > >=."""
+
+    field: Field
+    operator: str
+    value: Scalar
+
+
+@dataclass(frozen=True)
+class Between(Node):
+    """`field BETWEEN low AND high`, both included."""
+
+    field: Field
+    low: Scalar
+    high: Scalar
+
+
+@dataclass(frozen=True)
+class InList(Node):
+    """`field IN (value, …)`."""
+
+    field: Field
+    values: tuple[Scalar, ...]
+
+
+@dataclass(frozen=True)
+class Like(Node):
+    """`field LIKE 'A%'`; ILIKE with `ignore_case`."""
+
+    field: Field
+    template: Scalar
+    ignore_case: bool = False
+
+
+@dataclass(frozen=True)
+class IsNull(Node):
+    """`field IS NULL`."""
+
+    field: Field
+
+
+@dataclass(frozen=True)
+class Overlap(Node):
+    """OVERLAP(corpus, n) >= 0.8: the share of the document's n-grams that occur in another corpus."""
+
+    corpus: Source
+    n: Scalar
+    operator: str
+    value: Scalar
 
 
 @dataclass(frozen=True)
 class And(Node):
     operands: tuple[Condition, ...]
+
+
+@dataclass(frozen=True)
+class Within(Node):
+    """`x AND y WITHIN k TOKENS`: occurrences of all operands near each other."""
+
+    operands: tuple[Condition, ...]
+    tokens: Scalar
 
 
 @dataclass(frozen=True)
@@ -118,25 +231,51 @@ class Not(Node):
     operand: Condition
 
 
-Condition = Contains | And | Or | Not
+Condition = (
+    Contains | CountIs | Comparison | Between | InList | Like | IsNull | Overlap | And | Within | Or | Not
+)
 
 
 # ---- questions ------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Count(Node):
-    """COUNT "x": occurrences of an n-gram."""
+class OrderBy(Node):
+    """One key of ORDER BY: a field, or `count`, `left`, `right` where the statement has such."""
 
-    ngram: Ngram
+    field: Field
+    descending: bool = False
+
+
+@dataclass(frozen=True)
+class Sample(Node):
+    """SAMPLE k [SEED s]."""
+
+    size: Scalar
+    seed: Scalar | None = None
+
+
+@dataclass(frozen=True)
+class Count(Node):
+    """COUNT "x", COUNT "x" AND "y" …: occurrences, of all or by groups of documents."""
+
+    what: Condition
+    where: Condition | None = None
+    group_by: tuple[Field, ...] = ()
+    order_by: tuple[OrderBy, ...] = ()
+    top: Scalar | None = None
+    sample: Sample | None = None
     source: Source | None = None
 
 
 @dataclass(frozen=True)
 class CountDocs(Node):
-    """COUNT DOCS [WHERE cond]: matching documents."""
+    """COUNT DOCS [WHERE cond] [GROUP BY field, …]: matching documents."""
 
     where: Condition | None = None
+    group_by: tuple[Field, ...] = ()
+    order_by: tuple[OrderBy, ...] = ()
+    top: Scalar | None = None
     source: Source | None = None
 
 
@@ -162,29 +301,81 @@ class Dist(Node):
 
 @dataclass(frozen=True)
 class Score(Node):
-    """SCORE "text" [USING model]."""
+    """SCORE "text" [USING model] [SENTENCE]: `sentence` scores the text between <s> and </s>."""
 
     ngram: Ngram
     model: Model | None = None
+    sentence: bool = False
     source: Source | None = None
 
 
 @dataclass(frozen=True)
-class OrderBy(Node):
-    """ORDER BY field [ASC | DESC]."""
+class Docs(Node):
+    """DOCS [WHERE cond] [ORDER BY field, …] [LIMIT k] [OFFSET n] [SAMPLE k [SEED s]]."""
 
-    name: Name
-    descending: bool = False
+    where: Condition | None = None
+    order_by: tuple[OrderBy, ...] = ()
+    limit: Scalar | None = None
+    offset: Scalar | None = None
+    sample: Sample | None = None
+    source: Source | None = None
 
 
 @dataclass(frozen=True)
-class Docs(Node):
-    """DOCS [WHERE cond] [ORDER BY doc_id] [LIMIT k] [OFFSET n]."""
+class Kwic(Node):
+    """KWIC "x" [WHERE cond] [WINDOW n] [ORDER BY left | right | doc_id] [LIMIT k] [OFFSET n] [SAMPLE k]."""
 
+    pattern: Pattern
     where: Condition | None = None
-    order_by: OrderBy | None = None
+    window: Scalar | None = None
+    order_by: tuple[OrderBy, ...] = ()
     limit: Scalar | None = None
     offset: Scalar | None = None
+    sample: Sample | None = None
+    source: Source | None = None
+
+
+@dataclass(frozen=True)
+class Ngrams(Node):
+    """NGRAMS n [WHERE cond] [TOP k]."""
+
+    n: Scalar
+    where: Condition | None = None
+    top: Scalar | None = None
+    source: Source | None = None
+
+
+@dataclass(frozen=True)
+class Trace(Node):
+    """TRACE "long text" [MIN LENGTH n]."""
+
+    ngram: Ngram
+    min_length: Scalar | None = None
+    source: Source | None = None
+
+
+@dataclass(frozen=True)
+class Method(Node):
+    """METHOD greedy | sample | beam(b). `kind` is lower case."""
+
+    kind: str
+    width: Scalar | None = None
+
+
+@dataclass(frozen=True)
+class Generate(Node):
+    """GENERATE GIVEN "ctx" TOKENS n, and how: METHOD, TEMPERATURE, TOP, NUCLEUS, DIVERSITY, SEED, RETURN."""
+
+    context: Ngram
+    tokens: Scalar
+    model: Model | None = None
+    method: Method | None = None
+    temperature: Scalar | None = None
+    top: Scalar | None = None
+    nucleus: Scalar | None = None
+    diversity: Scalar | None = None
+    seed: Scalar | None = None
+    n_returned: Scalar | None = None
     source: Source | None = None
 
 
@@ -225,6 +416,54 @@ class CopyFrom(Node):
     path: Scalar
     options: tuple[Option, ...] = ()
     skip_errors: bool = False
+
+
+@dataclass(frozen=True)
+class CopyTo(Node):
+    """COPY (DOCS …) TO 'path' (options)."""
+
+    docs: Docs
+    path: Scalar
+    options: tuple[Option, ...] = ()
+
+
+@dataclass(frozen=True)
+class Delete(Node):
+    """DELETE DOCS WHERE cond [RETURNING field, …]."""
+
+    where: Condition
+    returning: tuple[Field, ...] = ()
+    source: Source | None = None
+
+
+@dataclass(frozen=True)
+class Restore(Node):
+    """RESTORE CORPUS name TO VERSION n."""
+
+    name: Name
+    version: Scalar
+
+
+@dataclass(frozen=True)
+class Compact(Node):
+    """COMPACT [name]."""
+
+    name: Name | None = None
+
+
+@dataclass(frozen=True)
+class Alter(Node):
+    """ALTER CORPUS name ADD | SUBTRACT CORPUS other [AT VERSION n]."""
+
+    name: Name
+    term: SourceTerm
+
+
+@dataclass(frozen=True)
+class Analyze(Node):
+    """ANALYZE name: the discounts of Kneser-Ney models."""
+
+    name: Name
 
 
 @dataclass(frozen=True)
@@ -273,17 +512,18 @@ class ResetSetting(Node):
     name: Name
 
 
-Question = Count | CountDocs | Prob | Dist | Score | Docs
+Question = Count | CountDocs | Prob | Dist | Score | Docs | Kwic | Ngrams | Trace | Generate
 Statement = (
-    Count
-    | CountDocs
-    | Prob
-    | Dist
-    | Score
-    | Docs
+    Question
     | Explain
     | CreateCorpus
     | CopyFrom
+    | CopyTo
+    | Delete
+    | Restore
+    | Compact
+    | Alter
+    | Analyze
     | DropCorpus
     | Use
     | Describe

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ngramdb.errors import ParseError
-from ngramdb.language import scanner
-from ngramdb.language.hints import hint, nearest
+from ngramdb.language import scanner, syntax
+from ngramdb.language.hints import hint, lonely_field
 from ngramdb.language.literals import Fault
 from ngramdb.language.situation import CLAUSE_HEADS, Situation, quote
+from ngramdb.language.synonyms import nearest
 
 # What ends where nothing more is expected, by what the text was read as.
 _END = {
@@ -21,22 +22,27 @@ _END = {
     "model": "the end of the model",
 }
 _NGRAM = 'an n-gram ("…" or [1, 2])'
-_STRING = "a value in single quotes"
-
-# What a name is the name of, by the keyword before it.
-_NAMED = {
-    "FROM": "a corpus name",
-    "CORPUS": "a corpus name",
-    "EXISTS": "a corpus name",
-    "COPY": "a corpus name",
-    "USE": "a corpus name",
-    "DESCRIBE": "a corpus name",
-    "CHECK": "a corpus name",
-    "SET": "a setting name",
-    "RESET": "a setting name",
-    "BY": "a field name",
-    "LPAR": "an option name",
-    "COMMA": "an option name",
+# What names and strings are, by terminal.
+_KINDS = {
+    "PATH_LITERAL": "a path in single quotes",
+    "TOKENIZER_LITERAL": "a tokenizer in single quotes",
+    "STRING_LITERAL": "a value in single quotes",
+    "CORPUS_NAME": "a corpus name",
+    "NEW_NAME": "a corpus name",
+    "FIELD_NAME": "a field name",
+    "KEY_NAME": "a key",
+    "SETTING_NAME": "a setting name",
+    "OPTION_NAME": "an option name",
+    "BARE_WORD": "a bare word",
+}
+# What other languages write, and what it is here.
+_OPERATORS = {
+    "==": "equality is written =",
+    "=>": "this is written >=",
+    "=<": "this is written <=",
+    "&&": "this is written AND",
+    "||": "this is written OR",
+    "!": "this is written NOT",
 }
 
 _BROKEN = {
@@ -54,8 +60,13 @@ def from_fault(fault: Fault, text: str) -> ParseError:
 
 
 def broken(kind: str, text: str, start: int, stop: int) -> ParseError:
-    """The error for a piece that can be no part of any statement: OPEN…, CURLY_QUOTE or BAD_NUMBER."""
+    """The error for a piece that can be no part of any statement: OPEN…, CURLY_QUOTE or BAD_…."""
     raw = text[start:stop]
+    if kind == scanner.OPEN_IDS and text[stop : stop + 1] in ('"', "'"):
+        message = 'token ids are numbers, [5, 7]; an n-gram in words stands without brackets: write "…"'
+        return ParseError(message, text=text, start=stop, stop=stop + 1)
+    if kind == scanner.BAD_OPERATOR:
+        return ParseError(f"there is no {raw} here: {_OPERATORS[raw]}", text=text, start=start, stop=stop)
     if kind in _BROKEN:
         return ParseError(_BROKEN[kind], text=text, start=start, stop=start + 1)
     if kind == scanner.CURLY_QUOTE:
@@ -64,6 +75,10 @@ def broken(kind: str, text: str, start: int, stop: int) -> ParseError:
         )
     else:
         quoted = quote(raw)
+        digits = raw.replace("_", "")
+        if digits.isdecimal():
+            message = f"numbers are written without separators: {quote(digits)}"
+            return ParseError(message, text=text, start=start, stop=stop)
         message = f"{quoted} is no number; if it is a value, write '{quoted}', if it is a name, `{quoted}`"
     return ParseError(message, text=text, start=start, stop=stop)
 
@@ -77,6 +92,8 @@ def foreign_letters(text: str, start: int, stop: int) -> ParseError:
 
 def unexpected(situation: Situation) -> ParseError:
     """The error for a lexeme that cannot stand where it does."""
+    if lonely_field(situation):
+        situation = situation.one_back()
     words = _describe(situation)
     message = _headline(situation, words)
     if (advice := hint(situation)) is not None:
@@ -98,43 +115,48 @@ def join(words: Sequence[str]) -> str:
 # ---- what could have stood there
 
 
-_MARKS = {"LPAR": "'('", "RPAR": "')'", "COMMA": "','", "EQUAL": "'='"}
+_MARKS = {"LPAR": "'('", "RPAR": "')'", "COMMA": "','"}
 
 
 def _describe(situation: Situation) -> list[str]:
-    """The expected terminals as a person would name them."""
-    expected = situation.expected
+    """The expected terminals as a person would name them.
+
+    What few statements need (`.`, a gap, `+`, MATCH TEXT …) is left out where there is something else to say.
+    """
     any_value = situation.may_be("STRING_LITERAL") and situation.may_be("INTEGER_LITERAL")
     dropped = {"TRUE", "FALSE", "NULL"} if any_value else set()
-    keywords = [t for t in expected if t in situation.keywords and t not in dropped]
+    if situation.condition_may_start:
+        dropped |= {"COUNT", "OVERLAP"}
+    if len(situation.expected) > 2:
+        dropped |= {"MATCH", "IGNORE"}
+    keywords = [t for t in situation.expected if t in syntax.syntax().keywords and t not in dropped]
     # What goes on with the part that the lexeme follows comes before what begins a new one.
-    keywords.sort(key=lambda t: t in CLAUSE_HEADS and (t, situation.previous) != ("ORDER", "NGRAM"))
-    words = [_spell(t, situation) for t in keywords]
+    keywords.sort(key=lambda t: t in CLAUSE_HEADS and not _continues(t, situation))
+    words = [situation.spell(t) for t in keywords]
     if situation.may_be("TEXT_LITERAL"):
         words.append(_NGRAM)
     if any_value:
         words.append("a value ('…', a number, TRUE, FALSE or NULL)")
-    elif situation.may_be("STRING_LITERAL"):
-        words.append(_STRING)
+    elif situation.may_be("NUMBER_LITERAL"):
+        words.append("a number")
     elif situation.may_be("INTEGER_LITERAL"):
         words.append("a whole number")
-    if situation.may_be("IDENTIFIER"):
-        words.append("a bare word" if any_value else _NAMED.get(situation.previous, "a name"))
+    kinds = [t for t in _KINDS if situation.may_be(t) and not (any_value and t == "STRING_LITERAL")]
+    words.extend(_KINDS[terminal] for terminal in kinds)
+    if situation.may_be("COMPARATOR"):
+        words.append("a comparison (=, !=, <, <=, > or >=)")
+    elif situation.may_be("EQUAL"):
+        words.append("'='")
     words.extend(mark for terminal, mark in _MARKS.items() if situation.may_be(terminal))
     if situation.may_be("$END") and not situation.statement_may_start:
         words.append(_END[situation.whole])
     return words
 
 
-def _spell(keyword: str, situation: Situation) -> str:
-    """The keyword with the ones that must follow it."""
-    if keyword == "ORDER" and situation.previous != "NGRAM":
-        return "ORDER BY"
-    if keyword == "ON":
-        return "ON ERROR"
-    if keyword == "IF":
-        return "IF NOT EXISTS" if situation.head[:1] == ["CREATE"] else "IF EXISTS"
-    return keyword
+def _continues(keyword: str, situation: Situation) -> bool:
+    """Whether the keyword goes on with a model, rather than begin a clause of the statement."""
+    of_model = "USING" in situation.head or situation.whole == "model"
+    return of_model and keyword in ("ORDER", "MIN")
 
 
 def _headline(situation: Situation, words: Sequence[str]) -> str:
@@ -149,5 +171,5 @@ def _headline(situation: Situation, words: Sequence[str]) -> str:
             return "EXPLAIN stands once, before the statement to be explained"
         if nearest(situation) is not None:
             return f"{shown} is not a statement"
-        return f"{shown} is not a statement: one starts with {join([w for w in words if w != 'ANALYZE'])}"
+        return f"{shown} is not a statement: one starts with {join(words)}"
     return f"expected {join(words)}, found {shown}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from ngramdb.errors import ParseError
 from ngramdb.language import scanner
 from ngramdb.language.parser import Walk, keywords
+from ngramdb.language.syntax import NAMES
 
 # Kinds that `lex` gives, for those who assign styles.
 KINDS = (
@@ -38,14 +39,17 @@ _KIND_OF_PIECE = {
     scanner.OPEN_NAME: "name",
     scanner.TOKEN_IDS: "token_ids",
     scanner.OPEN_IDS: "token_ids",
+    scanner.GAP: "operator",
     scanner.NUMBER: "number",
     scanner.PARAMETER: "parameter",
     scanner.PUNCTUATION: "operator",
+    scanner.COMPARATOR: "operator",
+    scanner.BAD_OPERATOR: "error",
     scanner.BAD_NUMBER: "error",
     scanner.CURLY_QUOTE: "error",
 }
 # Characters that are operators, or will be, and are no mistake by themselves.
-_OPERATORS = frozenset("+-*/<>!.:")
+_OPERATORS = frozenset("*/:")
 
 
 def lex(text: str) -> list[tuple[int, int, str]]:
@@ -76,7 +80,7 @@ def lex(text: str) -> list[tuple[int, int, str]]:
 
 def _kind(piece: str, raw: str, terminal: str) -> str:
     if piece == scanner.WORD:
-        is_name = terminal == "IDENTIFIER" or raw.upper() not in keywords()
+        is_name = terminal in NAMES or raw.upper() not in keywords()
         return "name" if is_name else "keyword"
     if piece == scanner.OTHER:
         return "operator" if raw in _OPERATORS else "error"

@@ -2,58 +2,34 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable
 
-from ngramdb.language.situation import Situation, quote
-
-# How alike a word and a keyword must be (difflib's ratio) for "did you mean": one letter wrong, missing,
-# doubled or swapped in a word of four letters passes; words of other languages and corpus names rarely do.
-_LIKENESS = 0.7
+from ngramdb.language import syntax
+from ngramdb.language.situation import CLAUSE_HEADS, Situation, quote
+from ngramdb.language.synonyms import nearest
 
 _QUOTES_RULE = "n-grams take double quotes, values single quotes"
 
-# What people bring along from SQL, and what they are after here; told where the latter may stand.
-_SYNONYMS: dict[str, tuple[str, ...]] = {
-    "LIMIT": ("TOP",),
-    "TOP": ("LIMIT",),
-    "IN": ("FROM",),
-    "OF": ("FROM",),
-    "TABLE": ("CORPUS",),
-    "INDEX": ("CORPUS",),
-    "DATABASE": ("CORPUS",),
-    "TABLES": ("CORPORA",),
-    "CORPUS": ("CORPORA",),
-    "CORPUSES": ("CORPORA",),
-    "DOCUMENTS": ("DOCS",),
-    "DOCUMENT": ("DOCS",),
-    "PROBABILITY": ("PROB",),
-    "NTD": ("DIST",),
-    "SELECT": ("DOCS",),
-    "SEARCH": ("DOCS",),
-    "LOAD": ("COPY",),
-    "INSERT": ("COPY",),
-    "IMPORT": ("COPY",),
-    "PRAGMA": ("SET",),
-    "VERIFY": ("CHECK",),
-    "DESC": ("DESCRIBE",),
-    "IGNORE": ("SKIP",),
-    "MODEL": ("USING",),
-    "WITH": ("USING", "GIVEN"),
-    "AFTER": ("GIVEN",),
-    "INFINIGRAM": ("INFGRAM",),
-}
-
 # What follows a field in a comparison.
-_COMPARISON = re.compile(r"[\w.]*\s*(?:[=<>!]|(?:IN|LIKE|BETWEEN|IS)\b)", re.IGNORECASE)
+_COMPARISON = re.compile(r"\s*(?:[=<>!]|(?:IN|LIKE|ILIKE|BETWEEN|IS)\b)", re.IGNORECASE)
+_PARENTHESIS = re.compile(r"\s*\(")
 # A path or another value without its quotes: many lexemes, but one thing to the one who wrote it.
 _BARE_VALUE = re.compile(r"[^\s;,()'\"]+")
-_STAR = re.compile(r"\(\s*\*\s*\)")
+_BARE_NAME = re.compile(r"[\w.-]+")
+_BOUNDS = re.compile(r"\[\s*(\d+)\s*(?:(?:[-,:]|\.+|to)\s*(\d+)\s*)?\]", re.IGNORECASE)
 
-_QUESTION_HEADS = frozenset({"COUNT", "PROB", "DIST", "SCORE", "DOCS", "EXPLAIN"})
-_DATA_HEADS = frozenset({"CREATE", "COPY", "DROP", "USE", "DESCRIBE", "SHOW", "CHECK", "SET", "RESET"})
-_STATEMENT_HEADS = _QUESTION_HEADS | _DATA_HEADS
+_STATEMENT_HEADS = frozenset(
+    {
+        *("COUNT", "DOCS", "KWIC", "NGRAMS", "TRACE", "PROB", "DIST", "SCORE", "GENERATE", "EXPLAIN"),
+        *("CREATE", "COPY", "DELETE", "RESTORE", "COMPACT", "ALTER", "ANALYZE", "DROP", "USE", "DESCRIBE"),
+        *("SHOW", "CHECK", "SET", "RESET"),
+    }
+)
+_NGRAMS = frozenset({"TEXT_LITERAL", "IDS_LITERAL"})
+_NUMBERS = frozenset({"INTEGER_LITERAL", "NUMBER_LITERAL"})
+_VALUES = _NUMBERS | frozenset(syntax.STRINGS)
+_MODELS = frozenset({"NGRAM", "INFGRAM", "BACKOFF", "KNESER_NEY"})
 
 
 def hint(situation: Situation) -> str | None:
@@ -64,53 +40,188 @@ def hint(situation: Situation) -> str | None:
     return None
 
 
-def nearest(situation: Situation) -> str | None:
-    """The keyword that the word was meant to be, if it can stand here and one is near."""
-    if not situation.is_word:
-        return None
-    word = situation.raw.upper()
-    candidates = [terminal for terminal in situation.expected if terminal in situation.keywords]
-    for synonym in _SYNONYMS.get(word, ()):
-        if synonym in candidates:
-            return synonym
-    if word in situation.keywords:
-        return None
-    near = difflib.get_close_matches(word, candidates, n=1, cutoff=_LIKENESS)
-    return near[0] if near else None
+def lonely_field(situation: Situation) -> bool:
+    """Whether the word before was taken for a field, and nothing that follows makes a comparison of it.
+
+    The word is the mistake then, not what follows it: `COUNT hello FROM wiki`.
+    """
+    if situation.previous != "FIELD_NAME" or not situation.may_be("COMPARATOR"):
+        return False
+    if not situation.written(situation.before[-1]).isidentifier():  # in backquotes: a name without doubt
+        return False
+    if nearest(situation) is not None:  # a comparison that is misspelt
+        return False
+    return situation.found.type not in (*_VALUES, "OTHER", "IDS_LITERAL", "LPAR")
 
 
 def _did_you_mean(situation: Situation) -> str | None:
     keyword = nearest(situation)
-    return f"did you mean {keyword}?" if keyword is not None else None
+    return f"did you mean {situation.spell(keyword)}?" if keyword is not None else None
 
 
-def _field_condition(situation: Situation) -> str | None:
-    if not (situation.is_word and situation.may_be("TEXT_LITERAL") and "WHERE" in situation.head):
+# ---- conditions
+
+
+def _field_by_itself(situation: Situation) -> str | None:
+    if not (situation.condition_may_start and situation.is_name):
         return None
-    if not _COMPARISON.match(situation.text, situation.found.stop):
+    if situation.raw.upper() in syntax.syntax().keywords:
         return None
-    return "conditions are made of n-grams, AND, OR and NOT; there are none on fields yet"
+    word = quote(situation.raw)
+    return f'n-grams take double quotes: write "{word}"; a field takes a comparison: {word} = …'
 
 
-def _count_of_condition(situation: Situation) -> str | None:
-    if situation.head[:1] != ["COUNT"] or "DOCS" in situation.head or "WHERE" in situation.head:
+def _field_first(situation: Situation) -> str | None:
+    if not (situation.condition_may_start and situation.found.type in _VALUES):
         return None
-    if _STAR.match(situation.text, situation.found.start):
+    if _COMPARISON.match(situation.text, situation.found.stop) or situation.found.type in _NUMBERS:
+        return f"the field stands first: field = {quote(situation.raw)}"
+    return None
+
+
+def _missing_comparison(situation: Situation) -> str | None:
+    if not situation.may_be("COMPARATOR"):
+        return None
+    if situation.found.type == "IDS_LITERAL" and situation.previous in syntax.NAMES:
+        return "the keys of a path are joined by dots, with backquotes around what is no plain word: a.`0`"
+    if situation.previous == "RPAR" and situation.at_end and "OVERLAP" not in situation.head:
+        return "to ask whether a document contains an n-gram at all, write the n-gram alone"
+    if situation.found.type in _VALUES and situation.previous in syntax.NAMES:
+        field = quote(situation.written(situation.before[-1]))
+        return f"an operator is missing: {field} = {quote(situation.raw)}"
+    return None
+
+
+def _in_parentheses(situation: Situation) -> str | None:
+    if situation.expected != ["LPAR"] or situation.at_end:
+        return None
+    if situation.previous == "IN":
+        return "the values stand in parentheses: IN ('a', 'b')"
+    if situation.previous == "COUNT":
+        return f"within a condition the n-gram stands in parentheses: COUNT({quote(situation.raw)}) >= 1"
+    if situation.previous == "OVERLAP":
+        return "write OVERLAP(corpus, 13) >= 0.8"
+    return None
+
+
+def _between(situation: Situation) -> str | None:
+    if situation.expected == ["AND"] and not situation.at_end:
+        return "BETWEEN goes with AND: BETWEEN 1 AND 3"
+    if situation.found.type == "COMMA" and situation.previous in _NUMBERS and situation.may_be("AND"):
+        return "numbers are written without separators; several values stand after IN (…)"
+    return None
+
+
+def _quote_within(situation: Situation) -> str | None:
+    if situation.previous in syntax.STRINGS and situation.before[-1].stop == situation.found.start:
+        return "a quote inside a value is doubled: 'it''s'"
+    return None
+
+
+def _is_value(situation: Situation) -> str | None:
+    if situation.previous == "IS" and situation.may_be("NULL"):
+        return "IS goes with NULL alone; a value is compared by ="
+    if situation.previous == "NOT" and situation.may_be("NULL") and not situation.may_be("STRING_LITERAL"):
+        return "IS NOT goes with NULL alone; a value is compared by !="
+    return None
+
+
+def _overlap_length(situation: Situation) -> str | None:
+    if situation.head[-3:-1] == ["OVERLAP", "LPAR"] and situation.found.type == "RPAR":
+        return "the length of the n-grams is missing: OVERLAP(corpus, 13)"
+    return None
+
+
+def _within(situation: Situation) -> str | None:
+    if situation.found.type == "WITHIN" or (situation.raw.upper() == "NEAR" and situation.may_be("AND")):
+        return 'WITHIN stands after n-grams joined by AND: "a" AND "b" WITHIN 5 TOKENS'
+    return None
+
+
+def _gap(situation: Situation) -> str | None:
+    if situation.found.type == "GAP_LITERAL" and situation.may_be("TEXT_LITERAL"):
+        return "a gap stands between two n-grams"
+    if not (situation.may_be("GAP_LITERAL") and situation.found.type == "IDS_LITERAL"):
+        return None
+    bounds = _BOUNDS.fullmatch(situation.raw)
+    low, high = (bounds[1], bounds[2] or bounds[1]) if bounds else ("1", "3")
+    return f"a gap of {_tokens(low, high)} is written [{low}..{high}]"
+
+
+def _tokens(low: str, high: str) -> str:
+    return f"{low} token{'' if low == '1' else 's'}" if low == high else f"{low} to {high} tokens"
+
+
+def _count_of_documents(situation: Situation) -> str | None:
+    if situation.head[:1] != ["COUNT"] or "DOCS" in situation.head:
+        return None
+    if situation.head == ["COUNT", "LPAR"] and situation.raw == "*":
         return 'COUNT "" is the number of tokens, COUNT DOCS the number of documents'
-    if situation.found.type in ("AND", "OR", "NOT", "LPAR", "WHERE"):
-        return "to count the documents that meet a condition, write COUNT DOCS WHERE …"
+    if situation.found.type in ("EQUAL", "COMPARATOR") and "WHERE" not in situation.head:
+        # Of an n-gram: a field would have gone on.
+        return f'to count documents with so many, write COUNT DOCS WHERE COUNT("…") {situation.raw} …'
     return None
 
 
 def _missing_where(situation: Situation) -> str | None:
-    if situation.may_be("WHERE") and situation.found.type in ("TEXT_LITERAL", "IDS_LITERAL", "NOT", "LPAR"):
+    if not situation.may_be("WHERE"):
+        return None
+    if (
+        len(situation.head) == 2
+        and situation.head[0] == "KWIC"
+        and situation.found.type in ("AND", "OR", *_NGRAMS)
+    ):
+        return "KWIC shows one pattern; conditions on the documents stand after WHERE"
+    if situation.found.type in (*_NGRAMS, "NOT", "LPAR") and not situation.may_be("AND"):
+        return "a condition stands after WHERE"
+    if situation.is_name and _COMPARISON.match(situation.text, situation.found.stop):
         return "a condition stands after WHERE"
     return None
 
 
 def _missing_operator(situation: Situation) -> str | None:
-    if situation.may_be("AND") and situation.found.type in ("TEXT_LITERAL", "IDS_LITERAL", "NOT", "LPAR"):
-        return "AND or OR stands between two conditions"
+    if not situation.may_be("AND"):
+        return None
+    condition = situation.found.type in (*_NGRAMS, "NOT", "LPAR")
+    if situation.is_name:
+        condition = _COMPARISON.match(situation.text, situation.found.stop) is not None
+    elif situation.found.type in ("COUNT", "OVERLAP"):
+        condition = _PARENTHESIS.match(situation.text, situation.found.stop) is not None
+    return "AND or OR stands between two conditions" if condition else None
+
+
+# ---- clauses, models, sources
+
+
+def _clause(situation: Situation) -> str | None:
+    head, found = situation.head[:1], situation.found.type
+    if found == "SEED" and situation.may_be("SAMPLE"):
+        return "SEED stands after SAMPLE k"
+    if found == "GROUP" and head == ["DOCS"]:
+        return "to count documents by groups, write COUNT DOCS … GROUP BY …"
+    if situation.raw == "%" and situation.head[-2:-1] == ["SAMPLE"]:
+        return "a sample is a number, not a share"
+    if head == ["NGRAMS"] and len(situation.head) == 1 and found in _NGRAMS:
+        return "NGRAMS takes a length, NGRAMS 3; one n-gram is counted by COUNT"
+    within_count = (
+        situation.may_be("GAP_LITERAL") and situation.may_be("RPAR") and not situation.may_be("AND")
+    )
+    if found in ("AND", "OR") and within_count:
+        return "within a condition COUNT takes one pattern"
+    if head == ["SET"] and situation.previous == "BARE_WORD" and situation.is_word:
+        return "a value of several words takes single quotes"
+    return None
+
+
+def _separator(situation: Situation) -> str | None:
+    if situation.previous not in syntax.NAMES or not situation.is_name:
+        return None
+    before = situation.written(situation.before[-1])
+    if situation.may_be("COMMA") and situation.may_be("$END") and situation.raw.upper() != "HAVING":
+        return "fields are separated by commas"
+    if before.upper() == "CORPUS":
+        verb = situation.head[0] if situation.head else ""
+        return f"{before} was read as the name: write {verb} {quote(situation.raw)}"
     return None
 
 
@@ -120,18 +231,58 @@ def _parameter(situation: Situation) -> str | None:
     return None
 
 
+def _model(situation: Situation) -> str | None:
+    model = next((terminal for terminal in situation.head if terminal in _MODELS), "")
+    if situation.may_be("KNESER_NEY") and (situation.is_string or situation.found.type == "TEXT_LITERAL"):
+        return f"the name of a model takes no quotes: write {quote(situation.raw[1:-1])}"
+    if model == "BACKOFF" and situation.found.type in _NUMBERS and situation.previous == "BACKOFF":
+        return f"the weight stands in parentheses: BACKOFF({situation.raw})"
+    if model == "INFGRAM" and situation.found.type == "ORDER":
+        return "INFGRAM has no order: it takes the longest suffix of the context that occurs"
+    if situation.found.type in _NUMBERS and situation.may_be("ORDER") and situation.previous in _MODELS:
+        return f"write {situation.previous} ORDER {situation.raw}"
+    if situation.may_be("USING") and situation.raw.upper() in _MODELS:
+        return "a model stands after USING"
+    return None
+
+
+def _method(situation: Situation) -> str | None:
+    if situation.previous == "BEAM" and situation.found.type == "INTEGER_LITERAL":
+        return f"the width stands in parentheses: BEAM({situation.raw})"
+    return None
+
+
+def _source(situation: Situation) -> str | None:
+    if situation.raw == "\u2212" and situation.may_be("MINUS"):
+        return "minus is written -"
+    if situation.found.type in ("COMMA", "AND") and situation.may_be("PLUS"):
+        return "corpora are joined by + and -"
+    if situation.found.type in ("VERSION", "INTEGER_LITERAL") and situation.may_be("AT"):
+        return "an earlier version is written AT VERSION n"
+    return None
+
+
+def _limit_of_two(situation: Situation) -> str | None:
+    if situation.found.type == "COMMA" and situation.may_be("OFFSET") and situation.head[-2:-1] == ["LIMIT"]:
+        return "how many to leave out stands after OFFSET"
+    return None
+
+
+# ---- quotes
+
+
 def _ngram_quotes(situation: Situation) -> str | None:
     if not situation.may_be("TEXT_LITERAL"):
         return None
-    if situation.found.type == "STRING_LITERAL":
+    if situation.is_string:
         return f'{_QUOTES_RULE}: write "{quote(situation.raw[1:-1])}"'
-    if situation.found.type == "IDENTIFIER":
+    if situation.is_name and situation.raw.upper() not in syntax.syntax().keywords:
         return f'n-grams take double quotes: write "{quote(situation.raw)}"'
     return None
 
 
 def _value_quotes(situation: Situation) -> str | None:
-    if not situation.may_be("STRING_LITERAL"):
+    if not situation.may_be(*syntax.STRINGS):
         return None
     if situation.found.type == "TEXT_LITERAL":
         return f"{_QUOTES_RULE}: write '{quote(situation.raw[1:-1])}'"
@@ -142,20 +293,38 @@ def _value_quotes(situation: Situation) -> str | None:
 
 
 def _name_quotes(situation: Situation) -> str | None:
-    if not situation.may_be("IDENTIFIER"):
+    if situation.found.type == "MINUS" and situation.previous in syntax.NAMES:
+        name = _BARE_NAME.match(situation.text, situation.before[-1].start)
+        return f"names that are no plain words take backquotes: write `{quote(name[0])}`" if name else None
+    if not situation.may_be(*syntax.NAMES):
         return None
-    if situation.found.type in ("INTEGER_LITERAL", "NUMBER_LITERAL"):
+    if situation.found.type in _NUMBERS:
         return f"names that are no plain words take backquotes: write `{quote(situation.raw)}`"
-    if situation.found.type in ("TEXT_LITERAL", "STRING_LITERAL"):
-        name = quote(situation.raw[1:-1])
-        plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name)
-        return f"names take no quotes: write {name}" if plain else f"names take backquotes: write `{name}`"
+    if situation.found.type == "TEXT_LITERAL" or situation.is_string:
+        name_ = quote(situation.raw[1:-1])
+        plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name_)
+        return f"names take no quotes: write {name_}" if plain else f"names take backquotes: write `{name_}`"
     return None
 
 
-def _option_parenthesis(situation: Situation) -> str | None:
-    if situation.head[:1] == ["COPY"] and situation.may_be("LPAR") and situation.may_be("$END"):
-        return "options stand in parentheses" if situation.found.type == "IDENTIFIER" else None
+# ---- statements
+
+
+def _copy(situation: Situation) -> str | None:
+    if situation.head[:1] != ["COPY"]:
+        return None
+    if situation.expected == ["FROM"] and situation.found.type in (*CLAUSE_HEADS, "TO"):
+        return "to export documents, write COPY (DOCS …) TO 'path'"
+    if situation.head == ["COPY", "LPAR"]:
+        return "what is exported are documents: COPY (DOCS …) TO 'path'"
+    if situation.may_be("LPAR") and situation.may_be("$END") and situation.is_name:
+        return "options stand in parentheses"
+    return None
+
+
+def _delete(situation: Situation) -> str | None:
+    if situation.head == ["DELETE"] and situation.found.type in ("FROM", "WHERE"):
+        return "documents are removed by DELETE DOCS WHERE …"
     return None
 
 
@@ -166,15 +335,31 @@ def _missing_semicolon(situation: Situation) -> str | None:
 
 
 _RULES: tuple[Callable[[Situation], str | None], ...] = (
+    _copy,
+    _delete,
     _did_you_mean,
-    _field_condition,
-    _count_of_condition,
+    _field_by_itself,
+    _field_first,
+    _missing_comparison,
+    _in_parentheses,
+    _between,
+    _quote_within,
+    _is_value,
+    _overlap_length,
+    _within,
+    _gap,
+    _count_of_documents,
     _missing_where,
     _missing_operator,
+    _clause,
+    _separator,
     _parameter,
+    _model,
+    _method,
+    _source,
+    _limit_of_two,
     _ngram_quotes,
     _value_quotes,
     _name_quotes,
-    _option_parenthesis,
     _missing_semicolon,
 )

@@ -11,6 +11,8 @@ import re
 
 # The largest token id: ids are stored in at most 32 bits.
 MAX_TOKEN_ID = 2**32 - 1
+# The longest gap, in tokens: as token positions, it has to fit 32 bits.
+MAX_GAP = 2**31 - 1
 # Integers are kept in 64 bits wherever they end up (options, limits, metadata).
 MAX_INTEGER = 2**63 - 1
 MIN_INTEGER = -(2**63)
@@ -125,6 +127,21 @@ def read_token_ids(raw: str, start: int) -> tuple[int, ...]:
         if min(ids) >= 0 and max(ids) <= MAX_TOKEN_ID:
             return ids
     return _read_items(body, start + 1)
+
+
+def read_gap(raw: str, start: int) -> tuple[int, int]:
+    """The bounds of a gap: `[1..3]` is 1 and 3."""
+    low, _, high = (part.strip() for part in raw[1:-1].partition(".."))
+    stop = start + len(raw)
+    if not all(part.isascii() and part.isdigit() and len(part) <= _MAX_DIGITS for part in (low, high)):
+        raise Fault("a gap is written [1..3]: at least one token and at most three in between", start, stop)
+    if int(low) > int(high):
+        raise Fault(
+            f"a gap goes from the lower bound to the upper one: write [{int(high)}..{int(low)}]", start, stop
+        )
+    if int(high) > MAX_GAP:
+        raise Fault(f"this gap is too long: at most {MAX_GAP} tokens", start, stop)
+    return int(low), int(high)
 
 
 def _read_items(body: str, start: int) -> tuple[int, ...]:

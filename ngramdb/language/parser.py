@@ -10,31 +10,33 @@ stacks to itself. Nothing recurses, so nesting is bounded by memory alone.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Mapping
-from dataclasses import dataclass
-from importlib import resources
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from lark import Lark, UnexpectedToken
+from lark import UnexpectedToken
 
 from ngramdb.errors import ParseError
-from ngramdb.language import ast, diagnostics, scanner
-from ngramdb.language.literals import Fault, read_name, read_number, read_string, read_text, read_token_ids
-from ngramdb.language.situation import Situation
-from ngramdb.language.transformer import AstBuilder, Lexeme
-
-# The terminals whose shapes are the scanner's; the grammar only declares them.
-_LITERALS = (
-    "TEXT_LITERAL",
-    "IDS_LITERAL",
-    "STRING_LITERAL",
-    "INTEGER_LITERAL",
-    "NUMBER_LITERAL",
-    "PARAMETER",
-    "IDENTIFIER",
+from ngramdb.language import ast, diagnostics, scanner, syntax
+from ngramdb.language.literals import (
+    Fault,
+    read_gap,
+    read_name,
+    read_number,
+    read_string,
+    read_text,
+    read_token_ids,
 )
+from ngramdb.language.parts import Lexeme
+from ngramdb.language.situation import Situation
+
 _CONSTANTS: Mapping[str, bool | None] = {"TRUE": True, "FALSE": False, "NULL": None}
+_NAMES = frozenset(syntax.NAMES)
+# Keywords that begin a condition. They name a field when a comparison follows: `WHERE count > 3`.
+_COULD_BE_FIELDS = frozenset({"COUNT", "OVERLAP"})
+_COMPARED = re.compile(
+    r"(?:\s|--[^\n]*|/\*.*?\*/)*(?:[=<>!.]|(?:IN|IS|LIKE|ILIKE|BETWEEN|NOT)\b)", re.IGNORECASE | re.DOTALL
+).match
 
 
 def parse(text: str) -> tuple[ast.Statement, ...]:
@@ -42,8 +44,8 @@ def parse(text: str) -> tuple[ast.Statement, ...]:
 
     `?` parameters are numbered from 0 through the whole text.
 
-    >>> parse('COUNT "the end"; SHOW CORPORA')
-    (Count(ngram=Text(value='the end'), source=None), Show(what='corpora', source=None))
+    >>> parse("CHECK; SHOW CORPORA")
+    (Check(name=None), Show(what='corpora', source=None))
 
     Raises - ParseError at the first place where the text is not the language's.
     Cost - linear; about 0.1 ms for a short statement. The first call builds the automaton (about 0.1 s).
@@ -88,7 +90,7 @@ def parse_model(text: str) -> ast.Model:
 
 def keywords() -> frozenset[str]:
     """Every keyword of the grammar, in capitals."""
-    return _automaton().keywords
+    return syntax.syntax().keywords
 
 
 class Walk:
@@ -99,12 +101,21 @@ class Walk:
 
     def __init__(self, text: str, start_rule: str = "script") -> None:
         self._text = text
-        self._automaton = _automaton()
         self._start_rule = start_rule
-        # An InteractiveParser, whose methods carry no types.
-        self._state: Any = self._automaton.lark.parse_interactive(start=start_rule)
+        self._syntax = syntax.syntax()
+        self._state: syntax.State = self._syntax.lark.parse_interactive(start=start_rule)
         self._lexemes: list[Lexeme] = []
         self._n_parameters = 0
+
+    @property
+    def state(self) -> syntax.State:
+        """The parser's state after all that was taken; to be looked at, not fed."""
+        return self._state
+
+    @property
+    def lexemes(self) -> list[Lexeme]:
+        """All that was taken."""
+        return self._lexemes
 
     def take(self, kind: str, start: int, stop: int) -> Lexeme:
         """The lexeme that the piece is, after the automaton has accepted it.
@@ -123,7 +134,7 @@ class Walk:
         """What the start rule makes of all that was taken. Raises - ParseError when something is missing."""
         place = self._lexemes[-1].stop if self._lexemes else 0
         try:
-            return self._feed(Lexeme("$END", place, place))
+            return self._feed(Lexeme(syntax.END, place, place))
         except Fault as fault:
             raise diagnostics.from_fault(fault, self._text) from None
 
@@ -132,67 +143,70 @@ class Walk:
             return self._state.feed_token(lexeme)
         except UnexpectedToken:
             pass
-        situation = Situation(
-            self._text,
-            lexeme,
-            self._lexemes,
-            self._acceptable(),
-            self._automaton.keywords,
-            "statement" if self._start_rule == "script" else self._start_rule,
-        )
-        raise diagnostics.unexpected(situation)
-
-    def _acceptable(self) -> list[str]:
-        """The terminals that could have followed, in the grammar's order.
-
-        Found by a second walk up to here: by the time a lexeme is refused, the automaton may already have
-        closed rules that another lexeme would have continued.
-        """
-        state: Any = self._automaton.lark.parse_interactive(start=self._start_rule)
-        for lexeme in self._lexemes:
-            state.feed_token(lexeme)
-        accepted = state.accepts()
-        return [terminal for terminal in self._automaton.terminals if terminal in accepted]
+        # By the time a lexeme is refused, rules may already be closed that another one would have continued.
+        state = syntax.after(self._start_rule, (taken.type for taken in self._lexemes))
+        whole = "statement" if self._start_rule == "script" else self._start_rule
+        raise diagnostics.unexpected(Situation(self._text, lexeme, self._lexemes, state, whole))
 
     def _lexeme(self, kind: str, start: int, stop: int) -> Lexeme:
-        raw = self._text[start:stop]
         if kind == scanner.WORD:
-            return self._word(raw, start, stop)
-        if kind == scanner.OTHER:
-            # No terminal of the grammar, so it is refused with what was expected in its place.
-            return Lexeme(kind, start, stop)
+            return self._word(start, stop)
+        raw = self._text[start:stop]
         if kind == scanner.PUNCTUATION:
-            return Lexeme(self._automaton.punctuation[raw], start, stop)
+            return Lexeme(self._syntax.punctuation[raw], start, stop)
         span = ast.Span(start, stop)
         if kind == scanner.TEXT:
             return Lexeme("TEXT_LITERAL", start, stop, ast.Text(read_text(raw, start), span=span))
         if kind == scanner.STRING:
-            return Lexeme("STRING_LITERAL", start, stop, ast.Value(read_string(raw), span=span))
-        if kind == scanner.TOKEN_IDS:
-            return Lexeme("IDS_LITERAL", start, stop, ast.TokenIds(read_token_ids(raw, start), span=span))
+            terminal = self._one_of(syntax.STRINGS)
+            return Lexeme(terminal, start, stop, ast.Value(read_string(raw), span=span))
         if kind == scanner.NUMBER:
             number = read_number(raw, start)
             natural = isinstance(number, int) and raw[0] != "-"
-            return Lexeme(
-                "INTEGER_LITERAL" if natural else "NUMBER_LITERAL", start, stop, ast.Value(number, span=span)
-            )
+            terminal = "INTEGER_LITERAL" if natural else "NUMBER_LITERAL"
+            return Lexeme(terminal, start, stop, ast.Value(number, span=span))
+        if kind == scanner.COMPARATOR:
+            return Lexeme("COMPARATOR", start, stop, ast.Value(raw, span=span))
+        if kind == scanner.TOKEN_IDS:
+            if "GAP_LITERAL" in self._state.choices():
+                # A gap is meant, and written wrongly; it is refused, however it reads as token ids.
+                return Lexeme("IDS_LITERAL", start, stop)
+            return Lexeme("IDS_LITERAL", start, stop, ast.TokenIds(read_token_ids(raw, start), span=span))
+        if kind == scanner.GAP:
+            return Lexeme("GAP_LITERAL", start, stop, ast.Gap(*read_gap(raw, start), span=span))
         if kind == scanner.QUOTED_NAME:
-            return Lexeme("IDENTIFIER", start, stop, ast.Name(read_name(raw, start), span=span))
+            terminal = self._one_of(syntax.NAMES)
+            return Lexeme(terminal, start, stop, ast.Name(read_name(raw, start), span=span))
         if kind == scanner.PARAMETER:
             return Lexeme("PARAMETER", start, stop, self._parameter(raw, span))
+        if kind == scanner.OTHER:
+            # No terminal of the grammar, so it is refused with what was expected in its place.
+            return Lexeme(kind, start, stop)
         raise diagnostics.broken(kind, self._text, start, stop)
 
-    def _word(self, raw: str, start: int, stop: int) -> Lexeme:
+    def _word(self, start: int, stop: int) -> Lexeme:
+        raw = self._text[start:stop]
         if not raw.isascii():
             raise diagnostics.foreign_letters(self._text, start, stop)
-        possible = self._state.choices()
         keyword = raw.upper()
-        known = keyword in self._automaton.keywords
-        if known and (keyword in possible or "IDENTIFIER" not in possible):
+        if keyword in self._syntax.keywords and self._is_keyword(keyword, stop):
             constant = keyword in _CONSTANTS
             node = ast.Value(_CONSTANTS[keyword], span=ast.Span(start, stop)) if constant else None
             return Lexeme(keyword, start, stop, node)
-        return Lexeme("IDENTIFIER", start, stop, ast.Name(raw, span=ast.Span(start, stop)))
+        return Lexeme(self._one_of(syntax.NAMES), start, stop, ast.Name(raw, span=ast.Span(start, stop)))
+
+    def _is_keyword(self, word: str, stop: int) -> bool:
+        """Whether the word, spelt as a keyword and ending at `stop`, is one here."""
+        possible = self._state.choices()
+        if word not in possible:
+            return _NAMES.isdisjoint(possible)
+        could_be_field = word in _COULD_BE_FIELDS and "FIELD_NAME" in possible
+        return not (could_be_field and _COMPARED(self._text, stop))
+
+    def _one_of(self, terminals: Sequence[str]) -> str:
+        """The one of the terminals that may come next; the first when none may."""
+        row = self._state.choices()
+        return next((terminal for terminal in terminals if terminal in row), terminals[0])
 
     def _parameter(self, raw: str, span: ast.Span) -> ast.Parameter:
         if raw != "?":
@@ -207,52 +221,3 @@ def _parse(text: str, start_rule: str) -> Any:
         if kind not in scanner.BLANK:
             walk.take(kind, start, stop)
     return walk.finish()
-
-
-# ---- the automaton
-
-
-@dataclass(frozen=True)
-class _Automaton:
-    """The parse tables, and the names of the grammar's terminals in the order in which they appear there."""
-
-    lark: Lark
-    terminals: tuple[str, ...]
-    keywords: frozenset[str]
-    # Terminal by character.
-    punctuation: Mapping[str, str]
-
-
-_lock = threading.Lock()
-_built: _Automaton | None = None
-
-
-def _automaton() -> _Automaton:
-    global _built
-    if _built is None:
-        with _lock:
-            if _built is None:
-                _built = _build()
-    return _built
-
-
-def _build() -> _Automaton:
-    grammar = resources.files("ngramdb.grammar").joinpath("ngramdb.lark").read_text(encoding="utf-8")
-    lark = Lark(
-        grammar,
-        parser="lalr",
-        # Never used, as lexemes are handed to the automaton one by one; the cheapest to make.
-        lexer="basic",
-        start=["script", "condition", "model"],
-        transformer=AstBuilder(),
-        keep_all_tokens=True,
-        maybe_placeholders=False,
-    )
-    spelling = {terminal.name: terminal.pattern.value for terminal in lark.terminals}
-    spelled = sorted(spelling, key=lambda name: grammar.find(f'"{spelling[name]}"'))
-    return _Automaton(
-        lark=lark,
-        terminals=(*spelled, *_LITERALS, "$END"),
-        keywords=frozenset(name for name, value in spelling.items() if value.isalpha()),
-        punctuation={value: name for name, value in spelling.items() if not value.isalpha()},
-    )

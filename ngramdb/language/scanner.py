@@ -21,8 +21,10 @@ QUOTED_NAME = "QUOTED_NAME"
 TEXT = "TEXT"
 STRING = "STRING"
 TOKEN_IDS = "TOKEN_IDS"
+GAP = "GAP"
 NUMBER = "NUMBER"
 PARAMETER = "PARAMETER"
+COMPARATOR = "COMPARATOR"
 PUNCTUATION = "PUNCTUATION"
 # A piece that can be no part of a statement.
 OPEN_COMMENT = "OPEN_COMMENT"
@@ -31,6 +33,7 @@ OPEN_TEXT = "OPEN_TEXT"
 OPEN_STRING = "OPEN_STRING"
 OPEN_IDS = "OPEN_IDS"
 BAD_NUMBER = "BAD_NUMBER"
+BAD_OPERATOR = "BAD_OPERATOR"
 CURLY_QUOTE = "CURLY_QUOTE"
 OTHER = "OTHER"
 
@@ -51,13 +54,17 @@ _SHAPES = (
     (OPEN_STRING, r"'.*"),
     (QUOTED_NAME, r"`[^`]*(?:``[^`]*)*`(?!`)"),
     (OPEN_NAME, r"`.*"),
+    (GAP, r"\[[^\[\];\"'`.]*\.\.[^\[\];\"'`]*\]"),
     # What is inside is looked at when the literal is read, so that a mistake is shown at its own place.
     (TOKEN_IDS, r"\[[^\[\];\"'`]*\]"),
     (OPEN_IDS, r"\[[^\[\];\"'`]*"),
     (NUMBER, r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![\w.])"),
     (BAD_NUMBER, r"-?[0-9][\w.]*"),
     (PARAMETER, r"\?|:[A-Za-z_][A-Za-z0-9_]*"),
-    (PUNCTUATION, r"[;,()=]"),
+    # What other languages write.
+    (BAD_OPERATOR, r"==|=>|=<|&&|\|\||!(?!=)"),
+    (COMPARATOR, r"<=|>=|<>|!=|[<>]"),
+    (PUNCTUATION, r"[;,()=.+-]"),
     (CURLY_QUOTE, "[\u201c\u201d\u201e\u201f\u00ab\u00bb\u2018\u2019\u201a\u201b]"),
     (OTHER, r"."),
 )

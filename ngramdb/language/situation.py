@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
-from ngramdb.language.transformer import Lexeme
+from ngramdb.language import syntax
+from ngramdb.language.parts import Lexeme
 
 # Longer pieces of a statement are cut when a message quotes them, in characters.
 MAX_QUOTED = 40
 # What starts a clause, which may stand once in a statement.
 CLAUSE_HEADS = frozenset(
-    ["FROM", "USING", "TOP", "WHERE", "ORDER", "LIMIT", "OFFSET", "TOKENIZER", "WITH", "ON", "IF", "LPAR"]
+    {
+        *("FROM", "WHERE", "GROUP", "ORDER", "TOP", "LIMIT", "OFFSET", "SAMPLE", "WINDOW", "MIN", "USING"),
+        *("SENTENCE", "TOKENS", "METHOD", "TEMPERATURE", "NUCLEUS", "DIVERSITY", "SEED", "RETURN"),
+        *("RETURNING", "TOKENIZER", "WITH", "ON", "IF"),
+    }
 )
+# Clauses that a statement cannot do without.
+_REQUIRED = {"DELETE": "WHERE", "GENERATE": "TOKENS"}
+# What may stand once behind an n-gram.
+_MODIFIERS = frozenset({"MATCH", "IGNORE"})
+_NGRAMS = frozenset({"TEXT_LITERAL", "IDS_LITERAL", "PARAMETER"})
 
 
 class Situation:
@@ -20,8 +30,7 @@ class Situation:
     Parameters
       found - the lexeme
       before - the lexemes that were accepted
-      acceptable - the terminals that could have come instead, in the order in which to list them
-      keywords - those of the grammar
+      state - the parser's state before it
       whole - what the text was read as: 'statement', 'condition' or 'model'
     """
 
@@ -30,18 +39,16 @@ class Situation:
         text: str,
         found: Lexeme,
         before: Sequence[Lexeme],
-        acceptable: Sequence[str],
-        keywords: Collection[str],
+        state: syntax.State,
         whole: str = "statement",
     ) -> None:
         self.text = text
         self.found = found
         self.before = before
-        self.keywords = keywords
+        self.state = state
         self.whole = whole
         self.head = _types_since_semicolon(before)
-        given = CLAUSE_HEADS.intersection(self.head) if "$END" in acceptable else frozenset()
-        self.expected = [terminal for terminal in acceptable if terminal not in given]
+        self.expected = expected_terminals(state, self.head)
 
     @property
     def raw(self) -> str:
@@ -59,16 +66,73 @@ class Situation:
         return self.raw[:1].isalpha() or self.raw[:1] == "_"
 
     @property
+    def is_name(self) -> bool:
+        """Whether the lexeme was read as a name."""
+        return self.found.type in syntax.NAMES
+
+    @property
+    def is_string(self) -> bool:
+        """Whether the lexeme is a value in single quotes."""
+        return self.found.type in syntax.STRINGS
+
+    @property
     def previous(self) -> str:
         """The terminal before the lexeme, or ''."""
         return self.before[-1].type if self.before else ""
 
-    def may_be(self, terminal: str) -> bool:
-        return terminal in self.expected
-
     @property
     def statement_may_start(self) -> bool:
         return self.may_be("COUNT") and self.may_be("SHOW")
+
+    @property
+    def condition_may_start(self) -> bool:
+        return self.may_be("FIELD_NAME") and self.may_be("TEXT_LITERAL")
+
+    def may_be(self, *terminals: str) -> bool:
+        """Whether one of the terminals was expected."""
+        return not set(terminals).isdisjoint(self.expected)
+
+    def spell(self, keyword: str) -> str:
+        """An expected keyword with the ones that must follow it."""
+        return keyword if self.statement_may_start else syntax.phrase(self.state, keyword)
+
+    def written(self, lexeme: Lexeme) -> str:
+        """A lexeme as it is written."""
+        return self.text[lexeme.start : lexeme.stop]
+
+    def one_back(self) -> Situation:
+        """What it would have been had the lexeme before been refused."""
+        before = self.before[:-1]
+        start_rule = "script" if self.whole == "statement" else self.whole
+        state = syntax.after(start_rule, (lexeme.type for lexeme in before))
+        return Situation(self.text, self.before[-1], before, state, self.whole)
+
+
+def expected_terminals(state: syntax.State, head: Sequence[str]) -> list[str]:
+    """What may come next, in the grammar's order, without the clauses that the statement has already.
+
+    The end is left out where a clause is missing.
+
+    Parameters
+      state - the parser's state
+      head - the terminals of the statement so far
+    """
+    scope = _scope(head)
+    given = CLAUSE_HEADS.intersection(scope)
+    last = max((i for i, terminal in enumerate(head) if terminal in _NGRAMS), default=0)
+    given |= _MODIFIERS.intersection(head[last:])
+    if head[:1] == ["COPY"] and "LPAR" in scope and "$END" in state.choices():
+        given |= {"LPAR"}  # the list of options
+    if head and _REQUIRED.get(head[0], head[0]) not in head:
+        given |= {"$END", "SEMICOLON"}
+    return [terminal for terminal in syntax.acceptable(state) if terminal not in given]
+
+
+def _scope(head: Sequence[str]) -> Sequence[str]:
+    """The part of the statement whose clauses are no clauses of another part: `COPY (DOCS …) TO 'path' …`."""
+    if head[:1] != ["COPY"]:
+        return head
+    return head[head.index("TO") :] if "TO" in head else head[2:]
 
 
 def _types_since_semicolon(lexemes: Sequence[Lexeme]) -> list[str]:

@@ -12,12 +12,15 @@ documents (doc_id ascending, limit 10)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from ngramdb.planner.plan import Actual, DocExpr, ExplainPlan
+from ngramdb.planner.plan import Actual, ExplainPlan, Node, Occurring
 
 # Estimates start in this column, or two blanks after a longer label.
 NOTE_COLUMN = 44
+
+# Of a pattern's variants so many are listed, the most frequent first.
+SHOWN_DETAILS = 20
 
 
 def explain_lines(
@@ -33,9 +36,9 @@ def explain_lines(
     """
     plan = explain.plan
     lines = [_with_note(plan.label(), total)]
-    where = plan.where_clause()
+    where = plan.tree()
     bar = "│  " if where is not None else "   "
-    lines.extend(bar + detail for detail in plan.details())
+    lines.extend(bar + detail for detail in _first(plan.details()))
     if where is not None:
         lines.extend(_tree(where, "└─ ", "   ", actual))
     if explain.fired:
@@ -43,16 +46,24 @@ def explain_lines(
     return lines
 
 
-def _tree(expr: DocExpr, head: str, indent: str, actual: Mapping[int, Actual] | None) -> Iterator[str]:
+def _tree(expr: Node, head: str, indent: str, actual: Mapping[int, Actual] | None) -> Iterator[str]:
     notes = [] if expr.estimate is None else [expr.estimate.label()]
     if actual is not None:
-        notes.append(actual.get(id(expr), Actual()).label())
+        unit = "occurrences" if isinstance(expr, Occurring) else "docs"
+        notes.append(actual.get(id(expr), Actual()).label(unit))
     yield _with_note(head + expr.label(), "; ".join(notes))
     children = expr.children()
+    for detail in _first(expr.details()):
+        yield indent + ("│  " if children else "   ") + detail
     for child in children[:-1]:
         yield from _tree(child, indent + "├─ ", indent + "│  ", actual)
     for child in children[-1:]:
         yield from _tree(child, indent + "└─ ", indent + "   ", actual)
+
+
+def _first(details: Sequence[str]) -> list[str]:
+    shown = list(details[:SHOWN_DETAILS])
+    return shown if len(details) <= SHOWN_DETAILS else [*shown, f"… {len(details) - SHOWN_DETAILS:,} more"]
 
 
 def _with_note(label: str, note: str) -> str:

@@ -1,9 +1,11 @@
-"""The nearest name to a misspelt one."""
+"""Names: the nearest one to a misspelt one, lists of them, and the corpus that is meant without one."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+from ngramdb.errors import BindError
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
@@ -19,3 +21,20 @@ def listing(names: Iterable[str], limit: int = 10) -> str:
     every = sorted(names)
     shown = ", ".join(every[:limit])
     return f"{shown}, … ({len(every)} in all)" if len(every) > limit else shown
+
+
+def default_corpus(current: str | None, names: Sequence[str]) -> str:
+    """The corpus that is asked without FROM: the current one (USE), else the only one of `names`.
+
+    Raises
+    ------
+    BindError
+        There is none, or it is not clear which one is meant.
+    """
+    if current is not None and current in names:
+        return current
+    if len(names) == 1:
+        return names[0]
+    if not names:
+        raise BindError("there is no corpus yet: CREATE CORPUS name makes one")
+    raise BindError(f"which corpus? Say FROM name, or USE name once; known: {listing(names)}")

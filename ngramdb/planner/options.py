@@ -9,19 +9,24 @@ from ngramdb.errors import InvalidArgument
 
 # Below this a segment holds so little that a load makes thousands of files.
 MIN_SEGMENT_TOKENS = 1024
+# White space as it is written where it cannot be typed.
+ESCAPES = {r"\n": "\n", r"\r": "\r", r"\t": "\t"}
 # A segment's positions are unsigned 32-bit numbers.
 MAX_SEGMENT_TOKENS = 2**32 - 1
 
 
 @dataclass(frozen=True)
 class OptionType:
-    """`kind` is int, str or tuple (of str); `choices` and the range limit the value."""
+    """`kind` is int, str or tuple (of str); `choices` and the range limit the value. `escaped`: a string may
+    be `\\n`, `\\r` or `\\t` for the character.
+    """
 
     kind: type
     description: str
     choices: tuple[str, ...] = ()
     least: int = 0
     most: int | None = None
+    escaped: bool = False
 
     def check(self, name: str, value: Any) -> Any:
         """The value as the option means it.
@@ -42,6 +47,8 @@ class OptionType:
             raise InvalidArgument(f"{name} is a string, not {value!r}")
         if self.choices and value.lower() not in self.choices:
             raise InvalidArgument(f"{name} is one of {', '.join(self.choices)}, not {value!r}")
+        if self.escaped:
+            return ESCAPES.get(value, value)
         return value.lower() if self.choices else value
 
     def _check_int(self, name: str, value: Any) -> int:
@@ -59,10 +66,19 @@ CORPUS_OPTIONS: dict[str, OptionType] = {
     "segment_tokens": OptionType(
         int, "most tokens in a segment of this corpus", least=MIN_SEGMENT_TOKENS, most=MAX_SEGMENT_TOKENS
     ),
+    "sentence_separator": OptionType(
+        str, "the token that ends a sentence and begins the next one, for language models", escaped=True
+    ),
+}
+
+EXPORT_OPTIONS: dict[str, OptionType] = {
+    "format": OptionType(
+        str, "how the file is written; by its name when not given", choices=("jsonl", "parquet")
+    ),
 }
 
 LOAD_OPTIONS: dict[str, OptionType] = {
-    "format": OptionType(str, "how the files are read", choices=("jsonl", "text")),
+    "format": OptionType(str, "how the files are read", choices=("jsonl", "text", "lines")),
     "text": OptionType(str, "path of the JSON field that holds a document's text"),
     "ids": OptionType(str, "path of the JSON field that holds a document's token ids"),
     "metadata": OptionType(tuple, "the fields to keep as metadata; all when not given"),

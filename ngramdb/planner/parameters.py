@@ -28,8 +28,18 @@ def placeholders(node: object) -> Iterator[ast.Parameter]:
                 yield from placeholders(getattr(node, item.name))
 
 
+class Placeholders:
+    """The placeholders of a text, found once: texts are run again and again with other values."""
+
+    def __init__(self, trees: Sequence[ast.Node]) -> None:
+        found = [p for tree in trees for p in placeholders(tree)]
+        self.positions = [p for p in found if p.index is not None]
+        self.names = [p for p in found if p.index is None]
+        self.n_wanted = 1 + max((int(p.index or 0) for p in self.positions), default=-1)
+
+
 class Parameters:
-    """The values given with a statement.
+    """The values given with statements, or with a condition, whose trees or placeholders are told.
 
     Raises
     ------
@@ -38,19 +48,21 @@ class Parameters:
     """
 
     def __init__(
-        self, statements: Sequence[ast.Node], values: ParameterValues, text: str | None = None
+        self,
+        trees: Sequence[ast.Node] | Placeholders,
+        values: ParameterValues,
+        text: str | None = None,
     ) -> None:
         self._text = text
         self._values: ParameterValues = values
-        found = [p for statement in statements for p in placeholders(statement)]
-        positions = [p for p in found if p.index is not None]
-        names = [p for p in found if p.index is None]
-        if positions and names:
-            raise self._error("use either ? or :name in one text, not both", names[0])
-        if isinstance(values, Mapping):
-            self._check_names(values, names, positions)
+        wanted = trees if isinstance(trees, Placeholders) else Placeholders(trees)
+        if wanted.positions and wanted.names:
+            raise self._error("use either ? or :name in one text, not both", wanted.names[0])
+        # Lists and tuples first: to ask whether something is a Mapping takes longer.
+        if type(values) is list or type(values) is tuple or not isinstance(values, Mapping):
+            self._check_positions(values, wanted)
         else:
-            self._check_positions(values, names, positions)
+            self._check_names(values, wanted.names, wanted.positions)
 
     def _check_names(
         self, values: Mapping[str, Any], names: list[ast.Parameter], positions: list[ast.Parameter]
@@ -71,18 +83,16 @@ class Parameters:
                     f"a value was given for :{key}, which does not stand in the statement{suffix}"
                 )
 
-    def _check_positions(
-        self, values: Any, names: list[ast.Parameter], positions: list[ast.Parameter]
-    ) -> None:
+    def _check_positions(self, values: Any, wanted: Placeholders) -> None:
+        names, n_wanted = wanted.names, wanted.n_wanted
         if isinstance(values, (str, bytes)) or (values is not None and not isinstance(values, Sequence)):
             raise PlanError(f"parameters are a list, a tuple or a dict, not {type(values).__name__}")
         if names:
             given = "none were given" if not values else "give a dict"
             raise self._error(f":{names[0].name} takes its value by name: {given}", names[0])
         n_given = 0 if values is None else len(values)
-        n_wanted = 1 + max((int(p.index or 0) for p in positions), default=-1)
         if n_given < n_wanted:
-            first = next(p for p in positions if (p.index or 0) >= n_given)
+            first = next(p for p in wanted.positions if (p.index or 0) >= n_given)
             raise self._error(f"no value was given for parameter {n_given + 1} of {n_wanted}", first)
         if n_given > n_wanted:
             raise PlanError(
@@ -96,13 +106,17 @@ class Parameters:
             message, text=self._text, start=span.start if span else None, stop=span.stop if span else None
         )
 
+    def told(self, text: str, node: ast.Node) -> str:
+        """The text of a statement or condition, and the values of its placeholders, for audit records."""
+        values = [
+            f"{self.describe(parameter)}: {self.value(parameter)!r}" for parameter in placeholders(node)
+        ]
+        return f"{text} -- {', '.join(values)}" if values else text
+
     def value(self, parameter: ast.Parameter) -> Any:
         """The value of a placeholder, numpy scalars as plain Python ones."""
-        if isinstance(self._values, Mapping):
-            value = self._values[str(parameter.name)]
-        else:
-            assert self._values is not None and parameter.index is not None  # checked by __init__
-            value = self._values[parameter.index]
+        values: Any = self._values
+        value = values[str(parameter.name) if parameter.index is None else parameter.index]
         return value.item() if isinstance(value, np.generic) else value
 
     @staticmethod

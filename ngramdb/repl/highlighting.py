@@ -1,4 +1,4 @@
-"""Colours while typing: the language's own scanner, line by line, for prompt_toolkit."""
+"""Colours while typing, by the language's own scanner, and a mark at the first mistake."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.styles import Style
 
 from ngramdb.language.highlight import lex
+from ngramdb.language.mistakes import first_mistake
 
 # Kinds of `ngramdb.language.highlight` in the sixteen colours that every terminal's theme defines.
 STYLE = Style.from_dict(
@@ -22,7 +23,10 @@ STYLE = Style.from_dict(
         "ngramdb.comment": "italic ansibrightblack",
         "ngramdb.parameter": "ansimagenta",
         "ngramdb.error": "underline ansired",
+        "ngramdb.mistake": "underline ansired",
         "ngramdb.command": "bold ansimagenta",
+        "auto-suggestion": "ansibrightblack",
+        "completion-menu.meta.completion": "italic",
         "prompt": "bold",
         "continuation": "ansibrightblack",
     }
@@ -54,11 +58,12 @@ def _styled(text: str) -> list[tuple[str, str]]:
     if text.lstrip().startswith("."):
         name, blank, rest = text.partition(" ")
         return [("class:ngramdb.command", name), ("", blank + rest)]
+    mistake = first_mistake(text) or (len(text), len(text))
     pieces: list[tuple[str, str]] = []
-    done = 0
     for start, stop, kind in lex(text):
-        pieces.append(("", text[done:start]))
-        pieces.append((f"class:ngramdb.{kind}", text[start:stop]))
-        done = stop
-    pieces.append(("", text[done:]))
-    return pieces
+        # The piece before, inside and behind the mistake, most of them empty as a rule.
+        first, last = max(start, min(mistake[0], stop)), min(stop, max(mistake[1], start))
+        pieces.append((f"class:ngramdb.{kind}", text[start:first]))
+        pieces.append((f"class:ngramdb.{kind} class:ngramdb.mistake", text[first:last]))
+        pieces.append((f"class:ngramdb.{kind}", text[last:stop]))
+    return [(style, piece) for style, piece in pieces if piece]

@@ -7,49 +7,79 @@ an interrupt means, and when the session ends.
 from __future__ import annotations
 
 import sys
+import threading
 import traceback
+from contextlib import AbstractContextManager
+from pathlib import Path
+from textwrap import fill
+from typing import TextIO
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.application.current import get_app
-from prompt_toolkit.filters import Condition
+from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+from prompt_toolkit.completion import ThreadedCompleter
+from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.input import Input
-from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.output import ColorDepth, Output
 
 from ngramdb import __version__
-from ngramdb.cli.common import OK, message_of
+from ngramdb.api import Connection
+from ngramdb.cli import human
+from ngramdb.cli.common import OK, interrupted, message_of, shown_error
 from ngramdb.cli.screen import detect
 from ngramdb.cli.shell import Shell
-from ngramdb.language.splitter import is_complete
+from ngramdb.cli.wrapping import NARROWEST
+from ngramdb.errors import QueryCancelled
+from ngramdb.repl import editor, pager
+from ngramdb.repl.catalog import ConnectionCatalog
+from ngramdb.repl.completer import StatementCompleter
+from ngramdb.repl.configuration import config_path
 from ngramdb.repl.highlighting import STYLE, StatementLexer
 from ngramdb.repl.history import QuietHistory, history_path
+from ngramdb.repl.keys import BARE_WORDS, bindings
 
-# Words that people type to leave or to get help, whatever the program; none begins a statement.
-BARE_WORDS = {"help": ".help", "quit": ".quit", "exit": ".quit"}
+# A prompt shows no more of a corpus's name, in characters.
+LONGEST_PROMPT = 24
+# Of many corpora, the banner names the first.
+MOST_NAMES = 8
 
 
 class Repl:
-    """A session at a prompt on top of a shell; `input` and `output` are the terminal unless given."""
+    """A session at a prompt on top of a shell; `input` and `output` are the terminal unless given.
+
+    `configured` is whether the configuration file is run first.
+    """
 
     def __init__(
         self,
         shell: Shell,
         *,
         debug: bool = False,
+        configured: bool = True,
         input: Input | None = None,
         output: Output | None = None,
     ) -> None:
         self.shell = shell
         self.debug = debug
+        self.pager = True
+        self._configured = configured
+        self._last = ""
+        self._typed_next = ""
         shell.note = self._show
+        shell.prompt = self
+        self._catalog = ConnectionCatalog(lambda: shell.connection)
         self._session: PromptSession[str] = PromptSession(
             history=QuietHistory(history_path()),
             lexer=StatementLexer(),
+            completer=ThreadedCompleter(StatementCompleter(self._catalog)),
+            complete_while_typing=True,
+            auto_suggest=AutoSuggestFromHistory(),
             style=STYLE,
             multiline=True,
             prompt_continuation=_continuation,
-            key_bindings=_bindings(),
+            key_bindings=bindings(),
+            enable_open_in_editor=True,
+            tempfile_suffix=".ngql",
             color_depth=None if detect(sys.stdout).colour else ColorDepth.DEPTH_1_BIT,
             input=input,
             output=output,
@@ -57,11 +87,16 @@ class Repl:
 
     def run(self) -> int:
         """Prompt, run and print until `.quit` or Ctrl-D; the exit code comes back."""
-        self._show(f"ngramdb {__version__}, {self.shell.title()}")
-        self._show("Statements end with ; (.help for examples, Ctrl-D to leave)")
+        self._greet(f"ngramdb {__version__}, {self.shell.title()}")
+        self._greet(holdings(self.shell.connection))
+        self._greet("Statements end with ; (Tab completes, .help for examples, Ctrl-D to leave)")
+        if self._configured:
+            self._configure()
+        self._session.app.after_render += self._warm_once
         while not self.shell.finished:
+            typed_next, self._typed_next = self._typed_next, ""
             try:
-                text = self._session.prompt(self._prompt())
+                text = self._session.prompt(self._prompt, default=typed_next)
             except KeyboardInterrupt:  # Ctrl-C at the prompt drops the line
                 continue
             except EOFError:  # Ctrl-D
@@ -72,51 +107,89 @@ class Repl:
     def execute(self, text: str) -> None:
         """Run what was typed; an error or an interrupt is shown, and the session goes on."""
         text = BARE_WORDS.get(text.strip().rstrip(";").strip().lower(), text)
+        if text.strip() and not text.lstrip().startswith("."):
+            self._last = text
         try:
             self.shell.run_text(text)
-        except KeyboardInterrupt:
-            self._show("interrupted")
+        except (KeyboardInterrupt, QueryCancelled) as error:
+            self._show(interrupted(error) if not isinstance(error, QueryCancelled) else str(error))
         except Exception as error:
-            if self.debug:
-                traceback.print_exc()
-            screen = detect(sys.stdout)
-            self._show(screen.styled("error:", "1;31") + f" {message_of(error)}")
+            self._show_error(error)
+
+    def _warm_once(self, _: object) -> None:
+        """When the first prompt stands, get ready for the first key."""
+        self._session.app.after_render -= self._warm_once
+        threading.Thread(target=self._catalog.warm, name="ngramdb-warm", daemon=True).start()
+
+    def _configure(self) -> None:
+        """Run the configuration file, where there is one; an error in it is shown and ends it."""
+        path = config_path()
+        if path.is_file():
+            try:
+                self.shell.run_file(str(path))
+            except Exception as error:
+                self._show_error(error)
+
+    def _show_error(self, error: Exception) -> None:
+        if self.debug:
+            traceback.print_exc()
+        self._show(shown_error(message_of(error), detect(sys.stdout)))
+
+    # ---- what dot commands ask of a prompt ----------------------------------------------------------------
+
+    def paged(self, stream: TextIO) -> AbstractContextManager[TextIO]:
+        """A stream for one answer, in a pager where it is longer than the screen."""
+        return pager.paged(stream, self.pager)
+
+    def edit(self, path: str | None) -> None:
+        """Let the user edit the last statement, or a file; the text stands at the next prompt, to be run."""
+        if path is None:
+            text = editor.edited(self._last)
+        else:
+            editor.run(Path(path))
+            text = Path(path).read_text(encoding="utf-8")
+        self._typed_next = text.rstrip("\n")
+
+    @property
+    def keys(self) -> str:
+        """The keys for editing, `emacs` or `vi`."""
+        return "vi" if self._session.editing_mode == EditingMode.VI else "emacs"
+
+    @keys.setter
+    def keys(self, name: str) -> None:
+        self._session.editing_mode = EditingMode.VI if name == "vi" else EditingMode.EMACS
 
     def _prompt(self) -> StyleAndTextTuples:
         return [("class:prompt", prompt_text(self.shell))]
+
+    def _greet(self, line: str) -> None:
+        self._show(fill(line, max(NARROWEST, detect(sys.stdout).width or len(line)), break_long_words=False))
 
     def _show(self, text: str) -> None:
         print(text, flush=True)
 
 
+def holdings(connection: Connection) -> str:
+    """What is in the database, in a line: its one corpus with its size, the names of several."""
+    # No statement, since what runs one is imported while the user types.
+    names = connection.corpora()
+    if not names:
+        return "No corpus yet: CREATE CORPUS name; COPY name FROM 'files';"
+    if len(names) == 1:
+        entry = connection.snapshot.manifest.corpora[names[0]]
+        sizes = f"{human.count(entry.n_documents, 'document')}, {human.count(entry.n_tokens, 'token')}"
+        return f"1 corpus: {names[0]}, {sizes}"
+    more = ", …" if len(names) > MOST_NAMES else ""
+    return f"{human.count(len(names), 'corpus')}: {', '.join(names[:MOST_NAMES])}{more}"
+
+
 def prompt_text(shell: Shell) -> str:
     """`wiki> ` when statements without FROM go to corpus wiki, `ngramdb> ` when there is no such corpus."""
-    return f"{shell.current_corpus() or 'ngramdb'}> "
-
-
-def is_finished(text: str) -> bool:
-    """Whether Enter hands the text over: a complete statement, a dot command, a bare word, or nothing."""
-    stripped = text.strip()
-    if not stripped or stripped.startswith("."):
-        return True
-    return stripped.rstrip(";").strip().lower() in BARE_WORDS or is_complete(text)
+    name = shell.current_corpus() or "ngramdb"
+    shown = name if len(name) <= LONGEST_PROMPT else name[: LONGEST_PROMPT - 1] + "…"
+    return f"{shown}> "
 
 
 def _continuation(width: int, line_number: int, wrap_count: int) -> StyleAndTextTuples:
     mark = "" if wrap_count else "...> "[-width:] if width > 2 else ""
     return [("class:continuation", mark.rjust(width))]
-
-
-def _bindings() -> KeyBindings:
-    """Enter hands over what is finished and breaks the line of what is not; Alt-Enter always hands over."""
-    bindings = KeyBindings()
-
-    @Condition
-    def finished() -> bool:
-        return is_finished(get_app().current_buffer.text)
-
-    @bindings.add("enter", filter=finished)
-    def _(event: KeyPressEvent) -> None:
-        event.current_buffer.validate_and_handle()
-
-    return bindings

@@ -13,14 +13,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb._cext.construction import MAX_SYMBOLS, StopToken, key_directory, suffix_array
+from ngramdb._cext.construction import MAX_SYMBOLS, Cores, key_directory, suffix_array
 from ngramdb.errors import ResourceError
+from ngramdb.interrupts import Interrupt
 from ngramdb.segments.container import ContainerWriter, FileInfo
 from ngramdb.segments.metadata import MetadataBuilder
 from ngramdb.segments.symbols import SymbolBuilder, dense_ranks
 from ngramdb.segments.text import TextBuilder
 
 KIND = "SEGM"
+# The section with the documents' ids, where they are not one after the other.
+DOC_IDS = "documents.ids"
+# The prefix of the sections with the forms of documents' lines.
+FORM = "form"
 
 # Symbols that a builder has room for, whatever is expected.
 MIN_CAPACITY = 1 << 12
@@ -47,6 +52,7 @@ class SegmentBuilder:
         # One separator to sixteen tokens: documents are longer as a rule.
         self._symbols = SymbolBuilder(expected_tokens + expected_tokens // 16 + MIN_CAPACITY)
         self._text = TextBuilder()
+        self._forms = TextBuilder(FORM)
         self._metadata = MetadataBuilder()
 
     @property
@@ -63,12 +69,14 @@ class SegmentBuilder:
         offsets: NDArray[np.int64],
         texts: Sequence[bytes | None],
         metadata: Iterable[Mapping[str, Any]],
+        forms: Iterable[bytes | None] = (),
     ) -> None:
         """Adds n documents.
 
         Parameters
             ids, offsets : (m,) uint32 and (n + 1,) int64: document k has ids[offsets[k]:offsets[k + 1]]
             texts : what must be stored of each document's text, None where its ids give it back
+            forms : how documents stood in their lines (`ngramdb.ingest.line_forms`), for all n or for none
             metadata : one mapping a document; an iterator is asked for the next when the last one is stored
 
         Raises
@@ -82,42 +90,92 @@ class SegmentBuilder:
                 asked=n_symbols,
             )
         self._symbols.add(ids, offsets)
+        given = list(forms) or [None] * (len(offsets) - 1)
+        for form in given:
+            self._forms.add(form)
         for text in texts:
             self._text.add(text)
         for fields in metadata:
             self._metadata.add(dict(fields))
 
-    def write(self, writer: ContainerWriter, stop: StopToken | None = None) -> SegmentSummary:
+    def write(
+        self, writer: ContainerWriter, stop: Interrupt | None = None, cores: Cores | None = None
+    ) -> SegmentSummary:
         """Sorts, writes and syncs the segment; the builder is of no use afterwards.
 
-        Raises
-            QueryCancelled : the stop token was set
-        Cost
-            O(n) time; about 7 bytes a token at the peak (u16 tokens).
-        """
-        n_tokens, n_documents = self.n_tokens, self.n_documents
-        stream, starts, gap = self._symbols.finish()
-        writer.add("tokens", stream)
-        writer.add("documents.starts", starts)
-        self._write_suffixes(writer, stream, stop)
-        for name, (data, dtype) in self._text.sections().items():
-            writer.add(name, data, dtype)
-        writer.add("metadata", self._metadata.finish())
-        info = writer.finish(
-            {
-                "n_tokens": n_tokens,
-                "n_documents": n_documents,
-                "first_doc_id": self.first_doc_id,
-                "gap": gap,
-            }
-        )
-        return SegmentSummary(info, n_tokens, n_documents, self.first_doc_id)
+        `cores` are those that builds share; the caller has entered them.
 
-    @staticmethod
-    def _write_suffixes(writer: ContainerWriter, stream: NDArray[Any], stop: StopToken | None) -> None:
-        ranks, n_symbols = dense_ranks(stream)
-        rows = suffix_array(ranks, n_symbols, stop)
-        writer.add("suffix_array", rows)
-        tree, rest = key_directory(stream, rows)
-        writer.add("directory.tree", tree)
-        writer.add("directory.rest", rest)
+        Raises
+            QueryCancelled : it was asked to stop
+        Cost
+            O(n) time; about 6.5 bytes a token at the peak (u16 tokens), up to 9 where long passages repeat.
+        """
+        stream, starts, gap = self._symbols.finish()
+        content = SegmentContent(stream, starts, gap, self._text, self._metadata, self._forms)
+        return write_segment(writer, content, self.first_doc_id, stop=stop, cores=cores)
+
+
+@dataclass
+class SegmentContent:
+    """What a segment is made of.
+
+    `stream`, `starts` and `gap` are as `SymbolBuilder.finish` gives them; without `rows`, the suffix array,
+    suffixes are sorted. `text`, `metadata` and `forms` None mean that no document has any.
+    """
+
+    stream: NDArray[Any]
+    starts: NDArray[np.uint32]
+    gap: int
+    text: TextBuilder | None = None
+    metadata: MetadataBuilder | None = None
+    forms: TextBuilder | None = None
+    rows: NDArray[np.uint32] | None = None
+
+
+def write_segment(
+    writer: ContainerWriter,
+    content: SegmentContent,
+    first_doc_id: int,
+    doc_ids: NDArray[np.int64] | None = None,
+    stop: Interrupt | None = None,
+    cores: Cores | None = None,
+) -> SegmentSummary:
+    """Writes the sections of a segment, in the order of FORMAT.md, and syncs it; parts are let go when
+    written.
+
+    `doc_ids` are the documents' ids where they have gaps: (n,) ascending from `first_doc_id`; the writer's
+    file must then have the reader's flag DOCUMENT_SETS.
+    """
+    n_documents = len(content.starts) - 1
+    n_tokens = len(content.stream) - n_documents
+    writer.add("tokens", content.stream)
+    writer.add("documents.starts", content.starts)
+    if doc_ids is not None:
+        writer.add(DOC_IDS, doc_ids.astype(np.uint64))
+    _write_suffixes(writer, content, stop, cores)
+    for column in (content.text, content.forms):
+        for name, (data, dtype) in (column.sections() if column else {}).items():
+            writer.add(name, data, dtype)
+    writer.add("metadata", content.metadata.finish() if content.metadata else b"")
+    info = writer.finish(
+        {
+            "n_tokens": n_tokens,
+            "n_documents": n_documents,
+            "first_doc_id": first_doc_id,
+            "gap": content.gap,
+        }
+    )
+    return SegmentSummary(info, n_tokens, n_documents, first_doc_id)
+
+
+def _write_suffixes(
+    writer: ContainerWriter, content: SegmentContent, stop: Interrupt | None, cores: Cores | None
+) -> None:
+    rows = content.rows
+    if rows is None:
+        ranks, n_symbols = dense_ranks(content.stream)
+        rows = suffix_array(ranks, n_symbols, stop, cores)
+    writer.add("suffix_array", rows)
+    tree, rest = key_directory(content.stream, rows)
+    writer.add("directory.tree", tree)
+    writer.add("directory.rest", rest)

@@ -22,9 +22,9 @@ Invariant: `row(i)` equals what was given to `add`, except that a null in an obj
 from __future__ import annotations
 
 import json
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -157,6 +157,25 @@ class MetadataReader:
         with self._guarded():
             return table.row(i)
 
+    def rows(self, numbers: Sequence[int]) -> Iterator[dict[str, Any]]:
+        """Yield the metadata of these documents (ascending), as `row` gives them.
+
+        Cost - some 0.2 µs a value: values are converted a batch at a time.
+        """
+        table = self._table
+        if not table.starts:
+            yield from ({} for _ in numbers)
+            return
+        stops = [*table.starts[1:], self._n_documents]
+        first = 0
+        for batch, (start, stop) in enumerate(zip(table.starts, stops, strict=True)):
+            last = bisect_left(numbers, stop, first)
+            if last > first:
+                with self._guarded():
+                    records = table.batch_rows(batch, [number - start for number in numbers[first:last]])
+                yield from records
+            first = last
+
     def column(self, path: str) -> Any:
         """Return a column as a pyarrow.ChunkedArray with one entry per document, null where it has no value.
 
@@ -169,6 +188,16 @@ class MetadataReader:
             raise KeyError(path)
         with self._guarded():
             return table.chunked(path)
+
+    def rest(self) -> Any | None:
+        """Return JSON text of {path: value} a document, for the paths that have no column; None if all have
+        one.
+
+        A pyarrow.ChunkedArray of strings, null where a document has no such value.
+        """
+        table = self._table
+        with self._guarded():
+            return table.rest()
 
     def check(self) -> None:
         """Read every document's metadata; raises CorruptionError at the first that cannot be read."""
@@ -257,6 +286,14 @@ class _Table:
         field = self.plain[path]
         return pyarrow().chunked_array([self.array(k, field.index) for k in range(len(self._batches))])
 
+    def rest(self) -> Any | None:
+        """Return the column of what has no column of its own, over all batches."""
+        for field in self.fields:
+            if field.mark == "rest":
+                arrays = [self.array(k, field.index) for k in range(len(self._batches))]
+                return pyarrow().chunked_array(arrays)
+        return None
+
     def row(self, i: int) -> dict[str, Any]:
         """Return the metadata of document i."""
         record: dict[str, Any] = {}
@@ -270,18 +307,45 @@ class _Table:
             value = self.array(batch, field.index)[k].as_py()
             if value is None:
                 continue
-            if field.mark == "object":
-                value = {}
-            elif field.type_name == JSON:
-                value = json.loads(value)
-            elif field.type_name == "float64" and self._came_as_integer(field.path, batch, k):
+            if field.type_name == "float64" and self._came_as_integer(field.path, batch, k):
                 value = int(value)
-            if field.mark == "rest":
-                for path, item in value.items():
-                    _place(record, split_path(path), item)
-            else:
-                _place(record, field.keys, value)
+            self._put(record, field, value)
         return record
+
+    def batch_rows(self, batch: int, rows: list[int]) -> list[dict[str, Any]]:
+        """Return the metadata of these rows of one batch."""
+        records: list[dict[str, Any]] = [{} for _ in rows]
+        for field in self.fields:
+            if field.mark == "integer":
+                continue
+            flags = [False] * len(rows)
+            if field.type_name == "float64" and field.path in self._integers:
+                flags = self._taken(batch, self._integers[field.path], rows)
+            values = self._taken(batch, field.index, rows)
+            for record, value, came_as_integer in zip(records, values, flags, strict=True):
+                if value is not None:
+                    self._put(record, field, int(value) if came_as_integer else value)
+        return records
+
+    def _taken(self, batch: int, index: int, rows: list[int]) -> list[Any]:
+        array = self.array(batch, index)
+        values: list[Any] = (
+            array if len(rows) == len(array) else array.take(pyarrow().array(rows))
+        ).to_pylist()
+        return values
+
+    @staticmethod
+    def _put(record: dict[str, Any], field: _Field, value: Any) -> None:
+        """Set the value of one field, as it came."""
+        if field.mark == "object":
+            value = {}
+        elif field.type_name == JSON:
+            value = json.loads(value)
+        if field.mark == "rest":
+            for path, item in value.items():
+                _place(record, split_path(path), item)
+        else:
+            _place(record, field.keys, value)
 
     def _came_as_integer(self, path: str, batch: int, k: int) -> bool:
         index = self._integers.get(path)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ngramdb._cext.construction import first_wrong_row, key_directory
 from ngramdb._cext.index import SegmentIndex
 from ngramdb.errors import CorruptionError
+from ngramdb.segments.builder import DOC_IDS, FORM
 from ngramdb.segments.container import Container
 from ngramdb.segments.metadata import MetadataReader
 from ngramdb.segments.text import TextReader
@@ -27,14 +28,19 @@ class Decoder(Protocol):
 
 
 class Segment:
-    """One immutable segment. Its documents have the ids first_doc_id + i."""
+    """One immutable segment.
 
-    def __init__(self, container: Container, path: str) -> None:
+    Document i has the id `first_doc_id + i`, or, where ids have gaps, the one that the section documents.ids
+    tells; `doc_id_offset` is added to all of them.
+    """
+
+    def __init__(self, container: Container, path: str, doc_id_offset: int = 0) -> None:
         self._container = container
         self.path = path
         self.n_tokens = self._number("n_tokens")
         self.n_documents = self._number("n_documents")
-        self.first_doc_id = self._number("first_doc_id")
+        self.first_doc_id = self._number("first_doc_id") + doc_id_offset
+        self._offset = doc_id_offset
 
     @cached_property
     def index(self) -> SegmentIndex:
@@ -59,6 +65,108 @@ class Segment:
     @cached_property
     def _texts(self) -> TextReader:
         return TextReader(self._container, self.n_documents, self.path)
+
+    @cached_property
+    def _forms(self) -> TextReader:
+        return TextReader(self._container, self.n_documents, self.path, FORM)
+
+    def column(self, prefix: str) -> TextReader:
+        """The stored texts, or the forms of documents' lines, by the prefix of their sections' names."""
+        return self._forms if prefix == FORM else self._texts
+
+    def form(self, i: int) -> bytes | None:
+        """How document i stood in its line of JSON (`ngramdb.ingest.line_forms`), None where that is not
+        known."""
+        return self._forms.text(i)
+
+    @cached_property
+    def _ids(self) -> NDArray[np.int64] | None:
+        """The documents' ids where they have gaps, ascending; else None."""
+        if not self._container.has(DOC_IDS):
+            return None
+        ids = self._container.array(DOC_IDS)
+        first = self.first_doc_id - self._offset
+        if ids.dtype != np.uint64 or len(ids) != self.n_documents or (len(ids) and ids[0] != first):
+            raise self._corruption(f"its section {DOC_IDS} does not have the ids of its documents")
+        return ids.astype(np.int64) + self._offset
+
+    def doc_id(self, i: int) -> int:
+        """The id of document i."""
+        return self.first_doc_id + i if self._ids is None else int(self._ids[i])
+
+    def doc_ids(self, numbers: NDArray[Any] | None = None) -> NDArray[np.int64]:
+        """The ids of these documents (local numbers), of all in order without any: (n,) int64."""
+        if numbers is None:
+            numbers = np.arange(self.n_documents)
+        if self._ids is None:
+            return np.asarray(numbers).astype(np.int64) + self.first_doc_id
+        return self._ids[numbers]
+
+    def local_of(self, doc_id: int) -> int | None:
+        """The local number of the document with this id, None when it isn't here."""
+        if self._ids is None:
+            i = doc_id - self.first_doc_id
+            return i if 0 <= i < self.n_documents else None
+        i = int(np.searchsorted(self._ids, doc_id))
+        return i if i < len(self._ids) and self._ids[i] == doc_id else None
+
+    def locals_of(self, doc_ids: NDArray[np.int64]) -> NDArray[np.uint32]:
+        """The local numbers of those of the ids (ascending) that are here: (k,) uint32, ascending.
+
+        Cost: k binary searches, whatever the number of documents.
+        """
+        if self._ids is None:
+            start, stop = np.searchsorted(doc_ids, [self.first_doc_id, self.first_doc_id + self.n_documents])
+            return (doc_ids[start:stop] - self.first_doc_id).astype(np.uint32)
+        places = np.searchsorted(self._ids, doc_ids)
+        inside = places < len(self._ids)
+        places, wanted = places[inside], doc_ids[inside]
+        numbers: NDArray[np.uint32] = places[self._ids[places] == wanted].astype(np.uint32)
+        return numbers
+
+    @property
+    def symbols(self) -> NDArray[Any]:
+        """The stored symbols, each document followed by a separator (0)."""
+        return self._container.array("tokens")
+
+    @property
+    def starts(self) -> NDArray[np.uint32]:
+        """Where documents start in `symbols`: (n_documents + 1,)."""
+        starts: NDArray[np.uint32] = self._container.array("documents.starts")
+        return starts
+
+    @property
+    def rows(self) -> NDArray[np.uint32]:
+        """The suffix array."""
+        rows: NDArray[np.uint32] = self._container.array("suffix_array")
+        return rows
+
+    @property
+    def gap(self) -> int:
+        """The id that no document here has (FORMAT.md, "Tokens")."""
+        return self._number("gap")
+
+    def stored_text(self, i: int) -> bytes | None:
+        """What is stored of document i's text; None where its ids give it back, or where it has none."""
+        return self._texts.text(i)
+
+    def verify_symbols(self, start: int, stop: int) -> None:
+        """Checks the checksums of symbols [start, stop) before they are copied. Raises CorruptionError."""
+        place = self._container.sections["tokens"]
+        width = self.symbols.dtype.itemsize
+        self._container.verify_range(place.offset + width * start, place.offset + width * stop)
+
+    def verify_rows(self) -> None:
+        """Checks the checksums of the suffix array. Raises CorruptionError."""
+        self._verify_section("suffix_array")
+
+    def verify_metadata(self) -> None:
+        """Checks the checksums of the metadata. Raises CorruptionError."""
+        self._verify_section("metadata")
+
+    def _verify_section(self, name: str) -> None:
+        place = self._container.sections[name]
+        self._container.verify_range(place.offset, place.offset + place.length)
 
     @property
     def size_bytes(self) -> int:
@@ -97,8 +205,11 @@ class Segment:
         if wrong is not None:
             raise self._corruption(f"row {wrong} of its suffix array is out of order")
         self._check_directory(tokens)
+        if self._ids is not None and (np.diff(self._ids) <= 0).any():
+            raise self._corruption("its documents' ids do not ascend")
         self.metadata.check()
         self._texts.check()
+        self._forms.check()
 
     def _check_directory(self, tokens: NDArray[Any]) -> None:
         tree, rest = key_directory(tokens, self._container.array("suffix_array"))

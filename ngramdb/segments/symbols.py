@@ -28,7 +28,9 @@ class SymbolBuilder:
     """
 
     def __init__(self, capacity: int = 1 << 16) -> None:
-        self._symbols: Symbols = np.empty(capacity, dtype=WIDTHS[0])
+        # Nothing yet: the first documents show how wide symbols must be.
+        self._symbols: Symbols = np.empty(0, dtype=WIDTHS[0])
+        self._capacity = capacity
         self._n_symbols = 0
         self._lengths: list[NDArray[np.int64]] = []
         self._largest = 0
@@ -68,9 +70,9 @@ class SymbolBuilder:
     def _make_room(self, n_symbols: int) -> None:
         """Sees to it that the array has so many places, wide enough for the largest symbol."""
         width = next((w for w in WIDTHS if self._largest <= np.iinfo(w).max), np.dtype(np.uint64))
-        capacity = (
-            self._symbols.size if n_symbols <= self._symbols.size else max(n_symbols, 2 * self._symbols.size)
-        )
+        capacity = max(self._symbols.size, self._capacity)
+        if n_symbols > capacity:
+            capacity = max(n_symbols, 2 * capacity)
         if width.itemsize > self._symbols.itemsize or capacity > self._symbols.size:
             grown = np.empty(capacity, dtype=max(width, self._symbols.dtype, key=lambda w: w.itemsize))
             grown[: self._n_symbols] = self._symbols[: self._n_symbols]

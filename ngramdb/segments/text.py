@@ -45,7 +45,9 @@ class TextBuilder:
     Cost - memory of the compressed text, 8 bytes a document, and one frame.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, prefix: str = "text") -> None:
+        """`prefix` is that of the sections' names: other columns of bytes are stored in the same way."""
+        self.prefix = prefix
         # Imported when a segment is built, not when one is opened.
         import zstandard
 
@@ -77,10 +79,10 @@ class TextBuilder:
             self._pending.clear()
         stored = np.packbits(np.frombuffer(self._stored, dtype=np.uint8), bitorder="little")
         return {
-            "text.frames": (np.frombuffer(self._frames, dtype=np.uint8), "u1"),
-            "text.frame_offsets": (np.array(self._frame_offsets, dtype="<u8"), "u8"),
-            "text.offsets": (np.array(self._offsets, dtype="<u8"), "u8"),
-            "text.stored": (stored, "u1"),
+            f"{self.prefix}.frames": (np.frombuffer(self._frames, dtype=np.uint8), "u1"),
+            f"{self.prefix}.frame_offsets": (np.array(self._frame_offsets, dtype="<u8"), "u8"),
+            f"{self.prefix}.offsets": (np.array(self._offsets, dtype="<u8"), "u8"),
+            f"{self.prefix}.stored": (stored, "u1"),
         }
 
     def _append(self, text: bytes) -> None:
@@ -109,22 +111,24 @@ class TextReader:
     Threads may share a reader.
     """
 
-    def __init__(self, sections: SectionSource, n_documents: int, path: str = "") -> None:
-        """Read from a container's sections; `path` names the file in errors.
+    def __init__(
+        self, sections: SectionSource, n_documents: int, path: str = "", prefix: str = "text"
+    ) -> None:
+        """Read from a container's sections whose names begin with `prefix`; `path` names the file in errors.
 
         Raises - CorruptionError when the sections do not fit each other or the number of documents.
         """
         self._path = path
         self._n_documents = n_documents
-        self._has_text = sections.has("text.offsets")
+        self._has_text = sections.has(f"{prefix}.offsets")
         # The last frame used and its number: listing documents in order decompresses every frame once.
         self._last: tuple[int, bytes] = (-1, b"")
         if not self._has_text:
             return
-        self._frames = sections.array("text.frames")
-        self._frame_offsets = sections.array("text.frame_offsets")
-        self._offsets = sections.array("text.offsets")
-        self._stored = sections.array("text.stored")
+        self._frames = sections.array(f"{prefix}.frames")
+        self._frame_offsets = sections.array(f"{prefix}.frame_offsets")
+        self._offsets = sections.array(f"{prefix}.offsets")
+        self._stored = sections.array(f"{prefix}.stored")
         self._expect("entries in text.offsets", n_documents + 1, len(self._offsets))
         self._expect("bytes in text.stored", (n_documents + 7) // 8, len(self._stored))
         self._n_bytes = int(self._offsets[-1])

@@ -66,6 +66,11 @@ class CharsTokenizer(Tokenizer):
     def token_text(self, token_id: int) -> str:
         return chr(self._check_id(token_id)).encode("utf-8", "backslashreplace").decode("utf-8")
 
+    def token_texts(self, ids: npt.ArrayLike) -> list[str]:
+        texts = list(self.decode(ids))
+        values = as_ids(ids)
+        return texts if len(texts) == len(values) else super().token_texts(values)  # escapes are longer
+
     def reproduces(self, texts: Sequence[bytes], ids: Ids, offsets: Offsets) -> Flags:
         return np.fromiter(
             (self.decode_exact(ids[offsets[k] : offsets[k + 1]]) == text for k, text in enumerate(texts)),

@@ -158,6 +158,18 @@ class HuggingFaceTokenizer(Tokenizer):
         spelled: bytes = self._table.decode(values)
         return spelled.decode("utf-8", "backslashreplace")
 
+    def decode_rows(self, rows: npt.NDArray[np.uint32]) -> list[str]:
+        if self._spelled is None or not rows.size:
+            return super().decode_rows(rows)
+        self._check_id(int(rows.max()))
+        spelled, offsets = self._spelled
+        values = rows.ravel().astype(np.int64)
+        bounds = zip(offsets[values].tolist(), offsets[values + 1].tolist(), strict=True)
+        pieces = [spelled[start:stop] for start, stop in bounds]
+        n = rows.shape[1]
+        joined = (b"".join(pieces[start : start + n]) for start in range(0, len(pieces), n))
+        return [text.decode("utf-8", "backslashreplace") for text in joined]
+
     def decode_exact(self, ids: npt.ArrayLike) -> bytes | None:
         if self._table is None:
             return None
@@ -172,6 +184,27 @@ class HuggingFaceTokenizer(Tokenizer):
                 f"no token has the id {number}: the vocabulary of {self._source} leaves it out"
             )
         return token if self._table is None else self.decode([number])
+
+    def token_texts(self, ids: npt.ArrayLike) -> list[str]:
+        if self._spelled is None:
+            return super().token_texts(ids)
+        values = as_ids(ids)
+        if values.size:
+            self._check_id(int(values.max()))
+        spelled, offsets = self._spelled
+        starts, stops = offsets[values].tolist(), offsets[values.astype(np.int64) + 1].tolist()
+        texts = [
+            spelled[start:stop].decode("utf-8", "backslashreplace")
+            for start, stop in zip(starts, stops, strict=True)
+        ]
+        # No bytes: an id that the vocabulary leaves out, which is an error, or an empty token.
+        return [
+            text or self.token_text(token_id) for text, token_id in zip(texts, values.tolist(), strict=True)
+        ]
+
+    @cached_property
+    def _spelled(self) -> tuple[bytes, Offsets] | None:
+        return None if self.token_bytes is None else (self.token_bytes[0].tobytes(), self.token_bytes[1])
 
     def reproduces(self, texts: Sequence[bytes], ids: Ids, offsets: Offsets) -> Flags:
         if self._table is None:

@@ -9,6 +9,7 @@ document's text does not come back from its ids, so it is stored.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from ngramdb.tokenizers.base import (
     FileContent,
     Ids,
     Offsets,
+    Pieces,
     QueryIds,
     Sections,
     Tokenizer,
@@ -43,6 +45,7 @@ class WordsTokenizer(Tokenizer):
     def __init__(self, vocabulary: Any = None) -> None:
         """`vocabulary`: a kernel vocabulary to work on; a new, empty one by default."""
         self._vocabulary = kernel.Vocabulary() if vocabulary is None else vocabulary
+        self._spellings: Pieces | None = None
 
     @classmethod
     def from_files(cls, files: Iterable[Sections]) -> WordsTokenizer:
@@ -79,11 +82,51 @@ class WordsTokenizer(Tokenizer):
 
     def decode(self, ids: npt.ArrayLike) -> str:
         """The words joined by blanks."""
-        return " ".join(self.token_text(int(token_id)) for token_id in as_ids(ids))
+        return " ".join(self.token_texts(ids))
+
+    def decode_rows(self, rows: npt.NDArray[np.uint32]) -> list[str]:
+        if not rows.size:
+            return super().decode_rows(rows)
+        texts = self.token_texts(rows.ravel())
+        n = rows.shape[1]
+        return [" ".join(texts[start : start + n]) for start in range(0, len(texts), n)]
 
     def token_text(self, token_id: int) -> str:
         word: bytes = self._vocabulary.word(self._check_id(token_id))
         return word.decode("utf-8", "backslashreplace")
+
+    def token_texts(self, ids: npt.ArrayLike) -> list[str]:
+        values = as_ids(ids)
+        if values.size:
+            self._check_id(int(values.max()))
+        texts: list[str] = self._vocabulary.words(values)
+        return texts
+
+    @property
+    def spellings(self) -> Pieces:
+        """See the base class. Cost: copies the vocabulary, again when it has grown."""
+        if self._spellings is None or len(self._spellings[1]) != self.n_vocabulary + 1:
+            entries, offsets = self._vocabulary.export(0)
+            self._spellings = entries, offsets.astype(np.int64)
+        return self._spellings
+
+    def entries(self) -> list[bytes]:
+        """All words, in the order of their ids."""
+        flat, offsets = self._vocabulary.export(0)
+        text, bounds = flat.tobytes(), offsets.tolist()
+        return [text[start:stop] for start, stop in pairwise(bounds)]
+
+    def split(self, text: str) -> list[str]:
+        ids = self.encode(text)
+        if not np.any(ids < 0):
+            return [self.token_text(int(token_id)) for token_id in ids]
+        twin = self.fork()
+        return [twin.token_text(int(token_id)) for token_id in twin.encode_batch([to_utf8(text)])[0]]
+
+    def ids_of(self, words: Sequence[bytes]) -> QueryIds:
+        """The id of each word, `UNKNOWN` for those that the vocabulary does not have: (n,) int64."""
+        lookup = self._vocabulary.lookup
+        return np.fromiter((lookup(word) for word in words), dtype=np.int64, count=len(words))
 
     def fork(self) -> WordsTokenizer:
         return WordsTokenizer(self._vocabulary.fork())

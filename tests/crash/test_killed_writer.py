@@ -44,7 +44,7 @@ while True:
 def test_killing_the_writer_loses_nothing_that_was_committed(tmp_path, writes):
     rng = random.Random(7)
     path = tmp_path / "db"
-    last = 0
+    last = 1  # an empty database, which is there once the child is ready
     for _ in range(N_KILLS):
         child = subprocess.Popen([sys.executable, "-c", WRITE, str(path)], stdout=subprocess.PIPE)
         assert child.stdout.readline() == b"ready\n"

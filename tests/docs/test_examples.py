@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -52,17 +55,43 @@ def test_overlap_tells_known_lines_from_new_ones(database: Path, tmp_path: Path)
     ]
 
 
-def test_curate_lists_documents_and_writes_all_ids(database: Path, tmp_path: Path) -> None:
-    ids = tmp_path / "ids.txt"
-    condition = '"it was the" AND NOT "dark"'
-    printed = run("curate.py", database, condition, "--limit", "1", "--ids", str(ids))
+def test_curate_removes_what_it_says_and_proves_it(tmp_path: Path) -> None:
+    database = tmp_path / "dump.ngdb"
+    question = "which of these is the capital of the country that lies between two large seas"
+    texts = ["a fine page", "lorem ipsum dolor", f"forum post : {question} ?", "another page", question, "x"]
+    dump, exam = tmp_path / "dump.jsonl", tmp_path / "exam.jsonl"
+    lines = [json.dumps({"text": text, "source": ("web", "book")[i % 2]}) for i, text in enumerate(texts)]
+    dump.write_text("\n".join(lines) + "\n")
+    exam.write_text(json.dumps({"text": question}) + "\n")
+    out, record = tmp_path / "clean.jsonl", tmp_path / "removed.jsonl"
+    wanted = ["--phrase", "lorem ipsum", "--evaluation", str(exam), "--threshold", "0.3"]
+    files = ["--out", str(out), "--record", str(record)]
+    printed = run("curate.py", database, str(dump), *wanted, *files, "--dry-run")
     assert printed == [
-        "2 of 3 documents",
-        "",
-        "0: book two cities, length 13",
-        "  it was the best of times, it was the worst of times",
+        "loaded 6 documents, 43 tokens",
+        "'lorem ipsum': 1 times in 1 documents",
+        "  1: [lorem ipsum] dolor",
+        f"{exam}, source book: 0 of 3 documents (0.00%)",
+        f"{exam}, source web: 2 of 3 documents (66.67%)",
+        "would remove 2 contaminated documents",
     ]
-    assert ids.read_text() == "0\n1\n"
+    printed = run("curate.py", database, *wanted, *files)
+    assert printed == [
+        "'lorem ipsum': 1 times in 1 documents",
+        "  1: [lorem ipsum] dolor",
+        "removed 1 documents with 'lorem ipsum'",
+        f"{exam}, source book: 0 of 2 documents (0.00%)",
+        f"{exam}, source web: 2 of 3 documents (66.67%)",
+        "removed 2 contaminated documents",
+        f"3 documents written to {out}, 3 records to {record}",
+        "RESTORE CORPUS books TO VERSION 3 takes all of it back",
+        "yes  CHECK finds nothing",
+        "yes  3 documents are left",
+        "yes  no phrase occurs any more",
+        "yes  nothing is contaminated any more",
+    ]
+    assert out.read_text().splitlines() == [lines[0], lines[3], lines[5]]
+    assert [json.loads(line)["doc_id"] for line in record.read_text().splitlines()] == [1, 2, 4]
 
 
 def test_next_words_suggests_what_the_corpus_goes_on_with(database: Path) -> None:
@@ -79,3 +108,93 @@ def test_next_words_suggests_what_the_corpus_goes_on_with(database: Path) -> Non
         "after 'stormy night':",
         "100.0%  1 of 1  (the document ends)",
     ]
+
+
+SUBJECTS = ["the old man", "a young girl", "the grey cat", "my brother", "the king", "a poor farmer"]
+VERBS = ["goes to", "looks at", "dreams of", "walks around", "comes from"]
+PLACES = ["the market", "the house on the hill", "a dark forest", "the sea", "the old mill by the river"]
+ENDS = ["every day", "when the sun goes down", "and never comes back", "with a heavy heart"]
+
+
+def sentences(seed: int, n: int) -> list[str]:
+    """Sentences that repeat each other's phrases; as a rule the subject decides how one ends."""
+    random = Random(seed)
+    made = []
+    for _ in range(n):
+        subject, verb, place = map(random.choice, (SUBJECTS, VERBS, PLACES))
+        own = ENDS[SUBJECTS.index(subject) % len(ENDS)]
+        made.append(" ".join([subject, verb, place, own if random.random() < 0.9 else random.choice(ENDS)]))
+    return made
+
+
+@pytest.fixture(scope="module")
+def tales(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("tales") / "tales.ngdb"
+    with ngramdb.connect(path) as db:
+        db.create_corpus("books").append(sentences(1, 400))
+    return path
+
+
+@pytest.fixture
+def held_out(tmp_path: Path) -> Path:
+    path = tmp_path / "held-out.txt"
+    path.write_text("\n".join([*sentences(2, 60), "the zebra goes to the market every day"]))
+    return path
+
+
+def test_the_fluent_translation_comes_first(tales: Path) -> None:
+    database = tales
+    candidates = [
+        "old the man the market goes to every day",
+        "the old man goes to the market every day",
+        "the old man goes at the market day every",
+    ]
+    for model in ("kneser_ney", "backoff order 3", "kneser_ney order 3"):
+        printed = run("rank_translations.py", database, *candidates, "--model", model)
+        assert printed[0] == "per token    total  candidate"
+        order = [line.split(None, 2)[2] for line in printed[1:]]
+        assert order == [candidates[1], candidates[2], candidates[0]]
+
+
+def test_more_context_is_better_than_less(tales: Path, held_out: Path) -> None:
+    database = tales
+    printed = run("perplexity_by_order.py", database, str(held_out))
+    assert [line.split()[0] for line in printed[1:-1]] == ["2", "3", "5", "7", "10", "∞"]
+    values = [float(line.split()[1]) for line in printed[1:-1]]
+    assert values[0] > values[1] > values[2] > values[3]
+    assert all(float(line.split()[2]) < float(line.split()[1]) for line in printed[1:-1])
+    assert printed[-1].endswith("1 of them unknown words")
+
+
+def test_a_text_is_continued_by_every_method(tales: Path) -> None:
+    database = tales
+    printed = run("write_on.py", database, "the old man goes", "--tokens", "5")
+    assert [line[:15].strip() for line in printed] == [
+        *("greedy", "sample", "nucleus 0.8", "temperature 0.5"),
+        *("beam", "beam", "diverse beam", "diverse beam"),
+    ]
+    assert all("the old man goes | to" in line for line in printed[:5])
+    again = run("write_on.py", database, "the old man goes", "--tokens", "5", "--seed", "1")
+    assert printed == again
+
+
+def test_the_figure_of_agreement_is_drawn_and_told(tales: Path, held_out: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    database, figure = tales, tmp_path / "agreement.svg"
+    printed = run("agreement_figure.py", database, str(held_out), "--figure", str(figure))
+    assert figure.read_text(encoding="utf-8").count("<svg") == 1
+    assert printed[3] == "n  tokens  agree"
+    tokens = sum(int(line.split()[1]) for line in printed[4:])
+    assert printed[0].endswith(f"of {tokens:,} tokens agree")
+
+
+def test_a_neural_model_gains_by_the_infgram(tales: Path, held_out: Path) -> None:
+    database = tales
+    printed = run("mix_with_neural.py", database, str(held_out))
+    found = re.fullmatch(
+        r"perplexity of the neural model alone ([\d.]+), of the mixture ([\d.]+)", printed[2]
+    )
+    assert found is not None
+    alone, mixed = map(float, found.groups())
+    assert 1 < mixed < alone < 10
+    assert float(printed[3].split()[-1].rstrip("%")) > 3

@@ -148,8 +148,9 @@ CLASSES = [
 
 
 def members(cls: type) -> list[str]:
-    """The public members that a class defines, the fields of dataclasses and slots among them."""
-    names = {*vars(cls), *getattr(cls, "__annotations__", {})}
+    """The public members that a class of ours has, the fields of dataclasses and slots among them."""
+    ours = [base for base in cls.__mro__ if base.__module__.startswith("ngramdb.")]
+    names = {name for base in ours for name in (*vars(base), *vars(base).get("__annotations__", {}))}
     return sorted(name for name in names if not name.startswith("_"))
 
 

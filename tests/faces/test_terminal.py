@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -47,6 +48,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
         "TERM": "xterm",
         "PROMPT_TOOLKIT_NO_CPR": "1",  # pexpect does not answer questions for the cursor's place
         "XDG_STATE_HOME": str(tmp_path / "state"),
+        "XDG_CONFIG_HOME": str(tmp_path / "configuration"),
         "PYTHONIOENCODING": "utf-8",
     }
 
@@ -64,6 +66,7 @@ class Terminal:
             cwd=str(cwd),
             dimensions=(30, columns),
             encoding="utf-8",
+            codec_errors="replace",  # the echo of Ctrl-C may fall between the bytes of a character
             timeout=30,
         )
 
@@ -130,7 +133,7 @@ def run(
     )
 
 
-# ---- the REPL ---------------------------------------------------------------------------------------------
+# ---- the REPL ------------------------------------------------------------------------------------------
 
 
 def test_repl_answers_a_statement_over_two_lines_and_quits(repl: Terminal) -> None:
@@ -138,7 +141,7 @@ def test_repl_answers_a_statement_over_two_lines_and_quits(repl: Terminal) -> No
     repl.expect(r"\.\.\.>")
     repl.process.send('"the";\r')
     answer = repl.expect("1 row")
-    assert "│  1804 │" in answer
+    assert "│ 1,804 │" in answer
     repl.process.send(".quit\r")
     repl.rest()
     assert repl.code() == 0
@@ -232,7 +235,7 @@ def test_dot_commands_change_mode_and_output(repl: Terminal, tmp_path: Path) -> 
 def test_tables_fit_the_terminal(
     database: Path, environment: dict[str, str], tmp_path: Path, columns: int
 ) -> None:
-    terminal = Terminal([str(database), "-c", "DOCS"], environment, tmp_path, columns)
+    terminal = Terminal([str(database), "--no-progress", "-c", "DOCS"], environment, tmp_path, columns)
     lines = terminal.rest().rstrip().split("\n")
     assert lines[-1].startswith("62 rows (40 shown)")
     assert max(map(len, lines)) == columns
@@ -257,7 +260,7 @@ def test_repl_has_no_colours_under_no_color(
     assert seen == [True, False]
 
 
-# ---- the command at a terminal ----------------------------------------------------------------------------
+# ---- the command at a terminal -------------------------------------------------------------------------
 
 
 def test_command_draws_a_table_at_a_terminal_and_dims_null(
@@ -299,7 +302,7 @@ def test_interrupting_a_load_is_130_and_leaves_nothing_behind(
         assert connection.corpora() == []
 
 
-# ---- without a terminal -----------------------------------------------------------------------------------
+# ---- without a terminal --------------------------------------------------------------------------------
 
 
 def test_standard_input_runs_as_a_script(database: Path, environment: dict[str, str], tmp_path: Path) -> None:
@@ -375,3 +378,176 @@ def test_demo_tours_the_standard_library_and_is_reused(environment: dict[str, st
     second = run(["demo"], environment, tmp_path)
     assert "holds the demonstration already" in second.stdout
     assert run(["check", "python-stdlib.ngdb"], environment, tmp_path).returncode == 0
+
+
+# ---- the prompt: completion, paging, interrupts, keys --------------------------------------------------
+
+
+def test_words_are_completed_by_tab_and_enter_takes_them(repl: Terminal) -> None:
+    repl.process.send("COUN")
+    repl.expect("COUNT")  # the menu
+    repl.process.send("\t\r")  # the only candidate; Enter takes it
+    repl.process.send(' "the ca')
+    repl.expect("cat")
+    repl.process.send('\t\r";\r')
+    assert "│     1 │" in repl.expect("1 row")
+
+
+def test_fields_and_their_values_are_completed(repl: Terminal) -> None:
+    repl.process.send("DOCS WHERE sou")
+    repl.expect("source")
+    repl.process.send("\t\r = 'm")
+    time.sleep(1.5)  # the first question of its kind loads what answers it; the answer comes with a later key
+    repl.process.send("a")
+    repl.expect("60 documents")
+    repl.process.send("\t\r LIMIT 2;\r")
+    assert "many" in repl.expect("2 rows")
+
+
+def test_completion_comes_before_the_next_key(repl: Terminal) -> None:
+    repl.process.send('COUNT "number ')
+    repl.expect(" 6 ")  # one of the words in the menu
+    started = time.perf_counter()
+    repl.process.send("5")
+    repl.expect("5[0-9]")
+    assert time.perf_counter() - started < 2.0  # milliseconds as a rule; a busy machine may take its time
+
+
+def test_the_first_mistake_is_marked_while_typing(repl: Terminal) -> None:
+    repl.process.send('COUNT "cat" FRO')
+    repl.process.expect("FRO")
+    repl.process.send("X ")
+    repl.process.expect("\x1b\\[[0-9;]*4[0-9;]*mFROX|FROX")  # underlined
+    repl.process.sendintr()
+    repl.expect("wiki>")
+
+
+def test_ctrl_c_stops_a_kernel_within_a_tenth_of_a_second(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    with ngramdb.connect(tmp_path / "big.ngdb") as connection:
+        corpus = connection.create_corpus("big")
+        corpus.append([{"text": f"{i} " + f"a b c d e f g {i % 7} " * 2500} for i in range(100)])
+    terminal = Terminal(["big.ngdb"], environment, tmp_path)
+    terminal.expect("big>")
+    terminal.process.send("COUNT DOCS WHERE OVERLAP(big, 13) >= 0.5 AND OVERLAP(big, 200) >= 0.5;\r")
+    terminal.expect("running, ")  # the line that comes after a second
+    started = time.perf_counter()
+    terminal.process.sendintr()
+    said = terminal.process.expect(["interrupted after ", "1 row"])
+    took = time.perf_counter() - started
+    assert said == 0, "the statement was over before it could be interrupted"
+    assert took < 1.0  # 0.1 s on a quiet machine
+    terminal.expect("big>")
+    terminal.process.send('COUNT "a b c d";\r')
+    assert "│ 250,000 │" in terminal.expect("1 row")
+    terminal.process.close(force=True)
+
+
+def test_a_long_answer_goes_through_the_pager(
+    database: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    pager = tmp_path / "pager"
+    pager.write_text(f"#!/bin/sh\ncat > '{tmp_path}/paged'\necho paged by me\n")
+    pager.chmod(0o755)
+    terminal = Terminal([str(database)], {**environment, "PAGER": str(pager)}, tmp_path)
+    terminal.expect("wiki>")
+    terminal.process.send('COUNT "cat";\r')
+    terminal.expect("1 row")
+    terminal.process.send("DOCS;\r")
+    assert "paged" not in terminal.expect(re.escape("62 rows (22 shown)"))
+    terminal.process.send(".rows 60\r")
+    terminal.expect("wiki>")
+    terminal.process.send("DOCS;\r")
+    terminal.expect("paged by me")
+    paged = (tmp_path / "paged").read_text()
+    assert "62 rows (60 shown)" in paged and "number 57 of" in paged
+    terminal.process.send(".pager off\r")
+    terminal.expect("wiki>")
+    terminal.process.send("DOCS;\r")
+    terminal.expect(re.escape("62 rows (60 shown)"))
+    terminal.process.close(force=True)
+
+
+def test_matches_stand_out_and_are_cut_to_be_seen(repl: Terminal) -> None:
+    repl.process.send('DOCS WHERE "log";\r')
+    repl.process.expect("1 row")
+    assert "\x1b[1;31mlog\x1b[0m" in repl.process.before
+    repl.process.send('KWIC "sat on" WINDOW 2;\r')
+    repl.process.expect("2 rows")
+    assert "\x1b[1;31msat on\x1b[0m" in repl.process.before
+
+
+def test_vi_keys_can_be_had(repl: Terminal) -> None:
+    repl.process.send(".keys vi\r")
+    repl.expect("wiki>")
+    repl.process.send("nonsense")
+    repl.process.send("\x1b")
+    time.sleep(1.0)  # Escape is told from the beginning of another key by the time that passes
+    repl.process.send("dd")
+    repl.process.send('iCOUNT "dog";\r')
+    assert "│     1 │" in repl.expect("1 row")
+
+
+def test_ctrl_r_finds_an_earlier_statement(repl: Terminal) -> None:
+    repl.process.send('COUNT "mat";\r')
+    repl.expect("1 row")
+    repl.process.send('COUNT "dog";\r')
+    repl.expect("1 row")
+    repl.process.send("\x12mat")
+    time.sleep(0.3)
+    repl.process.send("\r\r")
+    assert "mat" in repl.expect("1 row")
+
+
+@pytest.mark.parametrize("extra", [{"TERM": "dumb"}, {"TERM": "vt100", "NO_COLOR": "1"}])
+def test_a_narrow_or_dumb_terminal_does(
+    database: Path, environment: dict[str, str], tmp_path: Path, extra: dict[str, str]
+) -> None:
+    terminal = Terminal([str(database)], {**environment, **extra}, tmp_path, columns=40)
+    terminal.expect("wiki>")
+    terminal.process.send('DOCS WHERE "the" LIMIT 2;\r')
+    answer = terminal.expect("2 rows")
+    assert "Traceback" not in answer and "┌" in answer
+    assert max(len(line) for line in answer.split("\n") if line.startswith(("│", "┌"))) <= 40
+    terminal.process.send("\x04")
+    terminal.rest()
+    assert terminal.code() == 0
+
+
+# ---- exit codes -------------------------------------------------------------------------------------------
+
+
+def test_a_timeout_is_124_and_says_how_long(
+    database: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    statements = "CHECK; COUNT 'never asked'"
+    done = run([str(database), "--timeout", "0.000001", "-c", statements], environment, tmp_path)
+    assert done.returncode == 124 and done.stderr.startswith("error: stopped by its timeout")
+
+
+def test_ctrl_c_in_a_statement_is_130(environment: dict[str, str], tmp_path: Path) -> None:
+    with endless(tmp_path / "endless.jsonl"):
+        statement = "CREATE CORPUS x; COPY x FROM 'endless.jsonl'"
+        terminal = Terminal(["new.ngdb", "-c", statement], environment, tmp_path)
+        terminal.expect("loading")
+        terminal.process.sendintr()
+        assert "interrupted" in terminal.rest()
+    assert terminal.code() == 130
+
+
+def test_a_locked_database_is_waited_for_as_long_as_asked(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "d.jsonl").write_text('{"text": "a b c"}\n')
+    with endless(tmp_path / "endless.jsonl"):
+        writer = Terminal(["load", "db.ngdb", "slow", "endless.jsonl"], environment, tmp_path)
+        writer.expect("loading")
+        started = time.perf_counter()
+        done = run(["load", "db.ngdb", "wiki", "d.jsonl", "--lock-timeout", "1"], environment, tmp_path)
+        waited = time.perf_counter() - started
+        writer.process.sendintr()
+        writer.rest()
+    assert done.returncode == 1 and "lock" in done.stderr
+    assert waited > 1.0
+    assert run(["load", "db.ngdb", "wiki", "d.jsonl"], environment, tmp_path).returncode == 0

@@ -49,4 +49,6 @@ def test_known_ids() -> None:
     tokenizer = create_tokenizer(TOKENIZER)
     assert tokenizer.encode(" natural language").tolist() == [3288, 3303]
     assert tokenizer.token_text(3288) == " natural"
+    some = [3288, 0, 50256, 220]
+    assert tokenizer.token_texts(some) == [tokenizer.token_text(token_id) for token_id in some]
     assert tokenizer.decode([3288, 3303]) == " natural language"

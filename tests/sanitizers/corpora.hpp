@@ -9,6 +9,7 @@
 #include "check.hpp"
 #include "corpus_index.hpp"
 #include "key_tree.hpp"
+#include "sais.hpp"
 #include "suffix_segment.hpp"
 
 using Ids = std::vector<int64_t>;

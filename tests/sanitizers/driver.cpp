@@ -3,6 +3,7 @@
 #include <set>
 #include <thread>
 
+#include "conditions.hpp"
 #include "corpora.hpp"
 #include "docsets.hpp"
 #include "mismatch.hpp"
@@ -298,6 +299,14 @@ void ask_everything(Random& random, const Segment& segment, const std::vector<Do
       CHECK(range.lo <= range.hi && range.hi <= n_rows);
       segment.documents_of(range, found, nullptr);
     });
+    found.clear();
+    survive([&] { segment.documents_among(range, numbers.data(), numbers.size() / 3, found, nullptr); });
+    survive([&] {
+      // An n-gram and another one, or not a third one.
+      const int32_t code[] = {kOr, 2, kAndOrdered, 2, kGram, kGram, kNot, kGram};
+      const Request grams[] = {request, {ids, n / 2}, {ids + n / 2, n - n / 2}};
+      documents_where(segment, code, 8, grams, 3, 1.0, random.chance(2) ? 1.0 : 0.01, nullptr);
+    });
     survive([&] { segment.filter_documents(numbers.data(), numbers.size(), ids, n, found, nullptr); });
   }
 }
@@ -436,7 +445,25 @@ void check_damaged_words(Random& random) {
 
 // ---- threads ---------------------------------------------------------------------------------------------
 
+// A batch that several threads share.
+void check_shared_batch(Random& random) {
+  const Corpus corpus(random);
+  const size_t n = batch::kShareFrom + 3 * batch::kPiece + random.below(batch::kPiece);
+  const Batch few(random, corpus.oracle.segments, 50, 6);
+  std::vector<int64_t> flat, ends{0}, expected;
+  for (size_t i = 0; i < n; ++i) {
+    const auto& ngram = few.ngrams[i % 50];
+    flat.insert(flat.end(), ngram.begin(), ngram.end());
+    ends.push_back(static_cast<int64_t>(flat.size()));
+  }
+  std::vector<int64_t> counts(n);
+  corpus.index.count_many(flat.data(), ends.data(), n, counts.data());
+  for (size_t i = 0; i < 50; ++i) expected.push_back(corpus.oracle.count(few.ngrams[i]));
+  for (size_t i = 0; i < n; ++i) CHECK(counts[i] == expected[i % 50]);
+}
+
 void check_threads(Random& random) {
+  check_shared_batch(random);
   const Corpus corpus(random);
   const Batch batch(random, corpus.oracle.segments, 64, 20);
   std::vector<std::vector<int64_t>> counts(3, std::vector<int64_t>(64));

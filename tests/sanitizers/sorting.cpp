@@ -1,9 +1,10 @@
 // Randomised checks of suffix sorting against comparison, to be run under sanitizers, and with several values of
-// NGRAMDB_MAX_MARKED: the passes for very long texts are reached with short ones then.
+// NGRAMDB_MAX_MARKED: the passes for very long texts are reached with short ones then. Sorting by keys is given small
+// limits for the same reason.
 #include <algorithm>
 
 #include "check.hpp"
-#include "sais.hpp"
+#include "suffix_sort.hpp"
 
 using namespace ngramdb;
 
@@ -36,6 +37,20 @@ void compare(const std::vector<Sym>& symbols, uint32_t n_symbols) {
   CHECK(std::equal(expected.begin(), expected.end(), rows.data()));
 }
 
+// Sorting by keys, with 1 to 3 threads; false when it gives up.
+template <class Sym>
+bool compare_keys(const std::vector<Sym>& symbols, uint32_t n_symbols, const keysort::Limits& limits, int n_threads) {
+  const Exact<Sym> text(symbols);
+  Exact<uint32_t> rows(text.size());
+  Cores cores(n_threads - 1);
+  keysort::Sorter<Sym> sorter(text.data(), rows.data(), static_cast<uint32_t>(text.size()), n_symbols, &cores, limits,
+                              nullptr);
+  if (!sorter.sort()) return false;
+  const std::vector<uint32_t> expected = rows_by_comparison(text);
+  CHECK(std::equal(expected.begin(), expected.end(), rows.data()));
+  return true;
+}
+
 // A text of documents of random tokens and of copies of what came before; it ends in a separator.
 template <class Sym>
 std::vector<Sym> random_text(Random& random, size_t n, uint32_t n_symbols) {
@@ -59,6 +74,42 @@ template <class Sym>
 void check_random(Random& random) {
   const uint32_t n_symbols = 2 + static_cast<uint32_t>(random.below(random.chance(2) ? 3 : 200));
   compare(random_text<Sym>(random, random.below(random.chance(3) ? 8 : 400), n_symbols), n_symbols);
+}
+
+keysort::Limits random_limits(Random& random) {
+  keysort::Limits limits;
+  limits.chunk_rows = 1 + static_cast<uint32_t>(random.below(random.chance(2) ? 4 : 300));
+  limits.split_rows = 1 + static_cast<uint32_t>(random.below(random.chance(2) ? 4 : 300));
+  limits.least_depth = 1 + static_cast<uint32_t>(random.below(12));
+  limits.most_depth = limits.least_depth + static_cast<uint32_t>(random.below(20));
+  limits.largest_bucket = limits.most_unresolved = 1;
+  return limits;
+}
+
+template <class Sym>
+void check_keys(Random& random) {
+  const uint32_t n_symbols = 2 + static_cast<uint32_t>(random.below(random.chance(2) ? 3 : 200));
+  const std::vector<Sym> text = random_text<Sym>(random, random.below(random.chance(3) ? 8 : 400), n_symbols);
+  CHECK(compare_keys(text, n_symbols, random_limits(random), 1 + static_cast<int>(random.below(3))));
+}
+
+// Symbols of 7 to 22 bits, of which a key holds 2 to 9.
+void check_wide_keys(Random& random) {
+  const uint64_t scale = 1 + random.below(uint64_t{1} << random.below(16));
+  std::vector<uint32_t> text = random_text<uint32_t>(random, random.below(300), 100);
+  for (uint32_t& symbol : text) symbol = static_cast<uint32_t>(symbol * scale);
+  CHECK(compare_keys(text, static_cast<uint32_t>(99 * scale + 1), random_limits(random), 1));
+}
+
+void check_giving_up(Random& random) {
+  keysort::Limits limits;
+  std::vector<uint16_t> run(500 + random.below(500), 1);
+  run.push_back(0);
+  CHECK(!compare_keys(run, 2, limits, 1));
+  std::vector<uint16_t> twice = random_text<uint16_t>(random, 600, 200);
+  twice.insert(twice.end(), twice.begin(), twice.end());
+  limits.most_depth = limits.least_depth;
+  CHECK(!compare_keys(twice, 200, limits, 2));
 }
 
 // Every text of 7 symbols over two tokens and the separator.
@@ -106,7 +157,9 @@ void check_large(Random& random) {
 }
 
 void check_stopping(Random& random) {
-  const std::atomic<bool> stop{true};
+  StopState state;
+  state.n_requests = 1;
+  Poll stop(&state, nullptr, 0, nullptr);
   bool stopped = false;
   try {
     std::vector<uint8_t> text = random_text<uint8_t>(random, 1 + random.below(200), 4);
@@ -117,12 +170,29 @@ void check_stopping(Random& random) {
     stopped = true;
   }
   CHECK(stopped);
+  stopped = false;
+  Cores cores(static_cast<int>(random.below(3)));
+  try {
+    const Exact<uint8_t> text(random_text<uint8_t>(random, 200, 100));
+    Exact<uint32_t> rows(text.size());
+    keysort::Sorter<uint8_t>(text.data(), rows.data(), static_cast<uint32_t>(text.size()), 100, &cores, random_limits(random),
+                             &stop)
+        .sort();
+  } catch (const Interrupted&) {
+    stopped = true;
+  }
+  CHECK(stopped);
 }
 
 const Scenario kScenarios[] = {
     {"random texts, u8", check_random<uint8_t>, 400},
     {"random texts, u16", check_random<uint16_t>, 400},
     {"random texts, u32", check_random<uint32_t>, 400},
+    {"by keys, u8", check_keys<uint8_t>, 400},
+    {"by keys, u16", check_keys<uint16_t>, 400},
+    {"by keys, u32", check_keys<uint32_t>, 400},
+    {"by wide keys", check_wide_keys, 40},
+    {"giving up keys", check_giving_up, 20},
     {"all short texts", check_all_short, 1},
     {"periodic texts", check_periodic, 60},
     {"a large text", check_large, 1},

@@ -67,12 +67,22 @@ def require_sanitizers(sanitizers, tmp_path):
     [
         ("driver", "address,undefined", (), ()),
         ("driver", "thread", (), ("2", "0", "threads")),
+        ("ngrams", "address,undefined", (), ()),
         ("sorting", "address,undefined", (), ()),
+        ("sorting", "thread", (), ("1", "0", "by keys, u16")),
         # The passes for texts that are too long for marks: at all levels, and at the upper ones only.
         ("sorting", "address,undefined", ("-DNGRAMDB_MAX_MARKED=0",), ()),
         ("sorting", "address,undefined", ("-DNGRAMDB_MAX_MARKED=50",), ()),
     ],
-    ids=["questions", "threads", "sorting", "sorting without marks", "sorting with marks below"],
+    ids=[
+        "questions",
+        "threads",
+        "n-grams",
+        "sorting",
+        "sorting on threads",
+        "sorting without marks",
+        "sorting with marks below",
+    ],
 )
 def test_the_kernels_are_clean_and_right(program, sanitizers, options, arguments, tmp_path):
     require_sanitizers(sanitizers, tmp_path)

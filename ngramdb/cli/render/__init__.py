@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 
-from ngramdb.cli.render.base import Tabular
+from ngramdb.cli.render.base import Streamed, Tabular, to_display, visible
 from ngramdb.cli.screen import Screen
 
 Writer = Callable[[Tabular, Screen], None]
@@ -23,6 +23,7 @@ _MODULES = {
     "csv": "delimited",
     "tsv": "delimited",
     "markdown": "markdown",
+    "html": "html",
     "line": "line",
 }
 
@@ -42,6 +43,21 @@ def render(result: Tabular, screen: Screen, mode: str | None = None) -> None:
     if not result.columns:
         return
     writer(mode or default_mode(screen))(result, screen)
+
+
+def write_pieces(result: Streamed, screen: Screen) -> None:
+    """Write a result that is one text while it is made, and below it, dimmed, the facts of its summary."""
+    for piece in result.pieces or ():
+        screen.write(visible(piece, lines=True))
+        screen.stream.flush()
+    screen.write("\n")
+    known = [("logprob", to_display(logprob)) for _, _, logprob in result]
+    known += [(name, value) for name, value in result.summary.items() if name != "note"]
+    facts = [", ".join(f"{name} {value}" for name, value in known)]
+    if "note" in result.summary:
+        facts.append(f"note: {result.summary['note']}")
+    for line in facts:
+        screen.write(screen.styled(visible(line), "2") + "\n")
 
 
 def writer(mode: str) -> Writer:

@@ -22,6 +22,12 @@ class Tabular(Protocol):
     def __iter__(self) -> Iterator[tuple[Any, ...]]: ...
 
 
+class Streamed(Tabular, Protocol):
+    """A result whose answer is one text: `pieces` are its parts, as they are made."""
+
+    pieces: Iterator[str] | None
+
+
 def plain(value: object) -> object:
     """The value as something JSON has: arrays and numpy scalars as lists and numbers, bytes as text.
 
@@ -78,11 +84,13 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
-def visible(text: str) -> str:
-    """The text on one line, control characters written as \\n, \\t, \\r or \\xNN.
+def visible(text: str, lines: bool = False) -> str:
+    """The text on one line, control characters written as \\n, \\t, \\r or \\xNN; with `lines` on its lines.
 
     This also keeps a document from sending escape sequences to the terminal that shows it.
     """
+    if lines:
+        return "\n".join(map(visible, text.split("\n")))
     return _CONTROL.sub(lambda match: _SHORT.get(match[0]) or _escape(match[0]), text)
 
 

@@ -1,7 +1,7 @@
 """A table fitted to the terminal: numbers in full and to the right, texts cut to one line, columns that do
 not fit left out in the middle.
 
-At a terminal at most `SHOWN_ROWS` rows are drawn and the last line says how many there are; in a file or a
+At a terminal at most `screen.n_rows` rows are drawn and the last line says how many there are; in a file or a
 pipe every row and every cell is written in full. Widths are decided here (`fit`), drawing is rich's.
 """
 
@@ -14,21 +14,25 @@ from textwrap import wrap
 from typing import Any
 
 from rich import box
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from ngramdb.cli import human
 from ngramdb.cli.render.base import Tabular, is_number, to_display, visible
+from ngramdb.cli.render.cells import LEFT, LOOKED_AT, Cell, cut, encodable, make_cells
 from ngramdb.cli.screen import Screen
+from ngramdb.cli.wrapping import plan_lines
 
-# Rows drawn at a terminal: about a screenful, so that the statement above stays in sight.
-SHOWN_ROWS = 40
+# Columns of sentences to be read to their end, which take as many lines as they need.
+PROSE = frozenset({"description", "problem"})
+# In fewer terminal columns they are cut like all others: a word a line is no pleasure to read.
+NARROWEST_PROSE = 24
+# Columns of tokens' scores that are left out first where there is no room: rows are in the text's order.
+SPARE = ("token_id", "position")
 # A text column is not squeezed below this many terminal columns; others are left out instead.
 SMALLEST_TEXT = 8
-# Characters of a text that are looked at: more than any terminal is wide, far less than a document.
-LOOKED_AT = 2000
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,7 @@ class Column:
     """A column ready for drawing: its cells on one line each (None = NULL), its width when nothing is cut."""
 
     name: str
-    cells: list[str | None]
+    cells: list[Cell | None]
     numeric: bool
     natural: int
 
@@ -52,16 +56,28 @@ def write_table(result: Tabular, screen: Screen) -> None:
         _write_plan(result, screen)
         return
     rows, n_rows = _shown_rows(result, screen)
-    columns = [_column(name, [row[i] for row in rows], screen) for i, name in enumerate(result.columns)]
-    shown, widths = fit(columns, screen.width)
+    if screen.is_terminal and not rows and "message" in result.summary:
+        screen.write(f"{visible(str(result.summary['message']))}\n")
+        return
+    scores = "logprob" in result.columns
+    columns = [
+        _column(name, [row[i] for row in rows], screen, scores) for i, name in enumerate(result.columns)
+    ]
+    kept = _without_spare(columns, screen.width) if scores else columns
+    shown, widths = fit(kept, screen.width)
     _draw(shown, widths, screen)
     if screen.is_terminal:
         parts = [_of("row", n_rows, len(rows))]
         n_shown = sum(column is not None for column in shown)
+        note = result.summary.get("note")
         if n_shown < len(columns):
             parts.append(_of("column", len(columns), n_shown))
+        if not getattr(result, "exact", True):
+            parts.append("an estimate from a sample")
         parts.extend(_facts(result.summary, n_rows))
         for line in wrap(", ".join(parts), screen.width or LOOKED_AT):
+            screen.write(screen.styled(line, "2") + "\n")
+        for line in wrap(visible(f"note: {note}"), screen.width or LOOKED_AT) if note else ():
             screen.write(screen.styled(line, "2") + "\n")
 
 
@@ -75,8 +91,11 @@ def _facts(summary: dict[str, Any], n_rows: int) -> Iterator[str]:
     for name, value in summary.items():
         if not value or not isinstance(value, int | float | str) or (name == "total" and value == n_rows):
             continue
+        if name == "note":  # a sentence, which has a line of its own
+            continue
         shown = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else to_display(value)
-        yield f"{name.replace('_', ' ')} {visible(shown)}"
+        words = {"total": f"{shown} in all", "message": shown}
+        yield visible(words.get(name, f"{name.replace('_', ' ')} {shown}"))
 
 
 # What a plan's tree is drawn with, for an encoding without box characters.
@@ -84,10 +103,23 @@ _ASCII_TREE = str.maketrans({"│": "|", "├": "|", "└": "`", "─": "-", "�
 
 
 def _write_plan(result: Tabular, screen: Screen) -> None:
-    """EXPLAIN answers a drawing of its own, which a frame and cut lines would only harm."""
+    """EXPLAIN answers a drawing of its own, which a frame would only harm."""
     for (line,) in result:
         text = visible(str(line))
-        screen.write((text if screen.unicode else text.translate(_ASCII_TREE)) + "\n")
+        for part in plan_lines(text if screen.unicode else text.translate(_ASCII_TREE), screen.width):
+            screen.write(part + "\n")
+
+
+def _without_spare(columns: list[Column], width: int | None) -> list[Column]:
+    """The columns of a table of tokens; where there is no room for all, those go that say least to a
+    person.
+    """
+    kept = list(columns)
+    for name in SPARE:
+        if width is None or _smallest_total(list(kept)) <= width:
+            break
+        kept = [column for column in kept if column.name != name]
+    return kept
 
 
 def fit(columns: list[Column], width: int | None) -> tuple[list[Column | None], list[int]]:
@@ -137,37 +169,18 @@ def _shown_rows(result: Tabular, screen: Screen) -> tuple[list[tuple[Any, ...]],
     if not screen.is_terminal:
         shown = list(rows)
         return shown, len(shown)
-    shown = list(islice(rows, SHOWN_ROWS))
+    shown = list(islice(rows, screen.n_rows))
     if result.n_rows is not None:
         return shown, result.n_rows
     return shown, len(shown) + sum(1 for _ in rows)
 
 
-def _column(name: str, values: list[object], screen: Screen) -> Column:
-    cells = [None if value is None else _one_line(value, screen) for value in values]
+def _column(name: str, values: list[object], screen: Screen, scores: bool) -> Column:
+    cells = make_cells(values, name, screen, scores)
     present = [value for value in values if value is not None]
-    title = _encodable(visible(name), screen)
-    natural = max([cell_len(title), *(4 if cell is None else cell_len(cell) for cell in cells)])
+    title = encodable(visible(name), screen)
+    natural = max([cell_len(title), *(4 if cell is None else cell_len(cell.text) for cell in cells)])
     return Column(title, cells, bool(present) and all(map(is_number, present)), natural)
-
-
-def _one_line(value: object, screen: Screen) -> str:
-    text = to_display(value)
-    if screen.is_terminal and len(text) > LOOKED_AT:
-        text = text[:LOOKED_AT] + screen.ellipsis
-    return _encodable(visible(text), screen)
-
-
-def _encodable(text: str, screen: Screen) -> str:
-    """The text with \\xNN for what the stream lacks, so that its width is the one that will be drawn."""
-    return text.encode(screen.encoding, "backslashreplace").decode(screen.encoding)
-
-
-def _cut(text: str, width: int, screen: Screen) -> str:
-    if cell_len(text) <= width:
-        return text
-    mark = screen.ellipsis if width >= len(screen.ellipsis) else "." * width
-    return set_cell_size(text, width - len(mark)) + mark
 
 
 def _draw(columns: list[Column | None], widths: list[int], screen: Screen) -> None:
@@ -176,9 +189,10 @@ def _draw(columns: list[Column | None], widths: list[int], screen: Screen) -> No
         if column is None:
             table.add_column(Text("…" if screen.unicode else "."), width=1, no_wrap=True)
             continue
-        header = Text(_cut(column.name, width, screen))
-        justify = "right" if column.numeric else "left"
-        table.add_column(header, width=width, no_wrap=True, justify=justify)  # type: ignore[arg-type]
+        header = Text(cut(Cell(column.name), width, screen).text)
+        justify = "right" if column.numeric or column.name == LEFT else "left"
+        no_wrap = not _is_prose(column, width)
+        table.add_column(header, width=width, no_wrap=no_wrap, justify=justify)  # type: ignore[arg-type]
     n_rows = max((len(column.cells) for column in columns if column is not None), default=0)
     for i in range(n_rows):
         cells = (_cell(column, i, width, screen) for column, width in zip(columns, widths, strict=True))
@@ -186,13 +200,19 @@ def _draw(columns: list[Column | None], widths: list[int], screen: Screen) -> No
     _console(screen, _overhead(len(widths)) + sum(widths)).print(table)
 
 
+def _is_prose(column: Column, width: int) -> bool:
+    return column.name in PROSE and width >= NARROWEST_PROSE
+
+
 def _cell(column: Column | None, i: int, width: int, screen: Screen) -> Text:
     if column is None:
         return Text("…" if screen.unicode else ".", style="dim")
-    text = column.cells[i]
-    if text is None:
+    cell = column.cells[i]
+    if cell is None:
         return Text("NULL"[:width], style="dim")
-    return Text(_cut(text, width, screen))
+    if _is_prose(column, width):
+        return cell.styled()
+    return cut(cell, width, screen, from_left=column.name == LEFT).styled()
 
 
 def _console(screen: Screen, width: int) -> Console:

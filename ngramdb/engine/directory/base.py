@@ -153,6 +153,17 @@ class Directory(ABC):
     def remove(self, name: str) -> None:
         """Removes a name, durable after `sync_folder`; who reads the file keeps it."""
 
+    def hold(self, name: str) -> object | None:
+        """Shows every process that the file is in use, as long as the object that is returned lives.
+
+        None where that cannot be shown. Writes nothing; raises FileNotFoundError.
+        """
+        return None
+
+    def is_held(self, name: str) -> bool:
+        """Whether somebody holds the file, as far as that can be seen. Raises FileNotFoundError."""
+        return False
+
     @abstractmethod
     def sync_folder(self, folder: str = "") -> None:
         """Makes all names given and removed in `folder` ("" = the top) so far durable."""

@@ -6,6 +6,7 @@ import builtins
 import errno
 import os
 import threading
+from weakref import WeakValueDictionary
 
 from ngramdb.engine.directory.base import Directory, WritableFile, WriterLock, split_name
 from ngramdb.errors import LockedError
@@ -53,6 +54,13 @@ class MemoryLock(WriterLock):
             lock.release()
 
 
+class _Hold:
+    """Somebody's use of a file."""
+
+    def __init__(self, stored: StoredFile) -> None:
+        self.stored = stored
+
+
 class MemoryDirectory(Directory):
     """Files in a dictionary. Every change is visible and as durable as the process at once."""
 
@@ -60,6 +68,8 @@ class MemoryDirectory(Directory):
         self._files: dict[str, StoredFile] = {
             name: StoredFile(data, closed=True) for name, data in (files or {}).items()
         }
+        # Who holds which file.
+        self._holds: WeakValueDictionary[int, _Hold] = WeakValueDictionary()
         self._guard = threading.Lock()
         self._writer = threading.Lock()
 
@@ -106,6 +116,15 @@ class MemoryDirectory(Directory):
         with self._guard:
             if self._files.pop(name, None) is None:
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+
+    def hold(self, name: str) -> object | None:
+        hold = _Hold(self.stored(name))
+        self._holds[id(hold)] = hold
+        return hold
+
+    def is_held(self, name: str) -> bool:
+        stored = self.stored(name)
+        return any(hold.stored is stored for hold in list(self._holds.values()))
 
     def sync_folder(self, folder: str = "") -> None:
         pass

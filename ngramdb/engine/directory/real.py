@@ -15,7 +15,7 @@ import sys
 
 from ngramdb.engine.directory.base import Directory, WritableFile, WriterLock, split_name
 from ngramdb.engine.directory.mapping import map_file
-from ngramdb.engine.lock import FileLock
+from ngramdb.engine.lock import FileLock, hold_file, is_held
 from ngramdb.errors import InvalidArgument
 
 if sys.platform != "win32":
@@ -85,7 +85,11 @@ class RealDirectory(Directory):
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         text = os.fspath(path)
-        if not text or "\0" in text:
+        try:
+            fit = bool(text) and b"\0" not in os.fsencode(text)
+        except ValueError:  # a lone surrogate
+            fit = False
+        if not fit:
             raise InvalidArgument(f"{text!r} cannot be the path of a database")
         self._root = os.path.abspath(text)
 
@@ -160,6 +164,12 @@ class RealDirectory(Directory):
 
     def remove(self, name: str) -> None:
         os.unlink(self._path(name))
+
+    def hold(self, name: str) -> object | None:
+        return hold_file(self._path(name))
+
+    def is_held(self, name: str) -> bool:
+        return is_held(self._path(name))
 
     def sync_folder(self, folder: str = "") -> None:
         _sync_folder(self._path(folder) if folder else self._root)

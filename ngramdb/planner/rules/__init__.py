@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from ngramdb.planner.plan import Plan
 from ngramdb.planner.rules.absorb_implied import ABSORB_IMPLIED
-from ngramdb.planner.rules.base import Rule
+from ngramdb.planner.rules.base import Rule, kinds_of
 from ngramdb.planner.rules.cut_context import CUT_CONTEXT
 from ngramdb.planner.rules.double_negation import DOUBLE_NEGATION
 from ngramdb.planner.rules.flatten import FLATTEN
 from ngramdb.planner.rules.fold_constants import FOLD_CONSTANTS
 from ngramdb.planner.rules.fold_contradictions import FOLD_CONTRADICTIONS
+from ngramdb.planner.rules.fold_fields import FOLD_FIELDS
+from ngramdb.planner.rules.fold_one_nearby import FOLD_ONE_NEARBY
 from ngramdb.planner.rules.fold_unknown_words import FOLD_UNKNOWN_WORDS
+from ngramdb.planner.rules.single_variant import SINGLE_VARIANT
 
 RULES: tuple[Rule, ...] = (
     FOLD_UNKNOWN_WORDS,
+    SINGLE_VARIANT,
+    FOLD_FIELDS,
+    FOLD_ONE_NEARBY,
     CUT_CONTEXT,
     DOUBLE_NEGATION,
     FLATTEN,
@@ -29,15 +35,18 @@ def rewrite(plan: Plan, disabled: frozenset[str] = frozenset()) -> tuple[Plan, t
     Ends because every rule makes the tree smaller or an n-gram shorter, and none the opposite.
     """
     fired: list[str] = []
+    kinds = kinds_of(plan)
     while True:
         before = plan
         for rule in RULES:
-            if rule.name in disabled:
+            # Most rules are about nodes that most conditions don't have: walking the tree costs more.
+            if rule.name in disabled or (rule.kinds and kinds.isdisjoint(rule.kinds)):
                 continue
             rewritten = rule.rewrite(plan)
             # Identity first: a rule that has no say hands back the plan itself, and comparing costs more.
             if rewritten is not plan and rewritten != plan:
                 plan = rewritten
+                kinds = kinds_of(plan)
                 if rule.name not in fired:
                     fired.append(rule.name)
         if plan is before:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ngramdb.planner.plan import DocExpr, DocsWith, Gram, Intersection, UnionOf
-from ngramdb.planner.rules.base import Rule, on_documents
+from ngramdb.planner.plan import DocsWith, Gram, Intersection, Node, UnionOf
+from ngramdb.planner.rules.base import Rule, on_nodes
 
 # Comparing every pair is quadratic: beyond this many n-grams a condition is left as it stands.
 MAX_OPERANDS = 64
@@ -17,14 +17,14 @@ def contains(longer: Gram, shorter: Gram) -> bool:
     return any(longer.key[i : i + n] == shorter.key for i in range(len(longer) - n + 1))
 
 
-def _absorb(expr: DocExpr) -> DocExpr:
+def _absorb(expr: Node) -> Node:
     if not isinstance(expr, (Intersection, UnionOf)):
         return expr
     grams = [operand.gram for operand in expr.operands if isinstance(operand, DocsWith)]
     if not 2 <= len(grams) <= MAX_OPERANDS:
         return expr
 
-    def implied(operand: DocExpr) -> bool:
+    def implied(operand: Node) -> bool:
         if not isinstance(operand, DocsWith):
             return False
         others = (other for other in grams if other != operand.gram)
@@ -38,4 +38,9 @@ def _absorb(expr: DocExpr) -> DocExpr:
     return kept[0] if len(kept) == 1 else replace(expr, operands=kept)
 
 
-ABSORB_IMPLIED = Rule("absorb_implied", "drops n-grams that another operand implies", on_documents(_absorb))
+ABSORB_IMPLIED = Rule(
+    "absorb_implied",
+    "drops n-grams that another operand implies",
+    on_nodes(_absorb),
+    frozenset((Intersection, UnionOf)),
+)

@@ -1,48 +1,62 @@
-"""What a rewrite rule is, and the walk over document expressions that most rules share."""
+"""What a rewrite rule is, and the walk over a plan's tree that most rules share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
-from ngramdb.planner.plan import (
-    Complement,
-    CountDocuments,
-    DocExpr,
-    Documents,
-    Intersection,
-    Plan,
-    UnionOf,
-)
+from ngramdb.planner.plan import Node, Plan
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A rewrite that never changes an answer. `rewrite` gives an equal plan where it doesn't apply."""
+    """A rewrite that never changes an answer. `rewrite` gives an equal plan where it doesn't apply.
+
+    `kinds` are nodes of which one must stand in a plan's tree for the rule to have a say; none means that it
+    is to be asked always.
+    """
 
     name: str
     description: str
     rewrite: Callable[[Plan], Plan]
+    kinds: frozenset[type[Node]] = frozenset()
 
 
-def on_documents(rewrite: Callable[[DocExpr], DocExpr]) -> Callable[[Plan], Plan]:
-    """A plan rewrite that applies `rewrite` to every document expression, operands before what holds them."""
+def kinds_of(plan: Plan) -> set[type[Node]]:
+    """The kinds of nodes in the plan's tree."""
+    found: set[type[Node]] = set()
+    tree = plan.tree()
+    open_ = [] if tree is None else [tree]
+    while open_:
+        node = open_.pop()
+        found.add(type(node))
+        open_.extend(node.children())
+    return found
 
-    def walk(expr: DocExpr) -> DocExpr:
+
+def on_nodes(rewrite: Callable[[Any], Node]) -> Callable[[Plan], Plan]:
+    """A plan rewrite that applies `rewrite` to every node of a plan's tree, those below before those above.
+
+    A document expression is replaced by a document expression, an occurrence expression by one of its own.
+    """
+
+    def walk(node: Node) -> Node:
         # What doesn't change is handed on as it is: most rules have nothing to say about most conditions.
-        if isinstance(expr, Complement):
-            operand = walk(expr.operand)
-            return rewrite(expr if operand is expr.operand else replace(expr, operand=operand))
-        if isinstance(expr, (Intersection, UnionOf)):
-            operands = tuple(walk(item) for item in expr.operands)
-            same = all(new is old for new, old in zip(operands, expr.operands, strict=True))
-            return rewrite(expr if same else replace(expr, operands=operands))
-        return rewrite(expr)
+        children = node.children()
+        if children:
+            rewritten = tuple([walk(child) for child in children])
+            for new, old in zip(rewritten, children, strict=True):
+                if new is not old:
+                    node = node.with_children(rewritten)
+                    break
+        return rewrite(node)
 
     def rewrite_plan(plan: Plan) -> Plan:
-        if isinstance(plan, (Documents, CountDocuments)):
-            where = walk(plan.where)
-            return plan if where is plan.where else replace(plan, where=where)
-        return plan
+        tree = plan.tree()
+        if tree is None:
+            return plan
+        rewritten = walk(tree)
+        return plan if rewritten is tree else plan.with_tree(rewritten)
 
     return rewrite_plan

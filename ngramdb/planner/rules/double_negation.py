@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from ngramdb.planner.plan import Complement, DocExpr
-from ngramdb.planner.rules.base import Rule, on_documents
+from ngramdb.planner.plan import Complement, Node
+from ngramdb.planner.rules.base import Rule, on_nodes
 
 
-def _undo(expr: DocExpr) -> DocExpr:
+def _undo(expr: Node) -> Node:
     if isinstance(expr, Complement) and isinstance(expr.operand, Complement):
         return expr.operand.operand
     return expr
 
 
-DOUBLE_NEGATION = Rule("double_negation", "takes NOT NOT away", on_documents(_undo))
+DOUBLE_NEGATION = Rule(
+    "double_negation",
+    "takes NOT NOT away",
+    on_nodes(_undo),
+    frozenset((Complement,)),
+)

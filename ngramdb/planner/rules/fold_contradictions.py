@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ngramdb.planner.plan import AllDocs, Complement, DocExpr, Intersection, NoDocs, UnionOf
-from ngramdb.planner.rules.base import Rule, on_documents
+from ngramdb.planner.plan import AllDocs, Complement, Intersection, Node, NoDocs, UnionOf
+from ngramdb.planner.rules.base import Rule, on_nodes
 
 
-def _fold(expr: DocExpr) -> DocExpr:
+def _fold(expr: Node) -> Node:
     if not isinstance(expr, (Intersection, UnionOf)):
         return expr
     negated = {operand.operand for operand in expr.operands if isinstance(operand, Complement)}
@@ -19,5 +19,8 @@ def _fold(expr: DocExpr) -> DocExpr:
 
 
 FOLD_CONTRADICTIONS = Rule(
-    "fold_contradictions", "answers a condition joined with its own negation", on_documents(_fold)
+    "fold_contradictions",
+    "answers a condition joined with its own negation",
+    on_nodes(_fold),
+    frozenset((Complement,)),
 )

@@ -17,13 +17,22 @@ tables are in FORMAT.md. What the sections mean is the affair of whoever writes 
 array([1, 2, 3], dtype=uint16)
 """
 
-from ngramdb.segments.container.layout import BLOCK_SIZE, KNOWN_WRITER_FLAGS, FileInfo, Section
+from ngramdb.segments.container.layout import (
+    BLOCK_SIZE,
+    DOCUMENT_SETS,
+    KNOWN_WRITER_FLAGS,
+    STATISTICS,
+    FileInfo,
+    Section,
+)
 from ngramdb.segments.container.reader import Container, check_flags, parse_json
 from ngramdb.segments.container.writer import ContainerWriter, Sink
 
 __all__ = [
     "BLOCK_SIZE",
+    "DOCUMENT_SETS",
     "KNOWN_WRITER_FLAGS",
+    "STATISTICS",
     "Container",
     "ContainerWriter",
     "FileInfo",

@@ -8,9 +8,12 @@ from typing import NamedTuple
 #: A byte above 127 and a CR LF pair: a copy through a 7-bit or a text-mode channel shows at once.
 MAGIC = b"\x89NGRDB\r\n"
 FORMAT_VERSION = 1
-#: Feature bits that this program understands; none has been needed yet. FORMAT.md, "Versions and features".
-KNOWN_READER_FLAGS = 0
-KNOWN_WRITER_FLAGS = 0
+#: Feature bits. FORMAT.md, "Versions and features", says what each of them stands for.
+DOCUMENT_SETS = 1 << 0
+STATISTICS = 1 << 1
+#: Those that this program understands.
+KNOWN_READER_FLAGS = DOCUMENT_SETS
+KNOWN_WRITER_FLAGS = DOCUMENT_SETS | STATISTICS
 
 #: Bytes. A cache line, so that an aligned vector load never straddles two lines.
 ALIGNMENT = 64
@@ -18,6 +21,9 @@ ALIGNMENT = 64
 TAIL = 64
 #: Bytes per checksum: small enough to place damage, large enough that the table is 1/16384 of the file.
 BLOCK_SIZE = 65536
+#: Bytes. Smaller sections are verified when they are first used (some milliseconds at most); of larger ones a
+#: question may need a few pages only, and `verify` reads them all.
+VERIFIED_AT_USE = 16 * 2**20
 #: Bytes. A real table of contents has a few kB; a larger claim is damage and must not cost memory.
 MAX_TOC_LENGTH = 64 * 2**20
 MAX_NAME_LENGTH = 200

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
 import zlib
 from collections.abc import Mapping
@@ -25,6 +26,7 @@ from ngramdb.segments.container.layout import (
     MAX_NAME_LENGTH,
     MAX_TOC_LENGTH,
     TAIL,
+    VERIFIED_AT_USE,
     FileInfo,
     Section,
     item_size,
@@ -50,6 +52,9 @@ class Container:
         self._header = header
         self._toc = toc
         self.path = path
+        # Blocks whose checksum was right when they were first used. Threads may look twice; that does no
+        # harm.
+        self._sound: set[int] = set()
 
     @classmethod
     def open(
@@ -108,16 +113,19 @@ class Container:
         return name in self._toc.sections
 
     def section(self, name: str) -> memoryview:
-        """The section's bytes, read-only. Raises CorruptionError if the file has no such section."""
-        place = self._place(name)
+        """The section's bytes, read-only.
+
+        Raises CorruptionError if the file has no such section, or if it is small and damaged.
+        """
+        place = self._verified(name)
         return self._buffer[place.offset : place.offset + place.length]
 
     def array(self, name: str) -> npt.NDArray[Any]:
         """The section as a read-only one-dimensional array of its recorded type, not copied.
 
-        Raises CorruptionError if the file has no such section.
+        Raises CorruptionError if the file has no such section, or if it is small and damaged.
         """
-        place = self._place(name)
+        place = self._verified(name)
         dtype = np.dtype(place.dtype).newbyteorder("<")
         return np.frombuffer(
             self._buffer, dtype=dtype, count=place.length // dtype.itemsize, offset=place.offset
@@ -129,6 +137,7 @@ class Container:
         Raises CorruptionError naming the first bad block's byte offset, with the expected and found crc32.
         Cost: one pass over the file, without allocation; other threads run meanwhile.
         """
+        self._check_length()
         Container.open(self._buffer, self.path, self.kind, self.info)
         footer = self._footer
         table_bytes = self._buffer[footer.table_offset : footer.table_offset + 4 * footer.n_blocks]
@@ -141,6 +150,43 @@ class Container:
             if found != expected:
                 _damaged_crc(self.path, f"block {i}", start, expected, found)
         self._verify_tails()
+
+    def verify_range(self, start: int, stop: int) -> None:
+        """Checks the blocks with the file's bytes [start, stop), each once in the container's life.
+
+        Raises CorruptionError naming the first bad block's byte offset.
+        """
+        table_offset = self._footer.table_offset
+        blocks = [i for i in range(start // BLOCK_SIZE, -(-stop // BLOCK_SIZE)) if i not in self._sound]
+        if blocks:
+            self._check_length()
+        for i in blocks:
+            (expected,) = struct.unpack_from("<I", self._buffer, table_offset + 4 * i)
+            begin = i * BLOCK_SIZE
+            found = zlib.crc32(self._buffer[begin : min(begin + BLOCK_SIZE, table_offset)])
+            if found != expected:
+                _damaged_crc(self.path, f"block {i}", begin, expected, found)
+            self._sound.add(i)
+
+    def _check_length(self) -> None:
+        """Raises CorruptionError where the file was cut short since it was mapped.
+
+        Reading what is missing would end the process.
+        """
+        try:
+            size = os.stat(self.path).st_size
+        except (OSError, ValueError):
+            return  # it is in memory; or its name is gone, and what is mapped stays
+        if size < len(self._buffer):
+            what = "was cut short while it was open"
+            _damaged(self.path, what, size, len(self._buffer), size)
+
+    def _verified(self, name: str) -> Section:
+        place = self._place(name)
+        if place.length <= VERIFIED_AT_USE:
+            # The zeros behind it, too: kernels read them.
+            self.verify_range(place.offset, place.offset + place.length + TAIL)
+        return place
 
     def _verify_tails(self) -> None:
         for name, place in self._toc.sections.items():

@@ -246,7 +246,7 @@ def test_models_are_named_as_after_using(wiki):
         wiki.prob("natural", model="kneser")
     with pytest.raises(PlanError, match="ORDER is a whole number of at least 1"):
         wiki.prob("natural", model="ngram order 0")
-    with pytest.raises(InvalidArgument, match="a model is text such as 'infgram', not int"):
+    with pytest.raises(InvalidArgument, match=r"a model is text such as 'infgram', or an object .* not int"):
         wiki.score("natural", model=3)
 
 

@@ -18,6 +18,7 @@ def test_show_corpora(wiki, db):
 
 
 def test_show_segments(wiki, db):
+    db.settings["auto_compact"] = False
     wiki.append(["more"])
     db.create_corpus("other").append(["x y"])
     rows = db.execute("SHOW SEGMENTS").to_dicts()
@@ -32,17 +33,17 @@ def test_show_segments(wiki, db):
 
 def test_show_versions(wiki, db):
     db.create_corpus("other")
-    rows = db.execute("SHOW VERSIONS").fetchall()
-    assert [row[2] for row in rows] == [
+    rows = db.execute("SHOW VERSIONS").to_dicts()
+    assert [row["action"] for row in rows] == [
         "create database",
         "create corpus wiki",
         "append to wiki",
         "create corpus other",
     ]
-    assert [row[3] for row in rows] == [False, False, False, True]
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", rows[0][1])
-    of_wiki = db.execute("SHOW VERSIONS FROM wiki").fetchall()
-    assert [row[2] for row in of_wiki] == ["create corpus wiki", "append to wiki"]
+    assert [row["current"] for row in rows] == [False, False, False, True]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", rows[0]["created"])
+    of_wiki = db.execute("SHOW VERSIONS FROM wiki").to_dicts()
+    assert [row["action"] for row in of_wiki] == ["create corpus wiki", "append to wiki"]
 
 
 def test_show_settings(db):
@@ -50,7 +51,8 @@ def test_show_settings(db):
     result = db.execute("SHOW SETTINGS")
     assert result.columns == ("name", "value", "default", "type", "description")
     rows = {row[0]: row for row in result}
-    assert list(rows) == ["disabled_rules", "lock_timeout", "progress", "segment_tokens", "threads"]
+    assert list(rows) == sorted(rows)
+    assert {"auto_compact", "keep_versions", "memory_limit", "segment_tokens", "threads"} <= rows.keys()
     assert rows["segment_tokens"][1:4] == ("5000", "67108864", "integer")
     assert rows["progress"][1] == "true" and all(row[4] for row in rows.values())
 
@@ -72,6 +74,7 @@ def test_describe(wiki, db):
 
 
 def test_describe_names_every_type_of_a_field_and_the_options(db):
+    db.settings["auto_compact"] = False
     corpus = db.create_corpus("c", segment_tokens=1024)
     corpus.append([{"text": "a", "x": 1}])
     corpus.append([{"text": "a", "x": "one"}])
@@ -136,7 +139,7 @@ def test_disabled_rules_show_in_the_plan(wiki, db):
     assert "not in the vocabulary" in db.execute(text).fetchone()[0]
     db.execute("SET disabled_rules = 'fold_unknown_words'")
     assert db.execute(text).fetchall() == [
-        ('count "nowhere" (1 tokens)',),
+        ('count "nowhere" (1 token)',),
         ("   corpus wiki: 1 segment, 3 documents, 8 tokens",),
     ]
 

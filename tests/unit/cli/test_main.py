@@ -139,7 +139,7 @@ def test_a_missing_script_is_an_error_that_names_it(database: str, capsys: Captu
 def test_bugs_show_a_traceback_only_under_debug(
     database: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
-    def broken(self: object, text: str, params: object = None) -> None:
+    def broken(self: object, text: str, params: object = None, **_: object) -> None:
         raise ZeroDivisionError("oh")
 
     monkeypatch.setattr(ngramdb.Connection, "execute", broken)
@@ -153,7 +153,7 @@ def test_bugs_show_a_traceback_only_under_debug(
 def test_an_interrupt_is_exit_code_130(
     database: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
-    def interrupted(self: object, text: str, params: object = None) -> None:
+    def interrupted(self: object, text: str, params: object = None, **_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(ngramdb.Connection, "execute", interrupted)
@@ -329,7 +329,149 @@ def test_check_names_a_damaged_file(database: str, tmp_path: Path, capsys: Captu
     content[len(content) // 2] ^= 1
     segment.chmod(0o644)
     segment.write_bytes(content)
-    assert main(["check", database]) == 1
+    assert main(["check", database]) == 3
     header, *problems = capsys.readouterr().out.splitlines()
     assert header.split("\t") == ["corpus", "file", "offset", "problem"]
     assert any(segment.name in problem for problem in problems)
+
+
+# ---- compact and export -----------------------------------------------------------------------------------
+
+
+def test_compact_merges_segments_and_keeps_answers(database: str, tmp_path: Path, capsys: Captured) -> None:
+    assert main([database, "-c", "SET auto_compact = off; COPY wiki FROM 'd.jsonl'"]) == 0
+    capsys.readouterr()
+    assert main(["compact", database, "wiki", "--format", "jsonl"]) == 0
+    row = json.loads(capsys.readouterr().out)
+    assert (row["corpus"], row["segments_before"], row["segments_after"]) == ("wiki", 2, 1)
+    assert main([database, "-c", 'COUNT "the"']) == 0
+    assert capsys.readouterr().out == "count\n8\n"
+    assert main(["compact", database]) == 0
+
+
+def test_compact_makes_no_database(tmp_path: Path, capsys: Captured) -> None:
+    assert main(["compact", str(tmp_path / "missing.ngdb")]) == 1
+    assert not (tmp_path / "missing.ngdb").exists()
+
+
+def test_export_writes_documents_as_they_came(database: str, tmp_path: Path, capsys: Captured) -> None:
+    (tmp_path / "odd.jsonl").write_text('{"x":1,  "text": "a  b"}\n{"text":"c","x":2}\n')
+    assert main(["load", database, "odd", "odd.jsonl"]) == 0
+    capsys.readouterr()
+    assert main(["export", database, "odd", "all.jsonl"]) == 0
+    assert capsys.readouterr().out == "2 documents written to all.jsonl\n"
+    assert (tmp_path / "all.jsonl").read_bytes() == (tmp_path / "odd.jsonl").read_bytes()
+    assert main(["export", database, "odd", "one.jsonl", "--where", "x = 2", "--format", "jsonl"]) == 0
+    assert (tmp_path / "one.jsonl").read_text() == '{"text":"c","x":2}\n'
+    assert main(["export", database, "odd", "bad.jsonl", "--where", "x ="]) == 1
+    assert not (tmp_path / "bad.jsonl").exists()
+    assert main(["export", database, "nothing", "bad.jsonl"]) == 1
+
+
+def test_export_writes_records_of_removed_documents(database: str, tmp_path: Path, capsys: Captured) -> None:
+    (tmp_path / "odd.jsonl").write_text('{"text": "a b", "id": "x"}\n{"text": "c"}\n')
+    assert main(["load", database, "odd", "odd.jsonl"]) == 0
+    assert main([database, "-c", "DELETE DOCS WHERE id = 'x' FROM odd"]) == 0
+    capsys.readouterr()
+    assert main(["export", database, "odd", "gone.jsonl", "--removals"]) == 0
+    assert capsys.readouterr().out == "1 removed document written to gone.jsonl\n"
+    row = json.loads((tmp_path / "gone.jsonl").read_text())
+    assert (row["doc_id"], row["id"], row["removal"]["n_documents"]) == (0, "x", 1)
+    assert main(["export", database, "odd", "gone.parquet", "--removals", "--format", "parquet"]) == 0
+    for wrong in (["--where", "x = 2"], ["--format", "arpa", "--order", "3"]):
+        assert main(["export", database, "odd", "bad", "--removals", *wrong]) == 2
+
+
+# ---- exit codes -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (ngramdb.errors.TimeoutExceeded(elapsed=1.0), 124, "error: stopped by its timeout after 1 s"),
+        (ngramdb.errors.Interrupted(elapsed=1.0, fraction=0.5), 130, "interrupted after 1 s, 50 % done\n"),
+        (ngramdb.errors.Interrupted(), 130, "interrupted\n"),
+        (KeyboardInterrupt(), 130, "interrupted\n"),
+        (BrokenPipeError(), 0, ""),
+        (MemoryError(), 1, "error: not enough memory"),
+    ],
+)
+def test_exit_codes(
+    database: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Captured,
+    error: BaseException,
+    code: int,
+    said: str,
+) -> None:
+    def failing(self: object, text: str, params: object = None, **_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(ngramdb.Connection, "execute", failing)
+    monkeypatch.setattr("ngramdb.cli.common._forget_standard_output", lambda: None)
+    assert main([database, "-c", "SHOW CORPORA"]) == code
+    assert capsys.readouterr().err.startswith(said)
+
+
+def test_a_timeout_counts_for_each_statement(database: str, capsys: Captured) -> None:
+    assert main([database, "--timeout", "100", "-c", 'COUNT "the"; SHOW SETTINGS', "--format", "jsonl"]) == 0
+    shown = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["value"] for row in shown if row.get("name") == "timeout"] == ["100"]
+    for wrong in ("0", "-1", "soon", "inf"):
+        assert main([database, "--timeout", wrong, "-c", "SHOW CORPORA"]) == 2
+
+
+# ---- decontaminate, perplexity, agreement -----------------------------------------------------------------
+
+
+def test_decontaminate_removes_what_an_evaluation_set_has(
+    database: str, tmp_path: Path, capsys: Captured
+) -> None:
+    (tmp_path / "exam.jsonl").write_text('{"text": "the cat sat on the mat"}\n')
+    command = ["decontaminate", database, "wiki", "--against", "exam.jsonl", "--ngram", "4"]
+    assert main([*command, "--dry-run", "--report", "found.jsonl", "--format", "jsonl"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == "wiki: 1 of 3 documents would be removed\n"
+    rows = [json.loads(line) for line in captured.out.splitlines()]
+    assert sum(row["contaminated"] for row in rows) == 1
+    assert len((tmp_path / "found.jsonl").read_text().splitlines()) == 1
+    assert main([*command, "--format", "jsonl"]) == 0
+    assert "wiki: 1 of 3 documents removed, version" in capsys.readouterr().err
+    assert main([database, "-c", "COUNT DOCS"]) == 0
+    assert capsys.readouterr().out == "count\n2\n"
+    assert main([*command[:3], "--against", "missing.jsonl"]) == 1
+    assert main([*command[:3]]) == 2
+    assert main([*command, "--threshold", "1.5"]) == 2
+
+
+def test_perplexity_is_that_of_the_model(database: str, tmp_path: Path, capsys: Captured) -> None:
+    (tmp_path / "held.jsonl").write_text('{"text": "the cat sat"}\n{"text": "a strange word"}\n')
+    assert main(["perplexity", database, "wiki", "held.jsonl", "--format", "jsonl"]) == 0
+    row = json.loads(capsys.readouterr().out)
+    with ngramdb.connect(database) as connection:
+        expected = connection.corpus("wiki").perplexity(["the cat sat", "a strange word"])
+    assert row["perplexity"] == pytest.approx(expected.perplexity)
+    assert (row["documents"], row["tokens"]) == (2, expected.n_tokens)
+    assert main(["perplexity", database, "wiki", "held.jsonl", "--per-document", "--format", "jsonl"]) == 0
+    values = [json.loads(line)["perplexity"] for line in capsys.readouterr().out.splitlines()]
+    assert values == pytest.approx(expected.per_document.tolist())
+
+
+def test_agreement_counts_every_token_once(database: str, tmp_path: Path, capsys: Captured) -> None:
+    (tmp_path / "held.txt").write_text("the cat sat on the mat")
+    assert main(["agreement", database, "wiki", "held.txt", "--format", "jsonl"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert sum(row["tokens"] for row in rows) == 6
+    assert all(row["agreeing"] / row["tokens"] == pytest.approx(row["share"]) for row in rows)
+
+
+def test_export_writes_a_model_for_other_programs(database: str, tmp_path: Path, capsys: Captured) -> None:
+    assert main(["export", database, "wiki", "w.arpa", "--format", "arpa", "--order", "2"]) == 0
+    assert "2-grams written to w.arpa" in capsys.readouterr().out
+    assert (tmp_path / "w.arpa").read_text().lstrip().startswith("\\data\\")
+    for wrong in (
+        ["--format", "arpa"],
+        ["--order", "2"],
+        ["--format", "arpa", "--order", "2", "--where", "x"],
+    ):
+        assert main(["export", database, "wiki", "w.arpa", *wrong]) == 2

@@ -5,9 +5,11 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from reference import ReferenceIndex
 
+from ngramdb.engine.deletion import delete_documents
 from ngramdb.engine.store import Store
 from ngramdb.engine.view import CorpusView
 from ngramdb.engine.vocabulary import MAX_OPEN, tokenizer_of
@@ -56,12 +58,11 @@ def test_a_view_gives_the_same_objects_every_time(database):
 def test_a_subtracted_segment_counts_negatively_and_has_no_documents(database):
     added, removed = [[1, 2, 1], [2, 2], [1, 2]], [[2, 2]]
     database.create()
-    database.create("gone")
     database.load(added)
-    database.load(removed, "gone")
-    entry, gone = database.view().entry, database.view("gone").entry
-    both = replace(entry, segments=(*entry.segments, replace(gone.segments[0], sign=-1)))
-    view = CorpusView(database.store, both)
+    delete_documents(database.store, "c", lambda view: [np.array([1], dtype=np.uint32)], segment_tokens=10**6)
+    view = database.view()
+    assert view.removed(0).tolist() == [1]
+    assert view.subtracted[0].doc_ids().tolist() == [1]
     oracle = ReferenceIndex(added, removed)
     assert (view.n_tokens, view.n_documents, len(view.segments)) == (5, 2, 1)
     for ngram in ([], [1], [2], [1, 2], [2, 2], [2, 1]):

@@ -31,7 +31,7 @@ def evaluated(text, costs, ordered=True):
         Documents(over, bound(text, over)), frozenset() if ordered else frozenset({"order_operands"})
     )
     segment = over.segments[0]
-    found = Evaluator(segment, costs).evaluate(plan.where)
+    found = Evaluator(over, segment, costs).evaluate(plan.where)
     found.check()
     return found.numbers().tolist(), segment.calls
 
@@ -66,7 +66,7 @@ def test_answers_do_not_depend_on_order_or_method(text, expected, costs, ordered
 @pytest.mark.parametrize(("text", "expected"), CONDITIONS)
 def test_unrewritten_conditions_have_the_same_answers(text, expected):
     over = corpus()
-    found = Evaluator(over.segments[0], Costs()).evaluate(bound(text, over))
+    found = Evaluator(over, over.segments[0], Costs()).evaluate(bound(text, over))
     assert found.numbers().tolist() == expected
 
 
@@ -88,14 +88,14 @@ def test_a_rare_operand_spares_the_work_of_a_frequent_one():
     segment.filter_docs = lambda docs, ids: (
         read.extend(docs.tolist()) or ReferenceSegment.filter_docs(segment, docs, ids)
     )
-    assert Evaluator(segment, Costs()).evaluate(plan.where).numbers().tolist() == [50]
+    assert Evaluator(over, segment, Costs()).evaluate(plan.where).numbers().tolist() == [50]
     assert read == [50] and segment.calls["docs_of"] == 1
 
 
 def test_an_empty_segment_has_no_documents():
     for text, _ in CONDITIONS:
         over = ReferenceCorpus([ReferenceSegment([])])
-        assert len(Evaluator(over.segments[0], Costs()).evaluate(bound(text, over))) == 0
+        assert len(Evaluator(over, over.segments[0], Costs()).evaluate(bound(text, over))) == 0
 
 
 def test_meter_sums_rows_probes_and_methods_per_node():
@@ -103,7 +103,7 @@ def test_meter_sums_rows_probes_and_methods_per_node():
     plan, _ = optimize(Documents(over, bound('"a" AND NOT "b"', over)))
     meter = Meter()
     for _ in range(2):
-        Evaluator(over.segments[0], NEVER_SCAN, meter).evaluate(plan.where)
+        Evaluator(over, over.segments[0], NEVER_SCAN, meter).evaluate(plan.where)
     leaf, negation = plan.where.operands
     assert isinstance(leaf, DocsWith)
     assert (meter.of(leaf).rows, meter.of(leaf).probes, meter.of(leaf).methods) == (6, 2, {"locate": 2})

@@ -71,7 +71,7 @@ def test_score_has_a_row_per_token_and_totals():
     assert " ".join(result.columns) == "position token token_id effective_n count context_count prob logprob"
     assert rows[0] == (0, "a", 0, 1, 4, 10, 0.4, math.log(0.4))
     assert rows[1] == (1, "b", 1, 2, 3, 4, 0.75, math.log(0.75))
-    assert rows[2] == (2, None, None, 3, 0, 3, 0.0, -math.inf)
+    assert rows[2] == (2, "<unk>", None, 3, 0, 3, 0.0, -math.inf)
     assert rows[3] == (3, "c", 2, 4, 0, 0, None, None)
     assert result.summary == {
         "tokens": 5,

@@ -100,7 +100,7 @@ def test_a_result_without_columns_prints_its_message():
 
 def test_html_is_escaped():
     text = Result.of_rows(("<b>",), [("<script>&",)])._repr_html_()
-    assert "<th>&lt;b&gt;</th>" in text and "<td>&lt;script&gt;&amp;</td>" in text and "<script>" not in text
+    assert "<th>&lt;b&gt;</th>" in text and ">&lt;script&gt;&amp;</td>" in text and "<script>" not in text
 
 
 def test_long_values_are_cut_where_there_are_several_columns():

@@ -128,3 +128,21 @@ def test_a_document_of_many_lines_beyond_the_limit_is_stopped(tmp_path, separato
     assert documents(tmp_path, b"123456789\n" * 10, separator=separator, limits=limits)[0].text
     with pytest.raises(ResourceError, match="a document of more than 100 bytes"):
         documents(tmp_path, b"123456789\n" * 11, separator=separator, limits=limits)
+
+
+def lines(tmp_path, data, **options):
+    path = tmp_path / "a.txt"
+    path.write_bytes(data)
+    return list(read_documents(expand(path, "lines"), ReadOptions(**options)))
+
+
+def test_a_line_is_a_document_without_its_end_and_blank_ones_are_passed_over(tmp_path):
+    found = lines(tmp_path, b"one\n\n two \r\n \t\nthree")
+    assert [(d.text, d.line, d.metadata) for d in found] == [
+        (b"one", 1, {"path": "a.txt", "line": 1}),
+        (b" two ", 3, {"path": "a.txt", "line": 3}),
+        (b"three", 5, {"path": "a.txt", "line": 5}),
+    ]
+    assert [d.text for d in lines(tmp_path, b"a\nb\nc\n", limit=2)] == [b"a", b"b"]
+    with pytest.raises(LoadError, match=r"a\.txt, line 2: invalid UTF-8"):
+        lines(tmp_path, b"a\n\xff\n")

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from indexes import WIDTHS, index_of, oracle_of, packed, plain, rows_of
 
-# Searches run in groups of 32, requests in groups of 64, from 1,024 on a batch is sorted first.
-SIZES = (0, 1, 2, 31, 32, 33, 63, 64, 65, 1023, 1024, 1025, 3000)
+# Searches run in groups of 32, requests in groups of 64; from 1,024 on a batch is sorted first, from 4,096 on
+# threads share it in pieces of 1,024.
+SIZES = (0, 1, 2, 31, 32, 33, 63, 64, 65, 1023, 1024, 1025, 3000, 8191, 9300)
 
 
 def corpus(seed, n_segments=3, alphabet=6, n_documents=12, length=60):

@@ -9,7 +9,7 @@ import pytest
 from indexes import WIDTHS, arrays_of, segment_of
 
 from ngramdb._cext.construction import key_directory, tree_words
-from ngramdb._cext.index import SegmentIndex
+from ngramdb._cext.index import Index, SegmentIndex
 
 # Rows: one below, at and above where the directory gains a sample, a padded node, or a level.
 EDGES = [64 * 8**k + d for k in range(4) for d in (-1, 0, 1)] + [1, 2, 128, 129, 64 * 9, 64 * 64 + 65]
@@ -167,3 +167,42 @@ def test_the_directory_of_no_rows_is_empty():
     assert len(tree) == len(rest) == tree_words(0) == 0
     with pytest.raises(ValueError, match="outside"):
         key_directory(np.zeros(3, dtype=np.uint8), np.array([3], dtype=np.uint32))
+
+
+@pytest.mark.parametrize("n_segments", [2, 5, 13, 30])
+def test_segments_searched_side_by_side_add_up(n_segments):
+    rng = np.random.default_rng(n_segments)
+    segments = [
+        segment_of([rng.integers(0, 5, int(rng.integers(0, 300))).tolist() for _ in range(5)], dtype)
+        for dtype in (WIDTHS * n_segments)[:n_segments]
+    ]
+    signs = [1, *rng.choice([-1, 1], n_segments - 1).tolist()]
+    index = Index(segments, signs)
+    lengths = [0, 1, 2, 3, 6, 40, 64, 65, 120]
+    for ngram in pieces(rng, segments[0].document(0).tolist() * 3, 60, lengths, 7):
+        expected = sum(
+            sign * (hi - lo)
+            for sign, (lo, hi) in zip(signs, (segment.find(ngram) for segment in segments), strict=True)
+        )
+        assert index.count(ngram) == expected
+        context_count, count = index.count(ngram[:-1]), expected
+        if ngram and context_count > 0:
+            assert index.prob(ngram[:-1], ngram[-1])[:2] == (count, context_count)
+
+
+def test_documents_among_many_are_found_by_sifting_rows():
+    rng = np.random.default_rng(11)
+    documents = [[*rng.integers(0, 3, 40).tolist(), i] for i in range(3, 803)]
+    segment = segment_of(documents)
+    for few in ([5], [3, 4, 5], list(range(20, 60))):
+        rare = [[5, 3, 7][i % 3] if i < 3 else i for i in few]
+        ors = [4, len(rare), *[0] * len(rare)]
+        code = [3, 2, *ors, 0]
+        grams = [*[(token,) for token in rare], (1, 2, 0)]
+        found, negated = segment.docs_where(code, grams, 1.0, float("inf"))
+        read, _ = segment.docs_where(code, grams, 1e9, 1.0)
+        assert not negated and found.tolist() == read.tolist()
+        expected = [
+            d - 3 for d in sorted(rare) if any(documents[d - 3][i : i + 3] == [1, 2, 0] for i in range(39))
+        ]
+        assert found.tolist() == expected

@@ -11,8 +11,9 @@ import pytest
 from indexes import WIDTHS, stream_of
 from reference import ReferenceSegment
 
-from ngramdb._cext.construction import StopToken, first_wrong_row, suffix_array
+from ngramdb._cext.construction import first_wrong_row, suffix_array
 from ngramdb.errors import QueryCancelled
+from ngramdb.interrupts import Interrupt
 
 N_LARGE = 1_000_000
 
@@ -168,7 +169,7 @@ def test_rows_that_repeat_lead_astray_or_are_missing_are_found():
 
 
 def test_a_stop_token_that_is_set_ends_the_sort():
-    stop = StopToken()
+    stop = Interrupt()
     stream = running_text(100_000, 50, seed=9)
     assert not stop.is_set and len(suffix_array(stream, 51, stop)) == 100_000
     stop.set()
@@ -178,7 +179,7 @@ def test_a_stop_token_that_is_set_ends_the_sort():
 
 
 def test_a_stop_token_set_by_another_thread_ends_a_long_sort():
-    stop = StopToken()
+    stop = Interrupt()
     stream = np.append(np.random.default_rng(0).integers(1, 4, 12_000_000, dtype=np.uint8), np.uint8(0))
     timer = threading.Timer(0.05, stop.set)
     timer.start()

@@ -7,10 +7,12 @@ from types import ModuleType
 
 import pytest
 
-from ngramdb.language import highlight, parser, splitter
+from ngramdb.language import expect, highlight, mistakes, parser, splitter
 
 
-@pytest.mark.parametrize("module", [highlight, parser, splitter], ids=lambda module: module.__name__)
+@pytest.mark.parametrize(
+    "module", [expect, highlight, mistakes, parser, splitter], ids=lambda module: module.__name__
+)
 def test_examples_in_docstrings_are_true(module: ModuleType) -> None:
     result = doctest.testmod(module)
     assert result.attempted > 0

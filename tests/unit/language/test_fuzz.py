@@ -17,6 +17,7 @@ whole = [
     '"\\u0041\\n"',
     "[1, 2]",
     "[]",
+    "[1..3]",
     "'x'",
     "7",
     "-1.5e3",
@@ -32,6 +33,14 @@ broken = [
     "(",
     ")",
     "=",
+    "<",
+    ">=",
+    "!=",
+    ".",
+    "+",
+    "-",
+    "==",
+    "&&",
     '"',
     "'",
     "`",
@@ -80,20 +89,74 @@ def test_any_row_of_tokens_is_parsed_or_refused(text: str) -> None:
 
 # ---- statements made by the grammar itself
 
-names = st.sampled_from(["wiki", "limit", "`my docs`", "docs", "_x1"])
+names = st.sampled_from(["wiki", "limit", "`my docs`", "docs", "_x1", "count", "within"])
 ngrams = st.sampled_from(['"a b"', '""', "[1, 2]", "[]", "?", ":p"])
 strings = st.sampled_from(["'x'", "'it''s'", "?"])
 amounts = st.sampled_from(["0", "5", "?", ":k"])
-values = strings | amounts | st.sampled_from(["-1", "2.5", "TRUE", "null", "jsonl"])
-conditions = st.recursive(
-    ngrams,
-    lambda inner: (
-        inner.map("NOT ({})".format)
-        | st.lists(inner, min_size=2, max_size=4).map(lambda parts: f"({' AND '.join(parts)})")
-        | st.lists(inner, min_size=2, max_size=4).map(lambda parts: f"({' OR '.join(parts)})")
-    ),
+numbers = amounts | st.sampled_from(["-1", "2.5", "1e-3"])
+scalars = strings | numbers | st.sampled_from(["TRUE", "false"])
+values = scalars | st.sampled_from(["null", "jsonl"])
+
+
+def listed(items: st.SearchStrategy[str], size: int = 3) -> st.SearchStrategy[str]:
+    return st.lists(items, min_size=1, max_size=size).map(", ".join)
+
+
+def filled(template: str, *parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.tuples(*parts).map(lambda chosen: template.format(*chosen))
+
+
+terms = names | filled("{} AT VERSION {}", names, amounts)
+sources = st.lists(terms, min_size=1, max_size=3).flatmap(
+    lambda chosen: st.sampled_from([" + ", " - ", "+"]).map(lambda sign: sign.join(chosen))
 )
-models = st.just("INFGRAM") | st.just("NGRAM") | amounts.map("NGRAM ORDER {}".format)
+# `docs` needs its backquotes behind COUNT.
+keys_of_fields = st.sampled_from(["year", "limit", "`my docs`", "`docs`", "count", "within", "overlap"])
+fields = st.lists(keys_of_fields, min_size=1, max_size=3).map(".".join)
+parts = ngrams.flatmap(
+    lambda ngram: st.sampled_from(["", " MATCH TEXT", " IGNORE CASE", " MATCH TOKENS IGNORE CASE"]).map(
+        ngram.__add__
+    )
+)
+patterns = (
+    parts | filled("{} [0..2] {}", parts, parts) | filled("{} [1..1] {} [2..30] {}", parts, parts, parts)
+)
+operators = st.sampled_from(["=", "!=", "<>", "<", "<=", ">", ">="])
+nots = st.sampled_from(["", "NOT "])
+simple = st.one_of(
+    patterns,
+    filled("COUNT({}) {} {}", patterns, operators, amounts),
+    filled("{} {} {}", fields, operators, scalars),
+    filled("{} {}BETWEEN {} AND {}", fields, nots, scalars, scalars),
+    filled("{} {}IN ({})", fields, nots, listed(scalars | st.just("NULL"))),
+    filled("{} {}LIKE {}", fields, nots, strings),
+    filled("{} IS {}NULL", fields, nots),
+    filled("OVERLAP({}, {}) {} {}", sources, amounts, operators, numbers),
+)
+# A tree of conditions: how its parts are put together, by the number of the shape.
+joints = [
+    lambda parts: f"NOT ({parts[0]})",
+    lambda parts: f"({' AND '.join(parts)})",
+    lambda parts: f"({' OR '.join(parts)})",
+    lambda parts: f"({' AND '.join(parts)} WITHIN 5 TOKENS)",
+    lambda parts: f"(({' AND '.join(parts)}) WITHIN ? TOKENS)",
+    lambda parts: f"({' AND '.join(parts)} WITHIN 5 TOKENS AND NOT {parts[0]})",
+]
+conditions = st.recursive(
+    simple,
+    lambda inner: st.tuples(st.sampled_from(joints), st.lists(inner, min_size=2, max_size=4)).map(
+        lambda chosen: chosen[0](chosen[1])
+    ),
+    max_leaves=12,
+)
+keys = listed(filled("{}{}", fields, st.sampled_from(["", " ASC", " DESC"])))
+samples = amounts | filled("{} SEED {}", amounts, amounts)
+models = st.one_of(
+    st.sampled_from(["INFGRAM", "NGRAM", "BACKOFF", "KNESER_NEY", "kneser_ney MIN COUNT 2 ORDER ?"]),
+    amounts.map("NGRAM ORDER {}".format),
+    filled("BACKOFF({}) ORDER {}", numbers, amounts),
+    amounts.map("INFGRAM MIN COUNT {}".format),
+)
 options = st.lists(st.tuples(st.sampled_from([" ", "="]), values), max_size=4).map(
     lambda items: "(" + ", ".join(f"o{i}{sign}{value}" for i, (sign, value) in enumerate(items)) + ")"
 )
@@ -108,29 +171,70 @@ def statement(head: st.SearchStrategy[str], **clauses: st.SearchStrategy[str]) -
     return st.tuples(head, chosen.map(" ".join)).map(" ".join)
 
 
+docs = statement(
+    st.just("DOCS"),
+    FROM=sources,
+    WHERE=conditions,
+    LIMIT=amounts,
+    OFFSET=amounts,
+    ORDER_BY=keys,
+    SAMPLE=samples,
+)
+methods = st.sampled_from(["GREEDY", "sample", "BEAM", "beam(4)"])
 questions = st.one_of(
-    statement(ngrams.map("COUNT {}".format), FROM=names),
-    statement(st.just("COUNT DOCS"), FROM=names, WHERE=conditions),
-    statement(st.tuples(ngrams, ngrams).map(lambda p: f"PROB {p[0]} GIVEN {p[1]}"), FROM=names, USING=models),
-    statement(ngrams.map("DIST GIVEN {}".format), FROM=names, USING=models, TOP=amounts),
-    statement(ngrams.map("SCORE {}".format), FROM=names, USING=models),
+    docs,
     statement(
-        st.just("DOCS"),
-        FROM=names,
+        conditions.map("COUNT {}".format),
+        FROM=sources,
         WHERE=conditions,
+        GROUP_BY=listed(fields),
+        ORDER_BY=keys,
+        TOP=amounts,
+        SAMPLE=samples,
+    ),
+    statement(st.just("COUNT DOCS"), FROM=sources, WHERE=conditions, GROUP_BY=listed(fields), TOP=amounts),
+    statement(
+        patterns.map("KWIC {}".format),
+        FROM=sources,
+        WHERE=conditions,
+        WINDOW=amounts,
+        ORDER_BY=keys,
         LIMIT=amounts,
         OFFSET=amounts,
-        ORDER_BY=st.just("doc_id"),
+        SAMPLE=samples,
+    ),
+    statement(amounts.map("NGRAMS {}".format), FROM=sources, WHERE=conditions, TOP=amounts),
+    statement(ngrams.map("TRACE {}".format), FROM=sources, MIN_LENGTH=amounts),
+    statement(filled("PROB {} GIVEN {}", ngrams, ngrams), FROM=sources, USING=models),
+    statement(ngrams.map("DIST GIVEN {}".format), FROM=sources, USING=models, TOP=amounts),
+    statement(ngrams.map("SCORE {} SENTENCE".format), FROM=sources, USING=models),
+    statement(
+        filled("GENERATE GIVEN {} TOKENS {}", ngrams, amounts),
+        FROM=sources,
+        USING=models,
+        METHOD=methods,
+        TEMPERATURE=numbers,
+        TOP=amounts,
+        NUCLEUS=numbers,
+        DIVERSITY=numbers,
+        SEED=amounts,
+        RETURN=amounts,
     ),
 )
 data = st.one_of(
     statement(names.map("CREATE CORPUS {}".format), TOKENIZER=strings, WITH=options),
     statement(
-        st.tuples(names, strings, options).map(lambda p: f"COPY {p[0]} FROM {p[1]} {p[2]}"),
-        ON_ERROR=st.sampled_from(["SKIP", "FAIL"]),
+        filled("COPY {} FROM {} {}", names, strings, options), ON_ERROR=st.sampled_from(["SKIP", "FAIL"])
     ),
-    st.tuples(names, values).map(lambda p: f"SET {p[0]} = {p[1]}"),
-    statement(st.sampled_from(["SHOW CORPORA", "SHOW SEGMENTS"]), FROM=names),
+    filled("COPY ({}) TO {} {}", docs, strings, options),
+    statement(conditions.map("DELETE DOCS WHERE {}".format), FROM=sources, RETURNING=listed(fields)),
+    filled("RESTORE CORPUS {} TO VERSION {}", names, amounts),
+    names.map("COMPACT {}".format)
+    | st.sampled_from(["ANALYZE wiki", "ANALYZE `count`"])
+    | st.just("COMPACT"),
+    filled("ALTER CORPUS {} {} CORPUS {}", names, st.sampled_from(["ADD", "SUBTRACT"]), terms),
+    filled("SET {} = {}", names, values),
+    statement(st.sampled_from(["SHOW CORPORA", "SHOW SEGMENTS", "SHOW REMOVALS"]), FROM=sources),
 )
 statements = questions | data | (questions | data).map("EXPLAIN {}".format)
 

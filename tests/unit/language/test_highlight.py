@@ -44,6 +44,27 @@ def test_each_kind_of_token_has_its_own() -> None:
     ]
 
 
+def test_operators_gaps_and_paths_have_their_kinds() -> None:
+    assert kinds('COUNT "a" [1..3] "b" FROM x-y WHERE meta.count <= -1') == [
+        ("COUNT", "keyword"),
+        ('"a"', "ngram"),
+        ("[1..3]", "operator"),
+        ('"b"', "ngram"),
+        ("FROM", "keyword"),
+        ("x", "name"),
+        ("-", "operator"),
+        ("y", "name"),
+        ("WHERE", "keyword"),
+        ("meta", "name"),
+        (".", "operator"),
+        ("count", "name"),
+        ("<=", "operator"),
+        ("-1", "number"),
+    ]
+    assert kinds('DOCS WHERE count > 3 AND COUNT("a") > 3')[2] == ("count", "name")
+    assert kinds('DOCS WHERE count > 3 AND COUNT("a") > 3')[6] == ("COUNT", "keyword")
+
+
 def test_words_are_keywords_where_the_grammar_says_so() -> None:
     assert kinds("USE limit") == [("USE", "keyword"), ("limit", "name")]
     assert kinds("DOCS limit 5")[1] == ("limit", "keyword")
@@ -76,7 +97,7 @@ def test_literal_that_is_being_typed_keeps_its_kind(text: str, kind: str) -> Non
     assert kinds(f"COUNT {text}")[1:] == [(text, kind)]
 
 
-@pytest.mark.parametrize("text", ["“", "’", "4GB", "@", "\x00", "\ud800"])
+@pytest.mark.parametrize("text", ["“", "’", "4GB", "@", "\x00", "\ud800", "==", "&&"])
 def test_what_has_no_meaning_is_an_error(text: str) -> None:
     assert kinds(text) == [(text, "error")]
 

@@ -19,7 +19,8 @@ characters = st.characters(exclude_categories=["Cs"])
 def ngram(literal: str) -> object:
     statement = parse_statement(f"COUNT {literal}")
     assert isinstance(statement, ast.Count)
-    return statement.ngram
+    assert isinstance(statement.what, ast.Contains)
+    return statement.what.pattern
 
 
 def value(literal: str) -> object:
@@ -95,7 +96,15 @@ def test_leading_zeros_do_not_count_as_digits() -> None:
         ("COUNT [1_000]", "1_000", "whole numbers"),
         ("COUNT [+1]", "+1", "whole numbers"),
         ("COUNT [١]", "١", "whole numbers"),
-        ("COUNT [1..3]", "1..3", "whole numbers"),
+        ('COUNT "a" [1..] "b"', "[1..]", "a gap is written"),
+        ('COUNT "a" [..3] "b"', "[..3]", "a gap is written"),
+        ('COUNT "a" [1...3] "b"', "[1...3]", "a gap is written"),
+        ('COUNT "a" [-1..3] "b"', "[-1..3]", "a gap is written"),
+        ('COUNT "a" [a..b] "b"', "[a..b]", "a gap is written"),
+        ('COUNT "a" [5..4] "b"', "[5..4]", "lower bound"),
+        ('COUNT "a" [0..9999999999] "b"', "[0..9999999999]", "too long"),
+        ("DOCS WHERE x = 99999999999999999999", "99999999999999999999", "too large"),
+        ("DOCS WHERE x > 1_000", "1_000", "without separators: 1000"),
         ("COUNT [1, ]", " ", "missing"),
         ("COUNT [,]", ",", "missing"),
         ("SET x = 9223372036854775808", "9223372036854775808", "too large"),

@@ -10,29 +10,81 @@ from collections.abc import Iterator
 import pytest
 
 from ngramdb.errors import ParseError
-from ngramdb.language import ast, parser
-from ngramdb.language.ast import And, Contains, Name, Not, Option, Or, Parameter, Text, TokenIds, Value
+from ngramdb.language import ast, parser, syntax
+from ngramdb.language.ast import (
+    And,
+    Between,
+    Comparison,
+    Contains,
+    CountIs,
+    Field,
+    Gap,
+    Gapped,
+    InList,
+    IsNull,
+    Like,
+    Matching,
+    Name,
+    Not,
+    Option,
+    Or,
+    OrderBy,
+    Overlap,
+    Parameter,
+    SourceTerm,
+    Text,
+    TokenIds,
+    Value,
+    Within,
+)
+from ngramdb.language.highlight import lex
 from ngramdb.language.parser import parse, parse_condition, parse_model, parse_statement
+from ngramdb.language.parts import MAX_CONDITION_DEPTH
 from ngramdb.language.scanner import scan
-from ngramdb.language.transformer import MAX_CONDITION_DEPTH
 
 
 def source(name: str) -> ast.Source:
     return ast.Source((ast.SourceTerm(Name(name)),))
 
 
+def gapped(low: int, high: int) -> Gapped:
+    return Gapped((Text("a"), Parameter(index=0)), (Gap(low, high),))
+
+
 A, B, C = (Contains(Text(letter)) for letter in "abc")
 
 STATEMENTS: list[tuple[str, ast.Statement]] = [
-    ('COUNT "the end"', ast.Count(Text("the end"))),
-    ('count ""', ast.Count(Text(""))),
-    ("Count [5613, 4086] From wiki", ast.Count(TokenIds((5613, 4086)), source("wiki"))),
-    ("COUNT []", ast.Count(TokenIds(()))),
-    ("COUNT ?", ast.Count(Parameter(index=0))),
-    ("COUNT :ngram", ast.Count(Parameter(name="ngram"))),
+    ('COUNT "the end"', ast.Count(Contains(Text("the end")))),
+    ('count ""', ast.Count(Contains(Text("")))),
+    ("Count [5613, 4086] From wiki", ast.Count(Contains(TokenIds((5613, 4086))), source=source("wiki"))),
+    ("COUNT []", ast.Count(Contains(TokenIds(())))),
+    ("COUNT ?", ast.Count(Contains(Parameter(index=0)))),
+    ("COUNT :ngram", ast.Count(Contains(Parameter(name="ngram")))),
+    ('COUNT ("a" OR "b") AND "c"', ast.Count(And((Or((A, B)), C)))),
+    ('COUNT "a" AND "b" WITHIN 100 TOKENS', ast.Count(Within((A, B), Value(100)))),
+    ('COUNT NOT "a"', ast.Count(Not(A))),
+    (
+        'COUNT "a" TOP 5 SAMPLE 100 SEED ? GROUP BY year, meta.lang'
+        ' ORDER BY count DESC, year WHERE "b" FROM wiki',
+        ast.Count(
+            A,
+            where=B,
+            group_by=(Field(("year",)), Field(("meta", "lang"))),
+            order_by=(OrderBy(Field(("count",)), True), OrderBy(Field(("year",)))),
+            top=Value(5),
+            sample=ast.Sample(Value(100), Parameter(index=0)),
+            source=source("wiki"),
+        ),
+    ),
     ("COUNT DOCS", ast.CountDocs()),
-    ('COUNT DOCS WHERE "a" FROM wiki', ast.CountDocs(A, source("wiki"))),
-    ('COUNT DOCS FROM wiki WHERE "a"', ast.CountDocs(A, source("wiki"))),
+    ('COUNT DOCS WHERE "a" FROM wiki', ast.CountDocs(A, source=source("wiki"))),
+    ('COUNT DOCS FROM wiki WHERE "a"', ast.CountDocs(A, source=source("wiki"))),
+    (
+        "COUNT DOCS GROUP BY source ORDER BY source ASC TOP ?",
+        ast.CountDocs(
+            group_by=(Field(("source",)),), order_by=(OrderBy(Field(("source",))),), top=Parameter(index=0)
+        ),
+    ),
     ('PROB "w" GIVEN "x"', ast.Prob(Text("w"), Text("x"))),
     ("PROB [1] GIVEN [2] USING INFGRAM", ast.Prob(TokenIds((1,)), TokenIds((2,)), ast.Model("infgram"))),
     (
@@ -45,15 +97,112 @@ STATEMENTS: list[tuple[str, ast.Statement]] = [
         ast.Dist(Text("x"), ast.Model("ngram", Parameter(index=0)), Value(10), source("wiki")),
     ),
     ("SCORE :text USING INFGRAM", ast.Score(Parameter(name="text"), ast.Model("infgram"))),
+    (
+        'SCORE "a" SENTENCE USING KNESER_NEY',
+        ast.Score(Text("a"), ast.Model("kneser_ney"), sentence=True),
+    ),
     ("DOCS", ast.Docs()),
     (
         'DOCS LIMIT 5 OFFSET ? ORDER BY doc_id DESC WHERE "a" FROM wiki',
-        ast.Docs(A, ast.OrderBy(Name("doc_id"), True), Value(5), Parameter(index=0), source("wiki")),
+        ast.Docs(
+            A, (OrderBy(Field(("doc_id",)), True),), Value(5), Parameter(index=0), source=source("wiki")
+        ),
     ),
-    ("DOCS ORDER BY doc_id ASC", ast.Docs(order_by=ast.OrderBy(Name("doc_id")))),
-    ('EXPLAIN COUNT "a"', ast.Explain(ast.Count(Text("a")))),
+    ("DOCS ORDER BY doc_id ASC", ast.Docs(order_by=(OrderBy(Field(("doc_id",))),))),
+    (
+        "DOCS ORDER BY year DESC, length SAMPLE 10 SEED 3",
+        ast.Docs(
+            order_by=(OrderBy(Field(("year",)), True), OrderBy(Field(("length",)))),
+            sample=ast.Sample(Value(10), Value(3)),
+        ),
+    ),
+    ("DOCS SAMPLE ?", ast.Docs(sample=ast.Sample(Parameter(index=0)))),
+    (
+        "DOCS FROM pile + c4 AT VERSION 3 - takedown AT VERSION ?",
+        ast.Docs(
+            source=ast.Source(
+                (
+                    SourceTerm(Name("pile")),
+                    SourceTerm(Name("c4"), version=Value(3)),
+                    SourceTerm(Name("takedown"), -1, Parameter(index=0)),
+                )
+            )
+        ),
+    ),
+    ('KWIC "a"', ast.Kwic(Text("a"))),
+    (
+        'KWIC "a" [1..3] "b" WINDOW 8 ORDER BY right, doc_id DESC LIMIT 5 OFFSET 2'
+        ' SAMPLE 9 SEED 1 WHERE "b" FROM c',
+        ast.Kwic(
+            Gapped((Text("a"), Text("b")), (Gap(1, 3),)),
+            where=B,
+            window=Value(8),
+            order_by=(OrderBy(Field(("right",))), OrderBy(Field(("doc_id",)), True)),
+            limit=Value(5),
+            offset=Value(2),
+            sample=ast.Sample(Value(9), Value(1)),
+            source=source("c"),
+        ),
+    ),
+    ("NGRAMS 3", ast.Ngrams(Value(3))),
+    ('NGRAMS ? TOP 10 WHERE "a" FROM c', ast.Ngrams(Parameter(index=0), A, Value(10), source("c"))),
+    ("TRACE ?", ast.Trace(Parameter(index=0))),
+    ('TRACE "a" FROM c MIN LENGTH 4', ast.Trace(Text("a"), Value(4), source("c"))),
+    ('GENERATE GIVEN "a" TOKENS 20', ast.Generate(Text("a"), Value(20))),
+    (
+        "GENERATE GIVEN [1] RETURN 2 SEED 7 DIVERSITY 0.5 NUCLEUS 0.9 TOP 40 TEMPERATURE 1"
+        " METHOD beam(4) TOKENS ? USING BACKOFF FROM c",
+        ast.Generate(
+            TokenIds((1,)),
+            Parameter(index=0),
+            model=ast.Model("backoff"),
+            method=ast.Method("beam", Value(4)),
+            temperature=Value(1),
+            top=Value(40),
+            nucleus=Value(0.9),
+            diversity=Value(0.5),
+            seed=Value(7),
+            n_returned=Value(2),
+            source=source("c"),
+        ),
+    ),
+    (
+        'GENERATE GIVEN "a" TOKENS 1 METHOD GREEDY',
+        ast.Generate(Text("a"), Value(1), method=ast.Method("greedy")),
+    ),
+    (
+        'GENERATE GIVEN "a" TOKENS 1 METHOD sample',
+        ast.Generate(Text("a"), Value(1), method=ast.Method("sample")),
+    ),
+    ('GENERATE GIVEN "a" TOKENS 1 METHOD beam', ast.Generate(Text("a"), Value(1), method=ast.Method("beam"))),
+    ('EXPLAIN COUNT "a"', ast.Explain(ast.Count(A))),
     ("EXPLAIN ANALYZE DOCS", ast.Explain(ast.Docs(), analyze=True)),
     ("EXPLAIN CHECK", ast.Explain(ast.Check())),
+    ("EXPLAIN ANALYZE wiki", ast.Explain(ast.Analyze(Name("wiki")))),
+    ("EXPLAIN ANALYZE ANALYZE wiki", ast.Explain(ast.Analyze(Name("wiki")), analyze=True)),
+    ("ANALYZE wiki", ast.Analyze(Name("wiki"))),
+    ('DELETE DOCS WHERE "a"', ast.Delete(A)),
+    (
+        'DELETE DOCS FROM wiki RETURNING doc_id, meta.url WHERE "a"',
+        ast.Delete(A, (Field(("doc_id",)), Field(("meta", "url"))), source("wiki")),
+    ),
+    ("RESTORE CORPUS wiki TO VERSION 4", ast.Restore(Name("wiki"), Value(4))),
+    ("COMPACT", ast.Compact()),
+    ("COMPACT wiki", ast.Compact(Name("wiki"))),
+    ("ALTER CORPUS wiki ADD CORPUS news", ast.Alter(Name("wiki"), SourceTerm(Name("news")))),
+    (
+        "ALTER CORPUS wiki SUBTRACT CORPUS spam AT VERSION 2",
+        ast.Alter(Name("wiki"), SourceTerm(Name("spam"), -1, Value(2))),
+    ),
+    (
+        "COPY (DOCS WHERE \"a\" FROM wiki LIMIT 5) TO 'x.jsonl.zst' (FORMAT jsonl)",
+        ast.CopyTo(
+            ast.Docs(A, limit=Value(5), source=source("wiki")),
+            Value("x.jsonl.zst"),
+            (Option(Name("format"), Name("jsonl")),),
+        ),
+    ),
+    ("COPY (DOCS) TO ?", ast.CopyTo(ast.Docs(), Parameter(index=0))),
     ("CREATE CORPUS wiki", ast.CreateCorpus(Name("wiki"))),
     ("CREATE CORPUS IF NOT EXISTS wiki", ast.CreateCorpus(Name("wiki"), if_not_exists=True)),
     ("CREATE CORPUS wiki IF NOT EXISTS", ast.CreateCorpus(Name("wiki"), if_not_exists=True)),
@@ -91,6 +240,7 @@ STATEMENTS: list[tuple[str, ast.Statement]] = [
     ("SHOW CORPORA", ast.Show("corpora")),
     ("SHOW SEGMENTS FROM wiki", ast.Show("segments", source("wiki"))),
     ("SHOW versions", ast.Show("versions")),
+    ("SHOW REMOVALS FROM wiki", ast.Show("removals", source("wiki"))),
     ("SHOW SETTINGS", ast.Show("settings")),
     ("CHECK", ast.Check()),
     ("CHECK wiki", ast.Check(Name("wiki"))),
@@ -108,8 +258,8 @@ def test_statement_gives_its_tree(text: str, expected: ast.Statement) -> None:
 
 @pytest.mark.parametrize("text", [text for text, _ in STATEMENTS])
 def test_layout_comments_and_the_case_of_keywords_do_not_matter(text: str) -> None:
-    pieces = [text[start:stop] for kind, start, stop in scan(text) if kind != "SPACE"]
-    words = [piece.swapcase() if piece.upper() in parser.keywords() else piece for piece in pieces]
+    spans = [span for span in lex(text) if span[2] != "space"]
+    words = [text[a:b].swapcase() if kind == "keyword" else text[a:b] for a, b, kind in spans]
     assert parse('/* ; " */\n\t' + " -- '\r\n".join(words) + " ;--end") == parse(text)
 
 
@@ -119,7 +269,7 @@ def test_text_without_statements_gives_none(text: str) -> None:
 
 
 def test_semicolon_is_optional_for_the_last_statement_only() -> None:
-    two = (ast.Count(Text("a")), ast.Check())
+    two = (ast.Count(A), ast.Check())
     assert parse('COUNT "a"; CHECK') == two
     assert parse(';COUNT "a";; CHECK;') == two
     with pytest.raises(ParseError):
@@ -150,16 +300,131 @@ def test_condition_gives_its_tree(text: str, expected: ast.Condition) -> None:
     assert parse_statement(f"DOCS WHERE {text}") == ast.Docs(where=expected)
 
 
+YEAR, LANG = Field(("year",)), Field(("lang",))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("year = 2019", Comparison(YEAR, "=", Value(2019))),
+        ("year != 2019", Comparison(YEAR, "!=", Value(2019))),
+        ("year <> 2019", Comparison(YEAR, "!=", Value(2019))),
+        ("year<-2019", Comparison(YEAR, "<", Value(-2019))),
+        ("year <= ?", Comparison(YEAR, "<=", Parameter(index=0))),
+        ("year > 1.5", Comparison(YEAR, ">", Value(1.5))),
+        ("lang>='it''s'", Comparison(LANG, ">=", Value("it's"))),
+        ("open = TRUE", Comparison(Field(("open",)), "=", Value(True))),
+        ("`my year` = 1", Comparison(Field(("my year",)), "=", Value(1))),
+        ("meta.`a.b`.year = 1", Comparison(Field(("meta", "a.b", "year")), "=", Value(1))),
+        ("meta . year = 1", Comparison(Field(("meta", "year")), "=", Value(1))),
+        ("count > 3", Comparison(Field(("count",)), ">", Value(3))),
+        ("count /* ( */ -- (\n > 3", Comparison(Field(("count",)), ">", Value(3))),
+        ("count.docs IS NULL", IsNull(Field(("count", "docs")))),
+        ("overlap IN (1)", InList(Field(("overlap",)), (Value(1),))),
+        ("year BETWEEN 2019 AND 2021", Between(YEAR, Value(2019), Value(2021))),
+        ("year NOT BETWEEN ? AND ?", Not(Between(YEAR, Parameter(index=0), Parameter(index=1)))),
+        ('year BETWEEN 1 AND 2 AND "a"', And((Between(YEAR, Value(1), Value(2)), A))),
+        (
+            "lang IN ('en', ?, NULL, 3)",
+            InList(LANG, (Value("en"), Parameter(index=0), Value(None), Value(3))),
+        ),
+        ("lang NOT IN ('en')", Not(InList(LANG, (Value("en"),)))),
+        ("lang LIKE 'e%'", Like(LANG, Value("e%"))),
+        ("lang ILIKE 'e%'", Like(LANG, Value("e%"), True)),
+        ("lang NOT LIKE 'e%'", Not(Like(LANG, Value("e%")))),
+        ("lang NOT ILIKE :x", Not(Like(LANG, Parameter(name="x"), True))),
+        ("lang IS NULL", IsNull(LANG)),
+        ("lang IS NOT NULL", Not(IsNull(LANG))),
+        ("NOT lang IS NOT NULL", Not(Not(IsNull(LANG)))),
+        ('COUNT("a") >= 3', CountIs(Text("a"), ">=", Value(3))),
+        ('COUNT ("a" [0..2] ?) <> ?', CountIs(gapped(0, 2), "!=", Parameter(index=1))),
+        ('COUNT("a" IGNORE CASE) = 1', CountIs(Matching(Text("a"), None, True), "=", Value(1))),
+        (
+            "OVERLAP(eval + dev AT VERSION 2, 13) >= 0.8",
+            Overlap(
+                ast.Source((SourceTerm(Name("eval")), SourceTerm(Name("dev"), version=Value(2)))),
+                Value(13),
+                ">=",
+                Value(0.8),
+            ),
+        ),
+        ('"a" AND lang = \'x\' OR "b"', Or((And((A, Comparison(LANG, "=", Value("x")))), B))),
+    ],
+)
+def test_condition_on_a_field_gives_its_tree(text: str, expected: ast.Condition) -> None:
+    assert parse_condition(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('"a" AND "b" WITHIN 5 TOKENS', Within((A, B), Value(5))),
+        ('"a" AND "b" AND "c" WITHIN ? TOKENS', Within((A, B, C), Parameter(index=0))),
+        ('("a" AND "b") WITHIN 5 TOKENS', Within((A, B), Value(5))),
+        ('(("a" AND "b" WITHIN 5 TOKENS))', Within((A, B), Value(5))),
+        ('"a" AND NOT "b" WITHIN 5 TOKENS', Within((A, Not(B)), Value(5))),
+        ('"a" AND "b" WITHIN 5 TOKENS AND "c"', And((Within((A, B), Value(5)), C))),
+        ('"c" AND ("a" AND "b" WITHIN 5 TOKENS)', And((C, Within((A, B), Value(5))))),
+        ('"c" OR "a" AND "b" WITHIN 5 TOKENS', Or((C, Within((A, B), Value(5))))),
+        ('NOT ("a" AND "b" WITHIN 5 TOKENS)', Not(Within((A, B), Value(5)))),
+        (
+            '"a" AND "b" WITHIN 5 TOKENS AND "c" WITHIN 9 TOKENS',
+            Within((Within((A, B), Value(5)), C), Value(9)),
+        ),
+    ],
+)
+def test_within_belongs_to_the_conjunction_before_it(text: str, expected: ast.Condition) -> None:
+    assert parse_condition(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('"a" MATCH TEXT', Matching(Text("a"), text=True)),
+        ('"a" match tokens', Matching(Text("a"), text=False)),
+        ('"a" IGNORE CASE', Matching(Text("a"), ignore_case=True)),
+        ('"a" IGNORE CASE MATCH TEXT', Matching(Text("a"), text=True, ignore_case=True)),
+        ("[1] IGNORE CASE", Matching(TokenIds((1,)), ignore_case=True)),
+        ("? MATCH TEXT", Matching(Parameter(index=0), text=True)),
+        ('"a" [1..3] ?', gapped(1, 3)),
+        ('"a" [ 0 .. 0 ] ?', gapped(0, 0)),
+        (
+            '"a" IGNORE CASE [1..2] "b" [3..4] [7]',
+            Gapped(
+                (Matching(Text("a"), ignore_case=True), Text("b"), TokenIds((7,))),
+                (Gap(1, 2), Gap(3, 4)),
+            ),
+        ),
+    ],
+)
+def test_pattern_gives_its_tree(text: str, expected: ast.Pattern) -> None:
+    assert parse_condition(text) == Contains(expected)
+    assert parse_statement(f"KWIC {text} WINDOW 3") == ast.Kwic(expected, window=Value(3))
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("infgram", ast.Model("infgram")),
         ("NGRAM", ast.Model("ngram")),
         ("ngram order 5", ast.Model("ngram", Value(5))),
+        ("NGRAM MIN COUNT 2 ORDER 5", ast.Model("ngram", Value(5), min_count=Value(2))),
+        ("INFGRAM MIN COUNT ?", ast.Model("infgram", min_count=Parameter(index=0))),
+        ("backoff(0.4)", ast.Model("backoff", weight=Value(0.4))),
+        (
+            "BACKOFF (?) ORDER 3 MIN COUNT 4",
+            ast.Model("backoff", Value(3), Parameter(index=0), Value(4)),
+        ),
+        ("BACKOFF ORDER 3", ast.Model("backoff", Value(3))),
+        ("kneser_ney order 5", ast.Model("kneser_ney", Value(5))),
+        ("Kneser_Ney", ast.Model("kneser_ney")),
     ],
 )
 def test_model_stands_alone(text: str, expected: ast.Model) -> None:
     assert parse_model(text) == expected
+    assert parse_statement(f'SCORE "a" USING {text} FROM c') == ast.Score(
+        Text("a"), expected, source=source("c")
+    )
 
 
 @pytest.mark.parametrize("text", ["", "DOCS", '"a";', '"a" LIMIT 5', '"a" AND'])
@@ -186,7 +451,7 @@ def test_one_statement_means_exactly_one() -> None:
 def test_every_keyword_can_be_a_name(word: str) -> None:
     assert parse_statement(f"USE {word}") == ast.Use(Name(word))
     assert parse_statement(f"CHECK {word};") == ast.Check(Name(word))
-    assert parse_statement(f'COUNT "a" FROM {word.lower()}') == ast.Count(Text("a"), source(word.lower()))
+    assert parse_statement(f'COUNT "a" FROM {word.lower()}') == ast.Count(A, source=source(word.lower()))
     copy = parse_statement(f"COPY {word} FROM 'x' ({word} 1)")
     assert copy == ast.CopyFrom(Name(word), Value("x"), (Option(Name(word.lower()), Value(1)),))
 
@@ -194,7 +459,7 @@ def test_every_keyword_can_be_a_name(word: str) -> None:
 def test_question_marks_are_numbered_through_the_whole_text() -> None:
     first, second = parse("PROB ? GIVEN :x USING NGRAM ORDER ?; COUNT ?")
     assert first == ast.Prob(Parameter(index=0), Parameter(name="x"), ast.Model("ngram", Parameter(index=1)))
-    assert second == ast.Count(Parameter(index=2))
+    assert second == ast.Count(Contains(Parameter(index=2)))
 
 
 def nodes(value: object) -> Iterator[ast.Node]:
@@ -237,13 +502,16 @@ def test_errors_carry_their_place_and_what_was_expected() -> None:
     assert (error.line, error.column) == (2, 11)
     assert error.text is not None
     assert error.text[error.start : error.stop] == "LIMIT"
-    assert error.expected == ("FROM", "the end of the statement")
+    assert error.expected == (
+        *("AND", "OR", "FROM", "WHERE", "GROUP BY", "ORDER BY", "TOP", "SAMPLE"),
+        "the end of the statement",
+    )
 
 
 def test_clause_given_before_is_not_expected_again() -> None:
     with pytest.raises(ParseError) as caught:
         parse("DIST GIVEN ? TOP 5 FROM wiki LIMIT")
-    assert caught.value.expected == ("USING", "the end of the statement")
+    assert caught.value.expected == ("AT VERSION", "USING", "the end of the statement")
 
 
 def test_first_mistake_is_the_one_reported() -> None:
@@ -257,11 +525,11 @@ def test_first_mistake_is_the_one_reported() -> None:
 
 def test_literals_of_a_megabyte_are_fine() -> None:
     body = "a b " * 250_000
-    assert parse_statement(f'COUNT "{body}"') == ast.Count(Text(body))
+    assert parse_statement(f'COUNT "{body}"') == ast.Count(Contains(Text(body)))
     escaped = "\\n" * 500_000
-    assert parse_statement(f'COUNT "{escaped}"') == ast.Count(Text("\n" * 500_000))
+    assert parse_statement(f'COUNT "{escaped}"') == ast.Count(Contains(Text("\n" * 500_000)))
     ids = tuple(range(150_000))
-    assert parse_statement(f"COUNT {list(ids)}") == ast.Count(TokenIds(ids))
+    assert parse_statement(f"COUNT {list(ids)}") == ast.Count(Contains(TokenIds(ids)))
 
 
 def test_many_operands_and_statements_are_fine() -> None:
@@ -324,14 +592,14 @@ def test_short_statement_takes_a_fraction_of_a_millisecond() -> None:
 
 def test_automaton_is_built_once_and_shared_by_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     built = []
-    build = parser._build
+    build = syntax._build
 
     def counted() -> object:
         built.append(1)
         return build()
 
-    monkeypatch.setattr(parser, "_built", None)
-    monkeypatch.setattr(parser, "_build", counted)
+    monkeypatch.setattr(syntax, "_built", None)
+    monkeypatch.setattr(syntax, "_build", counted)
     results: list[tuple[ast.Statement, ...]] = []
     barrier = threading.Barrier(8)
 

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from reference import ReferenceCatalog, ReferenceCorpus
 
 from ngramdb.language.parser import parse_statement
 from ngramdb.planner.binder import Binder
-from ngramdb.planner.plan import Constant
+from ngramdb.planner.physical import CHOICES
+from ngramdb.planner.plan import (
+    Constant,
+    CountDocuments,
+    CountOccurrences,
+    DocsMatching,
+    Gram,
+    OccurrencesOf,
+    Variants,
+)
 from ngramdb.planner.planner import rule_names
 from ngramdb.planner.rules import RULES, rewrite
 
@@ -53,6 +63,46 @@ CASES = [
     ("fold_constants", 'DOCS WHERE "" AND "a"', 'contains "a"'),
     ("fold_constants", 'DOCS WHERE NOT "" OR "a"', 'contains "a"'),
     ("fold_constants", 'DOCS WHERE NOT ""', "no documents (NOT of all documents)"),
+    (
+        "fold_fields",
+        'DOCS WHERE length < 0 OR "a"',
+        'union(no documents (length is never below 0), contains "a")',
+    ),
+    ("fold_fields", "DOCS WHERE NOT doc_id >= 0", "no documents (doc_id is never below 0)"),
+    ("fold_fields", "DOCS WHERE doc_id >= 0", "all documents"),
+    (
+        "fold_fields",
+        "DOCS WHERE length BETWEEN 9 AND 3",
+        "no documents (nothing is between 9 and 3)",
+    ),
+    (
+        "fold_fields",
+        "DOCS WHERE doc_id NOT IN (1, NULL)",
+        "no documents (NOT IN is never true with NULL in the list)",
+    ),
+    ("fold_one_nearby", 'DOCS WHERE "a" AND "a" WITHIN 3 TOKENS', 'contains "a"'),
+    ("fold_unknown_words", 'DOCS WHERE COUNT("xyz") < 1', "all documents"),
+    (
+        "fold_unknown_words",
+        'DOCS WHERE "a" [1..2] "xyz"',
+        'no documents ("xyz" has a word that is not in the vocabulary)',
+    ),
+]
+
+# Of occurrences: what the tree below COUNT becomes.
+COUNTED = [
+    (
+        "flatten",
+        'COUNT "a" AND "b" WHERE "d"',
+        'in documents(occurrences of "a", intersection(contains "b", contains "d"))',
+    ),
+    ("fold_constants", 'COUNT "a" AND ""', 'occurrences of "a"'),
+    (
+        "fold_unknown_words",
+        'COUNT "a" OR "xyz"',
+        'all of these together(occurrences of "a", '
+        'no occurrences ("xyz" has a word that is not in the vocabulary))',
+    ),
 ]
 
 UNTOUCHED = [
@@ -63,6 +113,9 @@ UNTOUCHED = [
     ("absorb_implied", 'DOCS WHERE "a b" AND "b c" AND NOT "b"'),
     ("absorb_implied", 'DOCS WHERE "a c" OR "a b c"'),
     ("fold_constants", 'DOCS WHERE "a" AND NOT "b"'),
+    ("fold_fields", "DOCS WHERE length < 1 AND NOT doc_id BETWEEN 9 AND 3"),
+    ("fold_one_nearby", 'DOCS WHERE "a" AND "b" WITHIN 3 TOKENS'),
+    ("flatten", 'COUNT "a" AND "b" WITHIN 3 TOKENS'),
     ("cut_context", 'DIST GIVEN "a b" USING NGRAM ORDER 3'),
     ("cut_context", 'DIST GIVEN "a xyz b"'),
 ]
@@ -73,6 +126,41 @@ def test_rule_rewrites(rule, text, expected):
     others = {other.name for other in RULES} - {rule}
     plan, fired = rewritten(text, others)
     assert (shape(plan.where), fired) == (expected, (rule,))
+
+
+@pytest.mark.parametrize(("rule", "text", "expected"), COUNTED)
+def test_rule_rewrites_what_is_counted(rule, text, expected):
+    others = {other.name for other in RULES} - {rule}
+    plan, fired = rewritten(text, others)
+    assert (shape(plan.tree()), fired) == (expected, (rule,))
+
+
+@pytest.mark.parametrize(
+    "text", ['COUNT "xyz" AND "a"', 'COUNT "a" AND "xyz" WITHIN 3 TOKENS', 'COUNT "a" AND NOT ""']
+)
+def test_a_count_that_is_known_needs_no_index(text):
+    plan, _ = rewritten(text)
+    assert isinstance(plan, Constant) and plan.rows == ((0,),)
+
+
+def test_the_only_variant_stands_for_the_pattern():
+    one = Gram(np.array([1]), '"b"')
+    two = Gram(np.array([2]), '"c"')
+    cases = [
+        (Variants("b", (one,), (1,), (3,)), one),
+        (Variants("b", (one,), (2,), (3,)), None),
+        (Variants("b", (one, two), (1, 1), (3, 1)), None),
+    ]
+    for pattern, expected in cases:
+        plans = (
+            CountOccurrences(CORPUS, OccurrencesOf(pattern)),
+            CountDocuments(CORPUS, DocsMatching(pattern)),
+        )
+        for before in plans:
+            plan, fired = rewrite(before)
+            found = getattr(plan.tree(), "pattern", None) or getattr(plan.tree(), "gram", None)
+            assert found == (expected or pattern)
+            assert fired == (("single_variant",) if expected else ())
 
 
 @pytest.mark.parametrize(("rule", "text"), UNTOUCHED)
@@ -122,4 +210,4 @@ def test_rules_work_together_until_nothing_changes():
 
 def test_every_rule_has_its_own_name_and_a_description():
     names = rule_names()
-    assert len(names) == len(RULES) + 2 and all(names.values())
+    assert len(names) == len(RULES) + len(CHOICES) and all(names.values())

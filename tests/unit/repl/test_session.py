@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
+from ngramdb.cli.screen import detect
 from ngramdb.cli.shell import Shell
 from ngramdb.repl.history import QuietHistory, history_path
-from ngramdb.repl.session import Repl, is_finished, prompt_text
+from ngramdb.repl.keys import is_finished
+from ngramdb.repl.session import Repl, holdings, prompt_text
 
 ENTER = "\r"
 UP = "\x1b[A"
@@ -23,6 +26,7 @@ CTRL_D = "\x04"
 def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
     """A shell on a database in memory with a corpus `wiki`; history goes to the test's folder."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "configuration"))
     shell = Shell(None)
     shell.connection.create_corpus("wiki").append(["the cat sat", "the dog"])
     yield shell
@@ -39,7 +43,26 @@ def session(shell: Shell, keys: str) -> None:
 def test_a_banner_names_version_and_database(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
     session(shell, CTRL_D)
     banner = capsys.readouterr().out.splitlines()
-    assert len(banner) == 2 and banner[0].startswith("ngramdb ") and "in memory" in banner[0]
+    assert len(banner) == 3 and banner[0].startswith("ngramdb ") and "in memory" in banner[0]
+    assert banner[1] == "1 corpus: wiki, 2 documents, 5 tokens"
+
+
+def test_a_banner_is_wrapped_between_words(
+    shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ngramdb.repl.session.detect", lambda stream: replace(detect(stream), width=30))
+    session(shell, CTRL_D)
+    banner = capsys.readouterr().out.splitlines()
+    assert len(banner) > 3 and max(map(len, banner)) <= 30
+    hint = "Statements end with ; (Tab completes, .help for examples, Ctrl-D to leave)"
+    assert " ".join(banner).endswith(hint)
+
+
+def test_a_banner_takes_no_statement(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    shell.connection.create_corpus("news")
+    monkeypatch.setattr(shell.connection, "execute", None)
+    assert holdings(shell.connection) == "2 corpora: news, wiki"
+    assert prompt_text(shell) == "ngramdb> "
 
 
 def test_a_statement_is_answered(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
@@ -168,3 +191,100 @@ def test_history_goes_home_without_a_state_folder(monkeypatch: pytest.MonkeyPatc
     assert history_path() == tmp_path / ".local" / "state" / "ngramdb" / "history"
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "s"))
     assert history_path() == tmp_path / "s" / "ngramdb" / "history"
+
+
+# ---- what comes before the first key, and what an editor gives back ----------------------------------------
+
+
+def configured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    (tmp_path / "config" / "ngramdb").mkdir(parents=True)
+    (tmp_path / "config" / "ngramdb" / "config.ngql").write_text(text)
+
+
+def test_the_configuration_file_is_run_first(
+    shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    configured(monkeypatch, tmp_path, '-- mine\n.mode jsonl\n.keys vi\nCOUNT "the";\n')
+    session(shell, CTRL_D)
+    assert capsys.readouterr().out.endswith('{"count": 2}\n')
+    assert shell.prompt is not None and shell.prompt.keys == "vi"
+
+
+def test_a_configuration_file_can_be_left_out(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    configured(monkeypatch, tmp_path, ".mode jsonl\n")
+    with create_pipe_input() as terminal:
+        terminal.send_text(CTRL_D)
+        Repl(shell, configured=False, input=terminal, output=DummyOutput()).run()
+    assert shell.mode is None
+
+
+def test_an_error_in_the_configuration_file_keeps_the_session(
+    shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    configured(monkeypatch, tmp_path, ".timer on\n.moed csv\n")
+    session(shell, 'COUNT "cat";' + ENTER + CTRL_D)
+    written = capsys.readouterr().out
+    assert "config.ngql, line 2: unknown command .moed; did you mean .mode?" in written
+    assert shell.timer and "count\n1\n" in written
+
+
+def test_configuration_goes_home_without_a_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from ngramdb.repl.configuration import config_path
+
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    assert config_path() == tmp_path / ".config" / "ngramdb" / "config.ngql"
+
+
+def test_what_an_editor_makes_of_the_last_statement_is_typed_next(
+    shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\nsed -i s/cat/dog/ "$1"\n')
+    editor.chmod(0o755)
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", str(editor))
+    session(shell, 'COUNT "cat";' + ENTER + ".edit" + ENTER + ENTER + CTRL_D)
+    assert capsys.readouterr().out.count("count\n1\n") == 2
+    assert 'COUNT "dog";' in history_path().read_text()
+
+
+def test_an_editor_that_fails_is_said(
+    shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("VISUAL", raising=False)
+    for command, message in (("false", "ended with status 1"), ("/nowhere/ed", "No such file")):
+        monkeypatch.setenv("EDITOR", command)
+        session(shell, ".edit" + ENTER + CTRL_D)
+        assert message in capsys.readouterr().out
+
+
+def test_an_empty_line_ends_a_statement_without_its_semicolon(
+    shell: Shell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    session(shell, 'COUNT "the"' + ENTER + ENTER + CTRL_D)
+    assert capsys.readouterr().out.endswith("count\n2\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "finished"),
+    [('COUNT "a"\n', True), ('COUNT "a"\n  ', True), ('COUNT "a\n', False), ("/* a\n\n", False)],
+)
+def test_an_empty_line_ends_no_open_literal(text: str, finished: bool) -> None:
+    assert is_finished(text) is finished
+
+
+def test_a_statement_stopped_by_its_timeout_keeps_the_session(
+    shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ngramdb.errors import TimeoutExceeded
+
+    def late(text: str) -> None:
+        raise TimeoutExceeded(elapsed=2.0, fraction=0.25)
+
+    monkeypatch.setattr(shell, "statement", late)
+    session(shell, 'COUNT "the";' + ENTER + CTRL_D)
+    assert "stopped by its timeout after 2 s, 25% done" in capsys.readouterr().out

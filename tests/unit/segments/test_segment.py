@@ -9,9 +9,9 @@ import pytest
 from indexes import packed
 from reference import ReferenceSegment
 
-from ngramdb._cext.construction import StopToken
 from ngramdb.engine.directory import MemoryDirectory
 from ngramdb.errors import CorruptionError, QueryCancelled, ResourceError
+from ngramdb.interrupts import Interrupt
 from ngramdb.segments import builder as builder_module
 from ngramdb.segments.builder import KIND, SegmentBuilder
 from ngramdb.segments.container import Container, ContainerWriter
@@ -166,7 +166,7 @@ def test_a_gap_that_the_width_does_not_have_is_found():
 
 
 def test_a_stop_token_ends_the_building():
-    stop = StopToken()
+    stop = Interrupt()
     stop.set()
     with pytest.raises(QueryCancelled):
         built(DOCUMENTS, stop=stop)

@@ -53,7 +53,7 @@ def test_the_path_is_fixed_when_the_directory_is_named(tmp_path, monkeypatch):
     assert directory.description == str(tmp_path / "db")
 
 
-@pytest.mark.parametrize("path", ["", "a\0b"])
+@pytest.mark.parametrize("path", ["", "a\0b", "\ud800"])
 def test_an_impossible_path_is_refused(path):
     with pytest.raises(InvalidArgument):
         RealDirectory(path)

@@ -263,7 +263,7 @@ def rewritten(path, **options):
 @pytest.mark.parametrize("name", ["NGRAMDB", "manifests/0000000001.manifest"])
 def test_an_unknown_writer_flag_lets_readers_in_and_keeps_writers_out(path, name):
     Store.open(RealDirectory(path))
-    rewritten(path / name, writer_flags=2)
+    rewritten(path / name, writer_flags=1 << 40)
     store = Store.open(RealDirectory(path))
     for _ in range(2):
         with pytest.raises(FormatVersionError, match="to write a successor of"):

@@ -44,6 +44,8 @@ def test_byte_level_text_comes_back_byte_for_byte(byte_level_json: bytes, texts:
         assert tokenizer.decode_exact(of_document) == documents[k]
         assert tokenizer.decode(of_document) == text
         assert tokenizer.encode(text).tolist() == of_document.tolist()
+        rows = of_document[: len(of_document) // 2 * 2].reshape(-1, 2)
+        assert tokenizer.decode_rows(rows) == [tokenizer.decode(row) for row in rows]
 
 
 _SHARED: dict[bytes, HuggingFaceTokenizer] = {}

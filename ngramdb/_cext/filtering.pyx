@@ -1,0 +1,66 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+"""Taking documents out of a segment's suffix array. A checked wrapper over filtering.hpp."""
+
+import numpy as np
+
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+
+from ngramdb._cext.interrupt cimport Poll, current_poll, translate_exception
+
+cdef extern from "filtering.hpp" namespace "ngramdb" nogil:
+    cdef cppclass KeptPositions:
+        KeptPositions(const uint32_t*, const uint8_t*, uint64_t) except +
+    uint64_t c_filter_rows "ngramdb::filter_rows"(const uint32_t*, uint64_t, const KeptPositions&, uint32_t*, uint64_t,
+                                                  Poll*) except +translate_exception
+
+
+def filter_rows(const uint32_t[::1] rows, const uint32_t[::1] starts, const uint8_t[::1] kept):
+    """The suffix array of the documents that stay, from that of all: bit-identical to sorting them anew.
+
+    Parameters
+        rows : (n,) uint32 : positions in document-end order, without the separators' own
+        starts : (n_documents + 1,) uint32 : where documents begin, each with its separator; ascending
+        kept : (n_documents,) uint8 : not 0 where a document stays
+
+    Returns
+        (m,) uint32 : positions in the text of the documents that stay, one behind the other
+
+    Raises
+        ValueError : sizes contradict each other, or starts do not ascend
+        CorruptionError : a row leads out of the text, or the rows are not those of these documents
+
+    Cost: 3 to 5 ns a row; a quarter of a byte a symbol besides the result.
+    """
+    cdef uint64_t n_documents = kept.shape[0]
+    cdef uint64_t n_rows = rows.shape[0]
+    cdef uint64_t n_kept = 0
+    cdef uint64_t written = 0
+    cdef uint64_t d
+    cdef bint ascending = True
+    if <uint64_t>starts.shape[0] != n_documents + 1:
+        raise ValueError(f"{starts.shape[0]} document starts for {n_documents} documents")
+    for d in range(n_documents):
+        ascending = ascending and starts[d] < starts[d + 1]
+        if kept[d]:
+            n_kept += starts[d + 1] - starts[d] - 1
+    if not ascending or starts[n_documents] != n_rows + n_documents:
+        raise ValueError(f"the document starts do not fit {n_rows} rows")
+    out = np.empty(n_kept, dtype=np.uint32)
+    cdef uint32_t[::1] view = out
+    cdef Poll poll = current_poll()
+    if n_rows > 0:
+        with nogil:
+            written = filter_nonempty(&rows[0], n_rows, &starts[0], &kept[0], n_documents,
+                                      &view[0] if n_kept > 0 else NULL, n_kept, &poll)
+    if written != n_kept:
+        raise ValueError(f"{written} rows of {n_kept} tokens that stay")
+    return out
+
+
+cdef uint64_t filter_nonempty(const uint32_t* rows, uint64_t n_rows, const uint32_t* starts, const uint8_t* kept,
+                              uint64_t n_documents, uint32_t* out, uint64_t n_kept, Poll* poll) except? 0 nogil:
+    cdef KeptPositions* positions = new KeptPositions(starts, kept, n_documents)
+    try:
+        return c_filter_rows(rows, n_rows, positions[0], out, n_kept, poll)
+    finally:
+        del positions

@@ -1,0 +1,135 @@
+// Stopping a kernel from outside, and telling how far it is.
+//
+// A kernel that may run for more than a few milliseconds takes a `StopFlag` (a pointer to its own Poll, or null) and
+// calls `check_stop(stop)` after every piece of work of at most some milliseconds; a look costs about 25 ns. It throws
+// when the work shall end: by a request of another thread, at a deadline, or since Python code that was
+// run meanwhile (a signal's handler, a progress callback) raised. Kernels leave by that exception and clean up by
+// their destructors.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+namespace ngramdb {
+
+// Why a kernel was left early.
+enum class StopReason { kRequested, kTimeout, kPythonError };
+
+struct Interrupted {
+  StopReason reason;
+};
+
+constexpr int64_t kNever = INT64_MAX;
+// Between two visits to Python: well below the 100 ms within which Ctrl-C shall work, and rare enough that waiting for
+// the GIL (5 ms while other threads run Python code) costs little.
+constexpr int64_t kVisitInterval = 30'000'000;
+
+// Pieces of work between two looks where one piece takes ten nanoseconds to a hundred: a few milliseconds.
+constexpr uint32_t kStopInterval = 1u << 16;
+
+inline int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+// What threads share of a piece of work: whether it shall stop, and how far it is.
+struct StopState {
+  std::atomic<uint32_t> n_requests{0};
+  std::atomic<int64_t> deadline_ns{kNever};
+  // The work goes on in steps; a kernel is within the one that leads from `done` to `done + step`. Shares of 1.
+  std::atomic<double> done{0.0};
+  std::atomic<double> step{0.0};
+  std::atomic<double> fraction{-1.0};  // negative: not known
+
+  void begin_step(double from, double length) {
+    done.store(from, std::memory_order_relaxed);
+    step.store(length, std::memory_order_relaxed);
+    fraction.store(from, std::memory_order_relaxed);
+  }
+  void set_within_step(double share) {
+    const double length = step.load(std::memory_order_relaxed);
+    const double reached = done.load(std::memory_order_relaxed) + length * share;
+    // A second kernel within the step does not go back.
+    if (length > 0.0 && reached > fraction.load(std::memory_order_relaxed)) {
+      fraction.store(reached, std::memory_order_relaxed);
+    }
+  }
+};
+
+// One thread's view of it, made for one call of a kernel.
+class Poll {
+ public:
+  // Takes the GIL, lets Python do what is due, returns non-zero when that raised.
+  using Visit = int (*)();
+
+  Poll() = default;
+  Poll(StopState* own, const StopState* parent, uint32_t parent_before, Visit visit)
+      : own_(own), parent_(parent), parent_before_(parent_before), visit_(visit) {
+    if (visit != nullptr) visit_at_ns_ = now_ns() + kVisitInterval;
+  }
+
+  void check() {
+    if (requested()) throw Interrupted{StopReason::kRequested};
+    const int64_t now = now_ns();
+    if (own_ != nullptr && now >= own_->deadline_ns.load(std::memory_order_relaxed)) {
+      throw Interrupted{StopReason::kTimeout};
+    }
+    if (now < visit_at_ns_) return;
+    if (visit_() != 0) throw Interrupted{StopReason::kPythonError};
+    visit_at_ns_ = now_ns() + kVisitInterval;
+  }
+
+  // The same, with word of how much of this call's work is done.
+  void check(uint64_t done, uint64_t total) {
+    if (own_ != nullptr && total > 0) own_->set_within_step(static_cast<double>(done) / static_cast<double>(total));
+    check();
+  }
+
+ private:
+  bool requested() const {
+    return (own_ != nullptr && own_->n_requests.load(std::memory_order_relaxed) != 0) ||
+           (parent_ != nullptr && parent_->n_requests.load(std::memory_order_relaxed) != parent_before_);
+  }
+
+  StopState* own_ = nullptr;
+  const StopState* parent_ = nullptr;
+  uint32_t parent_before_ = 0;
+  Visit visit_ = nullptr;
+  int64_t visit_at_ns_ = kNever;
+};
+
+using StopFlag = Poll*;
+
+inline void check_stop(StopFlag stop) {
+  if (stop != nullptr) stop->check();
+}
+
+inline void check_stop(StopFlag stop, uint64_t done, uint64_t total) {
+  if (stop != nullptr) stop->check(done, total);
+}
+
+// std::sort, with looks at the flag between.
+template <class Iterator, class Less>
+void sort_stoppably(Iterator first, Iterator last, Less less, StopFlag stop) {
+  if (last - first <= static_cast<std::ptrdiff_t>(kStopInterval)) {
+    std::sort(first, last, less);
+    return;
+  }
+  // A comparison takes a few nanoseconds.
+  uint32_t n_compared = 0;
+  std::sort(first, last, [&](const auto& a, const auto& b) {
+    if (++n_compared % (8 * kStopInterval) == 0) check_stop(stop);
+    return less(a, b);
+  });
+}
+
+template <class Iterator>
+void sort_stoppably(Iterator first, Iterator last, StopFlag stop) {
+  sort_stoppably(first, last, std::less<>{}, stop);
+}
+
+}  // namespace ngramdb

@@ -1,0 +1,241 @@
+# cython: language_level=3
+"""The token by which running work is stopped, timed and watched, and which of them is current in a thread.
+
+Python modules use it by way of `ngramdb.interrupts`; kernels by way of interrupt.pxd and interrupt.hpp.
+"""
+
+import os
+import threading
+
+from ngramdb.errors import Interrupted, TimeoutExceeded
+
+from cpython.exc cimport PyErr_CheckSignals
+from cpython.ref cimport PyObject
+from libc.stdint cimport int64_t, uint32_t
+from libcpp cimport bool as cbool
+
+cdef extern from *:
+    """
+    #include <vector>
+
+    // Tokens that this thread has entered, the innermost last; whoever entered one keeps it alive.
+    static thread_local std::vector<PyObject*> entered_tokens;
+
+    static inline PyObject* innermost_token() {
+      return entered_tokens.empty() ? nullptr : entered_tokens.back();
+    }
+    static inline void push_token(PyObject* token) { entered_tokens.push_back(token); }
+    static inline void pop_token() {
+      if (!entered_tokens.empty()) entered_tokens.pop_back();
+    }
+    """
+    PyObject* innermost_token() nogil
+    void push_token(PyObject*)
+    void pop_token()
+
+cdef extern from "pythread.h":
+    unsigned long PyThread_get_thread_ident() nogil
+
+# Progress callbacks are called at most so often.
+cdef int64_t REPORT_INTERVAL_NS = 100_000_000
+
+# A share of the work that is no step back.
+cdef double ROUNDING = 1e-6
+
+# The thread that Python's signal handlers run in.
+cdef unsigned long main_thread
+
+
+def _find_main_thread():
+    global main_thread
+    main_thread = threading.main_thread().ident
+
+
+_find_main_thread()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_find_main_thread)
+
+
+cdef class Interrupt:
+    """A piece of work that can be asked to stop: by `set`, from any thread, or by its timeout.
+
+    ```
+    with token:              # current in this thread: kernels and `check` obey it
+        index.count_many(…)
+    ```
+    May be entered in several threads, and again and again; the timeout counts the time inside only.
+
+    Parameters
+        parent : setting it later stops this, too; what was asked of it before does not count
+        timeout : seconds of work, None for no limit
+        progress : called with the token now and then, at most ten times a second
+    """
+
+    def __cinit__(self, Interrupt parent=None, timeout=None, progress=None):
+        self.parent = parent
+        self.parent_before = 0 if parent is None else parent.state.n_requests.load()
+        self.timeout = None if timeout is None else float(timeout)
+        self.progress = progress
+        self.report_at_ns = now_ns() + REPORT_INTERVAL_NS
+
+    def set(self):
+        """Asks the work to stop, wherever it runs."""
+        self.state.n_requests.fetch_add(1)
+
+    @property
+    def is_set(self):
+        """Whether it was asked to stop."""
+        return self.requested()
+
+    @property
+    def is_late(self):
+        """Whether its time is over."""
+        return self.timeout is not None and self.spent() >= <int64_t>(self.timeout * 1e9)
+
+    @property
+    def fraction(self):
+        """How much of the work is done, from 0 to 1; None where that is not known.
+
+        Work that begins anew at 0 has several parts, of which nobody knows how long they are.
+        """
+        cdef double fraction = min(self.state.fraction.load(), 1.0)
+        self.see(fraction)
+        return None if fraction < 0 or self.has_parts else fraction
+
+    @property
+    def elapsed(self):
+        """Seconds of work so far."""
+        return self.spent() * 1e-9
+
+    def __enter__(self):
+        cdef PyObject* outer = innermost_token()
+        cdef int64_t deadline_ns = kNever
+        if self.n_entered == 0:
+            self.entered_ns = now_ns()
+            if self.timeout is not None:
+                deadline_ns = self.entered_ns + <int64_t>(self.timeout * 1e9) - self.spent_ns
+            if outer != NULL:  # work within work: the nearer deadline ends both
+                deadline_ns = min(deadline_ns, (<Interrupt>outer).state.deadline_ns.load())
+            self.state.deadline_ns.store(deadline_ns)
+        self.n_entered += 1
+        push_token(<PyObject*>self)
+        return self
+
+    def __exit__(self, kind, error, trace):
+        pop_token()
+        self.n_entered -= 1
+        if self.n_entered == 0:
+            self.spent_ns += now_ns() - self.entered_ns
+        if kind is not None and issubclass(kind, KeyboardInterrupt) and not hasattr(error, "fraction"):
+            # Other errors that stop the work say so themselves.
+            error.fraction, error.elapsed = self.fraction, self.elapsed
+
+    cdef void see(self, double fraction) noexcept:
+        if 0 <= fraction < self.farthest - ROUNDING:
+            self.has_parts = True
+        self.farthest = max(self.farthest, fraction)
+
+    cdef cbool requested(self) noexcept:
+        return self.state.n_requests.load() != 0 or (
+            self.parent is not None and self.parent.state.n_requests.load() != self.parent_before
+        )
+
+    cdef int64_t spent(self) noexcept:
+        return self.spent_ns + (now_ns() - self.entered_ns if self.n_entered else 0)
+
+    cdef int report(self) except -1:
+        """Calls the progress callback when that is due."""
+        cdef int64_t now
+        if self.progress is not None:
+            now = now_ns()
+            if now >= self.report_at_ns:
+                self.report_at_ns = now + REPORT_INTERVAL_NS
+                self.progress(self)
+        return 0
+
+    cdef int look(self) except -1:
+        if self.requested():
+            raise_stopped(False)
+        cdef int64_t deadline_ns = self.state.deadline_ns.load()
+        if deadline_ns != kNever and now_ns() >= deadline_ns:
+            raise_stopped(True)
+        return self.report()
+
+
+cdef int visit() except -1 with gil:
+    """What a kernel lets Python do now and then: signals' handlers, and the progress callback."""
+    cdef PyObject* token = innermost_token()
+    if PyThread_get_thread_ident() == main_thread:
+        PyErr_CheckSignals()
+    if token != NULL:
+        (<Interrupt>token).report()
+    return 0
+
+
+cdef Poll new_poll(Interrupt token, cbool visits) noexcept:
+    cdef StopState* own = NULL
+    cdef const StopState* parent = NULL
+    cdef uint32_t before = 0
+    cdef Visit visit_python = NULL
+    if token is not None:
+        own = &token.state
+        before = token.parent_before
+        if token.parent is not None:
+            parent = &token.parent.state
+    if visits:
+        visit_python = visit
+    return Poll(own, parent, before, visit_python)
+
+
+cdef Poll current_poll() noexcept:
+    cdef PyObject* found = innermost_token()
+    cdef cbool visits = PyThread_get_thread_ident() == main_thread
+    if found == NULL:
+        return new_poll(None, visits)
+    return new_poll(<Interrupt>found, visits or (<Interrupt>found).progress is not None)
+
+
+cdef Poll poll_of(Interrupt token) noexcept:
+    if token is None:
+        return current_poll()
+    # Signals matter to the main thread, whoever the token is from.
+    return new_poll(token, PyThread_get_thread_ident() == main_thread)
+
+
+def current():
+    """The token that this thread works under, or None."""
+    cdef PyObject* token = innermost_token()
+    return None if token == NULL else <Interrupt>token
+
+
+def check():
+    """Raises when the work of this thread shall stop: Interrupted or TimeoutExceeded. Costs some 30 ns."""
+    cdef PyObject* token = innermost_token()
+    if token != NULL:
+        (<Interrupt>token).look()
+
+
+def step(done, total):
+    """Says that step `done` of `total` begins (as after `done` of `total` pieces of work), and checks.
+
+    Kernels that are called within the step refine what is told of it.
+    """
+    cdef PyObject* token = innermost_token()
+    cdef double n
+    if token != NULL:
+        n = total
+        if n > 0:
+            (<Interrupt>token).see((<Interrupt>token).state.fraction.load())
+            (<Interrupt>token).see(done / n)
+            (<Interrupt>token).state.begin_step(done / n, 1 / n if done < total else 0)
+        (<Interrupt>token).look()
+
+
+def raise_stopped(late):
+    """Raises the error of work that ends early; says how far it was. Called by kernels, too."""
+    token = current()
+    fraction = None if token is None else token.fraction
+    elapsed = None if token is None else token.elapsed
+    if late and token is not None:
+        raise TimeoutExceeded(elapsed=elapsed, fraction=fraction, timeout=token.timeout)
+    raise Interrupted(elapsed=elapsed, fraction=fraction)

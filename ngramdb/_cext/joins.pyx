@@ -1,0 +1,118 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+"""Joins of token positions with windows of the text.
+
+Positions and windows are (n,) uint32; positions ascend, a window i is [lo[i], hi[i]). That arrays ascend is the
+caller's promise and is not checked; what doesn't gives wrong answers, never an access out of bounds. The
+GIL is released, and work can be stopped (`ngramdb.interrupts`).
+"""
+
+import numpy as np
+
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+from libcpp.vector cimport vector
+
+from ngramdb._cext.interrupt cimport Poll, current_poll, translate_exception
+
+
+cdef extern from "joins.hpp" namespace "ngramdb" nogil:
+    void c_windows_with "ngramdb::windows_with"(const uint32_t*, size_t, const uint32_t*, const uint32_t*, size_t, uint8_t*, Poll*) except +translate_exception
+    void c_values_within "ngramdb::values_within"(const uint32_t*, size_t, const uint32_t*, const uint32_t*, size_t, uint8_t*, Poll*) except +translate_exception
+    void c_least_ends "ngramdb::least_ends"(const uint32_t*, const uint32_t*, size_t, const uint32_t*, const uint32_t*, size_t, uint32_t*, Poll*) except +translate_exception
+    void c_documents_covered "ngramdb::documents_covered"(const uint32_t*, const uint32_t*, const uint32_t*, size_t, uint32_t, uint64_t, vector[uint32_t]&, Poll*) except +translate_exception
+    void c_sort_positions "ngramdb::sort_positions"(uint32_t*, size_t, Poll*) except +translate_exception
+
+
+cdef const uint32_t* address(const uint32_t[::1] values) noexcept nogil:
+    return &values[0] if values.shape[0] > 0 else NULL
+
+
+cdef int same_length(const uint32_t[::1] a, const uint32_t[::1] b) except -1:
+    if a.shape[0] != b.shape[0]:
+        raise ValueError(f"arrays of {a.shape[0]} and {b.shape[0]} values belong together")
+    return 0
+
+
+def windows_with(const uint32_t[::1] values, const uint32_t[::1] lo, const uint32_t[::1] hi):
+    """Whether some value lies in each window: (n,) bool.
+
+    Cost: O(n + m) for n ascending windows and m values, O(n log(m / n)) where values are many more.
+    """
+    same_length(lo, hi)
+    cdef size_t n = lo.shape[0]
+    out = np.empty(n, dtype=np.uint8)
+    cdef uint8_t[::1] view = out
+    cdef Poll poll = current_poll()
+    if n > 0:
+        with nogil:
+            c_windows_with(address(values), values.shape[0], &lo[0], &hi[0], n, &view[0], &poll)
+    return out.view(np.bool_)
+
+
+def values_within(const uint32_t[::1] values, const uint32_t[::1] lo, const uint32_t[::1] hi):
+    """Which values lie in a window: (n,) bool. Windows ascend and don't overlap. Cost as `windows_with`."""
+    same_length(lo, hi)
+    cdef size_t n = values.shape[0]
+    out = np.empty(n, dtype=np.uint8)
+    cdef uint8_t[::1] view = out
+    cdef Poll poll = current_poll()
+    if n > 0:
+        with nogil:
+            c_values_within(&values[0], n, address(lo), address(hi), lo.shape[0], &view[0], &poll)
+    return out.view(np.bool_)
+
+
+def least_ends(const uint32_t[::1] starts, const uint32_t[::1] ends, const uint32_t[::1] lo, const uint32_t[::1] hi):
+    """Where the match ends that starts in a window and ends first: (n,) uint32; 0 for windows without one.
+
+    Match i is [starts[i], ends[i]), not empty. Cost: as `windows_with`, and a step for each match that begins
+    within the first that was met.
+    """
+    same_length(starts, ends)
+    same_length(lo, hi)
+    cdef size_t n = lo.shape[0]
+    out = np.empty(n, dtype=np.uint32)
+    cdef uint32_t[::1] view = out
+    cdef Poll poll = current_poll()
+    if n > 0:
+        with nogil:
+            c_least_ends(address(starts), address(ends), starts.shape[0], &lo[0], &hi[0], n, &view[0], &poll)
+    return out
+
+
+def documents_covered(const uint32_t[::1] values, const uint32_t[::1] lists, const uint32_t[::1] documents,
+                      uint32_t n_lists, uint64_t distance):
+    """Documents with values of all lists that are at most `distance` apart: (k,) uint32, ascending, each once.
+
+    Parameters
+        values : the values of all lists together
+        lists : which list each belongs to, below n_lists
+        documents : which document each stands in
+
+    Cost: O(n n_lists).
+    """
+    same_length(values, lists)
+    same_length(values, documents)
+    cdef size_t n = values.shape[0]
+    cdef vector[uint32_t] found
+    cdef Poll poll = current_poll()
+    if n == 0:
+        return np.empty(0, dtype=np.uint32)
+    if np.max(lists) >= n_lists:
+        raise ValueError(f"list {np.max(lists)} of {n_lists}")
+    with nogil:
+        c_documents_covered(&values[0], &lists[0], &documents[0], n, n_lists, distance, found, &poll)
+    out = np.empty(found.size(), dtype=np.uint32)
+    cdef uint32_t[::1] view = out
+    if found.size() > 0:
+        memcpy(&view[0], found.data(), sizeof(uint32_t) * found.size())
+    return out
+
+
+def sort_positions(uint32_t[::1] values):
+    """Sorts in place. Cost: linear, and a copy."""
+    cdef size_t n = values.shape[0]
+    cdef Poll poll = current_poll()
+    if n > 0:
+        with nogil:
+            c_sort_positions(&values[0], n, &poll)

@@ -1,0 +1,434 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+"""Continuation counts and language models over segments, each with a sign.
+
+`LanguageIndex` is what all models over one corpus share; `Model` is one of them. Token ids are int64; UNKNOWN (or any id
+that the corpus has not) matches nothing, END is the end of a sentence, `</s>`. Everything that takes time releases
+the GIL and can be stopped (`ngramdb.interrupts`).
+"""
+
+import numpy as np
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+from libcpp cimport bool as cbool
+from libcpp.memory cimport unique_ptr
+from libcpp.pair cimport pair
+from libcpp.string cimport string
+from libcpp.vector cimport vector
+
+from ngramdb._cext.interrupt cimport Poll, current_poll, translate_exception
+
+cdef extern from "suffix_segment.hpp" namespace "ngramdb" nogil:
+    cdef cppclass SegmentArrays[Sym]:
+        const Sym* text
+        uint64_t n_text
+        const uint32_t* rows
+        uint64_t n_rows
+        const uint64_t* tree
+        const uint64_t* rest
+        const uint32_t* starts
+        uint64_t n_documents
+        uint64_t gap
+
+cdef extern from "<array>" namespace "std" nogil:
+    cdef cppclass array3 "std::array<int64_t, 3>":
+        int64_t& operator[](size_t)
+    cdef cppclass array4 "std::array<int64_t, 4>":
+        int64_t& operator[](size_t)
+    cdef cppclass discount3 "std::array<double, 3>":
+        double& operator[](size_t)
+
+cdef extern from "ngram_census.hpp" namespace "ngramdb::lm" nogil:
+    cdef cppclass Column:
+        pass
+
+    cdef cppclass TypedColumn[Sym](Column):
+        TypedColumn(const SegmentArrays[Sym]&, const string&, int, int64_t) except +translate_exception
+
+    cdef cppclass Columns:
+        int64_t separator()
+        void set_separator(int64_t)
+        void add(unique_ptr[Column]) except +
+        int64_t n_tokens()
+        int64_t n_sentences()
+        int64_t n_empty()
+
+    cdef cppclass Successors:
+        int64_t total
+        int64_t pruned
+        array3 n
+
+    cdef cppclass Census:
+        vector[array4] continuation
+        vector[array4] raw
+        vector[int64_t] n_types
+        int64_t n_left_of_end
+
+    cdef cppclass Lexicon:
+        Lexicon(const Columns&, Poll*) except +translate_exception
+        vector[uint32_t] codes
+        vector[int64_t] counts
+
+    cdef cppclass CensusTaker:
+        CensusTaker(const Columns&, const Lexicon&, uint32_t) except +
+        Census take(Poll*) except +translate_exception
+
+    vector[int64_t] list_ngrams(const Columns&, uint32_t, Poll*) except +translate_exception
+
+cdef extern from "language_model.hpp" namespace "ngramdb::lm" nogil:
+    cdef cppclass LanguageData:
+        Columns columns
+        unique_ptr[Lexicon] lexicon
+        const vector[int64_t]& n_left(Poll*) except +translate_exception
+
+    ctypedef enum Kind "ngramdb::lm::Kind":
+        pass
+
+    cdef cppclass Scored:
+        double prob
+        int64_t count
+        int64_t context_count
+        int32_t effective_n
+        cbool sparse
+
+    cdef cppclass ModelSettings:
+        Kind kind
+        uint32_t order
+        int64_t least
+        double weight
+        vector[discount3] discounts
+        discount3 top
+        Successors empty
+        int64_t n_left_of_end
+
+    cdef cppclass CppModel "ngramdb::lm::Model":
+        CppModel(LanguageData*, const ModelSettings&, Poll*) except +translate_exception
+        void score(const int64_t*, const int64_t*, size_t, cbool, Scored*, Poll*) except +translate_exception
+        void estimate(const int64_t*, const int64_t*, const int64_t*, const uint8_t*, size_t, Scored*, Poll*) except +translate_exception
+        vector[double] distribution(const int64_t*, size_t, cbool, Poll*) except +translate_exception
+        int64_t draw(const int64_t*, size_t, cbool, uint64_t, Poll*) except +translate_exception
+        vector[pair[uint32_t, int64_t]] successors(const int64_t*, size_t, cbool, uint32_t, int64_t*, uint32_t*, Poll*) except +translate_exception
+
+# Ids with a meaning of their own: a token that is not in the vocabulary, and the borders of a sentence.
+UNKNOWN = -1
+END = -2
+BEGIN = -3
+
+KINDS = ("ngram", "infgram", "backoff", "kneser_ney")
+
+# Layout of the C++ struct Scored.
+SCORED = np.dtype(
+    {
+        "names": ["prob", "count", "context_count", "effective_n", "sparse"],
+        "formats": ["<f8", "<i8", "<i8", "<i4", "?"],
+        "offsets": [0, 8, 16, 24, 28],
+        "itemsize": sizeof(Scored),
+    }
+)
+
+ctypedef fused symbol_t:
+    uint8_t
+    uint16_t
+    uint32_t
+
+
+cdef object ids_of(object values):
+    """A contiguous one-dimensional int64 array of integers."""
+    values = np.asarray(values)
+    if values.size == 0:
+        values = values.astype(np.int64)
+    if values.ndim != 1 or values.dtype.kind not in "iu":
+        raise TypeError(f"expected a one-dimensional array of integers, got {values.dtype} in {values.ndim} dimensions")
+    return np.ascontiguousarray(values, dtype=np.int64)
+
+
+cdef object offsets_of(object offsets, Py_ssize_t n_flat):
+    offsets = ids_of(offsets)
+    if offsets.size == 0 or offsets[0] < 0 or offsets[offsets.size - 1] > n_flat or (offsets[1:] < offsets[:-1]).any():
+        raise ValueError(f"offsets must ascend from 0 or more to at most {n_flat}, the number of ids")
+    if np.diff(offsets).max(initial=0) >= 2**31:
+        raise ValueError(f"a context or document has at most {2**31 - 1} tokens")
+    return offsets
+
+
+cdef int add_column(Columns& columns, const symbol_t[::1] tokens, const uint32_t[::1] rows,
+                    const uint64_t[::1] tree, const uint64_t[::1] rest, const uint32_t[::1] starts, uint64_t gap,
+                    str name, int sign) except -1:
+    cdef SegmentArrays[symbol_t] a
+    a.n_text = tokens.shape[0]
+    a.n_rows = rows.shape[0]
+    a.n_documents = starts.shape[0] - 1
+    a.text = &tokens[0] if a.n_text > 0 else NULL
+    a.rows = &rows[0] if a.n_rows > 0 else NULL
+    a.tree = &tree[0] if tree.shape[0] > 0 else NULL
+    a.rest = &rest[0] if rest.shape[0] > 0 else NULL
+    a.starts = &starts[0]
+    a.gap = gap
+    cdef string file = name.encode("utf-8", "backslashreplace")
+    columns.add(unique_ptr[Column](new TypedColumn[symbol_t](a, file, sign, columns.separator())))
+    return 0
+
+
+cdef class LanguageIndex:
+    """What language models need of a corpus: its types, where documents begin, the symbols beside every row.
+
+    Parameters
+        segments : SegmentIndex objects, kept alive
+        signs : 1 or -1 each
+        separator : the id of the token between sentences; None: documents are sentences
+
+    Cost: a pass over the suffix arrays, sequential (some 3 ns a token); 4 bytes a sentence, 8 a type and segment.
+    """
+
+    cdef LanguageData data
+    cdef readonly tuple segments
+    cdef readonly object separator
+    cdef object __weakref__
+
+    def __cinit__(self, segments, signs, separator=None):
+        self.segments = tuple(segments)
+        self.separator = separator
+        if separator is not None:
+            if not 0 <= separator < 2**32 - 1:
+                raise ValueError(f"a separator is a token id up to 4294967294, not {separator}")
+            self.data.columns.set_separator(separator)
+        cdef Poll poll = current_poll()
+        for segment, sign in zip(self.segments, signs):
+            a, b, c, d, e = segment.arrays
+            width = a.dtype.itemsize
+            if width == 1:
+                add_column[uint8_t](self.data.columns, a, b, c, d, e, segment.gap, segment.name, sign)
+            elif width == 2:
+                add_column[uint16_t](self.data.columns, a, b, c, d, e, segment.gap, segment.name, sign)
+            else:
+                if segment.find([2**32 - 1])[1]:
+                    raise ValueError("language models know token ids up to 4294967294 only")
+                add_column[uint32_t](self.data.columns, a, b, c, d, e, segment.gap, segment.name, sign)
+        with nogil:
+            self.data.lexicon.reset(new Lexicon(self.data.columns, &poll))
+
+    @property
+    def n_tokens(self):
+        """Net number of tokens, ends of sentences not counted, and separators neither."""
+        return self.data.columns.n_tokens()
+
+    @property
+    def n_sentences(self):
+        """Net number of sentences: documents, or the parts of them."""
+        return self.data.columns.n_sentences()
+
+    def types(self):
+        """The token ids that occur, ascending, and how often: (k,) int64 and (k,) int64."""
+        cdef Lexicon* lexicon = self.data.lexicon.get()
+        cdef size_t n = lexicon.codes.size()
+        ids, counts = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+        cdef int64_t[::1] id_view = ids, count_view = counts
+        cdef size_t i
+        for i in range(n):
+            id_view[i] = <int64_t>lexicon.codes[i] - 1
+            count_view[i] = lexicon.counts[i]
+        return ids, counts
+
+    def census(self, uint32_t max_length):
+        """Counts of counts of every n-gram length up to max_length.
+
+        Returns
+            continuation, raw : (max_length, 4) int64 : n-grams with an adjusted count of 1 … 4, and with 1 … 4
+                occurrences; those that begin with `<s>` have their occurrences for their adjusted count
+            n_types : (max_length,) int64 : different n-grams, with `<s>` and `</s>`; `<s>` alone is none
+            n_left_of_end : different tokens before `</s>`
+
+        Cost: a pass over the suffix arrays, one random read of the text a row; 8 bytes a token id.
+        """
+        if not 2 <= max_length <= 1000:
+            raise ValueError(f"counts are taken up to a length of 2 … 1000, not {max_length}")
+        cdef Poll poll = current_poll()
+        cdef CensusTaker* taker = new CensusTaker(self.data.columns, self.data.lexicon.get()[0], max_length)
+        cdef Census found
+        try:
+            with nogil:
+                found = taker.take(&poll)
+        finally:
+            del taker
+        continuation, raw = np.empty((max_length, 4), np.int64), np.empty((max_length, 4), np.int64)
+        n_types = np.empty(max_length, np.int64)
+        cdef int64_t[:, ::1] continuation_view = continuation, raw_view = raw
+        cdef int64_t[::1] n_types_view = n_types
+        cdef size_t n, k
+        for n in range(max_length):
+            n_types_view[n] = found.n_types[n + 1]
+            for k in range(4):
+                continuation_view[n, k] = found.continuation[n + 1][k]
+                raw_view[n, k] = found.raw[n + 1][k]
+        return continuation, raw, n_types, found.n_left_of_end
+
+    def ngrams(self, uint32_t n):
+        """Every n-gram that occurs, once: (k, n) int64, with BEGIN and END in their places; `<s>` alone is none.
+
+        Cost: as `census`; 8 n bytes an n-gram.
+        """
+        if not 1 <= n <= 1000:
+            raise ValueError(f"n-grams of a length of 1 … 1000 are listed, not {n}")
+        cdef Poll poll = current_poll()
+        cdef vector[int64_t] found
+        with nogil:
+            found = list_ngrams(self.data.columns, n, &poll)
+        out = np.empty(found.size(), dtype=np.int64)
+        cdef int64_t[::1] view = out
+        if found.size() > 0:
+            memcpy(&view[0], found.data(), sizeof(int64_t) * found.size())
+        return out.reshape(-1, n)
+
+
+cdef class Model:
+    """A language model over a LanguageIndex.
+
+    Parameters
+        kind : one of KINDS
+        order : tokens of an n-gram at most, 0 for no limit
+        min_count : n-grams that occur less often are as good as unseen
+        weight : of stupid backoff
+        discounts : (n, 3) float64, D1, D2, D3+ of lengths 1 … n, the last one reused above (Kneser-Ney)
+        top : (3,) float64, the discounts of length `order`, by occurrences (Kneser-Ney)
+        empty : four integers: the sum of adjusted unigram counts, and how many are 1, 2 and at least 3 (Kneser-Ney)
+        n_left_of_end : different tokens before `</s>` (Kneser-Ney)
+    """
+
+    cdef CppModel* model
+    cdef readonly LanguageIndex index
+
+    def __cinit__(self, LanguageIndex index, str kind, uint32_t order=0, int64_t min_count=1, double weight=0.4,
+                  discounts=None, top=None, empty=None, int64_t n_left_of_end=0):
+        cdef ModelSettings settings
+        cdef discount3 discount
+        cdef size_t k
+        cdef Poll poll = current_poll()
+        if order >= 2**31 or min_count < 1:
+            raise ValueError("an order is below 2147483648, a least count at least 1")
+        settings.kind = <Kind><int>KINDS.index(kind)
+        settings.order = order
+        settings.least = min_count
+        settings.weight = weight
+        settings.n_left_of_end = n_left_of_end
+        for row in discounts if discounts is not None else ((0.5, 1.0, 1.5),):
+            for k in range(3):
+                discount[k] = row[k]
+            settings.discounts.push_back(discount)
+        for k in range(3):
+            settings.top[k] = top[k] if top is not None else 0.0
+            settings.empty.n[k] = empty[k + 1] if empty is not None else 0
+        settings.empty.total = empty[0] if empty is not None else 0
+        settings.empty.pruned = 0
+        self.index = index
+        with nogil:
+            self.model = new CppModel(&index.data, settings, &poll)
+
+    def __dealloc__(self):
+        del self.model
+
+    def score(self, flat, offsets, bint sentences=False):
+        """Every token of documents flat[offsets[i]:offsets[i + 1]] given those before it in its document.
+
+        sentences: `<s>` stands before each document, and its `</s>` is scored, too: document i then has its entries
+        from offsets[i] - offsets[0] + i on. Within a document END and BEGIN cut it into sentences: END is scored, no
+        context reaches across either; the separator is both at once. Behind one `</s>` has probability 1, since the
+        sentence has ended. Returns: a structured array of dtype SCORED.
+        """
+        flat = ids_of(flat)
+        offsets = offsets_of(offsets, flat.shape[0])
+        flat = flat[offsets[0]:offsets[offsets.size - 1]]
+        offsets = offsets - offsets[0]
+        cdef const int64_t[::1] flat_view = flat
+        cdef const int64_t[::1] offset_view = offsets
+        cdef size_t n = offsets.shape[0] - 1
+        out = np.zeros(flat.shape[0] + (n if sentences else 0), dtype=SCORED)
+        if out.size == 0:
+            return out
+        cdef uint8_t[::1] out_view = out.view(np.uint8)
+        cdef int64_t nothing = 0
+        cdef const int64_t* ids = &flat_view[0] if flat_view.shape[0] > 0 else &nothing
+        cdef Poll poll = current_poll()
+        with nogil:
+            self.model.score(ids, &offset_view[0], n, sentences, <Scored*>&out_view[0], &poll)
+        return out
+
+    def estimate(self, flat, offsets, tokens, begins):
+        """P(tokens[i] | flat[offsets[i]:offsets[i + 1]]) of n pairs: a structured array of dtype SCORED.
+
+        begins : (n,) bool : whether `<s>` stands before the context; a token may be END. Contexts begin behind the
+            last border in them.
+        """
+        flat = ids_of(flat)
+        offsets = offsets_of(offsets, flat.shape[0])
+        tokens = ids_of(tokens)
+        begins = np.ascontiguousarray(begins, dtype=np.uint8)
+        cdef size_t n = tokens.shape[0]
+        if <size_t>offsets.shape[0] != n + 1 or begins.shape != tokens.shape:
+            raise ValueError(f"{offsets.shape[0] - 1} contexts and {begins.shape[0]} beginnings, but {n} tokens")
+        out = np.zeros(n, dtype=SCORED)
+        if n == 0:
+            return out
+        cdef const int64_t[::1] flat_view = flat
+        cdef const int64_t[::1] offset_view = offsets
+        cdef const int64_t[::1] token_view = tokens
+        cdef const uint8_t[::1] begin_view = begins
+        cdef uint8_t[::1] out_view = out.view(np.uint8)
+        cdef int64_t nothing = 0
+        cdef const int64_t* ids = &flat_view[0] if flat_view.shape[0] > 0 else &nothing
+        cdef Poll poll = current_poll()
+        with nogil:
+            self.model.estimate(ids, &offset_view[0], &token_view[0], &begin_view[0], n, <Scored*>&out_view[0], &poll)
+        return out
+
+    def distribution(self, context, bint begins=False):
+        """Kneser-Ney: P(w | context) of the index's types in order, then of END, then of any unknown token."""
+        context = ids_of(context)
+        cdef const int64_t[::1] view = context
+        cdef int64_t nothing = 0
+        cdef const int64_t* ids = &view[0] if view.shape[0] > 0 else &nothing
+        cdef size_t n = view.shape[0]
+        cdef vector[double] found
+        cdef Poll poll = current_poll()
+        with nogil:
+            found = self.model.distribution(ids, n, begins, &poll)
+        out = np.empty(found.size(), dtype=np.float64)
+        cdef double[::1] out_view = out
+        memcpy(&out_view[0], found.data(), sizeof(double) * found.size())
+        return out
+
+    def draw(self, context, bint begins, uint64_t seed):
+        """Kneser-Ney: a token drawn from the distribution after the context, unknown ones left out: an id, or END."""
+        context = ids_of(context)
+        cdef const int64_t[::1] view = context
+        cdef int64_t nothing = 0
+        cdef const int64_t* ids = &view[0] if view.shape[0] > 0 else &nothing
+        cdef size_t n = view.shape[0]
+        cdef int64_t drawn
+        cdef Poll poll = current_poll()
+        with nogil:
+            drawn = self.model.draw(ids, n, begins, seed, &poll)
+        return drawn
+
+    def successors(self, context, bint begins=False, uint32_t longest=2**31):
+        """What follows the longest suffix of the context that occurs often enough and has at most `longest` tokens.
+
+        Returns: ids (k,) int64 ascending (END comes first where it is there), counts (k,) int64, the suffix's count,
+        and its number of tokens (`<s>` counts as one).
+        """
+        context = ids_of(context)
+        cdef const int64_t[::1] view = context
+        cdef int64_t nothing = 0
+        cdef const int64_t* ids = &view[0] if view.shape[0] > 0 else &nothing
+        cdef size_t n = view.shape[0], i
+        cdef int64_t context_count = 0
+        cdef uint32_t length = 0
+        cdef vector[pair[uint32_t, int64_t]] found
+        cdef Poll poll = current_poll()
+        with nogil:
+            found = self.model.successors(ids, n, begins, longest, &context_count, &length, &poll)
+        tokens, counts = np.empty(found.size(), dtype=np.int64), np.empty(found.size(), dtype=np.int64)
+        cdef int64_t[::1] token_view = tokens, count_view = counts
+        for i in range(found.size()):
+            token_view[i] = <int64_t>found[i].first - 1 if found[i].first else -2
+            count_view[i] = found[i].second
+        return tokens, counts, context_count, length

@@ -1,0 +1,143 @@
+// Rows as n-grams, and positions as places in documents. Members of SuffixSegment; included by suffix_segment.hpp.
+#pragma once
+
+#include "suffix_segment.hpp"
+
+namespace ngramdb {
+
+// ---- runs of rows with the same n-gram ------------------------------------------------------------------
+
+// Whether one of the symbols of a word is a separator.
+template <class Sym>
+bool has_separator(uint64_t word) {
+  constexpr uint64_t kOnes = ~uint64_t{0} / static_cast<uint64_t>(static_cast<Sym>(~Sym{0}));
+  constexpr uint64_t kHighs = kOnes << (8 * sizeof(Sym) - 1);
+  return ((word - kOnes) & ~word & kHighs) != 0;
+}
+
+// One pass over the rows, whose texts are fetched ahead: about the cost of an independent read a row. With kShort,
+// the n-gram fits a word, and two rows are compared by one comparison.
+template <class Sym>
+template <bool kShort>
+uint32_t SuffixSegment<Sym>::ngram_runs_as(uint32_t from, uint32_t n, Range* out, size_t room, size_t* n_found,
+                                           StopFlag stop) const {
+  constexpr uint32_t kAhead = 32;
+  const uint32_t n_rows = static_cast<uint32_t>(a_.n_rows);
+  uint64_t mask = ~uint64_t{0};
+  if (kShort && n < kWordSymbols) {
+    Sym symbols[kWordSymbols] = {};
+    for (uint32_t i = 0; i < n; ++i) symbols[i] = static_cast<Sym>(~Sym{0});
+    std::memcpy(&mask, symbols, sizeof(mask));
+  }
+  const DocumentMap& map = document_map();
+  const auto tokens_behind = [&](uint32_t position) {
+    return a_.starts[document_at(map, position) + 1] - 1 - position;
+  };
+  size_t found = 0;
+  bool valid = false;      // the current run's n-gram has n tokens
+  uint64_t current = 0;    // its symbols (kShort)
+  uint32_t first = from;   // its first row
+  uint32_t at = 0;         // its text
+  for (uint32_t row = from; row < n_rows; ++row) {
+    if ((row - from) % kStopInterval == kStopInterval - 1) check_stop(stop);
+    if (row + kAhead < n_rows) __builtin_prefetch(a_.text + a_.rows[row + kAhead]);
+    const uint32_t position = position_of(row);
+    bool same, complete;
+    uint64_t word = 0;
+    if (kShort && position + uint64_t{kWordSymbols} <= a_.n_text) {
+      std::memcpy(&word, a_.text + position, sizeof(word));
+      word &= mask;
+      same = valid && word == current;
+      complete = same || !has_separator<Sym>(word | ~mask);
+    } else {
+      const uint64_t left = std::min<uint64_t>(n, a_.n_text - position);
+      complete = left == n && tokens_behind(position) >= n;
+      same = complete && valid && std::memcmp(a_.text + position, a_.text + at, sizeof(Sym) * n) == 0;
+      if (kShort) std::memcpy(&word, a_.text + position, sizeof(Sym) * left);
+      if (kShort) word &= mask;
+    }
+    if (same) continue;
+    if (valid) {
+      out[found++] = {first, row};
+      if (found == room) {
+        *n_found = found;
+        return row;
+      }
+    }
+    valid = complete;
+    current = word;
+    first = row;
+    at = position;
+  }
+  if (valid) out[found++] = {first, n_rows};
+  *n_found = found;
+  return n_rows;
+}
+
+template <class Sym>
+uint32_t SuffixSegment<Sym>::ngram_runs(uint32_t from, uint32_t n, Range* out, size_t room, size_t* n_found,
+                                        StopFlag stop) const {
+  return n <= kWordSymbols ? ngram_runs_as<true>(from, n, out, room, n_found, stop)
+                           : ngram_runs_as<false>(from, n, out, room, n_found, stop);
+}
+
+template <class Sym>
+bool SuffixSegment<Sym>::tokens_of_row(uint32_t row, uint32_t n, int64_t* out) const {
+  const uint64_t position = position_of(row);
+  if (position + n > a_.n_text) return false;
+  for (uint32_t i = 0; i < n; ++i) {
+    const Sym symbol = a_.text[position + i];
+    if (symbol == 0) return false;
+    out[i] = code_.decode(symbol);
+  }
+  return true;
+}
+
+// ---- places in documents --------------------------------------------------------------------------------
+
+template <class Sym>
+uint32_t SuffixSegment<Sym>::count_rows_in(Range rows, const uint8_t* documents) const {
+  const DocumentMap& map = document_map();
+  constexpr uint32_t kAhead = 16;
+  uint32_t count = 0;
+  for (uint32_t row = rows.lo; row < rows.hi; ++row) {
+    if (row + kAhead < a_.n_rows) {
+      const uint32_t ahead = a_.rows[row + kAhead];
+      if (ahead < a_.n_text) __builtin_prefetch(map.first.data() + (ahead >> map.shift));
+    }
+    const uint32_t document = document_at(map, position_of(row));
+    count += (documents[document / 8] >> (document % 8)) & 1u;
+  }
+  return count;
+}
+
+template <class Sym>
+void SuffixSegment<Sym>::documents_at(const uint32_t* positions, size_t n, uint32_t* documents,
+                                      uint32_t* before) const {
+  const DocumentMap& map = document_map();
+  constexpr size_t kAhead = 16;
+  for (size_t i = 0; i < n; ++i) {
+    if (i + kAhead < n && positions[i + kAhead] < a_.n_text) {
+      __builtin_prefetch(map.first.data() + (positions[i + kAhead] >> map.shift));
+    }
+    if (positions[i] >= a_.n_text) throw CorruptPointer{file_, i, positions[i], a_.n_text};
+    const uint32_t document = document_at(map, positions[i]);
+    documents[i] = document;
+    before[i] = positions[i] - a_.starts[document];
+  }
+}
+
+template <class Sym>
+void SuffixSegment<Sym>::tokens_at(const uint32_t* positions, size_t n, int64_t ahead, int64_t* out) const {
+  constexpr size_t kAhead = 24;
+  const auto place = [&](size_t i) { return static_cast<uint64_t>(positions[i] + ahead); };
+  for (size_t i = 0; i < n; ++i) {
+    // A place before the text wraps around to one behind it.
+    if (i + kAhead < n && place(i + kAhead) < a_.n_text) __builtin_prefetch(a_.text + place(i + kAhead));
+    const uint64_t at = place(i);
+    const Sym symbol = at < a_.n_text ? a_.text[at] : Sym{0};
+    out[i] = symbol == 0 ? kNoToken : code_.decode(symbol);
+  }
+}
+
+}  // namespace ngramdb

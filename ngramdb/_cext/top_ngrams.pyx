@@ -1,0 +1,222 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+"""The n-grams of a corpus by frequency: descending by count, then ascending by token ids.
+
+Three ways to the same answer: `frequent` looks at a sample of rows, `NgramBlocks` at all rows (of all documents, or
+of some), `count_documents` at the tokens of a few documents. The GIL is released, and the work can be stopped.
+"""
+
+import numpy as np
+
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libcpp cimport bool as cbool
+from libcpp.memory cimport unique_ptr
+from libcpp.vector cimport vector
+
+from ngramdb._cext.index cimport CorpusIndex, Index, Segment, SegmentIndex
+from ngramdb._cext.interrupt cimport Poll, current_poll, translate_exception
+
+
+cdef extern from "top_ngrams.hpp" namespace "ngramdb" nogil:
+    cdef cppclass FoundNgram:
+        int64_t count
+        uint32_t segment
+        uint32_t row
+
+    cdef cppclass CBlocks "ngramdb::NgramBlocks":
+        CBlocks(const vector[const Segment*]&, const vector[int]&, const vector[const uint8_t*]&, uint32_t) except +
+        vector[FoundNgram] next(size_t, Poll*) except +translate_exception
+        uint64_t distinct
+        uint64_t occurrences
+        vector[FoundNgram] negative
+
+    cdef cppclass CountedNgrams:
+        vector[int64_t] tokens
+        vector[int64_t] counts
+
+    cdef cppclass CFrequent "ngramdb::FrequentNgrams":
+        CFrequent(const CorpusIndex&, const vector[const Segment*]&, const vector[int]&, uint32_t) except +
+        cbool find(size_t, CountedNgrams&, Poll*) except +translate_exception
+        vector[int64_t] negative
+
+    cdef cppclass HashedEntry "ngramdb::HashedNgrams::Entry":
+        uint64_t place
+        uint32_t count
+
+    cdef cppclass CHashed "ngramdb::HashedNgrams":
+        CHashed(const uint32_t*, uint32_t) except +
+        void add(size_t, size_t, Poll*) except +translate_exception
+        uint64_t distinct()
+        vector[HashedEntry] best(size_t, Poll*) except +translate_exception
+
+cdef extern from "segment.hpp" namespace "ngramdb" nogil:
+    cdef cppclass RowSegment "const ngramdb::Segment":
+        cbool tokens_of_row(uint32_t, uint32_t, int64_t*) except +translate_exception
+
+
+class NegativeCount(ValueError):
+    """An n-gram's net count is below zero: a subtracted segment has what the added ones lack. `ids` are its tokens."""
+
+    def __init__(self, ids):
+        super().__init__(f"the net count of {list(ids)} is below zero")
+        self.ids = ids
+
+
+cdef void list_segments(object segments, vector[const Segment*]& found) except *:
+    for segment in segments:
+        found.push_back((<SegmentIndex?>segment).segment)
+
+
+cdef void check_n(int64_t n) except *:
+    if not 1 <= n < 2**32 - 2:
+        raise ValueError(f"an n-gram has 1 token or more, not {n}")
+
+
+cdef tuple as_arrays(vector[int64_t]& tokens, vector[int64_t]& counts, uint32_t n):
+    cdef size_t k = counts.size(), i
+    ids = np.empty((k, n), dtype=np.uint32)
+    count = np.empty(k, dtype=np.int64)
+    cdef uint32_t[::1] id_view = ids.reshape(-1)
+    cdef int64_t[::1] count_view = count
+    for i in range(k):
+        count_view[i] = counts[i]
+    for i in range(tokens.size()):
+        id_view[i] = <uint32_t>tokens[i]
+    return ids, count
+
+
+cdef class NgramBlocks:
+    """All n-grams, in blocks: each is a pass over all rows, the memory that of a block.
+
+    Once every n-gram that is left occurs once, a single pass does for all remaining blocks.
+
+    Parameters
+        segments : SegmentIndex, …
+        signs : +1 or -1 each
+        n : tokens of an n-gram, at least 1
+        documents : for each segment a bitmap of the documents that count ((n_documents + 7) // 8,) uint8, least
+            significant bit first, or None for all
+    """
+
+    cdef unique_ptr[CBlocks] blocks
+    cdef vector[const Segment*] kept
+    cdef readonly tuple segments
+    cdef readonly tuple documents
+    cdef readonly uint32_t n
+
+    def __cinit__(self, segments, signs, int64_t n, documents=None):
+        check_n(n)
+        self.segments = tuple(segments)
+        self.documents = (None,) * len(self.segments) if documents is None else tuple(documents)
+        self.n = <uint32_t>n
+        list_segments(self.segments, self.kept)
+        cdef vector[int] sign_of = [int(sign) for sign in signs]
+        if sign_of.size() != self.kept.size() or len(self.documents) != len(self.segments):
+            raise ValueError(f"{len(self.segments)} segments, {sign_of.size()} signs, {len(self.documents)} bitmaps")
+        cdef vector[const uint8_t*] bitmaps
+        cdef const uint8_t[::1] bitmap
+        for segment, given in zip(self.segments, self.documents):
+            if given is None:
+                bitmaps.push_back(NULL)
+                continue
+            bitmap = given
+            if <uint64_t>bitmap.shape[0] < (segment.n_documents + 7) // 8:
+                raise ValueError(f"a bitmap of {bitmap.shape[0]} bytes for {segment.n_documents} documents")
+            bitmaps.push_back(&bitmap[0] if bitmap.shape[0] > 0 else NULL)
+        self.blocks.reset(new CBlocks(self.kept, sign_of, bitmaps, self.n))
+
+    def next(self, size_t k):
+        """The next k n-grams, fewer at the end: ids (m, n) uint32, and counts (m,) int64.
+
+        Raises
+            NegativeCount
+        """
+        cdef vector[FoundNgram] found
+        cdef vector[int64_t] tokens, counts
+        cdef size_t i
+        cdef Poll poll = current_poll()
+        cdef CBlocks* blocks = self.blocks.get()
+        with nogil:
+            found = blocks.next(k, &poll)
+        if blocks.negative.size() > 0:
+            found = blocks.negative
+        tokens.resize(found.size() * self.n)
+        counts.resize(found.size())
+        with nogil:
+            for i in range(found.size()):
+                counts[i] = found[i].count
+                (<RowSegment*>self.kept[found[i].segment]).tokens_of_row(found[i].row, self.n, &tokens[i * self.n])
+        arrays = as_arrays(tokens, counts, self.n)
+        if blocks.negative.size() > 0:
+            raise NegativeCount(tuple(arrays[0][0].tolist()))
+        return arrays
+
+    @property
+    def distinct(self):
+        """How many n-grams there are; known after the first block."""
+        return self.blocks.get().distinct
+
+    @property
+    def occurrences(self):
+        """How often they occur, all together; known after the first block."""
+        return self.blocks.get().occurrences
+
+
+def frequent(Index index not None, int64_t n, size_t k):
+    """The k most frequent n-grams of all documents: ids (m, n) uint32 and counts (m,) int64.
+
+    None where a pass over all rows is cheaper, as when k is large, or counts are small.
+    Cost: about 0.3 µs for each of n_tokens / c rows, c the k-th best count.
+    Raises
+        NegativeCount
+    """
+    check_n(n)
+    cdef vector[const Segment*] segments
+    list_segments(index.segments, segments)
+    cdef vector[int] signs = [int(sign) for sign in index.signs]
+    cdef unique_ptr[CFrequent] search
+    search.reset(new CFrequent(index.index, segments, signs, <uint32_t>n))
+    cdef CountedNgrams found
+    cdef cbool done
+    cdef Poll poll = current_poll()
+    with nogil:
+        done = search.get().find(k, found, &poll)
+    if search.get().negative.size() > 0:
+        raise NegativeCount(tuple(search.get().negative))
+    return as_arrays(found.tokens, found.counts, <uint32_t>n) if done else None
+
+
+def count_documents(const uint32_t[::1] tokens not None, const int64_t[::1] offsets not None, int64_t n, size_t k):
+    """The k most frequent n-grams of documents tokens[offsets[i]:offsets[i + 1]].
+
+    Returns
+        ids : (m, n) uint32
+        counts : (m,) int64
+        distinct : how many n-grams there are
+    Cost: a random read a token, 32 bytes of memory for a distinct n-gram.
+    """
+    check_n(n)
+    if offsets.shape[0] < 1 or offsets[0] < 0 or offsets[offsets.shape[0] - 1] > tokens.shape[0]:
+        raise ValueError("the offsets do not fit the tokens")
+    cdef Py_ssize_t i
+    for i in range(1, offsets.shape[0]):
+        if offsets[i] < offsets[i - 1]:
+            raise ValueError("offsets must ascend")
+    cdef unique_ptr[CHashed] table
+    cdef const uint32_t* first = &tokens[0] if tokens.shape[0] > 0 else NULL
+    cdef vector[HashedEntry] found
+    cdef Poll poll = current_poll()
+    table.reset(new CHashed(first, <uint32_t>n))
+    with nogil:
+        for i in range(offsets.shape[0] - 1):
+            table.get().add(offsets[i], offsets[i + 1], &poll)
+        found = table.get().best(k, &poll)
+    counts = np.empty(found.size(), dtype=np.int64)
+    places = np.empty(found.size(), dtype=np.int64)
+    cdef int64_t[::1] count_view = counts
+    cdef int64_t[::1] place_view = places
+    cdef size_t j
+    for j in range(found.size()):
+        count_view[j] = found[j].count
+        place_view[j] = found[j].place - 1
+    ids = np.asarray(tokens)[places[:, None] + np.arange(n)]
+    return ids, counts, table.get().distinct()

@@ -1,0 +1,70 @@
+"""ANALYZE: counts of counts of a corpus, taken once and kept in the catalog."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ngramdb.engine.manifest import StatisticsEntry
+from ngramdb.engine.view import CorpusView
+from ngramdb.errors import BindError
+from ngramdb.executor.models import digest, statistics_of, stored_statistics
+from ngramdb.lm import sharing
+from ngramdb.lm.statistics import Statistics
+
+if TYPE_CHECKING:
+    from ngramdb.api.connection import Connection
+
+
+@dataclass(frozen=True)
+class AnalysisReport:
+    """What ANALYZE did.
+
+    `statistics` are the counts of counts (`ngramdb.lm.Statistics`), kept from `version` on; `changed` is
+    False where they had been kept before.
+    """
+
+    statistics: Statistics
+    version: int
+    changed: bool
+
+
+def analyze(connection: Connection, name: str) -> AnalysisReport:
+    """Runs ANALYZE: one commit, none when the statistics that are kept are those of the corpus as it is.
+
+    Taken under the writer's lock, so that nothing comes between the count and the commit; readers do not
+    wait.
+    """
+    connection.refresh()
+    with connection._writing() as timeout_s, connection._store.begin(timeout_s) as transaction:
+        entry = transaction.manifest.corpora.get(name)
+        if entry is None:
+            raise BindError(f"no corpus {name!r}; it may have been dropped meanwhile")
+        view = connection.snapshot.view(name)
+        if view.entry != entry:
+            view = CorpusView(connection._store, entry)
+        stored = stored_statistics(view)
+        if stored is not None:
+            return AnalysisReport(stored, transaction.manifest.version, False)
+        statistics = statistics_of(view)
+        kept = replace(entry, statistics=entry_of(statistics))
+        corpora = {**transaction.manifest.corpora, name: kept}
+        version = transaction.commit(corpora, f"analyze {name}").version
+    # The same documents: what questions have made of them stays good.
+    sharing.carry_over(view, connection.snapshot.view(name))
+    return AnalysisReport(statistics, version, True)
+
+
+def entry_of(statistics: Statistics) -> StatisticsEntry:
+    """Statistics as the catalog keeps them."""
+    return StatisticsEntry(
+        created=time.time(),
+        segments=digest(statistics.segments),
+        n_tokens=statistics.n_tokens,
+        n_documents=statistics.n_documents,
+        n_left_of_end=statistics.n_left_of_end,
+        n_types=statistics.n_types,
+        continuation=statistics.continuation,
+        raw=statistics.raw,
+    )

@@ -1,0 +1,84 @@
+"""What the verbs of a corpus stand on: the connection's current version of it, and n-grams bound to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from ngramdb.lazy import lazy_module
+from ngramdb.lm.sentences import is_cut
+
+if TYPE_CHECKING:
+    from ngramdb.api import parsing, trees
+    from ngramdb.api.connection import Connection
+    from ngramdb.api.snapshot import Snapshot
+    from ngramdb.engine.view import CorpusView
+    from ngramdb.executor.result import Result
+    from ngramdb.planner import binder as binders
+    from ngramdb.planner import grams, parameters, planner
+    from ngramdb.planner.parameters import ParameterValues
+    from ngramdb.planner.plan import DocExpr, Gram, Plan
+    from ngramdb.planner.source import IntArray
+else:
+    trees = lazy_module("ngramdb.api.trees")
+    parsing = lazy_module("ngramdb.api.parsing")
+    binders = lazy_module("ngramdb.planner.binder")
+    grams = lazy_module("ngramdb.planner.grams")
+    parameters = lazy_module("ngramdb.planner.parameters")
+    planner = lazy_module("ngramdb.planner.planner")
+
+
+class BoundCorpus:
+    """A corpus's name and connection, and what is asked most of its current version, ready at hand."""
+
+    def __init__(self, connection: Connection, name: str) -> None:
+        self.name = name
+        self._connection = connection
+        self._rebind()
+
+    def _rebind(self) -> CorpusView:
+        """Goes over to the connection's current version; raises when that is closed or has no such corpus."""
+        snapshot = self._connection.snapshot
+        view = snapshot.view(self.name)
+        self._count: Callable[[Any], int] = view.index.count
+        # Not where a separator cuts documents into sentences: then models say what a context is.
+        self._prob = None if is_cut(view) else view.index.prob
+        self._encode = view.tokenizer.encode
+        self._view = view
+        # Last, since the array verbs take it as the sign that all the others are there.
+        self._snapshot: Snapshot | None = snapshot
+        return view
+
+    def _current(self) -> CorpusView:
+        if self._snapshot is not self._connection._snapshot:
+            return self._rebind()
+        return self._view
+
+    def _refuse(self, ngram: Any, cause: Exception) -> NoReturn:
+        """Says what is wrong with an n-gram that the kernel would not take."""
+        grams.bind_gram(ngram, self._current().tokenizer)
+        raise cause
+
+    def _gram(self, ngram: Any) -> Gram:
+        return grams.bind_gram(ngram, self._view.tokenizer)
+
+    def _ids(self, ngram: Any) -> IntArray:
+        return self._gram(ngram).ids
+
+    def _bind(self, tree: Any, where: str | None, params: ParameterValues) -> Any:
+        """The plan of a statement about this corpus, made by hand; its condition as text."""
+        self._current()
+        condition, placeholders = (None, ()) if where is None else parsing.parsed_condition(where)
+        session = self._connection._session()
+        binder = binders.Binder(session, parameters.Parameters(placeholders, params, where), where)
+        return binder.bind(trees.about(tree, self.name, condition))
+
+    def _condition(self, where: str | None, params: ParameterValues, view: CorpusView) -> DocExpr:
+        """A condition on documents as text, bound to the corpus; None means all of them."""
+        tree, placeholders = (None, ()) if where is None else parsing.parsed_condition(where)
+        values = parameters.Parameters(placeholders, params, where)
+        return binders.Binder(self._connection._session(), values, where).condition(tree, view)
+
+    def _run(self, logical: Plan) -> Result:
+        plan, _ = planner.optimize(logical, self._connection.settings.disabled_rules, estimated=False)
+        return self._connection._run_plan(plan)

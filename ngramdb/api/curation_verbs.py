@@ -1,0 +1,194 @@
+"""Verbs of a corpus that change which documents it has, and that carry documents and the records of removed
+ones out of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ngramdb.api.bound import BoundCorpus
+from ngramdb.api.evaluation_verbs import EvaluationVerbs
+from ngramdb.interrupts import under
+from ngramdb.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from ngramdb.api import curation, decontaminating, exporting, parsing
+    from ngramdb.api.decontaminating import DecontaminationReport
+    from ngramdb.engine import audit
+    from ngramdb.engine.audit import Removal, RemovedDocument
+    from ngramdb.engine.combining import CombiningOutcome
+    from ngramdb.engine.compaction import CompactionOutcome
+    from ngramdb.engine.restoring import RestoreOutcome
+    from ngramdb.engine.view import CorpusView
+    from ngramdb.planner import binder, parameters
+    from ngramdb.planner import plan as plans
+    from ngramdb.planner.parameters import ParameterValues
+    from ngramdb.planner.plan import DocExpr
+else:
+    parsing = lazy_module("ngramdb.api.parsing")
+    binder = lazy_module("ngramdb.planner.binder")
+    parameters = lazy_module("ngramdb.planner.parameters")
+    plans = lazy_module("ngramdb.planner.plan")
+    audit = lazy_module("ngramdb.engine.audit")
+    curation = lazy_module("ngramdb.api.curation")
+    decontaminating = lazy_module("ngramdb.api.decontaminating")
+    exporting = lazy_module("ngramdb.api.exporting")
+
+Path = str | os.PathLike[str]
+
+
+class CurationVerbs(EvaluationVerbs):
+    """DELETE, COMPACT, RESTORE, ALTER CORPUS, COPY … TO, and what has no statement of its own."""
+
+    def delete(self, where: str, *, params: ParameterValues = None) -> int:
+        """Removes the documents that meet a condition, and returns how many: DELETE DOCS.
+
+        One commit; earlier versions keep them. Cost: that of finding them, and some 100 ns for each of their
+        tokens.
+        """
+        tree, placeholders = parsing.parsed_condition(where)
+        values = parameters.Parameters(placeholders, params, where)
+
+        def bind(session: Any, view: CorpusView) -> DocExpr:
+            return binder.Binder(session, values, where).condition(tree, view)
+
+        statement = values.told(f"DELETE DOCS WHERE {where}", tree)
+        with self._connection._work():
+            return curation.delete(self._connection, self.name, bind, statement).documents
+
+    def compact(self) -> CompactionOutcome:
+        """Merges small segments and drops what was removed; answers stay the same: COMPACT."""
+        with self._connection._work():
+            return curation.compact(self._connection, self.name)
+
+    def restore(self, version: int) -> RestoreOutcome:
+        """Makes the corpus what it was in an earlier version: RESTORE CORPUS … TO VERSION."""
+        with self._connection._work():
+            return curation.restore(self._connection, self.name, version)
+
+    def add(self, other: str | BoundCorpus) -> CombiningOutcome:
+        """Adds all documents of another corpus, for good: ALTER CORPUS … ADD CORPUS."""
+        with self._connection._work():
+            return self._alter("ADD", other, 1)
+
+    def subtract(self, other: str | BoundCorpus) -> CombiningOutcome:
+        """Removes, for each document of another corpus, an equal one: ALTER CORPUS … SUBTRACT CORPUS.
+
+        Raises
+        ------
+        ExecutionError
+            The other corpus has a document that this one lacks; nothing has happened.
+        """
+        with self._connection._work():
+            return self._alter("SUBTRACT", other, -1)
+
+    def _alter(self, verb: str, other: str | BoundCorpus, sign: int) -> CombiningOutcome:
+        name = other.name if isinstance(other, BoundCorpus) else other
+        statement = f"ALTER CORPUS {self.name} {verb} CORPUS {name}"
+        return curation.alter(self._connection, self.name, name, sign, statement=statement)
+
+    # ---- evaluation sets --------------------------------------------------------------------------------
+
+    def decontaminate(
+        self,
+        against: Path | Sequence[Path],
+        *,
+        n: int = 13,
+        threshold: float = 0.8,
+        strict: bool = False,
+        lower: bool = False,
+        fold_space: bool = False,
+        text: str | None = None,
+        source_field: str = "source",
+        dry_run: bool = False,
+        report: Path | None = None,
+    ) -> DecontaminationReport:
+        """Removes the documents of which at least a share of the n-grams stands in an evaluation set.
+
+        One commit. The report's `table` has a row for each set and source: set, source, documents,
+        contaminated ones, their share.
+
+        Parameters
+        ----------
+        against : files of JSON lines or text, each an evaluation set of its own
+        n, threshold : tokens of an n-gram, and the share, from 0 to 1
+        strict : only what is above the share, not what equals it
+        lower, fold_space : letters' case, white space does not matter; n-grams are then of words
+        text : the JSON field of an item that is compared
+        source_field : the metadata field that the table is by
+        dry_run : only find and report
+        report : a file of JSON lines for what is found: documents, shares, spans, items
+
+        Raises
+        ------
+        InvalidArgument
+            A number out of range, or no file.
+        LoadError, ExecutionError
+            A set that can't be read, a report that can't be written; then nothing is removed.
+        """
+        with self._connection._work():
+            return decontaminating.decontaminate(
+                self._connection,
+                self.name,
+                against,
+                n=n,
+                threshold=threshold,
+                strict=strict,
+                lower=lower,
+                fold_space=fold_space,
+                text=text,
+                source_field=source_field,
+                dry_run=dry_run,
+                report=report,
+            )
+
+    # ---- files ------------------------------------------------------------------------------------------
+
+    def export(
+        self,
+        path: Path,
+        where: str | None = None,
+        *,
+        format: str | None = None,
+        params: ParameterValues = None,
+    ) -> int:
+        """Writes the documents that meet a condition (all without one) to a file, text and metadata as they
+        came in, and returns how many: COPY (DOCS …) TO.
+
+        The file appears under its name when it is complete. `format` is 'jsonl' (compressed where the name
+        ends in .gz or .zst) or 'parquet'; by the name when not given.
+
+        Raises
+        ------
+        ExecutionError, InvalidArgument
+            A file that can't be written, of which nothing is left; no such format.
+        """
+        view = self._current()
+        documents = plans.Documents(view, self._condition(where, params, view), False, None, 0)
+        options = {} if format is None else {"format": format}
+        row = self._run(plans.ExportDocuments(documents, os.fspath(path), options)).fetchone()
+        return int(row[0]) if row else 0
+
+    def removals(self) -> list[Removal]:
+        """What was removed so far, oldest first: SHOW REMOVALS.
+
+        Each has `version`, `created` (seconds since 1970, UTC), `by`, `statement`, `n_documents`, `n_tokens`.
+        """
+        view = self._current()
+        with self._connection._work():
+            return list(audit.removals(self._connection._store, view.entry.audits))
+
+    def removed_documents(self) -> Iterator[RemovedDocument]:
+        """Every removed document, oldest removal first.
+
+        Each has its `removal`, `doc_id`, and `details`: where known, the document's own `id`, its `source`, a
+        `reason`, and `matches` (`ngram` and `position`, in tokens).
+        """
+        found = audit.removed_documents(self._connection._store, self._current().entry.audits)
+        return under(self._connection._work(), found)
+
+    def export_removals(self, path: Path, *, format: str | None = None) -> int:
+        """Writes the records of removed documents to a file, and returns how many; as `export`."""
+        with self._connection._work():
+            return exporting.export_removals(self.removed_documents(), path, format)

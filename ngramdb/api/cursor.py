@@ -1,0 +1,158 @@
+"""The cursor of PEP 249, for code written against it. `Connection.execute` gives the same without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ngramdb.errors import InterfaceError
+from ngramdb.executor.result import Result, Row
+from ngramdb.interrupts import ProgressCallback
+from ngramdb.planner.parameters import ParameterValues
+
+if TYPE_CHECKING:
+    from ngramdb.api.connection import Connection
+
+# What PEP 249 asks to be told of a column: name, type, display size, internal size, precision, scale, NULLs.
+ColumnDescription = tuple[str, str | None, None, None, None, None, None]
+
+
+class Cursor:
+    """Runs statements one after the other, and reads the rows of the last one. Made by `Connection.cursor`.
+
+    Not to be shared by threads; a connection may have many.
+
+    Attributes
+    ----------
+    connection : Connection
+    arraysize : int, rows that `fetchmany` gives when it is not told how many
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.arraysize = 1
+        self._result: Result | None = None
+        self._n_read = 0
+        self._closed = False
+
+    # ---- running ----------------------------------------------------------------------------------------
+
+    def execute(
+        self,
+        operation: str,
+        parameters: ParameterValues = None,
+        *,
+        timeout: float | None = None,
+        progress: ProgressCallback | None = None,
+    ) -> Cursor:
+        """Runs a statement, as `Connection.execute` does; the cursor itself, to read from."""
+        self._forget()
+        self._result = self.connection.execute(operation, parameters, timeout=timeout, progress=progress)
+        return self
+
+    def executemany(self, operation: str, seq_of_parameters: Sequence[ParameterValues]) -> Cursor:
+        """Runs a statement once for each set of parameters. Rows are thrown away, as PEP 249 lets one."""
+        self._forget()
+        for parameters in seq_of_parameters:
+            self.connection.execute(operation, parameters).close()
+        return self
+
+    # ---- reading ----------------------------------------------------------------------------------------
+
+    @property
+    def result(self) -> Result:
+        """The last statement's result, with `summary`, `df()`, `arrow()` and what else it can do.
+
+        Raises
+        ------
+        InterfaceError
+            There is none, or the cursor is closed.
+        """
+        self._check_open()
+        if self._result is None:
+            raise InterfaceError("there is nothing to read: no statement has been executed")
+        return self._result
+
+    @property
+    def description(self) -> tuple[ColumnDescription, ...] | None:
+        """A tuple of seven a column, of which the name and, where it is certain, the type are given."""
+        if self._result is None or not self._result.columns:
+            return None
+        return tuple(
+            (name, None if kind is None else kind.__name__, None, None, None, None, None)
+            for name, kind in zip(self._result.columns, self._result.types, strict=True)
+        )
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows the last statement has; -1 where that is not known before they are read."""
+        if self._result is None or not self._result.columns or self._result.n_rows is None:
+            return -1
+        return self._result.n_rows
+
+    @property
+    def rownumber(self) -> int | None:
+        """The index, from 0, of the row that is read next; None without rows."""
+        return None if self.description is None else self._n_read
+
+    @property
+    def lastrowid(self) -> None:
+        """Always None: documents are added many at a time."""
+        return None
+
+    def fetchone(self) -> Row | None:
+        """The next row, or None after the last."""
+        row = self._rows().fetchone()
+        self._n_read += row is not None
+        return row
+
+    def fetchmany(self, size: int | None = None) -> list[Row]:
+        """The next `size` rows (`arraysize` of them when not given), fewer at the end."""
+        rows = self._rows().fetchmany(self.arraysize if size is None else size)
+        self._n_read += len(rows)
+        return rows
+
+    def fetchall(self) -> list[Row]:
+        """All rows that were not read yet."""
+        rows = self._rows().fetchall()
+        self._n_read += len(rows)
+        return rows
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.fetchone, None)
+
+    def _rows(self) -> Result:
+        if not self.result.columns:
+            raise InterfaceError("there is nothing to read: the last statement has no rows")
+        return self.result
+
+    # ---- life -------------------------------------------------------------------------------------------
+
+    def setinputsizes(self, sizes: Sequence[Any]) -> None:
+        """Does nothing; there for PEP 249."""
+
+    def setoutputsize(self, size: int, column: int | None = None) -> None:
+        """Does nothing; there for PEP 249."""
+
+    def close(self) -> None:
+        """Ends the cursor; using it afterwards is an InterfaceError. Closing twice is harmless."""
+        if not self._closed:
+            self._forget()
+        self._closed = True
+
+    def __enter__(self) -> Cursor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise InterfaceError("the cursor is closed")
+
+    def _forget(self) -> None:
+        """Lets go of the last result, before the next one or the end."""
+        self._check_open()
+        if self._result is not None:
+            self._result.close()
+        self._result, self._n_read = None, 0

@@ -1,0 +1,163 @@
+"""Evaluating the language models of a corpus on documents, and what else goes out of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TextIO
+
+import numpy as np
+
+from ngramdb.api.exporting import write_text
+from ngramdb.api.loading import check_separator
+from ngramdb.api.models import as_model
+from ngramdb.errors import InvalidArgument, LoadError
+from ngramdb.executor.models import language_model
+from ngramdb.ingest.documents import ErrorLog
+from ngramdb.ingest.options import ReadOptions
+from ngramdb.ingest.reader import read_documents
+from ngramdb.ingest.sources import expand
+from ngramdb.ingest.streams import Meter
+from ngramdb.lm import agreement as agreeing
+from ngramdb.lm import arpa, drafting, figures
+from ngramdb.lm import evaluation as evaluating
+from ngramdb.lm.models import LanguageModel
+from ngramdb.lm.spec import InfGram, KneserNey
+from ngramdb.planner.grams import id_array
+from ngramdb.planner.source import Corpus, IntArray, Tokenizer
+
+if TYPE_CHECKING:
+    from ngramdb.api.evaluation_verbs import EvaluationVerbs
+
+
+def perplexity(
+    model: LanguageModel,
+    tokenizer: Tokenizer,
+    docs: Iterable[Any],
+    sentence: bool,
+    progress: evaluating.Progress | None,
+) -> evaluating.Perplexity:
+    """`Corpus.perplexity`."""
+    documents = token_ids_of(docs, tokenizer)
+    return evaluating.perplexity(model, documents, sentence=sentence, progress=progress)
+
+
+def agreement(
+    model: LanguageModel,
+    tokenizer: Tokenizer,
+    docs: Iterable[Any],
+    sentence: bool,
+    progress: evaluating.Progress | None,
+) -> agreeing.Agreement:
+    """`Corpus.agreement`."""
+    documents = token_ids_of(docs, tokenizer)
+    return agreeing.measure_agreement(model, documents, sentence=sentence, progress=progress)
+
+
+def agreement_panels(
+    corpus: EvaluationVerbs, docs: Iterable[Any], order: int
+) -> dict[str, agreeing.Agreement]:
+    """Agreement as in the paper's figure: of the n-gram model of an order, and of the ∞-gram.
+
+    The n-gram model goes over to a shorter context where the longer one is unseen, as the ∞-gram does.
+    """
+    held = list(docs)
+    models = {f"{order}-gram": InfGram(order), "∞-gram": InfGram()}
+    return {name: corpus.agreement(held, model) for name, model in models.items()}
+
+
+def draw_agreement(panels: dict[str, agreeing.Agreement], path: str) -> None:
+    """Draws the figure; PNG, SVG or PDF by its name."""
+    figures.draw_agreement(panels, path, sparse="sparse ∞-gram")
+
+
+def draft(view: Corpus, ids: IntArray, n: int, least_prob: float) -> drafting.Draft:
+    """`Corpus.draft`."""
+    if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+        raise InvalidArgument(f"n is a whole number of at least 0, not {n!r}")
+    model = language_model(view, as_model(InfGram()))
+    return drafting.draft(model, ids, n, least_prob=least_prob)
+
+
+def export_arpa(view: Corpus, path: str, order: int) -> list[int]:
+    """`Corpus.export_arpa`."""
+    model = language_model(view, as_model(KneserNey(order)))
+    tokenizer = view.tokenizer
+    if tokenizer.kind in ("chars", "bytes"):
+        raise InvalidArgument(
+            f"corpus {view.entry.name} has {tokenizer.kind} for tokens, "
+            "and an ARPA file is of words without blanks"
+        )
+    sizes: list[int] = []
+
+    def write(file: TextIO) -> int:
+        sizes.extend(arpa.write_arpa(model, file, tokenizer.token_text))
+        return sum(sizes)
+
+    write_text(path, write)
+    return sizes
+
+
+def token_ids_of(docs: Iterable[Any], tokenizer: Tokenizer) -> Iterator[IntArray]:
+    """Each document's token ids, made one at a time; -1 for words that the vocabulary lacks.
+
+    docs : texts, sequences of token ids, dicts with `text` or `ids`, pairs of either and metadata
+
+    Raises
+    ------
+    InvalidArgument
+        One document instead of several, or something that is no document; names its position.
+    """
+    if isinstance(docs, (str, bytes, Mapping)) or not isinstance(docs, Iterable):
+        raise InvalidArgument(
+            f"documents are an iterable of texts or token ids, not {type(docs).__name__}; put one in a list"
+        )
+    for number, item in enumerate(docs, start=1):
+        try:
+            yield _ids_of(item, tokenizer)
+        except InvalidArgument as error:
+            raise InvalidArgument(f"document {number}: {error}") from error
+
+
+def _ids_of(item: Any, tokenizer: Tokenizer) -> IntArray:
+    if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], Mapping):
+        item = item[0]
+    if isinstance(item, Mapping):
+        if not item.keys() & {"text", "ids"}:
+            raise InvalidArgument("a dict needs 'text' or 'ids'")
+        item = item["text"] if "text" in item else item["ids"]
+    if isinstance(item, bytes):
+        item = item.decode("utf-8", "replace")
+    return np.asarray(tokenizer.encode(item), dtype=np.int64) if isinstance(item, str) else id_array(item)
+
+
+def documents_of_files(
+    paths: Iterable[str],
+    *,
+    text: str | None = None,
+    format: str | None = None,
+    separator: str | None = None,
+    limit: int | None = None,
+    takes_ids: bool = False,
+) -> Iterator[Any]:
+    """The documents of files as texts (or token ids), read as COPY … FROM reads them.
+
+    Raises
+    ------
+    LoadError
+        A file or a document that can't be read (with file and line).
+    """
+    field = text if text is not None else "ids" if takes_ids else "text"
+    options = ReadOptions(
+        text_field=field,
+        ids_field=field if takes_ids else None,
+        ids_instead="text" if takes_ids and text is None else None,
+        metadata=(),
+        separator=separator,
+        limit=limit,
+    )
+    sources = expand(list(paths), format)
+    check_separator(separator, sources)
+    if takes_ids and any(source.format != "jsonl" for source in sources):
+        raise LoadError("this corpus takes token ids, which text files do not have")
+    for document in read_documents(sources, options, ErrorLog(), Meter()):
+        yield document.ids if document.text is None else document.text

@@ -1,0 +1,299 @@
+"""COPY (DOCS …) TO: documents as they came, as JSON lines (.gz, .zst) or Parquet; and audit records as files.
+
+A JSON line is written byte for byte as it was read (`ngramdb.ingest.line_forms`); documents that came another
+way get a line of their own. A file appears under its name when it is complete: it is written beside it first,
+never through a symbolic link.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import gzip
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict
+from typing import Any, Protocol, TextIO, cast
+
+from ngramdb import interrupts
+from ngramdb.engine.audit import RemovedDocument
+from ngramdb.errors import CorruptionError, ExecutionError, InvalidArgument
+from ngramdb.executor.arrow_types import arrow_type
+from ngramdb.executor.documents import (
+    REST_COLUMN,
+    column_of,
+    document_text,
+    has_rest,
+    matching,
+    metadata_fields,
+    rest_of,
+    value_at,
+)
+from ngramdb.executor.ordering import in_order
+from ngramdb.executor.sampling import sample_documents
+from ngramdb.ingest.line_forms import line_of, plain_line
+from ngramdb.planner.plan import Documents
+from ngramdb.planner.source import Segment, Tokenizer
+
+FORMATS = ("jsonl", "parquet")
+# Documents between two looks at whether to go on; rows of a Parquet group.
+BATCH_DOCUMENTS = 1024
+COMPRESSION_LEVEL = 6
+
+
+class Sink(Protocol):
+    """Where bytes go."""
+
+    def write(self, data: bytes, /) -> Any: ...
+
+
+def export_documents(plan: Documents, path: str | os.PathLike[str], format: str | None = None) -> int:
+    """Writes the documents of a DOCS question, in its order, to a file; how many they are.
+
+    Parameters
+    ----------
+    path : a name that ends in .gz or .zst is compressed; what stood there is replaced when all is written
+    format : 'jsonl' or 'parquet'; by the file's name when not given
+
+    Raises
+    ------
+    ExecutionError
+        The file can't be written; nothing is left of it.
+    InvalidArgument
+        No such format.
+    """
+    name = os.fspath(path)
+    kind = format_of(name, format)
+    if kind == "parquet":
+        return _replacing(name, lambda file: _write_parquet(plan, file))
+    return write_lines(name, _lines(plan))
+
+
+def export_removals(
+    removed: Iterable[RemovedDocument], path: str | os.PathLike[str], format: str | None = None
+) -> int:
+    """Writes audit records, an object a removed document, to a file; how many they are."""
+    name = os.fspath(path)
+    rows = ({"doc_id": one.doc_id, **one.details, "removal": asdict(one.removal)} for one in removed)
+    if format_of(name, format) == "parquet":
+        return _replacing(name, lambda file: _write_audit_table(rows, file))
+    return write_lines(name, (_json(row) for row in rows))
+
+
+def format_of(name: str, format: str | None) -> str:
+    """The format of a file to be written. Raises InvalidArgument."""
+    if format is None:
+        return "parquet" if name.endswith(".parquet") else "jsonl"
+    if format not in FORMATS:
+        raise InvalidArgument(f"an export's format is one of {', '.join(FORMATS)}, not {format!r}")
+    return format
+
+
+def listed(plan: Documents) -> Iterator[tuple[Segment, int]]:
+    """The documents of a DOCS question, one after the other: segment and number."""
+    found = matching(plan.corpus, plan.where, plan.costs, None)
+    if plan.sample is not None:
+        found = sample_documents(plan.corpus, found, plan.sample)
+    total = sum(len(docs) for _, docs in found)
+    stop = total if plan.limit is None else min(total, plan.offset + plan.limit)
+    if plan.order:
+        owners, numbers = in_order(plan.order, found)
+        for owner, i in zip(
+            owners[plan.offset : stop].tolist(), numbers[plan.offset : stop].tolist(), strict=True
+        ):
+            yield found[owner][0], i
+        return
+    position = 0
+    for segment, docs in reversed(found) if plan.descending else found:
+        first, last = max(plan.offset - position, 0), min(stop - position, len(docs))
+        position += len(docs)
+        if first < last:
+            every = docs.numbers()[::-1] if plan.descending else docs.numbers()
+            for i in every[first:last].tolist():
+                yield segment, i
+
+
+def write_lines(name: str, lines: Iterable[bytes]) -> int:
+    """Writes lines to a file, compressed as its name says; how many they are. Raises ExecutionError."""
+    return _replacing(name, lambda file: _write_lines(name, lines, file))
+
+
+def write_text(name: str, write: Callable[[TextIO], int]) -> int:
+    """Writes a text file in UTF-8, compressed as its name says; what `write` says. Raises ExecutionError."""
+
+    def through(file: Any) -> int:
+        with _compressed(name, file) as sink:
+            return write(cast("TextIO", codecs.getwriter("utf-8")(cast("Any", sink))))
+
+    return _replacing(name, through)
+
+
+def document_line(segment: Segment, i: int, tokenizer: Tokenizer) -> bytes:
+    """The line of JSON that a document came in, or one made for it."""
+    source: Any = segment
+    metadata = segment.metadata.row(i)
+    text = segment.text(i, tokenizer)
+    form = source.form(i)
+    try:
+        ids = segment.document(i).tolist() if text is None else None
+        shown = None if text is None else text.decode("utf-8", "backslashreplace")
+        return plain_line(metadata, shown, ids) if form is None else line_of(form, metadata, shown, ids)
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
+        raise CorruptionError(
+            f"{source.path}: what is stored of the line of document {segment.doc_id(i)} does not fit it: "
+            f"{error!r}; run CHECK, and restore the file from a backup",
+            path=source.path,
+        ) from error
+
+
+def _lines(plan: Documents) -> Iterator[bytes]:
+    for segment, i in listed(plan):
+        yield document_line(segment, i, plan.corpus.tokenizer)
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def _write_lines(name: str, lines: Iterable[bytes], file: Any) -> int:
+    n = 0
+    with _compressed(name, file) as sink:
+        for line in lines:
+            if n % BATCH_DOCUMENTS == 0:
+                interrupts.check()
+            sink.write(line + b"\n")
+            n += 1
+    return n
+
+
+@contextlib.contextmanager
+def _compressed(name: str, file: Any) -> Iterator[Sink]:
+    if name.endswith(".gz"):
+        # Without a time in its header: the same documents make the same file.
+        with gzip.GzipFile(
+            filename="", mode="wb", compresslevel=COMPRESSION_LEVEL, fileobj=file, mtime=0
+        ) as sink:
+            yield sink
+    elif name.endswith((".zst", ".zstd")):
+        import zstandard
+
+        with zstandard.ZstdCompressor(write_checksum=True).stream_writer(file, closefd=False) as sink:
+            yield sink
+    else:
+        yield file
+
+
+def _replacing(name: str, write: Callable[[Any], int]) -> int:
+    """Writes a file beside its place and then puts it there. Raises ExecutionError; nothing is left then."""
+    target = os.path.abspath(name)
+    try:
+        os.stat(target)
+    except ValueError as error:  # a lone surrogate, or a zero byte
+        raise ExecutionError(f"{name!r} can be no file's name") from error
+    except OSError:
+        pass
+    if os.path.isdir(target):
+        raise ExecutionError(f"{name}: this is a folder; name a file in it")
+    temporary = f"{target}.{os.urandom(4).hex()}.tmp"
+    try:
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o666)
+        try:
+            with os.fdopen(fd, "wb", buffering=1 << 20) as file:
+                n = write(file)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise ExecutionError(f"{name}: cannot write the file: {os.strerror(error.errno or 0)}") from error
+    return n
+
+
+# ---- Parquet --------------------------------------------------------------------------------------------
+
+
+def _write_parquet(plan: Documents, file: Any) -> int:
+    """A column for the text and one for each metadata field, by its path; values of several types as JSON."""
+    import pyarrow
+    import pyarrow.parquet
+
+    fields = metadata_fields(plan.corpus)
+    types = {name: _common(found) for name, found in fields.items()}
+    names = {name: column_of(name) for name in fields}
+    rest = [pyarrow.field(REST_COLUMN, pyarrow.string())] if has_rest(fields) else []
+    schema = pyarrow.schema(
+        [
+            pyarrow.field("doc_id", pyarrow.int64()),
+            pyarrow.field("text", pyarrow.large_string()),
+            *(pyarrow.field(names[name], arrow_type(kind)) for name, kind in types.items()),
+            *rest,
+        ]
+    )
+    n = 0
+    with pyarrow.parquet.ParquetWriter(file, schema, compression="zstd") as writer:
+        for batch in _batches(listed(plan)):
+            interrupts.check()
+            columns: dict[str, list[Any]] = {name: [] for name in schema.names}
+            for segment, i in batch:
+                values = segment.metadata.row(i)
+                columns["doc_id"].append(segment.doc_id(i))
+                columns["text"].append(document_text(segment, i, plan.corpus.tokenizer))
+                for name, found in fields.items():
+                    columns[names[name]].append(_stored(value_at(values, name, found), types[name]))
+                if rest:
+                    columns[REST_COLUMN].append(_stored(rest_of(values, fields), "json"))
+            writer.write_table(pyarrow.table(columns, schema=schema))
+            n += len(batch)
+    return n
+
+
+def _common(types: list[str]) -> str:
+    if len(types) == 1:
+        return types[0]
+    return "float64" if set(types) == {"int64", "float64"} else "json"
+
+
+def _stored(value: Any, type_name: str) -> Any:
+    if value is None:
+        return None
+    if type_name == "json":
+        return json.dumps(value, ensure_ascii=False)
+    return float(value) if type_name == "float64" else value
+
+
+def _write_audit_table(rows: Iterable[dict[str, Any]], file: Any) -> int:
+    import pyarrow
+    import pyarrow.parquet
+
+    texts = ("id", "source", "reason", "matches", "removal")
+    schema = pyarrow.schema(
+        [pyarrow.field("doc_id", pyarrow.int64()), *(pyarrow.field(name, pyarrow.string()) for name in texts)]
+    )
+    n = 0
+    with pyarrow.parquet.ParquetWriter(file, schema, compression="zstd") as writer:
+        for batch in _batches(rows):
+            shown = [
+                {"doc_id": row["doc_id"], **{name: _text(row.get(name)) for name in texts}} for row in batch
+            ]
+            writer.write_table(pyarrow.Table.from_pylist(shown, schema=schema))
+            n += len(batch)
+    return n
+
+
+def _text(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _batches(items: Iterable[Any]) -> Iterator[list[Any]]:
+    batch: list[Any] = []
+    for item in items:
+        batch.append(item)
+        if len(batch) == BATCH_DOCUMENTS:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

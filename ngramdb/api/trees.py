@@ -1,0 +1,137 @@
+"""Statements that verbs of a corpus stand for, as syntax trees made by hand, without text and spans."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ngramdb.errors import InvalidArgument
+from ngramdb.language import ast
+from ngramdb.planner.grams import id_array
+from ngramdb.planner.plan import Model
+
+
+def kwic(
+    pattern: Any,
+    match_text: bool,
+    ignore_case: bool,
+    window: int | None,
+    order_by: str | None,
+    descending: bool,
+    limit: int | None,
+    offset: int,
+    sample: int | None,
+    seed: int | None,
+) -> ast.Kwic:
+    """KWIC. Whether text is matched is what the caller says, whatever the session's setting is."""
+    order = () if order_by is None else (ast.OrderBy(ast.Field((order_by,)), descending),)
+    if descending and not order:
+        order = (ast.OrderBy(ast.Field(("doc_id",)), True),)
+    return ast.Kwic(
+        ast.Matching(_ngram(pattern), match_text, ignore_case),
+        window=_number(0, "window", window),
+        order_by=order,
+        limit=_number(0, "limit", limit),
+        offset=_number(0, "offset", offset),
+        sample=_sample(sample, seed),
+    )
+
+
+def ngrams(n: int, top: int | None) -> ast.Ngrams:
+    """NGRAMS."""
+    return ast.Ngrams(_required(1, "n", n), top=_number(0, "top", top))
+
+
+def trace(text: Any, min_length: int) -> ast.Trace:
+    """TRACE."""
+    return ast.Trace(_ngram(text), min_length=_number(1, "min_length", min_length))
+
+
+def generate(
+    given: Any,
+    tokens: int,
+    model: Model,
+    method: str | None,
+    beams: int | None,
+    temperature: float | None,
+    top: int | None,
+    nucleus: float | None,
+    diversity: float | None,
+    seed: int | None,
+    n: int,
+) -> ast.Generate:
+    """GENERATE."""
+    if method not in (None, "greedy", "sample", "beam"):
+        raise InvalidArgument(f"method is 'greedy', 'sample' or 'beam', not {method!r}")
+    if beams is not None and method is None:
+        method = "beam"
+    if beams is not None and method != "beam":
+        raise InvalidArgument(f"beams belongs to method 'beam', not to {method!r}")
+    return ast.Generate(
+        _ngram(given),
+        _required(0, "tokens", tokens),
+        _model(model),
+        None if method is None else ast.Method(method, _number(1, "beams", beams)),
+        _real("temperature", temperature),
+        _number(1, "top", top),
+        _real("nucleus", nucleus),
+        _real("diversity", diversity),
+        _number(0, "seed", seed),
+        _required(1, "n", n),
+    )
+
+
+def sample(size: int, seed: int | None) -> ast.Docs:
+    """DOCS SAMPLE."""
+    return ast.Docs(sample=ast.Sample(_required(1, "size", size), _number(0, "seed", seed)))
+
+
+def about(tree: Any, corpus: str, where: ast.Condition | None) -> Any:
+    """The tree of a question, asked of one corpus, with a condition on its documents."""
+    source = ast.Source((ast.SourceTerm(ast.Name(corpus)),))
+    return replace(tree, source=source) if where is None else replace(tree, source=source, where=where)
+
+
+def at_least(least: int, name: str, value: Any) -> None:
+    """Raises InvalidArgument unless the value is a whole number of at least `least`, or None."""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+        raise InvalidArgument(f"{name} is a whole number of at least {least}, not {value!r}")
+
+
+def _sample(size: int | None, seed: int | None) -> ast.Sample | None:
+    if size is None:
+        if seed is not None:
+            raise InvalidArgument("seed is for samples: say how large with sample=")
+        return None
+    return ast.Sample(_required(1, "sample", size), _number(0, "seed", seed))
+
+
+def _ngram(value: Any) -> ast.Text | ast.TokenIds:
+    return ast.Text(value) if isinstance(value, str) else ast.TokenIds(tuple(id_array(value).tolist()))
+
+
+def _model(model: Model) -> ast.Model:
+    return ast.Model(
+        model.kind,
+        order=ast.Value(model.order) if model.order else None,
+        weight=ast.Value(model.weight) if model.kind == "backoff" else None,
+        min_count=ast.Value(model.min_count),
+    )
+
+
+def _real(name: str, value: float | None) -> ast.Value | None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+        raise InvalidArgument(f"{name} is a number, not {value!r}")
+    return None if value is None else ast.Value(value)
+
+
+def _number(least: int, name: str, value: int | None) -> ast.Value | None:
+    at_least(least, name, value)
+    return None if value is None else ast.Value(value)
+
+
+def _required(least: int, name: str, value: int) -> ast.Value:
+    if value is None:
+        raise InvalidArgument(f"{name} is a whole number of at least {least}, not None")
+    at_least(least, name, value)
+    return ast.Value(value)

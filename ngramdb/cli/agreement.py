@@ -1,0 +1,124 @@
+"""`ngramdb agreement DB CORPUS PATH…`: how often a model expects the very token that comes next."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from ngramdb.api import Corpus, Result, connect
+from ngramdb.api.evaluation import agreement_panels, draw_agreement
+from ngramdb.cli import held_out
+from ngramdb.cli.common import OK, UsageError, add_common_flags, guarded, positive
+from ngramdb.cli.render import MODES, render
+from ngramdb.cli.screen import detect
+from ngramdb.cli.waiting import Waiting
+
+DESCRIPTION = """\
+Compare documents with what a model of a corpus expects: the share of tokens that it gives more than half of
+its probability, by effective n. A row for each effective n that occurs; sparse estimates, whose context has
+only one continuation, are counted by themselves as well.
+"""
+# Of the n-gram model, by its own effective n.
+NGRAM_COLUMNS = ("ngram_tokens", "ngram_agreeing", "ngram_share")
+# The n-gram model of the paper's figure.
+FIGURE_ORDER = 5
+COLUMNS = (
+    *("effective_n", "tokens", "agreeing", "share"),
+    *("sparse_tokens", "sparse_agreeing", "sparse_share"),
+)
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command; the exit code comes back."""
+    options = held_out.parsed(make_parser(), arguments)
+    return guarded(lambda: _run(options), options.debug)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of the command's flags."""
+    parser = argparse.ArgumentParser(
+        prog="ngramdb agreement",
+        description=DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    held_out.add_document_flags(parser)
+    add = parser.add_argument
+    add("--model", metavar="M", default="infgram", help="what stands after USING; infgram by default")
+    add(
+        "--ngram",
+        metavar="N",
+        type=positive,
+        help="the n-gram model of this order beside the ∞-gram, in columns of its own",
+    )
+    add(
+        "--figure",
+        metavar="OUT",
+        help="draw both, and sparse estimates, into a PNG or SVG (needs matplotlib)",
+    )
+    add("--format", choices=MODES, help="how results look; table at a terminal, tsv elsewhere")
+    add_common_flags(parser)
+    return parser
+
+
+def _run(options: argparse.Namespace) -> int:
+    with connect(options.database, read_only=True) as connection:
+        corpus = connection.corpus(options.corpus)
+        with Waiting(not options.no_progress), held_out.documents(options, corpus) as docs:
+            found, beside = _measure(options, corpus, docs)
+    shares = {
+        "total_tokens": found.total,
+        "agreeing": _percent(found.share),
+        "of_sparse": _percent(found.sparse_share),
+        "mean_effective_n": found.mean_effective_n,
+        "median_effective_n": found.median_effective_n,
+    }
+    columns: tuple[str, ...] = COLUMNS
+    table = rows(found)
+    if beside is not None:
+        columns = (*columns, *NGRAM_COLUMNS)
+        table = [(*row, *_counts_of(beside, int(str(row[0])))) for row in table]
+        shares["of_ngram"] = _percent(beside.share)
+    render(Result.of_rows(columns, table, **shares), detect(sys.stdout), options.format)
+    return OK
+
+
+def _measure(options: argparse.Namespace, corpus: Corpus, docs: Iterable[Any]) -> tuple[Any, Any]:
+    """The model's agreement, and that of the n-gram model beside it, where it is asked for."""
+    if options.ngram is None and options.figure is None:
+        return corpus.agreement(docs, model=options.model), None
+    if options.model != "infgram":
+        raise UsageError("--ngram and --figure compare with the ∞-gram; leave --model out")
+    order = options.ngram or FIGURE_ORDER
+    panels = agreement_panels(corpus, docs, order)
+    if options.figure is not None:
+        draw_agreement(panels, options.figure)
+    beside, found = panels.values()
+    return found, beside
+
+
+def _counts_of(found: Any, n: int) -> tuple[object, ...]:
+    """Tokens, agreeing ones and their share with an effective n; the n-gram model has none above its
+    order.
+    """
+    if n > len(found.n_tokens) or not found.n_tokens[n - 1]:
+        return 0, 0, None
+    tokens, agreeing = int(found.n_tokens[n - 1]), int(found.n_agreeing[n - 1])
+    return tokens, agreeing, agreeing / tokens
+
+
+def rows(found: Any) -> list[tuple[object, ...]]:
+    """A row of `COLUMNS` for each effective n that some token has."""
+    arrays = (found.n_tokens, found.n_agreeing, found.n_sparse, found.n_sparse_agreeing)
+    table = zip(*(array.tolist() for array in arrays), strict=True)
+    return [
+        (n, tokens, agreeing, agreeing / tokens, sparse, right, right / sparse if sparse else None)
+        for n, (tokens, agreeing, sparse, right) in enumerate(table, start=1)
+        if tokens
+    ]
+
+
+def _percent(share: float) -> str:
+    return "" if math.isnan(share) else f"{share:.1%}"

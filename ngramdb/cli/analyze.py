@@ -1,0 +1,56 @@
+"""`ngramdb analyze DB CORPUS`: take the counts that Kneser-Ney's discounts come from: ANALYZE as a
+command.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from ngramdb.api import connect
+from ngramdb.cli.catalog import quoted
+from ngramdb.cli.common import OK, add_common_flags, guarded, seconds
+from ngramdb.cli.render import MODES, render
+from ngramdb.cli.screen import detect
+from ngramdb.cli.waiting import Waiting
+
+DESCRIPTION = """\
+Count a corpus's n-grams by how often they occur, for the discounts of Kneser-Ney models, and keep the
+result. One commit. Without it they are counted anew in every session that needs them.
+"""
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command; the exit code comes back."""
+    options = make_parser().parse_args(arguments)
+    return guarded(lambda: _run(options), options.debug)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of the command's flags."""
+    parser = argparse.ArgumentParser(
+        prog="ngramdb analyze", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("database", metavar="DB", help="the database's folder")
+    parser.add_argument("corpus", metavar="CORPUS", help="the corpus's name")
+    parser.add_argument(
+        "--format", choices=MODES, help="how the discounts look; table at a terminal, tsv elsewhere"
+    )
+    parser.add_argument(
+        "--lock-timeout",
+        metavar="SECONDS",
+        type=seconds,
+        help="how long to wait for another writer before giving up; not at all when not given",
+    )
+    add_common_flags(parser)
+    return parser
+
+
+def _run(options: argparse.Namespace) -> int:
+    with connect(options.database) as connection:
+        if options.lock_timeout is not None:
+            connection.settings["lock_timeout"] = options.lock_timeout
+        with Waiting(not options.no_progress) as waiting:
+            result = connection.execute(f"ANALYZE {quoted(options.corpus)}", progress=waiting)
+        render(result, detect(sys.stdout), options.format)
+    return OK

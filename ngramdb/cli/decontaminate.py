@@ -1,0 +1,113 @@
+"""`ngramdb decontaminate DB CORPUS --against FILE…`: remove what shares too much with evaluation sets."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from ngramdb.api import Result, connect
+from ngramdb.api.decontaminating import (
+    DEFAULT_N,
+    DEFAULT_THRESHOLD,
+    DecontaminationReport,
+    decontaminate,
+)
+from ngramdb.cli import human
+from ngramdb.cli.common import OK, add_common_flags, guarded, positive, say, seconds
+from ngramdb.cli.render import MODES, render
+from ngramdb.cli.screen import detect
+from ngramdb.cli.waiting import Waiting
+
+DESCRIPTION = """\
+Remove the documents of a corpus of which too large a share of n-grams stands in an evaluation set. One
+commit; the table on standard output has a row for each set and source.
+"""
+EPILOG = """\
+Each file is an evaluation set of its own, of JSON lines or text. N-grams are those of the corpus's tokens;
+with --lower or --fold-space they are of words. --report writes what was found as JSON lines: which documents,
+how much of each, which spans, and which item of the set has them.
+"""
+COLUMNS = ("against", "source", "documents", "contaminated", "share")
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command; the exit code comes back."""
+    options = make_parser().parse_args(arguments)
+    return guarded(lambda: _run(options), options.debug)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of the command's flags."""
+    parser = argparse.ArgumentParser(
+        prog="ngramdb decontaminate",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("database", metavar="DB", help="the database's folder")
+    add("corpus", metavar="CORPUS", help="the corpus's name")
+    add("--against", metavar="FILE", nargs="+", action="extend", required=True, help="the evaluation sets")
+    add("--text", metavar="FIELD", help="the JSON field of an item that is compared; text when not given")
+    add("--ngram", metavar="N", type=positive, default=DEFAULT_N, help=f"tokens of an n-gram, {DEFAULT_N}")
+    add("--threshold", metavar="X", type=_share, default=DEFAULT_THRESHOLD, help="the share, 0.8")
+    add("--strict", action="store_true", help="remove only what is above the share, not what equals it")
+    add("--lower", action="store_true", help="letters' case does not matter")
+    add("--fold-space", action="store_true", help="white space does not matter")
+    add("--source-field", metavar="FIELD", default="source", help="the metadata field that the table is by")
+    add("--dry-run", action="store_true", help="only find and report")
+    add("--report", metavar="OUT", help="a file of JSON lines for what is found")
+    add("--format", choices=MODES, help="how the table looks; table at a terminal, tsv elsewhere")
+    add(
+        "--lock-timeout",
+        metavar="SECONDS",
+        type=seconds,
+        help="how long to wait for another writer before giving up; not at all when not given",
+    )
+    add_common_flags(parser)
+    return parser
+
+
+def _share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share from 0 to 1")
+    return value
+
+
+def _run(options: argparse.Namespace) -> int:
+    connect(options.database, read_only=True).close()  # a database made for it has nothing to remove
+    with connect(options.database, read_only=options.dry_run) as connection:
+        if options.lock_timeout is not None:
+            connection.settings["lock_timeout"] = options.lock_timeout
+        with Waiting(not options.no_progress):
+            report = decontaminate(
+                connection,
+                options.corpus,
+                options.against,
+                n=options.ngram,
+                threshold=options.threshold,
+                strict=options.strict,
+                lower=options.lower,
+                fold_space=options.fold_space,
+                text=options.text,
+                source_field=options.source_field,
+                dry_run=options.dry_run,
+                report=options.report,
+            )
+    rows: Sequence[tuple[object, ...]] = report.table
+    render(Result.of_rows(COLUMNS, rows), detect(sys.stdout), options.format)
+    say(summary(options.corpus, report, options.dry_run))
+    return OK
+
+
+def summary(name: str, report: DecontaminationReport, dry_run: bool) -> str:
+    """What was done, on one line."""
+    of_all = f"{report.contaminated:,} of {human.count(report.documents, 'document')}"
+    if dry_run:
+        return f"{name}: {of_all} would be removed"
+    return f"{name}: {of_all} removed, version {report.version:,}"

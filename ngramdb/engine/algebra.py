@@ -1,0 +1,260 @@
+"""Sums and differences of corpora, seen as one: `FROM pile + c4 - takedown`.
+
+Counts of every segment are summed with their sign. For each document of a subtracted corpus, an equal
+document of the rest is left out where documents are listed. A net count below zero means that what is
+subtracted is no part of the rest: an error that names the n-gram, and that costs sums without a subtraction
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb._cext.index import Index
+from ngramdb.engine.equal_documents import Listed, Matches, match_documents
+from ngramdb.engine.manifest import SegmentEntry
+from ngramdb.engine.view import CorpusView
+from ngramdb.engine.vocabularies import common_tokenizer, translated
+from ngramdb.errors import ExecutionError
+from ngramdb.segments.segment import Segment
+from ngramdb.tokenizers.base import Tokenizer
+
+Docs = NDArray[np.uint32]
+
+# Characters of a document that a message shows.
+SHOWN_CHARACTERS = 60
+
+
+@dataclass(frozen=True)
+class Term:
+    """A corpus of a sum: `sign` is 1 or -1; `version` is None for the present one."""
+
+    sign: int
+    view: CorpusView
+    version: int | None = None
+
+    @property
+    def label(self) -> str:
+        name = self.view.entry.name
+        return name if self.version is None else f"{name} AT VERSION {self.version}"
+
+
+@dataclass(frozen=True)
+class SumEntry:
+    """What plans show of a sum."""
+
+    name: str
+    segments: tuple[SegmentEntry, ...]
+
+
+class AlgebraView:
+    """Corpora with signs, at given versions, as one corpus. Immutable; safe to share between threads.
+
+    Raises
+        BindError : the corpora do not share a tokenizer
+        ResourceError : vocabularies differ, and too many tokens would have to be translated
+    """
+
+    def __init__(self, terms: Sequence[Term]) -> None:
+        self.terms = tuple(terms)
+        first, *others = self.terms
+        name = first.label if first.sign > 0 else f"- {first.label}"
+        name += "".join(f" {'+' if term.sign > 0 else '-'} {term.label}" for term in others)
+        segments = tuple(
+            replace(segment, sign=term.sign * segment.sign)
+            for term in self.terms
+            for segment in term.view.entry.segments
+        )
+        self.entry = SumEntry(name, segments)
+        self._tokenizer, self._maps = common_tokenizer([(term.label, term.view) for term in self.terms])
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        return self._tokenizer
+
+    @property
+    def n_added(self) -> int:
+        return sum(term.sign > 0 for term in self.terms)
+
+    @cached_property
+    def segments(self) -> tuple[Segment, ...]:
+        """The segments of the added corpora, one corpus after the other."""
+        return tuple(segment for term in self._opened if term.sign > 0 for segment in term.added)
+
+    @cached_property
+    def index(self) -> Index:
+        """Counts over all segments, each with its sign. Below zero they are errors."""
+        segments, signs = [], []
+        for term in self._opened:
+            segments += [segment.index for segment in (*term.added, *term.subtracted)]
+            signs += [term.sign] * len(term.added) + [-term.sign] * len(term.subtracted)
+        if all(term.sign > 0 for term in self.terms):
+            return Index(segments, signs)
+        index = NetIndex(segments, signs)
+        index.corpus = self
+        return index
+
+    @cached_property
+    def n_documents(self) -> int:
+        """Documents that are listed."""
+        return sum(
+            segment.n_documents - len(removed)
+            for segment, removed in zip(self.segments, self._removed, strict=True)
+        )
+
+    @property
+    def n_tokens(self) -> int:
+        """Net number of tokens, separators not counted."""
+        return sum(term.sign * term.view.n_tokens for term in self.terms)
+
+    def removed(self, i: int) -> Docs:
+        """Local numbers of the documents of segment i that don't count: removed, or equal to a subtracted
+        one."""
+        return self._removed[i]
+
+    def corpus_of(self, i: int) -> str:
+        """The corpus that segment i belongs to."""
+        return self._names[i]
+
+    @cached_property
+    def _names(self) -> list[str]:
+        return [term.label for term in self.terms if term.sign > 0 for _ in term.view.entry.added]
+
+    @cached_property
+    def _opened(self) -> list[_Opened]:
+        return [
+            _Opened(
+                term.sign,
+                translated(term.view.segments, ids),
+                translated(term.view.subtracted, ids),
+                [term.view.removed(i) for i in range(len(term.view.segments))],
+            )
+            for term, ids in zip(self.terms, self._maps, strict=True)
+        ]
+
+    def check_difference(self) -> None:
+        """Raises ExecutionError when a document that is subtracted is none of the rest.
+
+        Single counts are refused where they are below zero; what goes by many counts at once, as language
+        models do, asks this. Cost: that of finding which documents are not listed, once.
+        """
+        if self._matches is None or not self._matches.missing:
+            return
+        first = self._matches.missing[0]
+        text = self.tokenizer.decode(first.segment.document(int(first.numbers[0])))
+        shown = text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…"
+        subtracted = " and ".join(term.label for term in self.terms if term.sign < 0)
+        raise ExecutionError(
+            f'{subtracted} is no part of the rest, which lacks its document "{shown}": '
+            f"{self.entry.name} has no language models"
+        )
+
+    @cached_property
+    def _matches(self) -> Matches | None:
+        """Which documents of the rest the subtracted ones are; None where nothing is subtracted."""
+        rest = [listed for term in self._opened if term.sign > 0 for listed in term.listed()]
+        wanted = [listed for term in self._opened if term.sign < 0 for listed in term.listed()]
+        return match_documents(rest, wanted) if wanted else None
+
+    @cached_property
+    def _removed(self) -> list[Docs]:
+        removed = [docs for term in self._opened if term.sign > 0 for docs in term.removed]
+        if self._matches is None:
+            return removed
+        taken = self._matches.found
+        return [np.union1d(own, other) for own, other in zip(removed, taken, strict=True)]
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """A term's segments, in the ids of the common tokenizer."""
+
+    sign: int
+    added: list[Segment]
+    subtracted: list[Segment]
+    removed: list[Docs]
+
+    def listed(self) -> list[Listed]:
+        """The documents that count in the corpus itself."""
+        return [
+            Listed(segment, np.delete(np.arange(segment.n_documents, dtype=np.uint32), removed))
+            for segment, removed in zip(self.added, self.removed, strict=True)
+        ]
+
+
+class NetIndex(Index):  # type: ignore[misc]
+    """An index whose answers must not be below zero. `corpus` names things in errors."""
+
+    corpus: AlgebraView
+
+    def count(self, ids: Any, /) -> int:
+        count: int = super().count(ids)
+        if count < 0:
+            self._refuse(ids, count)
+        return count
+
+    def count_many(self, flat: Any, offsets: Any) -> NDArray[np.int64]:
+        counts: NDArray[np.int64] = super().count_many(flat, offsets)
+        if len(counts) and counts.min() < 0:
+            i = int(np.argmin(counts))
+            self._refuse(flat[offsets[i] : offsets[i + 1]], int(counts[i]))
+        return counts
+
+    def prob(self, context: Any, token: Any, infgram: bool = False, order: int = 0) -> Any:
+        step = super().prob(context, token, infgram, order)
+        if step[1] < 0 or step[0] < 0:
+            used = list(context)[len(context) - step[2] + 1 :]
+            self._refuse(used if step[1] < 0 else [*used, token], min(step[:2]))
+        return step
+
+    def prob_many(self, flat: Any, offsets: Any, tokens: Any, infgram: bool = False, order: int = 0) -> Any:
+        steps = super().prob_many(flat, offsets, tokens, infgram, order)
+        i = _below_zero(steps)
+        if i is not None:
+            context = list(flat[offsets[i] : offsets[i + 1]])
+            self._refuse_step([*context, tokens[i]], [column[i] for column in steps])
+        return steps
+
+    def score(self, flat: Any, offsets: Any, infgram: bool = False, order: int = 0) -> Any:
+        steps = super().score(flat, offsets, infgram, order)
+        i = _below_zero(steps)
+        if i is not None:
+            self._refuse_step(list(flat[: i + 1]), [column[i] for column in steps])
+        return steps
+
+    def dist(self, context: Any, infgram: bool = False, order: int = 0) -> Any:
+        found = super().dist(context, infgram, order)
+        ids, counts, n_end, context_count, length = found
+        used = list(context)[len(context) - length :]
+        if context_count < 0 or n_end < 0:
+            self._refuse(used, min(context_count, n_end))
+        if len(counts) and counts.min() < 0:
+            i = int(np.argmin(counts))
+            self._refuse([*used, ids[i]], int(counts[i]))
+        return found
+
+    def _refuse_step(self, ngram: Sequence[Any], step: Sequence[Any]) -> NoReturn:
+        """The n-gram of an estimate: the tokens of its context that were used, and the last one."""
+        used = ngram[len(ngram) - int(step[2]) :]
+        self._refuse(used[:-1] if step[1] < 0 else used, int(min(step[0], step[1])))
+
+    def _refuse(self, ids: Any, count: int) -> NoReturn:
+        tokenizer = self.corpus.tokenizer
+        shown = tokenizer.decode(np.array([int(i) for i in ids], dtype=np.uint32))
+        subtracted = " and ".join(term.label for term in self.corpus.terms if term.sign < 0)
+        raise ExecutionError(
+            f'"{shown}" would occur {count:,} times in {self.corpus.entry.name}: '
+            f"{subtracted} is no part of the rest"
+        )
+
+
+def _below_zero(steps: Sequence[NDArray[Any]]) -> int | None:
+    """The first estimate with a count below zero."""
+    wrong = (steps[0] < 0) | (steps[1] < 0)
+    return int(np.argmax(wrong)) if wrong.any() else None

@@ -1,0 +1,155 @@
+"""Audit records: what was removed from a corpus, when, by whom, by which statement, and why.
+
+Each removal makes a file of its own (kind AUDT; FORMAT.md, "Audit"); small files are joined now and then, so
+that a thousand removals leave about ten. Records outlive compaction: they are part of the corpus, not of its
+segments.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb.engine.manifest import FileRef
+from ngramdb.engine.policy import next_append_merge
+from ngramdb.engine.store import Store
+from ngramdb.engine.transaction import Transaction
+from ngramdb.errors import CorruptionError
+from ngramdb.segments.container import Container, ContainerWriter, parse_json
+from ngramdb.segments.text import TextBuilder, TextReader
+
+KIND = "AUDT"
+
+
+@dataclass(frozen=True)
+class Removal:
+    """One removal: in which version, when (seconds since 1970, UTC), by whom (user@host), how, how much."""
+
+    version: int
+    created: float
+    by: str
+    corpus: str
+    action: str
+    statement: str
+    n_documents: int
+    n_tokens: int
+
+
+@dataclass(frozen=True)
+class RemovedDocument:
+    """One removed document. `details` is what the statement found worth noting: the document's own id, its
+    source, a reason, what matched and where.
+    """
+
+    removal: Removal
+    doc_id: int
+    details: dict[str, Any]
+
+
+def write_audit(
+    transaction: Transaction,
+    removal: Removal,
+    doc_ids: NDArray[np.int64],
+    details: Sequence[dict[str, Any]] | None = None,
+) -> FileRef:
+    """A new file with one removal. `details`, where given, has an object of JSON values a document."""
+    notes: list[bytes | None] = [None] * len(doc_ids)
+    if details is not None:
+        notes = [_encoded(one) if one else None for one in details]
+    return _write(transaction, [asdict(removal)], doc_ids.astype(np.uint64), notes)
+
+
+def joined(store: Store, transaction: Transaction, audits: tuple[FileRef, ...]) -> tuple[FileRef, ...]:
+    """The same records in fewer files, where enough small ones have gathered."""
+    start = next_append_merge([ref.size for ref in audits])
+    if start is None:
+        return audits
+    files = [_AuditFile(store.read(ref, KIND)) for ref in audits[start:]]
+    events = [event for file in files for event in file.events]
+    doc_ids = np.concatenate([file.doc_ids for file in files])
+    notes = [file.note(i) for file in files for i in range(len(file.doc_ids))]
+    return (*audits[:start], _write(transaction, events, doc_ids, notes))
+
+
+def removals(store: Store, audits: Sequence[FileRef]) -> Iterator[Removal]:
+    """All removals, oldest first. Raises CorruptionError."""
+    for ref in audits:
+        yield from _AuditFile(store.read(ref, KIND)).removals()
+
+
+def removed_documents(store: Store, audits: Sequence[FileRef]) -> Iterator[RemovedDocument]:
+    """Every removed document, oldest removal first. Raises CorruptionError."""
+    for ref in audits:
+        yield from _AuditFile(store.read(ref, KIND)).documents()
+
+
+def check_audits(store: Store, audits: Sequence[FileRef]) -> None:
+    """Reads every record. Raises CorruptionError."""
+    for _ in removed_documents(store, audits):
+        pass
+
+
+class _AuditFile:
+    """An opened audit file."""
+
+    def __init__(self, container: Container) -> None:
+        self._path = container.path
+        self.doc_ids: NDArray[np.uint64] = container.array("doc_ids")
+        self._notes = TextReader(container, len(self.doc_ids), container.path)
+        try:
+            self.events = parse_json(bytes(container.section("events")))
+            n = sum(removal.n_documents for removal in self.removals())
+        except (ValueError, TypeError) as error:
+            raise self._damaged(str(error)) from error
+        if n != len(self.doc_ids):
+            raise self._damaged(f"{n} documents in its removals, and {len(self.doc_ids)} ids")
+
+    def removals(self) -> Iterator[Removal]:
+        yield from (Removal(**event) for event in self.events)
+
+    def documents(self) -> Iterator[RemovedDocument]:
+        i = 0
+        for removal in self.removals():
+            for doc_id in self.doc_ids[i : i + removal.n_documents].tolist():
+                note = self.note(i)
+                try:
+                    yield RemovedDocument(removal, doc_id, {} if note is None else parse_json(note))
+                except ValueError as error:
+                    raise self._damaged(str(error)) from error
+                i += 1
+
+    def note(self, i: int) -> bytes | None:
+        return self._notes.text(i)
+
+    def _damaged(self, why: str) -> CorruptionError:
+        return CorruptionError(f"{self._path}: the audit record makes no sense: {why}", path=self._path)
+
+
+def _write(
+    transaction: Transaction,
+    events: Sequence[dict[str, Any]],
+    doc_ids: NDArray[np.uint64],
+    notes: Sequence[bytes | None],
+) -> FileRef:
+    name, file = transaction.create_file("audits", "audit")
+    writer = ContainerWriter(file, KIND)
+    writer.add("events", _encoded(list(events)))
+    writer.add("doc_ids", doc_ids)
+    builder = TextBuilder()
+    for note in notes:
+        builder.add(note)
+    for section, (data, dtype) in builder.sections().items():
+        writer.add(section, data, dtype)
+    info = writer.finish({"n_events": len(events), "n_documents": len(doc_ids)})
+    return FileRef(name, info.size, info.crc)
+
+
+def _encoded(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(
+        "utf-8", "replace"
+    )

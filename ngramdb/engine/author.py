@@ -1,0 +1,23 @@
+"""Who writes: what versions and audit records say of it."""
+
+from __future__ import annotations
+
+import getpass
+import socket
+from functools import cache
+
+
+@cache
+def author() -> str:
+    """user@host, as far as the system tells; "" where it tells nothing."""
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError, ImportError):  # no such user in the system's list, as in some containers
+        user = ""
+    try:
+        host = socket.gethostname()
+    except OSError:
+        host = ""
+    # What cannot be written as UTF-8 must not make a commit fail.
+    name = f"{user}@{host}" if user and host else user or host
+    return name.encode("utf-8", "replace").decode("utf-8")

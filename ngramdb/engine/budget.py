@@ -1,0 +1,52 @@
+"""How much memory building segments may take, and what is said when memory runs out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ngramdb.errors import ResourceError
+
+# Building a segment peaks at 7 bytes a token (16-bit ids; 11 for 32-bit ones); texts and metadata on their
+# way come on top, and allocators keep some of what is given back.
+BYTES_PER_TOKEN = 16
+# Libraries, batches that are read and tokenized ahead.
+BASE_BYTES = 1 << 27
+# Below this a load would make thousands of files.
+MIN_SEGMENT_TOKENS = 1024
+
+
+def bounded(segment_tokens: int, threads: int, memory_limit: int) -> tuple[int, int]:
+    """Tokens of a segment, and segments that are built at a time, that keep within a limit in bytes (0:
+    none).
+
+    Fewer threads come before smaller segments, since those make every question slower.
+
+    Raises
+        ResourceError : the limit has no room for the smallest segment
+    """
+    if not memory_limit:
+        return segment_tokens, threads
+    room = (memory_limit - BASE_BYTES) // BYTES_PER_TOKEN
+    if room < 2 * MIN_SEGMENT_TOKENS:
+        least = BASE_BYTES + 2 * MIN_SEGMENT_TOKENS * BYTES_PER_TOKEN
+        raise ResourceError(
+            f"memory_limit is {memory_limit:,} bytes, and building a segment takes {least:,}; raise it",
+            limit=memory_limit,
+            asked=least,
+        )
+    # One segment fills up while the others are built.
+    threads = max(1, min(threads, room // segment_tokens - 1))
+    return max(min(segment_tokens, room // (threads + 1)), MIN_SEGMENT_TOKENS), threads
+
+
+@contextmanager
+def memory_errors(doing: str, segment_tokens: int) -> Iterator[None]:
+    """Raises a MemoryError of the block as a ResourceError that says what to do."""
+    try:
+        yield
+    except MemoryError as error:
+        raise ResourceError(
+            f"memory ran out in {doing}; nothing has been changed. Segments of at most {segment_tokens:,} "
+            "tokens were to be built: SET memory_limit or segment_tokens lower, or threads = 1"
+        ) from error

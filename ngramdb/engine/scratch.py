@@ -1,0 +1,41 @@
+"""Corpora that live for one question: documents indexed in memory, under another corpus's tokenizer or as
+words."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+
+from ngramdb.engine.directory.base import Directory
+from ngramdb.engine.files import write_content
+from ngramdb.engine.manifest import CorpusEntry, TokenizerEntry
+from ngramdb.engine.store import Store
+from ngramdb.engine.view import CorpusView
+from ngramdb.engine.writer import load_documents
+from ngramdb.ingest.documents import Document
+
+NAME = "scratch"
+SEGMENT_TOKENS = 1 << 26
+
+
+def scratch_corpus(
+    directory: Directory, documents: Iterator[Document], like: CorpusView | None = None
+) -> CorpusView:
+    """The documents as a corpus in a new database in `directory`, tokenized as the corpus `like`, else as
+    words.
+
+    Ids of tokens are those of `like` but for the kind `words`, whose vocabulary begins anew.
+    """
+    store = Store.open(directory)
+    with store.begin() as transaction:
+        kind, file, n_vocabulary = "words", None, 0
+        if like is not None and like.entry.tokenizer.kind != "words":
+            definition = like.tokenizer.definition()
+            kind, n_vocabulary = like.entry.tokenizer.kind, like.entry.tokenizer.n_vocabulary
+            if definition is not None:
+                file = write_content(transaction, "tokenizers", "tokenizer", definition)
+        tokenizer = TokenizerEntry(kind, file, (), n_vocabulary)
+        entry = CorpusEntry(NAME, uuid.uuid4().hex, tokenizer, (), 0, {})
+        transaction.commit({NAME: entry}, "scratch")
+    load_documents(store, NAME, documents, segment_tokens=SEGMENT_TOKENS, threads=1, action="scratch")
+    return CorpusView(store, store.snapshot().manifest.corpora[NAME])

@@ -1,0 +1,134 @@
+"""One tokenizer for several corpora: what they must agree on, and ids translated where vocabularies differ.
+
+Corpora of the kind `words` give ids by first appearance, each its own. The common vocabulary is that of the
+largest corpus, with the words that only others know behind it; where a corpus's ids are not the same there
+already, its segments are translated and sorted anew, in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb.engine.directory.memory import MemoryDirectory
+from ngramdb.engine.manifest import TokenizerEntry
+from ngramdb.engine.view import CorpusView
+from ngramdb.errors import BindError, ResourceError
+from ngramdb.segments.builder import KIND
+from ngramdb.segments.container import Container
+from ngramdb.segments.merging import Part, write_merged
+from ngramdb.segments.segment import Segment
+from ngramdb.tokenizers.base import Tokenizer
+from ngramdb.tokenizers.words import WordsTokenizer
+
+# new_ids[id] is the common tokenizer's id; None where ids are the same.
+IdMap = NDArray[np.uint32]
+
+# Tokens that are translated for a question at most: some ten seconds and a gigabyte.
+MAX_TRANSLATED = 1 << 26
+
+
+def common_tokenizer(corpora: Sequence[tuple[str, CorpusView]]) -> tuple[Tokenizer, list[IdMap | None]]:
+    """The tokenizer of all these corpora, and for each how its ids are translated.
+
+    Raises
+        BindError : two corpora have tokenizers of different kinds, or different tokenizer files
+        ResourceError : too much would have to be translated
+    """
+    name, first = corpora[0]
+    for other_name, other in corpora[1:]:
+        _require_same_kind(name, first, other_name, other)
+    if first.entry.tokenizer.kind != "words":
+        return first.tokenizer, [None] * len(corpora)
+    largest = max((view for _, view in corpora), key=lambda view: view.n_tokens)
+    entries = [view.entry.tokenizer for _, view in corpora]
+    widest = max(entries, key=lambda entry: entry.n_vocabulary)
+    if all(_is_beginning(entry, widest) for entry in entries):
+        return corpora[entries.index(widest)][1].tokenizer, [None] * len(corpora)
+    common = largest.tokenizer.fork()
+    maps = [_id_map(view, largest, common) for _, view in corpora]
+    n_translated = sum(
+        entry.n_tokens
+        for (_, view), ids in zip(corpora, maps, strict=True)
+        if ids is not None
+        for entry in view.entry.segments
+    )
+    if n_translated > MAX_TRANSLATED:
+        raise ResourceError(
+            f"the vocabularies of {' and '.join(name for name, _ in corpora)} differ, and {n_translated:,} "
+            f"tokens would have to be translated for each question (at most {MAX_TRANSLATED:,}); join the "
+            "corpora for good with ALTER CORPUS, or load them with a tokenizer.json",
+            limit=MAX_TRANSLATED,
+            asked=n_translated,
+        )
+    return common, maps
+
+
+def id_map_onto(
+    base: tuple[str, CorpusView], other: tuple[str, CorpusView]
+) -> tuple[Tokenizer, IdMap | None]:
+    """A tokenizer that begins as the base corpus's does and knows the other's words, and how those ids are
+    translated.
+
+    Raises BindError when the tokenizers differ in anything but the words that they know.
+    """
+    _require_same_kind(*base, *other)
+    (_, view), (_, added) = base, other
+    if view.entry.tokenizer.kind != "words" or _is_beginning(added.entry.tokenizer, view.entry.tokenizer):
+        return view.tokenizer, None
+    if _is_beginning(view.entry.tokenizer, added.entry.tokenizer):
+        return added.tokenizer, None
+    common = view.tokenizer.fork()
+    return common, id_map(added.tokenizer, common)
+
+
+def translated(segments: Sequence[Segment], new_ids: IdMap | None) -> list[Segment]:
+    """The segments with other token ids, in memory; the segments themselves without a map."""
+    return list(segments) if new_ids is None else [_translated(segment, new_ids) for segment in segments]
+
+
+def id_map(tokenizer: Tokenizer, common: Tokenizer) -> IdMap:
+    """Ids of the one vocabulary of words in the other, which learns those that it lacks."""
+    assert isinstance(tokenizer, WordsTokenizer)
+    ids, _ = common.encode_batch(tokenizer.entries())
+    if len(ids) != tokenizer.n_vocabulary:
+        raise AssertionError("a word of the vocabulary is not one token")
+    return ids
+
+
+def _id_map(view: CorpusView, largest: CorpusView, common: Tokenizer) -> IdMap | None:
+    if view is largest:
+        return None
+    ids = id_map(view.tokenizer, common)
+    return None if np.array_equal(ids, np.arange(len(ids))) else ids
+
+
+def _translated(segment: Segment, new_ids: IdMap) -> Segment:
+    directory = MemoryDirectory()
+    file: Any = directory.create("translated")
+    write_merged(file, [Part(segment, np.arange(segment.n_documents, dtype=np.uint32), new_ids)])
+    container = Container.open(directory.open_read("translated"), segment.path, KIND)
+    # The merged segment's own ids include the offset that the first one had.
+    return Segment(container, segment.path)
+
+
+def _require_same_kind(name: str, view: CorpusView, other_name: str, other: CorpusView) -> None:
+    a, b = view.entry.tokenizer, other.entry.tokenizer
+    if a.kind != b.kind:
+        raise BindError(
+            f"{name} and {other_name} have different tokenizers, {a.kind} and {b.kind}: "
+            "their n-grams cannot be counted together"
+        )
+    if a.kind == "json" and a.file != b.file and view.definition() != other.definition():
+        raise BindError(
+            f"{name} and {other_name} have different tokenizer files: their n-grams cannot be "
+            "counted together"
+        )
+
+
+def _is_beginning(entry: TokenizerEntry, widest: TokenizerEntry) -> bool:
+    """Whether the vocabulary is certainly the first part of the other: it has the same files."""
+    return entry.vocabulary == widest.vocabulary[: len(entry.vocabulary)]

@@ -1,0 +1,96 @@
+"""Statements that change which documents a corpus has, and that carry documents out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ngramdb.executor.documents import (
+    BATCH_DOCUMENTS,
+    column_of,
+    document_text,
+    metadata_fields,
+    value_at,
+)
+from ngramdb.executor.result import Result, Row, batched
+from ngramdb.executor.session import Removed, Session
+from ngramdb.planner.plan import (
+    ALTER_COLUMNS,
+    COMPACT_COLUMNS,
+    DELETE_COLUMNS,
+    EXPORT_COLUMNS,
+    RESTORE_COLUMNS,
+    AlterCorpus,
+    CompactCorpora,
+    DeleteDocuments,
+    ExportDocuments,
+    FieldKey,
+    RestoreCorpus,
+)
+from ngramdb.planner.source import Corpus, Segment
+
+
+def delete(plan: DeleteDocuments, session: Session) -> Result:
+    """One row: what was removed; with RETURNING a row per removed document, read from the version before."""
+    report = session.run_delete(plan)
+    summary = {"documents": report.documents, "tokens": report.tokens, "version": report.version}
+    if not plan.returning:
+        return Result.of_rows(DELETE_COLUMNS, [tuple(summary.values())], **summary)
+    batches = batched(_removed_rows(report, plan.returning), BATCH_DOCUMENTS)
+    columns = tuple(column_of(key.path, key.own) for key in plan.returning)
+    return Result(columns, batches, summary=summary, n_rows=report.documents)
+
+
+def _removed_rows(report: Removed, keys: tuple[FieldKey, ...]) -> Iterator[Row]:
+    types = metadata_fields(report.view)
+    for segment, numbers in report.found():
+        for i in numbers.tolist():
+            yield tuple(_value(report.view, segment, i, key, types) for key in keys)
+
+
+def _value(corpus: Corpus, segment: Segment, i: int, key: FieldKey, types: dict[str, list[str]]) -> Any:
+    if not key.own:
+        return value_at(segment.metadata.row(i), key.path, types.get(key.path, ()))
+    if key.path == "doc_id":
+        return segment.doc_id(i)
+    return segment.document_length(i) if key.path == "length" else document_text(segment, i, corpus.tokenizer)
+
+
+def restore(plan: RestoreCorpus, session: Session) -> Result:
+    """One row: what the corpus has now."""
+    report = session.run_restore(plan)
+    row = (report.documents, report.tokens, report.version)
+    return Result.of_rows(RESTORE_COLUMNS, [row], version=report.version)
+
+
+def compact(plan: CompactCorpora, session: Session) -> Result:
+    """A row per corpus."""
+    rows: list[Row] = []
+    for name in plan.names:
+        done = session.run_compact(name)
+        rows.append(
+            (
+                name,
+                done.segments_before,
+                done.segments_after,
+                done.documents_dropped,
+                done.bytes_before,
+                done.bytes_after,
+                done.version,
+            )
+        )
+    versions = {"version": rows[-1][-1]} if rows else {}
+    return Result.of_rows(COMPACT_COLUMNS, rows, **versions)
+
+
+def alter(plan: AlterCorpus, session: Session) -> Result:
+    """One row: the documents that were added or taken away."""
+    report = session.run_alter(plan)
+    row = (report.documents, report.tokens, report.version)
+    return Result.of_rows(ALTER_COLUMNS, [row], version=report.version)
+
+
+def export(plan: ExportDocuments, session: Session) -> Result:
+    """One row: how many documents were written, and where."""
+    n_documents = session.run_export(plan)
+    return Result.of_rows(EXPORT_COLUMNS, [(n_documents, plan.path)], documents=n_documents)

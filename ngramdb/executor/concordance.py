@@ -1,0 +1,246 @@
+"""KWIC: the occurrences of a pattern as lines, each with what stands to its left and right.
+
+Occurrences are places only until their lines are read: texts are made for the lines that are asked for. By
+default lines come in the order of documents, a segment at a time; in the order of their contexts, or sampled,
+the places of all occurrences are in memory together (8 bytes each).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb import interrupts
+from ngramdb.executor.conditions import Meter
+from ngramdb.executor.context_order import ContextKeys, ContextOrder, TokensAt
+from ngramdb.executor.contexts import Contexts, Display, Line, contexts_of, sought_text
+from ngramdb.executor.docset import DocSet
+from ngramdb.executor.documents import matching
+from ngramdb.executor.occurrences import Finder, Occurrences
+from ngramdb.executor.result import ColumnType, Result, Row, batched
+from ngramdb.executor.sampling import Drawing, corpus_salt, ranks
+from ngramdb.planner.plan import BY_LEFT, BY_PLACE, CONCORDANCE_COLUMNS, Concordance
+from ngramdb.planner.source import IntArray, Segment
+
+# Lines per batch: the first ones shall be there at once.
+BATCH_LINES = 64
+
+CONCORDANCE_TYPES: tuple[ColumnType, ...] = (int, int, str, str, str)
+
+
+class SegmentLines:
+    """The lines of one segment; occurrences are found when they are first needed."""
+
+    def __init__(self, plan: Concordance, number: int, docs: DocSet, display: Display) -> None:
+        self._plan = plan
+        self._display = display
+        self.number = number
+        self.segment: Segment = plan.corpus.segments[number]
+        self._docs = docs
+        self._finder = Finder(self.segment, plan.corpus.tokenizer, plan.costs)
+        self._found: Occurrences | None = None
+        self._contexts: Contexts | None = None
+
+    @property
+    def occurrences(self) -> Occurrences:
+        """All of them, by ascending start."""
+        if self._found is None:
+            self._found = self._finder.within(self._plan.pattern, self._docs)
+        return self._found
+
+    def __len__(self) -> int:
+        if self._found is None and self._docs.negated and not len(self._docs.docs):
+            return self._finder.count(self._plan.pattern)
+        return len(self.occurrences) if len(self._docs) else 0
+
+    def keep(self, chosen: IntArray) -> None:
+        """Drops all lines but these (ascending)."""
+        self._found = self.occurrences[chosen]
+
+    def forget(self) -> None:
+        """Frees what can be found again."""
+        if self._plan.sample is None:
+            self._found = None
+
+    def places(self) -> tuple[NDArray[np.uint32], IntArray, IntArray]:
+        """Of every line: the document, the token it starts at, and which it is of those that start there."""
+        found = self.occurrences
+        documents = self.segment.index.documents_at(found.starts)
+        first, _ = self.segment.index.document_bounds(documents)
+        return documents, found.starts.astype(np.int64) - first, _ordinals(found.starts)
+
+    def rows(self, chosen: IntArray) -> Iterator[Row]:
+        """The lines with these numbers, in this order."""
+        if self._contexts is None:
+            self._contexts = contexts_of(self.segment, self._display)
+        found = self.occurrences
+        for start in range(0, len(chosen), BATCH_LINES):
+            interrupts.check()
+            some = chosen[start : start + BATCH_LINES]
+            part = Occurrences(found.starts[some], found.stops[some])
+            documents = self.segment.index.documents_at(part.starts)
+            first, _ = self.segment.index.document_bounds(documents)
+            starts = part.starts.astype(np.int64) - first
+            stops = part.stops.astype(np.int64) - first
+            # Of equal places, all stand behind the first one.
+            nths = some - np.searchsorted(found.starts, part.starts)
+            doc_ids = self.segment.doc_ids(documents).tolist()
+            places = zip(documents.tolist(), starts.tolist(), stops.tolist(), nths.tolist(), strict=True)
+            lines = [Line(*place) for place in places]
+            # Neighbouring texts lie in the same compressed frame.
+            shown = {k: self._contexts.show(lines[k]) for k in np.argsort(documents, kind="stable").tolist()}
+            for k, (doc_id, line) in enumerate(zip(doc_ids, lines, strict=True)):
+                yield doc_id, line.start, *shown[k]
+
+
+def _ordinals(starts: NDArray[np.uint32]) -> IntArray:
+    """For each of ascending numbers, how many equal ones stand before it."""
+    return np.arange(len(starts)) - np.searchsorted(starts, starts)
+
+
+def concordance(plan: Concordance, meter: Meter | None = None) -> Result:
+    """A row per line; `total` in the summary is how many occurrences there are, whatever is shown of them."""
+    found = matching(plan.corpus, plan.where, plan.costs, meter)
+    display = Display(plan.corpus.tokenizer, plan.window, plan.pattern)
+    parts = [SegmentLines(plan, i, docs, display) for i, (_, docs) in enumerate(found)]
+    total = n_lines = sum(map(len, parts))
+    summary: dict[str, Any] = {"total": total}
+    if plan.sample is not None:
+        n_lines = min(total, plan.sample.size)
+        summary.update(sampled=n_lines, seed=plan.sample.seed)
+        if n_lines < total:
+            _draw(plan, parts)
+    stop = n_lines if plan.limit is None else min(n_lines, plan.offset + plan.limit)
+    rows = _rows(plan, parts, plan.offset, stop)
+    columns: tuple[str, ...] = CONCORDANCE_COLUMNS
+    types = CONCORDANCE_TYPES
+    if plan.corpus.n_added > 1:
+        columns, types = ("corpus", *columns), (str, *types)
+    return Result(
+        columns,
+        batched(rows, BATCH_LINES),
+        summary=summary,
+        n_rows=max(0, stop - plan.offset),
+        types=types,
+    )
+
+
+def _draw(plan: Concordance, parts: Sequence[SegmentLines]) -> None:
+    assert plan.sample is not None
+    drawing = Drawing(plan.sample)
+    for part in parts:
+        interrupts.step(part.number, len(parts))
+        documents, starts, nths = part.places()
+        doc_ids = part.segment.doc_ids(documents)
+        drawing.add(
+            part.number, ranks(plan.sample, corpus_salt(plan.corpus, part.number), doc_ids, starts, nths)
+        )
+    for part in parts:
+        part.keep(drawing.drawn(part.number))
+
+
+def _rows(plan: Concordance, parts: Sequence[SegmentLines], start: int, stop: int) -> Iterator[Row]:
+    rows = (
+        _by_place(plan, parts, start, stop)
+        if plan.order == BY_PLACE
+        else _by_context(plan, parts, start, stop)
+    )
+    if plan.corpus.n_added < 2:
+        return (row for _, row in rows)
+    return ((plan.corpus.corpus_of(part.number), *row) for part, row in rows)
+
+
+def _by_place(
+    plan: Concordance, parts: Sequence[SegmentLines], start: int, stop: int
+) -> Iterator[tuple[SegmentLines, Row]]:
+    """Lines `start … stop` by document, and by position within it. Segments hold documents by their ids."""
+    position = 0
+    for part in reversed(parts) if plan.descending else parts:
+        n = len(part)
+        first, last = max(start - position, 0), min(stop - position, n)
+        position += n
+        if first >= last:
+            continue
+        if plan.descending:
+            documents = part.segment.index.documents_at(part.occurrences.starts)
+            numbers = np.argsort(~documents, kind="stable")[first:last]
+        else:
+            numbers = np.arange(first, last)
+        for row in part.rows(numbers):
+            yield part, row
+        part.forget()
+
+
+def _by_context(
+    plan: Concordance, parts: Sequence[SegmentLines], start: int, stop: int
+) -> Iterator[tuple[SegmentLines, Row]]:
+    """Lines `start … stop` by what stands left or right of them."""
+    lines = AllLines(parts)
+    if sought_text(plan.pattern) is not None:
+        numbers = iter([_by_shown_text(plan, lines)])
+    else:
+        to_left = plan.order == BY_LEFT
+        keys = ContextKeys(plan.corpus.tokenizer, to_left)
+        order = ContextOrder(lines.tokens_at(to_left), keys, plan.window, plan.descending)
+        numbers = order.ordered(len(lines))
+    position = 0
+    for some in numbers:
+        first, last = max(start - position, 0), min(stop - position, len(some))
+        position += len(some)
+        if first < last:
+            yield from lines.rows(some[first:last])
+        if position >= stop:
+            break
+
+
+def _by_shown_text(plan: Concordance, lines: AllLines) -> IntArray:
+    """All lines by their contexts as they are shown: where a match may end within a token."""
+    keys: list[Any] = []
+    for _, row in lines.rows(np.arange(len(lines))):
+        left, right = row[2].casefold().split(), row[4].casefold().split()
+        keys.append(tuple(reversed(left)) if plan.order == BY_LEFT else " ".join(right))
+    return np.array(sorted(range(len(keys)), key=keys.__getitem__, reverse=plan.descending), dtype=np.int64)
+
+
+class AllLines:
+    """The lines of all segments, numbered through."""
+
+    def __init__(self, parts: Sequence[SegmentLines]) -> None:
+        self._parts = parts
+        self._first = np.cumsum([0, *map(len, parts)])
+
+    def __len__(self) -> int:
+        return int(self._first[-1])
+
+    def tokens_at(self, to_left: bool) -> TokensAt:
+        """What gives the tokens next to lines (numbers, ascending), at some distance."""
+
+        def tokens(lines: IntArray, depth: int) -> IntArray:
+            bounds = np.searchsorted(lines, self._first)
+            found = np.empty(len(lines), dtype=np.int64)
+            for part, start, stop, first in zip(self._parts, bounds, bounds[1:], self._first, strict=False):
+                if start == stop:
+                    continue
+                interrupts.check()
+                every = part.occurrences
+                own = lines[start:stop] - first
+                places = every.starts[own] if to_left else every.stops[own]
+                found[start:stop] = part.segment.index.tokens_at(places, -1 - depth if to_left else depth)
+            return found
+
+        return tokens
+
+    def rows(self, lines: IntArray) -> Iterator[tuple[SegmentLines, Row]]:
+        """These lines, in this order."""
+        for start in range(0, len(lines), BATCH_LINES):
+            some = lines[start : start + BATCH_LINES]
+            which = np.searchsorted(self._first, some, side="right") - 1
+            made = {
+                number: self._parts[number].rows(some[which == number] - self._first[number])
+                for number in np.unique(which).tolist()
+            }
+            for number in which.tolist():
+                yield self._parts[number], next(made[number])

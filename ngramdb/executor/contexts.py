@@ -1,0 +1,255 @@
+"""What stands to the left and to the right of a match, and the match itself, as the document's text has them.
+
+`left + match + right` is a piece of the text: where tokens spell it, their bytes; where the tokenizer drops
+what is between words, a slice of the stored text, in which the words are found again by counting characters;
+else what the tokenizer shows for the ids.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections import OrderedDict
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb.executor.stored_text import solid, word_lengths
+from ngramdb.planner.plan import Pattern, StoredText, Variants, any_case
+from ngramdb.planner.source import Segment, Tokenizer
+
+# Documents whose words are kept, and how many words of them together (some 24 bytes each).
+MOST_RECENT = 4096
+MOST_RECENT_TOKENS = 1 << 20
+
+
+class Line(NamedTuple):
+    """Where a match stands: tokens [start, stop) of a document; the `nth` of those that begin at `start`."""
+
+    document: int
+    start: int
+    stop: int
+    nth: int
+
+
+class Shown(NamedTuple):
+    left: str
+    match: str
+    right: str
+
+
+def sought_text(pattern: Pattern) -> re.Pattern[str] | None:
+    """What finds the matches of a pattern that may begin or end within a token; None where tokens match."""
+    sought = pattern.sought if isinstance(pattern, Variants) else pattern
+    if not isinstance(sought, StoredText):
+        return None
+    text = sought.text
+    body = any_case(text) if sought.ignore_case else re.escape(text)
+    # Overlapping matches count, so the search takes nothing up.
+    return re.compile(f"(?=({body}))")
+
+
+class Display:
+    """How the lines of a statement are shown: `window` tokens on either side of the pattern's matches."""
+
+    def __init__(self, tokenizer: Tokenizer, window: int, pattern: Pattern) -> None:
+        self.tokenizer = tokenizer
+        self.window = window
+        self.sought = sought_text(pattern)
+
+
+class Contexts(ABC):
+    """Shows the lines of one segment."""
+
+    def __init__(self, segment: Segment, display: Display) -> None:
+        self._segment = segment
+        self._display = display
+        self._tokenizer = display.tokenizer
+        self._window = display.window
+        self._sought = display.sought
+
+    @abstractmethod
+    def show(self, line: Line) -> Shown:
+        """The three pieces of text."""
+
+    def _ids(self, line: Line) -> tuple[NDArray[np.uint32], int, int]:
+        """The tokens of match and contexts, and where among them the match starts and stops."""
+        first = max(0, line.start - self._window)
+        ids = self._segment.index.document_tokens(line.document, first, line.stop + self._window)
+        return ids, line.start - first, line.stop - first
+
+
+def contexts_of(segment: Segment, display: Display) -> Contexts:
+    """The way to show lines of a segment that its tokenizer allows."""
+    tokenizer = display.tokenizer
+    if tokenizer.token_bytes is not None or tokenizer.kind == "chars":
+        return SpelledContexts(segment, display)
+    if tokenizer.spellings is not None:
+        return StoredContexts(segment, display)
+    return DecodedContexts(segment, display)
+
+
+class DecodedContexts(Contexts):
+    """Tokens as the tokenizer shows them: token ids, or a tokenizer that changes what it reads."""
+
+    def show(self, line: Line) -> Shown:
+        ids, start, stop = self._ids(line)
+        whole = self._tokenizer.decode(ids)
+        match = self._tokenizer.decode(ids[start:stop])
+        left, right = self._tokenizer.decode(ids[:start]), self._tokenizer.decode(ids[stop:])
+        # What stands between two tokens belongs to the context.
+        if whole.startswith(left) and whole.endswith(right):
+            middle = whole[len(left) : len(whole) - len(right)]
+            before, found, behind = middle.partition(match)
+            if found:
+                return Shown(left + before, match, behind + right)
+        return Shown(left, match, right)
+
+
+class SpelledContexts(Contexts):
+    """Tokens whose bytes, one behind the other, are the text."""
+
+    def show(self, line: Line) -> Shown:
+        ids, start, stop = self._ids(line)
+        left, match, right = (self._spelled(part) for part in (ids[:start], ids[start:stop], ids[stop:]))
+        if self._sought is not None:
+            # The string begins in the first token and ends in the last one.
+            first_ends = len(self._spelled(ids[start : start + 1]))
+            last_begins = len(match) - len(self._spelled(ids[stop - 1 : stop]))
+            text = match.decode("utf-8", "surrogateescape")
+            for n, found in enumerate(self._places(text, first_ends, last_begins)):
+                if n == line.nth:
+                    left, match, right = left + found[0], found[1], found[2] + right
+                    break
+        # Of a character that the window cuts, the bytes inside are left out.
+        return Shown(
+            _without_beginning(left) if start == self._window and self._window else _text(left),
+            _text(match),
+            _without_end(right) if len(ids) - stop == self._window and self._window else _text(right),
+        )
+
+    def _places(self, text: str, first_ends: int, last_begins: int) -> list[tuple[bytes, bytes, bytes]]:
+        assert self._sought is not None
+        found = []
+        for place in self._sought.finditer(text):
+            parts = text[: place.start(1)], place.group(1), text[place.end(1) :]
+            before, match, behind = (part.encode("utf-8", "surrogateescape") for part in parts)
+            if len(before) < first_ends and len(before) + len(match) > last_begins:
+                found.append((before, match, behind))
+        return found
+
+    def _spelled(self, ids: NDArray[np.uint32]) -> bytes:
+        content = self._tokenizer.decode_exact(ids)
+        return self._tokenizer.decode(ids).encode() if content is None else content
+
+
+class Words(NamedTuple):
+    """Where the words of a document stand in its text, in characters.
+
+    starts, stops : (n,) int64, of each token
+    matches : where the sought string stands, (start, stop)
+    first : (len(matches),) int64, the token in which each match begins
+    """
+
+    text: str
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    matches: list[tuple[int, int]]
+    first: NDArray[np.int64]
+
+
+class StoredContexts(Contexts):
+    """Words, and the stored text that they were cut from: it has the same characters, white space apart."""
+
+    def __init__(self, segment: Segment, display: Display) -> None:
+        super().__init__(segment, display)
+        self._decoded = DecodedContexts(segment, display)
+        # The documents read last, since lines sorted by their contexts come back to the same ones.
+        self._recent: OrderedDict[int, Words | None] = OrderedDict()
+        self._n_recent_tokens = 0
+
+    def show(self, line: Line) -> Shown:
+        words = self._words(line.document)
+        if words is None:
+            return self._decoded.show(line)
+        text = words.text
+        start, stop = int(words.starts[line.start]), int(words.stops[line.stop - 1])
+        if self._sought is not None:
+            same = np.flatnonzero(words.first == line.start)
+            if line.nth < len(same):
+                start, stop = words.matches[int(same[line.nth])]
+        first, last = line.start - self._window, line.stop + self._window
+        begin = 0 if first <= 0 else int(words.starts[first])
+        end = len(text) if last >= len(words.starts) else int(words.stops[last - 1])
+        begin, end = min(begin, start), max(end, stop)
+        if not self._window:
+            begin, end = start, stop
+        return Shown(*(_shown(part) for part in (text[begin:start], text[start:stop], text[stop:end])))
+
+    def _words(self, document: int) -> Words | None:
+        if document in self._recent:
+            self._recent.move_to_end(document)
+            return self._recent[document]
+        words = self._recent[document] = self._read(document)
+        self._n_recent_tokens += _n_tokens(words)
+        while len(self._recent) > MOST_RECENT or (
+            self._n_recent_tokens > MOST_RECENT_TOKENS and len(self._recent) > 1
+        ):
+            self._n_recent_tokens -= _n_tokens(self._recent.popitem(last=False)[1])
+        return words
+
+    def _read(self, document: int) -> Words | None:
+        """The words of a document, None where they cannot be told. Cost: a pass over its characters."""
+        content = self._segment.text(document, self._tokenizer)
+        if content is None:
+            return None
+        text = content.decode("utf-8", "surrogateescape")
+        places = np.flatnonzero(solid(text))
+        lengths = word_lengths(self._tokenizer)[self._segment.document(document)]
+        ends = np.cumsum(lengths)
+        if len(ends) and ends[-1] != len(places):
+            return None  # not the text of these tokens; they are shown themselves
+        stops = places[ends - 1] + 1
+        matches: list[tuple[int, int]] = []
+        first = np.empty(0, dtype=np.int64)
+        if self._sought is not None:
+            matches = [place.span(1) for place in self._sought.finditer(text)]
+            begins = np.array([begin for begin, _ in matches], dtype=np.int64)
+            first = np.minimum(np.searchsorted(stops, begins, side="right"), max(len(ends) - 1, 0))
+        return Words(text, places[ends - lengths], stops, matches, first)
+
+
+def _n_tokens(words: Words | None) -> int:
+    return 0 if words is None else len(words.starts)
+
+
+def _text(content: bytes) -> str:
+    return content.decode("utf-8", "backslashreplace")
+
+
+def _shown(text: str) -> str:
+    """A slice of text whose bytes that are no UTF-8 were kept as surrogates."""
+    return (
+        text
+        if text.isascii()
+        else text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    )
+
+
+def _without_beginning(content: bytes) -> str:
+    cut = 0
+    while cut < min(3, len(content)) and content[cut] & 0xC0 == 0x80:
+        cut += 1
+    return _text(content[cut:])
+
+
+def _without_end(content: bytes) -> str:
+    for length in range(1, min(4, len(content)) + 1):
+        byte = content[-length]
+        if byte & 0xC0 == 0xC0:  # the first of several bytes
+            expected = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
+            return _text(content[:-length] if length < expected else content)
+        if byte < 0x80:
+            break
+    return _text(content)

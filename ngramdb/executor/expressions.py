@@ -1,0 +1,215 @@
+"""Evaluating occurrence expressions on one segment: how many, in which documents, at which positions.
+
+Documents come first where they are few, occurrences where these are; near one another, the rarest operand is
+located and the text around it is looked at. Exact counts decide, which cost a search each.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb._cext.joins import documents_covered, values_within, windows_with
+from ngramdb.executor.docset import DocSet
+from ngramdb.executor.measuring import Meter
+from ngramdb.executor.occurrences import Finder, Occurrences, Windows, limited, merged, summed
+from ngramdb.planner.plan import AnyOf, DocExpr, InDocs, Nearby, NearTo, Nowhere, OccurrencesOf, Occurring
+from ngramdb.planner.source import Docs
+
+Counts = tuple[Docs, NDArray[np.int64]]
+
+
+class DocumentConditions(Protocol):
+    """What evaluates conditions on the segment's documents."""
+
+    def evaluate(self, expr: DocExpr, /) -> DocSet: ...
+    def restrict(self, expr: DocExpr, candidates: Docs, /) -> Docs: ...
+    def work(self, expr: DocExpr, /) -> float: ...
+
+
+class Expressions:
+    """Evaluates occurrence expressions. `within` limits any of them to some documents; None means all."""
+
+    def __init__(self, finder: Finder, conditions: DocumentConditions, meter: Meter | None) -> None:
+        self._finder = finder
+        self._conditions = conditions
+        self._meter = meter
+
+    def bound(self, expr: Occurring) -> int:
+        """At most how many occurrences there are. Cost: a search an n-gram, the first time."""
+        if isinstance(expr, OccurrencesOf):
+            return self._finder.bound(expr.pattern)
+        if isinstance(expr, AnyOf):
+            return sum(map(self.bound, expr.operands))
+        if isinstance(expr, InDocs):
+            return self.bound(expr.what)
+        if isinstance(expr, NearTo):
+            # A place holds as many occurrences as it likes; but where one operand is nowhere, there is none.
+            others = min(map(self.bound, expr.others), default=1)
+            return self.bound(expr.what) if others else 0
+        assert isinstance(expr, Nowhere)
+        return 0
+
+    # ---- how many ---------------------------------------------------------------------------------------
+
+    def total(self, expr: Occurring, within: DocSet | None = None) -> int:
+        """How many occurrences there are."""
+        if self._meter is None:
+            return self._total(expr, within)
+        with self._meter.timed(expr) as actual:
+            found = self._total(expr, within)
+            actual.rows += found
+        return found
+
+    def _total(self, expr: Occurring, within: DocSet | None) -> int:
+        whole = within is None or (within.negated and not len(within.docs))
+        if isinstance(expr, OccurrencesOf) and whole:
+            return self._finder.count(expr.pattern)
+        if isinstance(expr, AnyOf):
+            return sum(self.total(operand, within) for operand in expr.operands)
+        if isinstance(expr, InDocs):
+            found = self._in_documents(expr, within)
+            if expr.difference and found.negated and self.bound(expr.what):
+                left_out = DocSet(found.docs, found.n_documents)
+                return self.total(expr.what) - self._total(expr.what, left_out)
+            return self._sum(expr.what, found)
+        return self._sum(expr, within)
+
+    def _sum(self, expr: Occurring, within: DocSet | None) -> int:
+        if isinstance(expr, NearTo):
+            return len(self.occurrences(expr, within))
+        return int(self.counts(expr, within)[1].sum())
+
+    def counts(self, expr: Occurring, within: DocSet | None = None) -> Counts:
+        """Documents with occurrences, ascending, and how many: (k,) uint32 and (k,) int64."""
+        if self._meter is None:
+            return self._counts(expr, within)
+        with self._meter.timed(expr) as actual:
+            found = self._counts(expr, within)
+            actual.rows += int(found[1].sum())
+        return found
+
+    def _counts(self, expr: Occurring, within: DocSet | None) -> Counts:
+        if isinstance(expr, OccurrencesOf):
+            return self._finder.counts(expr.pattern, within)
+        if isinstance(expr, AnyOf):
+            parts = [self.counts(operand, within) for operand in expr.operands]
+            return summed([docs for docs, _ in parts], [counts for _, counts in parts])
+        if isinstance(expr, InDocs):
+            if self._occurrences_first(expr):
+                docs, counts = self.counts(expr.what, within)
+                kept = self._conditions.restrict(expr.docs, docs)
+                return limited(docs, counts, DocSet(kept, self._finder.n_documents))
+            return self.counts(expr.what, self._documents_first(expr, within))
+        docs, n = np.unique(
+            self._finder.documents_at(self._occurrences(expr, within, None)), return_counts=True
+        )
+        return docs, n.astype(np.int64, copy=False)
+
+    # ---- in documents -----------------------------------------------------------------------------------
+
+    def documents(self, expr: Occurring) -> Docs:
+        """The documents with an occurrence: (k,) uint32, ascending."""
+        if isinstance(expr, OccurrencesOf):
+            return self._finder.documents(expr.pattern)
+        return self.counts(expr)[0]
+
+    def _occurrences_first(self, expr: InDocs) -> bool:
+        return expr.ordered and self.bound(expr.what) <= self._conditions.work(expr.docs)
+
+    def _in_documents(self, expr: InDocs, within: DocSet | None) -> DocSet:
+        """The documents of an InDocs, or, where these are more to find, just those that have occurrences."""
+        if self._occurrences_first(expr):
+            docs = self.documents(expr.what)
+            if within is not None:
+                docs = (DocSet(docs, self._finder.n_documents) & within).docs
+            return DocSet(self._conditions.restrict(expr.docs, docs), self._finder.n_documents)
+        return self._documents_first(expr, within)
+
+    def _documents_first(self, expr: InDocs, within: DocSet | None) -> DocSet:
+        found = self._conditions.evaluate(expr.docs)
+        return found if within is None else found & within
+
+    # ---- where ------------------------------------------------------------------------------------------
+
+    def occurrences(
+        self, expr: Occurring, within: DocSet | None = None, windows: Windows | None = None
+    ) -> Occurrences:
+        """The occurrences, those that start in the windows if any are given."""
+        if self._meter is None:
+            return self._occurrences(expr, within, windows)
+        with self._meter.timed(expr) as actual:
+            found = self._occurrences(expr, within, windows)
+            actual.rows += len(found)
+        return found
+
+    def _occurrences(self, expr: Occurring, within: DocSet | None, windows: Windows | None) -> Occurrences:
+        if isinstance(expr, OccurrencesOf):
+            if windows is None:
+                return self._finder.within(expr.pattern, within)
+            return self._finder.limited(self._finder.occurrences(expr.pattern, windows), within)
+        if isinstance(expr, AnyOf):
+            return merged([self.occurrences(operand, within, windows) for operand in expr.operands])
+        if isinstance(expr, InDocs):
+            return self.occurrences(expr.what, self._in_documents(expr, within), windows)
+        if isinstance(expr, NearTo):
+            found = self._near(expr, within)
+            return found if windows is None else found[values_within(found.starts, windows.lo, windows.hi)]
+        return Occurrences.none()
+
+    def _near(self, expr: NearTo, within: DocSet | None) -> Occurrences:
+        others = list(expr.others)
+        if any(not self.bound(other) for other in (expr.what, *others)):
+            return Occurrences.none()
+        seed = min(others, key=self.bound, default=expr.what)
+        if expr.ordered and self.bound(seed) < self.bound(expr.what):
+            # What starts near the seed is all that the first operand is looked for in; so the seed is done.
+            others.remove(seed)
+            found = self._around(self.occurrences(seed, within), expr.what, within, expr.tokens)
+        else:
+            found = self.occurrences(expr.what, within)
+        if expr.ordered:
+            others.sort(key=self.bound)
+        for other in others:
+            found = found[self._is_near(found, other, within, expr.tokens)]
+        for other in expr.apart:
+            found = found[~self._is_near(found, other, within, expr.tokens)]
+        return found
+
+    def _around(self, seed: Occurrences, expr: Occurring, within: DocSet | None, tokens: int) -> Occurrences:
+        """The occurrences of an expression that start near one of the seed's."""
+        lo, hi = self._finder.windows_around(seed.starts, tokens, tokens)
+        return self.occurrences(expr, within, Windows.around(lo, hi))
+
+    def _is_near(
+        self, found: Occurrences, other: Occurring, within: DocSet | None, tokens: int
+    ) -> NDArray[np.bool_]:
+        """Which of the occurrences have one of the other near them."""
+        if not len(found):
+            return np.empty(0, dtype=np.bool_)
+        lo, hi = self._finder.windows_around(found.starts, tokens, tokens)
+        near = self.occurrences(other, within, Windows.around(lo, hi))
+        return np.asarray(windows_with(near.starts, lo, hi))
+
+    # ---- documents whose operands are near each other ---------------------------------------------------
+
+    def nearby(self, expr: Nearby, candidates: Docs | None) -> Docs:
+        """The documents of a Nearby, of all or among candidates."""
+        within = None if candidates is None else DocSet(candidates, self._finder.n_documents)
+        operands = sorted(expr.operands, key=self.bound) if expr.ordered else list(expr.operands)
+        lists = [self.occurrences(operands[0], within)]
+        for operand in operands[1:]:
+            if not len(lists[0]):
+                return np.empty(0, dtype=np.uint32)
+            lists.append(self._around(lists[0], operand, within, expr.tokens))
+        return self._covered(lists, expr.tokens)
+
+    def _covered(self, lists: list[Occurrences], tokens: int) -> Docs:
+        values = np.concatenate([found.starts for found in lists])
+        numbers = np.repeat(np.arange(len(lists), dtype=np.uint32), [len(found) for found in lists])
+        order = np.argsort(values, kind="stable")
+        values, numbers = values[order], numbers[order]
+        documents = self._finder.documents_at_positions(values)
+        return np.asarray(documents_covered(values, numbers, documents, len(lists), tokens))

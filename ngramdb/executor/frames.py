@@ -1,0 +1,171 @@
+"""Results as the tables of other libraries: Arrow, pandas, polars.
+
+A column's Arrow type follows from its values: whole numbers are int64, numbers float64, then bool, string,
+and lists of one of these. Whatever else there is (types mixed, objects, integers beyond 64 bits) is text:
+strings as they are, everything else as JSON. The libraries are imported when they are asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ngramdb.errors import ExecutionError
+from ngramdb.lazy import lazy_module
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from ngramdb.executor.result import ColumnType, Result, Row
+else:
+    pyarrow = lazy_module("pyarrow")
+
+# The whole numbers that int64 holds.
+INT64 = range(-(2**63), 2**63)
+
+
+def arrow_table(result: Result) -> Any:
+    """The rows that were not read yet as a `pyarrow.Table`."""
+    columns = _columnwise(result.fetchall(), len(result.columns))
+    arrays = [
+        _array(values, _arrow_type(values, _arrow_name(known)))
+        for values, known in zip(columns, result.types, strict=True)
+    ]
+    return pyarrow.Table.from_arrays(arrays, names=list(result.columns))
+
+
+def record_batches(result: Result, n_rows: int) -> Any:
+    """A `pyarrow.RecordBatchReader` over the rows that were not read yet."""
+    batches = result.batches(n_rows)
+    first = _columnwise(next(batches, []), len(result.columns))
+    kinds = [
+        _arrow_type(values, _arrow_name(known)) if known in (None, list) else _arrow_name(known)
+        for values, known in zip(first, result.types, strict=True)
+    ]
+    schema = pyarrow.schema(list(zip(result.columns, kinds, strict=True)))
+    return pyarrow.RecordBatchReader.from_batches(schema, _record_batches(schema, first, batches))
+
+
+def _record_batches(schema: Any, first: list[list[Any]], batches: Iterator[list[Row]]) -> Iterator[Any]:
+    columns = first
+    while True:
+        arrays = [_typed_array(values, field) for values, field in zip(columns, schema, strict=True)]
+        yield pyarrow.RecordBatch.from_arrays(arrays, schema=schema)
+        rows = next(batches, None)
+        if rows is None:
+            return
+        columns = _columnwise(rows, len(schema))
+
+
+def _typed_array(values: list[Any], field: Any) -> Any:
+    found, wanted = _arrow_type(values, field.type), field.type
+    if found != wanted and not _takes(wanted, found):
+        raise ExecutionError(
+            f"column {field.name} is {wanted} in the first rows and {found} in later ones, "
+            "which a stream of batches cannot hold; arrow() can"
+        )
+    return _array(values, wanted)
+
+
+def _takes(wanted: Any, found: Any) -> bool:
+    """Whether values of one type have a place among those of another."""
+    text, is_list = pyarrow.string(), pyarrow.types.is_list
+    if is_list(wanted) and is_list(found):
+        return bool(wanted.value_type == text)
+    return bool(wanted == text or (wanted == pyarrow.float64() and found == pyarrow.int64()))
+
+
+def pandas_frame(result: Result) -> Any:
+    """A `pandas.DataFrame`: plain numpy types, but nullable Int64 and boolean where there are NULLs."""
+    pandas = _optional("pandas")
+    columns = _columnwise(result.fetchall(), len(result.columns))
+    series = [
+        pandas.Series(values, dtype=_pandas_type(values, known))
+        for values, known in zip(columns, result.types, strict=True)
+    ]
+    frame = pandas.concat(series, axis=1) if series else pandas.DataFrame()
+    frame.columns = list(result.columns)
+    return frame
+
+
+def polars_frame(result: Result) -> Any:
+    """A `polars.DataFrame`."""
+    return _optional("polars").from_arrow(arrow_table(result))
+
+
+# ---- types ----------------------------------------------------------------------------------------------
+
+
+def _columnwise(rows: Sequence[Row], n_columns: int) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(n_columns)]
+
+
+def _kinds(values: list[Any]) -> set[type]:
+    return set(map(type, values)) - {type(None)}
+
+
+def _arrow_name(known: ColumnType) -> Any:
+    """The Arrow type of a column that has no value to tell it by."""
+    if known is bool:
+        return pyarrow.bool_()
+    if known is int:
+        return pyarrow.int64()
+    if known is float:
+        return pyarrow.float64()
+    return pyarrow.list_(pyarrow.string()) if known is list else pyarrow.string()
+
+
+def _arrow_type(values: list[Any], default: Any) -> Any:
+    """The type that holds all values; `default` where there are none."""
+    kinds = _kinds(values)
+    if not kinds:
+        return default
+    if kinds == {bool}:
+        return pyarrow.bool_()
+    if kinds == {int}:
+        fits = all(value is None or value in INT64 for value in values)
+        return pyarrow.int64() if fits else pyarrow.string()
+    if kinds <= {int, float}:
+        return pyarrow.float64()
+    if kinds == {list}:
+        inner = default.value_type if pyarrow.types.is_list(default) else pyarrow.string()
+        items = [item for value in values if value is not None for item in value]
+        return pyarrow.list_(_arrow_type(items, inner))
+    return pyarrow.string()
+
+
+def _array(values: list[Any], kind: Any) -> Any:
+    if kind == pyarrow.string():
+        values = [_text(value) for value in values]
+    elif kind == pyarrow.float64():
+        values = [None if value is None else float(value) for value in values]
+    elif pyarrow.types.is_list(kind) and kind.value_type == pyarrow.string():
+        values = [None if value is None else [_text(item) for item in value] for value in values]
+    return pyarrow.array(values, kind)
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _pandas_type(values: list[Any], known: ColumnType) -> str:
+    kinds = _kinds(values) or ({known} if known is not None else set())
+    has_null = None in values
+    if kinds == {bool}:
+        return "boolean" if has_null else "bool"
+    if kinds == {int}:
+        fits = all(value is None or value in INT64 for value in values)
+        return "object" if not fits else "Int64" if has_null else "int64"
+    return "float64" if kinds and kinds <= {int, float} else "object"
+
+
+def _optional(name: str) -> Any:
+    """A library that ngramdb does not depend on."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise ExecutionError(f"{name} is not installed: pip install {name}") from error

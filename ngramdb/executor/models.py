@@ -1,0 +1,87 @@
+"""Language models for questions: made once for a corpus at one version, and kept as long as it is in use."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from ngramdb.lm import sharing
+from ngramdb.lm.models import LanguageModel, make
+from ngramdb.lm.sentences import is_cut
+from ngramdb.lm.statistics import Statistics, fingerprint
+from ngramdb.planner.plan import Model
+from ngramdb.planner.source import Corpus
+
+_LOCK = threading.Lock()
+_STATISTICS: WeakKeyDictionary[Corpus, Statistics] = WeakKeyDictionary()
+_MODELS: WeakKeyDictionary[Corpus, dict[Model, LanguageModel]] = WeakKeyDictionary()
+
+
+def language_model(corpus: Corpus, model: Model) -> LanguageModel:
+    """The model over the corpus.
+
+    Kneser-Ney takes the statistics that ANALYZE has stored; where they are missing or of another version,
+    they are computed and kept in memory.
+
+    Raises
+        ExecutionError : the corpus is a difference, and what is subtracted is no part of the rest
+    """
+    with _LOCK:
+        made = _MODELS.setdefault(corpus, {}).get(model)
+    if made is not None:
+        return made
+    spec = model.spec
+    corpus.check_difference()
+    statistics = statistics_of(corpus) if spec.kind == "kneser_ney" else None
+    made = make(spec, corpus, statistics)
+    with _LOCK:
+        return _MODELS[corpus].setdefault(model, made)
+
+
+def is_counted(corpus: Corpus, model: Model) -> bool:
+    """Whether answers are counts divided by counts, which the index gives by itself: not where a separator
+    cuts documents into sentences.
+    """
+    return model.counted and not is_cut(corpus)
+
+
+def statistics_of(corpus: Corpus) -> Statistics:
+    """Counts of counts of the corpus: stored ones that describe it, else computed here, once."""
+    stored = stored_statistics(corpus)
+    if stored is not None:
+        return stored
+    with _LOCK:
+        found = _STATISTICS.get(corpus)
+    if found is None:
+        found = sharing.analyze(corpus)
+        with _LOCK:
+            _STATISTICS[corpus] = found
+    return found
+
+
+def stored_statistics(corpus: Corpus) -> Statistics | None:
+    """What ANALYZE has stored, if it is of just these segments."""
+    stored: Any = getattr(corpus.entry, "statistics", None)
+    if stored is None:
+        return None
+    segments = fingerprint(corpus)
+    if stored.segments != digest(segments):
+        return None
+    return Statistics(
+        max_length=len(stored.n_types),
+        n_tokens=stored.n_tokens,
+        n_documents=stored.n_documents,
+        n_left_of_end=stored.n_left_of_end,
+        n_types=stored.n_types,
+        continuation=stored.continuation,
+        raw=stored.raw,
+        segments=segments,
+    )
+
+
+def digest(segments: Sequence[str]) -> str:
+    """What the catalog keeps of a fingerprint: 64 hexadecimal digits, however many segments there are."""
+    return hashlib.sha256("\n".join(segments).encode()).hexdigest()

@@ -1,0 +1,162 @@
+"""NGRAMS: all n-grams of one length, the most frequent first, ties by token ids.
+
+Of all documents, the k most frequent come from a sample of the index (`frequent`) where that is the cheaper
+way, else from a pass over it (`NgramBlocks`). Of some documents, from a pass that looks at each row's
+document, or, where they are few, from their own tokens. Every way gives the same rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb import interrupts
+from ngramdb._cext.top_ngrams import NegativeCount, NgramBlocks, count_documents, frequent
+from ngramdb.errors import ExecutionError
+from ngramdb.executor.conditions import Meter
+from ngramdb.executor.docset import DocSet
+from ngramdb.executor.documents import matching
+from ngramdb.executor.result import BATCH_ROWS, Result, Row
+from ngramdb.planner.plan import NGRAM_COLUMNS, AllDocs, NgramList
+from ngramdb.planner.source import IntArray, Segment, Tokenizer
+
+# N-grams of a block: some 24 bytes of memory each while the index is read, and a pass over it per block.
+BLOCK_NGRAMS = 1 << 20
+
+# The tokens of a document cost about this many times as much, counted by themselves, as rows of the index
+# read in order do (measured: 60 to 100 ns against 20).
+COUNTED_TOKEN_COST = 4
+# … and at most so many, since a distinct n-gram takes 32 bytes.
+MAX_COUNTED_TOKENS = 1 << 24
+
+Counted = tuple[NDArray[np.uint32], IntArray]
+
+
+def ngrams(plan: NgramList, meter: Meter | None = None) -> Result:
+    """A row per n-gram. Where all of the index was read, the summary tells how many n-grams there are."""
+    found: Answer
+    if isinstance(plan.where, AllDocs):
+        found = _of_all(plan)
+    else:
+        found = _of_some(plan, matching(plan.corpus, plan.where, plan.costs, meter))
+    n_rows = found.distinct if plan.top is None or found.distinct is None else min(plan.top, found.distinct)
+    summary: dict[str, Any] = {} if found.distinct is None else {"total": found.distinct}
+    batches = _batches(found.blocks, plan.corpus.tokenizer)
+    return Result(NGRAM_COLUMNS, batches, summary=summary, n_rows=n_rows, types=(str, list, int))
+
+
+@dataclass
+class Answer:
+    """N-grams in blocks, in order; `distinct` is their number without regard to TOP, where it is known."""
+
+    blocks: Iterator[Counted]
+    distinct: int | None = None
+
+
+def _of_all(plan: NgramList) -> Answer:
+    """From the net index: deleted and subtracted documents are taken off by their counts."""
+    index: Any = plan.corpus.index
+    if plan.top == 0:
+        return Answer(iter(()))
+    if plan.n > max((segment.n_tokens for segment in index.segments), default=0):
+        return Answer(iter(()), 0)
+    with _negative_named(plan.corpus.tokenizer):
+        if plan.top is not None:
+            best = frequent(index, plan.n, plan.top)
+            if best is not None:
+                return Answer(iter([best]))
+    return _in_blocks(plan, NgramBlocks(index.segments, index.signs, plan.n))
+
+
+def _of_some(plan: NgramList, found: Sequence[tuple[Segment, DocSet]]) -> Answer:
+    """Of the documents that meet the condition, all of them in added segments."""
+    found = [(segment, docs) for segment, docs in found if len(docs)]
+    if plan.top == 0 or not found:
+        return Answer(iter(()), 0 if not found else None)
+    if plan.n > max(segment.n_tokens for segment, _ in found):
+        return Answer(iter(()), 0)
+    n_rows = sum(segment.n_tokens for segment, _ in found)
+    tokens = _few_tokens(found, min(MAX_COUNTED_TOKENS, n_rows // COUNTED_TOKEN_COST))
+    if tokens is not None:
+        k = 2**62 if plan.top is None else plan.top
+        ids, counts, distinct = count_documents(*tokens, plan.n, k)
+        return Answer(iter([(ids, counts)]), distinct)
+    bitmaps = [_bitmap(docs) for _, docs in found]
+    segments = [segment.index for segment, _ in found]
+    return _in_blocks(plan, NgramBlocks(segments, [1] * len(found), plan.n, bitmaps))
+
+
+def _in_blocks(plan: NgramList, blocks: Any) -> Answer:
+    """The first block at once, since it tells how many there are; the others as they are read."""
+    size = BLOCK_NGRAMS if plan.top is None else min(plan.top, BLOCK_NGRAMS)
+    with _negative_named(plan.corpus.tokenizer):
+        first = blocks.next(size)
+
+    def all_blocks() -> Iterator[Counted]:
+        block, left = first, blocks.distinct if plan.top is None else plan.top
+        while len(block[1]):
+            yield block
+            left -= len(block[1])
+            if left <= 0:
+                break
+            block = blocks.next(min(left, BLOCK_NGRAMS))
+
+    return Answer(all_blocks(), blocks.distinct)
+
+
+def _few_tokens(
+    found: Sequence[tuple[Segment, DocSet]], most: int
+) -> tuple[NDArray[np.uint32], IntArray] | None:
+    """The documents' tokens one behind the other and their offsets, unless there are more than `most`."""
+    if sum(len(docs) for _, docs in found) > most:
+        return None
+    documents: list[NDArray[np.uint32]] = []
+    n_tokens = 0
+    for segment, docs in found:
+        for i in docs.numbers().tolist():
+            interrupts.check()
+            n_tokens += segment.document_length(i)
+            if n_tokens > most:
+                return None
+            documents.append(segment.document(i))
+    offsets = np.zeros(len(documents) + 1, dtype=np.int64)
+    np.cumsum([len(document) for document in documents], out=offsets[1:])
+    return np.concatenate(documents), offsets
+
+
+def _bitmap(docs: DocSet) -> NDArray[np.uint8]:
+    """A bit per document of the segment, least significant bit of a byte first."""
+    flags = np.full(docs.n_documents, docs.negated)
+    flags[docs.docs] = not docs.negated
+    return np.packbits(flags, bitorder="little")
+
+
+def _batches(blocks: Iterator[Counted], tokenizer: Tokenizer) -> Iterator[list[Row]]:
+    with _negative_named(tokenizer):
+        for ids, counts in blocks:
+            for start in range(0, len(counts), BATCH_ROWS):
+                part = ids[start : start + BATCH_ROWS]
+                some = counts[start : start + BATCH_ROWS].tolist()
+                yield list(zip(tokenizer.decode_rows(part), part.tolist(), some, strict=True))
+
+
+class _negative_named:  # noqa: N801 - reads as the function it is used as
+    """Turns a negative net count into an error that names the n-gram."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if isinstance(error, NegativeCount):
+            text = self._tokenizer.decode(error.ids)
+            raise ExecutionError(
+                f"the count of {text!r} {list(error.ids)} is below zero: the subtracted corpus is no part "
+                "of the rest"
+            ) from error

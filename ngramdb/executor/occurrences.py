@@ -1,0 +1,382 @@
+"""Where a pattern occurs in one segment: how often, in which documents, at which positions.
+
+Positions are those of the segment's text, in which every document is followed by a separator; an occurrence
+is the half-open range of tokens [start, stop). Whatever is asked, there are two ways: locating all
+occurrences by the index and sorting them, or reading the parts of the text that can hold any. Exact counts
+tell which is cheaper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb import interrupts
+from ngramdb._cext.docsets import intersect, unite
+from ngramdb._cext.joins import least_ends, sort_positions, values_within
+from ngramdb.executor.docset import DocSet
+from ngramdb.executor.stored_text import TextMatches
+from ngramdb.planner.plan import Costs, Gapped, Gram, Pattern, Simple, StoredText, Variants
+from ngramdb.planner.source import Docs, Segment, SegmentIndex, Tokenizer
+
+Positions = NDArray[np.uint32]
+
+# Positions that are worked on between two looks at whether the work shall stop: some ten milliseconds.
+CHUNK = 1 << 19
+
+NO_POSITIONS: Positions = np.empty(0, dtype=np.uint32)
+
+
+@dataclass(frozen=True)
+class Occurrences:
+    """Occurrences by ascending start. Under MATCH TEXT two may start in one token: their starts are equal.
+
+    starts, stops : (n,) uint32, the tokens that the occurrence takes up, half-open
+    """
+
+    starts: Positions
+    stops: Positions
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __getitem__(self, chosen: NDArray[np.bool_] | NDArray[np.int64] | slice) -> Occurrences:
+        """Some of them: a mask, ascending indices or a slice."""
+        return Occurrences(self.starts[chosen], self.stops[chosen])
+
+    @classmethod
+    def none(cls) -> Occurrences:
+        """No occurrence."""
+        return cls(NO_POSITIONS, NO_POSITIONS)
+
+    @classmethod
+    def of_length(cls, starts: Positions, length: int) -> Occurrences:
+        """Occurrences that all have so many tokens."""
+        return cls(starts, starts + np.uint32(length))
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Parts of a segment's text: [lo[i], hi[i]), ascending, apart from each other; (n,) uint32 each."""
+
+    lo: Positions
+    hi: Positions
+
+    @classmethod
+    def around(cls, lo: NDArray[np.integer], hi: NDArray[np.integer]) -> Windows:
+        """The union of windows, which may overlap; empty ones are dropped."""
+        interrupts.check()
+        some = lo < hi
+        if not some.all():
+            lo, hi = lo[some], hi[some]
+        if len(lo) > 1 and (lo[1:] < lo[:-1]).any():
+            order = np.argsort(lo, kind="stable")
+            lo, hi = lo[order], hi[order]
+        hi = np.maximum.accumulate(hi) if len(hi) else hi
+        apart = np.ones(len(lo), dtype=np.bool_)
+        apart[1:] = lo[1:] > hi[:-1]
+        last = np.append(apart[1:], True) if len(lo) else apart
+        return cls(lo[apart].astype(np.uint32), hi[last].astype(np.uint32))
+
+    @property
+    def n_tokens(self) -> int:
+        """Tokens in them."""
+        return int((self.hi.astype(np.int64) - self.lo).sum())
+
+
+class Finder:
+    """Finds occurrences in one segment; ranges of the index are looked up once.
+
+    `costs` None means that text is never scanned where the index can tell. `probed` is called for every
+    search in the index.
+    """
+
+    def __init__(
+        self,
+        segment: Segment,
+        tokenizer: Tokenizer,
+        costs: Costs | None = None,
+        probed: Callable[[], None] | None = None,
+    ) -> None:
+        self._index: SegmentIndex = segment.index
+        self._costs = costs
+        self._probed = probed
+        self._ranges: dict[Gram, tuple[int, int]] = {}
+        self._texts = TextMatches(segment, tokenizer)
+        self.n_documents = self._index.n_documents
+        self.n_tokens = self._index.n_tokens
+
+    # ---- how often --------------------------------------------------------------------------------------
+
+    def range(self, gram: Gram) -> tuple[int, int]:
+        """The suffix range of an n-gram, half-open. Cost: a search, the first time."""
+        found = self._ranges.get(gram)
+        if found is None:
+            found = self._ranges[gram] = self._index.find(gram.ids) if gram.known else (0, 0)
+            if self._probed is not None:
+                self._probed()
+        return found
+
+    def bound(self, pattern: Pattern) -> int:
+        """At most how many occurrences there are, exactly so for n-grams. Cost: a search an n-gram."""
+        if isinstance(pattern, Gram):
+            lo, hi = self.range(pattern)
+            return hi - lo
+        if isinstance(pattern, Variants):
+            pairs = zip(pattern.grams, pattern.weights, strict=True)
+            return sum(weight * self.bound(gram) for gram, weight in pairs)
+        if isinstance(pattern, Gapped):
+            return min(map(self.bound, pattern.parts))
+        # Reading a document's text costs about as much as locating its tokens.
+        whole = self.n_tokens + self.n_documents
+        return min([whole, *(sum(map(self.bound, clause)) for clause in pattern.needs)])
+
+    def count(self, pattern: Pattern) -> int:
+        """How many occurrences there are."""
+        if isinstance(pattern, (Gram, Variants)):
+            return self.bound(pattern)
+        if isinstance(pattern, StoredText):
+            return self._texts.count(pattern, self._candidates(pattern))
+        return len(self.occurrences(pattern))
+
+    # ---- in which documents -----------------------------------------------------------------------------
+
+    def documents(self, pattern: Pattern) -> Docs:
+        """The documents that have an occurrence: (k,) uint32, ascending. The empty n-gram is in every one."""
+        if isinstance(pattern, Gram):
+            if not len(pattern):
+                return np.arange(self.n_documents, dtype=np.uint32)
+            lo, hi = self.range(pattern)
+            return self._index.docs_of(lo, hi) if lo < hi else NO_POSITIONS
+        if isinstance(pattern, Variants):
+            return reduce(unite, map(self.documents, pattern.grams), NO_POSITIONS)
+        return self._documents_of(self.occurrences(pattern))
+
+    def filter(self, pattern: Pattern, candidates: Docs) -> Docs:
+        """Those of the documents that have an occurrence."""
+        if isinstance(pattern, Gram):
+            if not len(pattern):
+                return candidates
+            if self.scanning_is_cheaper(self.bound(pattern), len(candidates)):
+                return self._index.filter_docs(candidates, pattern.ids)
+            return np.asarray(intersect(candidates, self.documents(pattern)))
+        return self._documents_of(self.occurrences(pattern, self.windows_of(candidates)))
+
+    def scanning_is_cheaper(self, n_occurrences: int, n_candidates: int) -> bool:
+        """Whether reading that many documents costs less than locating that many occurrences."""
+        if self._costs is None or not self.n_documents:
+            return False
+        n_read = n_candidates / self.n_documents * self.n_tokens
+        return self._costs.scan_ns * n_read < self._costs.locate_ns * n_occurrences
+
+    def counts(self, pattern: Pattern, within: DocSet | None = None) -> tuple[Docs, NDArray[np.int64]]:
+        """Documents with occurrences, ascending, and how many: (k,) uint32 and (k,) int64.
+
+        `within` limits them to some documents.
+        """
+        if within is not None and not len(within):
+            return NO_POSITIONS, np.empty(0, dtype=np.int64)
+        windows = None if within is None or within.negated else self.windows_of(within.docs)
+        if isinstance(pattern, Gram) and (windows is None or not self._reads(windows, self.bound(pattern))):
+            lo, hi = self.range(pattern)
+            docs, counts = self._index.count_by_document(lo, hi)
+            return limited(docs, counts.astype(np.int64), within)
+        if isinstance(pattern, Variants):
+            parts = [self.counts(gram, within) for gram in pattern.grams]
+            return summed(
+                [docs for docs, _ in parts],
+                [n * weight for (_, n), weight in zip(parts, pattern.weights, strict=True)],
+            )
+        places = self._index.documents_at(self.occurrences(pattern, windows).starts)
+        found, n = np.unique(places, return_counts=True)
+        return limited(found, n.astype(np.int64, copy=False), within)
+
+    def _documents_of(self, occurrences: Occurrences) -> Docs:
+        return np.unique(self.documents_at(occurrences))
+
+    def documents_at(self, occurrences: Occurrences) -> Docs:
+        """The document of each occurrence: (n,) uint32."""
+        return self._index.documents_at(occurrences.starts)
+
+    def documents_at_positions(self, positions: Positions) -> Docs:
+        """The document at each position: (n,) uint32."""
+        return self._index.documents_at(positions)
+
+    # ---- where ------------------------------------------------------------------------------------------
+
+    def occurrences(self, pattern: Pattern, windows: Windows | None = None) -> Occurrences:
+        """All occurrences, or those that start in a window.
+
+        Cost: 15 ns an occurrence of a part, or, where that is cheaper, 0.25 ns a token of the windows.
+        """
+        if isinstance(pattern, Gram):
+            return Occurrences.of_length(self._starts(pattern, windows), len(pattern))
+        if isinstance(pattern, Variants):
+            return self._variants(pattern, windows)
+        found = self._gapped(pattern) if isinstance(pattern, Gapped) else self._stored(pattern)
+        return found if windows is None else found[values_within(found.starts, windows.lo, windows.hi)]
+
+    def within(self, pattern: Pattern, documents: DocSet | None) -> Occurrences:
+        """The occurrences in a set of documents; None means all."""
+        if documents is not None and not documents.negated:
+            return self.occurrences(pattern, self.windows_of(documents.docs))
+        return self.limited(self.occurrences(pattern), documents)
+
+    def limited(self, found: Occurrences, documents: DocSet | None) -> Occurrences:
+        """Those of the occurrences that stand in a set of documents; None means all."""
+        if documents is None or (documents.negated and not len(documents.docs)):
+            return found
+        windows = self.windows_of(documents.docs)
+        inside = values_within(found.starts, windows.lo, windows.hi)
+        return found[~inside if documents.negated else inside]
+
+    def windows_of(self, docs: Docs) -> Windows:
+        """The texts of documents, given ascending, with the separators behind them.
+
+        A match that holds no token, in a document without any, is at the separator.
+        """
+        starts, stops = self._index.document_bounds(docs)
+        return Windows(starts, stops + np.uint32(1))
+
+    def windows_around(self, starts: Positions, before: int, after: int) -> tuple[Positions, Positions]:
+        """For each position p the window [p - before, p + after], cut to its document.
+
+        Returns two (n,) uint32 arrays, `lo` and `hi`, half-open; windows of neighbours may overlap.
+        """
+        lo, hi = np.empty_like(starts), np.empty_like(starts)
+        for start in range(0, len(starts), CHUNK):
+            interrupts.check()
+            chunk = slice(start, start + CHUNK)
+            first, last = self._bounds_at(starts[chunk])
+            places = starts[chunk].astype(np.int64)
+            lo[chunk] = np.maximum(places - before, first)
+            hi[chunk] = np.minimum(places + after + 1, last)
+        return lo, hi
+
+    def _bounds_at(self, starts: Positions) -> tuple[Positions, Positions]:
+        return self._index.document_bounds(self._index.documents_at(starts))
+
+    def _starts(self, gram: Gram, windows: Windows | None) -> Positions:
+        lo, hi = self.range(gram)
+        if lo == hi:
+            return NO_POSITIONS
+        if windows is not None and len(gram) and self._reads(windows, hi - lo):
+            return self._index.scan(windows.lo, windows.hi, gram.ids)
+        positions = self._index.positions(lo, hi)
+        sort_positions(positions)
+        return positions if windows is None else positions[values_within(positions, windows.lo, windows.hi)]
+
+    def _reads(self, windows: Windows, n_occurrences: int) -> bool:
+        if self._costs is None or not n_occurrences:
+            return False
+        reading = self._costs.scan_ns * windows.n_tokens + self._costs.window_ns * len(windows.lo)
+        return reading < (self._costs.locate_ns + self._costs.sort_ns) * n_occurrences
+
+    def _variants(self, pattern: Variants, windows: Windows | None) -> Occurrences:
+        found = []
+        for gram, weight in zip(pattern.grams, pattern.weights, strict=True):
+            starts = self._starts(gram, windows)
+            repeated = starts if weight == 1 else np.repeat(starts, weight)
+            found.append(Occurrences.of_length(repeated, len(gram)))
+        return merged(found)
+
+    def _gapped(self, pattern: Gapped) -> Occurrences:
+        parts = self._parts(pattern)
+        found = parts[-1]
+        for (low, high), before in zip(reversed(pattern.gaps), reversed(parts[:-1]), strict=True):
+            if not len(found) or not len(before):
+                return Occurrences.none()
+            _, last = self._bounds_at(before.starts)
+            stops = before.stops.astype(np.int64)
+            lo = np.minimum(stops + low, last).astype(np.uint32)
+            hi = np.minimum(stops + high + 1, last).astype(np.uint32)
+            ends = least_ends(found.starts, found.stops, lo, hi)
+            matching = ends > 0
+            found = Occurrences(before.starts[matching], ends[matching])
+        return found
+
+    def _parts(self, pattern: Gapped) -> list[Occurrences]:
+        """The occurrences of the parts, of all but the rarest only those that can belong to one of it."""
+        bounds = [self.bound(part) for part in pattern.parts]
+        seed = bounds.index(min(bounds))
+        parts: dict[int, Occurrences] = {seed: self.occurrences(pattern.parts[seed])}
+        # Each part limits its neighbour.
+        for i in range(seed + 1, len(bounds)):
+            low, high = pattern.gaps[i - 1]
+            stops = parts[i - 1].stops.astype(np.int64)
+            parts[i] = self._near(pattern.parts[i], parts[i - 1], stops + low, stops + high + 1)
+        for i in range(seed - 1, -1, -1):
+            low, high = pattern.gaps[i]
+            shortest, longest = self._lengths(pattern.parts[i])
+            starts = parts[i + 1].starts.astype(np.int64)
+            parts[i] = self._near(
+                pattern.parts[i], parts[i + 1], starts - high - longest, starts - low - shortest + 1
+            )
+        return [parts[i] for i in range(len(bounds))]
+
+    def _near(
+        self, part: Simple, neighbour: Occurrences, lo: NDArray[np.int64], hi: NDArray[np.int64]
+    ) -> Occurrences:
+        if not len(neighbour):
+            return Occurrences.none()
+        first, last = self._bounds_at(neighbour.starts)
+        return self.occurrences(part, Windows.around(np.maximum(lo, first), np.minimum(hi, last)))
+
+    def _lengths(self, part: Simple) -> tuple[int, int]:
+        """The fewest and the most tokens that an occurrence of a part can have."""
+        if isinstance(part, Gram):
+            return len(part), len(part)
+        if isinstance(part, Variants):
+            lengths = [len(gram) for gram in part.grams]
+            return min(lengths), max(lengths)
+        # A token that stands in a text has a byte of it at least; a match may stand between two tokens.
+        return 1, 2 + len(part.text.encode())
+
+    def _stored(self, pattern: StoredText) -> Occurrences:
+        return Occurrences(*self._texts.find(pattern, self._candidates(pattern)))
+
+    def _candidates(self, pattern: StoredText) -> Docs:
+        """The documents that can contain the string."""
+        candidates: Docs | None = None
+        for clause in sorted(pattern.needs, key=lambda clause: sum(map(self.bound, clause))):
+            if candidates is None:
+                candidates = reduce(unite, map(self.documents, clause), NO_POSITIONS)
+            else:
+                left = candidates
+                candidates = reduce(unite, (self.filter(gram, left) for gram in clause), NO_POSITIONS)
+        if candidates is None:
+            candidates = np.arange(self.n_documents, dtype=np.uint32)
+        return candidates
+
+
+def merged(parts: list[Occurrences]) -> Occurrences:
+    """The occurrences of several lists in one, by ascending start."""
+    parts = [part for part in parts if len(part)]
+    if len(parts) <= 1:
+        return parts[0] if parts else Occurrences.none()
+    starts = np.concatenate([part.starts for part in parts])
+    stops = np.concatenate([part.stops for part in parts])
+    order = np.argsort(starts, kind="stable")
+    return Occurrences(starts[order], stops[order])
+
+
+def limited(docs: Docs, counts: NDArray[np.int64], within: DocSet | None) -> tuple[Docs, NDArray[np.int64]]:
+    """Documents and their counts, as far as the documents are in a set; None means all."""
+    if within is None or (within.negated and not len(within.docs)):
+        return docs, counts
+    chosen = np.isin(docs, within.docs, assume_unique=True, invert=within.negated)
+    return docs[chosen], counts[chosen]
+
+
+def summed(docs: list[Docs], counts: list[NDArray[np.int64]]) -> tuple[Docs, NDArray[np.int64]]:
+    """Counts of the same document added."""
+    if not docs:
+        return NO_POSITIONS, np.empty(0, dtype=np.int64)
+    every, where = np.unique(np.concatenate(docs), return_inverse=True)
+    total = np.zeros(len(every), dtype=np.int64)
+    np.add.at(total, where, np.concatenate(counts))
+    return every, total

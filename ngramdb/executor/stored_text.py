@@ -1,0 +1,147 @@
+"""Strings looked for in the stored texts of documents, and the tokens that they stand in.
+
+For tokenizers that drop what is between words: there the tokens of a document, in order and without gaps,
+spell its text without white space, so that the token at a place in the text is told by counting.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb import interrupts
+from ngramdb.planner.plan import StoredText, any_case
+from ngramdb.planner.source import Docs, Segment, Tokenizer
+
+# Characters with the property White_Space (Unicode 15.1, PropList.txt): those that make no token.
+WHITE_SPACE = "\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+# For every code point up to the last white space, and one for all behind it, whether it is none.
+_SOLID = np.array([re.match(f"[{WHITE_SPACE}]", chr(code)) is None for code in range(0x3002)])
+
+# Documents read between two looks at whether the work shall stop.
+CHECK_DOCUMENTS = 16
+
+
+def solid(text: str) -> NDArray[np.bool_]:
+    """For each character of a text, whether it is no white space: (len(text),) bool."""
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    return np.asarray(_SOLID[np.minimum(codes, len(_SOLID) - 1)])
+
+
+# Of each tokenizer that has been asked; a vocabulary only grows.
+_lengths: WeakKeyDictionary[Tokenizer, NDArray[np.int64]] = WeakKeyDictionary()
+
+
+def word_lengths(tokenizer: Tokenizer) -> NDArray[np.int64]:
+    """How many characters each word of the vocabulary has.
+
+    Cost: a pass over the vocabulary, again when it has grown.
+    """
+    lengths = _lengths.get(tokenizer)
+    if lengths is None or len(lengths) < tokenizer.n_vocabulary:
+        spelled, offsets = tokenizer.spellings or (np.empty(0, np.uint8), np.zeros(1, np.int64))
+        # Of UTF-8, the bytes that don't continue a character.
+        before = np.concatenate(([0], np.cumsum((spelled & 0xC0) != 0x80)))
+        lengths = _lengths[tokenizer] = np.diff(before[offsets])
+    return lengths
+
+
+class TextMatches:
+    """Looks for strings in one segment's texts."""
+
+    def __init__(self, segment: Segment, tokenizer: Tokenizer) -> None:
+        self._segment = segment
+        self._tokenizer = tokenizer
+        self._found: dict[tuple[StoredText, bytes], tuple[NDArray[np.uint32], NDArray[np.uint32]]] = {}
+
+    def find(self, pattern: StoredText, docs: Docs) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """First tokens and ends of the matches in these documents (ascending): two (n,) uint32 arrays.
+
+        A match that holds no token is at the token behind it, or at the document's last one.
+
+        Cost: reads the documents' texts.
+        """
+        key = (pattern, docs.tobytes())
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = self._find(pattern, docs)
+        return found
+
+    def count(self, pattern: StoredText, docs: Docs) -> int:
+        """How many matches there are in these documents. Cost: reads the documents' texts, no more."""
+        sought = pattern.text.encode("utf-8")
+        # Where no beginning of the string is an end of it, matches cannot overlap.
+        apart = not any(sought.endswith(sought[:n]) for n in range(1, len(sought)))
+        total = 0
+        for n, i in enumerate(docs.tolist()):
+            if n % CHECK_DOCUMENTS == 0:
+                interrupts.step(n, len(docs))
+            content = self._segment.text(i, self._tokenizer)
+            if content is None:
+                continue
+            if apart and not pattern.ignore_case:
+                total += content.count(sought)
+            else:
+                text = content.decode("utf-8", "surrogateescape")
+                expression = any_case(pattern.text) if pattern.ignore_case else None
+                total += sum(1 for _ in _places(text, pattern.text, expression))
+        return total
+
+    def _find(self, pattern: StoredText, docs: Docs) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        expression = any_case(pattern.text) if pattern.ignore_case else None
+        starts: list[NDArray[np.int64]] = []
+        stops: list[NDArray[np.int64]] = []
+        bounds = self._segment.index.document_bounds(docs)
+        for n, i in enumerate(docs.tolist()):
+            if n % CHECK_DOCUMENTS == 0:
+                interrupts.step(n, len(docs))
+            content = self._segment.text(i, self._tokenizer)
+            if content is None:
+                continue
+            text = content.decode("utf-8", "surrogateescape")
+            places = np.array(list(_places(text, pattern.text, expression)), dtype=np.int64)
+            if len(places):
+                first, last = self._tokens(text, i, places)
+                starts.append(first + int(bounds[0][n]))
+                stops.append(last + int(bounds[0][n]))
+        if not starts:
+            none = np.empty(0, dtype=np.uint32)
+            return none, none
+        return np.concatenate(starts).astype(np.uint32), np.concatenate(stops).astype(np.uint32)
+
+    def _tokens(
+        self, text: str, i: int, places: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The tokens [first, last) that the characters [start, stop) of a document touch; at least one."""
+        token_ends = self._token_ends(i)
+        n_tokens = len(token_ends)
+        before = np.concatenate(([0], np.cumsum(solid(text))))
+        first = np.searchsorted(token_ends, before[places[:, 0]], side="right")
+        last = np.searchsorted(token_ends, before[places[:, 1]], side="left") + 1
+        first = np.minimum(first, max(n_tokens - 1, 0))
+        return first, np.minimum(np.maximum(last, first + 1), max(n_tokens, 1))
+
+    def _token_ends(self, i: int) -> NDArray[np.int64]:
+        """Where each token of a document ends, in characters without white space."""
+        lengths = word_lengths(self._tokenizer)
+        ends: NDArray[np.int64] = np.cumsum(lengths[self._segment.document(i)])
+        return ends
+
+
+def _places(text: str, sought: str, expression: str | None) -> Iterator[tuple[int, int]]:
+    """Where a string, or else an expression, matches in a text: overlapping matches, too."""
+    if expression is None:
+        place = text.find(sought)
+        while place >= 0:
+            yield place, place + len(sought)
+            place = text.find(sought, place + 1)
+        return
+    compiled = re.compile(expression)
+    match = compiled.search(text)
+    while match is not None:
+        yield match.span()
+        match = compiled.search(text, match.start() + 1)

@@ -1,0 +1,154 @@
+"""TRACE: the maximal spans of a text that stand verbatim in the corpus.
+
+A span occurs in some document, and neither a longer one that contains it does. (infini-gram's `attribute`,
+and OLMoTrace: Liu et al. 2025, "OLMoTrace: Tracing Language Model Outputs Back to Trillions of Training
+Tokens".)
+
+The index tells, for every position, the longest n-gram ending there that occurs. Their starts never go back,
+so each start's last position is the end of a maximal span.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ngramdb import interrupts
+from ngramdb.executor.docset import DocSet
+from ngramdb.executor.result import Result, Row
+from ngramdb.planner.plan import TRACE_COLUMNS, Tracing
+from ngramdb.planner.source import Corpus, Docs, Index, IntArray, Segment, Tokenizer
+
+# Spans per batch: finding a span's documents may take milliseconds where it occurs often.
+BATCH_SPANS = 16
+
+# An n-gram that occurs more often is looked for in the first documents before all of it is located.
+MANY_OCCURRENCES = 1 << 14
+FIRST_DOCUMENTS = 64
+# So many tokens are read in the time that locating an occurrence takes (see `Costs`), half of it for safety.
+TOKENS_PER_OCCURRENCE = 10
+
+
+class Matches(NamedTuple):
+    """For each of the n + 1 positions of a text, the longest n-gram that ends there and occurs.
+
+    starts : (n + 1,) int64, ascending; equal to the position where no token matches
+    counts : (n + 1,) int64, net counts
+    """
+
+    starts: IntArray
+    counts: IntArray
+
+
+class Spans(NamedTuple):
+    """Maximal spans [starts, stops) of a text, by start, with their net counts: (k,) int64 each."""
+
+    starts: IntArray
+    stops: IntArray
+    counts: IntArray
+
+
+def longest_matches(index: Index, ids: IntArray) -> Matches:
+    """The longest match that ends at each position. Cost: about a microsecond a token and segment."""
+    n = len(ids)
+    # An unknown token behind the text: what is asked about a token is the context before it.
+    longer = np.append(ids, np.int64(-1))
+    offsets = np.array([0, n + 1], dtype=np.int64)
+    _, counts, effective_n, _ = index.score(longer, offsets, True, 0)
+    starts = np.arange(n + 1, dtype=np.int64) - (effective_n.astype(np.int64) - 1)
+    return Matches(starts, counts)
+
+
+def match_ends(found: Matches) -> IntArray:
+    """For each of the n positions, the end of the longest match that starts there: (n,) int64.
+
+    Equal to the position where no token matches; infini-gram's `creativity` calls this `rs`.
+    """
+    n = len(found.starts) - 1
+    return np.searchsorted(found.starts, np.arange(n), side="right").astype(np.int64) - 1
+
+
+def maximal_spans(found: Matches, min_length: int) -> Spans:
+    """The matches that are contained in no other one, of at least `min_length` tokens."""
+    stops = np.arange(len(found.starts), dtype=np.int64)
+    last = np.append(found.starts[1:] > found.starts[:-1], True)
+    kept = last & (stops - found.starts >= min_length)
+    return Spans(found.starts[kept], stops[kept], found.counts[kept])
+
+
+def trace(plan: Tracing) -> Result:
+    """A row per span; `covered` in the summary is how many of the text's tokens are in one of them."""
+    spans = maximal_spans(longest_matches(plan.corpus.index, plan.gram.ids), plan.min_length)
+    n = len(spans.starts)
+    summary = {"total": n, "tokens": len(plan.gram), "covered": covered(spans, len(plan.gram))}
+    types = (int, int, str, int, list)
+    return Result(TRACE_COLUMNS, _batches(plan, spans), summary=summary, n_rows=n, types=types)
+
+
+def covered(spans: Spans, n_tokens: int) -> int:
+    """How many tokens lie in at least one span."""
+    change = np.zeros(n_tokens + 1, dtype=np.int64)
+    np.add.at(change, spans.starts, 1)
+    np.add.at(change, spans.stops, -1)
+    return int((np.cumsum(change[:-1]) > 0).sum())
+
+
+def _batches(plan: Tracing, spans: Spans) -> Iterator[list[Row]]:
+    n = len(spans.starts)
+    for first in range(0, n, BATCH_SPANS):
+        rows: list[Row] = []
+        for k in range(first, min(first + BATCH_SPANS, n)):
+            interrupts.check()
+            start, stop, count = int(spans.starts[k]), int(spans.stops[k]), int(spans.counts[k])
+            ids = plan.gram.ids[start:stop]
+            docs = document_ids(plan.corpus, ids, plan.n_documents)
+            rows.append((start, stop - start, span_text(plan.corpus.tokenizer, ids), count, docs))
+        yield rows
+
+
+def span_text(tokenizer: Tokenizer, ids: IntArray) -> str:
+    """The span as the tokenizer shows it."""
+    return tokenizer.decode(ids)
+
+
+def document_ids(corpus: Corpus, ids: IntArray, most: int | None) -> list[int] | list[str]:
+    """The ids of documents that contain the n-gram, ascending, at most the first `most`.
+
+    In a sum of corpora, `corpus:doc_id`.
+
+    Cost: that of locating all of its occurrences in the segments that are needed; where they are many and a
+    few documents are wanted, at most as much again for reading the first documents, as a rule far less.
+    """
+    found: list[Any] = []
+    for i, segment in enumerate(corpus.segments):
+        left = None if most is None else most - len(found)
+        docs = _documents(segment, ids, corpus.removed(i), left)
+        doc_ids = segment.doc_ids(docs[:left]).tolist()
+        found.extend(doc_ids if corpus.n_added < 2 else (f"{corpus.corpus_of(i)}:{n}" for n in doc_ids))
+        if most is not None and len(found) >= most:
+            break
+    return found
+
+
+def _documents(segment: Segment, ids: IntArray, removed: Docs, most: int | None) -> Docs:
+    """The documents that contain the n-gram, without the removed ones; at least the first `most` of them."""
+
+    def kept(docs: Docs) -> Docs:
+        if not len(removed):
+            return docs
+        return (DocSet(docs, segment.n_documents) & ~DocSet(removed, segment.n_documents)).docs
+
+    lo, hi = segment.index.find(ids)
+    if most is not None and hi - lo > MANY_OCCURRENCES:
+        # In documents of average length, reading these costs as much as locating the occurrences.
+        tokens = max(1, segment.index.n_tokens // max(1, segment.n_documents))
+        affordable = min(segment.n_documents, (hi - lo) * TOKENS_PER_OCCURRENCE // tokens)
+        n = FIRST_DOCUMENTS
+        while n <= affordable:
+            docs = kept(segment.index.filter_docs(np.arange(n, dtype=np.uint32), ids))
+            if len(docs) >= most:
+                return docs
+            n *= 4
+    return kept(segment.index.docs_containing(ids))

@@ -1,0 +1,74 @@
+"""Stopping work that runs, whoever runs it: one token for requests, timeouts and progress.
+
+A connection makes an `Interrupt` for each statement and enters it wherever it works for that statement; it is
+then *current* in the thread, and nobody below has to pass it along:
+
+- Kernels look at it every few milliseconds with the GIL released (see `_cext/interrupt.pxd`).
+- Loops in Python call `check()` once a batch, or `step(done, total)` where they know how far they are.
+- Work that is handed to other threads waits for them with `result_of`, and gives kernels there a token of its
+  own, to be set when the wait ends in an error.
+
+Without a current token `check` and `step` do nothing, and kernels look for signals only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, TimeoutError
+from contextlib import contextmanager
+from typing import Protocol, TypeVar
+
+from ngramdb._cext.interrupt import Interrupt, check, current, step
+
+__all__ = ["Interrupt", "ProgressCallback", "check", "current", "holding", "result_of", "step", "under"]
+
+# Told how far a statement is: `fraction` and `elapsed` of the token are what to look at.
+ProgressCallback = Callable[[Interrupt], None]
+
+Value = TypeVar("Value")
+
+
+class Lock(Protocol):
+    """A lock of `threading`, plain or reentrant."""
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool: ...
+    def release(self) -> None: ...
+
+
+# How long a thread that waits for another one looks away, in seconds.
+PATIENCE_S = 0.02
+
+
+@contextmanager
+def holding(lock: Lock) -> Iterator[None]:
+    """The lock, waited for as long as the current work may go on."""
+    while not lock.acquire(timeout=PATIENCE_S):
+        check()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def under(work: Interrupt, items: Iterable[Value]) -> Iterator[Value]:
+    """The items, each of them made with the token as the current one."""
+    iterator = iter(items)
+    while True:
+        with work:
+            check()
+            try:
+                item = next(iterator)
+            except StopIteration:
+                return
+        yield item
+
+
+def result_of(future: Future[Value]) -> Value:
+    """What the future gives, or an error as soon as the current work shall stop."""
+    while True:
+        try:
+            return future.result(timeout=PATIENCE_S)
+        except TimeoutError:
+            if future.done():  # its own, and not that of the wait
+                return future.result()
+            check()

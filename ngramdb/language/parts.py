@@ -1,0 +1,147 @@
+"""What the rules of the grammar are given and give back while the tree is made, and how it is looked at.
+
+Every value has a place in the text: a lexeme, a clause or a nested condition by its own `start` and `stop`, a
+node by its span.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, cast
+
+from ngramdb.language import ast
+from ngramdb.language.literals import Fault
+
+# How many operators (AND, OR, NOT) may stand inside one another. Parentheses alone, and an AND in an AND,
+# do not count. Later stages walk conditions by recursion, with a few frames a level, inside Python's
+# default limit of 1,000.
+MAX_CONDITION_DEPTH = 100
+
+
+class Lexeme:
+    """A token: its terminal in the grammar, its place in the text and, for a literal or a name, its node."""
+
+    __slots__ = ("node", "start", "stop", "type")
+
+    def __init__(self, terminal: str, start: int, stop: int, node: ast.Node | None = None) -> None:
+        self.type = terminal  # so called by the parser generator
+        self.start = start
+        self.stop = stop
+        self.node = node
+
+
+class Clause(NamedTuple):
+    """A part of a statement that may stand once, in any place after the head."""
+
+    label: str
+    value: Any
+    start: int
+    stop: int
+
+
+class Nested(NamedTuple):
+    """A condition with the number of operators inside one another, and its place with its parentheses."""
+
+    condition: ast.Condition
+    depth: int
+    start: int
+    stop: int
+
+
+def start_of(value: Any) -> int:
+    """Where a value begins in the text."""
+    return value.span.start if isinstance(value, ast.Node) and value.span else value.start
+
+
+def stop_of(value: Any) -> int:
+    """Where a value ends in the text."""
+    return value.span.stop if isinstance(value, ast.Node) and value.span else value.stop
+
+
+def span_of(children: Sequence[Any]) -> ast.Span:
+    """From the first of the values to the last one."""
+    return ast.Span(start_of(children[0]), stop_of(children[-1]))
+
+
+def clause_of(label: str, value: Any, children: Sequence[Any]) -> Clause:
+    return Clause(label, value, start_of(children[0]), stop_of(children[-1]))
+
+
+def clauses_of(children: Sequence[Any]) -> dict[str, Any]:
+    """The values of the clauses among `children` by label; Fault at the second of two of the same kind."""
+    values: dict[str, Any] = {}
+    for child in children:
+        if not isinstance(child, Clause):
+            continue
+        if child.label in values:
+            raise Fault(f"{child.label} is given twice", child.start, child.stop)
+        values[child.label] = child.value
+    return values
+
+
+def is_terminal(child: Any, terminal: str) -> bool:
+    return isinstance(child, Lexeme) and child.type == terminal
+
+
+def has_terminal(children: Sequence[Any], terminal: str) -> bool:
+    return any(is_terminal(child, terminal) for child in children)
+
+
+def node_of(value: Any) -> Any:
+    """The node that a lexeme carries; other values are nodes already."""
+    return value.node if isinstance(value, Lexeme) else value
+
+
+def fields_of(children: Sequence[Any]) -> tuple[ast.Field, ...]:
+    return tuple(child for child in children if isinstance(child, ast.Field))
+
+
+def operator_of(lexeme: Lexeme) -> str:
+    """The operator of a comparison, in one spelling."""
+    spelled = cast("ast.Value", lexeme.node).value if lexeme.node else "="
+    return "!=" if spelled == "<>" else str(spelled)
+
+
+def leaf(condition: Any, negated: bool = False) -> Nested:
+    """A condition without operators inside; NOT of it when `negated`."""
+    span = condition.span
+    if negated:
+        return Nested(ast.Not(condition, span=span), 1, span.start, span.stop)
+    return Nested(condition, 0, span.start, span.stop)
+
+
+def operands_of(children: Sequence[Nested | Lexeme], kind: type[ast.And] | type[ast.Or]) -> Nested:
+    """AND or OR of the operands among `children`; an operand of the same kind gives its own operands."""
+    operands: list[ast.Condition] = []
+    depth = 0
+    for child in children:
+        if isinstance(child, Lexeme):
+            continue
+        if isinstance(child.condition, kind):
+            operands.extend(child.condition.operands)
+            depth = max(depth, child.depth)
+        else:
+            operands.append(child.condition)
+            depth = max(depth, child.depth + 1)
+    condition = kind(tuple(operands), span=span_of(children))
+    return limited(Nested(condition, depth, children[0].start, children[-1].stop))
+
+
+def limited(nested: Nested) -> Nested:
+    if nested.depth > MAX_CONDITION_DEPTH:
+        message = (
+            f"the condition is nested too deeply: at most {MAX_CONDITION_DEPTH} operators inside one another"
+        )
+        raise Fault(message, nested.start, nested.stop)
+    return nested
+
+
+def name_of(children: Sequence[Any]) -> ast.Name:
+    """The first name among `children`, which hold one."""
+    return next(
+        child.node for child in children if isinstance(child, Lexeme) and isinstance(child.node, ast.Name)
+    )
+
+
+def lowered(name: ast.Name) -> ast.Name:
+    return ast.Name(name.value.lower(), span=name.span)

@@ -1,0 +1,123 @@
+"""The rules of the grammar that make conditions on documents, and patterns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ngramdb.language import ast
+from ngramdb.language.literals import Fault
+from ngramdb.language.parts import (
+    Clause,
+    Nested,
+    clause_of,
+    clauses_of,
+    has_terminal,
+    is_terminal,
+    leaf,
+    limited,
+    node_of,
+    operands_of,
+    operator_of,
+    span_of,
+    start_of,
+    stop_of,
+)
+
+
+class ConditionRules:
+    """One method per rule, called with the rule's tokens and the values of its parts."""
+
+    def alternatives(self, children: list[Any]) -> Nested:
+        return operands_of(children, ast.Or)
+
+    def chain(self, children: list[Any]) -> Nested:
+        return operands_of(children, ast.And)
+
+    def within(self, children: list[Any]) -> Nested:
+        inner = children[0]
+        if not isinstance(inner.condition, ast.And):
+            message = 'WITHIN stands after n-grams joined by AND: "a" AND "b" WITHIN 5 TOKENS'
+            raise Fault(message, children[1].start, children[3].stop)
+        tokens = children[2].node
+        condition = ast.Within(inner.condition.operands, tokens, span=span_of(children))
+        return Nested(condition, inner.depth, inner.start, children[3].stop)
+
+    def negated(self, children: list[Any]) -> Nested:
+        inner = children[1]
+        condition = ast.Not(inner.condition, span=span_of(children))
+        return limited(Nested(condition, inner.depth + 1, children[0].start, inner.stop))
+
+    def parenthesis(self, children: list[Any]) -> Nested:
+        inner = children[1]
+        return Nested(inner.condition, inner.depth, children[0].start, children[2].stop)
+
+    def contains(self, children: list[Any]) -> Nested:
+        pattern = node_of(children[0])
+        return leaf(ast.Contains(pattern, span=pattern.span))
+
+    def count_is(self, children: list[Any]) -> Nested:
+        pattern, operator, value = node_of(children[2]), operator_of(children[4]), children[5].node
+        return leaf(ast.CountIs(pattern, operator, value, span=span_of(children)))
+
+    def comparison(self, children: list[Any]) -> Nested:
+        field, operator, value = children[0], operator_of(children[1]), children[2].node
+        if isinstance(value, ast.Value) and value.value is None:
+            test = {"=": "write IS NULL", "!=": "write IS NOT NULL"}.get(
+                operator, "NULL is neither more nor less"
+            )
+            raise Fault(f"no value compares with NULL: {test}", start_of(children[1]), stop_of(children[2]))
+        return leaf(ast.Comparison(field, operator, value, span=span_of(children)))
+
+    def between(self, children: list[Any]) -> Nested:
+        condition = ast.Between(children[0], children[-3].node, children[-1].node, span=span_of(children))
+        return leaf(condition, negated=has_terminal(children, "NOT"))
+
+    def in_list(self, children: list[Any]) -> Nested:
+        opening = next(i for i, child in enumerate(children) if is_terminal(child, "LPAR"))
+        values = tuple(child.node for child in children[opening + 1 : -1 : 2])
+        return leaf(
+            ast.InList(children[0], values, span=span_of(children)), negated=has_terminal(children, "NOT")
+        )
+
+    def like(self, children: list[Any]) -> Nested:
+        ignore_case = has_terminal(children, "ILIKE")
+        condition = ast.Like(children[0], children[-1].node, ignore_case, span=span_of(children))
+        return leaf(condition, negated=has_terminal(children, "NOT"))
+
+    def is_null(self, children: list[Any]) -> Nested:
+        return leaf(ast.IsNull(children[0], span=span_of(children)), negated=has_terminal(children, "NOT"))
+
+    def overlap(self, children: list[Any]) -> Nested:
+        condition = ast.Overlap(
+            corpus=children[2],
+            n=children[4].node,
+            operator=operator_of(children[6]),
+            value=children[7].node,
+            span=span_of(children),
+        )
+        return leaf(condition)
+
+    def field(self, children: list[Any]) -> ast.Field:
+        return ast.Field(tuple(child.node.value for child in children[::2]), span=span_of(children))
+
+    # ---- patterns
+
+    def gapped(self, children: list[Any]) -> ast.Gapped:
+        parts = tuple(node_of(child) for child in children[::2])
+        gaps = tuple(child.node for child in children[1::2])
+        return ast.Gapped(parts, gaps, span=span_of(children))
+
+    def matching(self, children: list[Any]) -> ast.Matching:
+        clauses = clauses_of(children)
+        return ast.Matching(
+            ngram=children[0].node,
+            text=clauses.get("MATCH"),
+            ignore_case="IGNORE CASE" in clauses,
+            span=span_of(children),
+        )
+
+    def matching_what(self, children: list[Any]) -> Clause:
+        return clause_of("MATCH", children[1].type == "TEXT", children)
+
+    def ignoring_case(self, children: list[Any]) -> Clause:
+        return clause_of("IGNORE CASE", True, children)

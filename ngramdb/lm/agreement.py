@@ -1,0 +1,107 @@
+"""Agreement with text: how often a model gives the next token of human-written text more than half of its
+probability.
+
+Source: Liu et al. 2024 (infini-gram), section 4: token-wise agreement, by effective n; sparse ∞-gram
+estimates apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ngramdb.lm.evaluation import Progress, batches_of, score_batch
+from ngramdb.lm.models import LanguageModel
+
+# A token agrees when its probability is above this: it is then the most probable one.
+AGREES_ABOVE = 0.5
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """Agreement by effective n. Entry i of every array is effective n = i + 1.
+
+    n_tokens : (m,) int64, tokens predicted with that effective n: the histogram
+    n_agreeing : (m,) int64, those that the model gave more than one half
+    n_sparse, n_sparse_agreeing : the same of estimates whose context has one continuation only
+    """
+
+    n_tokens: Integers
+    n_agreeing: Integers
+    n_sparse: Integers
+    n_sparse_agreeing: Integers
+    mean_effective_n: float
+    median_effective_n: float
+
+    @property
+    def total(self) -> int:
+        return int(self.n_tokens.sum())
+
+    @property
+    def share(self) -> float:
+        """Of all tokens, those that agree."""
+        return _share(self.n_agreeing.sum(), self.n_tokens.sum())
+
+    @property
+    def sparse_share(self) -> float:
+        """Of the tokens with a sparse estimate, those that agree."""
+        return _share(self.n_sparse_agreeing.sum(), self.n_sparse.sum())
+
+    @property
+    def by_effective_n(self) -> NDArray[np.float64]:
+        """(m,) float64, NaN where no token has that effective n."""
+        with np.errstate(invalid="ignore"):
+            return self.n_agreeing / self.n_tokens
+
+
+def measure_agreement(
+    model: LanguageModel,
+    documents: Iterable[ArrayLike],
+    *,
+    sentence: bool = False,
+    progress: Progress | None = None,
+) -> Agreement:
+    """Token-wise agreement of a model with documents of token ids. For 'n-gram' of the paper: NGram(order=n).
+
+    Tokens without an answer (n-gram models after an unseen context) do not agree. Cost: that of scoring.
+    """
+    tables = np.zeros((4, 1), dtype=np.int64)
+    n_documents = 0
+    for batch in batches_of(documents):
+        scores = score_batch(model, batch, sentence=sentence).scores
+        n_documents += len(batch)
+        with np.errstate(invalid="ignore"):
+            agrees = scores.prob > AGREES_ABOVE
+        highest = int(scores.effective_n.max(initial=0))
+        if highest >= tables.shape[1]:
+            tables = np.pad(tables, ((0, 0), (0, highest + 1 - tables.shape[1])))
+        kinds = (np.ones_like(agrees), agrees, scores.sparse, scores.sparse & agrees)
+        for table, chosen in zip(tables, kinds, strict=True):
+            counted = np.bincount(scores.effective_n[chosen], minlength=len(table))
+            table += counted.astype(np.int64)
+        if progress is not None:
+            progress(n_documents, int(tables[0].sum()))
+    mean, median = _middle(tables[0, 1:])
+    n_tokens, n_agreeing, n_sparse, n_sparse_agreeing = tables[:, 1:]
+    return Agreement(n_tokens, n_agreeing, n_sparse, n_sparse_agreeing, mean, median)
+
+
+def _share(part: np.int64, whole: np.int64) -> float:
+    return float(part / whole) if whole else float("nan")
+
+
+def _middle(histogram: Integers) -> tuple[float, float]:
+    """Mean and median of effective n."""
+    total = int(histogram.sum())
+    if total == 0:
+        return float("nan"), float("nan")
+    values = np.arange(1, len(histogram) + 1)
+    reached = np.cumsum(histogram)
+    low = values[np.searchsorted(reached, (total - 1) // 2, side="right")]
+    high = values[np.searchsorted(reached, total // 2, side="right")]
+    return float((values * histogram).sum() / total), float(low + high) / 2

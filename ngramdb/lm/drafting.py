@@ -1,0 +1,55 @@
+"""Drafting: the continuation that the corpus itself gives, for a larger model to check."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ngramdb.lm.models import LanguageModel, as_ids
+from ngramdb.lm.values import END, Floats, Integers
+
+
+class Draft(NamedTuple):
+    """ids (k,) int64; probs (k,) float64, each token's share; effective_n (k,), the length of the n-grams
+    behind them.
+
+    `confidence` is the probability of the whole draft.
+    """
+
+    ids: Integers
+    probs: Floats
+    effective_n: Integers
+
+    @property
+    def confidence(self) -> float:
+        return float(self.probs.prod())
+
+
+def draft(model: LanguageModel, context: ArrayLike, n: int, *, least_prob: float = 0.0) -> Draft:
+    """The most frequent continuation after the longest suffix of the context that occurs, token by token.
+
+    Stops after n tokens, at a document's end, or before a token less probable than least_prob. Ties: the
+    smaller id.
+    """
+    ids = as_ids(context).tolist()
+    drafted: list[int] = []
+    probs: list[float] = []
+    lengths: list[int] = []
+    while len(drafted) < n:
+        tokens, counts, context_count, length = model.successors(ids + drafted)
+        if not len(tokens):
+            break
+        best = int(np.argmax(counts))
+        prob = float(counts[best]) / context_count
+        if tokens[best] == END or prob < least_prob:
+            break
+        drafted.append(int(tokens[best]))
+        probs.append(prob)
+        lengths.append(length + 1)
+    return Draft(
+        np.array(drafted, dtype=np.int64),
+        np.array(probs, dtype=np.float64),
+        np.array(lengths, dtype=np.int64),
+    )

@@ -1,0 +1,191 @@
+"""Perplexity of documents under a model, with and without unknown words."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ngramdb.lm.models import LanguageModel, as_ids, pack
+from ngramdb.lm.values import BEGIN, END, Floats, Integers, Scores
+
+# Tokens that are scored together: enough to keep many documents in flight, few enough to report progress.
+BATCH_TOKENS = 1 << 16
+
+# Told how many documents and tokens are done.
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Perplexity:
+    """How well a model predicts documents. Perplexities are exp of the mean negative log-probability of a
+    token.
+
+    perplexity : of all tokens, unknown words and `</s>` included
+    perplexity_known : unknown words left out
+    n_tokens, n_unknown : tokens that were scored, and how many of them the corpus has not
+    n_unanswered : tokens without an answer (n-gram models after an unseen context); they count in neither
+    figure
+    n_zero : tokens of probability 0: perplexities are infinite when there are any
+    per_document : (n,) float64, as `perplexity`
+    document_lengths : (n,) int64, tokens that were scored
+    tokens_per_second : of the model alone
+    is_probability : False for scores of stupid backoff
+    """
+
+    perplexity: float
+    perplexity_known: float
+    logprob: float
+    n_tokens: int
+    n_unknown: int
+    n_unanswered: int
+    n_zero: int
+    per_document: Floats
+    document_lengths: Integers
+    seconds: float
+    is_probability: bool
+
+    @property
+    def tokens_per_second(self) -> float:
+        return self.n_tokens / self.seconds if self.seconds > 0 else float("inf")
+
+    @property
+    def bits_per_token(self) -> float:
+        return float(np.log2(self.perplexity))
+
+
+def perplexity(
+    model: LanguageModel,
+    documents: Iterable[ArrayLike],
+    *,
+    sentence: bool = True,
+    progress: Progress | None = None,
+) -> Perplexity:
+    """The perplexity of documents, each a sequence of token ids.
+
+    sentence : each document is a sentence: it begins behind `<s>`, and its `</s>` is scored
+    progress : called after each batch
+
+    Cost: that of scoring; memory for one batch, and 16 bytes a document.
+    """
+    types, _ = model.index.types()
+    tally = _Tally(types, model.index.separator)
+    for batch in batches_of(documents):
+        scored = score_batch(model, batch, sentence=sentence)
+        tally.seconds += scored.seconds
+        tally.add(scored.tokens, scored.scores.logprob, scored.bounds)
+        if progress is not None:
+            progress(tally.n_documents, tally.n_tokens)
+    return tally.result(model.spec.is_probability)
+
+
+class _Tally:
+    """Sums over batches."""
+
+    def __init__(self, types: Integers, separator: int | None) -> None:
+        self._types = types
+        # What is known although it is no type.
+        self._borders = [END, BEGIN] if separator is None else [END, BEGIN, separator]
+        self._sums: list[Floats] = []
+        self._lengths: list[Integers] = []
+        self._known_sum = 0.0
+        self._n_known = 0
+        self.n_tokens = 0
+        self.n_unknown = 0
+        self.n_unanswered = 0
+        self.n_zero = 0
+        self.seconds = 0.0
+        self.n_documents = 0
+
+    def add(self, tokens: Integers, logprob: Floats, bounds: Integers) -> None:
+        known = np.isin(tokens, self._borders) | _contains(self._types, tokens)
+        answered = ~np.isnan(logprob)
+        self.n_unanswered += int((~answered).sum())
+        self.n_zero += int(np.isneginf(logprob).sum())
+        self.n_unknown += int((~known).sum())
+        self.n_tokens += len(tokens)
+        self._known_sum += float(logprob[known & answered].sum())
+        self._n_known += int((known & answered).sum())
+        of_document = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+        sums = np.bincount(of_document, np.where(answered, logprob, 0.0), minlength=len(bounds) - 1)
+        self._sums.append(sums.astype(np.float64))
+        counts = np.bincount(of_document, answered, minlength=len(bounds) - 1)
+        self._lengths.append(counts.astype(np.int64))
+        self.n_documents += len(bounds) - 1
+
+    def result(self, is_probability: bool) -> Perplexity:
+        sums = np.concatenate([*self._sums, np.empty(0)])
+        lengths = np.concatenate([*self._lengths, np.empty(0, dtype=np.int64)])
+        total = float(sums.sum())
+        with np.errstate(divide="ignore", invalid="ignore"):
+            per_document = np.exp(-sums / lengths)
+            return Perplexity(
+                perplexity=float(np.exp(-total / np.int64(lengths.sum()))),
+                perplexity_known=float(np.exp(-self._known_sum / np.int64(self._n_known))),
+                logprob=total,
+                n_tokens=self.n_tokens,
+                n_unknown=self.n_unknown,
+                n_unanswered=self.n_unanswered,
+                n_zero=self.n_zero,
+                per_document=per_document,
+                document_lengths=lengths,
+                seconds=self.seconds,
+                is_probability=is_probability,
+            )
+
+
+def _contains(ascending: Integers, values: Integers) -> NDArray[np.bool_]:
+    places = np.searchsorted(ascending, values)
+    found = places < len(ascending)
+    found[found] = ascending[places[found]] == values[found]
+    return found
+
+
+class ScoredBatch(NamedTuple):
+    """Documents that were scored: document i has the entries from bounds[i] on."""
+
+    tokens: Integers
+    scores: Scores
+    bounds: Integers
+    seconds: float
+
+
+def score_batch(model: LanguageModel, documents: list[Integers], *, sentence: bool) -> ScoredBatch:
+    """The scores of what is predicted; `sentence` adds the `</s>` of each document, unless the separator at
+    its end is that already.
+    """
+    flat, offsets = pack(documents)
+    started = time.perf_counter()
+    scores = model.score_many(flat, offsets, sentence=sentence)
+    seconds = time.perf_counter() - started
+    if not sentence:
+        return ScoredBatch(flat, scores, offsets, seconds)
+    tokens = np.insert(flat, offsets[1:], END)
+    bounds = offsets + np.arange(len(offsets))
+    separator = model.index.separator
+    if separator is not None:
+        is_over = np.array([ids.size > 0 and ids[-1] == separator for ids in documents], dtype=np.bool_)
+        kept = np.ones(len(tokens), dtype=np.bool_)
+        kept[bounds[1:][is_over] - 1] = False
+        tokens, scores = tokens[kept], scores[kept]
+        bounds = bounds - np.concatenate([[0], np.cumsum(is_over)])
+    return ScoredBatch(tokens, scores, bounds, seconds)
+
+
+def batches_of(documents: Iterable[ArrayLike]) -> Iterator[list[Integers]]:
+    """Documents in lists of about BATCH_TOKENS tokens."""
+    batch: list[Integers] = []
+    n_tokens = 0
+    for document in documents:
+        ids = as_ids(document)
+        batch.append(ids)
+        n_tokens += len(ids) + 1
+        if n_tokens >= BATCH_TOKENS:
+            yield batch
+            batch, n_tokens = [], 0
+    if batch:
+        yield batch

@@ -1,0 +1,293 @@
+"""Generating text: greedily, by sampling, by beam search and diverse beam search, with any model.
+
+A model that has no answer after the whole context goes on with shorter suffixes, down to none, so generation
+never gets stuck; it stops at a document's end, or after so many tokens.
+
+Sources: nucleus sampling: Holtzman et al. 2020, section 3.1. Diverse beam search with the Hamming penalty,
+one beam a group: Vijayakumar et al. 2018, section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ngramdb import interrupts
+from ngramdb.errors import InvalidArgument
+from ngramdb.lm.models import KneserNeyModel, LanguageModel, as_ids
+from ngramdb.lm.spec import is_whole
+from ngramdb.lm.values import END, UNKNOWN, Floats, Integers
+
+# Beams of a search where nothing is said: those of the report that the diverse search is from.
+BEAMS = 5
+
+
+@dataclass(frozen=True)
+class Greedy:
+    """The most probable token each time; the smaller id among equals."""
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Drawing at random. temperature: below 1 sharper, above 1 flatter; top_k, top_p: from so many of the
+    most probable tokens, or from as few of them as have that much probability together.
+    """
+
+    temperature: float = 1.0
+    top_k: int | None = None
+    top_p: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.temperature > 0:
+            raise InvalidArgument(
+                f"a temperature is above 0, not {self.temperature!r}; METHOD greedy is the limit"
+            )
+        if self.top_k is not None and not (is_whole(self.top_k) and self.top_k >= 1):
+            raise InvalidArgument(f"top_k is a whole number from 1 on, not {self.top_k!r}")
+        if self.top_p is not None and not 0 < self.top_p <= 1:
+            raise InvalidArgument(f"top_p is above 0 and at most 1, not {self.top_p!r}")
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether tokens are drawn by their probabilities as they are."""
+        return self.temperature == 1.0 and self.top_k is None and self.top_p in (None, 1.0)
+
+
+@dataclass(frozen=True)
+class Search:
+    """Beam search; diversity: what a token costs that an earlier beam took at the same place, in natural
+    logarithms.
+    """
+
+    beams: int = BEAMS
+    diversity: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (is_whole(self.beams) and self.beams >= 1):
+            raise InvalidArgument(f"a search has a whole number of beams from 1 on, not {self.beams!r}")
+        if not self.diversity >= 0:
+            raise InvalidArgument(f"a diversity is 0 or more, not {self.diversity!r}")
+
+
+Method = Greedy | Sampling | Search
+
+
+@dataclass(frozen=True)
+class Continuation:
+    """Tokens after a context, and the natural logarithm of their probability under the model, `</s>`
+    included when it came.
+    """
+
+    ids: tuple[int, ...]
+    logprob: float
+    ended: bool
+
+    def extended(self, token: int, logprob: float) -> Continuation:
+        if token == END:
+            return Continuation(self.ids, self.logprob + logprob, True)
+        return Continuation((*self.ids, token), self.logprob + logprob, False)
+
+
+class Generator:
+    """Continuations of a context by a model.
+
+    Example: `Generator(make(KneserNey(), view)).generate(ids, 20, Sampling(top_p=0.9), seed=1)`.
+    """
+
+    def __init__(self, model: LanguageModel) -> None:
+        self.model = model
+        # Beams and repeated samples come to the same context again and again.
+        self._candidates = lru_cache(maxsize=64)(self._candidates_after)
+
+    def generate(
+        self, context: ArrayLike, n: int, method: Method, *, seed: int | None = None, n_return: int = 1
+    ) -> list[Continuation]:
+        """So many continuations of at most n tokens, the most probable first.
+
+        Sampled ones are drawn independently, and come again with the same seed, whatever n_return is: the
+        first ones stay the first drawn.
+
+        Raises
+            InvalidArgument : more continuations than the method has (1 for greedy, as many as beams for a
+            search)
+        """
+        if n < 0 or n_return < 1:
+            raise InvalidArgument(f"{n} tokens and {n_return} continuations cannot be generated")
+        ids = tuple(as_ids(context).tolist())
+        if isinstance(method, Search):
+            if n_return > method.beams:
+                raise InvalidArgument(
+                    f"a search with {method.beams} beams cannot return {n_return} continuations"
+                )
+            found = (
+                self._diverse(ids, n, method) if method.diversity > 0 else self._beams(ids, n, method.beams)
+            )
+        else:
+            if isinstance(method, Greedy) and n_return > 1:
+                raise InvalidArgument("greedy generation has one continuation; take sample or beam for more")
+            found = [self._walk(ids, n, method, _random(seed, i)) for i in range(n_return)]
+        return sorted(found, key=lambda item: -item.logprob)[:n_return]
+
+    def stream(
+        self, context: ArrayLike, n: int, method: Method, *, seed: int | None = None
+    ) -> Iterator[tuple[int, float]]:
+        """Token after token with its logarithmic probability, as it is chosen; END is the last one when it
+        comes.
+
+        A search is known at its end only, and comes all at once. The tokens are those of `generate` with
+        n_return=1.
+        """
+        if isinstance(method, Search):
+            best = self.generate(context, n, method)[0]
+            known = tuple(as_ids(context).tolist())
+            for token in (*best.ids, *([END] if best.ended else [])):
+                yield token, self._logprob(known, token)
+                known = (*known, token)
+            return
+        yield from self._tokens(tuple(as_ids(context).tolist()), n, method, _random(seed, 0))
+
+    # ---- one continuation ----
+
+    def _walk(
+        self, context: tuple[int, ...], n: int, method: Method, random: np.random.Generator
+    ) -> Continuation:
+        found = Continuation((), 0.0, False)
+        for token, logprob in self._tokens(context, n, method, random):
+            found = found.extended(token, logprob)
+        return found
+
+    def _tokens(
+        self, context: tuple[int, ...], n: int, method: Method, random: np.random.Generator
+    ) -> Iterator[tuple[int, float]]:
+        if isinstance(self.model, KneserNeyModel) and isinstance(method, Sampling) and method.is_plain:
+            yield from self._drawn(self.model, context, n, random)
+            return
+        for _ in range(n):
+            interrupts.check()
+            ids, probs = self._candidates(context)
+            if not len(ids):  # a corpus without tokens
+                return
+            best = int(np.argmax(probs)) if isinstance(method, Greedy) else _draw(probs, method, random)
+            token = int(ids[best])
+            yield token, float(np.log(probs[best]))
+            if token == END:
+                return
+            context = (*context, token)
+
+    def _drawn(
+        self, model: KneserNeyModel, context: tuple[int, ...], n: int, random: np.random.Generator
+    ) -> Iterator[tuple[int, float]]:
+        """The same without making a distribution for each token."""
+        for _ in range(n):
+            interrupts.check()
+            token = model.draw(context, int(random.integers(2**63)))
+            prob, unknown = model.prob(context, token).prob, model.prob(context, UNKNOWN).prob
+            yield token, float(np.log((prob or 0.0) / (1.0 - (unknown or 0.0))))
+            if token == END:
+                return
+            context = (*context, token)
+
+    # ---- several at once ----
+
+    def _beams(self, context: tuple[int, ...], n: int, width: int) -> list[Continuation]:
+        beams = [Continuation((), 0.0, False)]
+        for _ in range(n):
+            if all(beam.ended for beam in beams):
+                break
+            grown = [beam for beam in beams if beam.ended]
+            for beam in beams:
+                if not beam.ended:
+                    grown += self._best_extensions(context, beam, width)
+            beams = sorted(grown, key=lambda item: (-item.logprob, item.ids))[:width]
+        return beams
+
+    def _diverse(self, context: tuple[int, ...], n: int, method: Search) -> list[Continuation]:
+        beams = [Continuation((), 0.0, False)] * method.beams
+        for _ in range(n):
+            taken: dict[int, int] = {}
+            for i, beam in enumerate(beams):
+                if beam.ended:
+                    continue
+                interrupts.check()
+                ids, probs = self._candidates(context + beam.ids)
+                if not len(ids):
+                    return beams
+                scores = np.log(probs)
+                for token, times in taken.items():
+                    place = np.flatnonzero(ids == token)
+                    scores[place] -= method.diversity * times
+                best = int(np.argmax(scores))
+                token = int(ids[best])
+                taken[token] = taken.get(token, 0) + 1
+                beams[i] = beam.extended(token, float(np.log(probs[best])))
+        return beams
+
+    def _best_extensions(
+        self, context: tuple[int, ...], beam: Continuation, width: int
+    ) -> list[Continuation]:
+        interrupts.check()
+        ids, probs = self._candidates(context + beam.ids)
+        if not len(ids):
+            return [Continuation(beam.ids, beam.logprob, True)]
+        best = np.lexsort((ids, -probs))[:width]
+        return [beam.extended(int(ids[i]), float(np.log(probs[i]))) for i in best]
+
+    # ---- what may come next ----
+
+    def _logprob(self, context: tuple[int, ...], token: int) -> float:
+        ids, probs = self._candidates(context)
+        return float(np.log(probs[ids == token][0]))
+
+    def _candidates_after(self, context: tuple[int, ...]) -> tuple[Integers, Floats]:
+        """Tokens that may come next, each with a probability above 0; they sum to 1."""
+        if self.model.spec.kind in ("ngram", "infgram"):
+            ids, counts, _, length = self.model.successors(context)
+            kept = counts >= self.model.spec.min_count
+            if kept.any():
+                ids, counts = ids[kept], counts[kept]
+            if length == 0 and len(ids) > 1 and ids[0] == END:
+                ids, counts = (
+                    ids[1:],
+                    counts[1:],
+                )  # nothing is known of the context: least of all that it ends
+            probs = counts.astype(np.float64)
+        else:
+            distribution = self.model.dist(context)
+            possible = (distribution.ids != UNKNOWN) & (distribution.probs > 0)
+            ids, probs = distribution.ids[possible], distribution.probs[possible]
+        total = probs.sum()
+        return ids, probs / total if total > 0 else probs
+
+
+def _random(seed: int | None, number: int) -> np.random.Generator:
+    return np.random.default_rng(None if seed is None else [seed, number])
+
+
+def _draw(probs: Floats, method: Method, random: np.random.Generator) -> int:
+    """The place of a token drawn."""
+    if not isinstance(method, Sampling):
+        raise TypeError(f"{method!r} does not draw")
+    weights = (
+        probs
+        if method.temperature == 1.0
+        else np.exp((np.log(probs) - np.log(probs.max())) / method.temperature)
+    )
+    places: Integers | None = None
+    if method.top_k is not None and method.top_k < len(weights):
+        places = np.argsort(-weights, kind="stable")[: method.top_k]
+        weights = weights[places]
+    if method.top_p is not None and method.top_p < 1.0:
+        order = np.argsort(-weights, kind="stable")
+        reached = np.cumsum(weights[order])
+        n_kept = int(np.searchsorted(reached, method.top_p * reached[-1])) + 1
+        order = order[:n_kept]
+        places = order if places is None else places[order]
+        weights = weights[order]
+    sums = np.cumsum(weights)
+    drawn = int(np.searchsorted(sums, random.random() * sums[-1], side="right"))
+    drawn = min(drawn, len(sums) - 1)
+    return drawn if places is None else int(places[drawn])

@@ -1,0 +1,266 @@
+"""Models over a corpus: a specification, an index, and statistics where the model needs them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ngramdb._cext import lm as kernel
+from ngramdb.errors import InvalidArgument
+from ngramdb.lm.sentences import View
+from ngramdb.lm.sharing import language_index
+from ngramdb.lm.spec import ModelSpec
+from ngramdb.lm.statistics import Statistics, take_statistics
+from ngramdb.lm.values import BEGIN, END, UNKNOWN, Distribution, Integers, Probabilities, Probability, Scores
+
+
+def make(
+    spec: ModelSpec, view: View, statistics: Statistics | None = None, *, separator: int | None = None
+) -> LanguageModel:
+    """The model over a corpus.
+
+    statistics: what `analyze` gave for the corpus; Kneser-Ney takes them, and computes them when they are
+    missing.
+    separator: the token between sentences inside documents; by default the corpus's own, if it has one.
+
+    Raises
+        InvalidArgument : the statistics are those of another corpus or version, or of other sentences
+    """
+    index = language_index(view, separator)
+    if spec.kind == "kneser_ney":
+        if statistics is None:
+            statistics = take_statistics(view, index)
+        elif not statistics.describes(view, index.separator):
+            raise InvalidArgument(
+                "the statistics are not those of this version of the corpus; run ANALYZE again"
+            )
+        return KneserNeyModel(spec, index, statistics)
+    return BackoffModel(spec, index) if spec.kind == "backoff" else RelativeModel(spec, index)
+
+
+def pack(sequences: Iterable[ArrayLike]) -> tuple[Integers, Integers]:
+    """Sequences of ids in a row, (m,) int64, and where each starts, (n + 1,) int64."""
+    arrays = [as_ids(ids) for ids in sequences]
+    offsets = np.zeros(len(arrays) + 1, dtype=np.int64)
+    np.cumsum([len(ids) for ids in arrays], out=offsets[1:])
+    return (np.concatenate(arrays) if arrays else np.empty(0, dtype=np.int64)), offsets
+
+
+def as_ids(ids: ArrayLike) -> Integers:
+    """Token ids as a contiguous int64 array. Raises: InvalidArgument when they are none."""
+    array = np.asarray(ids)
+    if array.size == 0:
+        return np.empty(0, dtype=np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise InvalidArgument(
+            f"token ids are integers in one dimension, not {array.dtype} in {array.ndim} dimensions"
+        )
+    return np.ascontiguousarray(array, dtype=np.int64)
+
+
+def after_last_border(context: Integers, separator: int | None = None) -> tuple[Integers, bool]:
+    """The part of a context that counts, behind its last END, BEGIN or separator, and whether a sentence
+    begins there.
+    """
+    is_border = (context == BEGIN) | (context == END)
+    if separator is not None:
+        is_border |= context == separator
+    borders = np.flatnonzero(is_border)
+    if borders.size == 0:
+        return context, False
+    last = int(borders[-1])
+    return context[last + 1 :], bool(context[last] != END)
+
+
+class LanguageModel(ABC):
+    """One model over one version of a corpus. Safe to share between threads.
+
+    Contexts are token ids; BEGIN (`<s>`) in a context says that a sentence begins there. A token may be END
+    (`</s>`). The separator between sentences, where there is one, is END as a token, and BEGIN in a context.
+    """
+
+    def __init__(self, spec: ModelSpec, index: kernel.LanguageIndex, model: Any) -> None:
+        self.spec = spec
+        self.index = index
+        self._model = model
+
+    @property
+    def note(self) -> str | None:
+        """What a user should know about the model's numbers, or None."""
+        return None
+
+    def prob(self, context: ArrayLike, token: int) -> Probability:
+        """P(token | context)."""
+        used = as_ids(context)
+        row = self._model.estimate(used, [0, len(used)], [token], [False])[0]
+        prob = float(row["prob"])
+        return Probability(
+            None if np.isnan(prob) else prob,
+            int(row["count"]),
+            int(row["context_count"]),
+            int(row["effective_n"]),
+            bool(row["sparse"]),
+        )
+
+    def prob_many(self, flat: ArrayLike, offsets: ArrayLike, tokens: ArrayLike) -> Probabilities:
+        """P(tokens[i] | flat[offsets[i]:offsets[i + 1]]) of n pairs.
+
+        Raises
+            ValueError : offsets that do not ascend, or arrays that do not fit together
+        """
+        bounds = as_ids(offsets)
+        begins = np.zeros(max(0, len(bounds) - 1), dtype=np.bool_)
+        found = self._model.estimate(as_ids(flat), bounds, as_ids(tokens), begins)
+        names = ("prob", "count", "context_count", "effective_n", "sparse")
+        return Probabilities(*(np.ascontiguousarray(found[name]) for name in names))
+
+    def score(self, ids: ArrayLike, *, sentence: bool = False) -> Scores:
+        """Every token given those before it; with `sentence` after `<s>`, and then `</s>`: one entry more.
+
+        Where the text ends with the separator, that is the end of its sentence, and `</s>` behind it has
+        probability 1.
+
+        Cost: about a microsecond a token, more over many segments; the GIL is released.
+        """
+        array = as_ids(ids)
+        return Scores.of(self._model.score(array, [0, len(array)], sentence))
+
+    def score_many(self, flat: ArrayLike, offsets: ArrayLike, *, sentence: bool = False) -> Scores:
+        """The same for documents flat[offsets[i]:offsets[i + 1]], one after the other.
+
+        Document i has its entries from offsets[i] - offsets[0] on; with `sentence` from offsets[i] -
+        offsets[0] + i on.
+        """
+        return Scores.of(self._model.score(as_ids(flat), as_ids(offsets), sentence))
+
+    def _used(self, context: ArrayLike) -> tuple[Integers, bool]:
+        return after_last_border(as_ids(context), self.index.separator)
+
+    @abstractmethod
+    def dist(self, context: ArrayLike) -> Distribution:
+        """The distribution of the next token, the same numbers that `prob` gives token by token."""
+
+    def successors(
+        self, context: ArrayLike, longest: int | None = None
+    ) -> tuple[Integers, Integers, int, int]:
+        """What follows the longest suffix of the context that occurs (often enough), of at most `longest`
+        tokens.
+
+        Returns: ids (k,) and counts (k,), the suffix's count, its number of tokens (BEGIN counts as one).
+        """
+        used, begins = self._used(context)
+        most = 2**31 if longest is None else longest
+        ids, counts, context_count, length = self._model.successors(used, begins, most)
+        return ids, counts, context_count, length
+
+
+class RelativeModel(LanguageModel):
+    """n-gram and ∞-gram: relative frequencies after the whole context, or its longest suffix that occurs."""
+
+    def __init__(self, spec: ModelSpec, index: kernel.LanguageIndex) -> None:
+        super().__init__(spec, index, kernel.Model(index, spec.kind, spec.order or 0, spec.min_count))
+
+    def dist(self, context: ArrayLike) -> Distribution:
+        """Occurrences at a document's end are the id END. Empty after a context that an n-gram model has not
+        seen.
+        """
+        array = as_ids(context)
+        ids, counts, context_count, length = self.successors(array)
+        used, begins = self._used(array)
+        if length == 0 and not begins and ids.size and ids[0] == END:
+            # As `prob` has it: without a context, and outside of sentences, ends are no tokens.
+            ids, counts, context_count = ids[1:], counts[1:], context_count - int(counts[0])
+        wanted = (
+            len(used) + begins if self.spec.order is None else min(len(used) + begins, self.spec.order - 1)
+        )
+        if self.spec.kind == "ngram":
+            if length < wanted:
+                nothing = np.empty(0, dtype=np.int64)
+                return Distribution(nothing, nothing.astype(np.float64), nothing, 0, wanted + 1)
+            kept = counts >= self.spec.min_count
+            ids, counts = ids[kept], counts[kept]
+        return Distribution(ids, counts / max(1, context_count), counts, context_count, length + 1)
+
+
+class BackoffModel(LanguageModel):
+    """Stupid backoff: scores, not probabilities."""
+
+    def __init__(self, spec: ModelSpec, index: kernel.LanguageIndex) -> None:
+        model = kernel.Model(index, "backoff", spec.order or 0, spec.min_count, spec.weight)
+        super().__init__(spec, index, model)
+
+    @property
+    def note(self) -> str | None:
+        return "stupid backoff gives scores, not probabilities: they do not sum to 1"
+
+    def dist(self, context: ArrayLike) -> Distribution:
+        """Every token that occurs, and END, with its score. Cost: grows with the length of the suffix that
+        occurs.
+        """
+        used, begins = self._used(context)
+        types, _ = self.index.types()
+        ids = np.concatenate([[END], types])
+        scores = np.zeros(len(ids))
+        _, _, context_count, longest = self.successors(context)
+        whole = longest
+        if self.spec.order is not None:
+            whole = min(self.spec.order - 1, len(used) + begins)
+        length = longest
+        while True:
+            found, counts, context_count_here, length = self.successors(context, length)
+            kept = counts >= self.spec.min_count
+            places = np.searchsorted(ids, found[kept])
+            values = self.spec.weight ** (whole - length) * counts[kept] / max(1, context_count_here)
+            free = scores[places] == 0.0
+            scores[places[free]] = values[free]
+            if length == 0:
+                break
+            length -= 1
+        return Distribution(ids, scores, None, context_count, longest + 1)
+
+
+class KneserNeyModel(LanguageModel):
+    """Interpolated modified Kneser-Ney of an order, or without a limit."""
+
+    def __init__(self, spec: ModelSpec, index: kernel.LanguageIndex, statistics: Statistics) -> None:
+        top = None if spec.order is None else statistics.discount(spec.order, raw=True)
+        model = kernel.Model(
+            index,
+            "kneser_ney",
+            spec.order or 0,
+            spec.min_count,
+            discounts=statistics.discounts(),
+            top=top,
+            empty=statistics.empty_context,
+            n_left_of_end=statistics.n_left_of_end,
+        )
+        super().__init__(spec, index, model)
+        self.statistics = statistics
+
+    @property
+    def note(self) -> str | None:
+        return self.statistics.note(self.spec.order)
+
+    def dist(self, context: ArrayLike) -> Distribution:
+        """Every token that occurs, END, and UNKNOWN for any other: V entries that sum to 1.
+
+        Cost: a pass over the types, and over the occurrences of the suffixes of the context.
+        """
+        used, begins = self._used(context)
+        probs = self._model.distribution(used, begins)
+        types, _ = self.index.types()
+        ids = np.concatenate([types, np.array([END, UNKNOWN], dtype=np.int64)])
+        _, _, context_count, length = self.successors(context)
+        return Distribution(ids, probs, None, context_count, length + 1)
+
+    def draw(self, context: ArrayLike, seed: int) -> int:
+        """A token drawn from the distribution, unknown ones left out: an id, or END; by seed.
+
+        Cost: microseconds; level by level, without making the distribution.
+        """
+        used, begins = self._used(context)
+        return int(self._model.draw(used, begins, seed))

@@ -1,0 +1,81 @@
+"""Where sentences begin and end: with the documents, and at a separator inside them where the corpus has one.
+
+A corpus that was created WITH (sentence_separator = '…') has one. The token is `</s>` and `<s>` at once; it
+is no token of any n-gram.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from ngramdb.errors import InvalidArgument
+
+# The option of a corpus that names the separator, as text.
+OPTION = "sentence_separator"
+
+# The largest id that models know.
+MAX_ID = 2**32 - 2
+
+
+class View(Protocol):
+    """What is asked of a corpus. A catalog entry (`view.entry`) is used for fingerprints and for the
+    separator where there is one; a sum of corpora has `view.terms`.
+    """
+
+    @property
+    def index(self) -> Any: ...
+    @property
+    def tokenizer(self) -> Any: ...
+
+
+def separator_of(view: View) -> int | None:
+    """The token that separates sentences in a corpus; None where sentences are documents, or no document has
+    it.
+
+    Raises
+        InvalidArgument : a sum of corpora whose separators differ; a text that is not one token
+    """
+    texts = set(_texts(view))
+    if len(texts) > 1:
+        listed = " and ".join(sorted("none" if text is None else repr(text) for text in texts))
+        raise InvalidArgument(f"models over a sum need corpora with the same {OPTION}; these have {listed}")
+    text = next(iter(texts))
+    return None if text is None else token_of(text, view.tokenizer)
+
+
+def is_cut(view: Any) -> bool:
+    """Whether sentences are other than documents, as far as options say. Cost: well below a microsecond."""
+    terms = getattr(view, "terms", None)
+    if terms is not None:
+        return any(is_cut(term.view) for term in terms)
+    return OPTION in view.entry.options
+
+
+def _texts(view: Any) -> Iterator[str | None]:
+    terms = getattr(view, "terms", None)
+    if terms is not None:
+        for term in terms:
+            yield from _texts(term.view)
+        return
+    options = getattr(getattr(view, "entry", None), "options", None) or {}
+    yield options.get(OPTION)
+
+
+def token_of(text: str, tokenizer: Any) -> int | None:
+    """The one token that a separator's text is; None for a word that is in no document yet. Where documents
+    come as ids, the text is a number.
+
+    Raises
+        InvalidArgument : the text is no token, or several
+    """
+    if tokenizer.kind == "tokens":
+        if not (text.isascii() and text.isdigit() and int(text) <= MAX_ID):
+            raise InvalidArgument(f"{OPTION} is a token id from '0' to '{MAX_ID}' here, not {text!r}")
+        return int(text)
+    ids = tokenizer.encode(text).tolist()
+    if len(ids) != 1:
+        raise InvalidArgument(
+            f"{OPTION} is one token, but {text!r} is {len(ids)} tokens of this tokenizer ({tokenizer.kind})"
+        )
+    return None if ids[0] < 0 else int(ids[0])

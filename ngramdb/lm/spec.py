@@ -1,0 +1,108 @@
+"""What a model is, apart from any corpus: what stands after USING."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass
+
+from ngramdb.errors import InvalidArgument
+
+# The weight of stupid backoff that its authors recommend: Brants et al. 2007, section 4.
+BACKOFF_WEIGHT = 0.4
+
+# Orders are 32-bit in the kernels.
+MAX_ORDER = 2**31 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class ModelSpec:
+    """A kind of model and its parameters.
+
+    kind : 'ngram', 'infgram', 'backoff' or 'kneser_ney'
+    order : tokens of an n-gram at most; None for no limit
+    weight : of stupid backoff
+    min_count : n-grams that occur less often count as unseen (for the ∞-gram: the least count of a context)
+
+    Raises
+        InvalidArgument : no such kind, or a parameter out of range
+    """
+
+    kind: str
+    order: int | None = None
+    weight: float = BACKOFF_WEIGHT
+    min_count: int = 1
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("ngram", "infgram", "backoff", "kneser_ney"):
+            raise InvalidArgument(f"no model {self.kind!r}; there are ngram, infgram, backoff and kneser_ney")
+        if self.order is not None and not (is_whole(self.order) and 1 <= self.order <= MAX_ORDER):
+            raise InvalidArgument(f"the order of a model is a whole number from 1 on, not {self.order!r}")
+        if not (is_whole(self.min_count) and 1 <= self.min_count < 2**62):
+            raise InvalidArgument(
+                f"the least count of a model is a whole number from 1 on, not {self.min_count!r}"
+            )
+        if not 0.0 < self.weight <= 1.0:
+            raise InvalidArgument(
+                f"the weight of stupid backoff is above 0 and at most 1, not {self.weight!r}"
+            )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ModelSpec) and astuple(self) == astuple(other)
+
+    def __hash__(self) -> int:
+        return hash(astuple(self))
+
+    @property
+    def is_probability(self) -> bool:
+        """Whether distributions sum to 1: scores of stupid backoff do not."""
+        return self.kind != "backoff"
+
+    def __str__(self) -> str:
+        """As it stands after USING."""
+        words = [self.kind.upper()]
+        if self.kind == "backoff":
+            words[0] += f"({self.weight:g})"
+        if self.order is not None:
+            words.append(f"ORDER {self.order}")
+        if self.min_count > 1:
+            words.append(f"MIN COUNT {self.min_count}")
+        return " ".join(words)
+
+
+def is_whole(value: object) -> bool:
+    """Whether it is an integer, and not a truth value."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+class NGram(ModelSpec):
+    """P(w | h) = count(h w) / count(h), h the last order - 1 tokens; nothing after an h that does not occur.
+
+    With `min_count`, what is below it has probability 0, and distributions sum to less than 1.
+    """
+
+    def __init__(self, order: int | None = None, min_count: int = 1) -> None:
+        super().__init__("ngram", order, min_count=min_count)
+
+
+class InfGram(ModelSpec):
+    """The same with the longest suffix h of the context that occurs (Liu et al. 2024, section 2)."""
+
+    def __init__(self, order: int | None = None, min_count: int = 1) -> None:
+        super().__init__("infgram", order, min_count=min_count)
+
+
+class Backoff(ModelSpec):
+    """Stupid backoff, a score: a shorter context costs the weight (Brants et al. 2007, equation 5)."""
+
+    def __init__(self, weight: float = BACKOFF_WEIGHT, order: int | None = None, min_count: int = 1) -> None:
+        super().__init__("backoff", order, weight, min_count)
+
+
+class KneserNey(ModelSpec):
+    """Interpolated modified Kneser-Ney (Chen & Goodman 1999); no order: unlimited (Shareghi et al. 2016).
+
+    With `min_count`, n-grams below it give their mass to shorter contexts, as when KenLM prunes; sums stay
+    as they are, and distributions sum to 1.
+    """
+
+    def __init__(self, order: int | None = None, min_count: int = 1) -> None:
+        super().__init__("kneser_ney", order, min_count=min_count)

@@ -1,0 +1,186 @@
+"""Counts of counts of a corpus, and the discounts that follow from them: what ANALYZE computes and the
+catalog keeps.
+
+Source: Chen & Goodman 1999, section 3.3 (discounts from counts of counts); adjusted counts as Heafield et
+al. 2013, section 3. Without a limit on order: Shareghi et al. 2016, section 4, discounts of the greatest
+length reused above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from ngramdb._cext.lm import LanguageIndex
+from ngramdb.errors import InvalidArgument
+from ngramdb.lm.sentences import View, separator_of
+
+# Discounts are estimated up to these lengths, by kind of token, and the last ones are reused above.
+MAX_LENGTH = 10
+MAX_LENGTH_OF_CHARACTERS = 50
+
+# What KenLM takes where discounts cannot be estimated (its option --discount_fallback).
+FALLBACK = (0.5, 1.0, 1.5)
+
+# Of the stored form.
+FORMAT = 1
+
+Discount = tuple[float, float, float]
+
+
+def fingerprint(view: View, separator: int | None = None) -> tuple[str, ...]:
+    """Which segments, with which sign, a corpus consists of, and how they are cut into sentences: statistics
+    hold for exactly these.
+
+    Files are told apart by name, size and checksum; segments without a file by their numbers of documents
+    and tokens. separator : the token between sentences; by default the corpus's own, if it has one.
+    """
+    if separator is None:
+        separator = separator_of(view)
+    cut = () if separator is None else (f"separator:{separator}",)
+    return _segments(view) + cut
+
+
+def _segments(view: View) -> tuple[str, ...]:
+    entry = getattr(view, "entry", None)
+    if entry is not None and all(hasattr(segment, "file") for segment in entry.segments):
+        return tuple(
+            f"{'+' if s.sign > 0 else '-'}{s.file.name}:{s.file.size}:{s.file.crc:08x}"
+            for s in entry.segments
+        )
+    parts = zip(view.index.segments, view.index.signs, strict=True)
+    return tuple(f"{'+' if sign > 0 else '-'}{s.n_documents}:{s.n_tokens}" for s, sign in parts)
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Counts of counts by n-gram length, from 1 on.
+
+    continuation : for each length, how many n-grams have an adjusted count of 1, 2, 3, 4: different left
+    neighbours, or
+        occurrences for n-grams that begin with `<s>`
+    raw : the same by occurrences
+    n_types : different n-grams of each length, `<s>` and `</s>` being tokens
+    n_left_of_end : different tokens before `</s>`
+    segments : the fingerprint of what they were computed from
+    """
+
+    max_length: int
+    n_tokens: int
+    n_documents: int
+    n_left_of_end: int
+    n_types: tuple[int, ...]
+    continuation: tuple[tuple[int, int, int, int], ...]
+    raw: tuple[tuple[int, int, int, int], ...]
+    segments: tuple[str, ...]
+
+    def describes(self, view: View, separator: int | None = None) -> bool:
+        """Whether the corpus still consists of the segments and sentences that this was computed from."""
+        return self.segments == fingerprint(view, separator)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Numbers, strings, lists: ready for JSON."""
+        plain = {name: _as_lists(value) for name, value in asdict(self).items()}
+        return {"format": FORMAT, **plain}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Statistics:
+        """The inverse. Raises: InvalidArgument when the mapping is something else."""
+        names = [field.name for field in fields(cls)]
+        if stored.get("format") != FORMAT or any(name not in stored for name in names):
+            raise InvalidArgument(
+                "these are no statistics of a corpus, or a newer version's; run ANALYZE again"
+            )
+        return cls(**{name: _as_tuples(stored[name]) for name in names})
+
+    def discount(self, length: int, *, raw: bool = False) -> Discount:
+        """D1, D2, D3+ of an n-gram length; beyond max_length those of max_length."""
+        return discounts_of((self.raw if raw else self.continuation)[min(length, self.max_length) - 1])[0]
+
+    def discounts(self) -> tuple[Discount, ...]:
+        """Of lengths 1 … max_length, by adjusted counts."""
+        return tuple(self.discount(length) for length in range(1, self.max_length + 1))
+
+    def fallbacks(self, order: int | None = None) -> tuple[int, ...]:
+        """Lengths (of a model of that order) whose discounts cannot be estimated: 0.5, 1, 1.5 stand in.
+
+        As a rule the corpus is small; classes or other unusual tokens may do it, too.
+        """
+        lengths = range(1, (self.max_length if order is None else min(order, self.max_length)) + 1)
+        table = {n: self.raw if n == order else self.continuation for n in lengths}
+        return tuple(n for n in lengths if not discounts_of(table[n][n - 1])[1])
+
+    def note(self, order: int | None = None) -> str | None:
+        """A sentence on lengths without discounts of their own, or None."""
+        lengths = self.fallbacks(order)
+        if not lengths:
+            return None
+        return (
+            f"the corpus is too small (or unusual) to estimate Kneser-Ney discounts for n-grams of "
+            f"length {_listed(lengths)}; "
+            f"{FALLBACK[0]}, {FALLBACK[1]:g} and {FALLBACK[2]} stand in"
+        )
+
+    @property
+    def empty_context(self) -> tuple[int, int, int, int]:
+        """Of the empty context: the sum of adjusted unigram counts, and how many are 1, 2 and 3 or more."""
+        ones, twos = self.continuation[0][:2]
+        return self.n_types[1], ones, twos, self.n_types[0] - ones - twos
+
+
+def discounts_of(counts: Iterable[int]) -> tuple[Discount, bool]:
+    """D1, D2, D3+ from t1 … t4, and whether they could be estimated.
+
+    Y = t1 / (t1 + 2 t2), D_k = k - (k + 1) Y t_{k+1} / t_k. They cannot when t1, t2 or t3 is 0, or a D_k is
+    outside [0, k]. Source: Chen & Goodman 1999, equation 26.
+    """
+    t1, t2, t3, t4 = counts
+    if min(t1, t2, t3) <= 0:
+        return FALLBACK, False
+    y = t1 / (t1 + 2 * t2)
+    d1, d2, d3 = 1 - 2 * y * t2 / t1, 2 - 3 * y * t3 / t2, 3 - 4 * y * t4 / t3
+    if not (0 <= d1 <= 1 and 0 <= d2 <= 2 and 0 <= d3 <= 3):
+        return FALLBACK, False
+    return (d1, d2, d3), True
+
+
+def max_length_of(view: View) -> int:
+    """Up to which length discounts are estimated for this kind of tokens."""
+    return MAX_LENGTH_OF_CHARACTERS if view.tokenizer.kind in ("chars", "bytes") else MAX_LENGTH
+
+
+def take_statistics(view: View, index: LanguageIndex, max_length: int | None = None) -> Statistics:
+    """The statistics of a corpus. Cost: one pass over its suffix arrays; less than building them."""
+    length = max_length_of(view) if max_length is None else max_length
+    continuation, raw, n_types, n_left_of_end = index.census(length)
+    return Statistics(
+        max_length=length,
+        n_tokens=index.n_tokens,
+        n_documents=index.n_sentences,
+        n_left_of_end=n_left_of_end,
+        n_types=_as_tuples(n_types.tolist()),
+        continuation=_as_tuples(continuation.tolist()),
+        raw=_as_tuples(raw.tolist()),
+        segments=fingerprint(view, index.separator),
+    )
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    """Ascending numbers, three or more in a row as a range: `1, 3 to 10`."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    parts = ([f"{run[0]} to {run[-1]}"] if len(run) > 2 else map(str, run) for run in runs)
+    return ", ".join(part for some in parts for part in some)
+
+
+def _as_tuples(value: Any) -> Any:
+    return tuple(map(_as_tuples, value)) if isinstance(value, (list, tuple)) else value
+
+
+def _as_lists(value: Any) -> Any:
+    return list(map(_as_lists, value)) if isinstance(value, (list, tuple)) else value

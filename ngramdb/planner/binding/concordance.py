@@ -1,0 +1,95 @@
+"""Binding KWIC, NGRAMS and TRACE."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+from ngramdb.errors import PlanError
+from ngramdb.language import ast
+from ngramdb.planner import plan
+from ngramdb.planner.binding.conditions import condition
+from ngramdb.planner.binding.patterns import pattern, plain_gram
+from ngramdb.planner.binding.scope import Scope
+from ngramdb.planner.names import nearest
+
+# Tokens on either side of a match when WINDOW is missing: of words or pieces of them, and of single
+# characters.
+WINDOW = 10
+WINDOW_OF_CHARACTERS = 40
+CHARACTER_KINDS = ("chars", "bytes")
+
+# Seeds that are drawn when SEED is missing are short enough to be typed again.
+DRAWN_SEEDS = 2**31
+
+
+def default_window(kind: str) -> int:
+    """The window of a corpus with this kind of tokenizer."""
+    return WINDOW_OF_CHARACTERS if kind in CHARACTER_KINDS else WINDOW
+
+
+def sampling(scope: Scope, node: ast.Sample | None) -> plan.Sampling | None:
+    """SAMPLE k [SEED s]; without SEED one is drawn, which the result's summary tells."""
+    if node is None:
+        return None
+    size = scope.number(node.size, "SAMPLE", 1)
+    seed = scope.number(node.seed, "SEED", 0)
+    assert size is not None
+    return plan.Sampling(size, secrets.randbelow(DRAWN_SEEDS) if seed is None else seed)
+
+
+def _kwic(scope: Scope, node: ast.Kwic) -> plan.Plan:
+    corpus = scope.corpus(node.source)
+    sought = pattern(scope, node.pattern, corpus)
+    if isinstance(sought, plan.Gram) and not len(sought):
+        scope.fail(PlanError, "KWIC needs an n-gram of at least one token", node.pattern)
+    order, descending = _order(scope, node.order_by)
+    window = scope.number(node.window, "WINDOW", 0)
+    return plan.Concordance(
+        corpus,
+        sought,
+        condition(scope, node.where, corpus),
+        default_window(corpus.tokenizer.kind) if window is None else window,
+        order,
+        descending,
+        scope.number(node.limit, "LIMIT", 0),
+        scope.number(node.offset, "OFFSET", 0) or 0,
+        sampling(scope, node.sample),
+    )
+
+
+def _order(scope: Scope, keys: tuple[ast.OrderBy, ...]) -> tuple[str, bool]:
+    if not keys:
+        return plan.BY_PLACE, False
+    if len(keys) > 1:
+        scope.fail(PlanError, "KWIC is ordered by one key; lines that agree in it come by doc_id", keys[1])
+    key = keys[0]
+    name = ".".join(key.field.keys)
+    for order in plan.CONCORDANCE_ORDERS:
+        if name.lower() == order:
+            return order, key.descending
+    hint = nearest(name, plan.CONCORDANCE_ORDERS)
+    tail = "" if hint is None else f"; did you mean {hint}?"
+    known = "left, right or doc_id"
+    scope.fail(PlanError, f"KWIC is ordered by {known}, not by {name}{tail}", key)
+
+
+def _ngrams(scope: Scope, node: ast.Ngrams) -> plan.Plan:
+    corpus = scope.corpus(node.source)
+    n = scope.number(node.n, "the length of NGRAMS", 1)
+    assert n is not None
+    return plan.NgramList(corpus, n, condition(scope, node.where, corpus), scope.number(node.top, "TOP", 0))
+
+
+def _trace(scope: Scope, node: ast.Trace) -> plan.Plan:
+    corpus = scope.corpus(node.source)
+    least = scope.number(node.min_length, "MIN LENGTH", 1)
+    return plan.Tracing(corpus, plain_gram(scope, node.ngram, corpus, "TRACE"), 1 if least is None else least)
+
+
+HANDLERS: dict[type[Any], Callable[[Scope, Any], plan.Plan]] = {
+    ast.Kwic: _kwic,
+    ast.Ngrams: _ngrams,
+    ast.Trace: _trace,
+}

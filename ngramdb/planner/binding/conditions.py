@@ -1,0 +1,187 @@
+"""Binding conditions on documents.
+
+What SQL calls unknown (a comparison with NULL, or of a field that a document hasn't) is neither true nor
+false, and NOT of it is unknown, too. Negations are therefore carried down to the comparisons, which know what
+they are false of; above them every condition is true or not. N-grams are never unknown, so that NOT of
+them stays what it is: the other documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ngramdb.errors import PlanError
+from ngramdb.language import ast
+from ngramdb.planner import plan
+from ngramdb.planner.binding.fields import bound_field, unfit
+from ngramdb.planner.binding.occurrences import has_occurrences, near_to, occurring
+from ngramdb.planner.binding.patterns import pattern
+from ngramdb.planner.binding.scope import Scope
+from ngramdb.planner.source import Corpus
+
+_NULLABLE = (ast.Comparison, ast.Between, ast.InList, ast.Like)
+
+
+def condition(scope: Scope, node: ast.Condition | None, corpus: Corpus) -> plan.DocExpr:
+    """A condition on documents as a document expression; no condition means all documents.
+
+    Raises
+    ------
+    BindError
+        A field that no document has.
+    PlanError
+        A value that makes no sense where it stands.
+    """
+    return plan.AllDocs() if node is None else _bound(scope, node, corpus, negated=False)
+
+
+def _bound(scope: Scope, node: ast.Condition, corpus: Corpus, negated: bool) -> plan.DocExpr:
+    leaf = _LEAVES.get(type(node))
+    if leaf is not None:
+        found = leaf(scope, node, corpus)
+        return plan.Complement(found) if negated else found
+    if isinstance(node, ast.Not):
+        if _may_be_unknown(node.operand):
+            return _bound(scope, node.operand, corpus, not negated)
+        other = plan.Complement(_bound(scope, node.operand, corpus, negated=False))
+        return plan.Complement(other) if negated else other
+    if isinstance(node, (ast.And, ast.Or)):
+        return _joined(scope, node, corpus, negated)
+    if isinstance(node, ast.Within):
+        return _within(scope, node, corpus, negated)
+    assert isinstance(node, (*_NULLABLE, ast.IsNull))
+    return _field_test(scope, node, corpus, negated)
+
+
+def _joined(scope: Scope, node: ast.And | ast.Or, corpus: Corpus, negated: bool) -> plan.DocExpr:
+    down = negated and any(map(_may_be_unknown, node.operands))
+    operands = tuple(_bound(scope, item, corpus, down) for item in node.operands)
+    # NOT (a AND b) is NOT a OR NOT b, whatever is unknown.
+    found = plan.Intersection(operands) if isinstance(node, ast.And) != down else plan.UnionOf(operands)
+    return plan.Complement(found) if negated and not down else found
+
+
+def _may_be_unknown(node: ast.Condition) -> bool:
+    if isinstance(node, (ast.And, ast.Or, ast.Within)):
+        return any(map(_may_be_unknown, node.operands))
+    return _may_be_unknown(node.operand) if isinstance(node, ast.Not) else isinstance(node, _NULLABLE)
+
+
+# ---- n-grams ----------------------------------------------------------------------------------------------
+
+
+def _contains(scope: Scope, node: ast.Contains, corpus: Corpus) -> plan.DocExpr:
+    found = pattern(scope, node.pattern, corpus)
+    return plan.DocsWith(found) if isinstance(found, plan.Gram) else plan.DocsMatching(found)
+
+
+def _count_is(scope: Scope, node: ast.CountIs, corpus: Corpus) -> plan.DocExpr:
+    value = scope.scalar(node.value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        scope.fail(PlanError, f"COUNT(…) is compared with a whole number, not with {value!r}", node.value)
+    return plan.CountTest(pattern(scope, node.pattern, corpus), node.operator, value)
+
+
+def _within(scope: Scope, node: ast.Within, corpus: Corpus, negated: bool) -> plan.DocExpr:
+    tokens = scope.number(node.tokens, "WITHIN", 0)
+    assert tokens is not None
+    if any(isinstance(item, ast.Not) for item in node.operands):
+        lonely: plan.DocExpr = plan.DocsOf(near_to(scope, node, corpus, condition))
+        return plan.Complement(lonely) if negated else lonely
+    near = [item for item in node.operands if has_occurrences(item)]
+    others = tuple(
+        _bound(scope, item, corpus, negated) for item in node.operands if not has_occurrences(item)
+    )
+    if not near:
+        scope.fail(PlanError, "WITHIN joins n-grams, and there is none here", node)
+    operands = tuple(occurring(scope, item, corpus, condition) for item in near)
+    found: plan.DocExpr = plan.Nearby(operands, tokens)
+    if negated:
+        found = plan.Complement(found)
+        return plan.UnionOf((found, *others)) if others else found
+    return plan.Intersection((found, *others)) if others else found
+
+
+def _overlap(scope: Scope, node: ast.Overlap, corpus: Corpus) -> plan.DocExpr:
+    other = scope.corpus(node.corpus)
+    if not _same_kind(corpus.tokenizer, other.tokenizer):
+        what = f"{other.entry.name} has another tokenizer, and so no n-grams in common to look for"
+        scope.fail(PlanError, what, node.corpus)
+    n = scope.number(node.n, "the length of OVERLAP's n-grams", 1)
+    share = scope.scalar(node.value)
+    assert n is not None
+    if isinstance(share, bool) or not isinstance(share, (int, float)):
+        what = f"OVERLAP(…) is compared with a number from 0 to 1, not with {share!r}"
+        scope.fail(PlanError, what, node.value)
+    return plan.OverlapTest(other, other.entry.name, n, node.operator, float(share))
+
+
+def _same_kind(a: Any, b: Any) -> bool:
+    """Whether two tokenizers make the same tokens of a text, whatever ids they give them."""
+    if a is b or a.kind != b.kind or a.kind != "json":
+        return bool(a.kind == b.kind)
+    return bool(np.array_equal(a.definition().sections["tokenizer"], b.definition().sections["tokenizer"]))
+
+
+_LEAVES: dict[type[Any], Callable[[Scope, Any, Corpus], plan.DocExpr]] = {
+    ast.Contains: _contains,
+    ast.CountIs: _count_is,
+    ast.Overlap: _overlap,
+}
+
+
+# ---- fields -----------------------------------------------------------------------------------------------
+
+
+def _field_test(
+    scope: Scope,
+    node: ast.Comparison | ast.Between | ast.InList | ast.Like | ast.IsNull,
+    corpus: Corpus,
+    negated: bool,
+) -> plan.DocExpr:
+    key, types = bound_field(scope, node.field, corpus)
+    predicate, values = _predicate(scope, node)
+    if isinstance(node, ast.Comparison) and node.operator == "!=":
+        negated = not negated
+    for value_node in values:
+        literal = scope.scalar(value_node)
+        kind = None if literal is None else unfit(types, literal)
+        if kind is not None:
+            shown = plan.show_value(literal)
+            what = f"{key.path} is a {kind} and cannot be compared with {shown}"
+            if isinstance(node, ast.Like):
+                what = f"LIKE compares strings, and {key.path} is a {kind}"
+            scope.fail(PlanError, what, value_node)
+    return plan.FieldTest(key.path, predicate, key.own, negated)
+
+
+def _predicate(scope: Scope, node: Any) -> tuple[plan.Predicate, tuple[ast.Scalar, ...]]:
+    """What is said of the field, and the values that stand in it."""
+    if isinstance(node, ast.Comparison):
+        operator = "=" if node.operator == "!=" else node.operator
+        return plan.Compared(operator, _literal(scope, node.value)), (node.value,)
+    if isinstance(node, ast.Between):
+        return plan.InRange(_literal(scope, node.low), _literal(scope, node.high)), (node.low, node.high)
+    if isinstance(node, ast.InList):
+        values = [_literal(scope, value) for value in node.values]
+        known = tuple(value for value in values if value is not None)
+        return plan.OneOf(known, has_null=len(known) < len(values)), node.values
+    if isinstance(node, ast.Like):
+        template = _literal(scope, node.template)
+        if template is None:
+            return plan.Compared("=", None), (node.template,)
+        if not isinstance(template, str):
+            scope.fail(PlanError, f"LIKE takes a string, not {plan.show_value(template)}", node.template)
+        return plan.Resembles(template, node.ignore_case), (node.template,)
+    return plan.Missing(), ()
+
+
+def _literal(scope: Scope, node: ast.Scalar) -> plan.Scalar | None:
+    value = scope.scalar(node)
+    if value is not None and not isinstance(value, (str, int, float, bool)):
+        what = f"a field is compared with a string, a number, TRUE, FALSE or NULL, not {value!r}"
+        scope.fail(PlanError, what, node)
+    return value

@@ -1,0 +1,91 @@
+"""Binding statements about corpora, files and settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ngramdb.errors import InvalidArgument, PlanError
+from ngramdb.language import ast
+from ngramdb.planner import plan
+from ngramdb.planner.binding.scope import Scope
+from ngramdb.planner.options import CORPUS_OPTIONS, LOAD_OPTIONS
+
+
+def _create(scope: Scope, node: ast.CreateCorpus) -> plan.Plan:
+    tokenizer = "words" if node.tokenizer is None else scope.string(node.tokenizer, "TOKENIZER")
+    options = scope.options(node.options, CORPUS_OPTIONS)
+    if not node.name.value:
+        scope.fail(PlanError, "a corpus's name has at least one character", node.name)
+    return plan.CreateCorpus(node.name.value, tokenizer, node.if_not_exists, options)
+
+
+def _copy(scope: Scope, node: ast.CopyFrom) -> plan.Plan:
+    name = scope.corpus_name(node.corpus)
+    path = scope.string(node.path, "the path after FROM")
+    return plan.Load(name, (path,), scope.options(node.options, LOAD_OPTIONS), node.skip_errors)
+
+
+def _drop(scope: Scope, node: ast.DropCorpus) -> plan.Plan:
+    name = node.name.value if node.if_exists else scope.corpus_name(node.name)
+    return plan.DropCorpus(name, node.if_exists)
+
+
+def _use(scope: Scope, node: ast.Use) -> plan.Plan:
+    return plan.UseCorpus(scope.corpus_name(node.name))
+
+
+def _describe(scope: Scope, node: ast.Describe) -> plan.Plan:
+    return plan.DescribeCorpus(scope.named_corpus(node.name))
+
+
+def _analyze(scope: Scope, node: ast.Analyze) -> plan.Plan:
+    return plan.AnalyzeCorpus(scope.corpus_name(node.name))
+
+
+def _show(scope: Scope, node: ast.Show) -> plan.Plan:
+    if node.source is None:
+        return plan.ShowTable(node.what)
+    if node.what not in ("segments", "versions", "removals"):
+        scope.fail(PlanError, f"SHOW {node.what.upper()} takes no FROM", node.source)
+    return plan.ShowTable(node.what, scope.corpus(node.source).entry.name)
+
+
+def _check(scope: Scope, node: ast.Check) -> plan.Plan:
+    if node.name is None:
+        return plan.CheckCorpora(tuple(scope.catalog.corpus_names()))
+    return plan.CheckCorpora((scope.corpus_name(node.name),))
+
+
+def _setting_name(scope: Scope, name: ast.Name) -> str:
+    known = scope.catalog.setting_names()
+    if name.value.lower() not in known:
+        scope.unknown("setting", name, known, "there are no settings")
+    return name.value.lower()
+
+
+def _set(scope: Scope, node: ast.SetSetting) -> plan.Plan:
+    name = _setting_name(scope, node.name)
+    try:
+        value = scope.catalog.check_setting(name, scope.scalar(node.value))
+    except InvalidArgument as error:
+        scope.fail(PlanError, str(error), node.value, error)
+    return plan.ChangeSetting(name, value)
+
+
+def _reset(scope: Scope, node: ast.ResetSetting) -> plan.Plan:
+    return plan.ChangeSetting(_setting_name(scope, node.name), reset=True)
+
+
+HANDLERS: dict[type[Any], Callable[[Scope, Any], plan.Plan]] = {
+    ast.CreateCorpus: _create,
+    ast.CopyFrom: _copy,
+    ast.DropCorpus: _drop,
+    ast.Use: _use,
+    ast.Describe: _describe,
+    ast.Analyze: _analyze,
+    ast.Show: _show,
+    ast.Check: _check,
+    ast.SetSetting: _set,
+    ast.ResetSetting: _reset,
+}

@@ -1,0 +1,79 @@
+"""Binding fields: metadata paths that some segment has, and the documents' own `doc_id` and `length`."""
+
+from __future__ import annotations
+
+from ngramdb.errors import BindError
+from ngramdb.language import ast
+from ngramdb.planner import plan
+from ngramdb.planner.binding.scope import Scope
+from ngramdb.planner.names import listing, nearest
+from ngramdb.planner.source import Corpus
+
+# What every document has without metadata saying so, and the type of it.
+OWN_FIELDS = {"doc_id": "int64", "length": "int64"}
+
+# In front of a metadata field that is called like one of those; DOCS names its columns so, too.
+PREFIX = "metadata"
+
+# How types of columns are called where a value doesn't fit.
+TYPE_NAMES = {"int64": "number", "float64": "number", "string": "string", "bool": "boolean"}
+
+
+def field_types(corpus: Corpus) -> dict[str, set[str]]:
+    """The metadata fields of a corpus and the types they have. Cost: the schema of each segment."""
+    found: dict[str, set[str]] = {}
+    for segment in corpus.segments:
+        for path, type_name in segment.metadata.fields().items():
+            found.setdefault(path, set()).add(type_name)
+    return found
+
+
+def bound_field(scope: Scope, node: ast.Field, corpus: Corpus) -> tuple[plan.FieldKey, set[str]]:
+    """The field that a name means, and the types of its values (none known: it may have any).
+
+    Raises
+    ------
+    BindError
+        No document has such a field; names the nearest one.
+    """
+    path = path_of(node.keys)
+    if path in OWN_FIELDS:
+        return plan.FieldKey(path, own=True), {OWN_FIELDS[path]}
+    types = field_types(corpus)
+    if path in types:
+        return plan.FieldKey(path), types[path]
+    if node.keys[0] == PREFIX and len(node.keys) > 1 and path_of(node.keys[1:]) in types:
+        path = path_of(node.keys[1:])
+        return plan.FieldKey(path), types[path]
+    if any(segment.metadata.rest() is not None for segment in corpus.segments):
+        return plan.FieldKey(path), set()
+    raise _unknown(scope, node, path, types)
+
+
+def path_of(keys: tuple[str, ...]) -> str:
+    """A field's keys as the path that metadata columns have: a dot or backslash in a key is escaped."""
+    return ".".join(key.replace("\\", "\\\\").replace(".", "\\.") for key in keys)
+
+
+def _unknown(scope: Scope, node: ast.Field, path: str, types: dict[str, set[str]]) -> BindError:
+    inside = sorted(name for name in types if name.startswith(path + "."))
+    hint = nearest(path, [*types, *OWN_FIELDS])
+    if inside:
+        hint = inside[0]
+        message = f"{path!r} is an object; its fields are {listing(inside)}"
+    elif hint is not None:
+        message = f"no document has a field {path!r}; did you mean {hint}?"
+    else:
+        message = f"no document has a field {path!r}; known: {listing([*types, *OWN_FIELDS])}"
+    start, stop = scope.place(node)
+    return BindError(message, text=scope.text, start=start, stop=stop, nearest=hint)
+
+
+def unfit(types: set[str], literal: plan.Scalar) -> str | None:
+    """What a field's values are, where none can be compared with the literal; None where some can."""
+    kinds = {TYPE_NAMES.get(name.removeprefix("list<").removesuffix(">")) for name in types}
+    kinds -= {TYPE_NAMES.get("null")} if types == {"list<null>"} else set()
+    if len(kinds) != 1 or None in kinds:
+        return None
+    (kind,) = kinds
+    return None if plan.kind_of(literal) == kind else kind

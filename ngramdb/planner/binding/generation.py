@@ -1,0 +1,58 @@
+"""Binding GENERATE: which clause belongs to which method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ngramdb.errors import PlanError
+from ngramdb.language import ast
+from ngramdb.planner import plan
+from ngramdb.planner.binding.scope import Scope
+
+
+def _generate(scope: Scope, node: ast.Generate) -> plan.Plan:
+    corpus = scope.corpus(node.source)
+    method = _method(scope, node)
+    n_tokens = scope.number(node.tokens, "TOKENS", 0)
+    assert n_tokens is not None
+    return plan.Generation(
+        corpus,
+        scope.gram(node.context, corpus),
+        n_tokens,
+        # With shorter contexts where a long one is unseen, NGRAM is the same; INFGRAM says so.
+        plan.Model("infgram") if node.model is None else scope.model(node.model),
+        method,
+        beams=scope.number(node.method.width, "the number of beams", 1) if node.method else None,
+        temperature=scope.real(node.temperature, "TEMPERATURE"),
+        top_k=scope.number(node.top, "TOP", 1),
+        top_p=scope.real(node.nucleus, "NUCLEUS"),
+        diversity=scope.real(node.diversity, "DIVERSITY"),
+        seed=scope.number(node.seed, "SEED", 0),
+        n_returned=scope.number(node.n_returned, "RETURN", 1) or 1,
+    )
+
+
+def _method(scope: Scope, node: ast.Generate) -> str:
+    """The method that is named, else the one that the clauses are of; checked that all of them are."""
+    clauses = {
+        "sample": (
+            ("TEMPERATURE", node.temperature),
+            ("TOP", node.top),
+            ("NUCLEUS", node.nucleus),
+            ("SEED", node.seed),
+        ),
+        "beam": (("DIVERSITY", node.diversity),),
+    }
+    given = [
+        (kind, name, value) for kind, pairs in clauses.items() for name, value in pairs if value is not None
+    ]
+    named = node.method.kind if node.method else given[0][0] if given else "greedy"
+    for kind, name, value in given:
+        # A seed changes nothing where nothing is drawn, and scripts give one everywhere.
+        if kind != named and name != "SEED":
+            scope.fail(PlanError, f"{name} belongs to METHOD {kind}, not to METHOD {named}", value)
+    return named
+
+
+HANDLERS: dict[type[Any], Callable[[Scope, Any], plan.Plan]] = {ast.Generate: _generate}

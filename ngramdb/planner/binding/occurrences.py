@@ -1,0 +1,86 @@
+"""Binding what COUNT counts: occurrences of n-grams, joined by OR, AND, NOT and WITHIN."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ngramdb.errors import PlanError
+from ngramdb.language import ast
+from ngramdb.planner import plan
+from ngramdb.planner.binding.patterns import pattern
+from ngramdb.planner.binding.scope import Scope
+from ngramdb.planner.source import Corpus
+
+# Binds conditions on documents; handed in, since they hold occurrences themselves.
+ConditionBinder = Callable[[Scope, ast.Condition, Corpus], plan.DocExpr]
+
+
+def has_occurrences(node: ast.Condition) -> bool:
+    """Whether the condition speaks of places in documents, and not of whole documents only."""
+    if isinstance(node, (ast.And, ast.Within)):
+        return has_occurrences(node.operands[0])
+    if isinstance(node, ast.Or):
+        return all(map(has_occurrences, node.operands))
+    return isinstance(node, ast.Contains)
+
+
+def occurring(
+    scope: Scope, node: ast.Condition, corpus: Corpus, condition: ConditionBinder
+) -> plan.Occurring:
+    """The occurrences that a condition means.
+
+    OR means those of its distinct operands together; AND those of its first operand in documents that meet
+    all others; WITHIN those of its first operand near one of every other.
+
+    Raises
+    ------
+    PlanError
+        What comes first is NOT, or says something of whole documents.
+    """
+    if isinstance(node, ast.Contains):
+        return plan.OccurrencesOf(pattern(scope, node.pattern, corpus))
+    if isinstance(node, ast.Or):
+        every = (occurring(scope, item, corpus, condition) for item in node.operands)
+        operands = tuple(dict.fromkeys(every))
+        return operands[0] if len(operands) == 1 else plan.AnyOf(operands)
+    if isinstance(node, ast.And):
+        first = occurring(scope, node.operands[0], corpus, condition)
+        docs = tuple(condition(scope, item, corpus) for item in node.operands[1:])
+        return plan.InDocs(first, docs[0] if len(docs) == 1 else plan.Intersection(docs))
+    if isinstance(node, ast.Within):
+        return near_to(scope, node, corpus, condition)
+    if isinstance(node, ast.Not):
+        scope.fail(
+            PlanError,
+            "COUNT cannot begin with NOT; COUNT DOCS WHERE NOT … counts the documents without",
+            node,
+        )
+    scope.fail(
+        PlanError,
+        "this says something of whole documents and has no occurrences to count: put the n-gram first, "
+        "and this behind AND or WHERE",
+        node,
+    )
+
+
+def near_to(scope: Scope, node: ast.Within, corpus: Corpus, condition: ConditionBinder) -> plan.Occurring:
+    """`x AND y AND NOT z WITHIN k TOKENS`: the occurrences of x with y, and without z, near them."""
+    tokens = scope.number(node.tokens, "WITHIN", 0)
+    assert tokens is not None
+    first = occurring(scope, node.operands[0], corpus, condition)
+    near: list[plan.Occurring] = []
+    apart: list[plan.Occurring] = []
+    docs: list[plan.DocExpr] = []
+    for item in node.operands[1:]:
+        if has_occurrences(item):
+            near.append(occurring(scope, item, corpus, condition))
+        elif isinstance(item, ast.Not) and has_occurrences(item.operand):
+            apart.append(occurring(scope, item.operand, corpus, condition))
+        else:
+            docs.append(condition(scope, item, corpus))
+    found: plan.Occurring = first
+    if near or apart:
+        found = plan.NearTo(first, tuple(near), tuple(apart), tokens)
+    if docs:
+        found = plan.InDocs(found, docs[0] if len(docs) == 1 else plan.Intersection(tuple(docs)))
+    return found

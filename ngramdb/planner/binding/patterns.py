@@ -1,0 +1,173 @@
+"""Binding patterns: literals with MATCH TEXT and IGNORE CASE, parts with gaps, parameters."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ngramdb.errors import InvalidArgument, PlanError, ResourceError
+from ngramdb.language import ast
+from ngramdb.planner import matching, plan
+from ngramdb.planner.binding.scope import Scope
+from ngramdb.planner.plan import same_letters
+from ngramdb.planner.source import Corpus, IntArray
+
+# Values of the setting `match`: whether literals match text, and whether letters' case is ignored.
+MATCH_TOKENS, MATCH_TEXT, MATCH_TEXT_IGNORE_CASE = "tokens", "text", "text ignore case"
+
+# A word may join what is before it and behind it across these: what stands between them is not told
+# from a part of the text.
+JOINERS = frozenset("\u200c\u200d")
+
+# Conditions on more words than this cost more than reading the texts that they spare.
+MAX_NEEDED_WORDS = 2000
+
+# The most tokens of a gap; above it, WITHIN is what is meant.
+MAX_GAP = 2**31
+
+
+def pattern(scope: Scope, node: ast.Pattern, corpus: Corpus) -> plan.Pattern:
+    """What a pattern of the language means in a corpus.
+
+    Raises
+    ------
+    PlanError
+        Modifiers that make no sense for the literal or the corpus's tokenizer; parts or gaps that can't be.
+    """
+    if isinstance(node, ast.Gapped):
+        return _gapped(scope, node, corpus)
+    return _simple(scope, node, corpus)
+
+
+def plain_gram(scope: Scope, node: ast.Pattern, corpus: Corpus, what: str) -> plan.Gram:
+    """The n-gram, where only one can stand; `what` says where that is."""
+    if isinstance(node, (ast.Matching, ast.Gapped)):
+        scope.fail(PlanError, f"{what} takes one exact n-gram", node)
+    return scope.gram(node, corpus)
+
+
+def _gapped(scope: Scope, node: ast.Gapped, corpus: Corpus) -> plan.Gapped:
+    parts = []
+    for part in node.parts:
+        bound = _simple(scope, part, corpus)
+        if isinstance(bound, plan.Gram) and not len(bound):
+            scope.fail(PlanError, "a part of a pattern with gaps has at least one token", part)
+        parts.append(bound)
+    gaps = []
+    for gap in node.gaps:
+        if not gap.low <= gap.high <= MAX_GAP:
+            what = f"a gap is [low..high], low at most high; [{gap.low}..{gap.high}] is none"
+            scope.fail(PlanError, what, gap)
+        gaps.append((gap.low, gap.high))
+    return plan.Gapped(tuple(parts), tuple(gaps))
+
+
+def _simple(scope: Scope, node: ast.Ngram | ast.Matching, corpus: Corpus) -> plan.Simple:
+    if isinstance(node, ast.Parameter):
+        given = scope.parameters.value(node)
+        if not isinstance(given, str):
+            return scope.gram_of(given, node, corpus)
+    ngram = node.ngram if isinstance(node, ast.Matching) else node
+    value = _text_of(scope, ngram)
+    as_text, ignore_case = _modifiers(scope, node, value)
+    if not as_text and not ignore_case:
+        return scope.gram(ngram, corpus)
+    if value is None:
+        scope.fail(PlanError, "MATCH TEXT and IGNORE CASE take text, not token ids", node)
+    if not value:
+        return scope.gram(ngram, corpus)
+    try:
+        return _matched(value, as_text, ignore_case, corpus)
+    except (InvalidArgument, ResourceError) as error:
+        scope.fail(PlanError, str(error), node, error)
+
+
+def _text_of(scope: Scope, node: ast.Ngram) -> str | None:
+    if isinstance(node, ast.Text):
+        return node.value
+    value: Any = scope.parameters.value(node) if isinstance(node, ast.Parameter) else None
+    return value if isinstance(value, str) else None
+
+
+def _modifiers(scope: Scope, node: ast.Ngram | ast.Matching, value: str | None) -> tuple[bool, bool]:
+    """Whether text is matched, and whether case is ignored: as written, else as the setting says."""
+    default = scope.catalog.match() if value is not None else MATCH_TOKENS
+    if not isinstance(node, ast.Matching):
+        return default != MATCH_TOKENS, default == MATCH_TEXT_IGNORE_CASE
+    if node.text is None:
+        return default != MATCH_TOKENS, node.ignore_case or default == MATCH_TEXT_IGNORE_CASE
+    return node.text, node.ignore_case
+
+
+def _matched(text: str, as_text: bool, ignore_case: bool, corpus: Corpus) -> plan.Simple:
+    """A text under MATCH TEXT, IGNORE CASE or both."""
+    tokenizer = corpus.tokenizer
+    if tokenizer.token_bytes is not None:
+        # Letters of another case make other tokens: under sub-word tokenizers, text is what is meant.
+        return matching.spelled_variants(_valid(text), ignore_case, corpus)
+    if tokenizer.kind == "chars":
+        choices = [
+            np.sort(np.concatenate([tokenizer.encode(c) for c in same_letters(character)]))
+            if ignore_case
+            else tokenizer.encode(character)
+            for character in _valid(text)
+        ]
+        return matching.case_variants(text, choices, corpus)
+    if tokenizer.kind != "words":
+        _refuse(corpus)
+    return _stored(text, ignore_case, corpus) if as_text else _words_in_any_case(text, corpus)
+
+
+def _valid(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidArgument(f"the text is not valid Unicode: {error}") from error
+    return text
+
+
+def _refuse(corpus: Corpus) -> NoReturn:
+    raise InvalidArgument(
+        "MATCH TEXT and IGNORE CASE need a tokenizer whose tokens spell the text, or `words`; "
+        f"that of {corpus.entry.name} does neither"
+    )
+
+
+def _words_in_any_case(text: str, corpus: Corpus) -> plan.Simple:
+    words = matching.word_list(corpus.tokenizer)
+    pieces = corpus.tokenizer.split(text)
+    choices = [words.matching(b"^" + matching.byte_expression(word, True) + b"$") for word in pieces]
+    return matching.case_variants(text, choices, corpus)
+
+
+def _stored(text: str, ignore_case: bool, corpus: Corpus) -> plan.StoredText:
+    shown = plan.show_text(_valid(text)) + " MATCH TEXT" + (" IGNORE CASE" if ignore_case else "")
+    needs = () if JOINERS.intersection(text) else tuple(_needs(text, ignore_case, corpus))
+    return plan.StoredText(shown, text, ignore_case, needs)
+
+
+def _needs(text: str, ignore_case: bool, corpus: Corpus) -> list[tuple[plan.Gram, ...]]:
+    """What words a document must have to contain the text: its first and last ones may be parts of words."""
+    words = matching.word_list(corpus.tokenizer)
+    pieces = corpus.tokenizer.split(text)
+
+    def having(piece: str, before: bytes = b"", behind: bytes = b"") -> IntArray:
+        return words.matching(before + matching.byte_expression(piece, ignore_case) + behind)
+
+    if len(pieces) <= 1:
+        sets = [having(piece) for piece in pieces]
+    else:
+        sets = [having(pieces[0], behind=b"$"), having(pieces[-1], before=b"^")]
+        if ignore_case:
+            sets.extend(having(piece, b"^", b"$") for piece in pieces[1:-1])
+    clauses = [
+        tuple(plan.Gram(np.array([i]), plan.show_text(corpus.tokenizer.token_text(i))) for i in ids.tolist())
+        for ids in sets
+        if len(ids) <= MAX_NEEDED_WORDS
+    ]
+    if len(pieces) > 2 and not ignore_case:
+        inner = np.array(corpus.tokenizer.encode(" ".join(pieces[1:-1])), dtype=np.int64)
+        known = not (inner < 0).any()
+        clauses.append((plan.Gram(inner, plan.show_text(" ".join(pieces[1:-1]))),) if known else ())
+    return clauses

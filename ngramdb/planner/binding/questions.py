@@ -1,0 +1,120 @@
+"""Binding questions about counts, probabilities and documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from ngramdb.errors import PlanError
+from ngramdb.language import ast
+from ngramdb.planner import plan
+from ngramdb.planner.binding.concordance import sampling
+from ngramdb.planner.binding.conditions import condition
+from ngramdb.planner.binding.fields import PREFIX, bound_field, path_of
+from ngramdb.planner.binding.occurrences import occurring
+from ngramdb.planner.binding.scope import Scope
+from ngramdb.planner.source import Corpus
+
+
+def _count(scope: Scope, node: ast.Count) -> plan.Plan:
+    corpus = scope.corpus(node.source)
+    what = occurring(scope, node.what, corpus, condition)
+    if node.where is not None:
+        what = plan.InDocs(what, condition(scope, node.where, corpus))
+    if node.group_by:
+        if node.sample is not None:
+            scope.fail(PlanError, "SAMPLE and GROUP BY don't go together", node.sample)
+        return _grouped(scope, node, corpus, what)
+    _refuse_order(scope, node)
+    sample = sampling(scope, node.sample)
+    if sample is None and isinstance(what, plan.OccurrencesOf) and isinstance(what.pattern, plan.Gram):
+        return plan.CountGram(corpus, what.pattern)
+    return plan.CountOccurrences(corpus, what, sample=sample)
+
+
+def _count_docs(scope: Scope, node: ast.CountDocs) -> plan.Plan:
+    corpus = scope.corpus(node.source)
+    where = condition(scope, node.where, corpus)
+    if node.group_by:
+        return _grouped(scope, node, corpus, where)
+    _refuse_order(scope, node)
+    return plan.CountDocuments(corpus, where)
+
+
+def _refuse_order(scope: Scope, node: ast.Count | ast.CountDocs) -> None:
+    """One number has no order."""
+    if node.order_by:
+        scope.fail(PlanError, "ORDER BY needs GROUP BY: a count alone is one row", node.order_by[0])
+    if node.top is not None:
+        scope.fail(PlanError, "TOP needs GROUP BY: a count alone is one row", node.top)
+
+
+def _grouped(
+    scope: Scope, node: ast.Count | ast.CountDocs, corpus: Corpus, what: plan.Occurring | plan.DocExpr
+) -> plan.Plan:
+    keys = tuple(bound_field(scope, field, corpus)[0] for field in node.group_by)
+    order = tuple((_group_column(scope, item, keys, corpus), item.descending) for item in node.order_by)
+    return plan.GroupedCount(corpus, what, keys, order, scope.number(node.top, "TOP", 0))
+
+
+def _group_column(scope: Scope, item: ast.OrderBy, keys: tuple[plan.FieldKey, ...], corpus: Corpus) -> int:
+    """Which column ORDER BY means: a field of GROUP BY, else the count."""
+    paths = [key.path for key in keys]
+    path = path_of(item.field.keys)
+    if path in paths:
+        return paths.index(path)
+    if path == "count":
+        return len(keys)
+    if item.field.keys[0] == PREFIX and path_of(item.field.keys[1:]) in paths:
+        return paths.index(path_of(item.field.keys[1:]))
+    scope.fail(PlanError, f"ORDER BY takes count or a field of GROUP BY, not {path}", item)
+
+
+def _prob(scope: Scope, node: ast.Prob) -> plan.Plan:
+    corpus = scope.corpus(node.source)
+    continuation = scope.gram(node.continuation, corpus)
+    if not len(continuation):
+        scope.fail(PlanError, "PROB needs a continuation of at least one token", node.continuation)
+    return plan.Probability(corpus, continuation, scope.gram(node.context, corpus), scope.model(node.model))
+
+
+def _dist(scope: Scope, node: ast.Dist) -> plan.Plan:
+    corpus = scope.corpus(node.source)
+    top = scope.number(node.top, "TOP", 0)
+    return plan.Distribution(corpus, scope.gram(node.context, corpus), scope.model(node.model), top)
+
+
+def _score(scope: Scope, node: ast.Score) -> plan.Plan:
+    corpus = scope.corpus(node.source)
+    return plan.Scoring(corpus, scope.gram(node.ngram, corpus), scope.model(node.model), node.sentence)
+
+
+def _docs(scope: Scope, node: ast.Docs) -> plan.Plan:
+    corpus = scope.corpus(node.source)
+    keys = []
+    for item in node.order_by:
+        key, _ = bound_field(scope, item.field, corpus)
+        keys.append(replace(key, descending=item.descending))
+        if key.own and key.path == "doc_id":
+            break  # no two documents are equal in it, so what comes behind decides nothing
+    by_id = len(keys) == 1 and keys[0].own and keys[0].path == "doc_id"
+    return plan.Documents(
+        corpus,
+        condition(scope, node.where, corpus),
+        descending=by_id and keys[0].descending,
+        limit=scope.number(node.limit, "LIMIT", 0),
+        offset=scope.number(node.offset, "OFFSET", 0) or 0,
+        order=() if by_id else tuple(keys),
+        sample=sampling(scope, node.sample),
+    )
+
+
+HANDLERS: dict[type[Any], Callable[[Scope, Any], plan.Plan]] = {
+    ast.Count: _count,
+    ast.CountDocs: _count_docs,
+    ast.Prob: _prob,
+    ast.Dist: _dist,
+    ast.Score: _score,
+    ast.Docs: _docs,
+}

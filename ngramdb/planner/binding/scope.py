@@ -1,0 +1,177 @@
+"""What binding looks things up in: a catalog, parameters, and the statement's text for messages."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from ngramdb.errors import BindError, InvalidArgument, PlanError, QueryError
+from ngramdb.language import ast
+from ngramdb.lm.spec import BACKOFF_WEIGHT
+from ngramdb.planner import plan
+from ngramdb.planner.grams import bind_gram
+from ngramdb.planner.names import default_corpus, listing, nearest
+from ngramdb.planner.options import OptionType
+from ngramdb.planner.parameters import Parameters
+from ngramdb.planner.source import Catalog, Corpus
+
+# Of whole numbers, wherever they come from: the text's own are no larger.
+MAX_INTEGER = 2**63 - 1
+
+
+class Scope:
+    """The names and values of one text's statements. `text` is None when the tree was made by hand."""
+
+    def __init__(
+        self, catalog: Catalog, parameters: Parameters | None = None, text: str | None = None
+    ) -> None:
+        self.catalog = catalog
+        self.parameters = parameters if parameters is not None else Parameters((), None)
+        self.text = text
+
+    # ---- names ------------------------------------------------------------------------------------------
+
+    def corpus(self, source: ast.Source | None) -> Corpus:
+        """The corpus, or sum of corpora, that FROM names; else the current one, else the only one."""
+        if source is None:
+            return self._default_corpus()
+        terms = tuple(self._term(term) for term in source.terms)
+        if terms[0][0] < 0:
+            self.fail(PlanError, "a sum of corpora begins with one that is added", source.terms[0])
+        try:
+            return self.catalog.algebra(terms)
+        except BindError as error:
+            self.fail(BindError, error.message, source, error)
+
+    def _term(self, term: ast.SourceTerm) -> tuple[int, str, int | None]:
+        """A corpus of a sum: its sign, name, and version where one is asked for."""
+        version = self.number(term.version, "VERSION", 1)
+        # A corpus that was dropped since is still in the versions that had it.
+        name = self.corpus_name(term.corpus) if version is None else term.corpus.value
+        return term.sign, name, version
+
+    def named_corpus(self, name: ast.Name) -> Corpus:
+        """The corpus of that name."""
+        return self.catalog.corpus_view(self.corpus_name(name))
+
+    def corpus_name(self, name: ast.Name) -> str:
+        """A corpus's name, checked to exist."""
+        known = self.catalog.corpus_names()
+        if name.value not in known:
+            self.unknown("corpus", name, known, "this database has no corpora")
+        return name.value
+
+    def _default_corpus(self) -> Corpus:
+        try:
+            name = default_corpus(self.catalog.current, self.catalog.corpus_names())
+        except BindError as error:
+            raise BindError(error.message, text=self.text) from None
+        return self.catalog.corpus_view(name)
+
+    # ---- leaves -----------------------------------------------------------------------------------------
+
+    def gram(self, node: ast.Ngram, corpus: Corpus) -> plan.Gram:
+        """An n-gram literal or placeholder, tokenized by the corpus."""
+        if isinstance(node, ast.Parameter):
+            return self.gram_of(self.parameters.value(node), node, corpus)
+        return self.gram_of(node.value if isinstance(node, ast.Text) else node.ids, node, corpus)
+
+    def gram_of(self, value: Any, node: ast.Ngram, corpus: Corpus) -> plan.Gram:
+        """The n-gram that a node's value means in the corpus."""
+        try:
+            return bind_gram(value, corpus.tokenizer)
+        except InvalidArgument as error:
+            prefix = f"{self.parameters.describe(node)}: " if isinstance(node, ast.Parameter) else ""
+            self.fail(PlanError, f"{prefix}{error}", node, error)
+
+    def scalar(self, node: ast.Scalar | ast.Name) -> Any:
+        """The value of a SQL value or a placeholder; a bare name is its text."""
+        return self.parameters.value(node) if isinstance(node, ast.Parameter) else node.value
+
+    def number(self, node: ast.Scalar | None, what: str, least: int) -> int | None:
+        """A whole number of at least `least`; None where the clause is missing."""
+        if node is None:
+            return None
+        value = self.scalar(node)
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            prefix = f"{self.parameters.describe(node)}: " if isinstance(node, ast.Parameter) else ""
+            self.fail(PlanError, f"{prefix}{what} is a whole number of at least {least}, not {value!r}", node)
+        if value > MAX_INTEGER:
+            self.fail(PlanError, f"{what} is at most {MAX_INTEGER:,}, not {value:,}", node)
+        return value
+
+    def real(self, node: ast.Scalar | None, what: str) -> float | None:
+        """A number; None where the clause is missing."""
+        if node is None:
+            return None
+        value = self.scalar(node)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            prefix = f"{self.parameters.describe(node)}: " if isinstance(node, ast.Parameter) else ""
+            self.fail(PlanError, f"{prefix}{what} is a number, not {value!r}", node)
+        if isinstance(value, int) and abs(value) > MAX_INTEGER:
+            self.fail(PlanError, f"{what} is too large a number", node)
+        return float(value)
+
+    def string(self, node: ast.Scalar | ast.Name, what: str) -> str:
+        """A string value; paths may be given as path objects."""
+        value = self.scalar(node)
+        if hasattr(value, "__fspath__"):
+            value = value.__fspath__()
+        if not isinstance(value, str):
+            self.fail(PlanError, f"{what} is a string in single quotes, not {value!r}", node)
+        return value
+
+    def model(self, node: ast.Model | None) -> plan.Model:
+        """What stands after USING; NGRAM when nothing does."""
+        if node is None:
+            return plan.Model()
+        model = plan.Model(
+            node.kind,
+            self.number(node.order, "ORDER", 1) or 0,
+            BACKOFF_WEIGHT if node.weight is None else self.real(node.weight, "the weight of BACKOFF") or 0.0,
+            self.number(node.min_count, "MIN COUNT", 1) or 1,
+        )
+        try:
+            model.spec  # noqa: B018 - checks the parameters
+        except InvalidArgument as error:
+            self.fail(PlanError, str(error), node, error)
+        return model
+
+    def options(self, nodes: tuple[ast.Option, ...], known: dict[str, OptionType]) -> dict[str, Any]:
+        """Options in parentheses, checked against the table of known ones."""
+        found: dict[str, Any] = {}
+        for node in nodes:
+            name = node.name.value.lower()
+            if name not in known:
+                self.unknown("option", node.name, known, "there are no options here")
+            value: Any = node.value
+            value = tuple(map(self.scalar, value)) if isinstance(value, tuple) else self.scalar(value)
+            try:
+                found[name] = known[name].check(name.upper(), value)
+            except InvalidArgument as error:
+                self.fail(PlanError, str(error), node, error)
+        return found
+
+    # ---- errors -----------------------------------------------------------------------------------------
+
+    def unknown(self, kind: str, name: ast.Name, known: Any, none: str) -> NoReturn:
+        """Raises a BindError for a name that does not exist, with the nearest one that does."""
+        hint = nearest(name.value, known)
+        if hint is not None:
+            tail = f"; did you mean {hint}?"
+        else:
+            tail = f"; known: {listing(known)}" if known else f"; {none}"
+        start, stop = self.place(name)
+        message = f"no {kind} {name.value!r}{tail}"
+        raise BindError(message, text=self.text, start=start, stop=stop, nearest=hint)
+
+    def fail(
+        self, kind: type[QueryError], message: str, node: ast.Node, cause: Exception | None = None
+    ) -> NoReturn:
+        """Raises an error that points to a node's place in the text."""
+        start, stop = self.place(node)
+        raise kind(message, text=self.text, start=start, stop=stop) from cause
+
+    @staticmethod
+    def place(node: ast.Node) -> tuple[int | None, int | None]:
+        """Where a node stands in the text; (None, None) for one made by hand."""
+        return (None, None) if node.span is None else (node.span.start, node.span.stop)

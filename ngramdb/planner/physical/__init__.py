@@ -1,0 +1,42 @@
+"""The physical step: exact counts fix the order of operands and foretell the method of each.
+
+A count costs about a microsecond, so estimates are not guessed from statistics: the occurrences of every
+n-gram are counted. What remains an estimate is how many documents they fall into (as if spread at random)
+and how conditions overlap (as if independent).
+
+The executor decides again for each segment, from that segment's counts and the candidates that are really
+left; what is printed here is what the totals suggest. Each choice can be switched off by name, as rules can.
+"""
+
+from __future__ import annotations
+
+from ngramdb.planner.physical.difference import NEGATION_AS_DIFFERENCE, subtract_negations
+from ngramdb.planner.physical.estimating import Estimator
+from ngramdb.planner.physical.order import ORDER_OPERANDS, in_order
+from ngramdb.planner.physical.scanning import SCAN_CANDIDATES, costs_of
+from ngramdb.planner.plan import Plan, changed
+
+CHOICES: dict[str, str] = {
+    ORDER_OPERANDS: "takes operands in the order of their exact counts, rarest first",
+    SCAN_CANDIDATES: "reads parts of the text where that is cheaper than locating all occurrences",
+    NEGATION_AS_DIFFERENCE: "counts x AND NOT y as what is left of all x, where few documents have y",
+}
+
+
+def choose(plan: Plan, disabled: frozenset[str] = frozenset(), estimated: bool = True) -> Plan:
+    """The plan with choices made, and estimates filled in where they will be shown.
+
+    To run a plan takes none: the executor counts again, segment by segment.
+    """
+    tree = plan.tree()
+    if tree is None or not hasattr(plan, "costs"):
+        return plan
+    costs = costs_of(disabled)
+    estimator = Estimator(plan.corpus, costs) if estimated else None  # type: ignore[attr-defined]
+    if ORDER_OPERANDS not in disabled:
+        tree = in_order(tree, estimator)
+    if NEGATION_AS_DIFFERENCE not in disabled:
+        tree = subtract_negations(tree)
+    if estimator is not None:
+        tree = estimator.annotate(tree)
+    return changed(plan.with_tree(tree), costs=costs)

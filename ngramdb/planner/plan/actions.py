@@ -1,0 +1,113 @@
+"""Statements that act on the catalog or the session, or show them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ngramdb.planner.plan.base import Plan, Question
+
+ANALYZE_COLUMNS = ("length", "ngrams", "d1", "d2", "d3", "fallback")
+
+
+@dataclass(frozen=True)
+class CreateCorpus(Plan):
+    name: str
+    tokenizer: str
+    if_not_exists: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def label(self) -> str:
+        return f"create corpus {self.name}, tokenizer {self.tokenizer}"
+
+
+@dataclass(frozen=True)
+class DropCorpus(Plan):
+    name: str
+    if_exists: bool = False
+
+    def label(self) -> str:
+        return f"drop corpus {self.name}"
+
+
+@dataclass(frozen=True)
+class Load(Plan):
+    """COPY … FROM and `Corpus.load`. `options` are those of `LOAD_OPTIONS`."""
+
+    name: str
+    paths: tuple[str, ...]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    skip_errors: bool = False
+
+    def label(self) -> str:
+        return f"load into {self.name} from {', '.join(self.paths)}"
+
+    def details(self) -> tuple[str, ...]:
+        shown = tuple(f"{name} {value!r}" for name, value in self.options.items())
+        return (*shown, "on error " + ("skip" if self.skip_errors else "fail"))
+
+
+@dataclass(frozen=True)
+class UseCorpus(Plan):
+    name: str
+
+    def label(self) -> str:
+        return f"use {self.name}"
+
+
+@dataclass(frozen=True)
+class DescribeCorpus(Question):
+    def label(self) -> str:
+        return "describe"
+
+
+@dataclass(frozen=True)
+class AnalyzeCorpus(Plan):
+    name: str
+
+    def label(self) -> str:
+        return f"analyze {self.name}"
+
+
+@dataclass(frozen=True)
+class ShowTable(Plan):
+    """SHOW corpora, segments, versions or settings; `name` limits it to one corpus."""
+
+    what: str
+    name: str | None = None
+
+    def label(self) -> str:
+        return f"show {self.what}" + (f" of {self.name}" if self.name else "")
+
+
+@dataclass(frozen=True)
+class CheckCorpora(Plan):
+    names: tuple[str, ...]
+
+    def label(self) -> str:
+        return "check " + (", ".join(self.names) if self.names else "(no corpora)")
+
+
+@dataclass(frozen=True)
+class ChangeSetting(Plan):
+    """SET; `value` None with `reset` puts the default back."""
+
+    name: str
+    value: str | int | float | bool | None = None
+    reset: bool = False
+
+    def label(self) -> str:
+        return f"reset {self.name}" if self.reset else f"set {self.name} to {self.value!r}"
+
+
+@dataclass(frozen=True)
+class ExplainPlan(Plan):
+    """EXPLAIN of a finished plan; `fired` are the rules that changed it, in order."""
+
+    plan: Plan
+    analyze: bool = False
+    fired: tuple[str, ...] = ()
+
+    def label(self) -> str:
+        return "explain analyze" if self.analyze else "explain"

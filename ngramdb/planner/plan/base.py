@@ -1,0 +1,65 @@
+"""What every plan has in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ngramdb.planner.plan.nodes import DocExpr, Node, changed
+from ngramdb.planner.source import Corpus
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a statement does: a question (with a `corpus`) or an action. As for `Node`: no ABC."""
+
+    @abstractmethod
+    def label(self) -> str:
+        """One line for EXPLAIN."""
+
+    def details(self) -> tuple[str, ...]:
+        """Further lines for EXPLAIN, below the label."""
+        return ()
+
+    def where_clause(self) -> DocExpr | None:
+        """The document expression of a question about documents."""
+        return None
+
+    def tree(self) -> Node | None:
+        """What rules and choices work on: the documents or occurrences that are asked about."""
+        return self.where_clause()
+
+    def with_tree(self, tree: Any) -> Plan:
+        """The same plan about others; only plans that have a tree are asked."""
+        return changed(self, where=tree)
+
+
+@dataclass(frozen=True)
+class Question(Plan):
+    """A plan that reads one corpus."""
+
+    corpus: Corpus = field(compare=False, repr=False)
+
+    def details(self) -> tuple[str, ...]:
+        view = self.corpus
+        n = len(view.segments)
+        return (
+            f"corpus {view.entry.name}: {n:,} segment{'' if n == 1 else 's'}, "
+            f"{view.n_documents:,} documents, {view.n_tokens:,} tokens",
+        )
+
+
+@dataclass(frozen=True)
+class Constant(Question):
+    """An answer that is known without asking the index."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    reason: str
+    summary: Mapping[str, Any] = field(default_factory=dict)
+
+    def label(self) -> str:
+        n = len(self.rows)
+        return f"constant, {n} row{'' if n == 1 else 's'} ({self.reason})"

@@ -1,0 +1,103 @@
+"""Statements that change which documents a corpus has, and that carry documents out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ngramdb.planner.plan.base import Plan, Question
+from ngramdb.planner.plan.estimates import Costs
+from ngramdb.planner.plan.nodes import DocExpr
+from ngramdb.planner.plan.questions import Documents, FieldKey
+from ngramdb.planner.source import Catalog, Corpus
+
+DELETE_COLUMNS = ("documents", "tokens", "version")
+RESTORE_COLUMNS = ("documents", "tokens", "version")
+COMPACT_COLUMNS = (
+    "corpus",
+    "segments_before",
+    "segments_after",
+    "documents_dropped",
+    "bytes_before",
+    "bytes_after",
+    "version",
+)
+ALTER_COLUMNS = ("documents", "tokens", "version")
+EXPORT_COLUMNS = ("documents", "path")
+
+# A condition, to be bound to the corpus as it is when the writer's lock is held.
+BindCondition = Callable[[Catalog, Corpus], DocExpr]
+
+
+@dataclass(frozen=True)
+class DeleteDocuments(Question):
+    """DELETE DOCS. `where` is the condition on the version that was planned on, for EXPLAIN; what is removed
+    is what `condition` gives on the version that is succeeded. `statement` is for the audit record.
+    """
+
+    where: DocExpr
+    returning: tuple[FieldKey, ...]
+    statement: str
+    condition: BindCondition = field(compare=False, repr=False)
+    costs: Costs | None = field(default=None, compare=False)
+
+    def label(self) -> str:
+        return "delete documents"
+
+    def where_clause(self) -> DocExpr | None:
+        return self.where
+
+
+@dataclass(frozen=True)
+class RestoreCorpus(Plan):
+    name: str
+    version: int
+
+    def label(self) -> str:
+        return f"restore corpus {self.name} to version {self.version}"
+
+
+@dataclass(frozen=True)
+class CompactCorpora(Plan):
+    names: tuple[str, ...]
+
+    def label(self) -> str:
+        return "compact " + (", ".join(self.names) if self.names else "(no corpora)")
+
+
+@dataclass(frozen=True)
+class AlterCorpus(Plan):
+    """ALTER CORPUS name ADD (`sign` 1) or SUBTRACT (-1) CORPUS other, as of `version` where one is given."""
+
+    name: str
+    other: str
+    sign: int
+    version: int | None
+    statement: str
+
+    def label(self) -> str:
+        verb, link = ("add", "to") if self.sign > 0 else ("subtract", "from")
+        at = "" if self.version is None else f" at version {self.version}"
+        return f"{verb} corpus {self.other}{at} {link} {self.name}"
+
+
+@dataclass(frozen=True)
+class ExportDocuments(Plan):
+    """COPY (DOCS …) TO. `options` are those of `EXPORT_OPTIONS`."""
+
+    documents: Documents
+    path: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def label(self) -> str:
+        return f"export {self.documents.label()} to {self.path}"
+
+    def details(self) -> tuple[str, ...]:
+        return self.documents.details()
+
+    def where_clause(self) -> DocExpr | None:
+        return self.documents.where
+
+    def with_tree(self, tree: Any) -> Plan:
+        return replace(self, documents=replace(self.documents, where=tree))

@@ -1,0 +1,189 @@
+"""Document expressions: which documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ngramdb.planner.plan.grams import Gram
+from ngramdb.planner.plan.nodes import DocExpr, Node, Occurring
+from ngramdb.planner.plan.patterns import Pattern
+from ngramdb.planner.plan.predicates import Predicate
+from ngramdb.planner.source import Corpus
+
+
+@dataclass(frozen=True)
+class AllDocs(DocExpr):
+    def label(self) -> str:
+        return "all documents"
+
+
+@dataclass(frozen=True)
+class NoDocs(DocExpr):
+    reason: str = field(default="", compare=False)
+
+    def label(self) -> str:
+        return f"no documents ({self.reason})" if self.reason else "no documents"
+
+
+@dataclass(frozen=True)
+class DocsWith(DocExpr):
+    """Documents that contain the n-gram; the empty one is in every document."""
+
+    gram: Gram
+
+    def label(self) -> str:
+        return f"contains {self.gram.shown}"
+
+
+@dataclass(frozen=True)
+class DocsMatching(DocExpr):
+    """Documents that contain a pattern other than a plain n-gram."""
+
+    pattern: Pattern
+
+    def label(self) -> str:
+        return f"contains {self.pattern.shown}"
+
+    def details(self) -> tuple[str, ...]:
+        return () if isinstance(self.pattern, Gram) else self.pattern.details()
+
+
+@dataclass(frozen=True)
+class CountTest(DocExpr):
+    """COUNT("x") >= 3: how often the pattern occurs in the document. `operator` may be `!=`, too."""
+
+    pattern: Pattern
+    operator: str
+    value: int
+
+    def label(self) -> str:
+        return f"count of {self.pattern.shown} {self.operator} {self.value:,}"
+
+    def holds(self, count: int) -> bool:
+        """Whether a document with so many occurrences meets it."""
+        return {
+            "=": count == self.value,
+            "!=": count != self.value,
+            "<": count < self.value,
+            "<=": count <= self.value,
+            ">": count > self.value,
+            ">=": count >= self.value,
+        }[self.operator]
+
+    def details(self) -> tuple[str, ...]:
+        return () if isinstance(self.pattern, Gram) else self.pattern.details()
+
+
+@dataclass(frozen=True)
+class Nearby(DocExpr):
+    """Documents in which an occurrence of each operand starts within `tokens` tokens of all the others'."""
+
+    operands: tuple[Occurring, ...]
+    tokens: int
+    ordered: bool = field(default=False, compare=False)
+
+    def label(self) -> str:
+        return f"within {self.tokens:,} tokens" + (", rarest first" if self.ordered else "")
+
+    def children(self) -> tuple[Node, ...]:
+        return self.operands
+
+    def with_children(self, children: tuple[Any, ...]) -> Node:
+        return replace(self, operands=children)
+
+
+@dataclass(frozen=True)
+class DocsOf(DocExpr):
+    """Documents with an occurrence of an expression."""
+
+    what: Occurring
+
+    def label(self) -> str:
+        return "documents of"
+
+    def children(self) -> tuple[Node, ...]:
+        return (self.what,)
+
+    def with_children(self, children: tuple[Any, ...]) -> Node:
+        return replace(self, what=children[0])
+
+
+@dataclass(frozen=True)
+class FieldTest(DocExpr):
+    """Documents of whose field the predicate is true, or, with `negated`, false: unknown is neither.
+
+    `own` tells `doc_id` and `length` from metadata of the same name; `path` is the metadata column's.
+    """
+
+    path: str
+    predicate: Predicate
+    own: bool = False
+    negated: bool = False
+
+    def label(self) -> str:
+        shown = self.predicate.label(self.path)
+        return f"not ({shown})" if self.negated else shown
+
+
+@dataclass(frozen=True)
+class OverlapTest(DocExpr):
+    """OVERLAP(corpus, n) >= share: how much of the document's n-grams another corpus has."""
+
+    other: Corpus = field(compare=False, repr=False)
+    other_name: str
+    n: int
+    operator: str
+    share: float
+
+    def label(self) -> str:
+        return f"overlap with {self.other_name}, {self.n}-grams, {self.operator} {self.share:g}"
+
+
+@dataclass(frozen=True)
+class Intersection(DocExpr):
+    """Documents in all operands. `ordered`: operands may be taken in order of their exact counts."""
+
+    operands: tuple[DocExpr, ...]
+    ordered: bool = field(default=False, compare=False)
+
+    def label(self) -> str:
+        return "intersection" + (", rarest first" if self.ordered else "")
+
+    def children(self) -> tuple[Node, ...]:
+        return self.operands
+
+    def with_children(self, children: tuple[Any, ...]) -> Node:
+        return replace(self, operands=children)
+
+
+@dataclass(frozen=True)
+class UnionOf(DocExpr):
+    """Documents in any operand."""
+
+    operands: tuple[DocExpr, ...]
+
+    def label(self) -> str:
+        return "union"
+
+    def children(self) -> tuple[Node, ...]:
+        return self.operands
+
+    def with_children(self, children: tuple[Any, ...]) -> Node:
+        return replace(self, operands=children)
+
+
+@dataclass(frozen=True)
+class Complement(DocExpr):
+    """Documents not in the operand; costs nothing beyond the operand until the ids are read."""
+
+    operand: DocExpr
+
+    def label(self) -> str:
+        return "not"
+
+    def children(self) -> tuple[Node, ...]:
+        return (self.operand,)
+
+    def with_children(self, children: tuple[Any, ...]) -> Node:
+        return replace(self, operand=children[0])

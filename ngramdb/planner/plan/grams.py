@@ -1,0 +1,103 @@
+"""N-grams whose tokens are bound to a corpus, and how plans and messages print them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ngramdb.planner.source import IntArray
+
+# An n-gram's text in a plan is cut here, so that a line of EXPLAIN stays a line.
+SHOWN_CHARACTERS = 60
+
+
+class Gram:
+    """An n-gram whose tokens are bound to a corpus: `ids` is int64, -1 stands for an unknown word.
+
+    `shown` is how plans and messages print it; without it they print a list of token ids. Two n-grams are
+    equal when their ids are.
+    """
+
+    # Kept by hand: `cached_property` takes a lock in some Pythons, a microsecond for each. Of the array and
+    # the tuple one is there from the beginning, the other is made when it is asked for.
+    def __init__(self, ids: IntArray | tuple[int, ...], shown: str | None = None) -> None:
+        self._ids: IntArray | None = None
+        self._key: tuple[int, ...] | None = None
+        if type(ids) is tuple:
+            self._key = ids
+        else:
+            self._ids = ids  # type: ignore[assignment]
+        self._shown = shown
+
+    @property
+    def ids(self) -> IntArray:
+        """The ids as an int64 array."""
+        if self._ids is None:
+            self._ids = np.array(self._key, dtype=np.int64)
+        return self._ids
+
+    @property
+    def given(self) -> IntArray | tuple[int, ...]:
+        """The ids as kernels take them best: in the form that is there."""
+        return self.ids if self._key is None else self._key
+
+    @property
+    def shown(self) -> str:
+        """The n-gram in plans and messages."""
+        if self._shown is None:
+            self._shown = show_ids(self.ids)
+        return self._shown
+
+    @property
+    def key(self) -> tuple[int, ...]:
+        """The ids as a tuple."""
+        if self._key is None:
+            self._key = tuple(self._ids.tolist())  # type: ignore[union-attr]
+        return self._key
+
+    @property
+    def known(self) -> bool:
+        """Whether every token is in the vocabulary."""
+        return min(self.key, default=0) >= 0
+
+    def __len__(self) -> int:
+        return len(self.given)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Gram) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        return f"Gram({self.key}, {self.shown!r})"
+
+    def last(self, n: int) -> Gram:
+        """The last `n` tokens; a shorter n-gram is shown as a list of token ids."""
+        if n >= len(self.ids):
+            return self
+        return Gram(self.ids[len(self.ids) - n :])
+
+
+def show_ids(ids: IntArray) -> str:
+    """Token ids as the language writes them, long lists cut."""
+    shown = ", ".join(str(i) for i in ids[:12].tolist())
+    return f"[{shown}{', …' if len(ids) > 12 else ''}]"
+
+
+def show_text(text: str) -> str:
+    """Text as an n-gram literal on one line, long ones cut."""
+    flat = (
+        text.replace("\\", "\\\\")
+        .replace('"', '\\"')
+        .replace("\n", "\\n")
+        .replace("\r", "\\r")
+        .replace("\t", "\\t")
+    )
+    return f'"{flat}"' if len(flat) <= SHOWN_CHARACTERS else f'"{flat[: SHOWN_CHARACTERS - 1]}…"'
+
+
+def as_ids(ids: Any) -> IntArray:
+    """Token ids as a contiguous int64 array."""
+    return np.ascontiguousarray(ids, dtype=np.int64)

@@ -1,0 +1,99 @@
+"""Occurrence expressions: what COUNT counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ngramdb.planner.plan.grams import Gram
+from ngramdb.planner.plan.nodes import DocExpr, Node, Occurring
+from ngramdb.planner.plan.patterns import Pattern
+
+
+@dataclass(frozen=True)
+class OccurrencesOf(Occurring):
+    """Every occurrence of a pattern."""
+
+    pattern: Pattern
+
+    def label(self) -> str:
+        return f"occurrences of {self.pattern.shown}"
+
+    def details(self) -> tuple[str, ...]:
+        return () if isinstance(self.pattern, Gram) else self.pattern.details()
+
+
+@dataclass(frozen=True)
+class AnyOf(Occurring):
+    """The occurrences of all operands together: counts add."""
+
+    operands: tuple[Occurring, ...]
+
+    def label(self) -> str:
+        return "all of these together"
+
+    def children(self) -> tuple[Node, ...]:
+        return self.operands
+
+    def with_children(self, children: tuple[Any, ...]) -> Node:
+        return replace(self, operands=children)
+
+
+@dataclass(frozen=True)
+class InDocs(Occurring):
+    """The occurrences of the first operand in some documents.
+
+    `ordered`: exact counts decide which of both comes first. `difference`: where the documents are few left
+    out, the occurrences in these are subtracted from all.
+    """
+
+    what: Occurring
+    docs: DocExpr
+    ordered: bool = field(default=False, compare=False)
+    difference: bool = field(default=False, compare=False)
+
+    def label(self) -> str:
+        return "in documents"
+
+    def children(self) -> tuple[Node, ...]:
+        return (self.what, self.docs)
+
+    def with_children(self, children: tuple[Any, ...]) -> Node:
+        return replace(self, what=children[0], docs=children[1])
+
+
+@dataclass(frozen=True)
+class NearTo(Occurring):
+    """The first operand's occurrences near one of every other, and near none of those in `apart`.
+
+    Near: starting at most `tokens` tokens before or after it, in the same document. `ordered`: the rarest
+    operand is located first, and the others are looked for around it.
+    """
+
+    what: Occurring
+    others: tuple[Occurring, ...]
+    apart: tuple[Occurring, ...]
+    tokens: int
+    ordered: bool = field(default=False, compare=False)
+
+    def label(self) -> str:
+        n = len(self.apart)
+        apart = f", the last {n} not" if n > 1 else ", the last one not" if n else ""
+        return f"the first within {self.tokens:,} tokens of the others{apart}"
+
+    def children(self) -> tuple[Node, ...]:
+        return (self.what, *self.others, *self.apart)
+
+    def with_children(self, children: tuple[Any, ...]) -> Node:
+        n = 1 + len(self.others)
+        return replace(self, what=children[0], others=children[1:n], apart=children[n:])
+
+
+@dataclass(frozen=True)
+class Nowhere(Occurring):
+    """No occurrence."""
+
+    reason: str = field(default="", compare=False)
+
+    def label(self) -> str:
+        return f"no occurrences ({self.reason})" if self.reason else "no occurrences"

@@ -1,0 +1,190 @@
+"""Predicates on one metadata value, with SQL's three truth values: true, false, and unknown (None).
+
+A document without the field has no value: every comparison is unknown, and so is its negation; only IS NULL
+tells. Values of different kinds (numbers, strings, booleans) are never equal, and neither comes before the
+other: `=` is false, `<` unknown. A list meets a predicate when one of its elements does. (`!=` and NOT IN are
+negations of `=` and IN: no element is equal.)
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+Scalar = str | int | float | bool
+
+# By operator, whether a value that is less than, equal to or greater than the literal meets it.
+OPERATORS = {
+    "=": (False, True, False),
+    "<": (True, False, False),
+    "<=": (True, True, False),
+    ">": (False, False, True),
+    ">=": (False, True, True),
+}
+
+
+def kind_of(value: Any) -> str:
+    """`number`, `string`, `boolean`, `list` or `object`."""
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, (int, float)):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    return "list" if isinstance(value, list) else "object"
+
+
+def show_value(value: Scalar | None) -> str:
+    """A value as the language writes it."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return str(value).upper() if isinstance(value, bool) else repr(value)
+
+
+def compare(value: Any, operator: str, literal: Scalar) -> bool | None:
+    """A comparison of two values, neither of them NULL, and the first no list."""
+    if kind_of(value) != kind_of(literal):
+        return False if operator == "=" else None
+    less, equal, greater = OPERATORS[operator]
+    # One comparison of the three: of NaN none is true.
+    return bool((less and value < literal) or (equal and value == literal) or (greater and value > literal))
+
+
+class Predicate(ABC):
+    """What is said of a field's value."""
+
+    @abstractmethod
+    def label(self, field: str) -> str:
+        """As the language writes it, of a field."""
+
+    @abstractmethod
+    def of_element(self, value: Any) -> bool | None:
+        """Whether it holds of a value that is neither NULL nor a list."""
+
+    def of(self, value: Any) -> bool | None:
+        """Whether it holds of any value, NULL included."""
+        if value is None:
+            return None
+        if isinstance(value, list):
+            return any(self.of_element(item) is True for item in value if item is not None)
+        return self.of_element(value)
+
+    @property
+    def selects_few(self) -> bool:
+        """Whether it asks for single values."""
+        return False
+
+
+@dataclass(frozen=True)
+class Compared(Predicate):
+    """`= literal`, `< literal` and the like."""
+
+    operator: str
+    literal: Scalar | None
+
+    def label(self, field: str) -> str:
+        return f"{field} {self.operator} {show_value(self.literal)}"
+
+    def of(self, value: Any) -> bool | None:
+        return None if self.literal is None else super().of(value)
+
+    def of_element(self, value: Any) -> bool | None:
+        return None if self.literal is None else compare(value, self.operator, self.literal)
+
+    @property
+    def selects_few(self) -> bool:
+        return self.operator == "="
+
+
+@dataclass(frozen=True)
+class InRange(Predicate):
+    """BETWEEN low AND high, both included."""
+
+    low: Scalar | None
+    high: Scalar | None
+
+    def label(self, field: str) -> str:
+        return f"{field} between {show_value(self.low)} and {show_value(self.high)}"
+
+    def of_element(self, value: Any) -> bool | None:
+        above = None if self.low is None else compare(value, ">=", self.low)
+        below = None if self.high is None else compare(value, "<=", self.high)
+        if above is False or below is False:
+            return False
+        return None if above is None or below is None else True
+
+
+@dataclass(frozen=True)
+class OneOf(Predicate):
+    """IN (…). With NULL among the values it is never false, as in SQL."""
+
+    values: tuple[Scalar, ...]
+    has_null: bool = False
+
+    def label(self, field: str) -> str:
+        shown = [*map(show_value, self.values), *(["NULL"] if self.has_null else [])]
+        return f"{field} in ({', '.join(shown)})"
+
+    def of_element(self, value: Any) -> bool | None:
+        if any(compare(value, "=", literal) for literal in self.values):
+            return True
+        return None if self.has_null else False
+
+    def of(self, value: Any) -> bool | None:
+        found = super().of(value)
+        return None if found is False and self.has_null else found
+
+    @property
+    def selects_few(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True)
+class Resembles(Predicate):
+    """LIKE: `%` stands for any characters, `_` for one, `\\%` for a percent sign; ILIKE in any case."""
+
+    template: str
+    ignore_case: bool = False
+
+    def label(self, field: str) -> str:
+        return f"{field} {'ilike' if self.ignore_case else 'like'} {show_value(self.template)}"
+
+    @cached_property
+    def expression(self) -> str:
+        """The same as a regular expression, in which a dot means any character."""
+        signs = {"%": ".*", "_": "."}
+        pieces, literally = [], False
+        for character in self.template:
+            if character == "\\" and not literally:
+                literally = True
+                continue
+            sign = None if literally else signs.get(character)
+            pieces.append(re.escape(character) if sign is None else sign)
+            literally = False
+        return "".join(pieces) + (re.escape("\\") if literally else "")
+
+    @cached_property
+    def _compiled(self) -> re.Pattern[str]:
+        return re.compile(self.expression, re.DOTALL | (re.IGNORECASE if self.ignore_case else 0))
+
+    def of_element(self, value: Any) -> bool | None:
+        return isinstance(value, str) and self._compiled.fullmatch(value) is not None
+
+
+@dataclass(frozen=True)
+class Missing(Predicate):
+    """IS NULL."""
+
+    def label(self, field: str) -> str:
+        return f"{field} is null"
+
+    def of(self, value: Any) -> bool | None:
+        return value is None
+
+    def of_element(self, value: Any) -> bool | None:
+        return False

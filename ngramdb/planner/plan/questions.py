@@ -1,0 +1,170 @@
+"""Questions about counts, probabilities and documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ngramdb.planner.plan.base import Plan, Question
+from ngramdb.planner.plan.concordance import Sampling
+from ngramdb.planner.plan.estimates import Costs
+from ngramdb.planner.plan.grams import Gram
+from ngramdb.planner.plan.models import Model
+from ngramdb.planner.plan.nodes import DocExpr, Node, Occurring
+
+COUNT_COLUMNS = ("count",)
+PROBABILITY_COLUMNS = ("prob", "cont_count", "context_count", "effective_n", "sparse")
+DISTRIBUTION_COLUMNS = ("token", "token_id", "count", "prob")
+SCORE_COLUMNS = (
+    "position",
+    "token",
+    "token_id",
+    "effective_n",
+    "count",
+    "context_count",
+    "prob",
+    "logprob",
+)
+
+
+@dataclass(frozen=True)
+class CountGram(Question):
+    gram: Gram
+
+    def label(self) -> str:
+        n = len(self.gram)
+        return f"count {self.gram.shown} ({n:,} token{'' if n == 1 else 's'})"
+
+
+@dataclass(frozen=True)
+class CountOccurrences(Question):
+    """COUNT of an expression."""
+
+    what: Occurring
+    costs: Costs | None = field(default=None, compare=False)
+    sample: Sampling | None = None
+
+    def label(self) -> str:
+        return "count" if self.sample is None else f"estimated count ({self.sample.label()})"
+
+    def tree(self) -> Node | None:
+        return self.what
+
+    def with_tree(self, tree: Any) -> Plan:
+        return replace(self, what=tree)
+
+
+@dataclass(frozen=True)
+class FieldKey:
+    """A field that rows are grouped or ordered by: its metadata path, or `doc_id` or `length` (`own`)."""
+
+    path: str
+    own: bool = False
+    descending: bool = False
+
+    def label(self) -> str:
+        return self.path + (" descending" if self.descending else "")
+
+
+@dataclass(frozen=True)
+class GroupedCount(Question):
+    """COUNT … GROUP BY: occurrences, or documents, for each combination of the fields' values.
+
+    `order` has places of columns, the last one being the count, each with whether it descends.
+    """
+
+    what: Occurring | DocExpr
+    keys: tuple[FieldKey, ...]
+    order: tuple[tuple[int, bool], ...] = ()
+    top: int | None = None
+    costs: Costs | None = field(default=None, compare=False)
+
+    def label(self) -> str:
+        counted = "documents" if isinstance(self.what, DocExpr) else "occurrences"
+        names = [key.path for key in self.keys]
+        order = [([*names, "count"][i]) + (" descending" if down else "") for i, down in self.order]
+        parts = [f"count {counted} by {', '.join(names)}"]
+        if order:
+            parts.append(f"order {', '.join(order)}")
+        if self.top is not None:
+            parts.append(f"top {self.top:,}")
+        return "; ".join(parts)
+
+    def tree(self) -> Node | None:
+        return self.what
+
+    def with_tree(self, tree: Any) -> Plan:
+        return replace(self, what=tree)
+
+
+@dataclass(frozen=True)
+class CountDocuments(Question):
+    where: DocExpr
+    costs: Costs | None = field(default=None, compare=False)
+
+    def label(self) -> str:
+        return "count documents"
+
+    def where_clause(self) -> DocExpr | None:
+        return self.where
+
+
+@dataclass(frozen=True)
+class Documents(Question):
+    where: DocExpr
+    descending: bool = False
+    limit: int | None = None
+    offset: int = 0
+    costs: Costs | None = field(default=None, compare=False)
+    order: tuple[FieldKey, ...] = ()
+    sample: Sampling | None = None
+
+    def label(self) -> str:
+        if self.order:
+            parts = ["by " + ", ".join(key.label() for key in self.order)]
+        else:
+            parts = ["doc_id " + ("descending" if self.descending else "ascending")]
+        if self.sample is not None:
+            parts.append(self.sample.label())
+        if self.limit is not None:
+            parts.append(f"limit {self.limit:,}")
+        if self.offset:
+            parts.append(f"offset {self.offset:,}")
+        return f"documents ({', '.join(parts)})"
+
+    def where_clause(self) -> DocExpr | None:
+        return self.where
+
+
+@dataclass(frozen=True)
+class Probability(Question):
+    continuation: Gram
+    context: Gram
+    model: Model
+
+    def label(self) -> str:
+        return f"probability of {self.continuation.shown} given {self.context.shown}, {self.model.label()}"
+
+
+@dataclass(frozen=True)
+class Distribution(Question):
+    context: Gram
+    model: Model
+    top: int | None = None
+
+    def label(self) -> str:
+        top = "" if self.top is None else f", top {self.top:,}"
+        return f"distribution given {self.context.shown}, {self.model.label()}{top}"
+
+
+@dataclass(frozen=True)
+class Scoring(Question):
+    """SCORE. `sentence`: between `<s>` and `</s>`."""
+
+    gram: Gram
+    model: Model
+    sentence: bool = False
+
+    def label(self) -> str:
+        what = "as a sentence, " if self.sentence else ""
+        return f"score {len(self.gram):,} tokens, {what}{self.model.label()}"

@@ -1,0 +1,22 @@
+"""The options that statements take in parentheses, with the words that some of them may be.
+
+A list for the eye; what an option means and takes is the planner's. A test holds the two together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+# By the first keyword of the statement.
+OPTIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "COPY": {
+        "format": ("jsonl", "text", "lines"),
+        "text": (),
+        "ids": (),
+        "metadata": (),
+        "limit": (),
+        "separator": (),
+        "max_document_bytes": (),
+    },
+    "CREATE": {"segment_tokens": (), "sentence_separator": ()},
+}

@@ -1,0 +1,237 @@
+"""A segment of documents that stand in others: removed ones left out, several segments made one.
+
+Tokens, texts and metadata are carried over, nothing is tokenized again. The suffix array is the old one
+filtered where the documents come from one segment, else suffixes are sorted anew; either way the segment is
+the one that loading these documents would have made, but for their ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb import interrupts
+from ngramdb._cext.filtering import filter_rows
+from ngramdb.segments.builder import FORM, KIND, SegmentContent, SegmentSummary, write_segment
+from ngramdb.segments.container import DOCUMENT_SETS, ContainerWriter, Sink
+from ngramdb.segments.metadata import MetadataBuilder
+from ngramdb.segments.segment import Segment
+from ngramdb.segments.symbols import WIDTHS, SymbolBuilder
+from ngramdb.segments.text import TextBuilder
+
+# Documents or symbols that are carried over at a time.
+CHUNK_DOCUMENTS = 8192
+CHUNK_SYMBOLS = 1 << 22
+# Filtering looks at every row of the segment, some 4 ns each; sorting takes about 80 ns a token that stays.
+SORTING_COSTS = 20
+
+Numbers = NDArray[np.uint32]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Documents `numbers` (ascending) of a segment; `new_ids[id]` replaces their token ids where it is
+    given."""
+
+    segment: Segment
+    numbers: Numbers
+    new_ids: NDArray[np.uint32] | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        return len(self.numbers) == self.segment.n_documents
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Symbols of each document, its separator included: (n,) int64."""
+        starts = self.segment.starts.astype(np.int64)
+        lengths: NDArray[np.int64] = starts[self.numbers + np.int64(1)] - starts[self.numbers]
+        return lengths
+
+    @property
+    def n_symbols(self) -> int:
+        return int(self.lengths.sum())
+
+
+def write_merged(
+    file: Sink, parts: Sequence[Part], with_content: bool = True, stop: interrupts.Interrupt | None = None
+) -> SegmentSummary:
+    """Writes the documents of all parts, in this order, as one segment; ids must ascend.
+
+    Parameters
+        with_content : carry texts and metadata over; without, the segment has tokens only
+        stop : for kernels, when this runs in another thread than the work's own
+
+    Raises
+        CorruptionError : a part's file is damaged
+        Interrupted : the work was asked to stop
+
+    Cost
+        O(n) time: some 80 ns a token, or 5 ns a row and what texts and metadata take where one segment is
+        filtered. Memory: 7 bytes a token at the peak (u16 tokens), and compressed texts.
+    """
+    ids = np.concatenate([part.segment.doc_ids(part.numbers) for part in parts])
+    has_gaps = len(ids) > 0 and int(ids[-1]) - int(ids[0]) + 1 != len(ids)
+    stream, starts, gap = _symbols(parts)
+    content = SegmentContent(stream, starts, gap, rows=_filtered(parts))
+    if with_content:
+        content.text, content.forms = _column(parts, TextBuilder()), _column(parts, TextBuilder(FORM))
+        content.metadata = _metadata(parts)
+    writer = ContainerWriter(file, KIND, reader_flags=DOCUMENT_SETS if has_gaps else 0)
+    return write_segment(writer, content, int(ids[0]) if len(ids) else 0, ids if has_gaps else None, stop)
+
+
+def write_removed(
+    file: Sink, parts: Sequence[Part], stop: interrupts.Interrupt | None = None
+) -> SegmentSummary:
+    """Writes the documents of all parts as one segment of tokens only, sorted by their ids, whatever the
+    parts' order.
+
+    Cost: some 100 ns a token of these documents, whatever the size of the segments that they are in.
+    """
+    ids = np.concatenate([part.segment.doc_ids(part.numbers) for part in parts])
+    if len(parts) == 1 or (np.diff(ids) > 0).all():
+        return write_merged(file, parts, with_content=False, stop=stop)
+    taken = [token_ids(part.segment, part.numbers) for part in parts]
+    flat = np.concatenate([tokens for tokens, _ in taken])
+    lengths = np.concatenate([np.diff(offsets) for _, offsets in taken])
+    order = np.argsort(ids, kind="stable")
+    builder = SymbolBuilder(len(flat) + len(ids))
+    builder.add(*_reordered(flat, lengths, order))
+    ids = ids[order]
+    has_gaps = int(ids[-1]) - int(ids[0]) + 1 != len(ids)
+    writer = ContainerWriter(file, KIND, reader_flags=DOCUMENT_SETS if has_gaps else 0)
+    content = SegmentContent(*builder.finish())
+    return write_segment(writer, content, int(ids[0]), ids if has_gaps else None, stop)
+
+
+def _reordered(
+    flat: NDArray[np.uint32], lengths: NDArray[np.int64], order: NDArray[np.int64]
+) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """Documents of these lengths in another order: flat ids and offsets."""
+    starts = np.cumsum(lengths) - lengths
+    offsets = np.zeros(len(order) + 1, dtype=np.int64)
+    np.cumsum(lengths[order], out=offsets[1:])
+    places = np.repeat(starts[order] - offsets[:-1], lengths[order]) + np.arange(len(flat))
+    return flat[places], offsets
+
+
+def token_ids(segment: Segment, numbers: Numbers) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """Token ids of documents (ascending numbers): flat (m,) uint32 and offsets (n + 1,) int64."""
+    starts = segment.starts
+    symbols = np.concatenate(
+        [segment.symbols[:0], *(segment.symbols[a:b] for a, b in _runs(segment, numbers))]
+    )
+    offsets = np.zeros(len(numbers) + 1, dtype=np.int64)
+    wide = starts.astype(np.int64)
+    np.cumsum(wide[numbers + np.int64(1)] - wide[numbers] - 1, out=offsets[1:])
+    symbols = symbols[symbols != 0]
+    ids = symbols.astype(np.uint32)
+    ids -= symbols <= segment.gap
+    return ids, offsets
+
+
+def _runs(segment: Segment, numbers: Numbers) -> Iterator[tuple[int, int]]:
+    """Ranges of symbols that the documents fill, neighbours joined, their checksums verified."""
+    if not len(numbers):
+        return
+    starts = segment.starts
+    breaks = np.flatnonzero(np.diff(numbers) != 1) + 1
+    firsts = numbers[np.concatenate([[0], breaks])]
+    lasts = numbers[np.concatenate([breaks - 1, [len(numbers) - 1]])]
+    ends = starts[lasts.astype(np.int64) + 1]
+    for start, stop in zip(starts[firsts].tolist(), ends.tolist(), strict=True):
+        segment.verify_symbols(start, stop)
+        yield start, stop
+
+
+def _chunks(part: Part) -> Iterator[Numbers]:
+    """The part's documents in pieces of at most CHUNK_DOCUMENTS, and of CHUNK_SYMBOLS unless one has more."""
+    symbols = np.cumsum(part.lengths)
+    start = 0
+    while start < len(part.numbers):
+        before = int(symbols[start - 1]) if start else 0
+        stop = int(np.searchsorted(symbols, before + CHUNK_SYMBOLS, side="right"))
+        stop = min(max(stop, start + 1), start + CHUNK_DOCUMENTS)
+        interrupts.check()
+        yield part.numbers[start:stop]
+        start = stop
+
+
+def _symbols(parts: Sequence[Part]) -> tuple[NDArray[Any], NDArray[np.uint32], int]:
+    """The stream, document starts and gap, as `SymbolBuilder.finish` gives them."""
+    carried = _carried_symbols(parts)
+    if carried is not None:
+        return carried
+    builder = SymbolBuilder(max(sum(part.n_symbols for part in parts), 1))
+    for part in parts:
+        for numbers in _chunks(part):
+            ids, offsets = token_ids(part.segment, numbers)
+            builder.add(ids if part.new_ids is None else part.new_ids[ids], offsets)
+    return builder.finish()
+
+
+def _carried_symbols(parts: Sequence[Part]) -> tuple[NDArray[Any], NDArray[np.uint32], int] | None:
+    """The same by copying stored symbols, where all parts write ids alike, and as the builder would."""
+    width = parts[0].segment.symbols.dtype
+    gap = int(np.iinfo(width).max)
+    if any(part.new_ids is not None or part.segment.symbols.dtype != width for part in parts):
+        return None
+    if any(part.segment.gap != gap for part in parts):
+        return None
+    lengths = np.concatenate([np.zeros(1, dtype=np.int64), *(part.lengths for part in parts)])
+    starts = np.cumsum(lengths)
+    stream = np.empty(int(starts[-1]), dtype=width)
+    at = 0
+    for part in parts:
+        for numbers in _chunks(part):
+            for start, stop in _runs(part.segment, numbers):
+                stream[at : at + stop - start] = part.segment.symbols[start:stop]
+                at += stop - start
+    narrower = WIDTHS[WIDTHS.index(width) - 1] if width != WIDTHS[0] else None
+    # With one symbol more than the narrower width has, a gap might make room: the builder finds out.
+    if narrower is not None and (not len(stream) or int(stream.max()) <= np.iinfo(narrower).max + 1):
+        return None
+    return stream, starts.astype(np.uint32), gap
+
+
+def _filtered(parts: Sequence[Part]) -> NDArray[np.uint32] | None:
+    """The suffix array of the documents, where they come from one segment and filtering costs less than
+    sorting."""
+    if len(parts) != 1 or parts[0].new_ids is not None:
+        return None
+    part = parts[0]
+    segment = part.segment
+    if SORTING_COSTS * part.n_symbols < segment.n_tokens:
+        return None
+    segment.verify_rows()
+    if part.is_whole:
+        return segment.rows
+    kept = np.zeros(segment.n_documents, dtype=np.uint8)
+    kept[part.numbers] = 1
+    rows: NDArray[np.uint32] = filter_rows(segment.rows, segment.starts, kept)
+    return rows
+
+
+def _column(parts: Sequence[Part], builder: TextBuilder) -> TextBuilder:
+    """A column of bytes of all documents, carried over."""
+    for part in parts:
+        column = part.segment.column(builder.prefix)
+        for numbers in _chunks(part):
+            for i in numbers.tolist():
+                builder.add(column.text(i))
+    return builder
+
+
+def _metadata(parts: Sequence[Part]) -> MetadataBuilder:
+    builder = MetadataBuilder()
+    for part in parts:
+        part.segment.verify_metadata()
+        for numbers in _chunks(part):
+            for fields in part.segment.metadata.rows(numbers.tolist()):
+                builder.add(fields)
+    return builder

@@ -1,0 +1,218 @@
+"""A fault or a crash at every operation of removing, restoring, compacting, adding and subtracting: the old
+version or the new one, whole, and what was left behind is cleared away by the next writer.
+
+With NGRAMDB_TORTURE=full in the environment at every single operation; without it at every STRIDE-th, another
+one for each scenario, which takes seconds instead of minutes.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import uuid
+from collections import Counter
+from functools import cache
+
+import numpy as np
+import pytest
+
+from ngramdb.engine.combining import add_corpus, subtract_corpus
+from ngramdb.engine.compaction import compact
+from ngramdb.engine.deletion import delete_documents
+from ngramdb.engine.directory import MemoryDirectory
+from ngramdb.engine.directory.faulty import FaultyDirectory, SimulatedCrash
+from ngramdb.engine.manifest import CorpusEntry, TokenizerEntry
+from ngramdb.engine.restoring import restore_corpus
+from ngramdb.engine.store import Store
+from ngramdb.engine.view import CorpusView
+from ngramdb.engine.writer import load_documents
+from ngramdb.errors import StorageError
+from ngramdb.ingest.documents import Document
+
+BIG = 10**6
+STRIDE = 1 if os.environ.get("NGRAMDB_TORTURE") == "full" else 5
+
+
+def create(store, name):
+    with store.begin() as transaction:
+        tokenizer = TokenizerEntry("words", None, (), 0)
+        entry = CorpusEntry(name, uuid.uuid4().hex, tokenizer, (), 0, {})
+        transaction.commit({**transaction.manifest.corpora, name: entry}, f"create corpus {name}")
+
+
+def load(store, texts, name="a", auto_compact=False):
+    documents = (Document(text.encode(), None, {"n": len(text)}, "test") for text in texts)
+    load_documents(
+        store, name, documents, segment_tokens=BIG, threads=1, action="load", auto_compact=auto_compact
+    )
+
+
+def delete(store, *numbers):
+    """Removes documents of the corpus a by their ids."""
+    ids = np.array(numbers, dtype=np.int64)
+    delete_documents(
+        store, "a", lambda view: [segment.locals_of(ids) for segment in view.segments], segment_tokens=BIG
+    )
+
+
+@cache
+def start():
+    """Two corpora, one of them in several segments and with a removal."""
+    directory = MemoryDirectory()
+    store = Store.open(directory)
+    create(store, "a")
+    create(store, "b")
+    load(store, ["the cat", "a dog"])
+    load(store, ["the end", "the cat", ""])
+    load(store, ["another cat", "a dog"], "b")
+    delete_documents(
+        store,
+        "a",
+        lambda view: [np.array([0], dtype=np.uint32), np.array([2], dtype=np.uint32)],
+        segment_tokens=BIG,
+        auto_compact=False,
+    )
+    return directory
+
+
+def keep_few(store):
+    store.keep_versions = 2
+    load(store, ["more of the same"], auto_compact=True)
+
+
+SCENARIOS = {
+    "delete": lambda store: delete(store, 1, 3),
+    "compact": lambda store: compact(store, "a", segment_tokens=BIG),
+    "restore": lambda store: restore_corpus(store, "a", 5),
+    "add": lambda store: add_corpus(store, "a", "b", segment_tokens=BIG),
+    "subtract": lambda store: subtract_corpus(store, "b", "b", segment_tokens=BIG),
+    "load": lambda store: load(store, ["more of the same"], auto_compact=True),
+    "let go of old versions": keep_few,
+}
+
+
+def contents(store, name):
+    entry = store.snapshot().manifest.corpora.get(name)
+    if entry is None:
+        return None
+    view = CorpusView(store, entry)
+    view.check()
+    documents = [
+        (segment.doc_id(i), segment.text(i, view.tokenizer), segment.metadata.row(i)["n"])
+        for k, segment in enumerate(view.segments)
+        for i in view.kept(k).tolist()
+    ]
+    counts = [view.index.count(view.tokenizer.encode(text)) for text in ("the", "cat", "a dog", "same")]
+    words = Counter(word for _, text, _ in documents for word in text.decode().split())
+    assert counts[:2] == [words["the"], words["cat"]]
+    return documents, counts
+
+
+def state_of(directory):
+    """All that the database holds; nothing of it is damaged."""
+    store = Store.open(directory, read_only=True)
+    assert list(store.check()) == []
+    return contents(store, "a"), contents(store, "b")
+
+
+def check_restart(directory, allowed):
+    """One of the allowed states, whole; the next writer works and clears up."""
+    state = state_of(directory)
+    assert state in allowed
+    store = Store.open(directory)
+    load(store, ["after the restart"], "b")
+    assert contents(store, "a") == state[0]
+    assert [text for _, text, _ in contents(store, "b")[0]][-1] == b"after the restart"
+    needed = {name for manifest in store.versions() for name in manifest.files()}
+    found = {name for name in directory.list() if not name.startswith("manifests/")}
+    assert found - {"NGRAMDB"} == needed
+
+
+def restarts(directory, k):
+    """What may be found after the power failed: all that was not synced is lost, or, now and then, a part of
+    it."""
+    yield directory.crash(drop="all")
+    if k % 3 == 0:
+        yield directory.crash(random.Random(k), drop="random")
+
+
+@pytest.fixture(params=SCENARIOS)
+def scenario(request):
+    """What is done, at which of its operations a fault is made, and the states before and after."""
+    run = SCENARIOS[request.param]
+    directory = FaultyDirectory(start())
+    before = state_of(directory)
+    n_before = len(directory.operations)
+    run(Store.open(directory))
+    n_operations = len(directory.operations) - n_before
+    first = 1 + list(SCENARIOS).index(request.param) % STRIDE
+    return run, range(first, n_operations + 1, STRIDE), before, state_of(directory)
+
+
+def attempt(run, directory):
+    """Whether it was done, and the error that ended it."""
+    try:
+        run(Store.open(directory))
+    except (StorageError, SimulatedCrash) as error:
+        return False, error
+    return True, None
+
+
+def test_a_crash_at_any_operation_leaves_the_old_or_the_new_version(scenario):
+    run, operations, before, after = scenario
+    for k in operations:
+        directory = FaultyDirectory(start(), crash_at=k)
+        _, error = attempt(run, directory)
+        assert isinstance(error, SimulatedCrash)
+        for restarted in restarts(directory, k):
+            check_restart(restarted, [before, after])
+
+
+def test_one_failing_operation_leaves_the_old_version_or_does_no_harm(scenario):
+    run, operations, before, after = scenario
+    n_failed = 0
+    for k in operations:
+        directory = FaultyDirectory(start(), fail_at=k, error=errno.ENOSPC)
+        done, error = attempt(run, directory)
+        n_failed += not done
+        if error is not None:
+            assert isinstance(error, StorageError)
+            assert error.path is not None
+        allowed = [after if done else before]
+        check_restart(directory.crash(drop="all"), allowed)
+        if k % 3 == 0:  # the same process goes on
+            check_restart(directory, allowed)
+    assert n_failed > 0
+
+
+def test_a_device_that_fails_for_good_leaves_the_old_or_the_new_version(scenario):
+    run, operations, before, after = scenario
+    for k in operations:
+        directory = FaultyDirectory(start(), fail_at=k, persistent=True)
+        attempt(run, directory)
+        assert state_of(directory.crash(drop="all")) in [before, after]
+
+
+def test_an_interrupt_anywhere_in_a_compaction_leaves_everything_as_it_was():
+    """Ctrl-C comes between two writes."""
+    directory = FaultyDirectory(start())
+    before = state_of(directory)
+    store = Store.open(directory)
+    create_file = directory.create
+    for k in range(1, 3):
+        calls = 0
+
+        def interrupted(name, k=k):
+            nonlocal calls
+            calls += 1
+            if calls == k:
+                raise KeyboardInterrupt
+            return create_file(name)
+
+        directory.create = interrupted
+        with pytest.raises(KeyboardInterrupt):
+            compact(store, "a", segment_tokens=BIG)
+        directory.create = create_file
+        assert state_of(directory) == before
+        check_restart(directory.crash(drop="all"), [before])

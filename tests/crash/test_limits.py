@@ -1,0 +1,175 @@
+"""Devices that are full or read-only, memory and descriptors that run out, files that vanish: a clear error,
+and a database that is as it was. Each story is told by a process of its own, whose limits end with it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX systems")
+
+BEGIN = """
+import os, resource, sys
+import ngramdb
+from ngramdb.errors import ReadOnlyError, ResourceError, StorageError
+
+path = sys.argv[1]
+
+def documents(n):
+    return [{"text": " ".join(f"w{i * k % 9973}" for k in range(100)), "n": i} for i in range(n)]
+
+def fails(kind, words, work):
+    try:
+        work()
+    except kind as error:
+        assert words in str(error), error
+    else:
+        raise AssertionError("no error")
+
+def sound(db, n):
+    c = db.corpus("c")
+    assert c.n_documents == n == c.count_docs('"w0"') == len(db.execute("DOCS").fetchall())
+    assert db.execute("CHECK").fetchall() == []
+"""
+
+FULL = """
+with ngramdb.connect(path) as db:
+    c = db.create_corpus("c")
+    c.append(documents(200))
+    fails(StorageError, "free some space", lambda: c.append(documents(8000)))
+    sound(db, 200)
+    c.append(documents(50))
+    sound(db, 250)
+    n = 250
+    try:
+        while True:
+            c.append(documents(300))
+            n += 300
+    except StorageError as error:
+        assert "free some space" in str(error)
+    sound(db, n)
+    fails(ngramdb.errors.ExecutionError, "No space left", lambda: c.export(path + ".jsonl"))
+    assert os.listdir(os.path.dirname(path)) == ["db"]
+"""
+
+READ_ONLY = """
+with ngramdb.connect(path, read_only=True) as db:
+    n = db.corpus("c").n_documents
+    sound(db, n)
+    fails(ReadOnlyError, "opened read-only", lambda: db.corpus("c").append(["x"]))
+with ngramdb.connect(path) as db:
+    fails(StorageError, "read_only=True", lambda: db.corpus("c").delete("n < 5"))
+    sound(db, n)
+"""
+
+TOO_LARGE = """
+with ngramdb.connect(path) as db:
+    c = db.create_corpus("c")
+    c.append(documents(50))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+    fails(StorageError, "too large", lambda: c.append(documents(3000)))
+    sound(db, 50)
+    c.append(documents(20))
+    sound(db, 70)
+"""
+
+NO_MEMORY = """
+with ngramdb.connect(path) as db:
+    c = db.create_corpus("c")
+    c.append(documents(50))
+    sound(db, 50)
+    more = documents(60_000)
+    with open("/proc/self/statm") as file:
+        used = int(file.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + 40_000_000,) * 2)
+    fails(ResourceError, "memory ran out", lambda: c.append(more))
+    sound(db, 50)
+"""
+
+MEMORY_LIMIT = """
+with ngramdb.connect(path) as db:
+    c = db.create_corpus("c")
+    c.append(documents(50))
+    db.settings["memory_limit"] = "20MB"
+    fails(ResourceError, "memory_limit is", lambda: c.append(documents(3000)))
+    sound(db, 50)
+"""
+
+NO_DESCRIPTORS = """
+with ngramdb.connect(path) as db:
+    c = db.create_corpus("c")
+    c.append(documents(50))
+    sound(db, 50)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))
+    taken = []
+    try:
+        while True:
+            taken.append(os.open(os.devnull, os.O_RDONLY))
+    except OSError:
+        pass
+    assert c.count("w0") > 0
+    fails(StorageError, "ulimit -n", lambda: c.append(documents(5)))
+    for descriptor in taken:
+        os.close(descriptor)
+    c.append(documents(5))
+    sound(db, 55)
+"""
+
+VANISHED = """
+with ngramdb.connect(path) as db:
+    db.settings["auto_compact"] = False
+    c = db.create_corpus("c")
+    c.append(documents(5))
+    c.append(documents(5))
+    name = db.execute("SHOW SEGMENTS").fetchone()[1]
+os.rename(os.path.join(path, name), path + ".aside")
+with ngramdb.connect(path) as db:
+    c = db.corpus
+    fails(StorageError, "the file is gone", lambda: c("c").count("w0"))
+    fails(StorageError, "the file is gone", lambda: c("c").compact())
+    assert any("the file is gone" in row[3] for row in db.execute("CHECK").fetchall())
+os.rename(path + ".aside", os.path.join(path, name))
+with ngramdb.connect(path) as db:
+    sound(db, 10)
+"""
+
+
+def tell(story: str, path: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", BEGIN + story, path], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("story", ["TOO_LARGE", "MEMORY_LIMIT", "NO_DESCRIPTORS", "VANISHED"])
+def test_a_limit_is_a_clear_error_and_does_no_harm(story, tmp_path):
+    tell(globals()[story], str(tmp_path / "db"))
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="the limit is set above what is in use")
+def test_memory_that_runs_out_is_a_clear_error_and_does_no_harm(tmp_path):
+    tell(NO_MEMORY, str(tmp_path / "db"))
+
+
+def test_a_full_and_a_read_only_device_are_clear_errors_and_do_no_harm(tmp_path):
+    """A small file system in memory, mounted where only the child sees it."""
+    unshare = shutil.which("unshare")
+    folder = tmp_path / "device"
+    folder.mkdir()
+    mount = f"mount -t tmpfs -o size=3m tmpfs {folder}"
+    if unshare is None or subprocess.run([unshare, "-rm", "sh", "-c", mount], capture_output=True).returncode:
+        pytest.skip("a file system cannot be mounted here")
+    script = (
+        f'{mount} && "$0" -c "$1" {folder}/db && mount -o remount,ro {folder} && "$0" -c "$2" {folder}/db'
+    )
+    done = subprocess.run(
+        [unshare, "-rm", "sh", "-c", script, sys.executable, BEGIN + FULL, BEGIN + READ_ONLY],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

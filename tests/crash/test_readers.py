@@ -1,0 +1,135 @@
+"""Readers in other processes and threads, beside a writer that merges, removes and lets go of versions all
+the time."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+import ngramdb
+from ngramdb.api.connection import Connection
+from ngramdb.engine.directory import MemoryDirectory, RealDirectory
+from ngramdb.engine.store import Store
+from ngramdb.engine.view import CorpusView
+
+SECONDS = 4.0
+N_PROCESSES = 3
+N_THREADS = 3
+
+# Every version has as many "left" as "right", and each in as many documents.
+READ = """
+import sys, time
+import ngramdb
+
+stop = time.monotonic() + float(sys.argv[2])
+versions = set()
+with ngramdb.connect(sys.argv[1], read_only=True) as db:
+    c = db.corpus("c")
+    while time.monotonic() < stop:
+        db.refresh()
+        snapshot = db.snapshot
+        time.sleep(0.002)  # now its files may go, if anybody lets them
+        view = snapshot.view("c")
+        left, right = (view.index.count(view.tokenizer.encode(word)) for word in ("left", "right"))
+        documents = sum(segment.n_documents - len(view.removed(i)) for i, segment in enumerate(view.segments))
+        assert left == right, (left, right)
+        assert documents == view.n_documents
+        versions.add(snapshot.version)
+print(len(versions))
+"""
+
+
+def write(db, seconds):
+    """Commits without a pause; says how many versions there were."""
+    db.settings["keep_versions"] = 1
+    c = db.corpus("c")
+    stop = time.monotonic() + seconds
+    first, n = db.version, 0
+    while time.monotonic() < stop:
+        n += 1
+        c.append([f"left right number{n}", f"right then left number{n}"])
+        if n % 5 == 0:
+            c.delete(f'"number{n - 3}"')
+        if n % 17 == 0:
+            c.compact()
+    return db.version - first
+
+
+def test_readers_in_other_processes_see_whole_versions_only(tmp_path):
+    path = tmp_path / "db"
+    with ngramdb.connect(path) as db:
+        db.create_corpus("c").append(["left right"])
+        readers = [
+            subprocess.Popen(
+                [sys.executable, "-c", READ, str(path), str(SECONDS)],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for _ in range(N_PROCESSES)
+        ]
+        n_versions = write(db, SECONDS + 1)
+        for reader in readers:
+            output, errors = reader.communicate(timeout=60)
+            assert reader.returncode == 0, errors
+            assert int(output) > 1
+        assert n_versions > 5
+        assert db.execute("CHECK").fetchall() == []
+        # Nobody reads any more: the next commits let go of all that was held.
+        db.corpus("c").append(["left right"])
+        db.corpus("c").append(["left right"])
+    store = Store.open(RealDirectory(path))
+    assert len(store.versions()) <= 2
+    needed = {name for manifest in store.versions() for name in manifest.files()}
+    assert set(store.directory.list("segments/")) <= needed
+
+
+def test_readers_in_threads_see_whole_versions_only():
+    with ngramdb.connect() as db:
+        db.create_corpus("c").append(["left right"])
+        stop = threading.Event()
+        problems: list[object] = []
+
+        def read():
+            try:
+                while not stop.is_set():
+                    rows = db.execute('COUNT DOCS WHERE "left" AND NOT "right"').fetchall()
+                    if rows != [(0,)]:
+                        problems.append(rows)
+            except Exception as error:
+                problems.append(error)
+
+        threads = [threading.Thread(target=read) for _ in range(N_THREADS)]
+        for thread in threads:
+            thread.start()
+        write(db, 1.5)
+        stop.set()
+        for thread in threads:
+            thread.join()
+        assert problems == []
+
+
+@pytest.mark.parametrize("kind", ["memory", "real"])
+def test_a_version_that_is_read_is_kept_until_it_is_not(tmp_path, kind):
+    directory = MemoryDirectory() if kind == "memory" else RealDirectory(tmp_path / "db")
+    with Connection(Store.open(directory)) as db:
+        db.create_corpus("c").append(["one"])
+        other = Store.open(directory, read_only=True)
+        view = CorpusView(other, other.snapshot().manifest.corpora["c"])
+        held = other.snapshot().version
+        db.settings["keep_versions"] = 1
+        for _ in range(3):
+            db.corpus("c").append(["more"])
+            db.corpus("c").compact()
+        kept = [manifest.version for manifest in other.versions()]
+        assert kept[0] == held
+        assert view.index.count(view.tokenizer.encode("one")) == 1
+        del view
+        other.refresh()
+        db.corpus("c").append(["more"])
+        db.corpus("c").append(["more"])
+        assert held not in [manifest.version for manifest in other.versions()]

@@ -1,0 +1,154 @@
+"""Language models of sums, of differences, and after deletions: the same as of a corpus made of what is
+left.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ngramdb
+from ngramdb.errors import ExecutionError
+from ngramdb.lm import END
+
+# The first three are counts divided by counts, for which the index alone is asked.
+MODELS = [
+    "ngram",
+    "ngram order 2",
+    "infgram",
+    "ngram order 3 min count 2",
+    "infgram min count 2",
+    "backoff",
+    "backoff(0.3) order 3",
+    "backoff min count 2",
+    "kneser_ney",
+    "kneser_ney order 1",
+    "kneser_ney order 2",
+    "kneser_ney order 3",
+    "kneser_ney min count 2",
+    "kneser_ney order 3 min count 2",
+]
+SUMS_TO_ONE = [model for model in MODELS if "backoff" not in model and not model.startswith("ngram")]
+DOCUMENTS = st.lists(st.text("abc", min_size=0, max_size=7), max_size=7)
+CONTEXTS = ["", "a", "ab", "cab", "abcabc", "zz", "az"]
+TEXTS = ["abcab", "cz", "zab", "", "bbbbbb"]
+
+
+def corpus_of(connection, name, documents, n_segments=1):
+    """A corpus of these texts in so many segments (fewer where there are fewer documents)."""
+    connection.settings["auto_compact"] = False
+    made = connection.create_corpus(name, tokenizer="bytes")
+    for i in range(n_segments):
+        part = documents[i::n_segments]
+        if part:
+            made.append([{"text": text, "n": i} for text in part])
+    return made
+
+
+def answers(connection, source, model):
+    """What the model says in every statement that takes one."""
+    found = []
+    for context in CONTEXTS:
+        rows = connection.execute(f"DIST GIVEN ? USING {model} FROM {source}", [context]).fetchall()
+        found.append(sorted((row[1] is None, row[0] or "", row[2], row[3]) for row in rows))
+        for token in ("a", "c", "z", "ba"):
+            found += connection.execute(
+                f"PROB ? GIVEN ? USING {model} FROM {source}", [token, context]
+            ).fetchall()
+    for text in TEXTS:
+        for sentence in ("", "SENTENCE"):
+            found.append(
+                connection.execute(f"SCORE ? USING {model} {sentence} FROM {source}", [text]).fetchall()
+            )
+    return found
+
+
+def same(found, expected):
+    """Equal but for the last bits of floats, which depend on the order of additions."""
+    if isinstance(found, (list, tuple)):
+        return len(found) == len(expected) and all(map(same, found, expected))
+    if isinstance(found, float) and isinstance(expected, float):
+        return found == expected or abs(found - expected) <= 1e-12 * max(abs(found), abs(expected))
+    return found == expected
+
+
+@settings(max_examples=12, deadline=None, derandomize=True)
+@given(DOCUMENTS, DOCUMENTS, st.sampled_from(MODELS), st.sampled_from([1, 3, 7]))
+def test_models_after_deletions_are_those_of_what_is_left(kept, removed, model, n_segments):
+    with ngramdb.connect() as connection:
+        documents = [*kept, *removed]
+        corpus = corpus_of(connection, "cut", [], 1)
+        for i in range(n_segments):
+            part = list(enumerate(documents))[i::n_segments]
+            if part:
+                corpus.append([{"text": text, "gone": k >= len(kept)} for k, text in part])
+        if removed:
+            assert corpus.delete("gone = TRUE") == len(removed)
+        corpus_of(connection, "anew", kept)
+        assert same(answers(connection, "cut", model), answers(connection, "anew", model))
+
+
+@settings(max_examples=12, deadline=None, derandomize=True)
+@given(DOCUMENTS, DOCUMENTS, DOCUMENTS, st.sampled_from(MODELS), st.sampled_from([1, 3, 7]))
+def test_models_of_sums_and_differences_are_those_of_what_is_left(a, b, c, model, n_segments):
+    with ngramdb.connect() as connection:
+        corpus_of(connection, "a", a, n_segments)
+        corpus_of(connection, "bc", [*b, *c], n_segments)
+        corpus_of(connection, "c", c, 2)
+        corpus_of(connection, "anew", [*a, *b])
+        assert same(answers(connection, "a + bc - c", model), answers(connection, "anew", model))
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(DOCUMENTS, st.sampled_from(MODELS), st.sampled_from([1, 3, 7]), st.booleans())
+def test_a_distribution_is_the_probability_token_by_token(documents, model, n_segments, begins):
+    with ngramdb.connect() as connection:
+        corpus = corpus_of(connection, "a", documents, n_segments)
+        used = corpus.language_model(model)
+        for context in CONTEXTS:
+            ids = [*([ngramdb.lm.BEGIN] if begins else []), *context.encode()]
+            found = used.dist(ids)
+            expected = [used.prob(ids, int(token)).prob for token in found.ids]
+            assert found.probs == pytest.approx([prob or 0.0 for prob in expected], rel=1e-12, abs=0)
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(DOCUMENTS.filter(any), st.sampled_from(SUMS_TO_ONE), st.sampled_from([1, 3, 7]), st.booleans())
+def test_distributions_sum_to_one(documents, model, n_segments, begins):
+    with ngramdb.connect() as connection:
+        used = corpus_of(connection, "a", documents, n_segments).language_model(model)
+        for context in CONTEXTS:
+            ids = [*([ngramdb.lm.BEGIN] if begins else []), *context.encode()]
+            assert used.dist(ids).probs.sum() == pytest.approx(1, abs=1e-9)
+
+
+@settings(max_examples=20, deadline=None, derandomize=True)
+@given(DOCUMENTS, st.sampled_from(["ngram", "ngram order 3", "infgram"]), st.sampled_from([1, 3, 7]))
+def test_the_fast_path_of_counts_is_the_general_path(documents, model, n_segments):
+    with ngramdb.connect() as connection:
+        corpus = corpus_of(connection, "a", documents, n_segments)
+        used = corpus.language_model(model)
+        for text in TEXTS:
+            fast, general = corpus.score(text, model), used.score(list(text.encode()))
+            assert np.array_equal(fast.prob, general.prob, equal_nan=True)
+            assert fast.count.tolist() == general.count.tolist()
+            assert fast.effective_n.tolist() == general.effective_n.tolist()
+            assert fast.sparse.tolist() == general.sparse.tolist()
+        for context in CONTEXTS:
+            rows = corpus.dist(context, model).fetchall()
+            found = used.dist(list(context.encode()))
+            assert {(END if row[1] is None else row[1]): row[3] for row in rows} == dict(
+                zip(found.ids.tolist(), found.probs.tolist(), strict=True)
+            )
+
+
+@settings(max_examples=15, deadline=None, derandomize=True)
+@given(DOCUMENTS, DOCUMENTS.filter(any), st.sampled_from(MODELS[3:]))
+def test_there_is_no_model_of_a_difference_with_what_was_never_there(documents, others, model):
+    with ngramdb.connect() as connection:
+        corpus_of(connection, "a", documents)
+        corpus_of(connection, "b", [*documents, *others])
+        with pytest.raises(ExecutionError, match="b is no part of the rest, which lacks its document"):
+            connection.execute(f'SCORE "abc" USING {model} FROM a - b')

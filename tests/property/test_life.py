@@ -1,0 +1,115 @@
+"""The life of a database as a state machine: whatever is done in whatever order, it holds what a dictionary
+holds."""
+
+from __future__ import annotations
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from reference import occurrences
+
+from ngramdb.api.connection import Connection
+from ngramdb.engine.directory import MemoryDirectory
+from ngramdb.engine.store import Store
+
+NGRAMS = [[1], [1, 2], [2, 1], [3, 3], []]
+
+DOCUMENTS = st.lists(st.lists(st.integers(1, 3), max_size=5), min_size=1, max_size=4)
+
+
+class Life(RuleBasedStateMachine):
+    """`left` are the documents that count, by id; `versions` what they were in each version."""
+
+    @initialize()
+    def begin(self):
+        self.directory = MemoryDirectory()
+        self.left: dict[int, list[int]] = {}
+        self.next_id = 0
+        self.readers: list[tuple[Connection, dict[int, list[int]]]] = []
+        self.db = Connection(Store.open(self.directory))
+        self.db.create_corpus("c", tokenizer="tokens")
+        self.versions = {self.db.version: {}}
+
+    def changed(self):
+        self.versions[self.db.version] = dict(self.left)
+
+    @rule(documents=DOCUMENTS, auto_compact=st.booleans())
+    def append(self, documents, auto_compact):
+        self.db.settings["auto_compact"] = auto_compact
+        self.db.corpus("c").append([(ids, {"n": len(ids)}) for ids in documents])
+        self.left.update(enumerate(documents, self.next_id))
+        self.next_id += len(documents)
+        self.changed()
+
+    @rule(ngram=st.sampled_from(NGRAMS[:4]))
+    def delete_by_ngram(self, ngram):
+        gone = [i for i, document in self.left.items() if occurrences(document, ngram)]
+        assert self.db.corpus("c").delete("?", params=[ngram]) == len(gone)
+        for i in gone:
+            del self.left[i]
+        self.changed()
+
+    @precondition(lambda self: self.left)
+    @rule(data=st.data())
+    def delete_by_id(self, data):
+        doc_id = data.draw(st.sampled_from(sorted(self.left)))
+        assert self.db.corpus("c").delete("doc_id = ?", params=[doc_id]) == 1
+        del self.left[doc_id]
+        self.changed()
+
+    @rule()
+    def compact(self):
+        self.db.corpus("c").compact()
+        self.changed()
+
+    @rule(data=st.data())
+    def restore(self, data):
+        version = data.draw(st.sampled_from(sorted(self.versions)))
+        self.db.corpus("c").restore(version)
+        self.left = dict(self.versions[version])
+        self.changed()
+
+    @rule()
+    def reopen(self):
+        self.db.close()
+        self.db = Connection(Store.open(self.directory))
+
+    @rule()
+    def begin_reading(self):
+        """A reader that stays on its version."""
+        reader = Connection(Store.open(self.directory, read_only=True))
+        self.readers.append((reader, dict(self.left)))
+
+    @precondition(lambda self: self.readers)
+    @rule()
+    def read_on(self):
+        reader, expected = self.readers.pop(0)
+        view = reader.snapshot.view("c")
+        assert [view.index.count(ngram) for ngram in NGRAMS] == counts(expected)
+        reader.close()
+
+    @invariant()
+    def answers_are_those_of_the_dictionary(self):
+        if not hasattr(self, "db"):
+            return
+        c = self.db.corpus("c")
+        assert [c.count(ngram) for ngram in NGRAMS] == counts(self.left)
+        rows = self.db.execute("DOCS").fetchall()
+        assert [row[0] for row in rows] == sorted(self.left)
+        assert c.count_docs("[1, 2]") == sum(occurrences(one, [1, 2]) > 0 for one in self.left.values())
+
+    def teardown(self):
+        if hasattr(self, "db"):
+            assert self.db.execute("CHECK").fetchall() == []
+            for version, expected in self.versions.items():
+                view = self.db.snapshot.view("c", version)
+                assert [view.index.count(ngram) for ngram in NGRAMS] == counts(expected)
+            self.db.close()
+
+
+def counts(documents):
+    return [sum(occurrences(one, ngram) for one in documents.values()) for ngram in NGRAMS]
+
+
+Life.TestCase.settings = settings(max_examples=20, stateful_step_count=20, deadline=None, derandomize=True)
+TestLife = Life.TestCase

@@ -1,0 +1,100 @@
+"""MATCH TEXT and IGNORE CASE equal a plain search in the original texts, under every kind of tokenizer."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference_questions import text_count
+
+import ngramdb
+
+EXAMPLES = settings(max_examples=40, deadline=None, derandomize=True)
+
+# Letters in both cases, the Kelvin sign (which is a k of three bytes), marks, white space, ideographs.
+LETTERS = "aAbBkK\u212aéÉ\u0301 \n.,'東に\u200d\u3000"
+TEXTS = st.lists(st.text(LETTERS, max_size=14), min_size=1, max_size=6)
+STRINGS = st.text(LETTERS, min_size=1, max_size=4)
+
+
+@pytest.fixture(scope="module")
+def byte_level_file(tmp_path_factory):
+    """A byte-level BPE whose tokens are made of these letters and of several of them."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+    library = Tokenizer(models.BPE())
+    library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    library.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=330, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
+    )
+    prose = ["aa aaa aAb abab. Ab aB kK kabé É東 に, aa ab abk'a", "aaaa bab aba ab ab a a. aab"]
+    library.train_from_iterator(prose * 3, trainer)
+    path = tmp_path_factory.mktemp("tokenizer") / "tokenizer.json"
+    path.write_text(library.to_str(), encoding="utf-8")
+    return str(path)
+
+
+def check(kind, texts, string, n_segments, disabled=""):
+    size = math.ceil(len(texts) / n_segments)
+    with ngramdb.connect() as db:
+        db.settings["auto_compact"] = False
+        c = db.create_corpus("c", tokenizer=kind)
+        for start in range(0, len(texts), size):
+            c.append([(text, {}) for text in texts[start : start + size]])
+        db.execute("SET disabled_rules = ?", [disabled])
+        for modifiers, ignore_case in (("MATCH TEXT", False), ("MATCH TEXT IGNORE CASE", True)):
+            expected = [text_count(string, [text], ignore_case) for text in texts]
+            places = [i for i, n in enumerate(expected) if n]
+            assert db.execute(f"COUNT ? {modifiers}", [string]).fetchall() == [(sum(expected),)]
+            docs = db.execute(f"COUNT DOCS WHERE ? {modifiers} GROUP BY doc_id", [string]).fetchall()
+            assert [row[0] for row in docs] == places
+            rows = db.execute(f"COUNT ? {modifiers} GROUP BY doc_id", [string]).fetchall()
+            assert rows == [(i, expected[i]) for i in places]
+            negated = f"COUNT DOCS WHERE NOT ? {modifiers} AND doc_id >= 1"
+            assert db.execute(negated, [string]).fetchall() == [(len(texts) - 1 - len({*places} - {0}),)]
+
+
+@EXAMPLES
+@given(TEXTS, STRINGS, st.sampled_from([1, 3]))
+def test_bytes(texts, string, n_segments):
+    check("bytes", texts, string, n_segments)
+
+
+@EXAMPLES
+@given(TEXTS, STRINGS, st.sampled_from([1, 3]))
+def test_chars(texts, string, n_segments):
+    check("chars", texts, string, n_segments)
+
+
+@EXAMPLES
+@given(TEXTS, STRINGS, st.sampled_from([1, 3]), st.sampled_from(["", "scan_candidates", "single_variant"]))
+def test_words(texts, string, n_segments, disabled):
+    check("words", texts, string, n_segments, disabled)
+
+
+@EXAMPLES
+@given(TEXTS, STRINGS, st.sampled_from([1, 3]), st.sampled_from(["", "scan_candidates", "single_variant"]))
+def test_sub_words(byte_level_file, texts, string, n_segments, disabled):
+    check(byte_level_file, texts, string, n_segments, disabled)
+
+
+@EXAMPLES
+@given(
+    st.lists(st.text("aAbB ", max_size=12), min_size=1, max_size=5),
+    st.lists(st.text("aAbB", min_size=1, max_size=2), min_size=1, max_size=2),
+)
+def test_words_in_any_case_are_the_words_with_the_same_letters(texts, words):
+    folded = [word.casefold() for word in words]
+    expected = 0
+    for text in texts:
+        tokens = [token.casefold() for token in text.split()]
+        expected += sum(tokens[i : i + len(folded)] == folded for i in range(len(tokens)))
+    with ngramdb.connect() as db:
+        db.create_corpus("c").append([(text, {}) for text in texts])
+        assert db.execute("COUNT ? IGNORE CASE", [" ".join(words)]).fetchall() == [(expected,)]
+        db.execute("SET match = 'text ignore case'")
+        assert db.execute("COUNT ?", [" ".join(words)]).fetchall()[0][0] >= expected
+        assert db.execute("COUNT ? MATCH TOKENS", [" ".join(words)]).fetchall()[0][0] <= expected

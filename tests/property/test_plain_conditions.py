@@ -1,0 +1,77 @@
+"""Conditions on plain n-grams, which a kernel answers in one call, select what the evaluator selects node by
+node, and what brute force does: whatever locating and scanning cost, operands in order or as written.
+"""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ngramdb
+from ngramdb.executor.conditions import Evaluator
+from ngramdb.planner.plan import AllDocs, Complement, Costs, DocsWith, Gram, Intersection, PlainDocs, UnionOf
+
+EXAMPLES = settings(max_examples=80, deadline=None, derandomize=True)
+
+IDS = (0, 1, 2, 3)
+COSTS = (None, Costs(), Costs(locate_ns=1e9), Costs(scan_ns=1e9), Costs(locate_ns=1.0, scan_ns=1.0))
+
+DOCUMENTS = st.lists(st.lists(st.sampled_from(IDS), max_size=8), max_size=30)
+GRAMS = st.lists(st.sampled_from((*IDS, 9, -1)), max_size=3).map(lambda ids: DocsWith(Gram(tuple(ids))))
+
+
+def joined(children):
+    operands = st.lists(children, min_size=1, max_size=4).map(tuple)
+    return st.one_of(children.map(Complement), operands.map(UnionOf), operands.map(Intersection))
+
+
+TREES = st.recursive(st.one_of(GRAMS, GRAMS, st.just(AllDocs())), joined, max_leaves=8)
+
+
+def holds(expr, document):
+    if isinstance(expr, DocsWith):
+        ids, n = list(expr.gram.key), len(expr.gram)
+        return any(document[i : i + n] == ids for i in range(len(document) - n + 1))
+    if isinstance(expr, Complement):
+        return not holds(expr.operand, document)
+    if isinstance(expr, Intersection):
+        return all(holds(operand, document) for operand in expr.operands)
+    return isinstance(expr, AllDocs) or any(holds(operand, document) for operand in expr.operands)
+
+
+def numbers(docs, negated, n_documents):
+    return sorted(set(range(n_documents)) - set(docs.tolist())) if negated else docs.tolist()
+
+
+@EXAMPLES
+@given(DOCUMENTS, st.integers(1, 9), TREES, st.sampled_from(COSTS), st.booleans())
+def test_kernel_evaluator_and_brute_force_select_the_same_documents(documents, times, expr, costs, ordered):
+    # Many documents, so that candidates are few of them and rows are sifted.
+    documents = documents * times
+    with ngramdb.connect() as db:
+        db.create_corpus("c", "tokens").append([{"ids": document} for document in documents])
+        view = db.snapshot.view("c")
+        plain = PlainDocs.of(expr, ordered)
+        for segment in view.segments:
+            locate, scan = (1.0, math.inf) if costs is None else (costs.locate_ns, costs.scan_ns)
+            found = numbers(
+                *segment.index.docs_where(plain.code, plain.grams, locate, scan), segment.n_documents
+            )
+            assert found == [i for i, document in enumerate(documents) if holds(expr, document)]
+            slow = Evaluator(view, segment, costs).evaluate(expr)
+            assert slow.numbers().tolist() == found
+
+
+@pytest.mark.parametrize(
+    ("code", "grams"),
+    [([], []), ([0], []), ([2, 2, 0], [(1,)]), ([2, 0], []), ([1], []), ([9], []), ([0, 0], [(1,), (1,)])],
+)
+def test_what_is_no_condition_is_refused(code, grams):
+    with ngramdb.connect() as db:
+        db.create_corpus("c", "tokens").append([{"ids": [1, 2]}])
+        (segment,) = db.snapshot.view("c").segments
+        with pytest.raises(RuntimeError, match="condition"):
+            segment.index.docs_where(code, grams, 1.0, 1.0)

@@ -1,0 +1,120 @@
+"""The oracle of language models: every formula evaluated over plain dictionaries of n-grams.
+
+A sentence is BEGIN, its tokens, END. Nothing here is fast or clever.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+UNKNOWN, END, BEGIN = -1, -2, -3
+
+
+class ReferenceCounts:
+    """All n-grams of some sentences: how often each occurs, and which tokens stand before it."""
+
+    def __init__(self, documents):
+        self.count = Counter()
+        self.lefts = defaultdict(set)
+        self.nexts = defaultdict(set)
+        self.n_documents = len(documents)
+        for document in documents:
+            sentence = (BEGIN, *document, END)
+            for start in range(len(sentence)):
+                for stop in range(start + 1, len(sentence) + 1):
+                    ngram = sentence[start:stop]
+                    self.count[ngram] += 1
+                    if start > 0:
+                        self.lefts[ngram].add(sentence[start - 1])
+                    self.nexts[ngram[:-1]].add(ngram[-1])
+        self.nexts[()].discard(BEGIN)
+        self.types = sorted(token for token in self.nexts[()] if token >= 0)
+        self.n_tokens = sum(map(len, documents))
+        # Sentences' ends are tokens, their beginnings are not.
+        self.count[()] = self.n_tokens + self.n_documents
+
+
+def discounts(t1, t2, t3, t4):
+    """Chen & Goodman's D1, D2, D3+; 0.5, 1, 1.5 where they cannot be had."""
+    if t1 == 0 or t2 == 0 or t3 == 0:
+        return 0.5, 1.0, 1.5
+    y = t1 / (t1 + 2 * t2)
+    found = (1 - 2 * y * t2 / t1, 2 - 3 * y * t3 / t2, 3 - 4 * y * t4 / t3)
+    return found if all(0 <= d <= k for k, d in enumerate(found, start=1)) else (0.5, 1.0, 1.5)
+
+
+class ReferenceKneserNey:
+    """Interpolated modified Kneser-Ney, level by level."""
+
+    def __init__(self, documents, order=None, max_length=10, min_count=1):
+        self.c = ReferenceCounts(documents)
+        self.order, self.max_length, self.min_count = order, max_length, min_count
+        self.v = len(self.c.types) + 2
+
+    def adjusted(self, ngram):
+        if ngram == (BEGIN,):
+            return 0
+        if ngram[0] == BEGIN or len(ngram) == self.order:
+            return self.c.count[ngram]
+        return len(self.c.lefts[ngram])
+
+    def counts_of_counts(self, length, raw=False):
+        t = [0, 0, 0, 0]
+        for ngram in list(self.c.count):
+            if len(ngram) == length and ngram != (BEGIN,):
+                # Without a limit on order, and below the limit, n-grams of the length have left neighbours.
+                number = self.c.count[ngram] if raw or ngram[0] == BEGIN else len(self.c.lefts[ngram])
+                if 1 <= number <= 4:
+                    t[number - 1] += 1
+        return t
+
+    def discounts(self, length):
+        cut = min(length, self.max_length)
+        return discounts(*self.counts_of_counts(cut, raw=length == self.order))
+
+    def p(self, token, context):
+        """P(token | context), a tuple."""
+        if self.order is not None:
+            context = context[len(context) - min(len(context), self.order - 1) :]
+        shorter = 1 / self.v if not context else self.p(token, context[1:])
+        if context and self.c.count[context] < self.min_count:
+            return shorter
+        successors = {w: self.adjusted((*context, w)) for w in self.c.nexts[context]}
+        total = sum(successors.values())
+        if total == 0:
+            return shorter
+        d = self.discounts(len(context) + 1)
+        here = rest = 0.0
+        for w, number in successors.items():
+            discount = d[min(number, 3) - 1] if self.kept((*context, w)) else number
+            rest += discount
+            if w == token:
+                here = number - discount
+        return here / total + rest / total * shorter
+
+    def kept(self, ngram):
+        return self.c.count[ngram] >= self.min_count
+
+    def matched(self, token, context):
+        """Length of the longest n-gram that ends with the token, 1 where there is none."""
+        longest = len(context) if self.order is None else min(len(context), self.order - 1)
+        for length in range(longest, 0, -1):
+            if self.kept((*context[len(context) - length :], token)):
+                return length + 1
+        return 1
+
+
+def reference_backoff(documents, token, context, order=None, weight=0.4):
+    """Stupid backoff; without an order, from the longest suffix of the context that occurs."""
+    counts = ReferenceCounts(documents)
+    if order is not None:
+        context = context[len(context) - min(len(context), order - 1) :]
+    else:
+        while context and not counts.count[context]:
+            context = context[1:]
+    factor = 1.0
+    while context:
+        if counts.count[(*context, token)]:
+            return factor * counts.count[(*context, token)] / counts.count[context]
+        context, factor = context[1:], factor * weight
+    return factor * counts.count[(token,)] / counts.count[()] if token != BEGIN else 0.0

@@ -1,0 +1,211 @@
+"""The oracle of conditions and counts: trees of tuples, written as statements and answered by brute force.
+
+    pattern     ("gram", ids) | ("gaps", [ids, …], [(low, high), …])
+    condition   ("has", pattern) | ("times", pattern, operator, n) | ("near", [condition, …], tokens)
+                ("is", field, operator, value) | ("between", field, low, high) | ("in", field, values)
+                ("like", field, template, ignore_case) | ("null", field)
+                ("and" | "or", [condition, …]) | ("not", condition)
+
+A document is (token ids, metadata, doc_id). Truth is True, False or None (unknown), as in SQL.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+import re
+
+OPERATORS = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+SIGNS = {"%": ".*", "_": "."}
+
+
+# ---- as statements ----------------------------------------------------------------------------------------
+
+
+def literal(ids):
+    return "[" + ", ".join(map(str, ids)) + "]"
+
+
+def pattern_text(pattern):
+    if pattern[0] == "gram":
+        return literal(pattern[1])
+    _, parts, gaps = pattern
+    pieces = [literal(parts[0])]
+    for (low, high), part in zip(gaps, parts[1:], strict=True):
+        pieces += [f"[{low}..{high}]", literal(part)]
+    return " ".join(pieces)
+
+
+def text_of(node, parameters):
+    """The condition in the language; metadata values become parameters."""
+    kind, *rest = node
+    if kind == "has":
+        return pattern_text(rest[0])
+    if kind == "times":
+        return f"COUNT({pattern_text(rest[0])}) {rest[1]} {rest[2]}"
+    if kind == "near":
+        return (
+            "(" + " AND ".join(text_of(item, parameters) for item in rest[0]) + f" WITHIN {rest[1]} TOKENS)"
+        )
+    if kind in ("and", "or"):
+        return "(" + f" {kind.upper()} ".join(text_of(item, parameters) for item in rest[0]) + ")"
+    if kind == "not":
+        return f"NOT ({text_of(rest[0], parameters)})"
+    if kind == "null":
+        return f"{rest[0]} IS NULL"
+    field, *values = rest
+    if kind == "is":
+        parameters.append(values[1])
+        return f"{field} {values[0]} ?"
+    if kind == "between":
+        parameters += values
+        return f"{field} BETWEEN ? AND ?"
+    if kind == "in":
+        parameters += values[0]
+        return f"{field} IN ({', '.join('?' * len(values[0]))})"
+    parameters.append(values[0])
+    return f"{field} {'ILIKE' if values[1] else 'LIKE'} ?"
+
+
+# ---- truth ------------------------------------------------------------------------------------------------
+
+
+def truth(node, document):
+    """Whether a condition holds of a document."""
+    kind, *rest = node
+    ids, metadata, doc_id = document
+    if kind == "has":
+        return bool(starts(node, document)) or rest[0] == ("gram", [])
+    if kind == "times":
+        return OPERATORS[rest[1]](len(starts(("has", rest[0]), document)), rest[2])
+    if kind == "near":
+        return together(rest[0], rest[1], document)
+    if kind == "and":
+        return conjunction([truth(item, document) for item in rest[0]])
+    if kind == "or":
+        return inverse(conjunction([inverse(truth(item, document)) for item in rest[0]]))
+    if kind == "not":
+        return inverse(truth(rest[0], document))
+    value = {"doc_id": doc_id, "length": len(ids)}.get(rest[0], metadata.get(rest[0]))
+    if kind == "null":
+        return value is None
+    return None if value is None else of_value(kind, value, rest[1:])
+
+
+def conjunction(values):
+    if False in values:
+        return False
+    return None if None in values else True
+
+
+def inverse(value):
+    return None if value is None else not value
+
+
+def of_value(kind, value, rest):
+    """What is said of a value that isn't NULL."""
+    if kind == "is":
+        sign, other = rest
+        if other is None:
+            return None
+        if sign == "!=":
+            return inverse(of_value("is", value, ("=", other)))
+    if kind == "in":
+        found = any(of_value("is", value, ("=", other)) for other in rest[0] if other is not None)
+        return None if not found and None in rest[0] else found
+    if isinstance(value, list):
+        return any(of_value(kind, item, rest) is True for item in value if item is not None)
+    if kind == "is":
+        if family(value) != family(other):
+            return False if sign == "=" else None
+        return OPERATORS[sign](value, other)
+    if kind == "between":
+        return conjunction([of_value("is", value, (">=", rest[0])), of_value("is", value, ("<=", rest[1]))])
+    template, ignore_case = rest
+    expression = "".join(SIGNS.get(c, re.escape(c)) for c in template)
+    flags = re.DOTALL | (re.IGNORECASE if ignore_case else 0)
+    return isinstance(value, str) and re.fullmatch(expression, value, flags) is not None
+
+
+def family(value):
+    return bool if isinstance(value, bool) else float if isinstance(value, (int, float)) else type(value)
+
+
+# ---- occurrences ------------------------------------------------------------------------------------------
+
+
+def has_places(node):
+    """Whether a condition speaks of places in documents."""
+    if node[0] in ("and", "near"):
+        return has_places(node[1][0])
+    return node[0] == "has" or (node[0] == "or" and all(map(has_places, node[1])))
+
+
+def starts(node, document):
+    """Where the occurrences that a condition means start in a document; one may be counted more than once."""
+    kind, *rest = node
+    ids = document[0]
+    if kind == "has":
+        return [i for i in range(len(ids)) if stands(rest[0], ids, i)]
+    if kind == "or":
+        distinct = [item for i, item in enumerate(rest[0]) if item not in rest[0][:i]]
+        return sorted(itertools.chain.from_iterable(starts(item, document) for item in distinct))
+    first, *others = rest[0]
+    found = starts(first, document)
+    if kind == "and":
+        return found if all(truth(item, document) is True for item in others) else []
+    for item in others:
+        if has_places(item):
+            near = starts(item, document)
+            found = [i for i in found if any(abs(i - j) <= rest[1] for j in near)]
+        elif item[0] == "not" and has_places(item[1]):
+            near = starts(item[1], document)
+            found = [i for i in found if not any(abs(i - j) <= rest[1] for j in near)]
+        elif truth(item, document) is not True:
+            found = []
+    return found
+
+
+def stands(pattern, ids, i):
+    """Whether a pattern begins at a token."""
+    if pattern[0] == "gram":
+        return ids[i : i + len(pattern[1])] == pattern[1]
+    _, parts, gaps = pattern
+    if ids[i : i + len(parts[0])] != parts[0]:
+        return False
+    if not gaps:
+        return True
+    stop = i + len(parts[0])
+    low, high = gaps[0]
+    following = ("gaps", parts[1:], gaps[1:])
+    return any(stands(following, ids, j) for j in range(stop + low, min(stop + high, len(ids) - 1) + 1))
+
+
+def together(items, tokens, document):
+    """WITHIN as a condition: an occurrence of each lies within so many tokens of all others.
+
+    With NOT among them, the first one's occurrences are what all distances are from.
+    """
+    if any(item[0] == "not" for item in items):
+        return bool(starts(("near", items, tokens), document))
+    places = [starts(item, document) for item in items if has_places(item)]
+    near = any(max(choice) - min(choice) <= tokens for choice in itertools.product(*places))
+    return conjunction([near, *(truth(item, document) for item in items if not has_places(item))])
+
+
+def count_of(node, documents):
+    """COUNT of an expression."""
+    return sum(len(starts(node, document)) for document in documents)
+
+
+def text_count(text, documents, ignore_case=False):
+    """In how many places of the texts a string begins."""
+    expression = re.compile(f"(?=({re.escape(text)}))", re.IGNORECASE if ignore_case else 0)
+    return sum(len(expression.findall(document)) for document in documents)

@@ -1,0 +1,279 @@
+"""Kills a writer at random moments, again and again, and looks at what it left behind.
+
+    python tests/torture/kills.py [--kills 500] [--seed 1]
+
+The writer loads, appends, removes, compacts, restores, adds and subtracts without a pause, and says what it
+begins and what has returned. After each kill the database must hold what it held after the last statement
+that returned, or after the one that was under way: every document with its id and text, every count, every
+record of a removal. CHECK must find nothing, and the next writer must clear away what was left over.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import random
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from children import FAILED, Child, Clock, arguments, warm_up
+
+import ngramdb
+from ngramdb.engine.directory import RealDirectory
+from ngramdb.engine.store import Store
+from ngramdb.errors import ExecutionError
+
+N_WORDS = 7
+KEPT_VERSIONS = 12
+MOST_DOCUMENTS = 6000
+KINDS = ["load", "append", "append", "delete", "delete", "compact", "restore", "add", "subtract"]
+Operation = list[Any]
+
+
+def texts_of(operation: Operation) -> list[str]:
+    """The documents that an operation adds."""
+    kind, tag, size = operation
+    return [f"w{(tag + i) % N_WORDS} {kind} tag{tag} number{i} w{(tag * i) % N_WORDS}" for i in range(size)]
+
+
+# ---- the writer -----------------------------------------------------------------------------------------
+
+
+def write(path: Path, seed: int, say: Any) -> None:
+    """Works until it is killed: says an operation before it begins, and the version when it has returned."""
+    rng = random.Random(seed)
+    with ngramdb.connect(path) as db:
+        db.settings["keep_versions"] = KEPT_VERSIONS
+        db.settings["segment_tokens"] = 4096
+        corpus = db.corpus("c")
+        say("ready")
+        while True:
+            operation = choose(rng, db)
+            say(operation)
+            run(db, corpus, operation, path)
+            say(db.version)
+
+
+def choose(rng: random.Random, db: Any) -> Operation:
+    """What to do next."""
+    n_documents, tag = db.corpus("c").n_documents, rng.randrange(10**6)
+    if n_documents > MOST_DOCUMENTS:
+        return ["cut", db.execute("DOCS FROM c ORDER BY doc_id DESC LIMIT 1").fetchone()[0] - 500]
+    kind = rng.choice(
+        ["load", "append", "append", "delete", "delete", "compact", "restore", "add", "subtract"]
+    )
+    if kind == "load":
+        return [kind, tag, rng.randrange(200, 1500)]
+    if kind == "append":
+        return [kind, tag, rng.randrange(1, 4)]
+    if kind == "delete":
+        return [kind, f"w{rng.randrange(N_WORDS)} {rng.choice(['load', 'append', 'w0'])}"]
+    if kind == "restore":
+        versions = [row[0] for row in db.execute("SHOW VERSIONS FROM c").fetchall()]
+        return [kind, rng.choice(versions)]
+    return [kind]
+
+
+def run(db: Any, corpus: Any, operation: Operation, path: Path) -> None:
+    """Does it, through statements where there are some."""
+    kind = operation[0]
+    if kind == "load":
+        file = path.with_name("documents.jsonl")
+        file.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts_of(operation)))
+        db.execute("COPY c FROM ?", [str(file)])
+    elif kind == "append":
+        corpus.append(texts_of(operation))
+    elif kind == "delete":
+        db.execute("DELETE DOCS WHERE ? AND NOT ? FROM c", operation[1].split())
+    elif kind == "cut":
+        db.execute("DELETE DOCS WHERE doc_id < ? FROM c", [operation[1]])
+    elif kind == "compact":
+        db.execute("COMPACT c")
+    elif kind == "restore":
+        db.execute(f"RESTORE CORPUS c TO VERSION {operation[1]}")
+    else:
+        with contextlib.suppress(ExecutionError):  # there may be nothing equal to subtract
+            db.execute(f"ALTER CORPUS c {kind} CORPUS few")
+
+
+# ---- what must be there ---------------------------------------------------------------------------------
+
+FEW = ["w0 a few", "w1 documents", "w2 of another corpus"]
+
+
+class Model:
+    """What the database holds: documents by id, the next id, removed documents on record."""
+
+    def __init__(self) -> None:
+        self.documents: dict[int, str] = {}
+        self.next_id = 0
+        self.removed = 0
+        # Documents by version; a corpus that is restored has those.
+        self.versions: dict[int, dict[int, str]] = {}
+
+    def after(self, operation: Operation) -> Model:
+        """The model when the operation has been done."""
+        new = Model()
+        new.documents, new.next_id, new.removed = dict(self.documents), self.next_id, self.removed
+        new.versions = self.versions
+        kind = operation[0]
+        if kind in ("load", "append"):
+            new._add(texts_of(operation))
+        elif kind == "add":
+            new._add(FEW)
+        elif kind == "delete":
+            new._delete(*operation[1].split())
+        elif kind == "cut":
+            new._remove([i for i in self.documents if i < operation[1]])
+        elif kind == "restore":
+            new.documents = dict(self.versions[operation[1]])
+        elif kind == "subtract":
+            gone = [self._first(text) for text in FEW]
+            if None not in gone:
+                new._remove(gone)
+        return new
+
+    def _add(self, texts: list[str]) -> None:
+        self.documents.update(enumerate(texts, self.next_id))
+        self.next_id += len(texts)
+
+    def _delete(self, word: str, other: str) -> None:
+        texts = {i: text.split() for i, text in self.documents.items()}
+        self._remove([i for i, words in texts.items() if word in words and other not in words])
+
+    def _remove(self, ids: list[Any]) -> None:
+        for i in ids:
+            del self.documents[i]
+        self.removed += len(ids)
+
+    def _first(self, text: str) -> int | None:
+        return min((i for i, one in self.documents.items() if one == text), default=None)
+
+    def digest(self) -> list[Any]:
+        return digest(self.documents.items(), self.removed)
+
+
+def digest(documents: Any, removed: int) -> list[Any]:
+    """Documents in a few bytes, and how often each word stands in them."""
+    rows = sorted(documents)
+    words = Counter(word for _, text in rows for word in text.split())
+    listed = hashlib.sha256(json.dumps(rows).encode()).hexdigest()
+    return [len(rows), listed, [words[f"w{i}"] for i in range(N_WORDS)], removed]
+
+
+def look(path: Path, say: Any) -> None:
+    """Says the version, what is there, what CHECK finds, and which files nobody needs after a writer came."""
+    with ngramdb.connect(path, read_only=True) as db:
+        rows = [(row[0], row[-1]) for row in db.execute("DOCS FROM c").fetchall()]
+        removed = sum(row[4] for row in db.execute("SHOW REMOVALS FROM c").fetchall())
+        found = digest(rows, removed)
+        found[2] = [db.corpus("c").count(f"w{i}") for i in range(N_WORDS)]
+        problems = [str(row) for row in db.execute("CHECK").fetchall()]
+        version = db.version
+    store = Store.open(RealDirectory(path))
+    with store.begin(timeout_s=5):
+        needed = {name for manifest in store.versions() for name in manifest.files()}
+        left = [
+            name
+            for name in store.directory.list()
+            if name not in needed and not name.startswith("manifests/0") and name not in ("NGRAMDB", "LOCK")
+        ]
+    store.close()
+    say([version, found, problems, left])
+
+
+# ---- one kill after the other ---------------------------------------------------------------------------
+
+
+def kill_one(path: Path, model: Model, rng: random.Random) -> tuple[Model, str]:
+    """Runs a writer, kills it, compares; the new model, and what was under way and what became of it."""
+    seed = rng.randrange(2**32)
+    writer = Child(lambda say: write(path, seed, say))
+    n_operations, pause_s = rng.randrange(1, 8), rng.choice([0.002, 0.01, 0.05, 0.2]) * rng.random()
+    pending: Operation | None = None
+    said = writer.listen(600)
+    for value in said:
+        if isinstance(value, list):
+            assert value[0] != FAILED, value[1]
+            pending, n_operations = value, n_operations - 1
+            if n_operations == 0:
+                break
+        elif isinstance(value, int):
+            model, pending = _done(model, pending, value), None
+    time.sleep(pause_s)
+    writer.kill()
+    for value in said:
+        if isinstance(value, list):
+            assert value[0] != FAILED, value[1]
+            pending = value
+        elif isinstance(value, int):
+            model, pending = _done(model, pending, value), None
+    assert writer.wait() == -9
+    return _compared(path, model, pending)
+
+
+def _done(model: Model, operation: Operation | None, version: int) -> Model:
+    assert operation is not None
+    new = model.after(operation)
+    new.versions[version] = new.documents
+    for old in sorted(new.versions)[: -4 * KEPT_VERSIONS]:
+        del new.versions[old]
+    return new
+
+
+def _compared(path: Path, model: Model, pending: Operation | None) -> tuple[Model, str]:
+    looker = Child(lambda say: look(path, say))
+    said = list(looker.listen(600))
+    assert looker.wait() == 0, said
+    version, found, problems, left = said[0]
+    assert problems == [], problems
+    assert left == [], left
+    if found == model.digest():
+        # Also where a commit changed nothing that shows, as a compaction.
+        model.versions[version] = model.documents
+        return model, f"{pending[0]}: the old version" if pending else "between two: all of it"
+    assert pending is not None, f"version {version}: {found}, not {model.digest()}"
+    new = model.after(pending)
+    assert found == new.digest(), (
+        f"version {version}, {pending}: {found}, not {model.digest()}, {new.digest()}"
+    )
+    return _done(model, pending, version), f"{pending[0]}: the new version"
+
+
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("--kills", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    warm_up()
+    rng, clock, outcomes = random.Random(given.seed), Clock(), Counter[str]()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "db"
+        model = Model()
+        Child(lambda say: make(path)).wait()
+        model.versions[4] = {}  # as `make` leaves it
+        for k in range(given.kills):
+            model, outcome = kill_one(path, model, rng)
+            outcomes[outcome] += 1
+            clock.tell(f"{k + 1} kills, {len(model.documents)} documents")
+        versions = max(model.versions)
+    print(
+        f"{given.kills} kills in {clock.seconds:.0f} s, {versions} versions: nothing lost, nothing half there"
+    )
+    for outcome, n in sorted(outcomes.items()):
+        print(f"{n:6}  {outcome}")
+
+
+def make(path: Path) -> None:
+    with ngramdb.connect(path) as db:
+        db.create_corpus("few").append(FEW)
+        db.create_corpus("c")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,36 @@
+"""The programs of this folder in small doses. With NGRAMDB_TORTURE=full in the environment, in those that
+docs/reliability.md has the figures of (hours)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parent
+FULL = os.environ.get("NGRAMDB_TORTURE") == "full"
+DAY_S = 24 * 3600
+
+DOSES = {
+    "kills.py": ["--kills", "8"],
+    "damage.py": ["--flips", "200", "--others", "40", "--stride", "120"],
+    "fuzz.py": ["--statements", "1200"],
+    "readers.py": ["--seconds", "3", "--readers", "4"],
+}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked")
+@pytest.mark.parametrize("program", DOSES)
+def test_nothing_breaks(program: str) -> None:
+    dose = [] if FULL else DOSES[program]
+    done = subprocess.run(
+        [sys.executable, str(FOLDER / program), *dose],
+        capture_output=True,
+        text=True,
+        timeout=DAY_S if FULL else 300,
+    )
+    print(done.stdout)
+    assert done.returncode == 0, done.stdout + done.stderr

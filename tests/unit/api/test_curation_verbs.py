@@ -1,0 +1,144 @@
+"""Documents and records out of a corpus, by its verbs; and what evaluation sets have in common with it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import ngramdb
+from ngramdb.errors import ExecutionError, InvalidArgument
+
+LINES = [
+    '{"text": "lorem ipsum dolor", "id": "a"}',
+    '{"id":"b","text":"a fine page","n":1.0}',
+    '{"text": "a fine\\u0020day", "id": "c", "source": "web"}',
+]
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    (tmp_path / "in.jsonl").write_text("\n".join(LINES) + "\n")
+    with ngramdb.connect() as db:
+        c = db.create_corpus("c")
+        c.load(tmp_path / "in.jsonl")
+        yield c
+
+
+def test_export_writes_lines_as_they_came(corpus, tmp_path):
+    out = tmp_path / "out.jsonl"
+    assert corpus.export(out) == 3
+    assert out.read_text().splitlines() == LINES
+    assert corpus.export(out, "? AND id = ?", params=["a fine", "c"]) == 1
+    assert out.read_text().splitlines() == LINES[2:]
+    corpus.delete("id = 'a'")
+    assert corpus.export(str(out), format="jsonl") == 2
+    assert out.read_text().splitlines() == LINES[1:]
+
+
+def test_export_writes_parquet(corpus, tmp_path):
+    from pyarrow import parquet
+
+    assert corpus.export(tmp_path / "out.parquet", '"fine"') == 2
+    assert parquet.read_table(tmp_path / "out.parquet").column("text").to_pylist() == [
+        "a fine page",
+        "a fine day",
+    ]
+
+
+@pytest.mark.parametrize("name", ["a\0b", "\ud800", "missing/out.jsonl", "."])
+def test_a_file_that_cannot_be_written_is_an_error(corpus, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ExecutionError):
+        corpus.export(name)
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+
+
+def test_an_export_in_an_unknown_format_is_refused(corpus, tmp_path):
+    with pytest.raises(InvalidArgument, match="jsonl, parquet"):
+        corpus.export(tmp_path / "out.xml", format="xml")
+
+
+def test_an_export_replaces_a_link_and_not_what_it_leads_to(corpus, tmp_path):
+    (tmp_path / "precious").write_text("precious")
+    (tmp_path / "out.jsonl").symlink_to(tmp_path / "precious")
+    corpus.export(tmp_path / "out.jsonl")
+    assert (tmp_path / "precious").read_text() == "precious"
+    assert not (tmp_path / "out.jsonl").is_symlink()
+
+
+def test_removals_tell_what_was_removed_and_why(corpus, tmp_path):
+    assert corpus.removals() == []
+    corpus.delete('"lorem ipsum" OR n > ?', params=[0])
+    corpus.delete("source = 'web'")
+    assert [(one.n_documents, one.n_tokens, one.version) for one in corpus.removals()] == [
+        (2, 6, 4),
+        (1, 3, 5),
+    ]
+    first, second, third = corpus.removed_documents()
+    assert (first.doc_id, second.doc_id, third.doc_id) == (0, 1, 2)
+    assert first.details["id"] == "a"
+    assert first.removal.statement == 'DELETE DOCS WHERE "lorem ipsum" OR n > ? -- parameter 1: 0'
+    assert first.details["matches"] == [{"ngram": '"lorem ipsum"', "position": 0}]
+    assert "matches" not in second.details
+    assert (third.details["source"], third.removal.statement) == ("web", "DELETE DOCS WHERE source = 'web'")
+    assert corpus.export_removals(tmp_path / "gone.jsonl") == 3
+    rows = [json.loads(line) for line in (tmp_path / "gone.jsonl").read_text().splitlines()]
+    assert [(row["doc_id"], row["id"], row["removal"]["version"]) for row in rows] == [
+        (0, "a", 4),
+        (1, "b", 4),
+        (2, "c", 5),
+    ]
+    corpus.compact()
+    assert len(list(corpus.removed_documents())) == 3
+
+
+def test_decontaminate_removes_what_an_evaluation_set_has(corpus, tmp_path):
+    (tmp_path / "exam.jsonl").write_text('{"question": "Is it a fine day?"}\n')
+    found = corpus.decontaminate(tmp_path / "exam.jsonl", n=2, text="question", dry_run=True)
+    assert (found.contaminated, found.removed, corpus.n_documents) == (1, 0, 3)
+    report = corpus.decontaminate([tmp_path / "exam.jsonl"], n=2, text="question")
+    assert (report.contaminated, report.removed, corpus.n_documents) == (1, 1, 2)
+    name = str(tmp_path / "exam.jsonl")
+    assert report.table == [(name, "web", 1, 1, 1.0), (name, None, 2, 0, 0.0)]
+    assert corpus.count("day") == 0
+    with pytest.raises(InvalidArgument, match="no evaluation set"):
+        corpus.decontaminate([])
+
+
+@pytest.mark.parametrize("tokenizer", ["bytes", "tokens"])
+def test_overlap_with_a_corpus_of_another_tokenizer_is_refused(corpus, tokenizer):
+    db = corpus._connection
+    db.create_corpus("other", tokenizer=tokenizer)
+    with pytest.raises(ngramdb.errors.PlanError, match="other has another tokenizer"):
+        db.execute("COUNT DOCS WHERE OVERLAP(other, 2) > 0 FROM c")
+
+
+@pytest.mark.parametrize("n", [4, 2**40, 2**63 - 1])
+@pytest.mark.parametrize("where", ["", ' WHERE NOT "lorem"'])
+def test_ngrams_longer_than_any_document_are_none(corpus, n, where):
+    assert corpus._connection.execute(f"NGRAMS ?{where} FROM c", [n]).fetchall() == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "NGRAMS ?",
+        "NGRAMS 2 TOP ?",
+        "DOCS LIMIT ?",
+        "DOCS SAMPLE ?",
+        'GENERATE GIVEN "a" TOKENS 2 TEMPERATURE ? METHOD SAMPLE',
+    ],
+)
+@pytest.mark.parametrize("number", [2**63, 10**400])
+def test_numbers_that_no_statement_can_hold_are_refused_as_parameters_too(corpus, statement, number):
+    with pytest.raises(ngramdb.errors.PlanError):
+        corpus._connection.execute(statement, [number])
+
+
+def test_overlap_in_ngrams_longer_than_any_document_is_that_of_whole_documents(corpus):
+    db = corpus._connection
+    corpus.append(["one two three four five six", "one two three four five seven"])
+    db.create_corpus("other").append(["zero one two three four five six"])
+    for n in (13, 2**40, 2**63 - 1):
+        assert db.execute("COUNT DOCS WHERE OVERLAP(other, ?) >= 0.5 FROM c", [n]).fetchall() == [(1,)]

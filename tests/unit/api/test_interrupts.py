@@ -1,0 +1,204 @@
+"""Statements that are stopped, timed and watched; the connection is of use afterwards."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from contextlib import contextmanager
+from itertools import pairwise
+
+import pytest
+
+import ngramdb
+from ngramdb import ExecutionError, Interrupted, QueryCancelled, TimeoutExceeded, interrupts
+from ngramdb.executor.result import Result, batched
+
+
+@contextmanager
+def called_after(seconds, act):
+    timer = threading.Timer(seconds, act)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.join()
+
+
+def many_rows():
+    """What goes on for ever, as an operator would: a batch, a look, the next batch."""
+    for i in range(10**4):
+        interrupts.step(i, 10**4)
+        time.sleep(0.001)
+        yield (i,)
+
+
+def endless(db):
+    return Result(("i",), batched(many_rows(), 10))._under(db._work())
+
+
+def test_interrupt_stops_reading_in_another_thread_and_nothing_that_comes_after(db, wiki):
+    result = endless(db)
+    with (
+        called_after(0.1, db.interrupt),
+        pytest.raises(Interrupted, match="the database is as it was") as caught,
+    ):
+        result.fetchall()
+    assert isinstance(caught.value, QueryCancelled) and 0 < caught.value.elapsed < 5
+    assert 0 < caught.value.fraction < 1
+    assert db.execute('COUNT "natural language"').fetchone() == (2,)
+
+
+def test_a_result_that_was_stopped_does_not_look_complete(db, wiki):
+    result = endless(db)
+    result.fetchmany(3)
+    db.interrupt()
+    with pytest.raises(Interrupted):
+        result.fetchall()
+    with pytest.raises(ExecutionError, match="ended early: interrupted after"):
+        result.fetchone()
+
+
+def test_interrupt_stops_verbs_that_take_arrays(wiki, db):
+    ids = [0, 1] * 200_000
+    raised = []
+
+    def ask():
+        try:
+            while True:
+                wiki.count_many([ids[:2]] * 100_000)
+        except Interrupted as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    deadline = time.monotonic() + 10
+    while thread.is_alive() and time.monotonic() < deadline:
+        time.sleep(0.02)
+        db.interrupt()
+    thread.join(1)
+    assert len(raised) == 1
+
+
+def test_control_c_while_rows_are_read_passes_as_itself_and_says_how_far(db, wiki):
+    result = endless(db)
+    with (
+        called_after(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)),
+        pytest.raises(KeyboardInterrupt) as caught,
+    ):
+        result.fetchall()
+    assert 0 <= caught.value.fraction < 1 and caught.value.elapsed > 0
+    with pytest.raises(ExecutionError, match="ended early: KeyboardInterrupt"):
+        result.fetchall()
+
+
+def test_a_timeout_counts_work_and_not_the_time_between(db, wiki):
+    result = db.execute("DOCS", timeout=0.2)
+    time.sleep(0.3)
+    assert len(result.fetchall()) == 3
+
+
+def test_a_timeout_ends_a_statement_also_in_another_thread(db, wiki, monkeypatch):
+    monkeypatch.setattr("ngramdb.executor.documents.matching", lambda *_: list(many_rows()))
+    raised = []
+
+    def ask(**options):
+        started = time.perf_counter()
+        try:
+            db.execute("DOCS", **options)
+        except TimeoutExceeded as error:
+            raised.append((error, time.perf_counter() - started))
+
+    thread = threading.Thread(target=ask, kwargs={"timeout": 0.1})
+    thread.start()
+    thread.join(10)
+    db.execute("SET timeout = 0.1")
+    ask()
+    with called_after(0.2, db.interrupt), pytest.raises(Interrupted):
+        db.execute("DOCS", timeout=0)
+    assert [error.timeout for error, _ in raised] == [0.1, 0.1]
+    assert all(0.1 <= seconds < 2 for _, seconds in raised)
+
+
+@pytest.mark.parametrize("timeout", [-1, "1", True, float("inf")])
+def test_a_timeout_is_a_number_of_seconds(db, timeout):
+    with pytest.raises(ngramdb.InvalidArgument, match="timeout is "):
+        db.execute("SHOW CORPORA", timeout=timeout)
+
+
+def test_work_that_begins_anew_does_not_say_how_far_it_is():
+    token = interrupts.Interrupt()
+    with token:
+        assert token.fraction is None
+        for done in range(4):
+            interrupts.step(done, 4)
+            assert token.fraction == done / 4
+        interrupts.step(4, 4)
+        assert token.fraction == 1
+        interrupts.step(0, 7)
+        interrupts.step(6, 7)
+        assert token.fraction is None
+
+
+def test_work_that_is_stopped_at_its_end_is_not_called_done():
+    assert "done" not in str(Interrupted("interrupted", fraction=1.0, elapsed=2.0))
+    assert "99% done" in str(Interrupted("interrupted", fraction=0.999, elapsed=2.0))
+
+
+def test_progress_is_told_now_and_then_and_may_stop_the_statement(db, wiki, monkeypatch):
+    told = []
+
+    def progress(work):
+        told.append((work.fraction, work.elapsed))
+        if len(told) == 3:
+            work.set()
+
+    def slow(*_):
+        for i in range(1000):
+            interrupts.step(i, 1000)
+            time.sleep(0.002)
+
+    monkeypatch.setattr("ngramdb.executor.documents.matching", slow)
+    with pytest.raises(Interrupted, match="% done"):
+        db.execute("DOCS", progress=progress)
+    fractions = [fraction for fraction, _ in told]
+    assert len(told) == 3 and fractions == sorted(fractions) and 0 < fractions[0] < 1
+    assert all(b[1] - a[1] >= 0.09 for a, b in pairwise(told))
+
+
+def test_a_load_that_is_interrupted_leaves_no_trace(db, wiki):
+    def documents():
+        for i in range(10**9):
+            if i == 1000:
+                db.interrupt()
+            yield f"word{i} " * 200
+
+    version = db.version
+    with pytest.raises(Interrupted):
+        wiki.append(documents())
+    assert db.version == version and wiki.n_documents == 3
+    wiki.append(["once more"])
+    assert wiki.n_documents == 4
+
+
+def test_who_waits_for_a_writer_can_be_stopped(tmp_path):
+    with ngramdb.connect(tmp_path / "db") as first, ngramdb.connect(tmp_path / "db") as second:
+        corpus = first.create_corpus("c")
+        second.settings["lock_timeout"] = 60
+
+        def documents():
+            yield "a"
+            with pytest.raises(TimeoutExceeded):
+                second.execute("CREATE CORPUS d", timeout=0.1)
+            yield "b"
+
+        corpus.append(documents())
+        assert first.corpora() == ["c"]
+
+
+def test_results_that_are_read_to_their_end_are_beyond_interrupting(db, wiki):
+    result = db.execute("DOCS")
+    rows = result.fetchall()
+    db.interrupt()
+    assert len(rows) == 3 and result.fetchall() == []

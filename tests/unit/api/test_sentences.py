@@ -1,0 +1,116 @@
+"""A corpus WITH (sentence_separator = …) answers as one with a document per sentence, by each statement."""
+
+from __future__ import annotations
+
+import pytest
+
+import ngramdb
+from ngramdb.errors import InvalidArgument, NgramdbError
+
+LINES = ["the cat sat", "the dog sat", "a dog ran", "the cat ran away", "a cat sat on the dog"]
+
+MODELS = [
+    "ngram",
+    "ngram order 3",
+    "infgram",
+    "infgram min count 2",
+    "backoff",
+    "kneser_ney",
+    "kneser_ney order 3",
+]
+
+
+def filled(db, name, tokenizer, documents, **options):
+    corpus = db.create_corpus(name, tokenizer, **options)
+    corpus.append(documents)
+    return corpus
+
+
+@pytest.fixture(params=["words", "chars", "bytes"])
+def corpora(request):
+    """With a document a line, and with one document for all of them."""
+    separator, mark = (" ¶ ", "¶") if request.param == "words" else ("\n", r"\n")
+    with ngramdb.connect() as db:
+        apart = filled(db, "apart", request.param, LINES)
+        whole = filled(
+            db, "whole", request.param, [separator.join(LINES[:3]), separator.join(LINES[3:])],
+            sentence_separator=mark,
+        )  # fmt: skip
+        yield apart, whole, separator.strip(" ")
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_statements_answer_as_with_a_document_per_sentence(corpora, model):
+    db = corpora[0]._connection
+
+    def rows(question):
+        """Of either corpus. Without ids: where words are tokens, the separator has one, too."""
+        found = []
+        for name in ("apart", "whole"):
+            result = db.execute(question.format(f"USING {model}", name))
+            ids = [i for i, column in enumerate(result.columns) if column == "token_id"]
+            found.append([tuple(v for i, v in enumerate(row) if i not in ids) for row in result])
+        return found
+
+    for question in (
+        'PROB "dog" GIVEN "the" {} FROM {}',
+        'SCORE "a cat ran" {} SENTENCE FROM {}',
+        'GENERATE GIVEN "the" TOKENS 6 {} FROM {}',
+        'DIST GIVEN "sat" {} FROM {}',
+    ):
+        apart, whole = rows(question)
+        assert apart and sorted(map(str, apart)) == sorted(map(str, whole)), question
+
+
+def test_verbs_answer_as_with_a_document_per_sentence(corpora):
+    apart, whole, _ = corpora
+    for model in ("ngram", "infgram", "kneser_ney"):
+        assert apart.prob("cat", given="the", model=model) == whole.prob("cat", given="the", model=model)
+    given = apart.dist_arrays("sat", "infgram"), whole.dist_arrays("sat", "infgram")
+    assert given[0].n_end == given[1].n_end > 0
+    assert given[0].counts.sum() == given[1].counts.sum()
+    assert apart.score("the cat", "ngram").prob.tolist() == whole.score("the cat", "ngram").prob.tolist()
+
+
+def test_analyze_counts_sentences(corpora):
+    apart, whole, _ = corpora
+    db = apart._connection
+    db.execute("ANALYZE apart")
+    db.execute("ANALYZE whole")
+    apart, whole = (db.snapshot.view(name).entry.statistics for name in ("apart", "whole"))
+    assert whole.n_documents == len(LINES)
+    assert (whole.n_types, whole.continuation, whole.raw) == (apart.n_types, apart.continuation, apart.raw)
+
+
+def test_counts_know_nothing_of_sentences(corpora):
+    _, whole, separator = corpora
+    assert whole.count(separator) == 3
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "text"), [("words", "<eos>"), ("chars", "ab"), ("bytes", "ä"), ("chars", "")]
+)
+def test_a_separator_is_one_token(tokenizer, text):
+    with ngramdb.connect() as db:
+        with pytest.raises(InvalidArgument, match="sentence_separator is one token"):
+            db.create_corpus("c", tokenizer, sentence_separator=text)
+        assert db.corpora() == []
+
+
+def test_a_separator_of_ids_is_a_number():
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("ids", "tokens", sentence_separator="0")
+        corpus.append([{"ids": [1, 2, 0, 1, 3]}])
+        assert corpus.score([1, 2], "infgram", sentence=True).prob.tolist() == [1.0, 0.5, 1.0]
+        with pytest.raises(InvalidArgument, match="a token id from '0'"):
+            db.create_corpus("other", "tokens", sentence_separator="zero")
+
+
+def test_sums_need_one_separator():
+    with ngramdb.connect() as db:
+        filled(db, "a", "chars", ["x\ny"], sentence_separator=r"\n")
+        filled(db, "b", "chars", ["x\nz"])
+        filled(db, "c", "chars", ["x\nz"], sentence_separator="\n")
+        assert db.execute('PROB "y" GIVEN "x" USING infgram FROM a + c').fetchall()
+        with pytest.raises(NgramdbError, match="same sentence_separator"):
+            db.execute('PROB "y" GIVEN "x" USING kneser_ney FROM a + b')

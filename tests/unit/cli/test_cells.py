@@ -1,0 +1,142 @@
+"""Cells of tables at a terminal: what stands out, how numbers read, and how texts are cut."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+
+from ngramdb.cli.marks import Marks
+from ngramdb.cli.render import render
+from ngramdb.cli.render.cells import Cell, cut, make_cell
+from ngramdb.cli.screen import Screen
+
+
+class Rows:
+    def __init__(self, columns: tuple[str, ...], rows: Iterable[tuple[Any, ...]], **summary: Any) -> None:
+        self.columns = columns
+        self.rows = rows
+        self.summary = summary
+        self.n_rows: int | None = None
+        self.exact = True
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return iter(self.rows)
+
+
+def screen(width: int = 80, colour: bool = False, unicode: bool = True, marks: Marks | None = None) -> Screen:
+    return Screen(io.StringIO(), True, width, colour, unicode, marks)
+
+
+def drawn(result: Rows, on: Screen) -> list[str]:
+    render(result, on, "table")
+    assert isinstance(on.stream, io.StringIO)
+    return on.stream.getvalue().splitlines()
+
+
+def test_a_big_number_alone_has_its_scale_beside_it() -> None:
+    assert "│ 1,234,567,890 (1.23 B) │" in drawn(Rows(("count",), [(1_234_567_890,)]), screen())
+    assert "│ 1,234,567,890 │" in drawn(Rows(("count",), [(1_234_567_890,), (1,)]), screen())
+    assert "│ 999,999 │" in drawn(Rows(("count",), [(999_999,)]), screen())
+
+
+def test_ids_and_years_are_no_quantities() -> None:
+    (line,) = drawn(Rows(("doc_id", "year", "count"), [(12345, 2020, 12345)]), screen())[3:4]
+    assert line == "│  12345 │ 2020 │ 12,345 │"
+
+
+def test_points_stand_below_each_other() -> None:
+    lines = drawn(Rows(("prob",), [(0.179921,), (0.0959318,), (None,), (0.5,)]), screen())
+    assert lines[3:7] == ["│ 0.179921 │", "│ 0.095932 │", "│     NULL │", "│ 0.500000 │"]
+    assert drawn(Rows(("prob",), [(0.5,), (0.25,)]), screen())[3:5] == ["│ 0.50 │", "│ 0.25 │"]
+    assert drawn(Rows(("prob",), [(0.5,), (1e-9,)]), screen())[3:5] == ["│   0.5 │", "│ 1e-09 │"]
+
+
+def test_scores_of_tokens_are_short() -> None:
+    lines = drawn(
+        Rows(("token", "prob", "logprob"), [(" a", 0.000012345, -11.302), ("b", 1.0, 0.0)]), screen()
+    )
+    assert lines[3:5] == ["│ ␣a    │ 1.2e-05 │ -11.3020 │", "│ b     │  1.0000 │   0.0000 │"]
+
+
+def test_a_concordance_is_cut_to_its_middle() -> None:
+    result = Rows(
+        ("doc_id", "left", "match", "right"), [(0, "x " * 60 + "on ", "the mat", " and " + "y " * 60)]
+    )
+    line = drawn(result, screen(60))[3]
+    assert " on │ the mat │ and y" in line and line.count("…") == 2
+    assert cell_len(line) == 60
+    coloured = drawn(Rows(("left", "match", "right"), [("a ", "b", " c")]), screen(colour=True))
+    assert "\x1b[1;31mb\x1b[0m" in coloured[3]
+
+
+def test_a_text_is_cut_around_what_was_searched_for() -> None:
+    text = "word " * 500 + "the needle\nhere " + "word " * 500
+    on = screen(60, marks=Marks(["needle"]), colour=True)
+    line = drawn(Rows(("doc_id", "text"), [(1, text)]), on)[3]
+    assert "the \x1b[1;31mneedle\x1b[0m⏎here word" in line
+    plain = drawn(Rows(("doc_id", "text"), [(1, text)]), screen(60, marks=Marks(["needle"])))[3]
+    assert "the needle⏎here" in plain and cell_len(plain) == 60
+    elsewhere = drawn(Rows(("text",), [("no match " * 50,)]), screen(40, marks=Marks(["needle"])))[3]
+    assert elsewhere.startswith("│ no match no")
+
+
+@pytest.mark.parametrize("width", range(1, 30))
+@pytest.mark.parametrize(
+    "text", ["plain text that is long enough", "日本語のとても長いテキストです", "a日b本c語d" * 5]
+)
+def test_a_cut_cell_fits_its_width(text: str, width: int) -> None:
+    for cell in (Cell(text), Cell(text, ((8, 10),)), Cell(text, ((0, 3), (12, 14)))):
+        for from_left in (False, True):
+            shown = cut(cell, width, screen(), from_left)
+            assert cell_len(shown.text) <= width
+            assert all(0 <= start <= stop <= len(shown.text) for start, stop in shown.marks)
+
+
+def test_a_poor_encoding_gets_signs_that_it_has() -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    poor = replace(screen(unicode=False), stream=stream)
+    assert make_cell(" a\n", "token", poor, alone=False).text == "_a\\n"
+    assert make_cell("é", "text", poor, alone=False).text == "\\xe9"
+
+
+def test_sentences_take_as_many_lines_as_they_need() -> None:
+    description = "what a setting does, at such a length that it cannot stand on one line"
+    lines = drawn(Rows(("name", "description"), [("x", description)]), screen(50))
+    words = " ".join(
+        line.split("│")[2].strip() for line in lines if line.startswith("│") and "name" not in line
+    )
+    assert words == description
+    narrow = drawn(Rows(("name", "description"), [("x", description)]), screen(25))
+    assert len(narrow) == 6
+
+
+def test_an_answer_of_nothing_but_a_message_is_that_message() -> None:
+    result = Rows(("corpus", "problem"), [], problems=0, message="no problems found")
+    assert drawn(result, screen()) == ["no problems found"]
+    result = Rows(("corpus", "problem"), [("a", "b")], message="1 problem found")
+    assert drawn(result, screen())[-1] == "1 row, 1 problem found"
+
+
+def test_an_answer_from_a_sample_says_so() -> None:
+    result = Rows(("count",), [(5,)])
+    result.exact = False
+    assert drawn(result, screen())[-1] == "1 row, an estimate from a sample"
+
+
+def test_html_escapes_and_tells_null() -> None:
+    stream = io.StringIO()
+    render(Rows(("a<b", "n"), [("<x>&", 1), (None, 2)]), Screen(stream, False, None, False, True), "html")
+    assert stream.getvalue().splitlines() == [
+        "<table>",
+        "<thead><tr><th>a&lt;b</th><th>n</th></tr></thead>",
+        "<tbody>",
+        '<tr><td>&lt;x&gt;&amp;</td><td class="number">1</td></tr>',
+        '<tr><td class="null"></td><td class="number">2</td></tr>',
+        "</tbody>",
+        "</table>",
+    ]

@@ -1,0 +1,93 @@
+"""Which segments are merged: decisions over sizes alone, and what a long life of commits makes of them."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+
+from ngramdb.engine.policy import FAN_IN, FLOOR, RATIO, SMALL, next_append_merge, next_merge, packed
+
+HUGE = 1 << 26
+
+
+def settle(sizes, most=HUGE):
+    """Merges until nothing is asked for; returns the sizes and the symbols that were rewritten."""
+    sizes, work = list(sizes), 0
+    while (group := next_merge(sizes, most)) is not None:
+        merged = sum(sizes[group])
+        assert len(sizes[group]) > 1
+        assert merged <= most
+        sizes[group] = [merged]
+        work += merged
+    return sizes, work
+
+
+def test_nothing_is_merged_where_there_is_nothing():
+    assert next_merge([], HUGE) is None
+    assert next_merge([5], HUGE) is None
+
+
+def test_tiny_segments_are_merged_at_once():
+    assert settle([1, 1]) == ([2], 2)
+    assert settle([FLOOR - 1, 1])[0] == [FLOOR]
+
+
+def test_a_small_segment_waits_behind_one_many_times_its_size():
+    assert next_merge([FLOOR * 100, FLOOR], HUGE) is None
+    assert next_merge([FLOOR * RATIO, FLOOR], HUGE) == slice(0, 2)
+
+
+def test_large_segments_wait_for_their_tier():
+    assert next_merge([SMALL] * (FAN_IN - 1), HUGE) is None
+    assert settle([2 * SMALL] * FAN_IN)[0] == [2 * SMALL * FAN_IN]
+
+
+def test_segments_that_are_half_full_are_left_alone():
+    assert next_merge([HUGE // 2 + 1] * 20, HUGE) is None
+    assert next_merge([1000] * 5, 1500) is None
+
+
+@pytest.mark.parametrize("size", [1, 100, 5000, SMALL // 3])
+def test_many_equal_commits_leave_few_segments_and_cost_n_log_n(size):
+    sizes, work, n = [], 0, 1000
+    for _ in range(n):
+        sizes, more = settle([*sizes, size])
+        work += more
+    total = n * size
+    tiers = math.log(max(total / SMALL, 1), FAN_IN) + 1
+    assert len(sizes) <= 3 + FAN_IN * tiers
+    if total <= SMALL:
+        assert len(sizes) <= 3
+    # What lies below the floor costs that much a commit at most.
+    assert work <= n * FLOOR + total * (2 + RATIO) * math.log2(max(total / FLOOR, 2))
+
+
+def test_random_commits_keep_their_order_and_bounds():
+    rng = random.Random(1)
+    sizes = []
+    for _ in range(500):
+        sizes, _ = settle([*sizes, int(10 ** rng.uniform(0, 6.5))], most=1 << 22)
+        assert max(sizes) <= max(1 << 22, 10**7)
+
+
+def test_a_complete_compaction_packs_neighbours_and_filters_what_has_shrunk():
+    assert packed([], [], 10) == []
+    assert packed([3, 3, 3], [False] * 3, 10) == [slice(0, 3)]
+    assert packed([4, 4, 4], [False] * 3, 10) == [slice(0, 2)]
+    assert packed([9, 9], [False, True], 10) == [slice(1, 2)]
+    assert packed([9, 1, 1], [False] * 3, 10) == [slice(1, 3)]
+    assert packed([10], [False], 10) == []
+
+
+def test_files_that_are_appended_to_each_other_leave_logarithmically_many():
+    sizes, work = [], 0
+    for _ in range(1000):
+        sizes.append(10)
+        start = next_append_merge(sizes)
+        if start is not None:
+            work += sum(sizes[start:])
+            sizes[start:] = [sum(sizes[start:])]
+    assert len(sizes) <= 12
+    assert work <= 10 * 1000 * 2 * math.log2(1000)

@@ -1,0 +1,89 @@
+"""What a concordance shows: slices of the text, whatever the tokenizer, down to the character."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+import pytest
+
+import ngramdb
+from ngramdb.executor import contexts
+
+
+@contextmanager
+def corpus_of(*texts, tokenizer="words"):
+    with ngramdb.connect() as db:
+        c = db.create_corpus("c", tokenizer=tokenizer)
+        c.append(texts)
+        yield c
+
+
+def shown(result):
+    return [row[2:] for row in result]
+
+
+def test_white_space_and_marks_stand_as_they_came():
+    with corpus_of('  He said:\n\n"The  end" —\tat last.  ') as c:
+        assert shown(c.kwic("The end")) == [('  He said:\n\n"', "The  end", '" —\tat last.  ')]
+        assert shown(c.kwic("The end", window=1)) == [('"', "The  end", '"')]
+        assert shown(c.kwic("The end", window=0)) == [("", "The  end", "")]
+        assert shown(c.kwic("last", window=2)) == [("\tat ", "last", ".  ")] or shown(
+            c.kwic("last", window=2)
+        ) == [("—\tat ", "last", ".  ")]
+
+
+def test_characters_of_several_bytes_are_not_cut():
+    text = "öäü€😀x€😀öä"
+    with corpus_of(text, tokenizer="bytes") as c:
+        for window in range(14):
+            ((left, match, right),) = shown(c.kwic("x", window=window))
+            assert match == "x" and left + match + right in text
+            assert len(left.encode()) > window - 4 and len(right.encode()) > window - 4
+    with corpus_of(text, tokenizer="chars") as c:
+        assert shown(c.kwic("x", window=2)) == [("€😀", "x", "€😀")]
+
+
+def test_text_is_matched_within_tokens_and_overlapping():
+    with corpus_of("banana bananas", "BAN anana") as c:
+        found = shown(c.kwic("ana", match_text=True, window=0))
+        assert found == [("", "ana", "")] * 6
+        lines = [row[:4] for row in c.kwic("ana", match_text=True)]
+        assert lines[:2] == [(0, 0, "b", "ana"), (0, 0, "ban", "ana")]
+        assert shown(c.kwic("ban A", match_text=True, ignore_case=True, window=0)) == [("", "BAN a", "")]
+
+
+def test_documents_of_token_ids_are_shown_by_their_words():
+    with corpus_of("one two three") as c:
+        c.append([([0, 1, 2, 1], {})])
+        assert shown(c.kwic("two")) == [
+            ("one ", "two", " three"),
+            ("one ", "two", " three two"),
+            ("one two three ", "two", ""),
+        ]
+
+
+@pytest.mark.parametrize("order", ["left", "right"])
+@pytest.mark.parametrize("descending", [False, True])
+def test_matches_within_tokens_are_ordered_by_the_text_beside_them(order, descending):
+    with corpus_of("xab", "yab", "zaB c", "Xabd", "wab  C") as c:
+        rows = shown(c.kwic("ab", match_text=True, ignore_case=True, order_by=order, descending=descending))
+        keys = [row[0].casefold() if order == "left" else " ".join(row[2].casefold().split()) for row in rows]
+        assert keys == sorted(keys, reverse=descending) and len(keys) == 5
+
+
+def test_gapped_patterns_show_all_between_their_parts():
+    with ngramdb.connect() as db:
+        db.create_corpus("c").append(["one, two three four", "one two two"])
+        rows = db.execute('KWIC "one" [0..2] "two" WINDOW 1').fetchall()
+        assert rows == [(0, 0, "", "one, two", " three"), (1, 0, "", "one two", " two")]
+
+
+@pytest.mark.parametrize(("n_documents", "n_tokens"), [(1, 1 << 20), (3, 1 << 20), (4096, 1), (4096, 7)])
+def test_lines_are_the_same_however_few_documents_are_kept(monkeypatch, n_documents, n_tokens):
+    texts = [f"{word} x,  {other} x" for word in ("b", "a", "c") for other in ("c", "a", "b")]
+    with corpus_of(*texts) as c:
+        expected = shown(c.kwic("x", order_by="left"))
+        assert len(expected) == 18 and {"".join(line) for line in expected} == set(texts)
+        monkeypatch.setattr(contexts, "MOST_RECENT", n_documents)
+        monkeypatch.setattr(contexts, "MOST_RECENT_TOKENS", n_tokens)
+        assert shown(c.kwic("x", order_by="left")) == expected

@@ -1,0 +1,74 @@
+"""Tables of results fit the terminal, and notebooks get sound HTML."""
+
+from __future__ import annotations
+
+import pytest
+
+from ngramdb.executor.display import cut, shown, width_of
+from ngramdb.executor.result import Result
+
+
+def lines(result, n_columns, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(n_columns))
+    return repr(result).splitlines()
+
+
+WIDE = Result.of_rows(
+    ("doc_id", "left", "match", "right", "prob"),
+    [(i, "the left side of it " * 3, "the match", "what is on the right " * 3, 0.25) for i in range(3)],
+).fetchall()
+
+
+@pytest.mark.parametrize("n_columns", [30, 40, 60, 80, 100, 160, 400])
+def test_no_line_of_a_table_is_wider_than_the_terminal(n_columns, monkeypatch):
+    result = Result.of_rows(("doc_id", "left", "match", "right", "prob"), WIDE)
+    *table, _ = lines(result, n_columns, monkeypatch)
+    assert max(map(width_of, table)) <= n_columns
+
+
+def test_wide_texts_give_way_first_and_numbers_stay_whole(monkeypatch):
+    result = Result.of_rows(("doc_id", "left", "match", "right", "prob"), WIDE)
+    _, _, row, *_ = lines(result, 80, monkeypatch)
+    assert row.endswith("  0.25") and row.startswith("     0  the left") and "the match" in row
+    assert row.count("…") == 2
+
+
+def test_columns_without_room_are_named(monkeypatch):
+    result = Result.of_rows(("doc_id", "left", "match", "right", "prob"), WIDE)
+    assert lines(result, 30, monkeypatch)[-1] == "(3 rows) (no room for right, prob)"
+
+
+def test_the_only_column_is_cut_to_the_terminal(monkeypatch):
+    _, rule, row, footer = lines(Result.of_rows(("plan",), [("x" * 500,)]), 20, monkeypatch)
+    assert row == "x" * 19 + "…" and len(rule) == 20 and footer == "(1 row)"
+    assert lines(Result.of_rows(("n",), [(10**30,)]), 20, monkeypatch)[2] == str(10**30)
+
+
+def test_wide_characters_take_two_columns(monkeypatch):
+    *table, _ = lines(Result.of_rows(("token", "count"), [("日本語", 1), ("ab", 2)]), 80, monkeypatch)
+    assert {width_of(line) for line in table} == {len("日本語") * 2 + 2 + len("count")}
+    assert width_of("é") == width_of("é") == 1
+    assert cut("日本語", 5) == "日本…" and cut("abc", 3) == "abc"
+
+
+def test_values_on_one_line():
+    assert [shown(value, 10) for value in (None, True, 0.1234567, "a\nb\tc", "\x1b[1m", [1, "a"])] == [
+        "NULL",
+        "true",
+        "0.123457",
+        "a⏎b⇥c",
+        "�[1m",
+        "[1, 'a']",
+    ]
+
+
+def test_sampled_answers_say_so():
+    result = Result.of_rows(("count",), [(1,)])
+    result.exact = False
+    assert repr(result).endswith("(1 row, approximate)")
+
+
+def test_numbers_stand_right_in_notebooks_and_null_is_grey():
+    text = Result.of_rows(("a", "b"), [(1, None), (True, "x")])._repr_html_()
+    assert '<td style="text-align: right">1</td>' in text and '<td style="color: #999">NULL</td>' in text
+    assert '<td style="text-align: left">true</td>' in text and text.endswith("<p>(2 rows)</p>")

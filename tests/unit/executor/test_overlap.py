@@ -1,0 +1,106 @@
+"""OVERLAP equals brute force, whichever way it is computed, and says where."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+import ngramdb
+from ngramdb.executor import overlap
+from ngramdb.executor.overlap import LEAST_TOKENS, Span, n_windows, overlap_shares, overlap_spans
+
+
+def share(document, others, n):
+    """By definition: the share of windows that stand in some other document."""
+    if len(document) < n:
+        windows = [tuple(document)] if len(document) >= min(LEAST_TOKENS, n) else []
+    else:
+        windows = [tuple(document[i : i + n]) for i in range(len(document) - n + 1)]
+    if not windows:
+        return 0.0
+    size = len(windows[0])
+    known = {tuple(other[i : i + size]) for other in others for i in range(len(other) - size + 1)}
+    return sum(window in known for window in windows) / len(windows)
+
+
+def corpora(seed, alphabet=3, tokenizer="tokens"):
+    rng = random.Random(seed)
+    documents = [[rng.randrange(alphabet) for _ in range(rng.randrange(0, 25))] for _ in range(40)]
+    others = [[rng.randrange(alphabet) for _ in range(rng.randrange(0, 40))] for _ in range(6)]
+    others += [documents[3][2:], documents[4]]
+    return documents, others
+
+
+def open_views(db, documents, others):
+    for name, content in (("corpus", documents), ("other", others)):
+        db.create_corpus(name, tokenizer="tokens").append([(ids, {}) for ids in content])
+    return db.snapshot.view("corpus"), db.snapshot.view("other")
+
+
+@pytest.mark.parametrize("n", [1, 3, 5, 8, 13])
+@pytest.mark.parametrize("inverted_cost", [0.0, 1e9])
+def test_shares_equal_brute_force(monkeypatch, n, inverted_cost):
+    monkeypatch.setattr(overlap, "INVERTED_COST", inverted_cost)
+    monkeypatch.setattr(overlap, "CHUNK_TOKENS", 50)
+    documents, others = corpora(n)
+    with ngramdb.connect() as db:
+        view, other = open_views(db, documents, others)
+        every = np.arange(40, dtype=np.uint32)
+        found = overlap_shares(view, view.segments[0], every, other, n)
+        assert found.tolist() == [share(document, others, n) for document in documents]
+        some = np.array([3, 4, 17, 39], dtype=np.uint32)
+        assert overlap_shares(view, view.segments[0], some, other, n).tolist() == found[some].tolist()
+        none = np.empty(0, dtype=np.uint32)
+        assert overlap_shares(view, view.segments[0], none, other, n).tolist() == []
+
+
+@pytest.mark.parametrize("inverted_cost", [0.0, 1e9])
+def test_documents_that_were_removed_from_the_other_corpus_do_not_count(monkeypatch, inverted_cost):
+    monkeypatch.setattr(overlap, "INVERTED_COST", inverted_cost)
+    documents, others = corpora(7)
+    with ngramdb.connect() as db:
+        open_views(db, documents, others)
+        db.corpus("other").delete("[0, 1]")
+        left = [other for other in others if share([0, 1], [other], 2) == 0]
+        assert len(left) < len(others)
+        view, other = db.snapshot.view("corpus"), db.snapshot.view("other")
+        found = overlap_shares(view, view.segments[0], np.arange(40, dtype=np.uint32), other, 3)
+        assert found.tolist() == [share(document, left, 3) for document in documents]
+
+
+@pytest.mark.parametrize("inverted_cost", [0.0, 1e9])
+def test_words_mean_the_same_in_corpora_with_vocabularies_of_their_own(monkeypatch, inverted_cost):
+    monkeypatch.setattr(overlap, "INVERTED_COST", inverted_cost)
+    with ngramdb.connect() as db:
+        c = db.create_corpus("c")
+        c.append(
+            [
+                "some words that stand before the answer is forty two of course",
+                "nothing here to be found at all",
+            ]
+        )
+        db.create_corpus("e").append(["unseen question : the answer is forty two of course"])
+        view, other = db.snapshot.view("c"), db.snapshot.view("e")
+        found = overlap_shares(view, view.segments[0], np.arange(2, dtype=np.uint32), other, 3)
+        assert found.tolist() == [5 / 10, 0.0]
+        assert overlap_spans(view, view.segments[0], 0, other, 3) == [Span(5, 12, 0)]
+        assert overlap_spans(view, view.segments[0], 1, other, 3) == []
+
+
+def test_spans_are_maximal_runs_and_name_the_document_they_come_from():
+    with ngramdb.connect() as db:
+        documents = [[1, 2, 3, 9, 9, 4, 5, 6, 7, 9, 1, 2, 3]]
+        view, other = open_views(db, documents, [[8, 1, 2, 3], [0, 4, 5, 6, 7]])
+        assert overlap_spans(view, view.segments[0], 0, other, 3) == [
+            Span(0, 3, 0),
+            Span(5, 9, 1),
+            Span(10, 13, 0),
+        ]
+
+
+def test_how_many_ngrams_a_document_has():
+    lengths = np.array([0, 4, 5, 12, 13, 20])
+    assert n_windows(lengths, 13).tolist() == [0, 0, 1, 1, 1, 8]
+    assert n_windows(np.array([0, 1, 2, 3]), 2).tolist() == [0, 0, 1, 2]

@@ -1,0 +1,286 @@
+"""What may come next at a cursor: nothing that the parser would refuse, and all that it would take."""
+
+from __future__ import annotations
+
+import timeit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ngramdb.language import scanner
+from ngramdb.language.expect import Expected, expected
+from ngramdb.language.highlight import lex
+from ngramdb.language.parser import Walk
+
+
+def at(marked: str) -> Expected:
+    """What is expected at the mark `^`."""
+    cursor = marked.index("^")
+    return expected(marked.replace("^", "", 1), cursor)
+
+
+CLAUSES_OF_COUNT = ("FROM", "WHERE", "GROUP BY", "ORDER BY", "TOP", "SAMPLE")
+
+
+@pytest.mark.parametrize(
+    ("marked", "keywords"),
+    [
+        ("CO^", ("COUNT", "COPY", "COMPACT")),
+        ("co^", ("COUNT", "COPY", "COMPACT")),
+        ("COUNT^", ("COUNT",)),
+        ("CHECK; KW^", ("KWIC",)),
+        ("COUNT ^", ("COUNT", "DOCS", "NOT", "OVERLAP")),
+        ('COUNT "a" ^', ("AND", "OR", "MATCH", "IGNORE CASE", *CLAUSES_OF_COUNT)),
+        ('COUNT "a" MATCH TEXT ^ FROM x', ("AND", "OR", "IGNORE CASE", *CLAUSES_OF_COUNT)),
+        ('COUNT "a" AND "b" W^', ("WITHIN", "WHERE")),
+        ('COUNT "a" AND "b" WITHIN 5 ^', ("TOKENS",)),
+        ("DOCS WHERE year ^", ("NOT", "BETWEEN", "IN", "LIKE", "ILIKE", "IS")),
+        ("DOCS WHERE year IS ^", ("NOT NULL", "NULL")),
+        ("DOCS WHERE year = 3 LIMIT 5 ^", ("FROM", "ORDER BY", "OFFSET", "SAMPLE")),
+        ("DOCS SAMPLE 5 ^", ("SEED", "FROM", "WHERE", "ORDER BY", "LIMIT", "OFFSET")),
+        ("COPY (DOCS LIMIT 5 ^", ("FROM", "WHERE", "ORDER BY", "OFFSET", "SAMPLE")),
+        ("COPY (DOCS) ^", ("TO",)),
+        ("COPY a FROM 'x' ^", ("ON ERROR",)),
+        ('DIST GIVEN "x" USING ^', ("NGRAM", "INFGRAM", "BACKOFF", "KNESER_NEY")),
+        ('DIST GIVEN "x" USING INFGRAM ^', ("FROM", "TOP", "MIN COUNT")),
+        ("CREATE CORPUS ^", ("IF NOT EXISTS",)),
+        ("CREATE CORPUS IF ^", ("NOT EXISTS",)),
+        ("SHOW ^", ("CORPORA", "SEGMENTS", "VERSIONS", "REMOVALS", "SETTINGS")),
+        ("ALTER CORPUS a ^", ("ADD CORPUS", "SUBTRACT CORPUS")),
+        ('DELETE DOCS WHERE "a" R^', ("RETURNING",)),
+    ],
+)
+def test_keywords_that_may_come_next(marked: str, keywords: tuple[str, ...]) -> None:
+    assert set(at(marked).keywords) == set(keywords)
+    assert len(at(marked).keywords) == len(keywords)
+
+
+def test_what_goes_on_with_the_last_part_comes_before_new_clauses() -> None:
+    assert at('COUNT "a" ^').keywords[:2] == ("AND", "OR")
+
+
+@pytest.mark.parametrize(
+    ("marked", "kinds"),
+    [
+        ("USE ^", ["corpus"]),
+        ("USE wi^", ["corpus"]),
+        ("COUNT ? FROM a + ^", ["corpus"]),
+        ("CREATE CORPUS ^", ["new_corpus"]),
+        ("COUNT ^", ["field", "ngram", "token_ids", "parameter"]),
+        ("KWIC ^", ["ngram", "token_ids", "parameter"]),
+        ('COUNT "a" ^', ["gap"]),
+        ("DOCS LIMIT ^", ["number", "parameter"]),
+        ("COPY a FROM ^", ["path", "parameter"]),
+        ("COPY (DOCS) TO ^", ["path", "parameter"]),
+        ("CREATE CORPUS a TOKENIZER ^", ["tokenizer", "parameter"]),
+        ("SET ^", ["setting"]),
+        ("RESET ^", ["setting"]),
+        ("COPY a FROM 'x' (^", ["option"]),
+        ("COUNT DOCS GROUP BY ^", ["field"]),
+        ("DOCS WHERE meta.^", ["key"]),
+        ("CREATE CORPUS a ^", []),
+        ("COUNT COUNT ^ FROM wiki", []),
+        ("COUNT @ ^", []),
+        ("COUNT -- ^", []),
+        ("COUNT /* ^", []),
+        ("COUNT /* */ ^", ["field", "ngram", "token_ids", "parameter"]),
+    ],
+)
+def test_kinds_that_may_come_next(marked: str, kinds: list[str]) -> None:
+    assert list(at(marked).kinds) == kinds
+
+
+@pytest.mark.parametrize(
+    ("marked", "quote", "kinds", "partial"),
+    [
+        ('COUNT "na^', '"', ("ngram",), "na"),
+        ('COUNT "na^tural" FROM wiki', '"', ("ngram",), "na"),
+        ("COPY a FROM 'da''^", "'", ("path",), "da'"),
+        ("DOCS WHERE x = '^", "'", ("value",), ""),
+        ("USE `my ^", "`", ("corpus",), "my "),
+        ("COUNT [12, ^", "[", ("token_ids",), "12, "),
+        ('COUNT "a" [1..^', "[", ("gap",), "1.."),
+        ('USE "wi^', '"', (), "wi"),
+    ],
+)
+def test_open_literal_is_what_it_can_become(
+    marked: str, quote: str, kinds: tuple[str, ...], partial: str
+) -> None:
+    there = at(marked)
+    assert (there.quote, there.kinds, there.partial, there.keywords) == (quote, kinds, partial, ())
+
+
+@pytest.mark.parametrize(
+    ("marked", "context", "partial", "typed"),
+    [
+        ('COUNT "natural lang^', "natural lang", "lang", "lang"),
+        ('COUNT "natural ^', "natural ", "", ""),
+        ('COUNT "^', "", "", ""),
+        (r'COUNT "a\nb^', "a\nb", "b", "b"),
+        (r'COUNT "a\tb\"c^', 'a\tb"c', 'b"c', r"b\"c"),
+        (r'COUNT "é \u00e9^', "é é", "é", r"\u00e9"),
+        (r'COUNT "a\u00^', "a", "a", r"a\u00"),
+        ('COUNT "a\\^', "a", "a", "a\\"),
+        (r'COUNT "\ud83d\ude00x^', "\U0001f600x", "\U0001f600x", r"\ud83d\ude00x"),
+    ],
+)
+def test_open_ngram_gives_the_context_and_the_word_being_typed(
+    marked: str, context: str, partial: str, typed: str
+) -> None:
+    there = at(marked)
+    assert (there.context, there.partial) == (context, partial)
+    assert marked[there.start : marked.index("^")] == typed
+
+
+@pytest.mark.parametrize(
+    ("marked", "field"),
+    [
+        ("DOCS WHERE lang = ^", ("lang",)),
+        ("DOCS WHERE year = 3 AND lang <> '^", ("lang",)),
+        ("DOCS WHERE meta.`a b` = ^", ("meta", "a b")),
+        ("DOCS WHERE lang IN (^", ("lang",)),
+        ("DOCS WHERE lang NOT IN ('en', '^", ("lang",)),
+        ("DOCS WHERE year BETWEEN 3 AND ^", ("year",)),
+        ("DOCS WHERE lang LIKE ^", ("lang",)),
+        ("DOCS WHERE meta.au^", ("meta",)),
+        ("DOCS ORDER BY meta.a.^", ("meta", "a")),
+        ("DOCS WHERE lang = 'x' AND COUNT(\"a\") > ^", ()),
+        ("DOCS WHERE lang = 'x' AND ^", ()),
+    ],
+)
+def test_field_whose_value_or_key_is_wanted(marked: str, field: tuple[str, ...]) -> None:
+    assert at(marked).field == field
+
+
+def test_setting_and_option_whose_value_is_wanted() -> None:
+    assert at("SET Progress = ^").setting == "progress"
+    assert at("SET threads^").setting == ""
+    assert at("COPY a FROM 'x' (FORMAT jsonl, Text = '^").option == "text"
+    assert at("COPY a FROM 'x' (METADATA (a, ^").option == "metadata"
+
+
+@pytest.mark.parametrize(
+    ("marked", "corpora"),
+    [
+        ('COUNT "a^" FROM wiki', ("wiki",)),
+        ('COUNT "a^" FROM wiki + `my docs` AT VERSION 3 - x WHERE lang = "en"', ("wiki", "my docs", "x")),
+        ('COUNT "b" FROM other; COUNT "a^"; COUNT "c" FROM other', ()),
+        ("COPY wiki FROM 'x^'", ()),
+        ('DOCS FROM wiki WHERE "^', ("wiki",)),
+    ],
+)
+def test_corpora_of_the_statement_on_both_sides_of_the_cursor(marked: str, corpora: tuple[str, ...]) -> None:
+    assert at(marked).corpora == corpora
+
+
+@pytest.mark.parametrize(
+    ("marked", "head"),
+    [
+        ("^", ""),
+        ("COUNT ^", "COUNT"),
+        ("count docs ^", "COUNT DOCS"),
+        ("EXPLAIN ANALYZE DOCS ^", "DOCS"),
+        ("EXPLAIN ^", "EXPLAIN"),
+        ("DELETE DOCS WHERE ^", "DELETE DOCS"),
+        ("CREATE CORPUS ^", "CREATE CORPUS"),
+    ],
+)
+def test_head_tells_the_statement(marked: str, head: str) -> None:
+    assert at(marked).head == head
+
+
+# ---- the parser is the judge
+
+STATEMENTS = [
+    'COUNT ("a" OR [1, 2]) AND "c" MATCH TEXT IGNORE CASE WITHIN 100 TOKENS FROM a + b - c AT VERSION 3 WHERE'
+    " year NOT BETWEEN 1 AND 2 GROUP BY lang, meta.x ORDER BY count DESC TOP 5 SAMPLE 9 SEED ?",
+    'DOCS WHERE COUNT("a" [1..3] "b") >= 3 OR OVERLAP(eval, 13) > 0.8 AND x IS NOT NULL LIMIT 5 OFFSET 3',
+    'KWIC "a" WINDOW 5 ORDER BY right',
+    "NGRAMS 3 TOP 5 WHERE lang IN ('en', NULL) AND title NOT ILIKE 'a%' AND open = TRUE",
+    'TRACE "a" MIN LENGTH 3',
+    'PROB "a" GIVEN "b" USING BACKOFF(0.4) ORDER 3 MIN COUNT 2',
+    'GENERATE GIVEN "a" TOKENS 5 METHOD BEAM(4) TEMPERATURE 1.5 TOP 3 NUCLEUS 0.9'
+    " DIVERSITY 1 SEED 2 RETURN 3",
+    "CREATE CORPUS IF NOT EXISTS a TOKENIZER 'words' WITH (x = 1)",
+    "COPY a FROM 'x' (FORMAT jsonl, METADATA (a, 'b')) ON ERROR SKIP",
+    "COPY (DOCS LIMIT 5) TO 'x' (FORMAT jsonl)",
+    'DELETE DOCS FROM a WHERE "x" RETURNING doc_id, url',
+    "RESTORE CORPUS a TO VERSION 3",
+    "ALTER CORPUS a SUBTRACT CORPUS b AT VERSION 2",
+    'EXPLAIN ANALYZE SCORE "a" SENTENCE USING KNESER_NEY',
+    "SHOW REMOVALS FROM a",
+    "SET match = text",
+]
+KIND_OF_PIECE = {
+    scanner.TEXT: {"ngram"},
+    scanner.TOKEN_IDS: {"token_ids"},
+    scanner.GAP: {"gap"},
+    scanner.PARAMETER: {"parameter"},
+    scanner.NUMBER: {"number"},
+    scanner.STRING: {"value", "path", "tokenizer"},
+}
+NAMES = {"corpus", "new_corpus", "field", "key", "setting", "option", "word"}
+
+
+@pytest.mark.parametrize("text", STATEMENTS)
+def test_all_that_the_parser_takes_is_expected(text: str) -> None:
+    for (kind, start, stop), (_, _, colour) in zip(scanner.scan(text), lex(text), strict=True):
+        there = expected(text, start)
+        if colour == "keyword":
+            assert text[start:stop] in {phrase.split()[0] for phrase in there.keywords}
+            assert expected(text, stop).partial == text[start:stop]
+        elif colour == "name":
+            assert NAMES & set(there.kinds)
+        elif kind in KIND_OF_PIECE:
+            assert KIND_OF_PIECE[kind] & set(there.kinds)
+
+
+@pytest.mark.parametrize("text", STATEMENTS)
+def test_all_that_is_expected_is_taken_by_the_parser(text: str) -> None:
+    places = {start for _, start, _ in scanner.scan(text)} | {len(text)}
+    for cursor in sorted(places):
+        there = expected(text, cursor)
+        for phrase in there.keywords:
+            walk = Walk(so_far := f"{text[: there.start]} {phrase} ")
+            for kind, start, stop in scanner.scan(so_far):
+                if kind not in scanner.BLANK:
+                    walk.take(kind, start, stop)
+            assert [lexeme.type for lexeme in walk.lexemes][-len(phrase.split()) :] == phrase.split()
+
+
+fragments = st.lists(
+    st.sampled_from(
+        [
+            "COUNT ",
+            "docs ",
+            '"',
+            "'",
+            "`",
+            "[",
+            "]",
+            "/*",
+            "*/",
+            "--",
+            "\n",
+            " ",
+            ";",
+            "1",
+            ".",
+            "\\",
+            "(",
+            "FROM a ",
+        ]
+    )
+).map("".join)
+
+
+@given(st.text() | fragments, st.integers(-2, 40))
+def test_any_text_and_any_cursor_have_an_answer(text: str, cursor: int) -> None:
+    there = expected(text, cursor)
+    assert 0 <= there.start <= max(0, min(cursor, len(text)))
+
+
+def test_answer_comes_at_once() -> None:
+    text = "DOCS WHERE \"a\" AND year BETWEEN 2019 AND 2021 AND NOT lang = 'en' ORDER BY "
+    assert min(timeit.repeat(lambda: expected(text, len(text)), number=5, repeat=10)) / 5 < 0.002

@@ -1,0 +1,71 @@
+"""ARPA files: read back by the format's own rules, they give the model's probabilities."""
+
+from __future__ import annotations
+
+import io
+import math
+
+import pytest
+from language_corpora import model_of
+
+from ngramdb.errors import InvalidArgument
+from ngramdb.lm import BEGIN, END, UNKNOWN, Backoff, KneserNey, write_arpa
+
+NAMES = {END: "</s>", BEGIN: "<s>", UNKNOWN: "<unk>"}
+
+
+def word(token):
+    return f"w{token}"
+
+
+def read(text):
+    """Sizes as the header has them, and {words: (log10 p, log10 backoff)}."""
+    sizes, table, lengths = [], {}, []
+    for line in text.splitlines():
+        if line.startswith("ngram "):
+            sizes.append(int(line.partition("=")[2]))
+        elif line and not line.startswith("\\"):
+            fields = line.split("\t")
+            words = tuple(fields[1].split(" "))
+            table[words] = float(fields[0]), float(fields[2]) if len(fields) > 2 else 0.0
+            lengths.append(len(words))
+    assert sizes == [lengths.count(n) for n in range(1, len(sizes) + 1)]
+    return sizes, table
+
+
+def log10_of(table, words, order):
+    """The probability of the last word, as a reader of the file has it."""
+    words = words[-order:]
+    if words in table:
+        return table[words][0]
+    context = words[:-1]
+    return (table[context][1] if context in table else 0.0) + log10_of(table, words[1:], order)
+
+
+@pytest.mark.parametrize("order", [2, 3, 5])
+def test_a_file_says_what_the_model_says(documents, order):
+    model = model_of(documents, KneserNey(order=order))
+    file = io.StringIO()
+    sizes = write_arpa(model, file, word)
+    read_sizes, table = read(file.getvalue())
+    assert sizes == read_sizes
+    for text in ([0, 1, 2, 3], [2, 2, 99, 1, 2], [], [8, 8]):
+        expected = model.score(text, sentence=True).logprob / math.log(10)
+        words = ["<s>", *(word(token) if token < 9 else "<unk>" for token in text), "</s>"]
+        found = [log10_of(table, tuple(words[: i + 2]), order) for i in range(len(text) + 1)]
+        assert found == pytest.approx(expected.tolist(), abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    "spec", [KneserNey(), KneserNey(order=1), KneserNey(order=3, min_count=2), Backoff(order=3)]
+)
+def test_only_models_that_fit_the_format_are_written(documents, spec):
+    with pytest.raises(InvalidArgument, match="an ARPA file takes"):
+        write_arpa(model_of(documents, spec), io.StringIO(), word)
+
+
+@pytest.mark.parametrize("bad", ["a b", "", "<s>", "w0", "\n"])
+def test_a_token_that_cannot_stand_in_the_file_is_an_error(documents, bad):
+    model = model_of(documents, KneserNey(order=2))
+    with pytest.raises(InvalidArgument, match="cannot stand in an ARPA file"):
+        write_arpa(model, io.StringIO(), lambda token: bad if token == 3 else word(token))

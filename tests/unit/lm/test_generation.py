@@ -1,0 +1,164 @@
+"""Generating text, and drafting it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from language_corpora import model_of
+
+from ngramdb.errors import InvalidArgument
+from ngramdb.lm import (
+    BEGIN,
+    END,
+    UNKNOWN,
+    Backoff,
+    Generator,
+    Greedy,
+    InfGram,
+    KneserNey,
+    NGram,
+    Sampling,
+    Search,
+    draft,
+)
+
+SPECS = [
+    NGram(order=2),
+    NGram(),
+    InfGram(),
+    InfGram(min_count=3),
+    Backoff(order=3),
+    KneserNey(),
+    KneserNey(order=2),
+]
+METHODS = [Greedy(), Sampling(), Sampling(0.5, 3, 0.8), Search(3), Search(4, diversity=20.0)]
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=str)
+@pytest.mark.parametrize("method", METHODS, ids=str)
+@pytest.mark.parametrize("context", [[], [0, 1], [UNKNOWN, 99], [BEGIN], [6, 6, 6, 2]], ids=str)
+def test_generation_never_gets_stuck(documents, spec, method, context):
+    generator = Generator(model_of(documents, spec))
+    for found in generator.generate(context, 12, method, seed=1):
+        assert found.ended or len(found.ids) == 12
+        assert all(0 <= token <= 8 for token in found.ids)
+        assert found.logprob <= 0
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=str)
+@pytest.mark.parametrize("method", METHODS, ids=str)
+def test_a_stream_is_the_same_text(documents, spec, method):
+    generator = Generator(model_of(documents, spec))
+    whole = generator.generate([0], 8, method, seed=7)[0]
+    streamed = list(generator.stream([0], 8, method, seed=7))
+    tokens = [token for token, _ in streamed]
+    assert tokens == [*whole.ids, *([END] if whole.ended else [])]
+    assert math.fsum(logprob for _, logprob in streamed) == pytest.approx(whole.logprob)
+
+
+def test_samples_come_again_with_their_seed(documents):
+    model = model_of(documents, KneserNey())
+    one = Generator(model).generate([0], 9, Sampling(), seed=4, n_return=5)
+    assert one == Generator(model).generate([0], 9, Sampling(), seed=4, n_return=5)
+    more = Generator(model).generate([0], 9, Sampling(), seed=4, n_return=8)
+    assert set(one) <= set(more)
+    assert one != Generator(model).generate([0], 9, Sampling(), seed=5, n_return=5)
+
+
+@pytest.mark.parametrize(
+    ("spec", "context"),
+    [
+        (KneserNey(), [1, 2]),
+        (KneserNey(), [BEGIN, 0, 1, 2]),
+        (KneserNey(order=2, min_count=2), [BEGIN]),
+        (KneserNey(order=1), []),
+        (KneserNey(), [0, 1, 2, 3, 99]),
+        (InfGram(), [0, 2]),
+        (Backoff(), [0, 2]),
+    ],
+)
+def test_samples_follow_the_distribution(documents, spec, context):
+    model = model_of(documents, spec)
+    generator = Generator(model)
+    distribution = model.dist(context)
+    drawn = [next(generator.stream(context, 1, Sampling(), seed=seed))[0] for seed in range(2000)]
+    seen = np.array([drawn.count(token) for token in distribution.ids]) / len(drawn)
+    possible = distribution.ids != UNKNOWN
+    expected = np.where(possible, distribution.probs, 0) / distribution.probs[possible].sum()
+    # Five standard deviations of a share among 2000.
+    assert (np.abs(seen - expected) < 5 * np.sqrt(expected / 2000) + 1e-9).all()
+
+
+def test_top_k_and_top_p_keep_the_most_probable(documents):
+    model = model_of(documents, KneserNey())
+    generator = Generator(model)
+    best, probs = model.dist([2]).top(3)
+    top_k = {next(generator.stream([2], 1, Sampling(top_k=2), seed=seed))[0] for seed in range(300)}
+    assert top_k == set(best[:2].tolist())
+    threshold = float(probs[0] / (1 - model.prob([2], UNKNOWN).prob)) - 1e-6
+    top_p = {next(generator.stream([2], 1, Sampling(top_p=threshold), seed=seed))[0] for seed in range(50)}
+    assert top_p == {best[0]}
+
+
+def test_a_cold_sample_is_greedy(documents):
+    generator = Generator(model_of(documents, KneserNey()))
+    greedy = generator.generate([0], 6, Greedy())[0]
+    assert generator.generate([0], 6, Sampling(temperature=0.01), seed=3)[0] == greedy
+
+
+def test_a_wide_search_finds_the_most_probable_of_all(documents):
+    model = model_of(documents, InfGram(order=2))
+    found = Generator(model).generate([1], 3, Search(200))[0]
+    best = -math.inf
+    for tokens in itertools.product([*range(9), END], repeat=3):
+        if END in tokens[:-1]:
+            tokens = tokens[: tokens.index(END) + 1]
+        context, total = [1], 0.0
+        for token in tokens:
+            total += math.log(model.prob(context, token).prob or 1e-300)
+            context.append(token)
+        best = max(best, total)
+    assert found.logprob == pytest.approx(best)
+
+
+def test_a_search_returns_different_texts_the_best_first(documents):
+    found = Generator(model_of(documents, KneserNey())).generate([0], 4, Search(5), n_return=5)
+    assert len({(item.ids, item.ended) for item in found}) == 5
+    assert [item.logprob for item in found] == sorted((item.logprob for item in found), reverse=True)
+
+
+def test_diverse_beams_begin_with_different_tokens(documents):
+    found = Generator(model_of(documents, KneserNey())).generate(
+        [2], 3, Search(4, diversity=20.0), n_return=4
+    )
+    assert len({item.ids[:1] for item in found}) == 4
+
+
+@pytest.mark.parametrize(("method", "n_return"), [(Greedy(), 2), (Search(3), 4), (Sampling(), 0)])
+def test_more_texts_than_there_are_is_an_error(documents, method, n_return):
+    with pytest.raises(InvalidArgument):
+        Generator(model_of(documents, InfGram())).generate([0], 3, method, n_return=n_return)
+
+
+@pytest.mark.parametrize("wrong", [{"temperature": 0}, {"top_k": 0}, {"top_p": 0.0}, {"top_p": 1.5}])
+def test_parameters_of_sampling_are_checked(wrong):
+    with pytest.raises(InvalidArgument):
+        Sampling(**wrong)
+
+
+def test_a_corpus_without_tokens_gives_an_empty_text():
+    for method in METHODS:
+        found = Generator(model_of([], InfGram())).generate([], 5, method, seed=0)[0]
+        assert found.ids == ()
+
+
+def test_a_draft_is_what_follows_the_longest_suffix(documents):
+    found = draft(model_of(documents, InfGram()), [9, 1, 2], 5)
+    assert found.ids.tolist() == [3, 4]
+    assert found.effective_n.tolist() == [3, 4]
+    assert found.confidence == pytest.approx(found.probs[0] * found.probs[1])
+    assert draft(model_of(documents, InfGram()), [9, 1, 2], 1).ids.tolist() == [3]
+    assert draft(model_of(documents, InfGram()), [9, 1, 2], 5, least_prob=0.99).ids.tolist() == []

@@ -1,0 +1,45 @@
+"""Descriptions of models."""
+
+from __future__ import annotations
+
+import pytest
+
+from ngramdb.errors import InvalidArgument
+from ngramdb.lm import Backoff, InfGram, KneserNey, ModelSpec, NGram
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        (NGram(), "NGRAM"),
+        (NGram(order=3), "NGRAM ORDER 3"),
+        (InfGram(min_count=2), "INFGRAM MIN COUNT 2"),
+        (Backoff(), "BACKOFF(0.4)"),
+        (Backoff(0.25, 5), "BACKOFF(0.25) ORDER 5"),
+        (KneserNey(order=5, min_count=3), "KNESER_NEY ORDER 5 MIN COUNT 3"),
+    ],
+)
+def test_a_model_reads_as_it_is_written_in_the_language(spec, text):
+    assert str(spec) == text
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"kind": "witten_bell"},
+        {"kind": "ngram", "order": 0},
+        {"kind": "ngram", "order": True},
+        {"kind": "ngram", "order": 2**31},
+        {"kind": "backoff", "weight": 0.0},
+        {"kind": "backoff", "weight": 1.5},
+        {"kind": "infgram", "min_count": 0},
+    ],
+)
+def test_parameters_out_of_range_are_refused(wrong):
+    with pytest.raises(InvalidArgument):
+        ModelSpec(**wrong)
+
+
+def test_models_are_compared_by_what_they_are():
+    assert KneserNey(order=3) == KneserNey(order=3) != KneserNey(order=4)
+    assert len({NGram(), NGram(), NGram(order=2)}) == 2

@@ -1,0 +1,113 @@
+"""Conditions on fields, groups and orders that make no sense say so, with their place."""
+
+from __future__ import annotations
+
+import pytest
+
+import ngramdb
+
+DOCUMENTS = [
+    ("the cat", {"year": 2001, "kind": "a", "meta": {"lang": "en"}, "tags": ["x"], "any": 1, "length": 7}),
+    ("the dog", {"year": 2002, "kind": "b", "any": "one"}),
+]
+
+
+@pytest.fixture(scope="module")
+def db():
+    with ngramdb.connect() as opened:
+        opened.create_corpus("c").append(DOCUMENTS)
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("statement", "message", "column"),
+    [
+        ("COUNT DOCS WHERE yaer = 1", "no document has a field 'yaer'; did you mean year?", 18),
+        ("COUNT DOCS WHERE zzz = 1", "no document has a field 'zzz'; known: any, doc_id, kind, length", 18),
+        ("COUNT DOCS WHERE meta = 1", "'meta' is an object; its fields are meta.lang", 18),
+        (
+            "COUNT DOCS WHERE meta.lnag IS NULL",
+            "no document has a field 'meta.lnag'; did you mean meta.lang?",
+            18,
+        ),
+        ('COUNT "the" GROUP BY knid', "no document has a field 'knid'; did you mean kind?", 22),
+        ("DOCS ORDER BY yeer", "no document has a field 'yeer'; did you mean year?", 15),
+        ("COUNT DOCS WHERE year > 'abc'", "year is a number and cannot be compared with 'abc'", 25),
+        ("COUNT DOCS WHERE kind IN ('a', 2)", "kind is a string and cannot be compared with 2", 32),
+        ("COUNT DOCS WHERE tags = 2", "tags is a string and cannot be compared with 2", 25),
+        ("COUNT DOCS WHERE year LIKE 'a%'", "LIKE compares strings, and year is a number", 28),
+        ("COUNT DOCS WHERE length = 'a'", "length is a number and cannot be compared with 'a'", 27),
+        ('COUNT DOCS WHERE COUNT("the") > 1.5', "COUNT(…) is compared with a whole number, not with 1.5", 33),
+        ("COUNT DOCS ORDER BY year", "ORDER BY needs GROUP BY: a count alone is one row", 21),
+        ("COUNT DOCS TOP 3", "TOP needs GROUP BY: a count alone is one row", 16),
+        (
+            'COUNT "the" GROUP BY kind ORDER BY year',
+            "ORDER BY takes count or a field of GROUP BY, not year",
+            36,
+        ),
+        (
+            'COUNT NOT "the"',
+            "COUNT cannot begin with NOT; COUNT DOCS WHERE NOT … counts the documents without",
+            7,
+        ),
+        (
+            'COUNT year = 2001 AND "the"',
+            "this says something of whole documents and has no occurrences to count: put the n-gram first, "
+            "and this behind AND or WHERE",
+            7,
+        ),
+        ("COUNT [1] MATCH TEXT", "MATCH TEXT and IGNORE CASE take text, not token ids", 7),
+        ('COUNT "the" [1..2] ""', "a part of a pattern with gaps has at least one token", 20),
+    ],
+)
+def test_what_makes_no_sense_is_an_error_with_its_place(db, statement, message, column):
+    with pytest.raises(ngramdb.QueryError) as caught:
+        db.execute(statement)
+    error = caught.value
+    assert error.message.startswith(message)
+    assert (error.line, error.column) == (1, column)
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ("any = 1", [0]),
+        ("any = 'one'", [1]),
+        ("any > 0", [0]),
+        ("NOT any > 0", []),
+        ("any != 1", [1]),
+        ("length = 2", [0, 1]),
+        ("metadata.length = 7", [0]),
+        ("meta.lang = 'en'", [0]),
+        ("year = 2001.0", [0]),
+        ("year < 2001.5", [0]),
+        ("year BETWEEN 2002 AND 2001", []),
+        ("tags = 'x'", [0]),
+        ("NOT tags = 'y'", [0]),
+        ("tags IS NULL", [1]),
+        ("kind ILIKE 'A'", [0]),
+        (r"kind LIKE '\a'", [0]),
+        ("doc_id = 1", [1]),
+        ("doc_id IN (0, 5)", [0]),
+    ],
+)
+def test_fields_are_compared_as_in_sql(db, where, expected):
+    assert [row[0] for row in db.execute(f"DOCS WHERE {where}")] == expected
+
+
+def test_fields_beyond_the_columns_are_found_in_json():
+    wide = {f"f{i:03}": i for i in range(300)}
+    with ngramdb.connect() as db:
+        db.create_corpus("c").append([("a", wide), ("b", {"f299": "x"}), ("c", {})])
+        assert [row[0] for row in db.execute("DOCS WHERE f299 = 299")] == [0]
+        assert [row[0] for row in db.execute("DOCS WHERE f299 = 'x'")] == [1]
+        assert [row[0] for row in db.execute("DOCS WHERE f299 IS NULL AND nowhere IS NULL")] == [2]
+        assert db.execute("COUNT DOCS GROUP BY f299").fetchall() == [(299, 1), ("x", 1), (None, 1)]
+
+
+def test_explain_lists_the_variants_that_are_counted():
+    with ngramdb.connect() as db:
+        db.create_corpus("c", tokenizer="bytes").append([("aA aa", {})])
+        lines = [row[0] for row in db.execute('EXPLAIN COUNT "aa" MATCH TEXT IGNORE CASE')]
+    assert [line.split("  ")[0] for line in lines[2:3]] == ['└─ occurrences of "aa" MATCH TEXT IGNORE CASE']
+    assert [line.strip() for line in lines[3:5]] == ['"a" "A" [97, 65]: 1', '"a" "a" [97, 97]: 1']
