@@ -174,6 +174,9 @@ class StoredContexts(Contexts):
         if words is None:
             return self._decoded.show(line)
         text = words.text
+        if not len(words.starts):  # white space alone: a match has no words beside it
+            start, stop = words.matches[min(line.nth, len(words.matches) - 1)] if words.matches else (0, 0)
+            return Shown(*(_shown(part) for part in (text[:start], text[start:stop], text[stop:])))
         start, stop = int(words.starts[line.start]), int(words.stops[line.stop - 1])
         if self._sought is not None:
             same = np.flatnonzero(words.first == line.start)

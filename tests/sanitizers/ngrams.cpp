@@ -99,7 +99,7 @@ void check_blocks(Random& random) {
     start = end;
   }
   Counted hashed;
-  for (const HashedNgrams::Entry& entry : table.best(k)) {
+  for (const HashedNgrams::Entry& entry : table.best(k, nullptr)) {
     const uint32_t* const at = tokens.data() + entry.place - 1;
     hashed.emplace_back(Ids(at, at + n), entry.count);
   }

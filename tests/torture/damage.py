@@ -291,6 +291,7 @@ def main() -> int:
     parser.add_argument("--flips", type=int, default=5000)
     parser.add_argument("--others", type=int, default=500, help="of each other kind")
     parser.add_argument("--stride", type=int, default=1, help="only every so many-th of all damages")
+    parser.add_argument("--first", type=int, default=0, help="leave out so many of them")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     warm_up()
@@ -299,7 +300,7 @@ def main() -> int:
     told = 0
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder))
-        every = list(damages(bench.files, given.flips, given.others, given.seed))[:: given.stride]
+        every = list(damages(bench.files, given.flips, given.others, given.seed))[given.first :: given.stride]
         done = 0
         while done < len(every) and len(failures) < MOST_FAILURES:
             first, batch = done, every[done : done + BATCH]
