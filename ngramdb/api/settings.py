@@ -172,7 +172,7 @@ SETTINGS: dict[str, Setting] = {
             "threads",
             lambda: os.cpu_count() or 1,
             "integer",
-            "segments that a load builds at the same time",
+            "cores that a load may take",
             _whole(1, MAX_THREADS),
         ),
         Setting(

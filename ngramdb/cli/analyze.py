@@ -7,12 +7,12 @@ from __future__ import annotations
 import argparse
 import sys
 
-from ngramdb.api import connect
 from ngramdb.cli.catalog import quoted
-from ngramdb.cli.common import OK, add_common_flags, guarded, seconds
+from ngramdb.cli.common import OK, add_common_flags, guarded
 from ngramdb.cli.render import MODES, render
 from ngramdb.cli.screen import detect
 from ngramdb.cli.waiting import Waiting
+from ngramdb.cli.writing import add_lock_timeout, writing
 
 DESCRIPTION = """\
 Count a corpus's n-grams by how often they occur, for the discounts of Kneser-Ney models, and keep the
@@ -36,20 +36,13 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--format", choices=MODES, help="how the discounts look; table at a terminal, tsv elsewhere"
     )
-    parser.add_argument(
-        "--lock-timeout",
-        metavar="SECONDS",
-        type=seconds,
-        help="how long to wait for another writer before giving up; not at all when not given",
-    )
+    add_lock_timeout(parser)
     add_common_flags(parser)
     return parser
 
 
 def _run(options: argparse.Namespace) -> int:
-    with connect(options.database) as connection:
-        if options.lock_timeout is not None:
-            connection.settings["lock_timeout"] = options.lock_timeout
+    with writing(options) as connection:
         with Waiting(not options.no_progress) as waiting:
             result = connection.execute(f"ANALYZE {quoted(options.corpus)}", progress=waiting)
         render(result, detect(sys.stdout), options.format)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 
-from ngramdb.api import connect
 from ngramdb.cli.catalog import quoted
-from ngramdb.cli.common import OK, add_common_flags, guarded, seconds
+from ngramdb.cli.common import OK, add_common_flags, guarded
 from ngramdb.cli.render import MODES, render
 from ngramdb.cli.screen import detect
 from ngramdb.cli.waiting import Waiting
+from ngramdb.cli.writing import add_lock_timeout, writing
 
 DESCRIPTION = """\
 Merge the segments of a corpus, or of all of them, and drop what was deleted. Answers stay the same; questions
@@ -34,21 +34,13 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--format", choices=MODES, help="how the outcome looks; table at a terminal, tsv elsewhere"
     )
-    parser.add_argument(
-        "--lock-timeout",
-        metavar="SECONDS",
-        type=seconds,
-        help="how long to wait for another writer before giving up; not at all when not given",
-    )
+    add_lock_timeout(parser)
     add_common_flags(parser)
     return parser
 
 
 def _run(options: argparse.Namespace) -> int:
-    connect(options.database, read_only=True).close()  # there is nothing to compact in a database made for it
-    with connect(options.database) as connection:
-        if options.lock_timeout is not None:
-            connection.settings["lock_timeout"] = options.lock_timeout
+    with writing(options) as connection:
         statement = "COMPACT" if options.corpus is None else f"COMPACT {quoted(options.corpus)}"
         with Waiting(not options.no_progress) as waiting:
             result = connection.execute(statement, progress=waiting)

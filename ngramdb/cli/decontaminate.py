@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from ngramdb.api import Result, connect
+from ngramdb.api import Result
 from ngramdb.api.decontaminating import (
     DEFAULT_N,
     DEFAULT_THRESHOLD,
@@ -14,10 +14,11 @@ from ngramdb.api.decontaminating import (
     decontaminate,
 )
 from ngramdb.cli import human
-from ngramdb.cli.common import OK, add_common_flags, guarded, positive, say, seconds
+from ngramdb.cli.common import OK, add_common_flags, guarded, positive, say
 from ngramdb.cli.render import MODES, render
 from ngramdb.cli.screen import detect
 from ngramdb.cli.waiting import Waiting
+from ngramdb.cli.writing import add_lock_timeout, writing
 
 DESCRIPTION = """\
 Remove the documents of a corpus of which too large a share of n-grams stands in an evaluation set. One
@@ -59,12 +60,7 @@ def make_parser() -> argparse.ArgumentParser:
     add("--dry-run", action="store_true", help="only find and report")
     add("--report", metavar="OUT", help="a file of JSON lines for what is found")
     add("--format", choices=MODES, help="how the table looks; table at a terminal, tsv elsewhere")
-    add(
-        "--lock-timeout",
-        metavar="SECONDS",
-        type=seconds,
-        help="how long to wait for another writer before giving up; not at all when not given",
-    )
+    add_lock_timeout(parser)
     add_common_flags(parser)
     return parser
 
@@ -80,25 +76,21 @@ def _share(text: str) -> float:
 
 
 def _run(options: argparse.Namespace) -> int:
-    connect(options.database, read_only=True).close()  # a database made for it has nothing to remove
-    with connect(options.database, read_only=options.dry_run) as connection:
-        if options.lock_timeout is not None:
-            connection.settings["lock_timeout"] = options.lock_timeout
-        with Waiting(not options.no_progress):
-            report = decontaminate(
-                connection,
-                options.corpus,
-                options.against,
-                n=options.ngram,
-                threshold=options.threshold,
-                strict=options.strict,
-                lower=options.lower,
-                fold_space=options.fold_space,
-                text=options.text,
-                source_field=options.source_field,
-                dry_run=options.dry_run,
-                report=options.report,
-            )
+    with writing(options, read_only=options.dry_run) as connection, Waiting(not options.no_progress):
+        report = decontaminate(
+            connection,
+            options.corpus,
+            options.against,
+            n=options.ngram,
+            threshold=options.threshold,
+            strict=options.strict,
+            lower=options.lower,
+            fold_space=options.fold_space,
+            text=options.text,
+            source_field=options.source_field,
+            dry_run=options.dry_run,
+            report=options.report,
+        )
     rows: Sequence[tuple[object, ...]] = report.table
     render(Result.of_rows(COLUMNS, rows), detect(sys.stdout), options.format)
     say(summary(options.corpus, report, options.dry_run))

@@ -7,8 +7,9 @@ from typing import Any
 
 from ngramdb.api import Connection, Corpus, LoadReport, connect
 from ngramdb.cli import human
-from ngramdb.cli.common import OK, add_common_flags, glued, guarded, positive, seconds
+from ngramdb.cli.common import OK, add_common_flags, glued, guarded, positive
 from ngramdb.cli.progress import LoadWatch
+from ngramdb.cli.writing import add_lock_timeout, writing
 from ngramdb.errors import InvalidArgument
 
 DEFAULT_TOKENIZER = "words"
@@ -74,26 +75,19 @@ def make_parser() -> argparse.ArgumentParser:
         "--threads",
         metavar="N",
         type=positive,
-        help="segments built at the same time; all cores when not given",
+        help="cores that build segments; all of them when not given",
     )
-    add(
-        "--lock-timeout",
-        metavar="SECONDS",
-        type=seconds,
-        help="how long to wait for another writer before giving up; not at all when not given",
-    )
+    add_lock_timeout(parser)
     add_common_flags(parser)
     return parser
 
 
 def _run(options: argparse.Namespace) -> int:
-    with connect(options.database) as connection:
+    with writing(options, create=True) as connection:
         if options.threads is not None:
             connection.settings["threads"] = options.threads
         if options.segment_tokens is not None:
             connection.settings["segment_tokens"] = options.segment_tokens
-        if options.lock_timeout is not None:
-            connection.settings["lock_timeout"] = options.lock_timeout
         corpus, is_new = open_corpus(connection, options.corpus, options.tokenizer)
         try:
             with LoadWatch(

@@ -166,5 +166,6 @@ class Scoring(Question):
     sentence: bool = False
 
     def label(self) -> str:
+        n = len(self.gram)
         what = "as a sentence, " if self.sentence else ""
-        return f"score {len(self.gram):,} tokens, {what}{self.model.label()}"
+        return f"score {n:,} token{'' if n == 1 else 's'}, {what}{self.model.label()}"

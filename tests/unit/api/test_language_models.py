@@ -389,14 +389,14 @@ def test_plans_of_models_explain_themselves(db, corpus):
     (line, *_) = [row[0] for row in db.execute('EXPLAIN GENERATE GIVEN "the" TOKENS 4 NUCLEUS 0.5 SEED 1')]
     assert line == 'generate 4 tokens given "the", sample, nucleus 0.5, seed 1, INFGRAM'
     (line, *_) = [row[0] for row in db.execute('EXPLAIN SCORE "the" USING KNESER_NEY ORDER 3 SENTENCE')]
-    assert line == "score 1 tokens, as a sentence, KNESER_NEY ORDER 3"
+    assert line == "score 1 token, as a sentence, KNESER_NEY ORDER 3"
     (line, *_) = [row[0] for row in db.execute("EXPLAIN ANALYZE pets")]
     assert line == "analyze pets"
 
 
 def test_results_of_models_are_json(db, corpus):
     for row in db.execute('SCORE "the zebra" USING KNESER_NEY').to_dicts():
-        json.dumps(row)
+        json.dumps(row, allow_nan=False)
 
 
 def test_the_program_that_the_format_is_of_scores_the_same(corpus, tmp_path):

@@ -349,8 +349,11 @@ def test_compact_merges_segments_and_keeps_answers(database: str, tmp_path: Path
     assert main(["compact", database]) == 0
 
 
-def test_compact_makes_no_database(tmp_path: Path, capsys: Captured) -> None:
-    assert main(["compact", str(tmp_path / "missing.ngdb")]) == 1
+@pytest.mark.parametrize("command", ["compact", "analyze", "decontaminate"])
+def test_commands_on_documents_make_no_database(command: str, tmp_path: Path, capsys: Captured) -> None:
+    rest = {"compact": [], "analyze": ["c"], "decontaminate": ["c", "--against", "x.jsonl"]}[command]
+    assert main([command, str(tmp_path / "missing.ngdb"), *rest]) == 1
+    assert "there is no database here" in capsys.readouterr().err
     assert not (tmp_path / "missing.ngdb").exists()
 
 
