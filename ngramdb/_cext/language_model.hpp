@@ -10,7 +10,6 @@
 #include <limits>
 #include <memory>
 #include <mutex>
-#include <random>
 
 #include "suffix_chains.hpp"
 
@@ -30,6 +29,11 @@ struct Scored {
 
 // Discounts D1, D2, D3+ of an n-gram length.
 using Discount = std::array<double, 3>;
+
+inline double discounted(int64_t adjusted, const Discount& d) {
+  if (adjusted <= 0) return 0.0;
+  return static_cast<double>(adjusted) - d[static_cast<size_t>(std::min<int64_t>(adjusted, 3) - 1)];
+}
 
 struct ModelSettings {
   Kind kind = Kind::kNgram;
@@ -69,6 +73,8 @@ struct LanguageData {
 };
 
 class Model {
+  friend class Sampler;
+
  public:
   Model(LanguageData* data, const ModelSettings& settings, StopFlag stop) : data_(data), m_(settings) {
     walk_.columns = &data->columns;
@@ -92,9 +98,6 @@ class Model {
 
   // Kneser-Ney: P(w | context) of every type, in the lexicon's order, then of `</s>` and of any other token.
   std::vector<double> distribution(const int64_t* ids, size_t n, bool begins, StopFlag stop) const;
-
-  // Kneser-Ney: a token drawn from that distribution, unknown ones left out; the same for the same seed.
-  int64_t draw(const int64_t* ids, size_t n, bool begins, uint64_t seed, StopFlag stop) const;
 
   // The successors of the suffix that the model uses, code and count; context_count and length of the suffix.
   std::vector<std::pair<Code, int64_t>> successors(const int64_t* ids, size_t n, bool begins, uint32_t longest,
@@ -169,8 +172,20 @@ class Model {
   // Of a token that the corpus has not, without context.
   double p_unknown() const { return interpolate(1.0 / vocabulary(), m_.empty, 0, discount(1)); }
 
-  int64_t draw_without_context(std::mt19937_64& random) const;
   const std::vector<double>& unigram_sums(StopFlag stop) const;
+
+  // Kneser-Ney: successors of chain c, with running sums of discounted counts.
+  FollowerCache::Followers followers(const Walk& walk, size_t c, Workspace& work, StopFlag stop) const {
+    const size_t length = size_t{walk.chains[c].length} + 1;
+    const Discount& d = discount(length);
+    return walk.follower_list(c, followers_, work, stop, [&](FollowerList& found) {
+      double sum = 0.0;
+      for (const Follower& f : found.list) {
+        if (f.count >= m_.least) sum += discounted(m_.order == length ? f.count : f.n_left, d);
+        found.sums.push_back(sum);
+      }
+    });
+  }
 
   const Discount& discount(size_t length) const {
     if (m_.order > 0 && length >= m_.order) return m_.top;
@@ -185,11 +200,6 @@ class Model {
   mutable std::once_flag sums_once_;
   mutable std::vector<double> unigram_sums_;
 };
-
-inline double discounted(int64_t adjusted, const Discount& d) {
-  if (adjusted <= 0) return 0.0;
-  return static_cast<double>(adjusted) - d[static_cast<size_t>(std::min<int64_t>(adjusted, 3) - 1)];
-}
 
 // The share of a context's probability that goes to shorter contexts: all that is discounted or pruned.
 inline double share_of_shorter(const Successors& next, const Discount& d) {
@@ -498,14 +508,14 @@ inline std::vector<double> Model::distribution(const int64_t* ids, size_t n, boo
   };
   for (size_t c = 1; c < walk.chains.size(); ++c) {
     const Chain& chain = walk.chains[c];
-    const FollowerCache::Followers found = walk.follower_list(c, followers_, work, stop);
+    const FollowerCache::Followers found = followers(walk, c, work, stop);
     // What a chain's shorter lengths do to a probability is linear in it.
     const double low = through_chain(0.0, chain, false);
     const double scale = through_chain(1.0, chain, false) - low;
     const double gain = through_chain(0.0, chain, true);
     raise(scale);
     if (gain > 0.0) {
-      for (const Follower& f : *found) {
+      for (const Follower& f : found->list) {
         if (f.count >= m_.least) give(f.code, gain);
       }
     }
@@ -513,7 +523,7 @@ inline std::vector<double> Model::distribution(const int64_t* ids, size_t n, boo
     const bool raw = m_.order == length;
     const Discount& d = discount(length);
     raise(share_of_shorter(chain.record.next, d));
-    for (const Follower& f : *found) {
+    for (const Follower& f : found->list) {
       if (f.count < m_.least) continue;
       const int64_t adjusted = raw ? f.count : f.n_left;
       give(f.code, discounted(adjusted, d) / static_cast<double>(chain.record.next.total));
@@ -540,89 +550,23 @@ inline std::vector<double> Model::distribution(const int64_t* ids, size_t n, boo
   return p;
 }
 
-// Running sums of what the types, and then `</s>`, have of the unigram level before the uniform part.
+// Running sums over the types, and then `</s>`, of what they have at the level without context: Kneser-Ney's
+// discounted counts before the uniform part, plain counts else.
 inline const std::vector<double>& Model::unigram_sums(StopFlag stop) const {
-  const std::vector<int64_t>& lefts = data_->n_left(stop);
+  const bool is_kneser_ney = m_.kind == Kind::kKneserNey;
+  const std::vector<int64_t>* const lefts = is_kneser_ney ? &data_->n_left(stop) : nullptr;
   std::call_once(sums_once_, [&] {
     const Lexicon& lexicon = *data_->lexicon;
     double sum = 0.0;
     const auto add = [&](int64_t count, int64_t n_left) {
-      const int64_t adjusted = count < m_.least ? 0 : m_.order == 1 ? count : n_left;
-      sum += discounted(adjusted, discount(1));
+      if (count >= m_.least && !is_kneser_ney) sum += static_cast<double>(count);
+      if (count >= m_.least && is_kneser_ney) sum += discounted(m_.order == 1 ? count : n_left, discount(1));
       unigram_sums_.push_back(sum);
     };
-    for (size_t i = 0; i < lexicon.size(); ++i) add(lexicon.counts[i], lefts[i]);
+    for (size_t i = 0; i < lexicon.size(); ++i) add(lexicon.counts[i], is_kneser_ney ? (*lefts)[i] : 0);
     add(data_->columns.n_sentences(), m_.n_left_of_end);
   });
   return unigram_sums_;
-}
-
-inline double uniform(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1.0p-53; }
-
-// A token by the unigram level; -1 for an unknown one.
-inline int64_t Model::draw_without_context(std::mt19937_64& random) const {
-  const Lexicon& lexicon = *data_->lexicon;
-  size_t i;
-  if (m_.empty.total > 0 && uniform(random) >= share_of_shorter(m_.empty, discount(1))) {
-    const double place = uniform(random) * unigram_sums_.back();
-    const auto found = std::upper_bound(unigram_sums_.begin(), unigram_sums_.end() - 1, place);
-    i = static_cast<size_t>(found - unigram_sums_.begin());
-  } else {
-    i = static_cast<size_t>(uniform(random) * vocabulary());
-  }
-  if (i < lexicon.size()) return int64_t{lexicon.codes[i]} - 1;
-  return i == lexicon.size() ? kEnd : -1;
-}
-
-// From the longest context to the shortest: each level either gives the token, or leaves it to the next.
-inline int64_t Model::draw(const int64_t* ids, size_t n, bool begins, uint64_t seed, StopFlag stop) const {
-  std::mt19937_64 random(seed);
-  Searches searches(data_->columns);
-  Workspace work;
-  Walk walk(walk_);
-  locate(walk, behind_border(ids, n, begins), searches, work, stop);
-  unigram_sums(stop);
-  const auto id_of = [](Code code) { return code == kBorder ? kEnd : int64_t{code} - 1; };
-  // The code at which the running sum of weights passes a random place.
-  const auto pick = [&](const std::vector<std::pair<Code, double>>& weights) {
-    double rest = 0.0;
-    for (const auto& entry : weights) rest += entry.second;
-    rest *= uniform(random);
-    size_t i = 0;
-    while (i + 1 < weights.size() && rest >= weights[i].second) rest -= weights[i++].second;
-    return id_of(weights[i].first);
-  };
-  const auto draw_once = [&]() -> int64_t {
-    std::vector<std::pair<Code, double>> weights;
-    if (walk.starts.alive) {
-      const Discount& d = discount(size_t{walk.starts.n_tokens} + 2);
-      if (uniform(random) >= share_of_shorter(walk.starts.next, d)) {
-        walk.start_followers(walk.starts, [&](Code code, int64_t count) {
-          if (count >= m_.least) weights.emplace_back(code, discounted(count, d));
-        });
-        return pick(weights);
-      }
-    }
-    for (size_t c = walk.chains.size() - 1; c > 0; --c) {
-      const Chain& chain = walk.chains[c];
-      const size_t length = size_t{chain.length} + 1;
-      const Discount& d = discount(length);
-      const bool by_top = uniform(random) >= share_of_shorter(chain.record.next, d);
-      if (!by_top && uniform(random) < through_chain(1.0, chain, false)) continue;
-      const FollowerCache::Followers found = walk.follower_list(c, followers_, work, stop);
-      for (const Follower& f : *found) {
-        if (f.count < m_.least) continue;
-        weights.emplace_back(f.code, by_top ? discounted(m_.order == length ? f.count : f.n_left, d) : 1.0);
-      }
-      return pick(weights);
-    }
-    return draw_without_context(random);
-  };
-  for (;;) {
-    const int64_t drawn = draw_once();
-    if (drawn != -1) return drawn;
-    check_stop(stop);
-  }
 }
 
 inline std::vector<std::pair<Code, int64_t>> Model::successors(const int64_t* ids, size_t n, bool begins,

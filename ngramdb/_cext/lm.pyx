@@ -106,8 +106,16 @@ cdef extern from "language_model.hpp" namespace "ngramdb::lm" nogil:
         void score(const int64_t*, const int64_t*, size_t, cbool, Scored*, Poll*) except +translate_exception
         void estimate(const int64_t*, const int64_t*, const int64_t*, const uint8_t*, size_t, Scored*, Poll*) except +translate_exception
         vector[double] distribution(const int64_t*, size_t, cbool, Poll*) except +translate_exception
-        int64_t draw(const int64_t*, size_t, cbool, uint64_t, Poll*) except +translate_exception
         vector[pair[uint32_t, int64_t]] successors(const int64_t*, size_t, cbool, uint32_t, int64_t*, uint32_t*, Poll*) except +translate_exception
+
+cdef extern from "lm_sampling.hpp" namespace "ngramdb::lm" nogil:
+    cdef cppclass Drawn:
+        int64_t id
+        double prob
+
+    cdef cppclass CppSampler "ngramdb::lm::Sampler":
+        CppSampler(const CppModel&, const int64_t*, size_t, cbool, Poll*) except +translate_exception
+        Drawn next(uint64_t, Poll*) except +translate_exception
 
 # Ids with a meaning of their own: a token that is not in the vocabulary, and the borders of a sentence.
 UNKNOWN = -1
@@ -396,19 +404,6 @@ cdef class Model:
         memcpy(&out_view[0], found.data(), sizeof(double) * found.size())
         return out
 
-    def draw(self, context, bint begins, uint64_t seed):
-        """Kneser-Ney: a token drawn from the distribution after the context, unknown ones left out: an id, or END."""
-        context = ids_of(context)
-        cdef const int64_t[::1] view = context
-        cdef int64_t nothing = 0
-        cdef const int64_t* ids = &view[0] if view.shape[0] > 0 else &nothing
-        cdef size_t n = view.shape[0]
-        cdef int64_t drawn
-        cdef Poll poll = current_poll()
-        with nogil:
-            drawn = self.model.draw(ids, n, begins, seed, &poll)
-        return drawn
-
     def successors(self, context, bint begins=False, uint32_t longest=2**31):
         """What follows the longest suffix of the context that occurs often enough and has at most `longest` tokens.
 
@@ -432,3 +427,38 @@ cdef class Model:
             token_view[i] = <int64_t>found[i].first - 1 if found[i].first else -2
             count_view[i] = found[i].second
         return tokens, counts, context_count, length
+
+
+cdef class Sampler:
+    """Tokens drawn one after the other behind a context, by a Kneser-Ney or stupid backoff model. Not for several threads.
+
+    Raises ValueError for another model.
+    """
+
+    cdef CppSampler* sampler
+    cdef readonly Model model
+
+    def __cinit__(self, Model model, context, bint begins=False):
+        context = ids_of(context)
+        cdef const int64_t[::1] view = context
+        cdef int64_t nothing = 0
+        cdef const int64_t* ids = &view[0] if view.shape[0] > 0 else &nothing
+        cdef size_t n = view.shape[0]
+        cdef Poll poll = current_poll()
+        self.model = model
+        with nogil:
+            self.sampler = new CppSampler(model.model[0], ids, n, begins, &poll)
+
+    def __dealloc__(self):
+        del self.sampler
+
+    def next(self, uint64_t seed):
+        """The next token, or END, and its probability among those that the corpus has: the same for the same seed.
+
+        UNKNOWN with probability 0 when no token of the corpus is frequent enough. Raises ValueError behind END.
+        """
+        cdef Drawn drawn
+        cdef Poll poll = current_poll()
+        with nogil:
+            drawn = self.sampler.next(seed, &poll)
+        return drawn.id, drawn.prob

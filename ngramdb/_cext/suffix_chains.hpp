@@ -311,8 +311,11 @@ class Walk {
     settings_.columns->followers(ranges_.data() + c * w_, chain.length, work, stop, visit);
   }
 
-  // The same as a list, kept where it took long.
-  FollowerCache::Followers follower_list(size_t c, FollowerCache& cache, Workspace& work, StopFlag stop) const {
+  // The same as a list, kept where it took long; without left neighbours where no records are wanted. finish: what
+  // the model adds to a FollowerList; always the same for the same context.
+  template <class Finish>
+  FollowerCache::Followers follower_list(size_t c, FollowerCache& cache, Workspace& work, StopFlag stop,
+                                         Finish finish) const {
     const Chain& chain = chains[c];
     const Range* const rows = ranges_.data() + c * w_;
     const bool is_kept = !chain.alone && settings_.columns->n_rows(rows) > kListedFrom;
@@ -321,8 +324,15 @@ class Walk {
       FollowerCache::Followers known = cache.get(key.row, key.depth);
       if (known != nullptr) return known;
     }
-    auto found = std::make_shared<std::vector<Follower>>();
-    followers(c, work, stop, [&](const Follower& f) { found->push_back(f); });
+    auto found = std::make_shared<FollowerList>();
+    if (settings_.cache != nullptr) {
+      followers(c, work, stop, [&](const Follower& f) { found->list.push_back(f); });
+    } else {
+      std::vector<std::pair<Code, int64_t>> counts;
+      next_counts(c, counts, stop);
+      for (const auto& entry : counts) found->list.push_back({entry.first, entry.second, 0});
+    }
+    finish(*found);
     if (is_kept) cache.put(key.row, key.depth, found);
     return found;
   }

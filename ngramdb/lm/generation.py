@@ -9,6 +9,7 @@ one beam a group: Vijayakumar et al. 2018, section 4.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,8 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ngramdb import interrupts
+from ngramdb._cext.lm import Sampler
 from ngramdb.errors import InvalidArgument
-from ngramdb.lm.models import KneserNeyModel, LanguageModel, as_ids
+from ngramdb.lm.models import LanguageModel, as_ids
 from ngramdb.lm.spec import is_whole
 from ngramdb.lm.values import END, UNKNOWN, Floats, Integers
 
@@ -163,8 +165,11 @@ class Generator:
     def _tokens(
         self, context: tuple[int, ...], n: int, method: Method, random: np.random.Generator
     ) -> Iterator[tuple[int, float]]:
-        if isinstance(self.model, KneserNeyModel) and isinstance(method, Sampling) and method.is_plain:
-            yield from self._drawn(self.model, context, n, random)
+        sampler = None
+        if isinstance(method, Sampling) and method.is_plain:
+            sampler = self.model.sampler(context)
+        if sampler is not None:
+            yield from _drawn(sampler, n, random)
             return
         for _ in range(n):
             interrupts.check()
@@ -174,19 +179,6 @@ class Generator:
             best = int(np.argmax(probs)) if isinstance(method, Greedy) else _draw(probs, method, random)
             token = int(ids[best])
             yield token, float(np.log(probs[best]))
-            if token == END:
-                return
-            context = (*context, token)
-
-    def _drawn(
-        self, model: KneserNeyModel, context: tuple[int, ...], n: int, random: np.random.Generator
-    ) -> Iterator[tuple[int, float]]:
-        """The same without making a distribution for each token."""
-        for _ in range(n):
-            interrupts.check()
-            token = model.draw(context, int(random.integers(2**63)))
-            prob, unknown = model.prob(context, token).prob, model.prob(context, UNKNOWN).prob
-            yield token, float(np.log((prob or 0.0) / (1.0 - (unknown or 0.0))))
             if token == END:
                 return
             context = (*context, token)
@@ -265,6 +257,18 @@ class Generator:
 
 def _random(seed: int | None, number: int) -> np.random.Generator:
     return np.random.default_rng(None if seed is None else [seed, number])
+
+
+def _drawn(sampler: Sampler, n: int, random: np.random.Generator) -> Iterator[tuple[int, float]]:
+    """Tokens with logarithmic probabilities, without making a distribution for each."""
+    for _ in range(n):
+        interrupts.check()
+        token, prob = sampler.next(int(random.integers(2**63)))
+        if token == UNKNOWN:  # nothing is frequent enough
+            return
+        yield token, math.log(prob)
+        if token == END:
+            return
 
 
 def _draw(probs: Floats, method: Method, random: np.random.Generator) -> int:

@@ -137,6 +137,19 @@ class LanguageModel(ABC):
         """
         return Scores.of(self._model.score(as_ids(flat), as_ids(offsets), sentence))
 
+    def sampler(self, context: ArrayLike) -> kernel.Sampler | None:
+        """What draws tokens one after the other behind the context: `next(seed)` gives an id, or END, and
+        its probability.
+
+        None for models whose distribution is as quick to make. Unknown tokens are left out, and scores of
+        stupid backoff divided by their sum. Cost: microseconds a token, and once a pass over the occurrences
+        of each suffix that is frequent.
+        """
+        if self.spec.kind not in ("kneser_ney", "backoff"):
+            return None
+        used, begins = self._used(context)
+        return kernel.Sampler(self._model, used, begins)
+
     def _used(self, context: ArrayLike) -> tuple[Integers, bool]:
         return after_last_border(as_ids(context), self.index.separator)
 
@@ -256,11 +269,3 @@ class KneserNeyModel(LanguageModel):
         ids = np.concatenate([types, np.array([END, UNKNOWN], dtype=np.int64)])
         _, _, context_count, length = self.successors(context)
         return Distribution(ids, probs, None, context_count, length + 1)
-
-    def draw(self, context: ArrayLike, seed: int) -> int:
-        """A token drawn from the distribution, unknown ones left out: an id, or END; by seed.
-
-        Cost: microseconds; level by level, without making the distribution.
-        """
-        used, begins = self._used(context)
-        return int(self._model.draw(used, begins, seed))

@@ -63,13 +63,19 @@ class Catalog(Protocol):
 class ConnectionCatalog:
     """The catalog of a connection; `connection` gives the one that is current now.
 
-    What is not answered within `patience_s` is asked again in the background, and is there for a later key.
-    May be shared by threads.
+    What is not answered within `patience_s` is asked again in the background; `arrived` is called, in that
+    thread, when the answer is there. May be shared by threads.
     """
 
-    def __init__(self, connection: Callable[[], Connection], patience_s: float = PATIENCE_S) -> None:
+    def __init__(
+        self,
+        connection: Callable[[], Connection],
+        patience_s: float = PATIENCE_S,
+        arrived: Callable[[], None] = lambda: None,
+    ) -> None:
         self._connection = connection
         self._patience_s = patience_s
+        self._arrived = arrived
         self._lock = threading.Lock()
         self._kept: OrderedDict[tuple[object, ...], object] = OrderedDict()
 
@@ -167,6 +173,7 @@ class ConnectionCatalog:
     def _ask_again(self, question: tuple[object, ...], ask: Callable[[float], object]) -> None:
         with suppress(Exception):
             self._keep(question, ask(PATIENCE_IN_BACKGROUND_S))
+            self._arrived()
 
     def _keep(self, question: tuple[object, ...], answer: object) -> None:
         with self._lock:

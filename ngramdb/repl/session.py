@@ -9,14 +9,14 @@ from __future__ import annotations
 import sys
 import threading
 import traceback
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from textwrap import fill
 from typing import TextIO
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
-from prompt_toolkit.completion import ThreadedCompleter
+from prompt_toolkit.completion import CompleteEvent, ThreadedCompleter
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.input import Input
@@ -42,6 +42,8 @@ from ngramdb.repl.keys import BARE_WORDS, bindings
 LONGEST_PROMPT = 24
 # Of many corpora, the banner names the first.
 MOST_NAMES = 8
+# Between two looks whether a menu is still being filled, in seconds.
+WAIT_S = 0.05
 
 
 class Repl:
@@ -67,7 +69,7 @@ class Repl:
         self._typed_next = ""
         shell.note = self._show
         shell.prompt = self
-        self._catalog = ConnectionCatalog(lambda: shell.connection)
+        self._catalog = ConnectionCatalog(lambda: shell.connection, arrived=self._complete_later)
         self._session: PromptSession[str] = PromptSession(
             history=QuietHistory(history_path()),
             lexer=StatementLexer(),
@@ -120,6 +122,21 @@ class Repl:
         """When the first prompt stands, get ready for the first key."""
         self._session.app.after_render -= self._warm_once
         threading.Thread(target=self._catalog.warm, name="ngramdb-warm", daemon=True).start()
+
+    def _complete_later(self) -> None:
+        """A completion that was late has come, in a thread of its own: the menu shows it without another key."""
+        loop = self._session.app.loop
+        if loop is not None:
+            with suppress(RuntimeError):  # the prompt has just been left
+                loop.call_soon_threadsafe(self._complete_again)
+
+    def _complete_again(self) -> None:
+        app, buffer = self._session.app, self._session.default_buffer
+        state = buffer.complete_state
+        if state is None:
+            buffer.start_completion(complete_event=CompleteEvent(text_inserted=True))
+        elif not state.completions and app.loop is not None:  # the completer is still about to say so
+            app.loop.call_later(WAIT_S, self._complete_again)
 
     def _configure(self) -> None:
         """Run the configuration file, where there is one; an error in it is shown and ends it."""

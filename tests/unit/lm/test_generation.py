@@ -162,3 +162,22 @@ def test_a_draft_is_what_follows_the_longest_suffix(documents):
     assert found.confidence == pytest.approx(found.probs[0] * found.probs[1])
     assert draft(model_of(documents, InfGram()), [9, 1, 2], 1).ids.tolist() == [3]
     assert draft(model_of(documents, InfGram()), [9, 1, 2], 5, least_prob=0.99).ids.tolist() == []
+
+
+@pytest.mark.parametrize("min_count", [1, 2])
+@pytest.mark.parametrize("context", [[], [0], [BEGIN], [0, 1], [6, 6, 6], [99]], ids=str)
+@pytest.mark.parametrize("kind", [Backoff, KneserNey])
+@pytest.mark.parametrize("order", [None, 3])
+def test_a_drawn_token_has_its_probability_in_the_distribution(documents, kind, order, context, min_count):
+    model = model_of(documents, kind(order=order, min_count=min_count))
+    known = list(context)
+    sampler = model.sampler(known)
+    for seed in range(12):
+        distribution = model.dist(known)
+        drawable = distribution.probs * (distribution.ids != UNKNOWN)
+        token, prob = sampler.next(seed)
+        [place] = np.flatnonzero(distribution.ids == token)
+        assert prob == pytest.approx(drawable[place] / drawable.sum(), rel=1e-9)
+        if token == END:
+            break
+        known.append(token)

@@ -1,0 +1,12 @@
+"""What holds for all tests."""
+
+from __future__ import annotations
+
+import signal
+
+
+def pytest_configure() -> None:
+    """Ctrl-C reaches the tests and the programs they start, also where a shell began them in the background:
+    it then has the signal ignored, and children inherit that.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
