@@ -14,11 +14,16 @@ Without a current token `check` and `step` do nothing, and kernels look for sign
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, TimeoutError
 from contextlib import contextmanager
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from ngramdb._cext.interrupt import Interrupt, check, current, step
+from ngramdb.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from concurrent import futures
+else:
+    futures = lazy_module("concurrent.futures")
 
 __all__ = ["Interrupt", "ProgressCallback", "check", "current", "holding", "result_of", "step", "under"]
 
@@ -63,12 +68,12 @@ def under(work: Interrupt, items: Iterable[Value]) -> Iterator[Value]:
         yield item
 
 
-def result_of(future: Future[Value]) -> Value:
+def result_of(future: futures.Future[Value]) -> Value:
     """What the future gives, or an error as soon as the current work shall stop."""
     while True:
         try:
             return future.result(timeout=PATIENCE_S)
-        except TimeoutError:
+        except futures.TimeoutError:
             if future.done():  # its own, and not that of the wait
                 return future.result()
             check()

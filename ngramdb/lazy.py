@@ -13,6 +13,7 @@ else:
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Sequence
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -34,3 +35,21 @@ class _LazyModule:
 def lazy_module(name: str) -> Any:
     """A stand-in for the module of that (absolute) name. Safe in threads, by Python's own import lock."""
     return _LazyModule(name)
+
+
+def lazy_shelf(package: str, modules: Sequence[str], names: Collection[str]) -> Callable[[str], Any]:
+    """`__getattr__` for a package that hands on names of its modules.
+
+    The modules are asked in this order, and imported meanwhile: those that are needed most come first.
+    """
+
+    def find(name: str) -> Any:
+        if name in names:
+            for module in modules:
+                namespace = vars(import_module(f"{package}.{module}"))
+                if name in namespace:
+                    setattr(import_module(package), name, namespace[name])
+                    return namespace[name]
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return find

@@ -150,10 +150,11 @@ inline bool CorpusIndex::find_alongside(const Request* requests, size_t n, int64
       segments_[(base + k) / n]->begin(requests[(base + k) % n], probes[k]);
       active[k] = k;
     }
+    const int n_levels = levels_ahead(m);
     for (size_t n_active = m; n_active > 0;) {
       size_t n_left = 0;
       for (size_t k = 0; k < n_active; ++k) {
-        if (segments_[(base + active[k]) / n]->advance(probes[active[k]])) active[n_left++] = active[k];
+        if (segments_[(base + active[k]) / n]->advance(probes[active[k]], n_levels)) active[n_left++] = active[k];
       }
       n_active = n_left;
     }

@@ -10,6 +10,7 @@ import operator
 
 import numpy as np
 
+from cpython.bool cimport PyBool_Check
 from cpython.long cimport PyLong_AsLongLong, PyLong_Check
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
@@ -78,6 +79,8 @@ cdef class Ids:
 
 
 cdef int64_t as_id(object item) except? -2:
+    if PyBool_Check(item):  # an int to Python, and never meant as one
+        raise TypeError("a token id is an integer, not a truth value")
     if not PyLong_Check(item):
         item = operator.index(item)
     return PyLong_AsLongLong(item)

@@ -36,6 +36,10 @@ struct Request {
   Range within{};
 };
 
+// Steps whose rows so many searches side by side fetch ahead. More searches, fewer rows each: a core has some dozen misses
+// under way at most.
+inline int levels_ahead(size_t n_searches) { return n_searches <= 2 ? 3 : 2; }
+
 // The state of a search that runs side by side with searches in other segments; whoever runs them keeps it.
 constexpr uint32_t kProbeTokens = 64;
 struct Probe {
@@ -62,9 +66,9 @@ class Segment {
 
   // The same for one request of at most kProbeTokens tokens that is not narrowed, piece by piece, so that a caller can
   // work on several segments in turn: each call ends by fetching what the next one will read. `begin` must come first;
-  // `advance` is called until it says that there is no more to do.
+  // `advance` is called until it says that there is no more to do, always with the same n_levels, see levels_ahead.
   virtual void begin(const Request& request, Probe& probe) const = 0;
-  virtual bool advance(Probe& probe) const = 0;
+  virtual bool advance(Probe& probe, int n_levels) const = 0;
   virtual Range found(const Probe& probe) const = 0;
 
   // Appends the runs of next tokens behind the first `depth` tokens of the rows, ascending by id; returns the

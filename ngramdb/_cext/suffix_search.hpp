@@ -120,8 +120,7 @@ void SuffixSegment<Sym>::fetch_pivots(const Search& s, int n_levels) const {
 template <class Sym>
 void SuffixSegment<Sym>::run_few(Search* searches, uint32_t n) const {
   for (uint32_t i = 0; i < n; ++i) fetch_blocks(searches[i]);
-  // More searches, fewer rows each: a core has some dozen misses under way at most.
-  const int n_levels = n <= 2 ? 3 : 2;
+  const int n_levels = levels_ahead(n);
   bool any = true;
   while (any) {
     for (uint32_t i = 0; i < n; ++i) fetch_pivots(searches[i], n_levels);
@@ -181,19 +180,18 @@ void SuffixSegment<Sym>::begin(const Request& request, Probe& probe) const {
 }
 
 template <class Sym>
-bool SuffixSegment<Sym>::advance(Probe& probe) const {
-  constexpr int kLevels = 2;
+bool SuffixSegment<Sym>::advance(Probe& probe, int n_levels) const {
   Alone& alone = *reinterpret_cast<Alone*>(probe.state);
   Search& s = alone.search;
   if (alone.fetched) {
-    for (int k = 0; k < kLevels && s.open(); ++k) step(s);
+    for (int k = 0; k < n_levels && s.open(); ++k) step(s);
   }
   alone.fetched = true;
   if (!s.open()) {
     if (s.split) alone.answer = {s.lower.lo, s.upper.lo};
     return false;
   }
-  fetch_pivots(s, kLevels);
+  fetch_pivots(s, n_levels);
   return true;
 }
 

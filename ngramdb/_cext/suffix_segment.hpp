@@ -79,7 +79,7 @@ class SuffixSegment final : public Segment {
   }
 
   void begin(const Request& request, Probe& probe) const override;
-  bool advance(Probe& probe) const override;
+  bool advance(Probe& probe, int n_levels) const override;
   Range found(const Probe& probe) const override;
 
   uint64_t continuations(Range rows, uint32_t depth, std::vector<Run>& runs, StopFlag stop) const override;

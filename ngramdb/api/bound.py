@@ -65,6 +65,15 @@ class BoundCorpus:
     def _ids(self, ngram: Any) -> IntArray:
         return self._gram(ngram).ids
 
+    def _passage(self, text: Any) -> IntArray:
+        """The ids of a text (or token ids) that is read token by token, and may have none."""
+        return grams.bind_text(text, self._view.tokenizer).ids
+
+    def _encode_ngram(self, text: str) -> IntArray:
+        """The ids of one n-gram's text among many."""
+        ids = self._encode(text)
+        return ids if len(ids) else self._ids(text)
+
     def _bind(self, tree: Any, where: str | None, params: ParameterValues) -> Any:
         """The plan of a statement about this corpus, made by hand; its condition as text."""
         self._current()

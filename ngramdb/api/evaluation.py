@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
@@ -15,7 +15,7 @@ from ngramdb.executor.models import language_model
 from ngramdb.ingest.documents import ErrorLog
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.reader import read_documents
-from ngramdb.ingest.sources import expand
+from ngramdb.ingest.sources import expand, total_size
 from ngramdb.ingest.streams import Meter
 from ngramdb.lm import agreement as agreeing
 from ngramdb.lm import arpa, drafting, figures
@@ -54,15 +54,28 @@ def agreement(
 
 
 def agreement_panels(
-    corpus: EvaluationVerbs, docs: Iterable[Any], order: int
+    corpus: EvaluationVerbs,
+    docs: Sequence[Any],
+    order: int,
+    progress: evaluating.Progress | None = None,
 ) -> dict[str, agreeing.Agreement]:
     """Agreement as in the paper's figure: of the n-gram model of an order, and of the ∞-gram.
 
-    The n-gram model goes over to a shorter context where the longer one is unseen, as the ∞-gram does.
+    The n-gram model goes over to a shorter context where the longer one is unseen, as the ∞-gram does. For
+    `progress` a document is half done after the first of the two.
     """
-    held = list(docs)
     models = {f"{order}-gram": InfGram(order), "∞-gram": InfGram()}
-    return {name: corpus.agreement(held, model) for name, model in models.items()}
+    panels: dict[str, agreeing.Agreement] = {}
+    n_tokens = 0
+
+    def report(documents: int, tokens: int) -> None:
+        if progress is not None:
+            progress((len(panels) * len(docs) + documents) // 2, (n_tokens + tokens) // 2)
+
+    for name, model in models.items():
+        panels[name] = corpus.agreement(docs, model, progress=report)
+        n_tokens = panels[name].total
+    return panels
 
 
 def draw_agreement(panels: dict[str, agreeing.Agreement], path: str) -> None:
@@ -130,6 +143,23 @@ def _ids_of(item: Any, tokenizer: Tokenizer) -> IntArray:
     return np.asarray(tokenizer.encode(item), dtype=np.int64) if isinstance(item, str) else id_array(item)
 
 
+class FileDocuments:
+    """The documents of files, one after the other, and how much of the files is read."""
+
+    def __init__(self, documents: Iterator[Any], meter: Meter) -> None:
+        self._documents = documents
+        self._meter = meter
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._documents
+
+    @property
+    def share(self) -> float | None:
+        """From 0 to 1; None where the size is unknown, as that of a pipe."""
+        total = self._meter.total_bytes
+        return min(1.0, self._meter.bytes_read / total) if total else None
+
+
 def documents_of_files(
     paths: Iterable[str],
     *,
@@ -138,7 +168,7 @@ def documents_of_files(
     separator: str | None = None,
     limit: int | None = None,
     takes_ids: bool = False,
-) -> Iterator[Any]:
+) -> FileDocuments:
     """The documents of files as texts (or token ids), read as COPY … FROM reads them.
 
     Raises
@@ -159,5 +189,7 @@ def documents_of_files(
     check_separator(separator, sources)
     if takes_ids and any(source.format != "jsonl" for source in sources):
         raise LoadError("this corpus takes token ids, which text files do not have")
-    for document in read_documents(sources, options, ErrorLog(), Meter()):
-        yield document.ids if document.text is None else document.text
+    meter = Meter(total_bytes=total_size(sources))
+    documents = read_documents(sources, options, ErrorLog(), meter)
+    contents = (document.ids if document.text is None else document.text for document in documents)
+    return FileDocuments(contents, meter)

@@ -9,7 +9,6 @@ import numpy as np
 from ngramdb.api.bound import BoundCorpus
 from ngramdb.errors import InvalidArgument
 from ngramdb.lazy import lazy_module
-from ngramdb.lm.values import END
 
 if TYPE_CHECKING:
     from ngramdb.api import models, packing, results
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from ngramdb.executor import models as model_cache
     from ngramdb.executor import probability, scoring
     from ngramdb.executor.result import Result
+    from ngramdb.lm import values
     from ngramdb.lm.models import LanguageModel
     from ngramdb.planner import plan as plans
     from ngramdb.planner.source import IntArray
@@ -27,6 +27,7 @@ else:
     model_cache = lazy_module("ngramdb.executor.models")
     probability = lazy_module("ngramdb.executor.probability")
     scoring = lazy_module("ngramdb.executor.scoring")
+    values = lazy_module("ngramdb.lm.values")
     plans = lazy_module("ngramdb.planner.plan")
 
 
@@ -46,7 +47,7 @@ class ModelVerbs(BoundCorpus):
         if self._snapshot is not self._connection._snapshot:
             self._rebind()
         used = models.as_model(model)
-        context = self._encode(given) if type(given) is str else given
+        context = self._encode_ngram(given) if type(given) is str else given
         token = continuation if type(continuation) is int else _single(continuation)
         ask = self._prob
         if (
@@ -115,7 +116,7 @@ class ModelVerbs(BoundCorpus):
         continuations : an array of token ids, one per context; or a list of n-grams
         """
         view = self._current()
-        flat, offsets = packing.pack(contexts, self._encode)
+        flat, offsets = packing.pack(contexts, self._encode_ngram)
         tokens, token_offsets = self._continuations(continuations)
         n = len(offsets) - 1
         if len(token_offsets) - 1 != n:
@@ -132,7 +133,7 @@ class ModelVerbs(BoundCorpus):
         ):
             tokens = self._ids(given)
             return tokens, np.arange(len(tokens) + 1, dtype=np.int64)
-        tokens, offsets = packing.pack(given, self._encode)
+        tokens, offsets = packing.pack(given, self._encode_ngram)
         if (np.diff(offsets) == 0).any():
             empty = int(np.flatnonzero(np.diff(offsets) == 0)[0])
             raise InvalidArgument(f"continuation {empty} (counted from 0) has no token")
@@ -145,7 +146,7 @@ class ModelVerbs(BoundCorpus):
         behind it, one entry more.
         """
         view = self._current()
-        ids = self._ids(ngram)
+        ids = self._passage(ngram)
         offsets = np.array([0, len(ids)], dtype=np.int64)
         used = models.as_model(model)
         with self._connection._work():
@@ -165,7 +166,7 @@ class ModelVerbs(BoundCorpus):
 def _next_tokens(model: LanguageModel, context: IntArray) -> NextTokens:
     """The distribution of a model whose answers are counts divided by counts."""
     found = model.dist(context)
-    is_end = found.ids == END
+    is_end = found.ids == values.END
     counts = np.zeros(0, dtype=np.int64) if found.counts is None else found.counts
     ids = found.ids[~is_end].astype(np.uint32)
     n_end = int(counts[is_end].sum())

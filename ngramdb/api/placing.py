@@ -33,6 +33,10 @@ def _at_fault(error: Exception, statement: ast.Statement) -> ast.Node:
         return statement.tokenizer if refused and statement.tokenizer is not None else statement.name
     if isinstance(statement, (ast.CopyFrom, ast.CopyTo)) and refused:
         return statement.path
-    if isinstance(statement, (ast.DropCorpus, ast.Use, ast.Describe, ast.Restore, ast.Alter)):
+    if isinstance(statement, ast.Restore):
+        return statement.version
+    if isinstance(statement, ast.Alter):
+        return statement.term
+    if isinstance(statement, (ast.DropCorpus, ast.Use, ast.Describe)):
         return statement.name
     return statement

@@ -7,27 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 from ngramdb.api.catalog import SnapshotCatalog
 from ngramdb.api.checking import find_problems
-from ngramdb.api.loading import LoadReport
 from ngramdb.lazy import lazy_module
-from ngramdb.planner.plan import (
-    AlterCorpus,
-    AnalyzeCorpus,
-    ChangeSetting,
-    CreateCorpus,
-    DeleteDocuments,
-    DropCorpus,
-    ExportDocuments,
-    Load,
-    RestoreCorpus,
-)
 
 if TYPE_CHECKING:
     from ngramdb.api import analyzing, curation, exporting
+    from ngramdb.api.loading import LoadReport
     from ngramdb.engine import audit
     from ngramdb.engine.audit import Removal
     from ngramdb.engine.combining import CombiningOutcome
     from ngramdb.engine.compaction import CompactionOutcome
     from ngramdb.engine.restoring import RestoreOutcome
+    from ngramdb.planner.plan import (
+        AlterCorpus,
+        AnalyzeCorpus,
+        ChangeSetting,
+        CreateCorpus,
+        DeleteDocuments,
+        DropCorpus,
+        ExportDocuments,
+        Load,
+        RestoreCorpus,
+    )
 else:
     analyzing = lazy_module("ngramdb.api.analyzing")
     audit = lazy_module("ngramdb.engine.audit")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ngramdb.api.explaining import explain
 from ngramdb.api.parsing import parsed
 from ngramdb.api.placing import placed
 from ngramdb.api.session import Session
@@ -16,12 +15,16 @@ from ngramdb.executor.result import Result
 from ngramdb.executor.run import run
 from ngramdb.interrupts import ProgressCallback
 from ngramdb.language import ast
+from ngramdb.lazy import lazy_module
+from ngramdb.planner import plan as plans
 from ngramdb.planner.parameters import Parameters, ParameterValues
-from ngramdb.planner.plan import ExplainPlan, Plan
 from ngramdb.planner.planner import make_plan
 
 if TYPE_CHECKING:
+    from ngramdb.api import explaining
     from ngramdb.api.connection import Connection
+else:
+    explaining = lazy_module("ngramdb.api.explaining")
 
 
 def execute_all(
@@ -62,8 +65,8 @@ def _execute_one(
         raise found from error
 
 
-def run_plan(plan: Plan, session: Session) -> Result:
+def run_plan(plan: plans.Plan, session: Session) -> Result:
     """Runs a finished plan on the snapshot it was made for."""
-    result = explain(plan) if isinstance(plan, ExplainPlan) else run(plan, session)
+    result = explaining.explain(plan) if isinstance(plan, plans.ExplainPlan) else run(plan, session)
     result.snapshot = result.summary.get("version", session.manifest.version)
     return result

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +11,14 @@ from ngramdb.errors import InvalidArgument
 from ngramdb.language import ast
 from ngramdb.planner.grams import id_array
 from ngramdb.planner.plan import Model
+
+# What separates the keys of a path, or else is escaped in one of them.
+_DOT = re.compile(r"\\(.)|\.")
+
+
+def count(ngram: Any, match_text: bool, ignore_case: bool) -> ast.Count:
+    """COUNT of one n-gram. Whether text is matched is what the caller says, as for KWIC."""
+    return ast.Count(ast.Contains(ast.Matching(_ngram(ngram), match_text, ignore_case)))
 
 
 def kwic(
@@ -34,6 +44,18 @@ def kwic(
         limit=_number(0, "limit", limit),
         offset=_number(0, "offset", offset),
         sample=_sample(sample, seed),
+    )
+
+
+def docs(order_by: str | Sequence[str], descending: bool, limit: int | None, offset: int) -> ast.Docs:
+    """DOCS ORDER BY, all keys in one direction."""
+    names = (order_by,) if isinstance(order_by, str) else order_by
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise InvalidArgument(f"order_by is the name of a field, or several, not {order_by!r}")
+    return ast.Docs(
+        order_by=tuple(ast.OrderBy(_field(name), descending) for name in names or ("doc_id",)),
+        limit=_number(0, "limit", limit),
+        offset=_number(0, "offset", offset),
     )
 
 
@@ -96,6 +118,12 @@ def at_least(least: int, name: str, value: Any) -> None:
     """Raises InvalidArgument unless the value is a whole number of at least `least`, or None."""
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
         raise InvalidArgument(f"{name} is a whole number of at least {least}, not {value!r}")
+
+
+def _field(path: str) -> ast.Field:
+    r"""A field by its path as DESCRIBE shows it: `meta.year`; a dot within a key is written `\.`."""
+    keys = _DOT.sub(lambda match: match[1] or "\0", path)
+    return ast.Field(tuple(keys.split("\0")))
 
 
 def _sample(size: int | None, seed: int | None) -> ast.Sample | None:

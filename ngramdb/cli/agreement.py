@@ -12,9 +12,9 @@ from ngramdb.api import Corpus, Result, connect
 from ngramdb.api.evaluation import agreement_panels, draw_agreement
 from ngramdb.cli import held_out
 from ngramdb.cli.common import OK, UsageError, add_common_flags, guarded, positive
+from ngramdb.cli.progress import MeasureWatch
 from ngramdb.cli.render import MODES, render
 from ngramdb.cli.screen import detect
-from ngramdb.cli.waiting import Waiting
 
 DESCRIPTION = """\
 Compare documents with what a model of a corpus expects: the share of tokens that it gives more than half of
@@ -66,8 +66,8 @@ def make_parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> int:
     with connect(options.database, read_only=True) as connection:
         corpus = connection.corpus(options.corpus)
-        with Waiting(not options.no_progress), held_out.documents(options, corpus) as docs:
-            found, beside = _measure(options, corpus, docs)
+        with held_out.measuring(options, corpus) as (docs, watch):
+            found, beside = _measure(options, corpus, docs, watch)
     shares = {
         "total_tokens": found.total,
         "agreeing": _percent(found.share),
@@ -85,14 +85,18 @@ def _run(options: argparse.Namespace) -> int:
     return OK
 
 
-def _measure(options: argparse.Namespace, corpus: Corpus, docs: Iterable[Any]) -> tuple[Any, Any]:
+def _measure(
+    options: argparse.Namespace, corpus: Corpus, docs: Iterable[Any], watch: MeasureWatch
+) -> tuple[Any, Any]:
     """The model's agreement, and that of the n-gram model beside it, where it is asked for."""
     if options.ngram is None and options.figure is None:
-        return corpus.agreement(docs, model=options.model), None
+        return corpus.agreement(docs, model=options.model, progress=watch), None
     if options.model != "infgram":
         raise UsageError("--ngram and --figure compare with the ∞-gram; leave --model out")
     order = options.ngram or FIGURE_ORDER
-    panels = agreement_panels(corpus, docs, order)
+    held = list(docs)
+    watch.share = lambda n_documents: n_documents / len(held)
+    panels = agreement_panels(corpus, held, order, watch)
     if options.figure is not None:
         draw_agreement(panels, options.figure)
     beside, found = panels.values()

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TextIO, cast
+from typing import TYPE_CHECKING, TextIO, cast
 
 from ngramdb.errors import ExecutionError, InvalidArgument
+from ngramdb.lazy import lazy_module
+
+if TYPE_CHECKING:
+    import subprocess
+else:
+    subprocess = lazy_module("subprocess")
 
 
 @contextmanager

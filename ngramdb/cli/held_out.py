@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from ngramdb.api import Corpus
-from ngramdb.api.evaluation import documents_of_files
+from ngramdb.api.evaluation import FileDocuments, documents_of_files
 from ngramdb.cli.common import glued, positive
+from ngramdb.cli.progress import MeasureWatch
+from ngramdb.cli.waiting import Waiting
 
 # Flags whose values are anybody's text.
 FREE_FLAGS = ("--separator",)
@@ -33,14 +34,24 @@ def parsed(parser: argparse.ArgumentParser, arguments: list[str]) -> argparse.Na
 
 
 @contextmanager
-def documents(options: argparse.Namespace, corpus: Corpus) -> Iterator[Iterator[Any]]:
-    """The documents as texts, or for a corpus of token ids as such, one after the other."""
-    takes_ids = corpus.tokenizer.kind == "tokens"
-    yield documents_of_files(
+def measuring(options: argparse.Namespace, corpus: Corpus) -> Iterator[tuple[FileDocuments, MeasureWatch]]:
+    """The documents as texts, or for a corpus of token ids as such, and a progress callback.
+
+    At a terminal a line says that work is done, until the first report draws a bar.
+    """
+    docs = documents_of_files(
         options.paths,
         text=options.text,
         format=options.input,
         separator=options.separator,
         limit=options.limit,
-        takes_ids=takes_ids,
+        takes_ids=corpus.tokenizer.kind == "tokens",
     )
+
+    def share(n_documents: int) -> float | None:
+        of_limit = None if options.limit is None else n_documents / options.limit
+        return max((part for part in (docs.share, of_limit) if part is not None), default=None)
+
+    wanted = not options.no_progress
+    with Waiting(wanted) as waiting, MeasureWatch(share, waiting.stop, wanted) as watch:
+        yield docs, watch

@@ -10,7 +10,6 @@ from ngramdb.cli import held_out
 from ngramdb.cli.common import OK, add_common_flags, guarded
 from ngramdb.cli.render import MODES, render
 from ngramdb.cli.screen import detect
-from ngramdb.cli.waiting import Waiting
 
 DESCRIPTION = """\
 Measure the perplexity of documents under a language model of a corpus, with their unknown words and without.
@@ -49,8 +48,9 @@ def make_parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> int:
     with connect(options.database, read_only=True) as connection:
         corpus = connection.corpus(options.corpus)
-        with Waiting(not options.no_progress), held_out.documents(options, corpus) as docs:
-            found = corpus.perplexity(docs, model=options.model, sentence=not options.no_sentence)
+        with held_out.measuring(options, corpus) as (docs, watch):
+            sentence = not options.no_sentence
+            found = corpus.perplexity(docs, model=options.model, sentence=sentence, progress=watch)
     if options.per_document:
         lengths, values = found.document_lengths.tolist(), found.per_document.tolist()
         rows = [(i, length, value) for i, (length, value) in enumerate(zip(lengths, values, strict=True))]

@@ -6,13 +6,18 @@ Every decision about colour, box characters and widths is taken here once, so th
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
+from ngramdb.lazy import lazy_module
+
 if TYPE_CHECKING:
+    import shutil
+
     from ngramdb.cli.marks import Marks
+else:
+    shutil = lazy_module("shutil")
 
 # Columns when a terminal does not tell its width (pipes inside an editor, a serial line).
 FALLBACK_COLUMNS = 80

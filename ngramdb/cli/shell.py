@@ -5,17 +5,16 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol, TextIO, cast
+from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
-from ngramdb.api import Connection, LoadProgress, Result, connect
-from ngramdb.cli import dot, human
+from ngramdb.api import Connection, connect
+from ngramdb.cli import human
 from ngramdb.cli.common import StatementFailed, message_of
 from ngramdb.cli.destination import Announced, destination
 from ngramdb.cli.marks import marks_of
@@ -26,6 +25,16 @@ from ngramdb.cli.screen import SHOWN_ROWS, Screen, detect
 from ngramdb.cli.script import Script, Unit, lines_of
 from ngramdb.cli.waiting import Waiting
 from ngramdb.errors import InvalidArgument, NgramdbError, QueryCancelled, QueryError
+from ngramdb.lazy import lazy_module
+
+if TYPE_CHECKING:
+    import shutil
+
+    from ngramdb.api import LoadProgress, Result
+    from ngramdb.cli import dot
+else:
+    dot = lazy_module("ngramdb.cli.dot")
+    shutil = lazy_module("shutil")
 
 # How deep scripts may read scripts; a script that reads itself ends here.
 DEEPEST_READ = 16

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import getpass
-import socket
 from functools import cache
+from typing import TYPE_CHECKING
+
+from ngramdb.lazy import lazy_module
+
+if TYPE_CHECKING:
+    import socket
+else:
+    socket = lazy_module("socket")
 
 
 @cache

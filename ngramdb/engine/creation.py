@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import time
-import uuid
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ngramdb.engine.author import author
 from ngramdb.engine.directory.base import Directory
@@ -26,7 +26,13 @@ from ngramdb.engine.layout import (
 from ngramdb.engine.manifest import Manifest
 from ngramdb.engine.versions import write_version
 from ngramdb.errors import CorruptionError, NotADatabase, StorageError
+from ngramdb.lazy import lazy_module
 from ngramdb.segments.container import Container, ContainerWriter
+
+if TYPE_CHECKING:
+    import uuid
+else:
+    uuid = lazy_module("uuid")
 
 #: Seconds to wait for another process that creates the same database; it takes a few syncs.
 _PATIENCE_S = 10.0

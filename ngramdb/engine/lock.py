@@ -10,13 +10,19 @@ from __future__ import annotations
 
 import contextlib
 import os
-import socket
 import sys
 import time
+from typing import TYPE_CHECKING
 
 from ngramdb import interrupts
 from ngramdb.engine.directory.base import WriterLock
 from ngramdb.errors import LockedError, StorageError
+from ngramdb.lazy import lazy_module
+
+if TYPE_CHECKING:
+    import socket
+else:
+    socket = lazy_module("socket")
 
 if sys.platform != "win32":
     import fcntl

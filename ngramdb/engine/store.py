@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 
 from ngramdb.engine.creation import Marker, create_database, read_marker, require_database
 from ngramdb.engine.directory.base import Directory, split_name
@@ -192,6 +193,7 @@ class Store:
     def check(self) -> Iterator[CheckFinding]:
         """Verifies every byte of every file that the newest version needs, and of all manifests.
 
+        A manifest that is gone is noticed where an older one is there: the oldest ones may have been let go.
         Yields what is wrong and raises nothing; a sound database yields nothing.
         Cost: reads the whole database once.
         """
@@ -211,9 +213,36 @@ class Store:
         with contextlib.suppress(OSError):  # then the newest is all that we know of
             versions.update(list_versions(self.directory))
         for version in sorted(versions):
-            yield manifest_name(version), partial(read_version, self.directory, version, self.database_id)
+            yield manifest_name(version), partial(self._verify_version, version, version == manifest.version)
+        for before, after in pairwise(sorted(versions)):
+            if after > before + 1:
+                yield manifest_name(before + 1), partial(self._verify_hole, before, after)
         for ref in manifest.files().values():
             yield ref.name, partial(self._verify, ref)
+
+    def _verify_version(self, version: int, is_needed: bool) -> None:
+        try:
+            read_version(self.directory, version, self.database_id)
+        except FileNotFoundError:
+            if is_needed:
+                raise
+            # A writer has let go of it meanwhile.
+
+    def _verify_hole(self, before: int, after: int) -> None:
+        """Raises when the versions in between are gone: a writer lets go of the oldest ones only."""
+        name = manifest_name(before + 1)
+        # In this order: if the older one is there after the other was missed, no writer has removed that.
+        if self.directory.exists(name) or not self.directory.exists(manifest_name(before)):
+            return
+        path = self.directory.path_of(name)
+        if after == before + 2:
+            gone, what = f"the manifest of version {before + 1} is gone", "it"
+        else:
+            gone, what = f"the manifests of versions {before + 1} to {after - 1} are gone", "them"
+        raise StorageError(
+            f"{path}: {gone}, though the older version {before} is kept; restore {what} from a backup",
+            path=path,
+        )
 
     def _verify(self, ref: FileRef) -> None:
         # Opened afresh: a file that was replaced since it was first opened must be found too.

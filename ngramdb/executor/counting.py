@@ -3,36 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb.executor.conditions import Evaluator, Meter
-from ngramdb.executor.docset import DocSet
+from ngramdb.errors import ExecutionError
 from ngramdb.executor.result import Result
-from ngramdb.executor.sampling import estimated_total, sample_documents
-from ngramdb.planner.plan import (
-    COUNT_COLUMNS,
-    AnyOf,
-    Costs,
-    CountGram,
-    CountOccurrences,
-    Gram,
-    OccurrencesOf,
-    Occurring,
-    Sampling,
-    Variants,
-)
+from ngramdb.lazy import lazy_module
+from ngramdb.planner import plan as nodes
 from ngramdb.planner.source import Corpus, Docs
 
+if TYPE_CHECKING:
+    from ngramdb.executor import conditions, docset, sampling
+    from ngramdb.executor.conditions import Evaluator
+    from ngramdb.executor.docset import DocSet
+    from ngramdb.executor.measuring import Meter
+else:
+    conditions = lazy_module("ngramdb.executor.conditions")
+    docset = lazy_module("ngramdb.executor.docset")
+    sampling = lazy_module("ngramdb.executor.sampling")
 
-def count(plan: CountGram) -> Result:
-    """One row, one number. Cost: one search per segment."""
-    return Result.of_rows(COUNT_COLUMNS, [(int(plan.corpus.index.count(plan.gram.ids)),)])
+
+def count(plan: nodes.CountGram) -> Result:
+    """One row, one number. Cost: one search per segment, another one where nothing is found."""
+    n = int(plan.corpus.index.count(plan.gram.ids))
+    note = None if n else _behind_a_blank(plan.corpus, plan.gram)
+    summary = {} if note is None else {"note": note}
+    return Result.of_rows(nodes.COUNT_COLUMNS, [(n,)], **summary)
 
 
-def count_occurrences(plan: CountOccurrences, meter: Meter | None = None) -> Result:
+def _behind_a_blank(corpus: Corpus, gram: nodes.Gram) -> str | None:
+    """What is said of a text that occurs nowhere but behind a blank, where that makes other tokens of it."""
+    if not gram.text or gram.text[0].isspace():
+        return None
+    text = " " + gram.text
+    try:
+        ids = corpus.tokenizer.encode(text)
+        if np.array_equal(ids[-len(gram) :], gram.ids):  # the same, perhaps behind others
+            return None
+        n = int(corpus.index.count(ids))
+    except ExecutionError:  # nobody asked for this count, so its failure is nobody's
+        return None
+    if not n:
+        return None
+    times = "once" if n == 1 else f"{n:,} times"
+    counted = f"; {gram.shown} MATCH TEXT counts both" if nodes.takes_text(corpus.tokenizer) else ""
+    return f"{nodes.show_text(text)}, with a blank before it, is other tokens and occurs {times}{counted}"
+
+
+def count_occurrences(plan: nodes.CountOccurrences, meter: Meter | None = None) -> Result:
     """One row, one number; with SAMPLE an estimate, its standard error in the summary."""
     if plan.sample is not None:
         return _estimated(plan, plan.sample, meter)
@@ -41,53 +62,53 @@ def count_occurrences(plan: CountOccurrences, meter: Meter | None = None) -> Res
         total = 0
         for evaluator, kept in evaluators(plan.corpus, plan.costs, meter):
             total += evaluator.expressions.total(plan.what, kept)
-    return Result.of_rows(COUNT_COLUMNS, [(total,)])
+    return Result.of_rows(nodes.COUNT_COLUMNS, [(total,)])
 
 
-def net_count(corpus: Corpus, expr: Occurring) -> int | None:
+def net_count(corpus: Corpus, expr: nodes.Occurring) -> int | None:
     """The count of an expression that adds counts of n-grams, from the index alone; None for others."""
-    if isinstance(expr, AnyOf):
+    if isinstance(expr, nodes.AnyOf):
         counts = [net_count(corpus, operand) for operand in expr.operands]
         return None if None in counts else sum(n for n in counts if n is not None)
-    if not isinstance(expr, OccurrencesOf):
+    if not isinstance(expr, nodes.OccurrencesOf):
         return None
-    if isinstance(expr.pattern, Gram):
+    if isinstance(expr.pattern, nodes.Gram):
         return int(corpus.index.count(expr.pattern.ids))
-    if isinstance(expr.pattern, Variants):
+    if isinstance(expr.pattern, nodes.Variants):
         pairs = zip(expr.pattern.grams, expr.pattern.weights, strict=True)
         return sum(weight * int(corpus.index.count(gram.ids)) for gram, weight in pairs)
     return None
 
 
 def evaluators(
-    corpus: Corpus, costs: Costs | None, meter: Meter | None
+    corpus: Corpus, costs: nodes.Costs | None, meter: Meter | None
 ) -> Iterator[tuple[Evaluator, DocSet | None]]:
     """Per segment what evaluates expressions on it, and the documents that count (None: all of them)."""
     n = len(corpus.segments)
     for i, segment in enumerate(corpus.segments):
         interrupts.step(i, n)
         removed = corpus.removed(i)
-        kept = DocSet(removed, segment.n_documents, negated=True) if len(removed) else None
-        yield Evaluator(corpus, segment, costs, meter), kept
+        kept = docset.DocSet(removed, segment.n_documents, negated=True) if len(removed) else None
+        yield conditions.Evaluator(corpus, segment, costs, meter), kept
 
 
-def _estimated(plan: CountOccurrences, sample: Sampling, meter: Meter | None) -> Result:
+def _estimated(plan: nodes.CountOccurrences, sample: nodes.Sampling, meter: Meter | None) -> Result:
     """Counts in a sample of the documents, each with the same chance, times what the sample is of all."""
     pairs = list(evaluators(plan.corpus, plan.costs, meter))
     population = [
-        (segment, DocSet.all(segment.n_documents) if kept is None else kept)
+        (segment, docset.DocSet.all(segment.n_documents) if kept is None else kept)
         for segment, (_, kept) in zip(plan.corpus.segments, pairs, strict=True)
     ]
-    drawn = sample_documents(plan.corpus, population, sample)
+    drawn = sampling.sample_documents(plan.corpus, population, sample)
     values = [
         _per_document(docs, evaluator.expressions.counts(plan.what, docs))
         for (evaluator, _), (_, docs) in zip(pairs, drawn, strict=True)
     ]
     n_population = sum(len(docs) for _, docs in population)
     n_drawn = sum(len(docs) for _, docs in drawn)
-    estimate = estimated_total(np.concatenate([np.empty(0), *values]), n_population)
+    estimate = sampling.estimated_total(np.concatenate([np.empty(0), *values]), n_population)
     result = Result.of_rows(
-        COUNT_COLUMNS,
+        nodes.COUNT_COLUMNS,
         [(round(estimate.total),)],
         standard_error=estimate.standard_error,
         sampled_documents=n_drawn,

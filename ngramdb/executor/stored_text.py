@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -19,9 +20,6 @@ from ngramdb.planner.source import Docs, Segment, Tokenizer
 
 # Characters with the property White_Space (Unicode 15.1, PropList.txt): those that make no token.
 WHITE_SPACE = "\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-# For every code point up to the last white space, and one for all behind it, whether it is none.
-_SOLID = np.array([re.match(f"[{WHITE_SPACE}]", chr(code)) is None for code in range(0x3002)])
-
 # Documents read between two looks at whether the work shall stop.
 CHECK_DOCUMENTS = 16
 
@@ -29,7 +27,14 @@ CHECK_DOCUMENTS = 16
 def solid(text: str) -> NDArray[np.bool_]:
     """For each character of a text, whether it is no white space: (len(text),) bool."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-    return np.asarray(_SOLID[np.minimum(codes, len(_SOLID) - 1)])
+    known = _solid_codes()
+    return np.asarray(known[np.minimum(codes, len(known) - 1)])
+
+
+@cache
+def _solid_codes() -> NDArray[np.bool_]:
+    """For every code point up to the last white space, and one for all behind it, whether it is none."""
+    return np.array([re.match(f"[{WHITE_SPACE}]", chr(code)) is None for code in range(0x3002)])
 
 
 # Of each tokenizer that has been asked; a vocabulary only grows.

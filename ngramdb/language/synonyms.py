@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
+from typing import TYPE_CHECKING
 
 from ngramdb.language import syntax
 from ngramdb.language.situation import Situation
+from ngramdb.lazy import lazy_module
+
+if TYPE_CHECKING:
+    import difflib
+else:
+    difflib = lazy_module("difflib")
 
 # How alike a word and a keyword must be (difflib's ratio) for "did you mean": one letter wrong, missing,
 # doubled or swapped in a word of four letters passes; words of other languages and corpus names rarely do.

@@ -12,6 +12,9 @@ BACKOFF_WEIGHT = 0.4
 # Orders are 32-bit in the kernels.
 MAX_ORDER = 2**31 - 1
 
+# No n-gram occurs so often.
+MAX_MIN_COUNT = 2**62 - 1
+
 
 @dataclass(frozen=True, eq=False)
 class ModelSpec:
@@ -36,7 +39,7 @@ class ModelSpec:
             raise InvalidArgument(f"no model {self.kind!r}; there are ngram, infgram, backoff and kneser_ney")
         if self.order is not None and not (is_whole(self.order) and 1 <= self.order <= MAX_ORDER):
             raise InvalidArgument(f"the order of a model is a whole number from 1 on, not {self.order!r}")
-        if not (is_whole(self.min_count) and 1 <= self.min_count < 2**62):
+        if not (is_whole(self.min_count) and 1 <= self.min_count <= MAX_MIN_COUNT):
             raise InvalidArgument(
                 f"the least count of a model is a whole number from 1 on, not {self.min_count!r}"
             )

@@ -7,22 +7,27 @@ numbers are checked. Whatever cannot be bound is a BindError or a PlanError with
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ngramdb.errors import PlanError
 from ngramdb.language import ast
+from ngramdb.lazy import lazy_module
 from ngramdb.planner import plan
-from ngramdb.planner.binding import changes, concordance, conditions, data, generation, questions
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.source import Corpus
 
-_HANDLERS: dict[type[Any], Callable[[Scope, Any], plan.Plan]] = {
-    **questions.HANDLERS,
-    **concordance.HANDLERS,
-    **generation.HANDLERS,
-    **changes.HANDLERS,
-    **data.HANDLERS,
-}
+if TYPE_CHECKING:
+    from ngramdb.planner.binding import changes, concordance, conditions, data, generation, questions
+else:
+    changes = lazy_module("ngramdb.planner.binding.changes")
+    concordance = lazy_module("ngramdb.planner.binding.concordance")
+    conditions = lazy_module("ngramdb.planner.binding.conditions")
+    data = lazy_module("ngramdb.planner.binding.data")
+    generation = lazy_module("ngramdb.planner.binding.generation")
+    questions = lazy_module("ngramdb.planner.binding.questions")
+
+# Asked for a statement's handler in this order, and imported meanwhile.
+_FAMILIES = (questions, concordance, generation, data, changes)
 
 
 class Binder(Scope):
@@ -30,10 +35,11 @@ class Binder(Scope):
 
     def bind(self, statement: ast.Statement) -> plan.Plan:
         """The logical plan of a statement."""
-        handler = _HANDLERS.get(type(statement))
-        if handler is None:
-            raise PlanError(f"{type(statement).__name__} is no statement that can be run")
-        return handler(self, statement)
+        for family in _FAMILIES:
+            handler: Callable[[Scope, Any], plan.Plan] | None = family.HANDLERS.get(type(statement))
+            if handler is not None:
+                return handler(self, statement)
+        raise PlanError(f"{type(statement).__name__} is no statement that can be run")
 
     def condition(self, node: ast.Condition | None, corpus: Corpus) -> plan.DocExpr:
         """A condition on documents as a document expression; no condition means all documents."""

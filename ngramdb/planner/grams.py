@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ngramdb.errors import InvalidArgument
-from ngramdb.planner.plan import Gram, show_text
+from ngramdb.planner.plan import Gram, show_text, takes_text
 from ngramdb.planner.source import IntArray, Tokenizer
 
 # Token ids are unsigned 32-bit numbers; -1 stands for a word that the vocabulary doesn't have.
@@ -21,15 +21,32 @@ def bind_gram(value: Any, tokenizer: Tokenizer) -> Gram:
     Raises
     ------
     InvalidArgument
-        Neither text nor a flat sequence of integers, or an id outside 0 … 2**32 - 1 (-1: an unknown word).
+        Neither text nor a flat sequence of integers, or an id outside 0 … 2**32 - 1 (-1: an unknown word);
+        a text without a token, such as a blank under `words`: the empty n-gram, which is "", isn't meant.
     """
+    found = bind_text(value, tokenizer)
+    if isinstance(value, str) and value and not len(found):
+        raise InvalidArgument(no_token(value, tokenizer))
+    return found
+
+
+def bind_text(value: Any, tokenizer: Tokenizer) -> Gram:
+    """The tokens of a text that is read token by token: like `bind_gram`, and it may have none."""
     if isinstance(value, Gram):
         return value
     if isinstance(value, str):
-        return Gram(np.asarray(tokenizer.encode(value), dtype=np.int64), show_text(value))
+        return Gram(np.asarray(tokenizer.encode(value), dtype=np.int64), text=value)
     if _are_ids(value):
         return Gram(tuple(value))
     return Gram(id_array(value))
+
+
+def no_token(text: str, tokenizer: Tokenizer, matched: str | None = None) -> str:
+    """What is said of a text without a token; `matched` is how it is matched as text, where that may be."""
+    advice = 'the empty n-gram is ""'
+    if matched is not None and takes_text(tokenizer):
+        advice = f"{matched} finds it in the documents' text"
+    return f"{show_text(text)} has no token under the corpus's tokenizer; {advice}"
 
 
 def _are_ids(value: Any) -> bool:
@@ -44,10 +61,12 @@ def _are_ids(value: Any) -> bool:
 
 def id_array(value: Any) -> IntArray:
     """Token ids of any sequence of integers as an int64 array, checked."""
-    if type(value) in (list, tuple) and set(map(type, value)) == {int}:
-        low, high = min(value), max(value)
-        if low >= -1 and high <= MAX_TOKEN_ID:
+    if type(value) in (list, tuple):
+        kinds = set(map(type, value))
+        if kinds == {int} and min(value) >= -1 and max(value) <= MAX_TOKEN_ID:
             return np.array(value, dtype=np.int64)
+        if bool in kinds:  # among integers an array would make it one
+            raise InvalidArgument(_not_an_id(value))
     if isinstance(value, (bytes, bytearray)) or not isinstance(value, (Sequence, np.ndarray)):
         raise InvalidArgument(f"an n-gram is text or a sequence of token ids, not {_kind(value)}")
     try:

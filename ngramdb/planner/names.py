@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from ngramdb.errors import BindError
+from ngramdb.lazy import lazy_module
+
+if TYPE_CHECKING:
+    import difflib
+else:
+    difflib = lazy_module("difflib")
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

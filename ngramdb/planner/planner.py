@@ -3,48 +3,49 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ngramdb.language import ast
-from ngramdb.planner import physical
+from ngramdb.lazy import lazy_module
+from ngramdb.planner import plan
 from ngramdb.planner.binder import Binder
 from ngramdb.planner.parameters import Parameters
-from ngramdb.planner.physical.order import ORDER_OPERANDS
-from ngramdb.planner.physical.scanning import costs_of
-from ngramdb.planner.plan import (
-    CountDocuments,
-    Documents,
-    ExplainPlan,
-    ExportDocuments,
-    PlainDocs,
-    Plan,
-    changed,
-)
-from ngramdb.planner.rules import RULES, rewrite
 from ngramdb.planner.source import Catalog
+
+if TYPE_CHECKING:
+    from ngramdb.planner import physical, rules
+    from ngramdb.planner.physical import order, scanning
+else:
+    physical = lazy_module("ngramdb.planner.physical")
+    order = lazy_module("ngramdb.planner.physical.order")
+    scanning = lazy_module("ngramdb.planner.physical.scanning")
+    rules = lazy_module("ngramdb.planner.rules")
 
 
 def rule_names() -> dict[str, str]:
     """Every rule and choice that `SET disabled_rules` can switch off, with what it does."""
-    return {**{rule.name: rule.description for rule in RULES}, **physical.CHOICES}
+    return {**{rule.name: rule.description for rule in rules.RULES}, **physical.CHOICES}
 
 
 def optimize(
-    logical: Plan, disabled: frozenset[str] = frozenset(), estimated: bool = True
-) -> tuple[Plan, tuple[str, ...]]:
+    logical: plan.Plan, disabled: frozenset[str] = frozenset(), estimated: bool = True
+) -> tuple[plan.Plan, tuple[str, ...]]:
     """The plan that runs, and the names of the rewrite rules that changed it.
 
     With `estimated`, n-grams are counted for the estimates that EXPLAIN shows; without, the plan can be run
     only.
     """
-    if isinstance(logical, ExportDocuments):
+    if isinstance(logical, plan.CountGram) and logical.gram.known:
+        return logical, ()  # what is asked most, and nobody has a say in
+    if isinstance(logical, plan.ExportDocuments):
         inner, fired = optimize(logical.documents, disabled, estimated)
-        assert isinstance(inner, Documents)
+        assert isinstance(inner, plan.Documents)
         return replace(logical, documents=inner), fired
-    if not estimated and isinstance(logical, (CountDocuments, Documents)):
-        plain = PlainDocs.of(logical.where, ORDER_OPERANDS not in disabled)
+    if not estimated and isinstance(logical, (plan.CountDocuments, plan.Documents)):
+        plain = plan.PlainDocs.of(logical.where, order.ORDER_OPERANDS not in disabled)
         if plain is not None:
-            return changed(logical, where=plain, costs=costs_of(disabled)), ()
-    rewritten, fired = rewrite(logical, disabled)
+            return plan.changed(logical, where=plain, costs=scanning.costs_of(disabled)), ()
+    rewritten, fired = rules.rewrite(logical, disabled)
     return physical.choose(rewritten, disabled, estimated), fired
 
 
@@ -54,7 +55,7 @@ def make_plan(
     parameters: Parameters | None = None,
     text: str | None = None,
     estimated: bool = True,
-) -> Plan:
+) -> plan.Plan:
     """The plan of a statement.
 
     Parameters
@@ -73,5 +74,5 @@ def make_plan(
     binder = Binder(catalog, parameters, text)
     if isinstance(statement, ast.Explain):
         inner, fired = optimize(binder.bind(statement.statement), catalog.disabled_rules())
-        return ExplainPlan(inner, statement.analyze, fired)
+        return plan.ExplainPlan(inner, statement.analyze, fired)
     return optimize(binder.bind(statement), catalog.disabled_rules(), estimated)[0]

@@ -205,7 +205,7 @@ def to_utf8(text: str) -> bytes:
     if not isinstance(text, str):
         raise InvalidArgument(f"text to tokenize must be a str, not {type(text).__name__}")
     try:
-        return text.encode("utf-8")
+        return text.encode()
     except UnicodeEncodeError as error:
         raise InvalidArgument(
             f"the text is not valid Unicode: a lone surrogate (U+{ord(text[error.start]):04X}) "

@@ -102,6 +102,16 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert anchor in {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
+def test_the_readme_installs_what_the_tests_need() -> None:
+    # By name: the extra `test` would build the kernels once more.
+    needed = re.search(
+        r"^test = \[(.*)\]$", (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    installed = re.search(r"pip install (.*) && .*bin/pytest", README.read_text(encoding="utf-8"))
+    assert needed is not None and installed is not None
+    assert installed[1].split() == re.findall(r'"([a-z]+)', needed[1])
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_lines_of_text_are_not_too_long(page: Path) -> None:
     inside = False

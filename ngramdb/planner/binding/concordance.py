@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ngramdb.errors import PlanError
 from ngramdb.language import ast
+from ngramdb.lazy import lazy_module
 from ngramdb.planner import plan
 from ngramdb.planner.binding.conditions import condition
-from ngramdb.planner.binding.patterns import pattern, plain_gram
+from ngramdb.planner.binding.patterns import pattern
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.names import nearest
+
+if TYPE_CHECKING:
+    import secrets
+else:
+    secrets = lazy_module("secrets")
 
 # Tokens on either side of a match when WINDOW is missing: of words or pieces of them, and of single
 # characters.
@@ -85,7 +90,7 @@ def _ngrams(scope: Scope, node: ast.Ngrams) -> plan.Plan:
 def _trace(scope: Scope, node: ast.Trace) -> plan.Plan:
     corpus = scope.corpus(node.source)
     least = scope.number(node.min_length, "MIN LENGTH", 1)
-    return plan.Tracing(corpus, plain_gram(scope, node.ngram, corpus, "TRACE"), 1 if least is None else least)
+    return plan.Tracing(corpus, scope.passage(node.ngram, corpus), 1 if least is None else least)
 
 
 HANDLERS: dict[type[Any], Callable[[Scope, Any], plan.Plan]] = {

@@ -22,6 +22,9 @@ from ngramdb.planner.binding.patterns import pattern
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.source import Corpus
 
+# What stands for other characters in the template of LIKE.
+WILDCARDS = frozenset("%_")
+
 _NULLABLE = (ast.Comparison, ast.Between, ast.InList, ast.Like)
 
 
@@ -142,7 +145,7 @@ def _field_test(
     corpus: Corpus,
     negated: bool,
 ) -> plan.DocExpr:
-    key, types = bound_field(scope, node.field, corpus)
+    key, types = bound_field(scope, node.field, corpus, lambda: _as_ngram(scope, node))
     predicate, values = _predicate(scope, node)
     if isinstance(node, ast.Comparison) and node.operator == "!=":
         negated = not negated
@@ -156,6 +159,19 @@ def _field_test(
                 what = f"LIKE compares strings, and {key.path} is a {kind}"
             scope.fail(PlanError, what, value_node)
     return plan.FieldTest(key.path, predicate, key.own, negated)
+
+
+def _as_ngram(scope: Scope, node: Any) -> str:
+    """What a field is compared with, as an n-gram."""
+    value: Any = None
+    if isinstance(node, ast.Comparison):
+        value = scope.scalar(node.value)
+    elif isinstance(node, ast.Like):
+        value = scope.scalar(node.template)
+        value = value.strip("%") if isinstance(value, str) else None
+        if value is not None and WILDCARDS.intersection(value):
+            value = None
+    return plan.show_text(value if isinstance(value, str) and value else "…")
 
 
 def _predicate(scope: Scope, node: Any) -> tuple[plan.Predicate, tuple[ast.Scalar, ...]]:

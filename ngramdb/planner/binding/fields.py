@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ngramdb.errors import BindError
 from ngramdb.language import ast
 from ngramdb.planner import plan
@@ -14,6 +16,9 @@ OWN_FIELDS = {"doc_id": "int64", "length": "int64"}
 
 # In front of a metadata field that is called like one of those; DOCS names its columns so, too.
 PREFIX = "metadata"
+
+# The documents' text, which DOCS has among its columns.
+TEXT = "text"
 
 # How types of columns are called where a value doesn't fit.
 TYPE_NAMES = {"int64": "number", "float64": "number", "string": "string", "bool": "boolean"}
@@ -28,8 +33,12 @@ def field_types(corpus: Corpus) -> dict[str, set[str]]:
     return found
 
 
-def bound_field(scope: Scope, node: ast.Field, corpus: Corpus) -> tuple[plan.FieldKey, set[str]]:
+def bound_field(
+    scope: Scope, node: ast.Field, corpus: Corpus, as_ngram: Callable[[], str] = lambda: '"…"'
+) -> tuple[plan.FieldKey, set[str]]:
     """The field that a name means, and the types of its values (none known: it may have any).
+
+    `as_ngram` is the n-gram that is sought, should the documents' text be meant.
 
     Raises
     ------
@@ -47,6 +56,11 @@ def bound_field(scope: Scope, node: ast.Field, corpus: Corpus) -> tuple[plan.Fie
         return plan.FieldKey(path), types[path]
     if any(segment.metadata.rest() is not None for segment in corpus.segments):
         return plan.FieldKey(path), set()
+    if path == TEXT and corpus.tokenizer.kind != "tokens":
+        sought = as_ngram() + (" MATCH TEXT" if plan.takes_text(corpus.tokenizer) else "")
+        message = f"text is no metadata field; WHERE {sought} finds documents by their text"
+        start, stop = scope.place(node)
+        raise BindError(message, text=scope.text, start=start, stop=stop)
     raise _unknown(scope, node, path, types)
 
 

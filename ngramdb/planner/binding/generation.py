@@ -8,14 +8,26 @@ from typing import Any
 from ngramdb.errors import PlanError
 from ngramdb.language import ast
 from ngramdb.planner import plan
-from ngramdb.planner.binding.scope import Scope
+from ngramdb.planner.binding.scope import SHARES, Range, Scope
+
+TEMPERATURES = Range("above 0 (METHOD greedy is the limit)", lambda x: x > 0)
+DIVERSITIES = Range("0 or more", lambda x: x >= 0)
 
 
 def _generate(scope: Scope, node: ast.Generate) -> plan.Plan:
     corpus = scope.corpus(node.source)
     method = _method(scope, node)
     n_tokens = scope.number(node.tokens, "TOKENS", 0)
+    beams = scope.number(node.method.width, "the number of beams", 1) if node.method else None
+    n_returned = scope.number(node.n_returned, "RETURN", 1)
     assert n_tokens is not None
+    if node.n_returned is not None and n_returned is not None:
+        if method == "greedy" and n_returned > 1:
+            what = "greedy generation has one continuation; take sample or beam for more"
+            scope.refuse(what, node.n_returned)
+        if beams is not None and n_returned > beams:
+            what = f"a search with {beams} beams cannot return {n_returned} continuations"
+            scope.refuse(what, node.n_returned)
     return plan.Generation(
         corpus,
         scope.gram(node.context, corpus),
@@ -23,13 +35,13 @@ def _generate(scope: Scope, node: ast.Generate) -> plan.Plan:
         # With shorter contexts where a long one is unseen, NGRAM is the same; INFGRAM says so.
         plan.Model("infgram") if node.model is None else scope.model(node.model),
         method,
-        beams=scope.number(node.method.width, "the number of beams", 1) if node.method else None,
-        temperature=scope.real(node.temperature, "TEMPERATURE"),
+        beams=beams,
+        temperature=scope.real(node.temperature, "TEMPERATURE", TEMPERATURES),
         top_k=scope.number(node.top, "TOP", 1),
-        top_p=scope.real(node.nucleus, "NUCLEUS"),
-        diversity=scope.real(node.diversity, "DIVERSITY"),
+        top_p=scope.real(node.nucleus, "NUCLEUS", SHARES),
+        diversity=scope.real(node.diversity, "DIVERSITY", DIVERSITIES),
         seed=scope.number(node.seed, "SEED", 0),
-        n_returned=scope.number(node.n_returned, "RETURN", 1) or 1,
+        n_returned=n_returned or 1,
     )
 
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from ngramdb.errors import InvalidArgument, PlanError, ResourceError
 from ngramdb.language import ast
-from ngramdb.planner import matching, plan
+from ngramdb.lazy import lazy_module
+from ngramdb.planner import plan
 from ngramdb.planner.binding.scope import Scope
-from ngramdb.planner.plan import same_letters
+from ngramdb.planner.grams import bind_text, no_token
 from ngramdb.planner.source import Corpus, IntArray
+
+if TYPE_CHECKING:
+    from ngramdb.planner import matching
+else:
+    matching = lazy_module("ngramdb.planner.matching")
 
 # Values of the setting `match`: whether literals match text, and whether letters' case is ignored.
 MATCH_TOKENS, MATCH_TEXT, MATCH_TEXT_IGNORE_CASE = "tokens", "text", "text ignore case"
@@ -40,13 +46,6 @@ def pattern(scope: Scope, node: ast.Pattern, corpus: Corpus) -> plan.Pattern:
     return _simple(scope, node, corpus)
 
 
-def plain_gram(scope: Scope, node: ast.Pattern, corpus: Corpus, what: str) -> plan.Gram:
-    """The n-gram, where only one can stand; `what` says where that is."""
-    if isinstance(node, (ast.Matching, ast.Gapped)):
-        scope.fail(PlanError, f"{what} takes one exact n-gram", node)
-    return scope.gram(node, corpus)
-
-
 def _gapped(scope: Scope, node: ast.Gapped, corpus: Corpus) -> plan.Gapped:
     parts = []
     for part in node.parts:
@@ -67,20 +66,25 @@ def _simple(scope: Scope, node: ast.Ngram | ast.Matching, corpus: Corpus) -> pla
     if isinstance(node, ast.Parameter):
         given = scope.parameters.value(node)
         if not isinstance(given, str):
-            return scope.gram_of(given, node, corpus)
+            return scope.gram(node, corpus)
     ngram = node.ngram if isinstance(node, ast.Matching) else node
     value = _text_of(scope, ngram)
     as_text, ignore_case = _modifiers(scope, node, value)
-    if not as_text and not ignore_case:
-        return scope.gram(ngram, corpus)
-    if value is None:
+    if value is None and (as_text or ignore_case):
         scope.fail(PlanError, "MATCH TEXT and IGNORE CASE take text, not token ids", node)
-    if not value:
-        return scope.gram(ngram, corpus)
     try:
-        return _matched(value, as_text, ignore_case, corpus)
+        if value and as_text:
+            return _matched(value, as_text, ignore_case, corpus)
+        gram = bind_text(scope.value_of(ngram), corpus.tokenizer)
+        if value and ignore_case and len(gram):
+            return _matched(value, as_text, ignore_case, corpus)
     except (InvalidArgument, ResourceError) as error:
-        scope.fail(PlanError, str(error), node, error)
+        scope.refuse(str(error), node, error)
+    if value and not len(gram):
+        # In a tree made by hand, the reader is one who writes Python.
+        matched = "match_text=True" if ngram.span is None else f"{plan.show_text(value)} MATCH TEXT"
+        scope.refuse(no_token(value, corpus.tokenizer, matched), ngram)
+    return gram
 
 
 def _text_of(scope: Scope, node: ast.Ngram) -> str | None:
@@ -108,13 +112,13 @@ def _matched(text: str, as_text: bool, ignore_case: bool, corpus: Corpus) -> pla
         return matching.spelled_variants(_valid(text), ignore_case, corpus)
     if tokenizer.kind == "chars":
         choices = [
-            np.sort(np.concatenate([tokenizer.encode(c) for c in same_letters(character)]))
+            np.sort(np.concatenate([tokenizer.encode(c) for c in plan.same_letters(character)]))
             if ignore_case
             else tokenizer.encode(character)
             for character in _valid(text)
         ]
         return matching.case_variants(text, choices, corpus)
-    if tokenizer.kind != "words":
+    if not plan.takes_text(tokenizer):
         _refuse(corpus)
     return _stored(text, ignore_case, corpus) if as_text else _words_in_any_case(text, corpus)
 

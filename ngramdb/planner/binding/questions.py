@@ -87,7 +87,7 @@ def _dist(scope: Scope, node: ast.Dist) -> plan.Plan:
 
 def _score(scope: Scope, node: ast.Score) -> plan.Plan:
     corpus = scope.corpus(node.source)
-    return plan.Scoring(corpus, scope.gram(node.ngram, corpus), scope.model(node.model), node.sentence)
+    return plan.Scoring(corpus, scope.passage(node.ngram, corpus), scope.model(node.model), node.sentence)
 
 
 def _docs(scope: Scope, node: ast.Docs) -> plan.Plan:

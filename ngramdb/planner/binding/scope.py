@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from collections.abc import Callable
+from typing import Any, NamedTuple, NoReturn
 
 from ngramdb.errors import BindError, InvalidArgument, PlanError, QueryError
 from ngramdb.language import ast
-from ngramdb.lm.spec import BACKOFF_WEIGHT
+from ngramdb.lm.spec import BACKOFF_WEIGHT, MAX_MIN_COUNT, MAX_ORDER
 from ngramdb.planner import plan
-from ngramdb.planner.grams import bind_gram
+from ngramdb.planner.grams import bind_gram, bind_text
 from ngramdb.planner.names import default_corpus, listing, nearest
 from ngramdb.planner.options import OptionType
 from ngramdb.planner.parameters import Parameters
@@ -16,6 +17,16 @@ from ngramdb.planner.source import Catalog, Corpus
 
 # Of whole numbers, wherever they come from: the text's own are no larger.
 MAX_INTEGER = 2**63 - 1
+
+
+class Range(NamedTuple):
+    """Which numbers a clause takes, and how a message says it."""
+
+    said: str
+    has: Callable[[float], bool]
+
+
+SHARES = Range("above 0 and at most 1", lambda x: 0 < x <= 1)
 
 
 class Scope:
@@ -71,44 +82,50 @@ class Scope:
 
     def gram(self, node: ast.Ngram, corpus: Corpus) -> plan.Gram:
         """An n-gram literal or placeholder, tokenized by the corpus."""
-        if isinstance(node, ast.Parameter):
-            return self.gram_of(self.parameters.value(node), node, corpus)
-        return self.gram_of(node.value if isinstance(node, ast.Text) else node.ids, node, corpus)
-
-    def gram_of(self, value: Any, node: ast.Ngram, corpus: Corpus) -> plan.Gram:
-        """The n-gram that a node's value means in the corpus."""
         try:
-            return bind_gram(value, corpus.tokenizer)
+            return bind_gram(self.value_of(node), corpus.tokenizer)
         except InvalidArgument as error:
-            prefix = f"{self.parameters.describe(node)}: " if isinstance(node, ast.Parameter) else ""
-            self.fail(PlanError, f"{prefix}{error}", node, error)
+            self.refuse(str(error), node, error)
+
+    def passage(self, node: ast.Ngram, corpus: Corpus) -> plan.Gram:
+        """The tokens of a text that is scored or traced, which may have none."""
+        try:
+            return bind_text(self.value_of(node), corpus.tokenizer)
+        except InvalidArgument as error:
+            self.refuse(str(error), node, error)
+
+    def value_of(self, node: ast.Ngram) -> Any:
+        """An n-gram's text or token ids, as they are written or given."""
+        if isinstance(node, ast.Parameter):
+            return self.parameters.value(node)
+        return node.value if isinstance(node, ast.Text) else node.ids
 
     def scalar(self, node: ast.Scalar | ast.Name) -> Any:
         """The value of a SQL value or a placeholder; a bare name is its text."""
         return self.parameters.value(node) if isinstance(node, ast.Parameter) else node.value
 
-    def number(self, node: ast.Scalar | None, what: str, least: int) -> int | None:
-        """A whole number of at least `least`; None where the clause is missing."""
+    def number(self, node: ast.Scalar | None, what: str, least: int, most: int = MAX_INTEGER) -> int | None:
+        """A whole number from `least` to `most`; None where the clause is missing."""
         if node is None:
             return None
         value = self.scalar(node)
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            prefix = f"{self.parameters.describe(node)}: " if isinstance(node, ast.Parameter) else ""
-            self.fail(PlanError, f"{prefix}{what} is a whole number of at least {least}, not {value!r}", node)
-        if value > MAX_INTEGER:
-            self.fail(PlanError, f"{what} is at most {MAX_INTEGER:,}, not {value:,}", node)
+            self.refuse(f"{what} is a whole number of at least {least}, not {value!r}", node)
+        if value > most:
+            self.refuse(f"{what} is at most {most:,}, not {value:,}", node)
         return value
 
-    def real(self, node: ast.Scalar | None, what: str) -> float | None:
-        """A number; None where the clause is missing."""
+    def real(self, node: ast.Scalar | None, what: str, allowed: Range) -> float | None:
+        """A number in a range; None where the clause is missing."""
         if node is None:
             return None
         value = self.scalar(node)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
-            prefix = f"{self.parameters.describe(node)}: " if isinstance(node, ast.Parameter) else ""
-            self.fail(PlanError, f"{prefix}{what} is a number, not {value!r}", node)
+            self.refuse(f"{what} is a number, not {value!r}", node)
         if isinstance(value, int) and abs(value) > MAX_INTEGER:
-            self.fail(PlanError, f"{what} is too large a number", node)
+            self.refuse(f"{what} is too large a number", node)
+        if not allowed.has(value):
+            self.refuse(f"{what} is {allowed.said}, not {value!r}", node)
         return float(value)
 
     def string(self, node: ast.Scalar | ast.Name, what: str) -> str:
@@ -124,17 +141,12 @@ class Scope:
         """What stands after USING; NGRAM when nothing does."""
         if node is None:
             return plan.Model()
-        model = plan.Model(
+        return plan.Model(
             node.kind,
-            self.number(node.order, "ORDER", 1) or 0,
-            BACKOFF_WEIGHT if node.weight is None else self.real(node.weight, "the weight of BACKOFF") or 0.0,
-            self.number(node.min_count, "MIN COUNT", 1) or 1,
+            self.number(node.order, "ORDER", 1, MAX_ORDER) or 0,
+            self.real(node.weight, "the weight of stupid backoff", SHARES) or BACKOFF_WEIGHT,
+            self.number(node.min_count, "MIN COUNT", 1, MAX_MIN_COUNT) or 1,
         )
-        try:
-            model.spec  # noqa: B018 - checks the parameters
-        except InvalidArgument as error:
-            self.fail(PlanError, str(error), node, error)
-        return model
 
     def options(self, nodes: tuple[ast.Option, ...], known: dict[str, OptionType]) -> dict[str, Any]:
         """Options in parentheses, checked against the table of known ones."""
@@ -163,6 +175,16 @@ class Scope:
         start, stop = self.place(name)
         message = f"no {kind} {name.value!r}{tail}"
         raise BindError(message, text=self.text, start=start, stop=stop, nearest=hint)
+
+    def refuse(self, message: str, node: ast.Node, cause: Exception | None = None) -> NoReturn:
+        """Raises a PlanError about a value; of a placeholder it says which one.
+
+        A value in a tree made by hand was an argument: InvalidArgument.
+        """
+        if node.span is None:
+            raise InvalidArgument(message) from cause
+        prefix = f"{self.parameters.describe(node)}: " if isinstance(node, ast.Parameter) else ""
+        self.fail(PlanError, prefix + message, node, cause)
 
     def fail(
         self, kind: type[QueryError], message: str, node: ast.Node, cause: Exception | None = None

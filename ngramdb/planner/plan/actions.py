@@ -99,15 +99,3 @@ class ChangeSetting(Plan):
 
     def label(self) -> str:
         return f"reset {self.name}" if self.reset else f"set {self.name} to {self.value!r}"
-
-
-@dataclass(frozen=True)
-class ExplainPlan(Plan):
-    """EXPLAIN of a finished plan; `fired` are the rules that changed it, in order."""
-
-    plan: Plan
-    analyze: bool = False
-    fired: tuple[str, ...] = ()
-
-    def label(self) -> str:
-        return "explain analyze" if self.analyze else "explain"

@@ -63,3 +63,15 @@ class Constant(Question):
     def label(self) -> str:
         n = len(self.rows)
         return f"constant, {n} row{'' if n == 1 else 's'} ({self.reason})"
+
+
+@dataclass(frozen=True)
+class ExplainPlan(Plan):
+    """EXPLAIN of a finished plan; `fired` are the rules that changed it, in order."""
+
+    plan: Plan
+    analyze: bool = False
+    fired: tuple[str, ...] = ()
+
+    def label(self) -> str:
+        return "explain analyze" if self.analyze else "explain"

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ngramdb.planner.plan.base import Question
-from ngramdb.planner.plan.estimates import Costs
 from ngramdb.planner.plan.grams import Gram
 from ngramdb.planner.plan.nodes import DocExpr
 
 if TYPE_CHECKING:
+    from ngramdb.planner.plan.estimates import Costs
     from ngramdb.planner.plan.patterns import Pattern
 
 CONCORDANCE_COLUMNS = ("doc_id", "position", "left", "match", "right")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ngramdb.planner.plan.grams import Gram
 from ngramdb.planner.plan.nodes import DocExpr, Node, Occurring
-from ngramdb.planner.plan.patterns import Pattern
-from ngramdb.planner.plan.predicates import Predicate
 from ngramdb.planner.source import Corpus
+
+if TYPE_CHECKING:
+    from ngramdb.planner.plan.patterns import Pattern
+    from ngramdb.planner.plan.predicates import Predicate
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ngramdb.planner.source import IntArray
+from ngramdb.planner.source import IntArray, Tokenizer
 
 # An n-gram's text in a plan is cut here, so that a line of EXPLAIN stays a line.
 SHOWN_CHARACTERS = 60
@@ -15,13 +15,15 @@ SHOWN_CHARACTERS = 60
 class Gram:
     """An n-gram whose tokens are bound to a corpus: `ids` is int64, -1 stands for an unknown word.
 
-    `shown` is how plans and messages print it; without it they print a list of token ids. Two n-grams are
-    equal when their ids are.
+    `shown` is how plans and messages print it; without it they print its `text`, or a list of token ids.
+    Two n-grams are equal when their ids are.
     """
 
     # Kept by hand: `cached_property` takes a lock in some Pythons, a microsecond for each. Of the array and
     # the tuple one is there from the beginning, the other is made when it is asked for.
-    def __init__(self, ids: IntArray | tuple[int, ...], shown: str | None = None) -> None:
+    def __init__(
+        self, ids: IntArray | tuple[int, ...], shown: str | None = None, text: str | None = None
+    ) -> None:
         self._ids: IntArray | None = None
         self._key: tuple[int, ...] | None = None
         if type(ids) is tuple:
@@ -29,6 +31,7 @@ class Gram:
         else:
             self._ids = ids  # type: ignore[assignment]
         self._shown = shown
+        self.text = text
 
     @property
     def ids(self) -> IntArray:
@@ -46,7 +49,7 @@ class Gram:
     def shown(self) -> str:
         """The n-gram in plans and messages."""
         if self._shown is None:
-            self._shown = show_ids(self.ids)
+            self._shown = show_ids(self.ids) if self.text is None else show_text(self.text)
         return self._shown
 
     @property
@@ -96,6 +99,11 @@ def show_text(text: str) -> str:
         .replace("\t", "\\t")
     )
     return f'"{flat}"' if len(flat) <= SHOWN_CHARACTERS else f'"{flat[: SHOWN_CHARACTERS - 1]}…"'
+
+
+def takes_text(tokenizer: Tokenizer) -> bool:
+    """Whether MATCH TEXT has an answer under the tokenizer."""
+    return tokenizer.kind in ("chars", "words") or tokenizer.token_bytes is not None
 
 
 def as_ids(ids: Any) -> IntArray:

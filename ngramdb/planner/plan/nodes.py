@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from ngramdb.planner.plan.estimates import Estimate
+if TYPE_CHECKING:
+    from ngramdb.planner.plan.estimates import Estimate
 
 Changed = TypeVar("Changed")
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ngramdb.planner.plan.grams import Gram
 from ngramdb.planner.plan.nodes import DocExpr, Node, Occurring
-from ngramdb.planner.plan.patterns import Pattern
+
+if TYPE_CHECKING:
+    from ngramdb.planner.plan.patterns import Pattern
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ngramdb.planner.plan.base import Plan, Question
-from ngramdb.planner.plan.concordance import Sampling
-from ngramdb.planner.plan.estimates import Costs
-from ngramdb.planner.plan.grams import Gram
-from ngramdb.planner.plan.models import Model
 from ngramdb.planner.plan.nodes import DocExpr, Node, Occurring
+
+if TYPE_CHECKING:
+    from ngramdb.planner.plan.concordance import Sampling
+    from ngramdb.planner.plan.estimates import Costs
+    from ngramdb.planner.plan.grams import Gram
+    from ngramdb.planner.plan.models import Model
 
 COUNT_COLUMNS = ("count",)
 PROBABILITY_COLUMNS = ("prob", "cont_count", "context_count", "effective_n", "sparse")

@@ -277,6 +277,28 @@ def test_docs_take_a_condition_with_parameters(wiki):
             wiki.docs(**options)
 
 
+def test_docs_come_by_fields_those_without_last(wiki):
+    wiki.append([{"text": "an end", "year": 2020, "m": {"lang": "de"}, "a.b": 1}])
+
+    def found(*arguments, **options):
+        return [row[0] for row in wiki.docs(*arguments, **options)]
+
+    assert found(order_by="year") == [0, 1, 3, 2] and found(order_by="m.lang") == [3, 1, 0, 2]
+    assert found(order_by=["year", "m.lang"]) == [0, 3, 1, 2]
+    assert found(order_by=("year", "doc_id"), descending=True) == [3, 1, 0, 2]
+    assert found("? OR ?", params=["end", "natural"], order_by="year", limit=2, offset=1) == [1, 3]
+    assert found(order_by=r"a\.b", limit=1) == [3] and found(order_by=[], descending=True) == [3, 2, 1, 0]
+    assert wiki.docs("length < 3", order_by="year", limit=1).summary == {"total": 2}
+    with pytest.raises(BindError, match=r"no document has a field 'yaer'; did you mean year?"):
+        wiki.docs(order_by="yaer")
+    for wrong in (3, [3], {"year"}):
+        with pytest.raises(InvalidArgument, match="order_by is the name of a field, or several"):
+            wiki.docs(order_by=wrong)
+    for options in ({"limit": -1}, {"offset": "x"}):
+        with pytest.raises(InvalidArgument, match="is a whole number of at least 0"):
+            wiki.docs(order_by="year", **options)
+
+
 def test_batches_take_lists_and_packed_arrays(wiki):
     expected = [2, 8, 0, 2]
     ngrams = [[0, 1], [], [99], "natural"]

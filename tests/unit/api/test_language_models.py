@@ -14,7 +14,7 @@ import pytest
 
 import ngramdb
 from ngramdb import lm
-from ngramdb.api.evaluation import documents_of_files
+from ngramdb.api.evaluation import agreement_panels, documents_of_files
 from ngramdb.errors import (
     ExecutionError,
     InvalidArgument,
@@ -267,19 +267,42 @@ def test_beams_and_diversity(db, corpus):
         ("METHOD BEAM(2) NUCLEUS 0.5", "NUCLEUS belongs to METHOD sample, not to METHOD beam"),
         ("METHOD SAMPLE DIVERSITY 1", "DIVERSITY belongs to METHOD beam, not to METHOD sample"),
         ("TOP 3 DIVERSITY 1", "DIVERSITY belongs to METHOD beam, not to METHOD sample"),
-        ("METHOD BEAM(0)", "number of beams is a whole number of at least 1"),
-        ("TEMPERATURE 0", "a temperature is above 0"),
-        ("NUCLEUS 1.5", "top_p is above 0 and at most 1|NUCLEUS"),
-        ("TOP 0", "TOP is a whole number of at least 1"),
-        ("RETURN 0", "RETURN is a whole number of at least 1"),
-        ("RETURN 2", "greedy generation has one continuation"),
-        ("METHOD BEAM(2) RETURN 3", "2 beams cannot return 3"),
-        ("DIVERSITY -1", "a diversity is 0 or more"),
+        ("METHOD BEAM(0)", "the number of beams is a whole number of at least 1, not 0"),
+        ("TEMPERATURE 0", "TEMPERATURE is above 0 (METHOD greedy is the limit), not 0"),
+        ("TEMPERATURE -0.5", "TEMPERATURE is above 0 (METHOD greedy is the limit), not -0.5"),
+        ("NUCLEUS 0", "NUCLEUS is above 0 and at most 1, not 0"),
+        ("NUCLEUS 1.5", "NUCLEUS is above 0 and at most 1, not 1.5"),
+        ("TOP 0", "TOP is a whole number of at least 1, not 0"),
+        ("RETURN 0", "RETURN is a whole number of at least 1, not 0"),
+        ("RETURN 2", "greedy generation has one continuation; take sample or beam for more"),
+        ("METHOD BEAM(2) RETURN 3", "a search with 2 beams cannot return 3 continuations"),
+        ("DIVERSITY -1", "DIVERSITY is 0 or more, not -1"),
+        ("USING BACKOFF(0)", "the weight of stupid backoff is above 0 and at most 1, not 0"),
+        ("USING BACKOFF(1.5)", "the weight of stupid backoff is above 0 and at most 1, not 1.5"),
+        ("USING KNESER_NEY ORDER 0", "ORDER is a whole number of at least 1, not 0"),
+        ("USING NGRAM ORDER 3000000000", "ORDER is at most 2,147,483,647, not 3,000,000,000"),
+        ("USING INFGRAM MIN COUNT 0", "MIN COUNT is a whole number of at least 1, not 0"),
     ],
 )
-def test_clauses_that_do_not_fit_are_refused(db, corpus, clauses, message):
-    with pytest.raises((PlanError, InvalidArgument), match=message):
-        db.execute(f'GENERATE GIVEN "the" TOKENS 2 {clauses}').fetchall()
+def test_clauses_that_do_not_fit_are_refused_with_the_place_of_the_value(db, corpus, clauses, message):
+    with pytest.raises(PlanError) as caught:
+        db.execute(f'GENERATE GIVEN "the" TOKENS 2 {clauses}')
+    error = caught.value
+    assert error.message == message
+    value = clauses.rstrip(")").replace("(", " ").split()[-1]
+    assert error.text[error.start : error.stop] == value
+
+
+def test_a_parameter_out_of_range_says_which_it_is(db, corpus):
+    for value, message in (
+        (0, "TEMPERATURE is above 0"),
+        (math.nan, "not nan"),
+        ("x", "is a number, not 'x'"),
+    ):
+        with pytest.raises(PlanError, match=f"^parameter 1: .*{message}"):
+            db.execute('GENERATE GIVEN "the" TOKENS 2 TEMPERATURE ?', [value])
+    with pytest.raises(PlanError, match=r"^:w: the weight of stupid backoff is above 0 and at most 1, not 2"):
+        db.execute('DIST GIVEN "the" USING BACKOFF(:w)', {"w": 2})
 
 
 def test_the_verb_refuses_what_the_statement_refuses(corpus):
@@ -293,6 +316,9 @@ def test_the_verb_refuses_what_the_statement_refuses(corpus):
     ):
         with pytest.raises((PlanError, InvalidArgument), match=message):
             corpus.generate("the", **{"tokens": 2, **options})
+    for options in ({"temperature": 0}, {"nucleus": 2}, {"diversity": -1}, {"n": 2}, {"beams": 2, "n": 3}):
+        with pytest.raises(InvalidArgument):
+            corpus.generate("the", 2, **options)
 
 
 def test_generation_can_be_stopped(db, corpus):
@@ -354,6 +380,26 @@ def test_arpa_files(corpus, tmp_path, db):
     with pytest.raises(InvalidArgument, match="has chars for tokens"):
         letters.export_arpa(tmp_path / "letters.arpa", 3)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["pets.arpa", "pets.arpa.gz"]
+
+
+def test_the_share_of_files_that_is_read_is_known_where_their_size_is(tmp_path):
+    (tmp_path / "a.txt").write_text("one\n" * 50_000)
+    documents = documents_of_files([str(tmp_path / "a.txt")], format="lines")
+    reading = iter(documents)
+    assert documents.share == 0.0
+    assert next(reading) == b"one" and 0 < documents.share < 1
+    assert len(list(reading)) == 49_999 and documents.share == 1.0
+    (tmp_path / "none.txt").write_text("")
+    assert documents_of_files([str(tmp_path / "none.txt")]).share is None
+
+
+def test_the_agreement_of_two_models_reports_the_documents_that_both_have_seen(corpus):
+    docs = ["the cat sat on the mat", "a dog", "the zebra"]
+    seen = []
+    panels = agreement_panels(corpus, docs, 2, lambda *done: seen.append(done))
+    assert seen == [(1, 5), (3, 10)]
+    assert panels["∞-gram"].total == panels["2-gram"].total == 10
+    assert agreement_panels(corpus, docs, 2)["∞-gram"].n_tokens.tolist() == panels["∞-gram"].n_tokens.tolist()
 
 
 def test_documents_are_read_from_files_as_a_load_reads_them(tmp_path):

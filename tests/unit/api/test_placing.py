@@ -14,6 +14,8 @@ import ngramdb
         ("CREATE CORPUS x TOKENIZER 'wrods'", ngramdb.PlanError, "unknown tokenizer 'wrods'", "'wrods'"),
         ("CREATE CORPUS x TOKENIZER 'no.json'", ngramdb.PlanError, "there is no file 'no.json'", "'no.json'"),
         ("EXPLAIN ANALYZE DROP CORPUS wiki", ngramdb.PlanError, "EXPLAIN ANALYZE runs", "DROP CORPUS wiki"),
+        ("RESTORE CORPUS wiki TO VERSION 99", ngramdb.BindError, "version 99 is not kept", "99"),
+        ("ALTER CORPUS wiki ADD CORPUS gone AT VERSION 1", ngramdb.BindError, "'gone'", "gone AT VERSION 1"),
         ("DROP CORPUS wikki", ngramdb.BindError, "no corpus 'wikki'; did you mean wiki?", "wikki"),
     ],
 )

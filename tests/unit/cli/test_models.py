@@ -130,3 +130,29 @@ def test_agreement_beside_the_ngram_model_and_as_a_figure(
     assert main([*command, "--ngram", "2", "--model", "backoff"]) == 2
     assert main([*command, "--figure", "a.xyz"]) == 1
     assert "a.xyz" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["perplexity"], ["perplexity", "--limit", "2"], ["agreement"], ["agreement", "--ngram", "2"]],
+    ids=" ".join,
+)
+def test_measurements_draw_how_far_they_are_for_a_person(
+    database: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command,
+) -> None:
+    (tmp_path / "held.txt").write_text("the dog sat on the mat\na cat and a dog\n")
+    monkeypatch.setenv("TERM", "xterm")
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    arguments = [command[0], database, "pets", "held.txt", "--input", "lines", *command[1:]]
+    assert main(arguments) == 0
+    answer = capsys.readouterr().out
+    assert "measuring" in terminal.getvalue() and "100 %, 2 documents, 1" in terminal.getvalue()
+    terminal.truncate(0)
+    assert main([*arguments, "--no-progress"]) == 0
+    assert terminal.getvalue().strip("\0") == "" and "measuring" not in answer
+    assert answer.split("\n")[0] == capsys.readouterr().out.split("\n")[0]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from ngramdb.api import LoadProgress
-from ngramdb.cli.progress import LoadWatch, facts, share_done
+from ngramdb.cli import progress
+from ngramdb.cli.progress import LoadWatch, MeasureWatch, facts, share_done
 
 REPORT = LoadProgress(documents=1200, tokens=3_400_000, text_bytes=20_000_000, segments=1, elapsed=2.0)
 
@@ -81,3 +83,64 @@ def test_nothing_is_drawn_without_a_terminal_or_when_not_wanted(monkeypatch: pyt
 
 def test_nothing_is_drawn_before_the_first_report(monkeypatch: pytest.MonkeyPatch) -> None:
     assert drawn(monkeypatch, True, reports=0) == ""
+
+
+# ---- measurements by documents ----------------------------------------------------------------------------
+
+
+class Clock:
+    """Seconds that pass when a test says so."""
+
+    now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+def measured(
+    monkeypatch: pytest.MonkeyPatch, share: Callable[[int], float | None], seconds: float = 0.5
+) -> list[str]:
+    """What a bar says at reports of 100, 200, 300 and 400 documents, so many seconds apart."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", Stream(True))
+    clock = Clock()
+    monkeypatch.setattr(progress, "time", clock)
+    said: list[str] = []
+    begun: list[int] = []
+    monkeypatch.setattr(MeasureWatch, "room", 60)
+    monkeypatch.setattr(MeasureWatch, "draw", lambda self, share, words: said.append(words))
+    with MeasureWatch(share, lambda: begun.append(len(said))) as watch:
+        for n in range(100, 500, 100):
+            watch(n, 1000 * n)
+            clock.now += seconds
+    assert begun == [0, 1, 2, 3]
+    return said
+
+
+def test_a_measurement_tells_its_share_the_time_left_and_what_is_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert measured(monkeypatch, lambda n: n / 400) == [
+        "25 %, 100 documents, 100k tokens",
+        "50 %, 200 documents, 200k tokens",  # half a second is too little to go by
+        "75 %, 1 s left, 300 documents, 300k tokens",
+        "100 %, 400 documents, 400k tokens",
+    ]
+    # Since the first report: 10 % in two seconds, and 80 % are left.
+    assert measured(monkeypatch, lambda n: n / 1000, 2.0)[1].startswith("20 %, 16 s left, 200 documents")
+
+
+def test_a_measurement_of_unknown_size_tells_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert measured(monkeypatch, lambda n: None)[-1] == "400 documents, 400k tokens"
+
+
+def test_a_measurement_draws_a_bar_at_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    for is_terminal, wanted in ((True, True), (True, False), (False, True)):
+        stream = Stream(is_terminal)
+        monkeypatch.setattr(sys, "stderr", stream)
+        with MeasureWatch(lambda n: 0.5, lambda: None, wanted) as watch:
+            watch(3, 20)
+        drawn = stream.getvalue()
+        assert ("measuring" in drawn and "50 %, 3 documents, 20 tokens" in drawn) == (is_terminal and wanted)
+        assert drawn or not (is_terminal and wanted)

@@ -57,6 +57,20 @@ def db():
             7,
         ),
         ("COUNT [1] MATCH TEXT", "MATCH TEXT and IGNORE CASE take text, not token ids", 7),
+        (
+            "DOCS WHERE text LIKE '%the cat%'",
+            'text is no metadata field; WHERE "the cat" MATCH TEXT finds documents by their text',
+            12,
+        ),
+        (
+            "DOCS WHERE NOT text = 'a \"b\"'",
+            'text is no metadata field; WHERE "a \\"b\\"" MATCH TEXT finds',
+            16,
+        ),
+        ("DOCS WHERE text LIKE 'a%b'", 'text is no metadata field; WHERE "…" MATCH TEXT finds', 12),
+        ("DOCS WHERE text IS NULL", 'text is no metadata field; WHERE "…" MATCH TEXT finds', 12),
+        ("DOCS ORDER BY text", 'text is no metadata field; WHERE "…" MATCH TEXT finds', 15),
+        ("DOCS WHERE meta.text = 'a'", "no document has a field 'meta.text'", 12),
         ('COUNT "the" [1..2] ""', "a part of a pattern with gaps has at least one token", 20),
     ],
 )
@@ -103,6 +117,15 @@ def test_fields_beyond_the_columns_are_found_in_json():
         assert [row[0] for row in db.execute("DOCS WHERE f299 = 'x'")] == [1]
         assert [row[0] for row in db.execute("DOCS WHERE f299 IS NULL AND nowhere IS NULL")] == [2]
         assert db.execute("COUNT DOCS GROUP BY f299").fetchall() == [(299, 1), ("x", 1), (None, 1)]
+
+
+def test_a_field_that_is_called_text_is_a_field_and_ids_have_no_text_to_look_for():
+    with ngramdb.connect() as db:
+        db.create_corpus("ids", tokenizer="tokens").append([{"ids": [1], "text": "the cat"}, [2]])
+        assert db.execute("DOCS WHERE text LIKE 'the%'").fetchall() == [(0, "the cat", 1, "1")]
+        db.create_corpus("none", tokenizer="tokens").append([[2]])
+        with pytest.raises(ngramdb.BindError, match="no document has a field 'text'; known: doc_id, length"):
+            db.execute("DOCS FROM none WHERE text = 'a'")
 
 
 def test_explain_lists_the_variants_that_are_counted():

@@ -8,6 +8,7 @@ import stat
 import struct
 import time
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -312,6 +313,50 @@ def test_a_damaged_older_manifest_harms_only_those_who_ask_for_it(path, writes):
     with pytest.raises(CorruptionError, match=r"0000000001\.manifest"):
         store.versions()
     assert [finding.file for finding in store.check()] == ["manifests/0000000001.manifest"]
+
+
+def test_a_version_that_is_gone_is_told_from_old_ones_that_were_let_go(path, writes):
+    store = Store.open(RealDirectory(path))
+    store.keep_versions = 6
+    for payload in (b"one", b"two", b"three", b"four", b"five", b"six", b"seven"):
+        writes.commit(store, payload)
+    names = [f"manifests/{version:010d}.manifest" for version in range(9)]
+    assert sorted(name.name for name in (path / "manifests").iterdir()) == [Path(n).name for n in names[3:]]
+    assert list(store.check()) == []
+    (path / names[3]).unlink()  # as a commit might have done
+    assert list(store.check()) == []
+    (path / names[6]).unlink()
+    (finding,) = store.check()
+    assert finding.file == names[6] and finding.offset is None
+    assert "the manifest of version 6 is gone, though the older version 5 is kept" in finding.message
+    (path / names[5]).unlink()
+    (finding,) = Store.open(RealDirectory(path), read_only=True).check()
+    assert finding.file == names[5]
+    assert "the manifests of versions 5 to 6 are gone, though the older version 4 is kept" in finding.message
+
+
+def test_versions_that_a_writer_lets_go_of_during_a_check_are_no_holes(path, writes):
+    class Racing(RealDirectory):
+        """A writer lets go of versions 1 and 2 while their folder is listed: only the first is still seen."""
+
+        is_raced = False
+
+        def list(self, prefix=""):
+            found = sorted(super().list(prefix))
+            if self.is_raced and prefix == "manifests/":
+                for name in found[:2]:
+                    self.remove(name)
+                return [found[0], *found[2:]]
+            return found
+
+    directory = Racing(path)
+    store = Store.open(directory)
+    for payload in (b"one", b"two", b"three"):
+        writes.commit(store, payload)
+    directory.is_raced = True
+    assert list(store.check()) == []
+    directory.is_raced = False
+    assert [manifest.version for manifest in store.versions()] == [3, 4]
 
 
 def test_a_swapped_file_is_found_though_it_is_sound(path, writes):

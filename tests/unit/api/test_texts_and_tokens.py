@@ -1,0 +1,254 @@
+"""Texts that have no token, and texts whose tokens are others behind a blank."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import ngramdb
+from ngramdb import InvalidArgument, PlanError
+
+PRINTABLE = [*range(33, 127), *range(161, 173), *range(174, 256)]
+
+
+@pytest.fixture(scope="module")
+def subwords(tmp_path_factory):
+    """A byte-level tokenizer.json with one long token, a blank and `fox`."""
+    others = iter(range(256, 512))
+    alphabet = [chr(byte) if byte in PRINTABLE else chr(next(others)) for byte in range(256)]
+    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    parts = [*alphabet, "Ġf", "Ġfo", "Ġfox"]
+    model = {
+        "type": "BPE",
+        "vocab": {part: i for i, part in enumerate(parts)},
+        "merges": ["Ġ f", "Ġf o", "Ġfo x"],
+    }
+    path = tmp_path_factory.mktemp("tokenizer") / "tokenizer.json"
+    definition = {"version": "1.0", "pre_tokenizer": level, "decoder": level, "model": model}
+    path.write_text(json.dumps(definition), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def poems(db):
+    corpus = db.create_corpus("poems")
+    corpus.append([{"text": "roses are red\nviolets", "year": 1}, "are blue"])
+    return corpus
+
+
+@pytest.mark.parametrize(
+    ("statement", "column"),
+    [
+        ('COUNT "\\n"', 7),
+        ('COUNT " "', 7),
+        ('COUNT "\\n" IGNORE CASE', 7),
+        ('COUNT "\\n" MATCH TOKENS', 7),
+        ('COUNT "are" AND " "', 17),
+        ('COUNT " " OR "are"', 7),
+        ('COUNT "are" AND " " WITHIN 3 TOKENS', 17),
+        ('COUNT "are" [0..1] " "', 20),
+        ('COUNT " " GROUP BY year', 7),
+        ('COUNT "are" WHERE NOT "\\t"', 23),
+        ('COUNT DOCS WHERE "\\n"', 18),
+        ('DOCS WHERE COUNT(" ") > 1', 18),
+        ('DELETE DOCS WHERE "\\n"', 19),
+        ('NGRAMS 2 WHERE "\\n"', 16),
+        ('KWIC "\\n"', 6),
+        ('EXPLAIN COUNT "\\n"', 15),
+    ],
+)
+def test_a_text_without_a_token_is_no_empty_ngram_and_can_be_matched_as_text(db, poems, statement, column):
+    with pytest.raises(PlanError, match=r"has no token under the corpus's tokenizer") as caught:
+        db.execute(statement)
+    assert caught.value.column == column
+    text = statement[caught.value.start : caught.value.stop]
+    assert caught.value.message.endswith(f"; {text} MATCH TEXT finds it in the documents' text")
+    assert poems.n_documents == 2
+
+
+@pytest.mark.parametrize(
+    ("statement", "column"),
+    [
+        ('PROB " " GIVEN "are"', 6),
+        ('PROB "are" GIVEN " "', 18),
+        ('DIST GIVEN "\\n"', 12),
+        ('GENERATE GIVEN " " TOKENS 3', 16),
+    ],
+)
+def test_a_context_without_a_token_is_no_empty_context(db, poems, statement, column):
+    with pytest.raises(PlanError, match=r'has no token .*; the empty n-gram is ""') as caught:
+        db.execute(statement)
+    assert caught.value.column == column
+
+
+def test_a_parameter_without_a_token_says_which_it_is(db, poems):
+    with pytest.raises(PlanError, match=r'^parameter 2: " " has no token'):
+        db.execute("COUNT ? AND ? WITHIN 2 TOKENS", ["are", " "])
+    with pytest.raises(PlanError, match=r'^:x: "\\n" has no token'):
+        db.execute("DIST GIVEN :x", {"x": "\n"})
+
+
+def test_what_may_be_empty_stays_so(db, poems):
+    assert db.execute('COUNT ""').fetchall() == [(6,)] and poems.count("") == poems.count([]) == 6
+    assert poems.count_many(["", "are"]).tolist() == [6, 2]
+    assert db.execute('COUNT DOCS WHERE ""').fetchall() == [(2,)]
+    for context in ("", []):
+        assert poems.dist(context, top=1).fetchall() == [("are", 1, 2, 2 / 6)]
+        assert poems.prob("are", context) == 2 / 6
+    assert poems.generate("", 1) != []
+
+
+def test_texts_that_are_read_token_by_token_may_have_none(db, poems):
+    for statement in ('SCORE "\\n"', 'TRACE "\\n"'):
+        assert db.execute(statement).fetchall() == []
+    assert len(poems.score(" ")) == 0 and poems.trace(" ").fetchall() == []
+    assert [len(scores) for scores in poems.score_many([" ", "are"])] == [0, 1]
+    assert len(poems.match_lengths("\n")) == 0 and len(poems.trace_arrays("\n").starts) == 0
+    assert poems.perplexity(["\n", "are"], sentence=False).n_tokens == 1
+
+
+def test_verbs_refuse_a_text_without_a_token(poems):
+    for ask in (
+        lambda: poems.count("\n"),
+        lambda: poems.kwic("\n"),
+        lambda: poems.count("\n", ignore_case=True),
+    ):
+        with pytest.raises(InvalidArgument, match=r'"\\n" has no token .*; match_text=True finds it in the'):
+            ask()
+    for ask in (
+        lambda: poems.prob("are", " "),
+        lambda: poems.prob(" ", "are"),
+        lambda: poems.dist(" "),
+        lambda: poems.dist_arrays(" "),
+        lambda: poems.generate(" "),
+        lambda: poems.draft(" ", 2),
+    ):
+        with pytest.raises(InvalidArgument, match=r'" " has no token .*; the empty n-gram is ""'):
+            ask()
+    for ask in (
+        lambda: poems.count_many(["are", " "]),
+        lambda: poems.prob_many(["", " "], ["are", "are"]),
+        lambda: poems.prob_many(["", ""], ["are", " "]),
+    ):
+        with pytest.raises(InvalidArgument, match=r'n-gram 1 \(counted from 0\): " " has no token'):
+            ask()
+    with pytest.raises(PlanError, match="MATCH TEXT finds it") as caught:
+        poems.docs('NOT "\n"')
+    assert caught.value.column == 5
+
+
+def test_white_space_is_found_in_the_text(db, poems):
+    assert poems.count("\n", match_text=True) == 1
+    assert db.execute('COUNT "\\n" MATCH TEXT').fetchall() == [(1,)]
+    assert [row[0] for row in poems.docs('"d\nv" MATCH TEXT')] == [0]
+    db.execute("SET match = text")
+    assert db.execute('COUNT " "').fetchall() == [(3,)]
+    assert poems.count("are") == 2  # the verb says itself what is matched
+
+
+def test_where_white_space_is_a_token_nothing_is_refused(db, subwords):
+    for tokenizer in ("chars", "bytes", str(subwords)):
+        corpus = db.create_corpus("blanks", tokenizer=tokenizer)
+        corpus.append(["a b\nc"])
+        assert corpus.count("\n") == corpus.count(" ") == 1
+        db.drop_corpus("blanks")
+
+
+def test_count_matches_text_and_ignores_case_as_kwic_does(db, subwords):
+    words = db.create_corpus("words")
+    pieces = db.create_corpus("pieces", tokenizer=str(subwords))
+    for corpus in (words, pieces):
+        corpus.append(["fox and a Fox", "foxes; a fox", "FOX"])
+        for options in ({}, {"match_text": True}, {"ignore_case": True, "match_text": True}):
+            assert corpus.count("fox", **options) == len(corpus.kwic("fox", **options).fetchall()), options
+        assert corpus.count("", match_text=True) == corpus.n_tokens
+        with pytest.raises(PlanError, match="MATCH TEXT and IGNORE CASE take text, not token ids"):
+            corpus.count([1], match_text=True)
+    assert (words.count("fox"), words.count("fox", True), words.count("fox", ignore_case=True)) == (2, 3, 4)
+
+
+# ---- a blank in front -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def foxes(db, subwords):
+    corpus = db.create_corpus("foxes", tokenizer=str(subwords))
+    corpus.append(["a fox and a fox", "one fox, two oxen"])
+    return corpus
+
+
+def test_a_count_of_zero_tells_of_the_tokens_behind_a_blank(db, foxes):
+    result = db.execute('COUNT "fox"')
+    assert result.fetchall() == [(0,)]
+    expected = (
+        '" fox", with a blank before it, is other tokens and occurs 3 times; "fox" MATCH TEXT counts both'
+    )
+    assert result.summary == {"note": expected}
+    assert db.execute("COUNT ?", ["fox"]).summary == {"note": expected}
+    assert db.execute('COUNT "fox,"').summary["note"].startswith('" fox,", with a blank before it, is')
+    assert "occurs once;" in db.execute('COUNT "fox,"').summary["note"]
+    assert expected in repr(db.execute('COUNT "fox"'))
+    db.execute("SET match = text")
+    assert db.execute('COUNT "fox"').fetchall() == [(3,)]
+
+
+@pytest.mark.parametrize("text", ["ox", " fox", "fax", " fax", "", "\tfox"])
+def test_other_counts_tell_nothing(db, foxes, text):
+    assert db.execute("COUNT ?", [text]).summary == {}
+    assert db.execute("COUNT ?", [foxes.tokenizer.encode(text)]).summary == {}
+
+
+def test_the_other_count_is_made_after_a_zero_only_and_only_where_tokens_differ(db, foxes, monkeypatch):
+    asked = Counter()
+    kernel = type(foxes._current().index)
+    words = db.create_corpus("words")
+    words.append(["a fox"])
+
+    class Counting:
+        def __init__(self, index):
+            self._index = index
+
+        def __getattr__(self, name):
+            return getattr(self._index, name)
+
+        def count(self, ids):
+            asked[len(ids)] += 1
+            return self._index.count(ids)
+
+    for corpus in (foxes, words):
+        view = corpus._current()
+        assert isinstance(view.index, kernel)
+        monkeypatch.setattr(view, "index", Counting(view.index))
+    for statement, n in (
+        ('COUNT " fox" FROM foxes', 1),
+        ('COUNT "f" FROM foxes', 2),
+        ('COUNT "a fox" FROM words', 1),
+        ('COUNT "fox a" FROM words', 1),
+        ('COUNT "fox" FROM foxes', 2),
+    ):
+        asked.clear()
+        db.execute(statement)
+        assert asked.total() == n, statement
+
+
+def test_a_hint_that_cannot_be_counted_is_left_out(db, foxes, subwords):
+    more = db.create_corpus("more", tokenizer=str(subwords))
+    more.append(["a fox, a fox, a fox, a fox"])
+    assert db.execute('COUNT "fox" FROM foxes - more').fetchall() == [(0,)]
+    with pytest.raises(ngramdb.ExecutionError, match="would occur -1 times"):
+        db.execute('COUNT " fox" FROM foxes - more')
+
+
+# ---- token ids --------------------------------------------------------------------------------------------
+
+
+def test_a_truth_value_is_no_token_id(db, poems):
+    for ids in ([True], (False,), [1, True], np.array([True]), [np.True_], [2**40, True]):
+        for ask in (poems.count, lambda one: poems.count_many([one, [1]]), lambda one: poems.prob(1, one)):
+            with pytest.raises(InvalidArgument, match=r"a token id is an integer, not bool|outside"):
+                ask(ids)
+    with pytest.raises(PlanError, match="parameter 1: a token id is an integer, not bool True"):
+        db.execute("COUNT ?", [[1, True]])
