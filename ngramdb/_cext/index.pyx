@@ -62,6 +62,7 @@ cdef enum:
 cdef enum:
     SCORE_CHUNK = 4096
     POSITIONS_CHUNK = 1048576
+    SEARCH_CHUNK = 1024
 
 # Layout of the C++ struct Estimate.
 ESTIMATE = np.dtype(
@@ -266,6 +267,56 @@ cdef class SegmentIndex:
                 self.segment.positions(rows, &view[rows.lo - lo])
                 poll.check(base - lo, hi - lo)
         return out
+
+    def places(self, flat, offsets):
+        """Token positions at which any of the n-grams flat[offsets[i]:offsets[i + 1]] begins: (k,) uint32, ascending.
+
+        Raises ValueError, TypeError for arrays of the wrong kind. Cost: 0.1-0.3 µs an n-gram, as searches are
+        interleaved, and a read and a part of sorting for each occurrence.
+        """
+        flat = int64_array(flat)
+        offsets = checked_offsets(offsets, flat.shape[0])
+        cdef const int64_t[::1] flat_view = flat
+        cdef const int64_t[::1] offset_view = offsets
+        cdef size_t n = offsets.shape[0] - 1
+        cdef size_t base = 0, m, i, total = 0
+        cdef Poll poll = current_poll()
+        cdef vector[Request] requests
+        bounds = np.empty((2, n), dtype=np.uint32)
+        cdef uint32_t[:, ::1] bound_view = bounds
+        cdef vector[Range] ranges
+        requests.resize(SEARCH_CHUNK)
+        ranges.resize(SEARCH_CHUNK)
+        with nogil:
+            while base < n:
+                m = min(<size_t>SEARCH_CHUNK, n - base)
+                for i in range(m):
+                    requests[i].ids = &flat_view[0] + offset_view[base + i] if flat_view.shape[0] > 0 else NULL
+                    requests[i].n = <uint32_t>(offset_view[base + i + 1] - offset_view[base + i])
+                self.segment.find(requests.data(), ranges.data(), m)
+                for i in range(m):
+                    bound_view[0, base + i] = ranges[i].lo
+                    bound_view[1, base + i] = ranges[i].hi
+                base += m
+                poll.check(base, n)
+        los, his = bounds[:, bounds[0] < bounds[1]]
+        los, first = np.unique(los, return_index=True)  # n-grams of one length have the same rows or none in common
+        his = his[first]
+        cdef const uint32_t[::1] lo_view = los
+        cdef const uint32_t[::1] hi_view = his
+        m = lo_view.shape[0]
+        out = np.empty(int((his - los).sum(dtype=np.int64)), dtype=np.uint32)
+        cdef uint32_t[::1] out_view = out
+        cdef Range rows
+        with nogil:
+            for i in range(m):
+                rows.lo = lo_view[i]
+                rows.hi = hi_view[i]
+                self.segment.positions(rows, &out_view[total])
+                total += rows.hi - rows.lo
+                if i % SEARCH_CHUNK == 0:
+                    poll.check(i, m)
+        return np.unique(out)
 
     def docs_of(self, int64_t lo, int64_t hi):
         """Local numbers of the documents that rows [lo, hi) stand in: (k,) uint32, ascending, each once."""

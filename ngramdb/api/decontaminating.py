@@ -40,6 +40,7 @@ from ngramdb.ingest.reader import read_documents
 from ngramdb.ingest.sources import expand
 from ngramdb.ingest.streams import Meter
 from ngramdb.planner.plan import Load
+from ngramdb.tokenizers import Tokenizer
 
 if TYPE_CHECKING:
     from ngramdb.api.connection import Connection
@@ -252,27 +253,39 @@ def _explained(
 ) -> Iterator[Contaminated]:
     """What is to be told of contaminated documents."""
     segment = view.segments[i]
-    for number, share, fields in zip(
-        docs.tolist(), shares.tolist(), segment.metadata.rows(docs.tolist()), strict=True
+    for number, share, fields, rows in zip(
+        docs.tolist(),
+        shares.tolist(),
+        segment.metadata.rows(docs.tolist()),
+        _span_rows(view, segment, docs, other, criterion),
+        strict=True,
     ):
         interrupts.check()
         own_id = next((fields[key] for key in curation.OWN_ID_FIELDS if key in fields), None)
-        spans = tuple(_span_rows(view, segment, number, other, criterion))
+        spans = tuple(rows)
         yield Contaminated(segment.doc_id(number), own_id, fields.get(source_field), against, share, spans)
 
 
 def _span_rows(
-    view: CorpusView, segment: Segment, number: int, other: CorpusView, criterion: _Criterion
-) -> Iterator[dict[str, Any]]:
-    spans: list[Span]
+    view: CorpusView, segment: Segment, docs: Docs, other: CorpusView, criterion: _Criterion
+) -> Iterator[Iterator[dict[str, Any]]]:
+    """For each document its spans as they are told."""
     if criterion.fold is None:
-        spans = overlap_spans(view, segment, number, other, criterion.n)
-        tokenizer, ids = view.tokenizer, segment.document(number)
-    else:
+        found = overlap_spans(view, segment, docs, other, criterion.n)
+        for number, spans in zip(docs.tolist(), found, strict=True):
+            yield _told(spans, segment.document(number), view.tokenizer, other)
+        return
+    for number in docs.tolist():
         one = np.array([number], dtype=np.uint32)
         known, offsets = _folded_ids(view, segment, one, other, criterion)
         spans = spans_of(marked_places(known, offsets, other, criterion.n), known, other, criterion.n)
-        tokenizer, ids = other.tokenizer, known.astype(np.uint32)
+        yield _told(spans, known.astype(np.uint32), other.tokenizer, other)
+
+
+def _told(
+    spans: Sequence[Span], ids: NDArray[np.uint32], tokenizer: Tokenizer, other: CorpusView
+) -> Iterator[dict[str, Any]]:
+    """ids: of the whole document, by the tokenizer."""
     for span in spans:
         item = next(
             (

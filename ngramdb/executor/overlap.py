@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb._cext.index import Index
 from ngramdb.planner.source import Corpus, Docs, Segment, Tokenizer
 
 Shares = NDArray[np.float64]
@@ -38,6 +37,8 @@ CHUNK_TOKENS = 1 << 18
 # An n-gram of the other corpus costs two counts (in the segment, and in the other corpus itself: is it still
 # there?), one of the documents a search for its context besides its own.
 INVERTED_COST = 1.0
+# Longer n-grams are not looked up among the documents': each is copied for that.
+LONGEST_INVERTED = 64
 
 
 @dataclass(frozen=True)
@@ -71,13 +72,17 @@ def overlap_shares(corpus: Corpus, segment: Segment, docs: Docs, other: Corpus, 
     return shares
 
 
-def overlap_spans(corpus: Corpus, segment: Segment, doc: int, other: Corpus, n: int) -> list[Span]:
-    """The document's maximal runs of n-grams that the other corpus has, in order."""
+def overlap_spans(
+    corpus: Corpus, segment: Segment, docs: Docs, other: Corpus, n: int
+) -> Iterator[list[Span]]:
+    """For each of these documents its maximal runs of n-grams that the other corpus has, in order."""
     n = min(n, MOST_TOKENS)
-    lengths = np.array([segment.document_length(doc)], dtype=np.int64)
     matcher = _Matcher(corpus, segment, other, n)
-    marks, _ = matcher.marks(np.array([doc], dtype=np.uint32), lengths, None)
-    return spans_of(marks, matcher.translated(segment.document(doc).astype(np.int64)), other, n)
+    for doc in docs.tolist():
+        interrupts.check()
+        lengths = np.array([segment.document_length(doc)], dtype=np.int64)
+        marks, _ = matcher.marks(np.array([doc], dtype=np.uint32), lengths, None)
+        yield spans_of(marks, matcher.translated(segment.document(doc).astype(np.int64)), other, n)
 
 
 def n_windows(lengths: NDArray[np.int64], n: int) -> NDArray[np.int64]:
@@ -158,7 +163,7 @@ class _Matcher:
     def _inverting_is_cheaper(self, every: Docs) -> bool:
         share = len(every) / max(self._segment.n_documents, 1)
         n_other = sum(segment.n_tokens for segment in self._other.segments)
-        return INVERTED_COST * n_other < share * self._segment.n_tokens
+        return self._n <= LONGEST_INVERTED and INVERTED_COST * n_other < share * self._segment.n_tokens
 
     def _looked_up(self, docs: Docs, offsets: Offsets) -> Marks:
         """By looking up the documents' n-grams in the other corpus."""
@@ -181,17 +186,11 @@ class _Matcher:
         """Where in the segment an n-gram of the other corpus begins: ascending positions."""
         own, theirs = self._back
         ids_here = _ids_of(theirs, own)
-        alone = Index([self._segment.index], [1])
-        found = [np.empty(0, dtype=np.int64)]
+        index = self._segment.index
+        marks = np.zeros(index.n_tokens + index.n_documents, dtype=np.bool_)
         for windows in _windows(self._other, self._n):
-            if ids_here is not None:
-                windows = ids_here[windows]
-            offsets = np.arange(len(windows) + 1, dtype=np.int64) * self._n
-            hits = np.unique(windows[alone.count_many(windows.reshape(-1), offsets) > 0], axis=0)
-            for ngram in hits:
-                lo, hi = self._segment.index.find(ngram)
-                found.append(self._segment.index.positions(lo, hi).astype(np.int64))
-        return np.unique(np.concatenate(found))
+            marks[index.places(*_packed(windows if ids_here is None else ids_here[windows]))] = True
+        return np.flatnonzero(marks)
 
     def _mark_short(self, docs: Docs, lengths: NDArray[np.int64], offsets: Offsets, marks: Marks) -> None:
         """Documents of fewer than n tokens are one n-gram each."""
@@ -223,12 +222,12 @@ def _windows(other: Corpus, n: int) -> Iterator[Ids]:
             np.arange(segment.n_documents, dtype=np.uint32), other.removed(i), assume_unique=True
         )
         for chunk, _ in _chunks(segment, docs):
-            for number in chunk.tolist():
-                ids = segment.document(number).astype(np.int64)
-                if len(ids) >= n:
-                    windows = np.lib.stride_tricks.sliding_window_view(ids, n)
-                    # What a subtracted corpus has taken away does not count, even if its document stays.
-                    yield windows[other.index.count_many(*_packed(windows)) > 0]
+            documents = [segment.document(number).astype(np.int64) for number in chunk.tolist()]
+            parts = [np.lib.stride_tricks.sliding_window_view(ids, n) for ids in documents if len(ids) >= n]
+            if parts:
+                windows = np.concatenate(parts)
+                # What a subtracted corpus has taken away does not count, even if its document stays.
+                yield windows[other.index.count_many(*_packed(windows)) > 0]
 
 
 def _packed(windows: Ids) -> tuple[Ids, Offsets]:

@@ -85,19 +85,16 @@ def test_words_mean_the_same_in_corpora_with_vocabularies_of_their_own(monkeypat
         view, other = db.snapshot.view("c"), db.snapshot.view("e")
         found = overlap_shares(view, view.segments[0], np.arange(2, dtype=np.uint32), other, 3)
         assert found.tolist() == [5 / 10, 0.0]
-        assert overlap_spans(view, view.segments[0], 0, other, 3) == [Span(5, 12, 0)]
-        assert overlap_spans(view, view.segments[0], 1, other, 3) == []
+        docs = np.array([0, 1], dtype=np.uint32)
+        assert list(overlap_spans(view, view.segments[0], docs, other, 3)) == [[Span(5, 12, 0)], []]
 
 
 def test_spans_are_maximal_runs_and_name_the_document_they_come_from():
     with ngramdb.connect() as db:
         documents = [[1, 2, 3, 9, 9, 4, 5, 6, 7, 9, 1, 2, 3]]
         view, other = open_views(db, documents, [[8, 1, 2, 3], [0, 4, 5, 6, 7]])
-        assert overlap_spans(view, view.segments[0], 0, other, 3) == [
-            Span(0, 3, 0),
-            Span(5, 9, 1),
-            Span(10, 13, 0),
-        ]
+        (found,) = overlap_spans(view, view.segments[0], np.zeros(1, dtype=np.uint32), other, 3)
+        assert found == [Span(0, 3, 0), Span(5, 9, 1), Span(10, 13, 0)]
 
 
 def test_how_many_ngrams_a_document_has():
