@@ -78,7 +78,9 @@ def report(data: Path, order: int, rounds: int, kenlm: ModuleType) -> Iterator[s
             analyzed = time.process_time() - start
             n_documents, n_tokens = task.corpus.n_documents, task.corpus.n_tokens
             yield f"`{FILE}` as words: {n_documents:,} documents and {n_tokens:,} tokens in the index;"
-            yield f"{task.n_documents:,} documents held out, scored as sentences: {task.n_scored:,} tokens."
+            n_documents, n_tokens = task.n_documents, task.n_scored
+            yield f"{n_documents:,} documents with {n_tokens:,} tokens held out and scored, as sentences"
+            yield "save by INFGRAM."
             yield f"CPU time: index built from ids {task.build_seconds:.2f} s, `ANALYZE` {analyzed:.2f} s.\n"
             yield HEADER
             for spec, target in (
@@ -98,9 +100,11 @@ def report(data: Path, order: int, rounds: int, kenlm: ModuleType) -> Iterator[s
 
 
 def _scored(task: Task, spec: ModelSpec, target: str, rounds: int, kenlm: ModuleType | None) -> str:
+    sentence = spec.kind != "infgram"  # whose contexts are whatever stands before
     model: LanguageModel = task.corpus.language_model(spec)
-    times = timed(lambda: model.score_many(task.flat, task.offsets, sentence=True), task.n_scored, rounds)
-    scores = model.score_many(task.flat, task.offsets, sentence=True)
+    documents = (task.flat, task.offsets)
+    times = timed(lambda: task.corpus.score_many(documents, spec, sentence=sentence), task.n_scored, rounds)
+    scores = model.score_many(*documents, sentence=sentence)
     peer = None
     if kenlm is not None:
         peer = ask_kenlm(kenlm, model, task.word_of, task.sentences, task.n_scored, rounds)

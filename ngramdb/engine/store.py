@@ -17,7 +17,7 @@ from itertools import pairwise
 
 from ngramdb.engine.creation import Marker, create_database, read_marker, require_database
 from ngramdb.engine.directory.base import Directory, split_name
-from ngramdb.engine.layout import KINDS, MARKER, MARKER_KIND, manifest_name
+from ngramdb.engine.layout import KINDS, MANIFESTS, MARKER, MARKER_KIND, manifest_name
 from ngramdb.engine.manifest import FileRef, Manifest
 from ngramdb.engine.orphans import collect_orphans
 from ngramdb.engine.os_errors import storage_error, storage_errors
@@ -328,10 +328,12 @@ class Store:
         with contextlib.suppress(OSError, StorageError):
             versions = list_versions(self.directory)
             beyond = versions[: max(len(versions) - max(self.keep_versions, 1), 0)]
-            for version in beyond:
+            for i, version in enumerate(beyond):
                 # Only oldest first, so one that is still read keeps those after it.
                 if self.directory.is_held(manifest_name(version)):
                     break
+                if i > 0:  # after a crash, too, none shall be there without those after it
+                    self.directory.sync_folder(MANIFESTS)
                 self.directory.remove(manifest_name(version))
                 self._known.pop(version, None)
             if beyond:
