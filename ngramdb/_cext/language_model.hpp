@@ -502,6 +502,7 @@ inline std::vector<double> Model::distribution(const int64_t* ids, size_t n, boo
   };
   const auto give = [&](Code code, double amount) {
     const size_t i = index_of(code);
+    if (i >= has_part.size()) return;  // not in the corpus: only in a damaged file
     if (!has_part[i]) parts.push_back(i);
     has_part[i] = true;
     added[i] += amount;

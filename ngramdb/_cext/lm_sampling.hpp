@@ -59,6 +59,9 @@ class Sampler {
   }
 
  private:
+  // Draws of tokens that a longer context has, before those that it has not are listed.
+  static constexpr size_t kTries = 1000;
+
   // What a context gives under stupid backoff: the tokens that no longer one has, with counts.
   struct Level {
     double weight;  // of one occurrence
@@ -85,7 +88,7 @@ class Sampler {
     walk_.learn_all(work_, stop);
   }
 
-  // The first place whose running sum is above a random one.
+  // The first place whose running sum is above a random one; there must be one.
   static size_t place_of(const std::vector<double>& sums, std::mt19937_64& random) {
     const auto found = std::upper_bound(sums.begin(), sums.end() - 1, uniform(random) * sums.back());
     return static_cast<size_t>(found - sums.begin());
@@ -108,10 +111,14 @@ class Sampler {
     return p;
   }
 
+  // A level whose counts promise successors has none in a damaged file: it is passed over.
   int64_t draw_by_level(std::mt19937_64& random, StopFlag stop) {
     if (walk_.starts.alive) {
       const Discount& d = m_.discount(size_t{walk_.starts.n_tokens} + 2);
-      if (uniform(random) >= share_of_shorter(walk_.starts.next, d)) return draw_behind_start(d, random);
+      if (uniform(random) >= share_of_shorter(walk_.starts.next, d)) {
+        const FollowerList found = start_followers(d);
+        if (!found.list.empty()) return id_of(found.list[place_of(found.sums, random)].code);
+      }
     }
     for (size_t c = walk_.chains.size() - 1; c > 0; --c) {
       const Chain& chain = walk_.chains[c];
@@ -119,6 +126,7 @@ class Sampler {
       const bool by_top = uniform(random) >= share_of_shorter(chain.record.next, d);
       if (!by_top && uniform(random) < m_.through_chain(1.0, chain, false)) continue;
       const FollowerCache::Followers found = m_.followers(walk_, c, work_, stop);
+      if (found->list.empty()) continue;
       const size_t place = by_top ? place_of(found->sums, random) : place_of_kept(found->list, random);
       return id_of(found->list[place].code);
     }
@@ -129,15 +137,14 @@ class Sampler {
     return type > lexicon().size() ? kUnknown : id_of(code_of_type(type));
   }
 
-  int64_t draw_behind_start(const Discount& d, std::mt19937_64& random) const {
-    std::vector<Code> codes;
-    std::vector<double> sums;
+  FollowerList start_followers(const Discount& d) const {
+    FollowerList found;
     double sum = 0.0;
     walk_.start_followers(walk_.starts, [&](Code code, int64_t count) {
-      codes.push_back(code);
-      sums.push_back(sum += count < m_.m_.least ? 0.0 : discounted(count, d));
+      found.list.push_back({code, count, 0});
+      found.sums.push_back(sum += count < m_.m_.least ? 0.0 : discounted(count, d));
     });
-    return id_of(codes[place_of(sums, random)]);
+    return found;
   }
 
   // One of the successors that are not pruned, all alike.
@@ -156,13 +163,14 @@ class Sampler {
     collect_levels(stop);
     double total = 0.0;
     for (const Level& level : levels_) total += level.sum;
-    if (total <= 0.0) return {kUnknown, 0.0};
+    if (!(total > 0.0)) return {kUnknown, 0.0};  // or without any token: 0 / 0
     double rest = uniform(random) * total;
     size_t k = 0;
     while (k + 1 < levels_.size() && rest >= levels_[k].sum) rest -= levels_[k++].sum;
     while (levels_[k].sum <= 0.0) --k;  // by rounding alone
     const FollowerList* const longer = k == 0 ? nullptr : levels_[k - 1].followers.get();
-    const Follower drawn = draw_new(levels_[k].followers.get(), longer, random);
+    const Follower drawn = draw_new(levels_[k].followers.get(), longer, random, stop);
+    if (drawn.count <= 0) return {kUnknown, 0.0};
     return {id_of(drawn.code), levels_[k].weight * static_cast<double>(drawn.count) / total};
   }
 
@@ -175,7 +183,8 @@ class Sampler {
     const auto add = [&](size_t length, int64_t context_count, const FollowerCache::Followers& followers) {
       const double weight =
           std::pow(m_.m_.weight, static_cast<double>(whole - length)) / static_cast<double>(context_count);
-      levels_.push_back({weight, followers, sums_of(followers.get()).back()});
+      const std::vector<double>& sums = sums_of(followers.get());
+      levels_.push_back({weight, followers, sums.empty() ? 0.0 : sums.back()});
     };
     add(0, walk_.chains[0].count + m_.data_->columns.n_sentences(), nullptr);
     for (size_t c = 1; c < walk_.chains.size(); ++c) {
@@ -230,19 +239,34 @@ class Sampler {
     return found == followers.list.end() || found->code != code ? nullptr : &*found;
   }
 
-  // A successor that no longer context has, by counts.
-  Follower draw_new(const FollowerList* followers, const FollowerList* longer, std::mt19937_64& random) const {
-    for (;;) {
-      Follower drawn;
-      if (followers != nullptr) {
-        drawn = followers->list[place_of(followers->sums, random)];
-      } else {
-        const Code code = code_of_type(place_of(m_.unigram_sums_, random));
-        drawn = {code, count_in(nullptr, code), 0};
-      }
-      const Follower* const known = longer == nullptr ? nullptr : find_follower(*longer, drawn.code);
-      if (known == nullptr || known->count < m_.m_.least) return drawn;
+  // A successor that no longer context has, by counts. With count 0 when there is none, as in a damaged file.
+  Follower draw_new(const FollowerList* followers, const FollowerList* longer, std::mt19937_64& random,
+                    StopFlag stop) const {
+    const std::vector<double>& sums = sums_of(followers);
+    const auto follower_at = [&](size_t place) {
+      if (followers != nullptr) return followers->list[place];
+      const Code code = code_of_type(place);
+      return Follower{code, count_in(nullptr, code), 0};
+    };
+    const auto is_new = [&](const Follower& f) {
+      const Follower* const known = longer == nullptr ? nullptr : find_follower(*longer, f.code);
+      return known == nullptr || known->count < m_.m_.least;
+    };
+    for (size_t k = 0; k < kTries && !sums.empty(); ++k) {
+      const Follower drawn = follower_at(place_of(sums, random));
+      if (is_new(drawn)) return drawn;
     }
+    // New ones are rare: only they are drawn from.
+    FollowerList rare;
+    double sum = 0.0;
+    for (size_t place = 0; place < sums.size(); ++place) {
+      if (place % kStopInterval == 0) check_stop(stop);
+      const Follower f = follower_at(place);
+      if (f.count < m_.m_.least || !is_new(f)) continue;
+      rare.list.push_back(f);
+      rare.sums.push_back(sum += static_cast<double>(f.count));
+    }
+    return rare.list.empty() ? Follower{kBorder, 0, 0} : rare.list[place_of(rare.sums, random)];
   }
 
   const Model& m_;

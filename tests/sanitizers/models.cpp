@@ -24,8 +24,9 @@ struct Corpus {
   int64_t separator = kNoSeparator;
   LanguageData data;
 
-  // most_copies: of one document, so that some n-grams are frequent enough for caches.
-  Corpus(Random& random, uint32_t most_copies) {
+  // most_copies: of one document, so that some n-grams are frequent enough for caches. takes_others: documents are
+  // taken away, too, that were never there.
+  Corpus(Random& random, uint32_t most_copies, bool takes_others = false) {
     const uint64_t n_segments = random.pick(std::vector<uint64_t>{0, 1, 1, 3, 3, 3});
     for (uint64_t s = 0; s < std::min<uint64_t>(n_segments, 2); ++s) add(random_documents<uint8_t>(random, 8, 30), 1);
     if (n_segments == 0) return;
@@ -38,17 +39,20 @@ struct Corpus {
       for (const Ids& document : documents[0]) {
         if (random.chance(3)) documents[2].push_back(document);
       }
+      if (takes_others) documents[2].resize(documents[2].size() + random.below(documents[0].size() + 9));
     }
     if (random.chance(2)) separator = random.pick(Ids{0, 1, 4, 253, 254, 70000});
-    const bool is_wide = random.chance(2);
+    is_wide_ = random.chance(2);
     for (size_t s = 0; s < documents.size(); ++s) {
-      if ((s == 1) != is_wide) {
+      if ((s == 1) != is_wide_) {
         shorts.push_back(std::make_unique<Made<uint16_t>>(documents[s]));
       } else {
         bytes.push_back(std::make_unique<Made<uint8_t>>(documents[s]));
       }
     }
-    is_wide_ = is_wide;
+  }
+  explicit Corpus(const Documents& only) : documents{only}, signs{1} {
+    bytes.push_back(std::make_unique<Made<uint8_t>>(only));
   }
 
   void open() {
@@ -290,7 +294,8 @@ void check_drawing(Random& random, const Corpus& corpus, const Model& model, Kin
     CHECK(is_refused);
     return;
   }
-  Sampler sampler(model, ids.data(), ids.size(), begins, nullptr), other(model, ids.data(), ids.size(), begins, nullptr);
+  Sampler sampler(model, ids.data(), ids.size(), begins, nullptr);
+  Sampler other(model, ids.data(), ids.size(), begins, nullptr);
   const Ids tokens = all_tokens(corpus);
   for (int i = 0; i < 24; ++i) {
     const uint64_t from = random.below(~uint64_t{0});
@@ -387,7 +392,8 @@ void damage(Random& random, Exact<T>& array, uint64_t n_text) {
   const bool stays_within = random.chance(2);  // else most pointers are refused at once
   for (uint64_t n = random.chance(4) ? array.size() : 1 + random.below(4); n > 0; --n) {
     T& value = array[random.below(array.size())];
-    const T near[] = {0, array[random.below(array.size())], static_cast<T>(random.below(n_text)), static_cast<T>(random.below(4))};
+    const T near[] = {0, array[random.below(array.size())], static_cast<T>(random.below(n_text)),
+                      static_cast<T>(random.below(4))};
     const T far[] = {static_cast<T>(~T{0}), static_cast<T>(n_text), static_cast<T>(value ^ T{1} << random.below(8)),
                      static_cast<T>(random.below(~uint64_t{0}))};
     value = stays_within ? near[random.below(4)] : far[random.below(4)];
@@ -449,9 +455,9 @@ void ask_everything(Random& random, const Corpus& corpus, const Model& model, Ki
   survive([&] { scores(model, documents, random.chance(2)); });
 }
 
-// Damaged when they are opened, or later, when all pointers have been seen once.
+// Damaged when they are opened, or between questions, when all pointers have been seen and much is in caches.
 void check_damage(Random& random) {
-  Corpus corpus(random, random.chance(4) ? 60 : 3);
+  Corpus corpus(random, random.chance(4) ? 60 : 3, random.chance(3));
   const bool is_late = random.chance(3);
   if (!is_late) damage(random, corpus);
   bool is_open = false;
@@ -460,13 +466,29 @@ void check_damage(Random& random) {
     is_open = true;
   });
   if (!is_open) return;
-  if (is_late) damage(random, corpus);
   survive([&] { list_ngrams(corpus.data.columns, 1 + static_cast<uint32_t>(random.below(4)), nullptr); });
   for (const Kind kind : kKinds) {
     survive([&] {
       const Model model(&corpus.data, settings_of(random, corpus, kind), nullptr);
       ask_everything(random, corpus, model, kind);
+      if (!is_late) return;
+      damage(random, corpus);
+      ask_everything(random, corpus, model, kind);
     });
+  }
+}
+
+// What follows the beginnings of many sentences is in a cache when it leaves the text.
+void check_damaged_beginnings(Random& random) {
+  Corpus corpus(Documents(30 + random.below(30), Ids{1, 2}));
+  corpus.open();
+  const Model model(&corpus.data, settings_of(random, corpus, Kind::kKneserNey), nullptr);
+  for (const uint8_t first : {2, 200}) {
+    corpus.bytes[0]->text[0] = first;
+    for (uint64_t from = 0; from < 20; ++from) {
+      const Drawn drawn = Sampler(model, nullptr, 0, true, nullptr).next(from, nullptr);
+      CHECK(drawn.id == kEnd || drawn.id == 1 || drawn.id == 2 || drawn.id == 199);
+    }
   }
 }
 
@@ -514,8 +536,9 @@ void check_threads(Random& random) {
 // ---- all of it -------------------------------------------------------------------------------------------
 
 const Scenario kScenarios[] = {
-    {"models", check_models, 150},
+    {"models", check_models, 120},
     {"damage", check_damage, 400},
+    {"damaged beginnings", check_damaged_beginnings, 10},
     {"threads", check_threads, 10},
 };
 
