@@ -225,7 +225,7 @@ class Walk {
     step_starts(code);
     if (settings_.cache == nullptr) return;
     for (size_t c = 1; c < chains.size(); ++c) {
-      if (!chains[c].alone) prefetch_rows(ranges_.data() + c * w_);
+      if (!chains[c].alone) prefetch_record(c);
     }
   }
 
@@ -428,9 +428,13 @@ class Walk {
   // In keys: a document's beginning, and not an n-gram anywhere.
   static constexpr uint64_t kStartsBit = uint64_t{1} << 40;
 
-  // Fetches the text of the rows that `learn` will read.
-  void prefetch_rows(const Range* rows) const {
-    if (settings_.columns->n_rows(rows) > kKeptFrom) return;
+  // Fetches what `learn` will read: the record that is kept, or the text of the rows.
+  void prefetch_record(size_t c) const {
+    const Range* const rows = ranges_.data() + c * w_;
+    if (settings_.columns->n_rows(rows) > kKeptFrom) {
+      settings_.cache->prefetch(key_of(rows, chains[c].length));
+      return;
+    }
     for (size_t s = 0; s < w_; ++s) (*settings_.columns)[s].prefetch_rows(rows[s]);
   }
 

@@ -204,8 +204,15 @@ class SuffixSegment final : public Segment {
     return {start, stop - 1};
   }
 
-  // Compares the suffix at a position with the query. Most comparisons are decided by one word.
+  // Compares the suffix at a position with the query. Most comparisons are decided by one word, or by one symbol where
+  // an n-gram grows by a token.
   Order compare(uint32_t row, uint32_t position, const Search& s, uint32_t* lcp) const {
+    if (*lcp + 1 == s.n) {
+      const uint64_t last = uint64_t{position} + *lcp;
+      if (__builtin_expect(last >= a_.n_text, 0)) throw CorruptPointer{file_, row, last, a_.n_text};
+      const Sym found = a_.text[last], wanted = s.query[*lcp];
+      return found == wanted ? Order::kMatch : found < wanted ? Order::kBelow : Order::kAbove;
+    }
     if (__builtin_expect(*lcp >= kWordSymbols || position + uint64_t{kWordSymbols} > a_.n_text, 0)) {
       return compare_symbols(row, position, s, lcp);
     }
