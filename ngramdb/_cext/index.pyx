@@ -83,6 +83,8 @@ cdef int64_t as_id(object item) except? -2:
     if PyBool_Check(item):  # an int to Python, and never meant as one
         raise TypeError("a token id is an integer, not a truth value")
     if not PyLong_Check(item):
+        if isinstance(item, np.bool_):  # the same to numpy before 2.3
+            raise TypeError("a token id is an integer, not a truth value")
         item = operator.index(item)
     return PyLong_AsLongLong(item)
 

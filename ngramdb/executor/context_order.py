@@ -161,17 +161,19 @@ class ContextOrder:
             yield Group(self._keys.key(following, complete), following, lines[start:stop], complete)
 
     def _sorted_at_once(self, lines: IntArray) -> IntArray:
-        columns = np.full((len(lines), self._window), -1, dtype=np.int64)
+        columns = []  # as many as the longest context has tokens
         open_ = np.arange(len(lines))
         for depth in range(self._window):
             tokens = self._tokens_at(lines[open_], depth)
-            columns[open_, depth] = tokens
+            column = np.full(len(lines), -1, dtype=np.int64)
+            column[open_] = tokens
+            columns.append(column)
             open_ = open_[tokens >= 0]
             if not len(open_):
                 break
         known: dict[tuple[int, ...], Key] = {}
         keys = []
-        for row in columns.tolist():
+        for row in np.stack(columns, axis=1).tolist():
             context = tuple(row[: row.index(-1)] if -1 in row else row)
             if context not in known:
                 known[context] = self._keys.key(context, True)

@@ -24,6 +24,8 @@ else:
 WINDOW = 10
 WINDOW_OF_CHARACTERS = 40
 CHARACTER_KINDS = ("chars", "bytes")
+# No document is longer; a larger number in WINDOW means the same.
+WHOLE_DOCUMENT = 2**32 - 1
 
 # Seeds that are drawn when SEED is missing are short enough to be typed again.
 DRAWN_SEEDS = 2**31
@@ -55,7 +57,7 @@ def _kwic(scope: Scope, node: ast.Kwic) -> plan.Plan:
         corpus,
         sought,
         condition(scope, node.where, corpus),
-        default_window(corpus.tokenizer.kind) if window is None else window,
+        default_window(corpus.tokenizer.kind) if window is None else min(window, WHOLE_DOCUMENT),
         order,
         descending,
         scope.number(node.limit, "LIMIT", 0),

@@ -252,3 +252,10 @@ def test_a_truth_value_is_no_token_id(db, poems):
                 ask(ids)
     with pytest.raises(PlanError, match="parameter 1: a token id is an integer, not bool True"):
         db.execute("COUNT ?", [[1, True]])
+
+
+@pytest.mark.parametrize("order_by", [None, "left", "right"])
+def test_a_window_wider_than_any_document_is_the_whole_document(poems, order_by):
+    wide = poems.kwic([1], window=2**63 - 1, order_by=order_by).fetchall()
+    assert wide == poems.kwic([1], window=100, order_by=order_by).fetchall()
+    assert len(wide) > 0
