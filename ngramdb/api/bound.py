@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from ngramdb.errors import NgramdbError
 from ngramdb.lazy import lazy_module
 from ngramdb.lm.sentences import is_cut
 
@@ -35,6 +37,12 @@ class BoundCorpus:
         self.name = name
         self._connection = connection
         self._rebind()
+        connection.bind(self)
+
+    def follow(self) -> None:
+        """Goes over to the connection's new version, unless that has no such corpus."""
+        with contextlib.suppress(NgramdbError):
+            self._rebind()
 
     def _rebind(self) -> CorpusView:
         """Goes over to the connection's current version; raises when that is closed or has no such corpus."""

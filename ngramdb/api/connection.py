@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from ngramdb import errors
 from ngramdb.api.settings import Settings, checked_timeout
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ngramdb.api import corpora, cursor, loading, statements
     from ngramdb.api import corpus as verbs
     from ngramdb.api import session as sessions
+    from ngramdb.api.bound import BoundCorpus
     from ngramdb.api.corpus import Corpus
     from ngramdb.api.cursor import Cursor
     from ngramdb.api.session import Session
@@ -96,6 +98,8 @@ class Connection:
         self.progress: loading.ProgressCallback | None = None
         # Corpora compare this by identity before each answer: after a commit or a close they look again.
         self._snapshot: Snapshot | None = Snapshot(store, store.snapshot().manifest)
+        # Those that are in use. One that is asked nothing more must not keep its version for ever.
+        self._bound: WeakSet[BoundCorpus] = WeakSet()
 
     # ---- life -------------------------------------------------------------------------------------------
 
@@ -146,7 +150,14 @@ class Connection:
             if manifest.version == before.version:
                 return False
             self._snapshot = Snapshot(self._store, manifest, before)
+            for corpus in self._bound:
+                corpus.follow()
             return True
+
+    def bind(self, corpus: BoundCorpus) -> None:
+        """Lets the corpus follow to each new version."""
+        with self._lock:
+            self._bound.add(corpus)
 
     # ---- statements -------------------------------------------------------------------------------------
 

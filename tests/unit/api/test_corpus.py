@@ -11,6 +11,7 @@ import pickle
 import numpy as np
 import pytest
 
+import ngramdb
 from ngramdb import BindError, InvalidArgument, LoadError, ParseError, PlanError, Probability
 
 
@@ -369,3 +370,16 @@ def test_any_name_is_a_name_of_a_corpus(db):
         db.create_corpus(name).append(["a"])
         assert db.corpus(name).count("a") == 1
     assert len(db.corpora()) == 5
+
+
+def test_a_corpus_that_is_asked_nothing_keeps_no_old_version(tmp_path):
+    with ngramdb.connect(tmp_path / "kept.ngdb") as db:
+        db.settings["keep_versions"] = 3
+        idle, grown = db.create_corpus("idle"), db.create_corpus("grown")
+        for i in range(8):
+            grown.append([f"document {i}"])
+        assert len(list((tmp_path / "kept.ngdb" / "manifests").iterdir())) == 3
+        assert idle.count("document") == 0 and grown.count("document") == 8
+        db.drop_corpus("idle")
+        grown.append(["one more"])
+        assert grown.n_documents == 9
