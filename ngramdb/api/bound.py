@@ -37,9 +37,9 @@ class BoundCorpus:
         self.name = name
         self._connection = connection
         self._rebind()
-        connection.bind(self)
+        connection._register(self)
 
-    def follow(self) -> None:
+    def _follow(self) -> None:
         """Goes over to the connection's new version, unless that has no such corpus."""
         with contextlib.suppress(NgramdbError):
             self._rebind()

@@ -151,10 +151,10 @@ class Connection:
                 return False
             self._snapshot = Snapshot(self._store, manifest, before)
             for corpus in self._bound:
-                corpus.follow()
+                corpus._follow()
             return True
 
-    def bind(self, corpus: BoundCorpus) -> None:
+    def _register(self, corpus: BoundCorpus) -> None:
         """Lets the corpus follow to each new version."""
         with self._lock:
             self._bound.add(corpus)
