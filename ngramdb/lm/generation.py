@@ -200,6 +200,8 @@ class Generator:
     def _diverse(self, context: tuple[int, ...], n: int, method: Search) -> list[Continuation]:
         beams = [Continuation((), 0.0, False)] * method.beams
         for _ in range(n):
+            if all(beam.ended for beam in beams):
+                break
             taken: dict[int, int] = {}
             for i, beam in enumerate(beams):
                 if beam.ended:

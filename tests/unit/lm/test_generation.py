@@ -181,3 +181,10 @@ def test_a_drawn_token_has_its_probability_in_the_distribution(documents, kind, 
         if token == END:
             break
         known.append(token)
+
+
+@pytest.mark.parametrize("method", [Search(3), Search(4, diversity=20.0), Sampling(), Greedy()], ids=str)
+def test_a_text_that_has_ended_takes_no_more_steps(method):
+    generator = Generator(model_of([[1, 2], [1, 2], [3, 2]], InfGram()))
+    (found, *_) = generator.generate([1], 2**40, method, seed=1)  # as many steps would take for ever
+    assert found.ids == (2,) and found.ended
