@@ -7,6 +7,8 @@ tokenizer.json does).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -48,22 +50,46 @@ def neural_probabilities(causal: Any, ids: ArrayLike, *, bos: int, window: int |
     except ImportError as error:
         raise InvalidArgument("a model of transformers needs torch: pip install torch") from error
     text = np.concatenate([np.array([bos], dtype=np.int64), tokens])
+    _check_ids(text, getattr(getattr(causal, "config", None), "vocab_size", None))
     probs = np.empty(len(tokens))
     step = max(1, size // 2)
+    device = getattr(causal, "device", None)
     done = 0
-    with torch.no_grad():
+    with torch.no_grad(), _evaluating(causal):
         while done < len(tokens):
             first = max(0, done - step) if done else 0
             piece = text[first : first + size]
-            logits = _array(causal(input_ids=torch.tensor(piece[np.newaxis])).logits)[0]
+            logits = _array(causal(input_ids=torch.tensor(piece[np.newaxis], device=device)).logits)[0]
             stop = min(len(tokens), first + len(piece))
             wanted = tokens[done:stop]
-            if wanted.min() < 0 or wanted.max() >= logits.shape[1]:
-                raise InvalidArgument(f"the model has {logits.shape[1]:,} tokens, and the text others")
+            _check_ids(wanted, logits.shape[1])
             rows = softmax(logits[done - first : stop - first])
             probs[done:stop] = rows[np.arange(len(wanted)), wanted]
             done = stop
     return probs
+
+
+def _check_ids(ids: Integers, n_vocabulary: Any) -> None:
+    """Before the model meets them: its own error would not say which id, or be one."""
+    least, most = int(ids.min()), int(ids.max())
+    if isinstance(n_vocabulary, int) and (least < 0 or most >= n_vocabulary):
+        wrong = least if least < 0 else most
+        raise InvalidArgument(
+            f"the model has {n_vocabulary:,} tokens, ids 0 to {n_vocabulary - 1}, and not {wrong}"
+        )
+
+
+@contextmanager
+def _evaluating(causal: Any) -> Iterator[None]:
+    """A model that is still in training drops units at random: not while it is asked."""
+    training = getattr(causal, "training", False) is True
+    if training:
+        causal.eval()
+    try:
+        yield
+    finally:
+        if training:
+            causal.train()
 
 
 def softmax(logits: ArrayLike) -> Floats:
