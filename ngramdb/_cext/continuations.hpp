@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "lm_column.hpp"
+#include "prefetch.hpp"
 
 namespace ngramdb {
 namespace lm {
@@ -384,7 +385,7 @@ class RecordCache {
     const Shard& shard = shards_[hash >> 58];
     // Not under the lock, and so perhaps those of a moment ago; nothing is read.
     const size_t mask = shard.mask.load(std::memory_order_relaxed);
-    __builtin_prefetch(reinterpret_cast<const void*>(shard.first.load(std::memory_order_relaxed) + sizeof(Slot) * (hash & mask)));
+    prefetch_line(reinterpret_cast<const void*>(shard.first.load(std::memory_order_relaxed) + sizeof(Slot) * (hash & mask)));
   }
 
   void put(const Key& key, const Record& record) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cores.hpp"
+#include "prefetch.hpp"
 #include "segment.hpp"
 
 namespace ngramdb {
@@ -254,10 +255,10 @@ inline void CorpusIndex::count_piece(const int64_t* ids, const int64_t* offsets,
     const size_t m = std::min(kLanes, end - base);
     for (size_t i = 0; i < m; ++i) {
       if (!order.empty() && base + i + kAhead < n) {
-        __builtin_prefetch(offsets + order[base + i + kAhead]);
+        prefetch_line(offsets + order[base + i + kAhead]);
         const size_t soon = order[base + i + kAhead / 2];
         constexpr int64_t kPerLine = 64 / sizeof(int64_t);
-        for (int64_t id = offsets[soon]; id < offsets[soon + 1]; id += kPerLine) __builtin_prefetch(ids + id);
+        for (int64_t id = offsets[soon]; id < offsets[soon + 1]; id += kPerLine) prefetch_line(ids + id);
       }
       const size_t q = order.empty() ? base + i : order[base + i];
       requests[i] = Request{ids + offsets[q], static_cast<uint32_t>(offsets[q + 1] - offsets[q])};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "interrupt.hpp"
+#include "prefetch.hpp"
 #include "segment.hpp"
 
 namespace ngramdb {
@@ -45,7 +46,7 @@ class KeptPositions {
 
   uint64_t n() const { return n_; }
   void prefetch(uint32_t position) const {
-    if (position < n_) __builtin_prefetch(&blocks_[position / kBlock]);
+    if (position < n_) prefetch_line(&blocks_[position / kBlock]);
   }
 
   // How far the position moves down, kGone, or kMixed: ask `has` and `rank`.

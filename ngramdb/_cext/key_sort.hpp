@@ -24,6 +24,7 @@
 
 #include "cores.hpp"
 #include "memory.hpp"
+#include "prefetch.hpp"
 #include "sais.hpp"
 
 namespace ngramdb {
@@ -297,7 +298,7 @@ class Sorter {
     for (uint32_t i = 0; i < size; ++i) {
       if (i % kStopInterval == 0) team.look(thread);
       if (i + sais::kTextAhead < size) {
-        __builtin_prefetch(text_ + (uint64_t{work.positions[i + sais::kTextAhead]} + part.depth));
+        prefetch_line(text_ + (uint64_t{work.positions[i + sais::kTextAhead]} + part.depth));
       }
       const Sym symbol = text_[uint64_t{work.positions[i]} + part.depth];
       work.symbols[i] = symbol;
@@ -352,7 +353,7 @@ class Sorter {
     }
     pairs = work.pairs.data();
     for (uint64_t i = 0; i < n_rows; ++i) {
-      if (i + sais::kTextAhead < n_rows) __builtin_prefetch(text_ + (pairs[i + sais::kTextAhead].position + depth));
+      if (i + sais::kTextAhead < n_rows) prefetch_line(text_ + (pairs[i + sais::kTextAhead].position + depth));
       pairs[i].key = keys_.key(pairs[i].position + depth);
     }
     work.next.clear();

@@ -16,6 +16,7 @@
 #endif
 
 #include "interrupt.hpp"
+#include "prefetch.hpp"
 
 namespace ngramdb {
 
@@ -166,6 +167,13 @@ __attribute__((target("avx512f,popcnt"))) inline uint32_t words_upto_avx512(cons
 }
 #endif
 
+// Fetches all words of the two lowest levels below one word of the level above them: for a query that waits alone, nine
+// lines at once take less long than two after each other.
+inline void fetch_below(const KeyTree& tree, uint64_t word) {
+  prefetch_line(tree.level[1] + word * kFanOut);
+  for (uint32_t k = 0; k < kFanOut; ++k) prefetch_line(tree.level[0] + (word * kFanOut + k) * kFanOut);
+}
+
 // Searches for `count` queries at once, level by level, so that the nodes of all of them are fetched together.
 // low, high: first words of the queries' smallest and largest keys. Out: how many first words are below the low
 // key, and how many are not above the high key.
@@ -173,31 +181,32 @@ __attribute__((target("avx512f,popcnt"))) inline uint32_t words_upto_avx512(cons
 // At each level the rank in the level above, less one, is the node to look at; rank 0 stays 0. Padding counts
 // as "not above" an all-ones key, so ranks are cut at the level's size; that also keeps a damaged tree from
 // leading out of it. Defined once per instruction set: a macro, since inlining needs equal targets.
-#define NGRAMDB_SEARCH_TREE(NAME, TARGET, BELOW, UPTO)                                                             \
-  TARGET inline void NAME(const KeyTree& tree, const uint64_t* low, const uint64_t* high, uint32_t count,          \
-                          uint64_t* below, uint64_t* upto) {                                                       \
-    for (uint32_t i = 0; i < count; ++i) below[i] = upto[i] = 1;                                                   \
-    for (uint32_t depth = tree.n_levels; depth-- > 0;) {                                                           \
-      const uint64_t* const words = tree.level[depth];                                                             \
-      const uint64_t size = tree.size[depth];                                                                      \
+#define NGRAMDB_SEARCH_TREE(NAME, TARGET, BELOW, UPTO)                                                                \
+  TARGET inline void NAME(const KeyTree& tree, const uint64_t* low, const uint64_t* high, uint32_t count,             \
+                          uint64_t* below, uint64_t* upto) {                                                          \
+    for (uint32_t i = 0; i < count; ++i) below[i] = upto[i] = 1;                                                      \
+    for (uint32_t depth = tree.n_levels; depth-- > 0;) {                                                              \
+      const uint64_t* const words = tree.level[depth];                                                                \
+      const uint64_t size = tree.size[depth];                                                                         \
       const uint64_t* const next = depth > 0 && depth <= kFetchedLevels && count > 1 ? tree.level[depth - 1] : nullptr; \
-      for (uint32_t i = 0; i < count; ++i) {                                                                       \
-        if (below[i] != 0) {                                                                                       \
-          const uint64_t first = (below[i] - 1) * kFanOut;                                                         \
-          const uint64_t rank = first + BELOW(words + first, low[i]);                                              \
-          below[i] = rank < size ? rank : size;                                                                    \
-        }                                                                                                          \
-        if (upto[i] != 0) {                                                                                        \
-          const uint64_t first = (upto[i] - 1) * kFanOut;                                                          \
-          const uint64_t rank = first + UPTO(words + first, high[i]);                                              \
-          upto[i] = rank < size ? rank : size;                                                                     \
-        }                                                                                                          \
-        if (next != nullptr) {                                                                                     \
-          __builtin_prefetch(next + (below[i] - (below[i] != 0)) * kFanOut);                                       \
-          __builtin_prefetch(next + (upto[i] - (upto[i] != 0)) * kFanOut);                                         \
-        }                                                                                                          \
-      }                                                                                                            \
-    }                                                                                                              \
+      for (uint32_t i = 0; i < count; ++i) {                                                                          \
+        if (below[i] != 0) {                                                                                          \
+          const uint64_t first = (below[i] - 1) * kFanOut;                                                            \
+          const uint64_t rank = first + BELOW(words + first, low[i]);                                                 \
+          below[i] = rank < size ? rank : size;                                                                       \
+        }                                                                                                             \
+        if (upto[i] != 0) {                                                                                           \
+          const uint64_t first = (upto[i] - 1) * kFanOut;                                                             \
+          const uint64_t rank = first + UPTO(words + first, high[i]);                                                 \
+          upto[i] = rank < size ? rank : size;                                                                        \
+        }                                                                                                             \
+        if (count == 1 && depth == 2) fetch_below(tree, below[i] - (below[i] != 0));                                  \
+        if (next != nullptr) {                                                                                        \
+          prefetch_line(next + (below[i] - (below[i] != 0)) * kFanOut);                                               \
+          prefetch_line(next + (upto[i] - (upto[i] != 0)) * kFanOut);                                                 \
+        }                                                                                                             \
+      }                                                                                                               \
+    }                                                                                                                 \
   }
 
 // Upper levels stay in the cache by themselves: 8^4 nodes of 64 bytes above the third.
@@ -231,7 +240,7 @@ void build_key_tree(const Sym* text, uint64_t n_text, const uint32_t* rows, uint
   constexpr uint64_t kAhead = 16;
   for (uint64_t i = 0; i < n; ++i) {
     if (i % kStopInterval == 0) check_stop(stop);
-    if (i + kAhead < n) __builtin_prefetch(text + rows[(i + kAhead) * kRowsPerSample]);
+    if (i + kAhead < n) prefetch_line(text + rows[(i + kAhead) * kRowsPerSample]);
     const uint32_t position = rows[i * kRowsPerSample];
     const Key key = pack_suffix(text + position, n_text - position);
     tree[i] = key.first;

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "prefetch.hpp"
 #include "suffix_segment.hpp"
 
 namespace ngramdb {
@@ -98,7 +99,7 @@ class TypedColumn final : public Column {
   void read(Range rows, uint32_t depth, Code* lefts, Code* nexts) const override {
     constexpr uint32_t kAhead = 16;
     for (uint32_t row = rows.lo; row < rows.hi; ++row) {
-      if (row + kAhead < rows.hi) __builtin_prefetch(a_.text + a_.rows[row + kAhead] + depth);
+      if (row + kAhead < rows.hi) prefetch_line(a_.text + a_.rows[row + kAhead] + depth);
       const uint64_t at = position(row);
       *lefts++ = at == 0 ? kBorder : decode(a_.text[at - 1]);
       *nexts++ = code_at(at + depth);
@@ -145,11 +146,11 @@ class TypedColumn final : public Column {
   }
 
   void prefetch_row(uint32_t row) const override {
-    if (row < n_rows_) __builtin_prefetch(a_.text + a_.rows[row]);
+    if (row < n_rows_) prefetch_line(a_.text + a_.rows[row]);
   }
 
   void prefetch_rows(Range rows) const override {
-    for (uint32_t row = rows.lo; row < rows.hi; ++row) __builtin_prefetch(a_.text + a_.rows[row]);
+    for (uint32_t row = rows.lo; row < rows.hi; ++row) prefetch_line(a_.text + a_.rows[row]);
   }
 
  private:

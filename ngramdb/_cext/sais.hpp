@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "interrupt.hpp"
+#include "prefetch.hpp"
 
 namespace ngramdb {
 namespace sais {
@@ -95,9 +96,9 @@ void induce_l(const Sym* text, uint32_t* sa, uint32_t n, const Buckets& b, StopF
     for (uint32_t i = base; i < stop_row; ++i) {
       if (n - i > kTextAhead) {  // i + kTextAhead may be beyond 32 bits
         const uint32_t far = sa[i + kTextAhead] - 1;
-        __builtin_prefetch(text + (far < n ? far : 0));
+        prefetch_line(text + (far < n ? far : 0));
         const uint32_t near = sa[i + kSlotAhead] - 1;
-        if (near < n) __builtin_prefetch(sa + head[text[near]], 1);
+        if (near < n) prefetch_line_to_write(sa + head[text[near]]);
       }
       const uint32_t j = sa[i] - 1;
       if (j >= n - 1) continue;  // empty, or the suffix at 0
@@ -124,9 +125,9 @@ uint32_t induce_s(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_separato
     for (uint32_t i = base; i-- > stop_row;) {
       if (i >= first + kTextAhead) {
         const uint32_t far = sa[i - kTextAhead] - 1;
-        __builtin_prefetch(text + (far < n ? far : 0));
+        prefetch_line(text + (far < n ? far : 0));
         const uint32_t near = sa[i - kSlotAhead] - 1;
-        if (near < n) __builtin_prefetch(sa + tail[text[near]] - 1, 1);
+        if (near < n) prefetch_line_to_write(sa + tail[text[near]] - 1);
       }
       const uint32_t j = sa[i] - 1;
       if (j >= n - 1) continue;
@@ -184,9 +185,9 @@ void induce_l_marked(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_separ
     for (uint32_t i = base; i < stop_row; ++i) {
       if (i + kTextAhead < n) {
         const uint32_t far = sa[i + kTextAhead];
-        if (!(far & kLater)) __builtin_prefetch(text + far - 1);
+        if (!(far & kLater)) prefetch_line(text + far - 1);
         const uint32_t near = sa[i + kSlotAhead];
-        if (!(near & kLater)) __builtin_prefetch(sa + head[text[near - 1]], 1);
+        if (!(near & kLater)) prefetch_line_to_write(sa + head[text[near - 1]]);
       }
       const uint32_t j = sa[i];
       if (!(j & kLater)) place(j - 1);
@@ -209,9 +210,9 @@ void induce_s_marked(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_separ
     for (uint32_t i = base; i-- > stop_row;) {
       if (i >= first + kTextAhead) {
         const uint32_t far = sa[i - kTextAhead];
-        if (far & kLater) __builtin_prefetch(text + (far & ~kLater) - 1);
+        if (far & kLater) prefetch_line(text + (far & ~kLater) - 1);
         const uint32_t near = sa[i - kSlotAhead];
-        if (near > kLater && near != kEmpty) __builtin_prefetch(sa + tail[text[(near & ~kLater) - 1]] - 1, 1);
+        if (near > kLater && near != kEmpty) prefetch_line_to_write(sa + tail[text[(near & ~kLater) - 1]] - 1);
       }
       uint32_t j = sa[i];
       if (!(j & kLater)) {
@@ -278,8 +279,8 @@ uint32_t name_substrings(const Sym* text, uint32_t* sa, uint32_t n, uint32_t m, 
   for (uint32_t i = 0; i < m; ++i) {
     if (i % kStopInterval == 0) check_stop(stop);
     if (i + kTextAhead < m) {
-      __builtin_prefetch(text + sorted[i + kTextAhead]);
-      __builtin_prefetch(slot + sorted[i + kTextAhead] / 2, 1);
+      prefetch_line(text + sorted[i + kTextAhead]);
+      prefetch_line_to_write(slot + sorted[i + kTextAhead] / 2);
     }
     const uint32_t p = sorted[i];
     const uint32_t length = slot[p / 2];
@@ -396,7 +397,7 @@ void sort_lms_suffixes_marked(const Sym* text, uint32_t* sa, uint32_t n, uint32_
       sorted[i] &= ~kUnique;
       continue;
     }
-    if (next + kTextAhead < n_kept) __builtin_prefetch(kept + order[next + kTextAhead]);
+    if (next + kTextAhead < n_kept) prefetch_line(kept + order[next + kTextAhead]);
     while (kept[order[next]] & kUnique) ++next;
     sorted[i] = kept[order[next++]];
   }
@@ -410,7 +411,7 @@ void seed_sorted_lms(const Sym* text, uint32_t* sa, uint32_t n, uint32_t m, cons
   std::memset(sa + m, 0xff, sizeof(uint32_t) * (n - m));
   for (uint32_t i = m; i-- > 0;) {
     if (i % kStopInterval == 0) check_stop(stop);
-    if (i >= kTextAhead) __builtin_prefetch(text + sa[i - kTextAhead]);
+    if (i >= kTextAhead) prefetch_line(text + sa[i - kTextAhead]);
     const uint32_t p = sa[i];
     sa[i] = kEmpty;
     sa[--b.at[text[p]]] = p;

@@ -39,13 +39,13 @@ uint64_t SuffixSegment<Sym>::continuations(Range rows, uint32_t depth, std::vect
       const uint32_t row = pieces[i].row, size = pieces[i + 1].row - row, n_parts = size <= few ? size : kParts;
       for (uint32_t part = 1; part < n_parts; ++part) {
         const uint32_t at = row + static_cast<uint32_t>(uint64_t{size} * part / n_parts);
-        __builtin_prefetch(a_.rows + at);
+        prefetch_line(a_.rows + at);
         unread.push_back(static_cast<uint32_t>(split.size()));
         split.push_back({at, 0});
       }
     }
     if (unread.empty()) break;
-    const auto fetch = [&](size_t i) { __builtin_prefetch(a_.text + a_.rows[split[unread[i]].row] + depth); };
+    const auto fetch = [&](size_t i) { prefetch_line(a_.text + a_.rows[split[unread[i]].row] + depth); };
     for (size_t i = 0; i < std::min(kAhead, unread.size()); ++i) fetch(i);
     for (size_t i = 0; i < unread.size(); ++i) {
       if (i % kStopInterval == 0) check_stop(stop);
@@ -103,7 +103,7 @@ void SuffixSegment<Sym>::documents_of(Range rows, std::vector<uint32_t>& out, St
     if ((row - rows.lo) % kStopInterval == 0) check_stop(stop, row - rows.lo, rows.size());
     if (row + kAhead < rows.hi) {
       const uint32_t ahead = a_.rows[row + kAhead];
-      if (ahead < a_.n_text) __builtin_prefetch(map.first.data() + (ahead >> map.shift));
+      if (ahead < a_.n_text) prefetch_line(map.first.data() + (ahead >> map.shift));
     }
     const uint32_t document = document_at(map, position_of(row));
     if (dense) {
@@ -220,7 +220,7 @@ void SuffixSegment<Sym>::filter_documents(const uint32_t* documents, size_t n_do
     if (i + 1 < n_documents) {
       const Range next = document_symbols(documents[i + 1]);
       const uint32_t end = std::min(next.hi, next.lo + kLines * kPerLine);
-      for (uint32_t at = next.lo; at < end; at += kPerLine) __builtin_prefetch(a_.text + at);
+      for (uint32_t at = next.lo; at < end; at += kPerLine) prefetch_line(a_.text + at);
     }
     n_read += symbols.size() + kDocument;
     if (n_read > 8 * kStopInterval) {

@@ -40,7 +40,7 @@ uint32_t SuffixSegment<Sym>::ngram_runs_as(uint32_t from, uint32_t n, Range* out
   uint32_t at = 0;         // its text
   for (uint32_t row = from; row < n_rows; ++row) {
     if ((row - from) % kStopInterval == kStopInterval - 1) check_stop(stop);
-    if (row + kAhead < n_rows) __builtin_prefetch(a_.text + a_.rows[row + kAhead]);
+    if (row + kAhead < n_rows) prefetch_line(a_.text + a_.rows[row + kAhead]);
     const uint32_t position = position_of(row);
     bool same, complete;
     uint64_t word = 0;
@@ -103,7 +103,7 @@ uint32_t SuffixSegment<Sym>::count_rows_in(Range rows, const uint8_t* documents)
   for (uint32_t row = rows.lo; row < rows.hi; ++row) {
     if (row + kAhead < a_.n_rows) {
       const uint32_t ahead = a_.rows[row + kAhead];
-      if (ahead < a_.n_text) __builtin_prefetch(map.first.data() + (ahead >> map.shift));
+      if (ahead < a_.n_text) prefetch_line(map.first.data() + (ahead >> map.shift));
     }
     const uint32_t document = document_at(map, position_of(row));
     count += (documents[document / 8] >> (document % 8)) & 1u;
@@ -118,7 +118,7 @@ void SuffixSegment<Sym>::documents_at(const uint32_t* positions, size_t n, uint3
   constexpr size_t kAhead = 16;
   for (size_t i = 0; i < n; ++i) {
     if (i + kAhead < n && positions[i + kAhead] < a_.n_text) {
-      __builtin_prefetch(map.first.data() + (positions[i + kAhead] >> map.shift));
+      prefetch_line(map.first.data() + (positions[i + kAhead] >> map.shift));
     }
     if (positions[i] >= a_.n_text) throw CorruptPointer{file_, i, positions[i], a_.n_text};
     const uint32_t document = document_at(map, positions[i]);
@@ -133,7 +133,7 @@ void SuffixSegment<Sym>::tokens_at(const uint32_t* positions, size_t n, int64_t 
   const auto place = [&](size_t i) { return static_cast<uint64_t>(positions[i] + ahead); };
   for (size_t i = 0; i < n; ++i) {
     // A place before the text wraps around to one behind it.
-    if (i + kAhead < n && place(i + kAhead) < a_.n_text) __builtin_prefetch(a_.text + place(i + kAhead));
+    if (i + kAhead < n && place(i + kAhead) < a_.n_text) prefetch_line(a_.text + place(i + kAhead));
     const uint64_t at = place(i);
     const Sym symbol = at < a_.n_text ? a_.text[at] : Sym{0};
     out[i] = symbol == 0 ? kNoToken : code_.decode(symbol);

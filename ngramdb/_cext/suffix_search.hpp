@@ -13,12 +13,7 @@ void SuffixSegment<Sym>::encode_search(const Sym* symbols, uint32_t n, Search& s
   s.n = n;
   s.split = false;
   std::memcpy(&s.word, symbols, sizeof(s.word));
-  s.mask = ~uint64_t{0};
-  if (n < kWordSymbols) {
-    Sym used[kWordSymbols] = {};
-    std::memset(used, 0xff, sizeof(Sym) * n);
-    std::memcpy(&s.mask, used, sizeof(s.mask));
-  }
+  s.mask = n < kWordSymbols ? first_symbols(n) : ~uint64_t{0};
 }
 
 // Encodes the queries and sets up their searches; requests that need none are answered at once. Returns the number of
@@ -69,7 +64,7 @@ void SuffixSegment<Sym>::locate_blocks(Search* searches, const uint32_t* roots, 
   }
   search_tree(tree_, low_first, high_first, n, below, upto);
   for (uint32_t i = 0; i < n; ++i) {
-    if (searches[roots[i]].n > kWordSymbols && below[i] < upto[i]) __builtin_prefetch(tree_.rest + below[i]);
+    if (searches[roots[i]].n > kWordSymbols && below[i] < upto[i]) prefetch_line(tree_.rest + below[i]);
   }
   const uint32_t all = static_cast<uint32_t>(a_.n_rows);
   for (uint32_t i = 0; i < n; ++i) {
@@ -103,7 +98,7 @@ void SuffixSegment<Sym>::fetch_blocks(const Search& s) const {
     if (bounds == &s.upper && !s.split) continue;
     if (bounds->hi - bounds->lo <= 2 * kRowsPerSample) {
       // 64 bits: the last step may be beyond 32.
-      for (uint64_t row = bounds->lo; row < bounds->hi; row += kRowsPerLine) __builtin_prefetch(a_.rows + row);
+      for (uint64_t row = bounds->lo; row < bounds->hi; row += kRowsPerLine) prefetch_line(a_.rows + row);
     }
   }
 }

@@ -10,6 +10,7 @@
 
 #include "key_tree.hpp"
 #include "mismatch.hpp"
+#include "prefetch.hpp"
 #include "segment.hpp"
 
 namespace ngramdb {
@@ -93,8 +94,8 @@ class SuffixSegment final : public Segment {
 
   void prefetch_ends(Range rows) const override {
     if (rows.size() == 0) return;
-    __builtin_prefetch(a_.text + a_.rows[rows.lo]);
-    __builtin_prefetch(a_.text + a_.rows[rows.hi - 1]);
+    prefetch_line(a_.text + a_.rows[rows.lo]);
+    prefetch_line(a_.text + a_.rows[rows.hi - 1]);
   }
 
   void positions(Range rows, uint32_t* out) const override {
@@ -239,6 +240,15 @@ class SuffixSegment final : public Segment {
 #endif
   }
 
+  // A word in memory order that has ones in its first n symbols, fewer than all, and zeros behind them.
+  static uint64_t first_symbols(uint32_t n) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return ~(~uint64_t{0} >> (8 * sizeof(Sym) * n));
+#else
+    return ~(~uint64_t{0} << (8 * sizeof(Sym) * n));
+#endif
+  }
+
   // The same, symbols from the known lcp on, as far as the text reaches.
   __attribute__((noinline)) Order compare_symbols(uint32_t row, uint32_t position, const Search& s,
                                                   uint32_t* lcp) const {
@@ -296,10 +306,10 @@ class SuffixSegment final : public Segment {
   }
 
   void prefetch_text(const Bounds& bounds) const {
-    if (bounds.open()) __builtin_prefetch(a_.text + a_.rows[bounds.middle()] + bounds.lcp());
+    if (bounds.open()) prefetch_line(a_.text + a_.rows[bounds.middle()] + bounds.lcp());
   }
   void prefetch_row(const Bounds& bounds) const {
-    if (bounds.open()) __builtin_prefetch(a_.rows + bounds.middle());
+    if (bounds.open()) prefetch_line(a_.rows + bounds.middle());
   }
 
   // Fetches the text of the rows that the next `levels` steps of a search may look at. Depth first: fetching
@@ -307,7 +317,7 @@ class SuffixSegment final : public Segment {
   void prefetch_pivots(uint32_t lo, uint32_t hi, uint32_t depth, int levels) const {
     if (lo >= hi) return;
     const uint32_t middle = lo + (hi - lo) / 2;
-    __builtin_prefetch(a_.text + a_.rows[middle] + depth);
+    prefetch_line(a_.text + a_.rows[middle] + depth);
     if (levels > 1) {
       prefetch_pivots(lo, middle, depth, levels - 1);
       prefetch_pivots(middle + 1, hi, depth, levels - 1);

@@ -43,7 +43,7 @@ void SuffixSegment<Sym>::scan_windows(const uint32_t* starts, const uint32_t* st
   if (n == 0 || !code_.encode(ids, n, query.data())) return;
   uint64_t n_read = 0;
   for (size_t i = 0; i < n_windows; ++i) {
-    if (i + kAhead < n_windows && starts[i + kAhead] < a_.n_text) __builtin_prefetch(a_.text + starts[i + kAhead]);
+    if (i + kAhead < n_windows && starts[i + kAhead] < a_.n_text) prefetch_line(a_.text + starts[i + kAhead]);
     const uint64_t last = std::min<uint64_t>(stops[i], a_.n_text);
     if (starts[i] >= last) continue;
     n_read += last - starts[i] + kWindow;
@@ -71,7 +71,7 @@ void SuffixSegment<Sym>::count_documents(Range rows, std::vector<uint32_t>& docu
     if ((row - rows.lo) % kStopInterval == 0) check_stop(stop, row - rows.lo, rows.size());
     if (row + kAhead < rows.hi) {
       const uint32_t ahead = a_.rows[row + kAhead];
-      if (ahead < a_.n_text) __builtin_prefetch(map.first.data() + (ahead >> map.shift));
+      if (ahead < a_.n_text) prefetch_line(map.first.data() + (ahead >> map.shift));
     }
     const uint32_t document = document_at(map, position_of(row));
     if (dense) {

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "interrupt.hpp"
+#include "prefetch.hpp"
 #include "unicode_tables.hpp"
 
 namespace ngramdb::words {
@@ -312,7 +313,7 @@ struct LayerView {
 
   void prefetch([[maybe_unused]] const Key& wanted) const {
 #if defined(__GNUC__)
-    __builtin_prefetch(&slots[wanted.hash & (n_slots - 1)]);
+    prefetch_line(&slots[wanted.hash & (n_slots - 1)]);
 #endif
   }
 

@@ -1,0 +1,18 @@
+// Asking the memory for a cache line before it is read.
+#pragma once
+
+namespace ngramdb {
+
+// The empty statement behind it makes it an effect: gcc takes a function that only prefetches for one without any, and
+// drops the calls of it.
+inline void prefetch_line(const void* address) {
+  __builtin_prefetch(address);
+  asm volatile("");
+}
+
+inline void prefetch_line_to_write(const void* address) {
+  __builtin_prefetch(address, 1);
+  asm volatile("");
+}
+
+}  // namespace ngramdb
