@@ -30,7 +30,7 @@ ctypedef fused symbol_t:
 
 # Between two looks at the stop flag in loops of a few nanoseconds a round.
 cdef enum:
-    STOP_INTERVAL = 1048576
+    STOP_INTERVAL = 131072
 
 # A segment's positions are 32 bits wide, and the largest value marks an empty row while sorting.
 MAX_SYMBOLS = 2**32 - 2
@@ -86,12 +86,15 @@ def suffix_array(const symbol_t[::1] text, uint32_t n_symbols, Interrupt stop=No
     cdef uint64_t n_separators = 0
     cdef uint64_t i
     cdef uint32_t largest = 0
+    cdef Poll poll = poll_of(stop)
     if n == 0:
         return np.empty(0, dtype=np.uint32)
     if n > <uint64_t>MAX_SYMBOLS:
         raise ValueError(f"a segment holds at most {MAX_SYMBOLS} symbols, got {n}")
     with nogil:
         for i in range(n):
+            if i % STOP_INTERVAL == 0:
+                poll.check()
             n_separators += text[i] == 0
             if text[i] > largest:
                 largest = text[i]
@@ -101,7 +104,6 @@ def suffix_array(const symbol_t[::1] text, uint32_t n_symbols, Interrupt stop=No
         raise ValueError(f"symbol {largest} is out of range: n_symbols is {n_symbols}")
     rows = np.empty(n, dtype=np.uint32)
     cdef uint32_t[::1] rows_view = rows
-    cdef Poll poll = poll_of(stop)
     cdef CppCores* shared = cores.cores if cores is not None else NULL
     with nogil:
         sort_suffixes(&text[0], &rows_view[0], <uint32_t>n, <uint32_t>n_separators, n_symbols, shared, &poll)
@@ -129,6 +131,8 @@ def first_wrong_row(const symbol_t[::1] text, const uint32_t[::1] rows):
     cdef uint32_t[::1] ranks = ranks_array
     with nogil:
         for i in range(n):
+            if i % STOP_INTERVAL == 0:
+                poll.check()
             if text[i] == 0:
                 ranks[i] = separator
                 separator += 1
@@ -172,6 +176,8 @@ def write_symbols(const uint32_t[::1] ids, const int64_t[::1] offsets, symbol_t[
     cdef int64_t m = ids.shape[0]
     cdef int64_t k, i, start, stop
     cdef int64_t at = 0
+    cdef int64_t next_look = STOP_INTERVAL
+    cdef Poll poll = poll_of(None)
     cdef cbool fits = n >= 0 and offsets[0] == 0 and offsets[n] == m and out.shape[0] == m + n
     for k in range(n):
         fits = fits and offsets[k] <= offsets[k + 1]
@@ -179,6 +185,9 @@ def write_symbols(const uint32_t[::1] ids, const int64_t[::1] offsets, symbol_t[
         raise ValueError(f"offsets of {n} documents do not fit {m} ids and {out.shape[0]} symbols")
     with nogil:
         for k in range(n):
+            if at >= next_look:
+                poll.check()
+                next_look = at + STOP_INTERVAL
             start = offsets[k]
             stop = offsets[k + 1]
             for i in range(start, stop):
@@ -207,15 +216,18 @@ def key_directory(const symbol_t[::1] text, const uint32_t[::1] rows, Interrupt 
     cdef uint64_t n_text = text.shape[0]
     cdef uint64_t i
     cdef cbool outside = False
-    for i in range(0, n_rows, 64):
-        outside = outside or rows[i] >= n_text
+    cdef Poll poll = poll_of(stop)
+    with nogil:
+        for i in range(0, n_rows, 64):
+            if i % STOP_INTERVAL == 0:
+                poll.check()
+            outside = outside or rows[i] >= n_text
     if outside:
         raise ValueError("a row of the suffix array points outside of the text")
     tree = np.empty(c_tree_words(n_rows), dtype=np.uint64)
     rest = np.empty(n_samples_of(n_rows), dtype=np.uint64)
     cdef uint64_t[::1] tree_view = tree
     cdef uint64_t[::1] rest_view = rest
-    cdef Poll poll = poll_of(stop)
     if n_rows > 0:
         with nogil:
             build_key_tree(&text[0], n_text, &rows[0], n_rows, &tree_view[0], &rest_view[0], &poll)

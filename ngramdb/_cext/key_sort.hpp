@@ -195,6 +195,17 @@ class Sorter {
     }
   }
 
+  // Lets the system provide the pages of the thread's share of the rows, with looks between. It would else when buckets
+  // are first written to, all at once: up to a third of a second for 100 MB.
+  void touch_rows(Team& team, uint32_t thread) const {
+    constexpr uint64_t kPageRows = 4096 / sizeof(uint32_t), kLook = 256 * kPageRows;
+    const uint64_t start = uint64_t{n_} * thread / team.size(), stop = uint64_t{n_} * (thread + 1) / team.size();
+    for (uint64_t row = start; row < stop; row += kPageRows) {
+      if ((row - start) % kLook == 0) team.look(thread);
+      sa_[row] = 0;
+    }
+  }
+
   // Puts all positions into their buckets, in order; the separators, bucket 0, are done by that.
   bool distribute(std::vector<uint32_t>& starts) {
     const uint32_t n_buckets = kTwoFirst ? 1u << 16 : n_symbols_;
@@ -218,6 +229,7 @@ class Sorter {
     }
     starts[n_buckets] = sum;
     if (largest > n_ / limits_.largest_bucket) return false;
+    team.run([&](uint32_t t) { touch_rows(team, t); });
     team.run([&](uint32_t t) {
       uint32_t* const head = heads[t].data();
       for_share(team, t, [&](uint32_t p) { sa_[head[bucket_of(p)]++] = p; });

@@ -32,6 +32,7 @@ PATIENCE_S = 1.5
 @pytest.fixture(scope="module")
 def huge():
     """A segment of 2**30 tokens in one document: all rows lead to the same place."""
+    _large_text()  # made here, not while a clock runs
     n = 2**30
     return SegmentIndex(
         np.zeros(n + 1, dtype=np.uint8),
