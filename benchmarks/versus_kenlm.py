@@ -1,6 +1,6 @@
 """ngramdb's language models beside KenLM: perplexities, time per token, sizes.
 
-    python benchmarks/versus_kenlm.py DATA [--orders 2,3,5,10] [--order 3] [--rounds 5] [--write]
+    python benchmarks/versus_kenlm.py DATA [--orders 2,3,5,10] [--order 5] [--rounds 5] [--write]
 
 DATA is a folder with `wt2v.train.txt.gz` and `wt2.test.txt.gz`, a sentence a line, words between blanks; and
 with `medium.jsonl.gz`, whose texts are cut into words. `--write` keeps the report in
@@ -39,7 +39,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     files = ", ".join((*quality.FILES, speed.FILE))
     parser.add_argument("data", type=Path, help=f"folder with {files}")
     parser.add_argument("--orders", default="2,3,5,10", help="orders of the sentences' models (2,3,5,10)")
-    parser.add_argument("--order", type=int, default=3, help="order of KenLM's model of the web text (3)")
+    parser.add_argument("--order", type=int, default=5, help="order of KenLM's model of the web text (5)")
     parser.add_argument("--rounds", type=int, default=5, help="how often everything is scored (5)")
     parser.add_argument("--write", action="store_true", help="keep the report in benchmarks/results_kenlm.md")
     return parser.parse_args(arguments)

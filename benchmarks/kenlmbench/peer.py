@@ -28,11 +28,10 @@ def ask_kenlm(
     kenlm: ModuleType,
     model: LanguageModel,
     word_of: Callable[[int], str],
-    sentences: Sequence[str],
-    n_scored: int,
-    rounds: int,
+    rounds: Sequence[Sequence[str]],
+    n_scored: Sequence[int],
 ) -> Peer:
-    """Writes the model, loads it, scores the sentences, one call each: what the module offers."""
+    """Writes the model, loads it, scores each round's sentences, one call each: what the module offers."""
     with tempfile.TemporaryDirectory(prefix="ngramdb-bench-") as folder:
         path = Path(folder) / "model.arpa"
         start = time.perf_counter()
@@ -45,8 +44,8 @@ def ask_kenlm(
             return Peer(size, seconds)
     totals: list[float] = []
 
-    def work() -> None:
-        totals.append(sum(peer.score(line, bos=True, eos=True) for line in sentences))
+    def work(k: int) -> None:
+        totals.append(sum(peer.score(line, bos=True, eos=True) for line in rounds[k]))
 
-    usual = timed(work, n_scored, rounds)
-    return Peer(size, seconds, usual, math.exp(-totals[0] * math.log(10) / n_scored))
+    times = timed(work, n_scored)
+    return Peer(size, seconds, times, math.exp(-sum(totals) * math.log(10) / sum(n_scored)))

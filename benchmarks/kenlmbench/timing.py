@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,13 +19,13 @@ class Timed:
     usual: float
 
 
-def timed(work: Callable[[], Any], n_tokens: int, rounds: int) -> Timed:
-    """Does the work so many times, twice at least."""
+def timed(work: Callable[[int], Any], n_tokens: Sequence[int]) -> Timed:
+    """Does work(0), work(1), …, one for each number of tokens, of which there are two at least."""
     samples = []
-    for _ in range(max(2, rounds)):
+    for k, n in enumerate(n_tokens):
         start = time.thread_time()
-        work()
-        samples.append((time.thread_time() - start) / n_tokens * 1e6)
+        work(k)
+        samples.append((time.thread_time() - start) / n * 1e6)
     return Timed(samples[0], statistics.median(samples[1:]))
 
 

@@ -73,7 +73,13 @@ cdef extern from "ngram_census.hpp" namespace "ngramdb::lm" nogil:
         CensusTaker(const Columns&, const Lexicon&, uint32_t) except +
         Census take(Poll*) except +translate_exception
 
-    vector[int64_t] list_ngrams(const Columns&, uint32_t, Poll*) except +translate_exception
+    cdef cppclass NgramLevel:
+        vector[int64_t] last
+        vector[int64_t] counts
+        vector[uint8_t] fresh
+        size_t n_within
+
+    NgramLevel list_ngrams(const Columns&, uint32_t, Poll*) except +translate_exception
 
 cdef extern from "language_model.hpp" namespace "ngramdb::lm" nogil:
     cdef cppclass LanguageData:
@@ -271,21 +277,34 @@ cdef class LanguageIndex:
         return continuation, raw, n_types, found.n_left_of_end
 
     def ngrams(self, uint32_t n):
-        """Every n-gram that occurs, once: (k, n) int64, with BEGIN and END in their places; `<s>` alone is none.
+        """Every n-gram that occurs, once, in the order of the tokens (END anywhere among them), those that begin
+        with `<s>` last; `<s>` alone is none.
 
-        Cost: as `census`; 8 n bytes an n-gram.
+        Returns
+            last : (k,) int64 : the last tokens, END among them
+            counts : (k,) int64 : occurrences
+            fresh : (k,) bool : whether the tokens before the last differ from those of the n-gram before. They are,
+                one after the other, the (n - 1)-grams that do not end in END, in their order; at n = 2 `<s>` is the last
+            n_within : n-grams that do not begin with `<s>`
+
+        Cost: as `census`; 17 bytes an n-gram.
         """
         if not 1 <= n <= 1000:
             raise ValueError(f"n-grams of a length of 1 … 1000 are listed, not {n}")
         cdef Poll poll = current_poll()
-        cdef vector[int64_t] found
+        cdef NgramLevel found
         with nogil:
             found = list_ngrams(self.data.columns, n, &poll)
-        out = np.empty(found.size(), dtype=np.int64)
-        cdef int64_t[::1] view = out
-        if found.size() > 0:
-            memcpy(&view[0], found.data(), sizeof(int64_t) * found.size())
-        return out.reshape(-1, n)
+        cdef size_t size = found.last.size()
+        last, counts = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+        fresh = np.empty(size, dtype=np.bool_)
+        cdef int64_t[::1] last_view = last, counts_view = counts
+        cdef uint8_t[::1] fresh_view = fresh.view(np.uint8)
+        if size > 0:
+            memcpy(&last_view[0], found.last.data(), sizeof(int64_t) * size)
+            memcpy(&counts_view[0], found.counts.data(), sizeof(int64_t) * size)
+            memcpy(&fresh_view[0], found.fresh.data(), size)
+        return last, counts, fresh, found.n_within
 
 
 cdef class Model:

@@ -297,41 +297,96 @@ class CensusTaker {
   Code last_before_end_ = kBorder;
 };
 
-// Every n-gram of one length, in the order of its tokens (a sentence's end anywhere among them), those that
-// begin with `<s>` last: n ids each.
-inline std::vector<int64_t> list_ngrams(const Columns& columns, uint32_t n, StopFlag stop) {
-  std::vector<int64_t> within, beginning;
-  const auto id_of = [&](Code code) { return columns.is_end(code) ? kEnd : int64_t{code} - 1; };
-  // Appends an n-gram; one that ends a sentence may come twice, with no other such n-gram between.
-  const auto append = [&](std::vector<int64_t>& ngrams, size_t* last_end, const Code* prefix, uint32_t length,
-                          bool begins) {
-    const size_t at = ngrams.size();
-    if (begins) ngrams.push_back(kBegin);
-    for (uint32_t i = 0; i < length; ++i) ngrams.push_back(id_of(prefix[i]));
-    if (ngrams.back() != kEnd) return;
-    const auto first = ngrams.begin() + static_cast<std::ptrdiff_t>(at);
-    if (*last_end < at && std::equal(first, ngrams.end(), ngrams.begin() + static_cast<std::ptrdiff_t>(*last_end))) {
-      ngrams.resize(at);
-    } else {
-      *last_end = at;
+// The n-grams of one length, each once, in the order of their tokens (a sentence's end anywhere among them), those that
+// begin with `<s>` last.
+struct NgramLevel {
+  std::vector<int64_t> last;    // token ids
+  std::vector<int64_t> counts;  // occurrences
+  std::vector<uint8_t> fresh;   // whether the tokens before the last one differ from those of the n-gram before
+  size_t n_within = 0;          // n-grams that do not begin with `<s>`
+
+  void append(int64_t id, int64_t count, bool is_fresh) {
+    last.push_back(id);
+    counts.push_back(count);
+    fresh.push_back(is_fresh);
+  }
+  void extend(const NgramLevel& more) {
+    last.insert(last.end(), more.last.begin(), more.last.end());
+    counts.insert(counts.end(), more.counts.begin(), more.counts.end());
+    fresh.insert(fresh.end(), more.fresh.begin(), more.fresh.end());
+  }
+};
+
+class NgramLister {
+ public:
+  NgramLister(const Columns& columns, uint32_t n) : columns_(columns), n_(n) {}
+
+  NgramLevel list(StopFlag stop) {
+    const auto see = [this](const Code* prefix, uint32_t length, uint32_t lcp, Code left, int64_t count) {
+      within_.see(*this, prefix, length, lcp, n_, count);
+      start_lcp_ = std::min(start_lcp_, lcp);
+      if (left != kBorder || n_ < 2) return;
+      beginning_.see(*this, prefix, length, start_lcp_, n_ - 1, count);
+      start_lcp_ = UINT32_MAX;
+    };
+    UnitPass<decltype(see)>(columns_, n_, see).run(stop);
+    NgramLevel& level = within_.level;
+    if (n_ == 1 && columns_.n_sentences() > 0) level.append(kEnd, columns_.n_sentences(), level.last.empty());
+    level.n_within = level.last.size();
+    NgramLevel& beginning = beginning_.level;
+    if (n_ == 2 && columns_.n_empty() > 0) {
+      level.append(kEnd, columns_.n_empty(), true);
+      if (!beginning.fresh.empty()) beginning.fresh[0] = 0;
+    }
+    level.extend(beginning);
+    return std::move(level);
+  }
+
+ private:
+  // Those that begin with `<s>`, or the others. What is told of prefixes is of n tokens, `<s>` not among them.
+  struct Part {
+    NgramLevel level;
+    size_t now = 0;          // the n-gram that the last unit belongs to
+    uint32_t fresh_lcp = 0;  // with the last n-gram
+    bool has_end = false;
+    size_t last_end = 0;   // the last n-gram that ends a sentence
+    uint32_t end_lcp = 0;  // with it
+
+    void see(const NgramLister& lister, const Code* prefix, uint32_t length, uint32_t lcp, uint32_t n, int64_t count) {
+      fresh_lcp = std::min(fresh_lcp, lcp);
+      end_lcp = std::min(end_lcp, lcp);
+      if (length < n) return;
+      if (lcp >= n && !level.last.empty()) {
+        level.counts[now] += count;
+        return;
+      }
+      const int64_t id = lister.id_of(prefix[n - 1]);
+      // An n-gram that ends a sentence may come twice, with no other such n-gram between.
+      if (id == kEnd && end_lcp + 1 >= n && has_end) {
+        now = last_end;
+        level.counts[now] += count;
+        return;
+      }
+      now = level.last.size();
+      level.append(id, count, now == 0 || fresh_lcp + 1 < n);
+      fresh_lcp = UINT32_MAX;
+      if (id != kEnd) return;
+      has_end = true;
+      last_end = now;
+      end_lcp = UINT32_MAX;
     }
   };
-  uint32_t start_lcp = 0;
-  size_t last_end = SIZE_MAX, last_end_of_beginning = SIZE_MAX;
-  const auto see = [&](const Code* prefix, uint32_t length, uint32_t lcp, Code left, int64_t) {
-    if (length >= n && lcp < n) append(within, &last_end, prefix, n, false);
-    start_lcp = std::min(start_lcp, lcp);
-    if (left != kBorder || n < 2) return;
-    if (length >= n - 1 && (beginning.empty() || start_lcp < n - 1)) {
-      append(beginning, &last_end_of_beginning, prefix, n - 1, true);
-    }
-    start_lcp = UINT32_MAX;
-  };
-  UnitPass<decltype(see)>(columns, n, see).run(stop);
-  if (n == 1 && columns.n_sentences() > 0) within.push_back(kEnd);
-  if (n == 2 && columns.n_empty() > 0) within.insert(within.end(), {kBegin, kEnd});
-  within.insert(within.end(), beginning.begin(), beginning.end());
-  return within;
+
+  int64_t id_of(Code code) const { return columns_.is_end(code) ? kEnd : int64_t{code} - 1; }
+
+  const Columns& columns_;
+  const uint32_t n_;
+  Part within_, beginning_;
+  uint32_t start_lcp_ = 0;
+};
+
+inline NgramLevel list_ngrams(const Columns& columns, uint32_t n, StopFlag stop) {
+  return NgramLister(columns, n).list(stop);
 }
 
 }  // namespace lm

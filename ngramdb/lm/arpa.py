@@ -7,21 +7,22 @@ backing off means to multiply by the weight of the context.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TextIO
+from collections.abc import Callable, Iterator
+from typing import Any, TextIO
 
 import numpy as np
 
-from ngramdb._cext.lm import LanguageIndex
+from ngramdb import interrupts
 from ngramdb.errors import InvalidArgument
 from ngramdb.lm.models import KneserNeyModel, LanguageModel
-from ngramdb.lm.values import BEGIN, END, Floats, Integers
+from ngramdb.lm.ngram_levels import Level, levels_of
+from ngramdb.lm.values import Floats
 
-# n-grams whose probabilities are asked for together.
-BATCH = 1 << 15
+# n-grams that are written together.
+BATCH = 1 << 16
 
-# What ARPA files write for the logarithm of `<s>`, which is given and never predicted.
-LOG10_OF_BEGIN = 0.0
+# Digits behind the point of a logarithm: programs keep them as 32-bit floats, which have fewer.
+DIGITS = 8
 
 Words = Callable[[int], str]
 
@@ -33,82 +34,77 @@ def write_arpa(model: LanguageModel, file: TextIO, words: Words) -> list[int]:
 
     Raises
         InvalidArgument : no Kneser-Ney model with an order from 2 on and without least count; or a token
-        that cannot stand
-            in such a file
+            that cannot stand in such a file
 
-    Cost: about a microsecond an n-gram and level, memory for the n-grams of one length.
+    Cost: some two microseconds an n-gram, most of it for the text; 40 bytes of memory an n-gram.
     """
     spec = model.spec
     if not isinstance(model, KneserNeyModel) or spec.order is None or spec.order < 2 or spec.min_count > 1:
         raise InvalidArgument(f"an ARPA file takes a Kneser-Ney model with an order from 2 on, not {spec}")
-    names = _Names(model.index, words)
-    sizes: list[int] = model.index.census(spec.order)[2].tolist()
-    sizes[0] += 2  # <s> and <unk>
+    names = _names(model, words)
+    levels = levels_of(model, spec.order)
+    sizes = [len(level) for level in levels]
+    sizes[0] += 1  # <unk>
     file.write("\\data\\\n")
     file.writelines(f"ngram {n}={size}\n" for n, size in enumerate(sizes, start=1))
+    unknown = model.prob([], -1).prob or 0.0
     for n in range(1, spec.order + 1):
-        level = model.index.ngrams(n)
         file.write(f"\n\\{n}-grams:\n")
         if n == 1:
-            file.writelines(_unigram_specials(model))
-        for start in range(0, len(level), BATCH):
-            file.writelines(_lines(model, level[start : start + BATCH], names, is_top=n == spec.order))
+            file.write(f"{np.log10(unknown):.{DIGITS + 1}g}\t<unk>\t0\n")
+        file.writelines(_lines(levels[:n], names, is_top=n == spec.order))
     file.write("\n\\end\\\n")
     return sizes
 
 
-class _Names:
-    """Tokens as an ARPA file writes them."""
+def _names(model: KneserNeyModel, words: Words) -> Any:
+    """Tokens as an ARPA file writes them, by their codes: an Arrow array."""
+    import pyarrow as pa
 
-    def __init__(self, index: LanguageIndex, words: Words) -> None:
-        types, _ = index.types()
-        self._of = {END: "</s>", BEGIN: "<s>"}
-        taken = {"</s>", "<s>", "<unk>", "<UNK>"}
-        for token in types.tolist():
-            word = words(token)
-            if not word or word.split() != [word] or word in taken:
-                raise InvalidArgument(
-                    f"token {token}, {word!r}, cannot stand in an ARPA file: its words are separated by "
-                    "blanks, differ from each other, and from <s>, </s> and <unk>"
-                )
-            taken.add(word)
-            self._of[token] = word
-
-    def joined(self, ids: Sequence[int]) -> str:
-        return " ".join(self._of[token] for token in ids)
+    types, _ = model.index.types()
+    names: list[str] = []
+    taken = {"</s>", "<s>", "<unk>", "<UNK>"}
+    for token in types.tolist():
+        word = words(token)
+        if not word or word.split() != [word] or word in taken:
+            raise InvalidArgument(
+                f"token {token}, {word!r}, cannot stand in an ARPA file: its words are separated by "
+                "blanks, differ from each other, and from <s>, </s> and <unk>"
+            )
+        taken.add(word)
+        names.append(word)
+    return pa.array([*names, "</s>", "<s>"])
 
 
-def _unigram_specials(model: LanguageModel) -> Iterator[str]:
-    unknown = model.prob([], -1).prob or 0.0
-    yield f"{np.log10(unknown):.9g}\t<unk>\t0\n"
-    weight = backoff_weights(model, np.array([[BEGIN]], dtype=np.int64))[0]
-    yield f"{LOG10_OF_BEGIN:g}\t<s>\t{np.log10(weight):.9g}\n"
+def _lines(levels: list[Level], names: Any, *, is_top: bool) -> Iterator[str]:
+    """The lines of the last level, many at a time."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    level = levels[-1]
+    for start in range(0, len(level), BATCH):
+        interrupts.check()
+        batch = slice(start, start + BATCH)
+        columns = [names.take(pa.array(codes)) for codes in _codes(levels, batch)]
+        fields = [_decimals(level.prob[batch]), pc.binary_join_element_wise(*columns, " ")]
+        if not is_top:
+            fields.append(_decimals(level.backoff[batch]))
+        lines = pc.binary_join_element_wise(*fields, "\t")
+        yield "\n".join(lines.to_pylist()) + "\n"
 
 
-def _lines(model: LanguageModel, ngrams: Integers, names: _Names, *, is_top: bool) -> Iterator[str]:
-    n_rows, n = ngrams.shape
-    contexts = np.ascontiguousarray(ngrams[:, :-1]).reshape(-1)
-    offsets = np.arange(n_rows + 1, dtype=np.int64) * (n - 1)
-    log10 = np.log10(model.prob_many(contexts, offsets, ngrams[:, -1]).prob)
-    if is_top:
-        for row, value in zip(ngrams.tolist(), log10.tolist(), strict=True):
-            yield f"{value:.9g}\t{names.joined(row)}\n"
-        return
-    weights = np.log10(backoff_weights(model, ngrams))
-    for row, value, weight in zip(ngrams.tolist(), log10.tolist(), weights.tolist(), strict=True):
-        yield f"{value:.9g}\t{names.joined(row)}\t{weight:.9g}\n"
+def _codes(levels: list[Level], batch: slice) -> list[Any]:
+    """The tokens of n-grams of the last level, first to last: n arrays."""
+    numbers: Any = np.arange(*batch.indices(len(levels[-1])))
+    columns = []
+    for level in reversed(levels):
+        columns.append(level.last[numbers])
+        numbers = level.prefix[numbers] if level is not levels[0] else numbers
+    return columns[::-1]
 
 
-def backoff_weights(model: LanguageModel, contexts: Integers) -> Floats:
-    """The share of each context's probability that goes to shorter contexts: (n,) float64; 1 for those that
-    end in `</s>`.
+def _decimals(values: Floats) -> Any:
+    """Logarithms to the base 10: an Arrow array of texts."""
+    import pyarrow as pa
 
-    It is what an unknown word's probability is multiplied by when the context is longer by its first token.
-    contexts : (n, length) int64, length at least 1
-    """
-    n_rows, length = contexts.shape
-    unknown = np.full(n_rows, -1, dtype=np.int64)
-    bounds = np.arange(n_rows + 1, dtype=np.int64)
-    longer = model.prob_many(contexts.reshape(-1), bounds * length, unknown).prob
-    shorter = model.prob_many(contexts[:, 1:].reshape(-1), bounds * (length - 1), unknown).prob
-    return np.where(contexts[:, -1] == END, 1.0, longer / shorter)
+    return pa.array(np.log10(values).round(DIGITS) + 0.0).cast(pa.string())

@@ -12,6 +12,7 @@ from language_corpora import DOCUMENTS, View, corpora, small_documents, tokens
 from reference_models import BEGIN, END, UNKNOWN, ReferenceKneserNey
 
 from ngramdb.lm import KneserNey, analyze, make
+from ngramdb.lm.ngram_levels import levels_of
 
 orders = st.sampled_from([None, 1, 2, 3, 5])
 
@@ -70,12 +71,42 @@ def test_counts_of_counts_are_those_of_the_remaining_documents(corpus, max_lengt
     assert statistics.n_left_of_end == len(reference.c.lefts[(END,)])
 
 
+def listed_ngrams(index, n):
+    """Every n-gram with its occurrences, put together from prefixes; how many do not begin with `<s>`."""
+    last, counts, fresh, n_within = index.ngrams(n)
+    prefixes = [()]
+    if n > 1:
+        shorter, _ = listed_ngrams(index, n - 1)
+        prefixes = [ngram for ngram, _ in shorter if ngram[-1] != END] + [(BEGIN,)] * (n == 2)
+        assert fresh.sum() == len(prefixes) * bool(len(last))
+    at = np.cumsum(fresh) - 1
+    tokens, occurrences = last.tolist(), counts.tolist()
+    found = [((*prefixes[k], token), count) for k, token, count in zip(at, tokens, occurrences, strict=True)]
+    return found, n_within
+
+
 @given(corpora(), st.integers(1, 5))
 def test_ngrams_are_listed_once_each(corpus, n):
     kept, view = corpus
-    listed = [tuple(row) for row in make(KneserNey(order=2), view).index.ngrams(n).tolist()]
-    reference = ReferenceKneserNey(kept)
-    assert sorted(listed) == sorted({ngram for ngram in reference.c.count if len(ngram) == n} - {(BEGIN,)})
+    listed, n_within = listed_ngrams(make(KneserNey(order=2), view).index, n)
+    count = ReferenceKneserNey(kept).c.count
+    expected = {ngram: k for ngram, k in count.items() if len(ngram) == n and ngram != (BEGIN,)}
+    assert sorted(listed) == sorted(expected.items())
+    assert [ngram[0] == BEGIN for ngram, _ in listed] == [k >= n_within for k in range(len(listed))]
+
+
+@given(corpora(), st.integers(2, 5))
+def test_levels_have_the_probabilities_of_single_ngrams(corpus, order):
+    _, view = corpus
+    model = make(KneserNey(order=order), view, analyze(view, order))
+    for n, level in enumerate(levels_of(model, order), start=1):
+        listed, _ = listed_ngrams(model.index, n)
+        ngrams = [ngram for ngram, _ in listed]
+        assert len(level) == len(ngrams) + (n == 1)
+        flat = np.array([token for ngram in ngrams for token in ngram[:-1]], dtype=np.int64)
+        offsets = np.arange(len(ngrams) + 1) * (n - 1)
+        expected = model.prob_many(flat, offsets, [ngram[-1] for ngram in ngrams]).prob
+        np.testing.assert_allclose(level.prob[: len(ngrams)], expected, rtol=1e-12)
 
 
 @given(small_documents, st.integers(2, 4), orders)
