@@ -51,11 +51,12 @@ def bound_field(
     types = field_types(corpus)
     if path in types:
         return plan.FieldKey(path), types[path]
-    if node.keys[0] == PREFIX and len(node.keys) > 1 and path_of(node.keys[1:]) in types:
-        path = path_of(node.keys[1:])
-        return plan.FieldKey(path), types[path]
-    if any(segment.metadata.rest() is not None for segment in corpus.segments):
-        return plan.FieldKey(path), set()
+    behind_prefix = path_of(node.keys[1:]) if node.keys[0] == PREFIX and len(node.keys) > 1 else path
+    if behind_prefix in types:
+        return plan.FieldKey(behind_prefix), types[behind_prefix]
+    for name in (path, behind_prefix):
+        if any(segment.metadata.rest_has(name) for segment in corpus.segments):
+            return plan.FieldKey(name), set()
     if path == TEXT and corpus.tokenizer.kind != "tokens":
         sought = as_ngram() + (" MATCH TEXT" if plan.takes_text(corpus.tokenizer) else "")
         message = f"text is no metadata field; WHERE {sought} finds documents by their text"

@@ -115,7 +115,12 @@ def test_fields_beyond_the_columns_are_found_in_json():
         db.create_corpus("c").append([("a", wide), ("b", {"f299": "x"}), ("c", {})])
         assert [row[0] for row in db.execute("DOCS WHERE f299 = 299")] == [0]
         assert [row[0] for row in db.execute("DOCS WHERE f299 = 'x'")] == [1]
-        assert [row[0] for row in db.execute("DOCS WHERE f299 IS NULL AND nowhere IS NULL")] == [2]
+        assert [row[0] for row in db.execute("DOCS WHERE f299 IS NULL")] == [2]
+        assert [row[0] for row in db.execute("DOCS WHERE metadata.f299 = 299")] == [0]
+        with pytest.raises(ngramdb.BindError, match="no document has a field 'nowhere'"):
+            db.execute("DOCS WHERE nowhere IS NULL")
+        with pytest.raises(ngramdb.BindError, match="text is no metadata field"):
+            db.execute("DOCS WHERE text LIKE 'a%'")
         assert db.execute("COUNT DOCS GROUP BY f299").fetchall() == [(299, 1), ("x", 1), (None, 1)]
 
 
