@@ -23,6 +23,9 @@ from ngramdb.lm.values import END, Floats, Integers
 
 Numbers = NDArray[np.int32] | NDArray[np.int64]
 
+# n-grams that are looked up between two looks whether the work shall end.
+CHUNK = 1 << 20
+
 
 @dataclass
 class Level:
@@ -78,7 +81,8 @@ def _longer(model: KneserNeyModel, n: int, types: Integers, shorter: Level) -> L
     """The n-grams, given those a token shorter; probabilities are still to be found."""
     ids, counts, fresh, n_within = model.index.ngrams(n)
     end = len(types)
-    last = np.where(ids == END, end, np.searchsorted(types, ids))
+    is_dense = end > 0 and types[-1] == end - 1  # every id up to the last occurs, as a rule
+    last = np.where(ids == END, end, ids if is_dense else np.searchsorted(types, ids))
     followed = np.flatnonzero(shorter.last != end)
     prefix = followed[np.cumsum(fresh) - 1]
     suffix = last if n == 2 else _places(shorter, shorter.suffix[prefix], last, end + 2)
@@ -99,8 +103,15 @@ def _places(level: Level, prefix: Numbers, last: Integers, n_codes: int) -> Inte
     """The numbers of n-grams of a level by their prefix and last token."""
     keys = level.prefix.astype(np.int64) * n_codes + level.last
     order = np.argsort(keys, kind="stable")  # in order already, but for END
-    wanted = prefix.astype(np.int64) * n_codes + last
-    return order[np.searchsorted(keys[order], wanted)]
+    keys = keys[order]
+    found = np.empty(len(last), dtype=np.int64)
+    for start in range(0, len(last), CHUNK):
+        interrupts.check()
+        chunk = slice(start, start + CHUNK)
+        wanted = prefix[chunk].astype(np.int64) * n_codes + last[chunk]
+        ascending = np.argsort(wanted)  # so that look-ups go through the keys once
+        found[start + ascending] = order[np.searchsorted(keys, wanted[ascending])]
+    return found
 
 
 def _narrow(numbers: Integers, bound: int) -> Numbers:
