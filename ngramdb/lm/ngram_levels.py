@@ -50,7 +50,7 @@ class Level:
 def levels_of(model: KneserNeyModel, order: int) -> list[Level]:
     """The n-grams of length 1 … order, with probabilities and the weights of backing off from them.
 
-    Cost: a pass over the suffix arrays for each length; half a microsecond and some 40 bytes an n-gram.
+    Cost: a pass over the suffix arrays for each length; half a microsecond and some 60 bytes an n-gram.
     """
     types, _ = model.index.types()
     levels = [_unigrams(model, types)]
