@@ -385,7 +385,9 @@ class RecordCache {
     const Shard& shard = shards_[hash >> 58];
     // Not under the lock, and so perhaps those of a moment ago; nothing is read.
     const size_t mask = shard.mask.load(std::memory_order_relaxed);
-    prefetch_line(reinterpret_cast<const void*>(shard.first.load(std::memory_order_relaxed) + sizeof(Slot) * (hash & mask)));
+    const uintptr_t slot = shard.first.load(std::memory_order_relaxed) + sizeof(Slot) * (hash & mask);
+    prefetch_line(reinterpret_cast<const void*>(slot));
+    prefetch_line(reinterpret_cast<const void*>(slot + sizeof(Slot) - 1));
   }
 
   void put(const Key& key, const Record& record) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "continuations.hpp"
+#include "prefetch.hpp"
 
 namespace ngramdb {
 namespace lm {
@@ -74,6 +75,14 @@ class Lexicon {
     if (!index_.empty()) return static_cast<uint64_t>(code) < index_.size() ? index_[static_cast<size_t>(code)] : -1;
     const auto found = std::lower_bound(codes.begin(), codes.end(), static_cast<Code>(code));
     return found != codes.end() && *found == code ? found - codes.begin() : -1;
+  }
+
+  // Fetches what is known of a code's type.
+  void prefetch(int64_t code, size_t width) const {
+    const int64_t type = find(code);
+    if (type < 0) return;
+    prefetch_line(counts.data() + type);
+    prefetch_line(ranges.data() + static_cast<size_t>(type) * width);
   }
 
   std::vector<Code> codes;
@@ -182,6 +191,7 @@ class Walk {
   // A step to the token ids[at], whose context is what stands before it: ask, run the searches, take.
   void ask(const int64_t* ids, size_t at, Searches& searches) {
     first_lookup_ = searches.lookups.size();
+    settings_.lexicon->prefetch(code_of(ids[at]), w_);
     for (size_t c = 1; c < chains.size(); ++c) {
       const Chain& chain = chains[c];
       if (chain.alone) continue;
