@@ -51,7 +51,7 @@ uint32_t SuffixSegment<Sym>::encode_group(const Request* requests, Range* answer
 // Finds, for searches roots[0, n), the blocks that hold their bounds, by the directory.
 template <class Sym>
 void SuffixSegment<Sym>::locate_blocks(Search* searches, const uint32_t* roots, uint32_t n) const {
-  uint64_t low_first[kGroup] = {}, high_first[kGroup] = {}, low_rest[kGroup], high_rest[kGroup];
+  uint64_t low_first[kGroup], high_first[kGroup], low_rest[kGroup], high_rest[kGroup];
   uint64_t below[kGroup], upto[kGroup];
   for (uint32_t i = 0; i < n; ++i) {
     const Search& s = searches[roots[i]];

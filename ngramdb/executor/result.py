@@ -93,7 +93,9 @@ class Result:
     def of_rows(cls, columns: Iterable[str], rows: Iterable[Row], /, **summary: Any) -> Result:
         """A result of few rows that are there already."""
         every = list(rows)
-        return cls(columns, [every] if every else [], summary=summary, n_rows=len(every))
+        made = cls(columns, summary=summary, n_rows=len(every))
+        made._buffer, made._head, made._n_made = every, every[:SHOWN_ROWS], len(every)
+        return made
 
     def _under(self, work: Interrupt) -> Result:
         """This result, its rows made under a token: what stops the statement stops their making."""

@@ -66,7 +66,7 @@ def _simple(scope: Scope, node: ast.Ngram | ast.Matching, corpus: Corpus) -> pla
     if isinstance(node, ast.Parameter):
         given = scope.parameters.value(node)
         if not isinstance(given, str):
-            return scope.gram(node, corpus)
+            return scope.bound(node, given, corpus)
     ngram = node.ngram if isinstance(node, ast.Matching) else node
     value = _text_of(scope, ngram)
     as_text, ignore_case = _modifiers(scope, node, value)

@@ -82,8 +82,12 @@ class Scope:
 
     def gram(self, node: ast.Ngram, corpus: Corpus) -> plan.Gram:
         """An n-gram literal or placeholder, tokenized by the corpus."""
+        return self.bound(node, self.value_of(node), corpus)
+
+    def bound(self, node: ast.Ngram, value: Any, corpus: Corpus) -> plan.Gram:
+        """The same of a literal or placeholder whose value is known."""
         try:
-            return bind_gram(self.value_of(node), corpus.tokenizer)
+            return bind_gram(value, corpus.tokenizer)
         except InvalidArgument as error:
             self.refuse(str(error), node, error)
 
