@@ -163,9 +163,8 @@ def test_a_full_and_a_read_only_device_are_clear_errors_and_do_no_harm(tmp_path)
     mount = f"mount -t tmpfs -o size=3m tmpfs {folder}"
     if unshare is None or subprocess.run([unshare, "-rm", "sh", "-c", mount], capture_output=True).returncode:
         pytest.skip("a file system cannot be mounted here")
-    script = (
-        f'{mount} && "$0" -c "$1" {folder}/db && mount -o remount,bind,ro {folder} && "$0" -c "$2" {folder}/db'
-    )
+    read_only = f"mount -o remount,bind,ro {folder}"
+    script = f'{mount} && "$0" -c "$1" {folder}/db && {read_only} && "$0" -c "$2" {folder}/db'
     done = subprocess.run(
         [unshare, "-rm", "sh", "-c", script, sys.executable, BEGIN + FULL, BEGIN + READ_ONLY],
         capture_output=True,
