@@ -85,16 +85,26 @@ class BoundCorpus:
     def _bind(self, tree: Any, where: str | None, params: ParameterValues) -> Any:
         """The plan of a statement about this corpus, made by hand; its condition as text."""
         self._current()
-        condition, placeholders = (None, ()) if where is None else parsing.parsed_condition(where)
+        condition, placeholders = (None, ()) if where is None else parsing.parsed_condition(where)[:2]
         session = self._connection._session()
         binder = binders.Binder(session, parameters.Parameters(placeholders, params, where), where)
         return binder.bind(trees.about(tree, self.name, condition))
 
     def _condition(self, where: str | None, params: ParameterValues, view: CorpusView) -> DocExpr:
         """A condition on documents as text, bound to the corpus; None means all of them."""
-        tree, placeholders = (None, ()) if where is None else parsing.parsed_condition(where)
+        tree, placeholders = (None, ()) if where is None else parsing.parsed_condition(where)[:2]
         values = parameters.Parameters(placeholders, params, where)
         return binders.Binder(self._connection._session(), values, where).condition(tree, view)
+
+    def _documents(self, where: str | None, params: ParameterValues, view: CorpusView) -> DocExpr:
+        """The same where documents are all that is asked for: half of it may have been planned before."""
+        if where is not None and not self._connection.settings.disabled_rules:
+            _, placeholders, template = parsing.parsed_condition(where)
+            if template is not None:
+                found = template.filled(parameters.Parameters(placeholders, params, where))
+                if found is not None:
+                    return found
+        return self._condition(where, params, view)
 
     def _run(self, logical: Plan) -> Result:
         plan, _ = planner.optimize(logical, self._connection.settings.disabled_rules, estimated=False)

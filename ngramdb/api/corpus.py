@@ -184,13 +184,13 @@ class Corpus(CurationVerbs):
                 raise InvalidArgument(f"{name} is a whole number of at least 0, not {value!r}")
         view = self._current()
         return self._run(
-            plans.Documents(view, self._condition(where, params, view), descending, limit, offset)
+            plans.Documents(view, self._documents(where, params, view), descending, limit, offset)
         )
 
     def count_docs(self, where: str | None = None, *, params: ParameterValues = None) -> int:
         """How many documents meet a condition: COUNT DOCS."""
         view = self._current()
-        return self._number(plans.CountDocuments(view, self._condition(where, params, view)))
+        return self._number(plans.CountDocuments(view, self._documents(where, params, view)))
 
     def _number(self, plan: Plan) -> int:
         """The one number that a plan answers with."""

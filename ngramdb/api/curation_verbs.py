@@ -47,7 +47,7 @@ class CurationVerbs(EvaluationVerbs):
         One commit; earlier versions keep them. Cost: that of finding them, and some 100 ns for each of their
         tokens.
         """
-        tree, placeholders = parsing.parsed_condition(where)
+        tree, placeholders, _ = parsing.parsed_condition(where)
         values = parameters.Parameters(placeholders, params, where)
 
         def bind(session: Any, view: CorpusView) -> DocExpr:

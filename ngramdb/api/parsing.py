@@ -12,6 +12,7 @@ from ngramdb.errors import InvalidArgument
 from ngramdb.language import ast
 from ngramdb.language.parser import parse, parse_condition
 from ngramdb.planner.parameters import Placeholders
+from ngramdb.planner.templates import Template
 
 # Statements that are remembered, and up to which length: about a megabyte at most, trees aside.
 REMEMBERED = 256
@@ -26,10 +27,11 @@ class ParsedStatements(NamedTuple):
 
 
 class ParsedCondition(NamedTuple):
-    """What stands after WHERE, and its placeholders."""
+    """What stands after WHERE, its placeholders, and what can be planned before they have values."""
 
     condition: ast.Condition
     placeholders: Placeholders
+    template: Template | None
 
 
 def parsed(text: str) -> ParsedStatements:
@@ -55,4 +57,4 @@ def _statements(text: str) -> ParsedStatements:
 @lru_cache(maxsize=REMEMBERED)
 def _condition(text: str) -> ParsedCondition:
     condition = parse_condition(text)
-    return ParsedCondition(condition, Placeholders((condition,)))
+    return ParsedCondition(condition, Placeholders((condition,)), Template.of(condition))

@@ -36,7 +36,7 @@ def bind_text(value: Any, tokenizer: Tokenizer) -> Gram:
         return value
     if isinstance(value, str):
         return Gram(np.asarray(tokenizer.encode(value), dtype=np.int64), text=value)
-    if _are_ids(value):
+    if are_ids(value):
         return Gram(tuple(value))
     return Gram(id_array(value))
 
@@ -49,7 +49,7 @@ def no_token(text: str, tokenizer: Tokenizer, matched: str | None = None) -> str
     return f"{show_text(text)} has no token under the corpus's tokenizer; {advice}"
 
 
-def _are_ids(value: Any) -> bool:
+def are_ids(value: Any) -> bool:
     """Whether it is a list or tuple of token ids, told without making an array of it."""
     if type(value) is not list and type(value) is not tuple:
         return False

@@ -42,7 +42,9 @@ def optimize(
         assert isinstance(inner, plan.Documents)
         return replace(logical, documents=inner), fired
     if not estimated and isinstance(logical, (plan.CountDocuments, plan.Documents)):
-        plain = plan.PlainDocs.of(logical.where, order.ORDER_OPERANDS not in disabled)
+        where = logical.where
+        is_plain = isinstance(where, plan.PlainDocs)  # from a template
+        plain = where if is_plain else plan.PlainDocs.of(where, order.ORDER_OPERANDS not in disabled)
         if plain is not None:
             return plan.changed(logical, where=plain, costs=scanning.costs_of(disabled)), ()
     rewritten, fired = rules.rewrite(logical, disabled)

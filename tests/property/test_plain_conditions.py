@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ngramdb
+from ngramdb.api.parsing import parsed_condition
 from ngramdb.executor.conditions import Evaluator
 from ngramdb.planner.plan import AllDocs, Complement, Costs, DocsWith, Gram, Intersection, PlainDocs, UnionOf
 
@@ -63,6 +64,51 @@ def test_kernel_evaluator_and_brute_force_select_the_same_documents(documents, t
             assert found == [i for i, document in enumerate(documents) if holds(expr, document)]
             slow = Evaluator(view, segment, costs).evaluate(expr)
             assert slow.numbers().tolist() == found
+
+
+def written(expr, values):
+    """The condition in the language, with placeholders; their values are appended."""
+    if isinstance(expr, DocsWith):
+        values.append(list(expr.gram.key))
+        return "?"
+    if isinstance(expr, Complement):
+        return f"NOT ({written(expr.operand, values)})"
+    word = " AND " if isinstance(expr, Intersection) else " OR "
+    return "(" + word.join(written(operand, values) for operand in expr.operands) + ")"
+
+
+@EXAMPLES
+@given(DOCUMENTS, st.recursive(GRAMS, joined, max_leaves=8))
+def test_conditions_that_were_planned_before_they_had_values_are_the_same(documents, expr):
+    values = []
+    where = written(expr, values)
+    expected = [i for i, document in enumerate(documents) if holds(expr, document)]
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c", "tokens")
+        corpus.append([{"ids": document} for document in documents])
+        assert parsed_condition(where).template is not None
+        # The second time everything goes the whole way: what a template gives leaves no rule to switch off.
+        for disabled in ("", "absorb_implied"):
+            db.settings["disabled_rules"] = disabled
+            assert [row[0] for row in corpus.docs(where, params=values)] == expected
+            assert corpus.count_docs(where, params=values) == len(expected)
+
+
+def test_values_that_are_no_token_ids_are_bound_as_ever():
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c", "words")
+        corpus.append(["the cat", "the dog", "a cat"])
+        the, cat = corpus.tokenizer.encode("the cat").tolist()
+        assert corpus.count_docs("? AND NOT ?", params=["cat", [the]]) == 1
+        assert corpus.count_docs("? AND ?", params=["CAT", "the"]) == 0
+        db.settings["match"] = "text ignore case"
+        assert corpus.count_docs("? AND ?", params=["CAT", "the"]) == 1
+        assert corpus.count_docs(":a OR :b", params={"a": [cat], "b": (the, cat)}) == 2
+        for bad in ([1.5], [-2], 3, None, [[1]], [True]):
+            with pytest.raises(ngramdb.Error, match=r"n-gram|token id"):
+                corpus.count_docs("? OR ?", params=[[cat], bad])
+        with pytest.raises(ngramdb.PlanError, match="no value was given for parameter 2 of 2"):
+            corpus.docs("? AND ?", params=[[cat]])
 
 
 @pytest.mark.parametrize(
