@@ -6,13 +6,19 @@ Syntax trees are immutable, so one tree serves all threads and all times.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ngramdb.errors import InvalidArgument
 from ngramdb.language import ast
 from ngramdb.language.parser import parse, parse_condition
+from ngramdb.lazy import lazy_module
 from ngramdb.planner.parameters import Placeholders
-from ngramdb.planner.templates import Template
+
+if TYPE_CHECKING:
+    from ngramdb.planner import templates
+    from ngramdb.planner.templates import Template
+else:
+    templates = lazy_module("ngramdb.planner.templates")  # needs what most statements do not
 
 # Statements that are remembered, and up to which length: about a megabyte at most, trees aside.
 REMEMBERED = 256
@@ -57,4 +63,4 @@ def _statements(text: str) -> ParsedStatements:
 @lru_cache(maxsize=REMEMBERED)
 def _condition(text: str) -> ParsedCondition:
     condition = parse_condition(text)
-    return ParsedCondition(condition, Placeholders((condition,)), Template.of(condition))
+    return ParsedCondition(condition, Placeholders((condition,)), templates.Template.of(condition))
