@@ -31,6 +31,8 @@ ctypedef fused symbol_t:
 # Between two looks at the stop flag in loops of a few nanoseconds a round.
 cdef enum:
     STOP_INTERVAL = 131072
+    PAGE_RANKS = 1024
+    PAGES_BETWEEN_LOOKS = 256
 
 # A segment's positions are 32 bits wide, and the largest value marks an empty row while sorting.
 MAX_SYMBOLS = 2**32 - 2
@@ -130,6 +132,11 @@ def first_wrong_row(const symbol_t[::1] text, const uint32_t[::1] rows):
     ranks_array = np.zeros(n, dtype=np.uint32)
     cdef uint32_t[::1] ranks = ranks_array
     with nogil:
+        # Its pages are provided here, in order, and not all at once by the first rows.
+        for i in range(n // PAGE_RANKS):
+            if i % PAGES_BETWEEN_LOOKS == 0:
+                poll.check()
+            ranks[i * PAGE_RANKS] = 0
         for i in range(n):
             if i % STOP_INTERVAL == 0:
                 poll.check()

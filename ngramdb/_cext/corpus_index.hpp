@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cores.hpp"
+#include "memory.hpp"
 #include "prefetch.hpp"
 #include "segment.hpp"
 
@@ -573,6 +574,7 @@ inline void CorpusIndex::score_whole_contexts(const int64_t* ids, size_t n, Esti
 // suffix that still occurs is searched for among the shorter ones.
 inline void CorpusIndex::score_suffixes(const int64_t* ids, size_t n, uint32_t order, Estimate* out,
                                         StopFlag stop) const {
+  touch_pages(out, sizeof(Estimate) * n, [&] { check_stop(stop); });
   constexpr size_t kShortestPiece = 24;  // the search at a piece's start costs as much as a few tokens
   const size_t n_pieces = std::max<size_t>(1, std::min(kLanes, n / kShortestPiece));
   struct Piece {

@@ -155,9 +155,22 @@ cdef object int64_array(object values):
 
 cdef object checked_offsets(object offsets, Py_ssize_t n_flat):
     offsets = int64_array(offsets)
-    if offsets.size == 0 or offsets[0] < 0 or offsets[offsets.size - 1] > n_flat or (offsets[1:] < offsets[:-1]).any():
+    cdef const int64_t[::1] view = offsets
+    cdef size_t n = view.shape[0]
+    cdef size_t i
+    cdef int64_t longest = 0
+    cdef bint fits = n > 0 and view[0] >= 0 and view[n - 1] <= n_flat
+    cdef Poll poll = current_poll()
+    if fits:
+        with nogil:
+            for i in range(1, n):
+                if i % POSITIONS_CHUNK == 0:
+                    poll.check()
+                fits = fits and view[i - 1] <= view[i]
+                longest = max(longest, view[i] - view[i - 1])
+    if not fits:
         raise ValueError(f"offsets must ascend from 0 or more to at most {n_flat}, the number of ids")
-    if n_flat >= 2**32 - 2 and np.diff(offsets).max(initial=0) >= 2**32 - 2:
+    if longest >= 2**32 - 2:
         raise ValueError(f"an n-gram or document has at most {2**32 - 3} tokens")
     return offsets
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>  // defines __GLIBC__ where it is that library
 #include <new>
 #include <type_traits>
@@ -21,6 +22,19 @@ inline void return_free_memory() {
 #if defined(__GLIBC__)
   malloc_trim(0);
 #endif
+}
+
+// Lets the system provide the pages of an array that is about to be written to all over, in order and with looks
+// between: calls look() after every megabyte. The system would else provide many large pages at once, in a tenth of a
+// second or more. What is in the array is lost.
+template <class Look>
+void touch_pages(void* array, size_t n_bytes, Look look) {
+  constexpr size_t kPage = 4096, kBetweenLooks = size_t{1} << 20;
+  volatile uint8_t* const bytes = static_cast<uint8_t*>(array);
+  for (size_t at = 0; at < n_bytes; at += kPage) {
+    if (at % kBetweenLooks == 0) look();
+    bytes[at] = 0;
+  }
 }
 
 // An array of zeros in pages of its own. The system has them back at once when it goes: what threads free would stay in

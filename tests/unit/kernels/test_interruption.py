@@ -67,6 +67,7 @@ def every_kernel(huge, corpus):
     n = huge.n_tokens
     pairs, long = np.arange(0, len(ids), 2), np.arange(0, len(ids), 64)
     whole = np.array([0, len(ids)])
+    rows = np.arange(2**25, dtype=np.uint32)
     once = {
         "documents of rows": lambda: huge.docs_of(0, n),
         "positions of rows": lambda: huge.positions(0, n // 8),
@@ -83,7 +84,7 @@ def every_kernel(huge, corpus):
             np.ones(2**20, dtype=np.uint8), np.zeros(2**30, dtype=np.uint32)
         ),
         "words of a text": lambda: Vocabulary().encode_batch([b"to be or not to be " * 2_000_000]),
-        "verifying": lambda: first_wrong_row(_large_text(), np.arange(2**25, dtype=np.uint32)),
+        "verifying": lambda: first_wrong_row(_large_text(), rows),
     }
     return {name: partial(_for_ever, kernel) for name, kernel in once.items()}
 
