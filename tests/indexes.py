@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from reference import ReferenceIndex
 
-from ngramdb._cext.construction import key_directory, suffix_array
+from ngramdb._cext.construction import key_directory, mark_lcps, suffix_array
 from ngramdb._cext.index import Index, SegmentIndex
 
 WIDTHS = (np.uint8, np.uint16, np.uint32)
@@ -34,9 +34,17 @@ def arrays_of(documents, dtype=np.uint32, gap=None):
     return [stream, rows, tree, rest, starts, int(np.iinfo(dtype).max if gap is None else gap)]
 
 
-def segment_of(documents, dtype=np.uint32, gap=None):
+def with_lcps(arrays, width):
+    """The arrays with LCPs of so many bits in their rows."""
+    rows = arrays[1].copy()
+    mark_lcps(arrays[0], rows, width)
+    return [arrays[0], rows, *arrays[2:]]
+
+
+def segment_of(documents, dtype=np.uint32, gap=None, lcp_width=7):
     """A SegmentIndex of the documents."""
-    return SegmentIndex(*arrays_of(documents, dtype, gap), "segment")
+    arrays = with_lcps(arrays_of(documents, dtype, gap), lcp_width)
+    return SegmentIndex(*arrays, "segment", lcp_width)
 
 
 def index_of(*segments, signs=None, dtype=np.uint32):

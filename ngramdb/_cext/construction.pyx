@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""Building a segment's arrays: the suffix array in document-end order, and its directory.
+"""Building a segment's arrays: the suffix array in document-end order, its rows' LCPs, and its directory.
 
-Checked wrappers over the kernels of suffix_sort.hpp and key_tree.hpp. The GIL is released while they work.
+Checked wrappers over the kernels of suffix_sort.hpp, row_lcps.hpp and key_tree.hpp. The GIL is released while they work.
 """
 
 import numpy as np
@@ -10,23 +10,22 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp cimport bool as cbool
 
 from ngramdb._cext.interrupt cimport Interrupt, Poll, poll_of, translate_exception
+from ngramdb._cext.segment_arrays cimport Rows, kMostLcpWidth, lcp_width_of, symbol_t
 
 cdef extern from "suffix_sort.hpp" namespace "ngramdb" nogil:
     cdef cppclass CppCores "ngramdb::Cores":
         CppCores(int)
         void join()
         void give(int)
-    void sort_suffixes[Sym](const Sym*, uint32_t*, uint32_t, uint32_t, uint32_t, CppCores*, Poll*) except +translate_exception
+    void sort_suffixes[Sym](const Sym*, uint32_t*, uint32_t, uint32_t, uint32_t, uint32_t, CppCores*, Poll*) except +translate_exception
+
+cdef extern from "row_lcps.hpp" namespace "ngramdb" nogil:
+    void c_mark_lcps "ngramdb::mark_lcps"[Sym](const Sym*, uint64_t, uint32_t*, uint64_t, uint32_t, CppCores*, Poll*) except +translate_exception
 
 cdef extern from "key_tree.hpp" namespace "ngramdb" nogil:
     uint64_t c_tree_words "ngramdb::tree_words"(uint64_t)
     uint64_t n_samples_of(uint64_t)
-    void build_key_tree[Sym](const Sym*, uint64_t, const uint32_t*, uint64_t, uint64_t*, uint64_t*, Poll*) except +translate_exception
-
-ctypedef fused symbol_t:
-    uint8_t
-    uint16_t
-    uint32_t
+    void build_key_tree[Sym](const Sym*, uint64_t, Rows, uint64_t, uint64_t*, uint64_t*, Poll*) except +translate_exception
 
 # Between two looks at the stop flag in loops of a few nanoseconds a round.
 cdef enum:
@@ -63,7 +62,15 @@ cdef class Cores:
         self.cores.give(1)
 
 
-def suffix_array(const symbol_t[::1] text, uint32_t n_symbols, Interrupt stop=None, Cores cores=None):
+cdef uint32_t checked_mask(uint64_t n_text, uint32_t width) except? 0:
+    """The bits of a row that are its position."""
+    if width > kMostLcpWidth or n_text > <uint64_t>1 << (32 - width):
+        raise ValueError(f"positions of {n_text} symbols leave no {width} bits free")
+    return <uint32_t>0xFFFFFFFF >> width
+
+
+def suffix_array(const symbol_t[::1] text, uint32_t n_symbols, Interrupt stop=None, Cores cores=None,
+                 uint32_t lcp_width=0):
     """The suffix array of a text of documents, in document-end order, without the separators' own rows.
 
     Suffixes are compared up to their document's separator, a shorter one first, equal ones by position.
@@ -73,12 +80,14 @@ def suffix_array(const symbol_t[::1] text, uint32_t n_symbols, Interrupt stop=No
         n_symbols : all symbols are below it; bucket arrays take 8 bytes a symbol
         stop : looked at every few milliseconds; None means the current work's (`ngramdb.interrupts`)
         cores : as many threads work as there are of these, which the caller has entered; None means the caller's
+        lcp_width : how many of a row's upper bits hold its LCP (FORMAT.md, "Suffix array")
 
     Returns
-        (n - number of separators,) uint32 : positions in the text
+        (n - number of separators,) uint32 : positions in the text, with LCPs
 
     Raises
-        ValueError : the text is too long, does not end in a separator, or has a symbol out of range
+        ValueError : the text is too long, does not end in a separator, or has a symbol out of range, or positions
+            leave fewer bits free
         QueryCancelled : it was asked to stop
 
     Cost
@@ -93,6 +102,7 @@ def suffix_array(const symbol_t[::1] text, uint32_t n_symbols, Interrupt stop=No
         return np.empty(0, dtype=np.uint32)
     if n > <uint64_t>MAX_SYMBOLS:
         raise ValueError(f"a segment holds at most {MAX_SYMBOLS} symbols, got {n}")
+    checked_mask(n, lcp_width)
     with nogil:
         for i in range(n):
             if i % STOP_INTERVAL == 0:
@@ -108,8 +118,41 @@ def suffix_array(const symbol_t[::1] text, uint32_t n_symbols, Interrupt stop=No
     cdef uint32_t[::1] rows_view = rows
     cdef CppCores* shared = cores.cores if cores is not None else NULL
     with nogil:
-        sort_suffixes(&text[0], &rows_view[0], <uint32_t>n, <uint32_t>n_separators, n_symbols, shared, &poll)
+        sort_suffixes(&text[0], &rows_view[0], <uint32_t>n, <uint32_t>n_separators, n_symbols, lcp_width, shared,
+                      &poll)
     return rows[n_separators:]
+
+
+def lcp_width_for(uint64_t n_text):
+    """How many bits of a row hold its LCP in a segment of so many symbols: 5 to 7, or 0 where there is no room."""
+    return lcp_width_of(n_text)
+
+
+def mark_lcps(const symbol_t[::1] text, uint32_t[::1] rows, uint32_t width, Interrupt stop=None, Cores cores=None):
+    """Writes into the upper `width` bits of rows, which are positions so far, how many leading bits the keys of a row
+    and of the one before it have in common: FORMAT.md, "Suffix array". `stop` and `cores` as for `suffix_array`.
+
+    Raises ValueError when a row points outside of the text, or positions leave fewer bits free.
+
+    Cost: a random read of the text a row.
+    """
+    cdef uint64_t n_text = text.shape[0]
+    cdef uint64_t n_rows = rows.shape[0]
+    cdef uint64_t i
+    cdef cbool outside = False
+    cdef Poll poll = poll_of(stop)
+    cdef CppCores* shared = cores.cores if cores is not None else NULL
+    checked_mask(n_text, width)
+    with nogil:
+        for i in range(n_rows):
+            if i % STOP_INTERVAL == 0:
+                poll.check()
+            outside = outside or rows[i] >= n_text
+    if outside:
+        raise ValueError("a row of the suffix array points outside of the text")
+    if n_rows > 0:
+        with nogil:
+            c_mark_lcps(&text[0], n_text, &rows[0], n_rows, width, shared, &poll)
 
 
 def first_wrong_row(const symbol_t[::1] text, const uint32_t[::1] rows):
@@ -209,8 +252,9 @@ def tree_words(uint64_t n_rows):
     return c_tree_words(n_rows)
 
 
-def key_directory(const symbol_t[::1] text, const uint32_t[::1] rows, Interrupt stop=None):
-    """The directory of a suffix array: (tree, rest), see FORMAT.md, "Directory". `stop` as for `suffix_array`.
+def key_directory(const symbol_t[::1] text, const uint32_t[::1] rows, Interrupt stop=None, uint32_t lcp_width=0):
+    """The directory of a suffix array whose rows have LCPs of so many bits: (tree, rest), see FORMAT.md, "Directory".
+    `stop` as for `suffix_array`.
 
     Returns
         tree : (tree_words(n_rows),) uint64
@@ -224,11 +268,12 @@ def key_directory(const symbol_t[::1] text, const uint32_t[::1] rows, Interrupt 
     cdef uint64_t i
     cdef cbool outside = False
     cdef Poll poll = poll_of(stop)
+    cdef uint32_t mask = checked_mask(n_text, lcp_width)
     with nogil:
         for i in range(0, n_rows, 64):
             if i % STOP_INTERVAL == 0:
                 poll.check()
-            outside = outside or rows[i] >= n_text
+            outside = outside or rows[i] & mask >= n_text
     if outside:
         raise ValueError("a row of the suffix array points outside of the text")
     tree = np.empty(c_tree_words(n_rows), dtype=np.uint64)
@@ -237,5 +282,5 @@ def key_directory(const symbol_t[::1] text, const uint32_t[::1] rows, Interrupt 
     cdef uint64_t[::1] rest_view = rest
     if n_rows > 0:
         with nogil:
-            build_key_tree(&text[0], n_text, &rows[0], n_rows, &tree_view[0], &rest_view[0], &poll)
+            build_key_tree(&text[0], n_text, Rows(&rows[0], lcp_width), n_rows, &tree_view[0], &rest_view[0], &poll)
     return tree, rest

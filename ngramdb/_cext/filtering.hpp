@@ -10,6 +10,7 @@
 
 #include "interrupt.hpp"
 #include "prefetch.hpp"
+#include "rows.hpp"
 #include "segment.hpp"
 
 namespace ngramdb {
@@ -92,11 +93,16 @@ class KeptPositions {
 
 // Writes the rows that stay, renumbered, and returns how many there are; `out` has room for `capacity`. A row that
 // leads out of the text, or more rows than there is room for, are damage.
-inline uint64_t filter_rows(const uint32_t* rows, uint64_t n_rows, const KeptPositions& kept, uint32_t* out,
-                            uint64_t capacity, StopFlag stop) {
+//
+// What two rows that become neighbours have in common is the least of what the rows up to the second one had in common
+// with those before.
+inline uint64_t filter_rows(Rows rows, uint64_t n_rows, const KeptPositions& kept, uint32_t* out, uint64_t capacity,
+                            StopFlag stop) {
   constexpr uint64_t kAhead = 32;
   constexpr uint64_t kPoll = uint64_t{1} << 20;
   uint64_t written = 0;
+  const uint32_t lcp_bits = ~(~uint32_t{0} >> rows.lcp_width());
+  uint32_t least = lcp_bits;
   for (uint64_t base = 0; base < n_rows; base += kPoll) {
     check_stop(stop, base, n_rows);
     const uint64_t end = std::min(n_rows, base + kPoll);
@@ -116,7 +122,9 @@ inline uint64_t filter_rows(const uint32_t* rows, uint64_t n_rows, const KeptPos
         throw CorruptPointer{"a segment", i, written, capacity};
       }
       // Written in any case: what stays cannot be predicted.
-      out[written] = number;
+      least = std::min(least, *rows.word(i) & lcp_bits);
+      out[written] = number | least;
+      least |= stays ? lcp_bits : 0;
       written += stays;
     }
   }

@@ -6,24 +6,27 @@ import numpy as np
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from ngramdb._cext.interrupt cimport Poll, current_poll, translate_exception
+from ngramdb._cext.segment_arrays cimport Rows, kMostLcpWidth
 
 cdef extern from "filtering.hpp" namespace "ngramdb" nogil:
     cdef cppclass KeptPositions:
         KeptPositions(const uint32_t*, const uint8_t*, uint64_t) except +
-    uint64_t c_filter_rows "ngramdb::filter_rows"(const uint32_t*, uint64_t, const KeptPositions&, uint32_t*, uint64_t,
+    uint64_t c_filter_rows "ngramdb::filter_rows"(Rows, uint64_t, const KeptPositions&, uint32_t*, uint64_t,
                                                   Poll*) except +translate_exception
 
 
-def filter_rows(const uint32_t[::1] rows, const uint32_t[::1] starts, const uint8_t[::1] kept):
+def filter_rows(const uint32_t[::1] rows, const uint32_t[::1] starts, const uint8_t[::1] kept, uint32_t lcp_width=0):
     """The suffix array of the documents that stay, from that of all: bit-identical to sorting them anew.
 
     Parameters
-        rows : (n,) uint32 : positions in document-end order, without the separators' own
+        rows : (n,) uint32 : positions in document-end order, without the separators' own; their upper lcp_width bits
+            are LCPs (FORMAT.md, "Suffix array")
         starts : (n_documents + 1,) uint32 : where documents begin, each with its separator; ascending
         kept : (n_documents,) uint8 : not 0 where a document stays
 
     Returns
-        (m,) uint32 : positions in the text of the documents that stay, one behind the other
+        (m,) uint32 : positions in the text of the documents that stay, one behind the other, with LCPs as
+            wide
 
     Raises
         ValueError : sizes contradict each other, or starts do not ascend
@@ -43,6 +46,8 @@ def filter_rows(const uint32_t[::1] rows, const uint32_t[::1] starts, const uint
         ascending = ascending and starts[d] < starts[d + 1]
         if kept[d]:
             n_kept += starts[d + 1] - starts[d] - 1
+    if lcp_width > kMostLcpWidth:
+        raise ValueError(f"LCPs have at most {kMostLcpWidth} bits, not {lcp_width}")
     if not ascending or starts[n_documents] != n_rows + n_documents:
         raise ValueError(f"the document starts do not fit {n_rows} rows")
     out = np.empty(n_kept, dtype=np.uint32)
@@ -50,14 +55,14 @@ def filter_rows(const uint32_t[::1] rows, const uint32_t[::1] starts, const uint
     cdef Poll poll = current_poll()
     if n_rows > 0:
         with nogil:
-            written = filter_nonempty(&rows[0], n_rows, &starts[0], &kept[0], n_documents,
+            written = filter_nonempty(Rows(&rows[0], lcp_width), n_rows, &starts[0], &kept[0], n_documents,
                                       &view[0] if n_kept > 0 else NULL, n_kept, &poll)
     if written != n_kept:
         raise ValueError(f"{written} rows of {n_kept} tokens that stay")
     return out
 
 
-cdef uint64_t filter_nonempty(const uint32_t* rows, uint64_t n_rows, const uint32_t* starts, const uint8_t* kept,
+cdef uint64_t filter_nonempty(Rows rows, uint64_t n_rows, const uint32_t* starts, const uint8_t* kept,
                               uint64_t n_documents, uint32_t* out, uint64_t n_kept, Poll* poll) except? 0 nogil:
     cdef KeptPositions* positions = new KeptPositions(starts, kept, n_documents)
     try:

@@ -81,6 +81,7 @@ cdef class SegmentIndex:
     cdef readonly uint64_t n_tokens
     cdef readonly uint64_t n_documents
     cdef readonly uint64_t gap
+    cdef readonly uint32_t lcp_width
 
     cdef int check_rows(self, int64_t lo, int64_t hi) except -1
     cdef int check_document(self, int64_t document) except -1

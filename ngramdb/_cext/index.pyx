@@ -21,6 +21,7 @@ from libcpp.vector cimport vector
 
 
 from ngramdb._cext.interrupt cimport Poll, current_poll, translate_exception
+from ngramdb._cext.segment_arrays cimport SegmentArrays, kMostLcpWidth, set_arrays, symbol_t
 
 cdef extern from "integers.hpp" namespace "ngramdb":
     cbool small_int(object, int64_t*)
@@ -30,17 +31,6 @@ cdef extern from "key_tree.hpp" namespace "ngramdb" nogil:
     uint64_t n_samples_of(uint64_t)
 
 cdef extern from "suffix_segment.hpp" namespace "ngramdb" nogil:
-    cdef cppclass SegmentArrays[Sym]:
-        const Sym* text
-        uint64_t n_text
-        const uint32_t* rows
-        uint64_t n_rows
-        const uint64_t* tree
-        const uint64_t* rest
-        const uint32_t* starts
-        uint64_t n_documents
-        uint64_t gap
-
     cdef cppclass SuffixSegment[Sym](Segment):
         SuffixSegment(const SegmentArrays[Sym]&, string) except +translate_exception
 
@@ -210,12 +200,14 @@ cdef class SegmentIndex:
         doc_starts : (n_documents + 1,) uint32 : where documents start; the last entry is n_text
         gap : the id that the segment has not, see FORMAT.md, "Tokens"
         name : the file, to be named in errors
+        lcp_width : how many of the upper bits of a row hold its LCP, see FORMAT.md, "Suffix array"
 
     Raises
         ValueError : the arrays' sizes contradict each other
     """
 
-    def __cinit__(self, tokens, suffix_array, tree, rest, doc_starts, uint64_t gap, str name=""):
+    def __cinit__(self, tokens, suffix_array, tree, rest, doc_starts, uint64_t gap, str name="",
+                  uint32_t lcp_width=0):
         cdef uint64_t n_text = tokens.shape[0]
         cdef uint64_t n_rows = suffix_array.shape[0]
         cdef uint64_t n_documents = doc_starts.shape[0] - 1 if doc_starts.shape[0] else 0
@@ -227,18 +219,21 @@ cdef class SegmentIndex:
             raise ValueError(f"{name}: document starts do not span the {n_text} symbols")
         if gap >> min(8 * tokens.dtype.itemsize, 32):
             raise ValueError(f"{name}: the gap {gap} is no id of {tokens.dtype}")
+        if lcp_width > kMostLcpWidth or n_text > <uint64_t>1 << (32 - lcp_width):
+            raise ValueError(f"{name}: positions of {n_text} symbols leave no {lcp_width} bits free")
         self.arrays = (tokens, suffix_array, tree, rest, doc_starts)
+        self.lcp_width = lcp_width
         self.name = name
         self.n_tokens = n_rows
         self.n_documents = n_documents
         self.gap = gap
         width = tokens.dtype.itemsize
         if width == 1:
-            self.segment = attach[uint8_t](tokens, suffix_array, tree, rest, doc_starts, gap, name)
+            self.segment = attach[uint8_t](tokens, suffix_array, tree, rest, doc_starts, gap, lcp_width, name)
         elif width == 2:
-            self.segment = attach[uint16_t](tokens, suffix_array, tree, rest, doc_starts, gap, name)
+            self.segment = attach[uint16_t](tokens, suffix_array, tree, rest, doc_starts, gap, lcp_width, name)
         else:
-            self.segment = attach[uint32_t](tokens, suffix_array, tree, rest, doc_starts, gap, name)
+            self.segment = attach[uint32_t](tokens, suffix_array, tree, rest, doc_starts, gap, lcp_width, name)
 
     def __dealloc__(self):
         del self.segment
@@ -520,24 +515,11 @@ cdef class SegmentIndex:
         return out
 
 
-ctypedef fused symbol_t:
-    uint8_t
-    uint16_t
-    uint32_t
-
-
 cdef Segment* attach(const symbol_t[::1] tokens, const uint32_t[::1] rows, const uint64_t[::1] tree,
-                     const uint64_t[::1] rest, const uint32_t[::1] starts, uint64_t gap, str name) except NULL:
+                     const uint64_t[::1] rest, const uint32_t[::1] starts, uint64_t gap, uint32_t lcp_width,
+                     str name) except NULL:
     cdef SegmentArrays[symbol_t] a
-    a.n_text = tokens.shape[0]
-    a.n_rows = rows.shape[0]
-    a.n_documents = starts.shape[0] - 1
-    a.text = &tokens[0] if a.n_text > 0 else NULL
-    a.rows = &rows[0] if a.n_rows > 0 else NULL
-    a.tree = &tree[0] if tree.shape[0] > 0 else NULL
-    a.rest = &rest[0] if rest.shape[0] > 0 else NULL
-    a.starts = &starts[0]
-    a.gap = gap
+    set_arrays(a, tokens, rows, tree, rest, starts, gap, lcp_width)
     return new SuffixSegment[symbol_t](a, name.encode("utf-8", "backslashreplace"))
 
 

@@ -25,6 +25,7 @@
 #include "cores.hpp"
 #include "memory.hpp"
 #include "prefetch.hpp"
+#include "row_lcps.hpp"
 #include "sais.hpp"
 
 namespace ngramdb {
@@ -144,15 +145,19 @@ inline void sort_pairs(Pair* pairs, Pair* spare, size_t n) {
 template <class Sym>
 class Sorter {
  public:
-  Sorter(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_symbols, Cores* cores, const Limits& limits,
-         StopFlag stop)
-      : text_(text), sa_(sa), n_(n), n_symbols_(n_symbols), cores_(cores), limits_(limits), stop_(stop),
+  // With an lcp_width, rows come out with LCPs (rows.hpp); not where symbols have 32 bits.
+  Sorter(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_symbols, uint32_t lcp_width, Cores* cores,
+         const Limits& limits, StopFlag stop)
+      : text_(text), sa_(sa), n_(n), n_symbols_(n_symbols), lcp_width_(lcp_width),
+        position_mask_(~uint32_t{0} >> lcp_width), cores_(cores), limits_(limits), stop_(stop),
         keys_(text, n, n_symbols) {}
 
   // False when the text is not for this kernel; rows are undefined then.
   bool sort() {
     std::vector<uint32_t> starts;  // of the buckets, and the end
-    if (!distribute(starts) || !refine(starts)) return false;
+    if (!distribute(starts)) return false;
+    if (lcp_width_ != 0) mark_buckets(starts);
+    if (!refine(starts)) return false;
     if (!unresolved_.empty()) resolve();
     return true;
   }
@@ -161,6 +166,7 @@ class Sorter {
   // Bytes are few: buckets by two of them.
   static constexpr bool kTwoFirst = sizeof(Sym) == 1;
   static constexpr uint32_t kFirstDepth = kTwoFirst ? 2 : 1;
+  static constexpr uint32_t kSymbolBits = 8 * sizeof(Sym);
 
   struct Part {
     Group rows;
@@ -177,6 +183,34 @@ class Sorter {
     std::vector<Group> unresolved;
     uint32_t least_depth = ~uint32_t{0};
   };
+
+  // ---- LCPs. They belong to rows, not to positions: a row that another position moves to keeps its own. What is not
+  // known yet is zero.
+
+  uint32_t position_at(uint32_t row) const { return sa_[row] & position_mask_; }
+  void put(uint32_t row, uint32_t position) { sa_[row] = (sa_[row] & ~position_mask_) | position; }
+  void put_with_lcp(uint32_t row, uint32_t position, uint64_t lcp) {
+    if (lcp_width_ == 0) {
+      sa_[row] = position;
+    } else {
+      sa_[row] = position | static_cast<uint32_t>(std::min<uint64_t>(lcp, most_lcp(lcp_width_))) << (32 - lcp_width_);
+    }
+  }
+
+  // LCPs of the buckets' first rows, and of those that end within their bucket's symbols.
+  void mark_buckets(const std::vector<uint32_t>& starts) {
+    constexpr uint32_t kUnused = 32 - kFirstDepth * kSymbolBits;  // of a bucket's number
+    uint32_t before = 0;
+    for (uint32_t c = 1; c + 1 < starts.size(); ++c) {
+      if (starts[c] == starts[c + 1]) continue;
+      const uint32_t lcp = before == 0 ? 0 : static_cast<uint32_t>(__builtin_clz(before ^ c)) - kUnused;
+      put_with_lcp(starts[c], sa_[starts[c]], lcp);
+      before = c;
+      if (!kTwoFirst || (c & 255) != 0) continue;
+      for (uint32_t row = starts[c] + 1; row < starts[c + 1]; ++row) put_with_lcp(row, sa_[row], kWholeKey);
+    }
+  }
+  static constexpr uint32_t kWholeKey = 128;
 
   uint32_t bucket_of(uint32_t p) const {
     const uint32_t first = text_[p];
@@ -295,13 +329,12 @@ class Sorter {
       give_up_on(work, part.rows, part.depth);
       return;
     }
-    uint32_t* const rows = sa_ + part.rows.lo;
-    const uint32_t size = part.rows.size;
+    const uint32_t lo = part.rows.lo, size = part.rows.size;
     work.counts.reserve(n_symbols_);
     std::fill_n(work.counts.data(), n_symbols_, 0);
     work.symbols.reserve(size);
     work.positions.reserve(size);
-    std::copy_n(rows, size, work.positions.data());
+    for (uint32_t i = 0; i < size; ++i) work.positions[i] = position_at(lo + i);
     for (uint32_t i = 0; i < size; ++i) {
       if (i % kStopInterval == 0) team.look(thread);
       if (i + sais::kTextAhead < size) {
@@ -311,15 +344,26 @@ class Sorter {
       work.symbols[i] = symbol;
       ++work.counts[symbol];
     }
-    uint32_t sum = 0;
+    uint32_t sum = 0, before = 0;
     for (uint32_t c = 0; c < n_symbols_; ++c) {
       const uint32_t count = work.counts[c];
       work.counts[c] = sum;
+      if (count == 0) continue;
+      // The row's position comes below.
+      if (sum > 0) {
+        const int unused = 32 - static_cast<int>(kSymbolBits);
+        put_with_lcp(lo + sum, 0, uint64_t{kSymbolBits} * part.depth + (__builtin_clz(before ^ c) - unused));
+      }
       // Behind a separator nothing is compared.
-      if (c > 0 && count > 1) work.parts.push_back({{part.rows.lo + sum, count}, part.depth + 1});
+      if (c == 0) {
+        for (uint32_t i = 1; i < count; ++i) put_with_lcp(lo + sum + i, 0, kWholeKey);
+      } else if (count > 1) {
+        work.parts.push_back({{lo + sum, count}, part.depth + 1});
+      }
+      before = c;
       sum += count;
     }
-    for (uint32_t i = 0; i < size; ++i) rows[work.counts[work.symbols[i]]++] = work.positions[i];
+    for (uint32_t i = 0; i < size; ++i) put(lo + work.counts[work.symbols[i]]++, work.positions[i]);
   }
 
   // Sorts the last parts, as many of one depth as make a chunk, by keys, in rounds.
@@ -356,7 +400,7 @@ class Sorter {
     work.spare.reserve(n_rows);
     Pair* pairs = work.pairs.data();
     for (const Group& group : work.open) {
-      for (uint32_t i = 0; i < group.size; ++i) (pairs++)->position = sa_[group.lo + i];
+      for (uint32_t i = 0; i < group.size; ++i) (pairs++)->position = position_at(group.lo + i);
     }
     pairs = work.pairs.data();
     for (uint64_t i = 0; i < n_rows; ++i) {
@@ -368,11 +412,19 @@ class Sorter {
     for (const Group& group : work.open) {
       sort_pairs(pairs, work.spare.data(), group.size);
       for (uint32_t i = 0; i < group.size;) {
-        uint32_t stop = i;
-        for (; stop < group.size && pairs[stop].key == pairs[i].key; ++stop) {
-          sa_[group.lo + stop] = pairs[stop].position;
+        const uint64_t key = pairs[i].key;
+        if (i == 0) {
+          put(group.lo, pairs[0].position);
+        } else {
+          put_with_lcp(group.lo + i, pairs[i].position,
+                       kSymbolBits * depth + static_cast<uint32_t>(__builtin_clzll(pairs[i - 1].key ^ key)));
         }
-        if (stop - i > 1 && !keys_.ended(pairs[i].key)) {
+        const bool ended = keys_.ended(key);
+        uint32_t stop = i + 1;
+        for (; stop < group.size && pairs[stop].key == key; ++stop) {
+          put_with_lcp(group.lo + stop, pairs[stop].position, ended ? kWholeKey : 0);
+        }
+        if (stop - i > 1 && !ended) {
           work.next.push_back({group.lo + i, stop - i});
           n_left += stop - i;
         }
@@ -428,7 +480,7 @@ class Sorter {
     Strides named(n_, shift);
     for (const Group& group : unresolved_) {
       for (uint32_t i = 0; i < group.size; ++i) {
-        const uint64_t p = sa_[group.lo + i];
+        const uint64_t p = position_at(group.lo + i);
         named.add(p);
         named.add(p + named.step());  // the same document's, or its separator: the row shares that many tokens
       }
@@ -440,9 +492,19 @@ class Sorter {
     sais::solve<false>(names.data(), order.data(), n_named, 0, n_names, nullptr, 0, stop_);
     uint32_t next = 0;
     for (const Group& group : unresolved_) {
-      const uint32_t name = names[named.rank(sa_[group.lo])];
+      const uint32_t name = names[named.rank(position_at(group.lo))];
       while (names[order[next]] != name) ++next;
-      for (uint32_t i = 0; i < group.size; ++i) sa_[group.lo + i] = positions[order[next++]];
+      Key before{};
+      for (uint32_t i = 0; i < group.size; ++i) {
+        const uint32_t p = positions[order[next++]];
+        const Key key = lcp_width_ == 0 ? Key{} : key_at(text_, n_, p);
+        if (i == 0) {
+          put(group.lo, p);
+        } else {
+          put_with_lcp(group.lo + i, p, common_bits(before, key));
+        }
+        before = key;
+      }
     }
   }
 
@@ -459,7 +521,7 @@ class Sorter {
           if (group != unresolved_.begin()) --group;
           is_first = false;
         }
-        const uint32_t p = sa_[row];
+        const uint32_t p = position_at(row);
         if (!named.has(p)) return;
         while (group != unresolved_.end() && row - group->lo >= group->size && group->lo <= row) ++group;
         const uint32_t rank = named.rank(p);
@@ -472,6 +534,7 @@ class Sorter {
   const Sym* const text_;
   uint32_t* const sa_;
   const uint32_t n_, n_symbols_;
+  const uint32_t lcp_width_, position_mask_;
   Cores* const cores_;
   const Limits limits_;
   const StopFlag stop_;

@@ -1,84 +1,27 @@
-// The directory of a segment: the first 16 bytes of symbols of every 64th row of the suffix array.
+// The directory of a segment: the keys (keys.hpp) of every 64th row of the suffix array.
 //
-// A key is the first 16 / sizeof(Sym) symbols of a suffix, packed so that keys compare as the suffixes do: the
-// first 8 bytes as one big-endian word, the next 8 bytes as another; nothing but zeros from the separator
-// on. The first words form an implicit tree (each node 8 words, one cache line): level 0 has one word per sampled
+// Their first words form an implicit tree (each node 8 words, one cache line): level 0 has one word per sampled
 // row, level k+1 every eighth word of level k, the top level at most 8 words. Levels are padded to whole nodes
 // with all-ones words and stored one after the other, level 0 first. The second words stand in an array beside it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
 #include "interrupt.hpp"
+#include "keys.hpp"
 #include "prefetch.hpp"
+#include "rows.hpp"
 
 namespace ngramdb {
 
 constexpr uint32_t kRowsPerSample = 64;
 constexpr uint32_t kFanOut = 8;
 constexpr int kMaxLevels = 12;  // 8^12 samples are more than 2^32 rows have
-
-struct Key {
-  uint64_t first;
-  uint64_t rest;
-};
-
-template <class Sym>
-constexpr uint32_t key_symbols() {
-  return 16 / sizeof(Sym);
-}
-
-template <class Sym>
-constexpr uint32_t symbols_per_word() {
-  return 8 / sizeof(Sym);
-}
-
-// Key of the suffix at `symbols`, of which at most n may be read.
-template <class Sym>
-inline Key pack_suffix(const Sym* symbols, uint64_t n) {
-  constexpr uint32_t per_word = symbols_per_word<Sym>();
-  constexpr int bits = 8 * sizeof(Sym);
-  uint64_t word[2] = {0, 0};
-  bool ended = false;
-  for (uint32_t i = 0; i < 2 * per_word; ++i) {
-    uint64_t symbol = ended || i >= n ? 0 : symbols[i];
-    ended = ended || symbol == 0;
-    word[i / per_word] |= symbol << (64 - bits * (1 + i % per_word));
-  }
-  return {word[0], word[1]};
-}
-
-// The symbols at `symbols` as one word that compares as they do: the first one in the highest bits.
-template <class Sym>
-inline uint64_t load_word(const Sym* symbols) {
-  constexpr uint32_t per_word = symbols_per_word<Sym>();
-  constexpr int bits = 8 * sizeof(Sym);
-  uint64_t word = 0;
-  for (uint32_t i = 0; i < per_word; ++i) word |= static_cast<uint64_t>(symbols[i]) << (64 - bits * (1 + i));
-  return word;
-}
-
-// Keys of the smallest and the largest suffix that begin with the n symbols of a query (n >= 1), which has
-// room for key_symbols() of them; what stands behind the n-th is of no matter.
-template <class Sym>
-inline void pack_query(const Sym* symbols, uint64_t n, Key* low, Key* high) {
-  constexpr uint32_t per_word = symbols_per_word<Sym>();
-  constexpr int bits = 8 * sizeof(Sym);
-  const uint64_t n_first = n < per_word ? n : per_word;
-  const uint64_t n_rest = n - n_first < per_word ? n - n_first : per_word;
-  // Bits behind the query's end.
-  const uint64_t first_free = n_first == per_word ? 0 : ~uint64_t{0} >> (bits * n_first);
-  const uint64_t rest_free = n_rest == per_word ? 0 : ~uint64_t{0} >> (bits * n_rest);
-  const uint64_t first = load_word(symbols), rest = load_word(symbols + per_word);
-  *low = {first & ~first_free, rest & ~rest_free};
-  *high = {first | first_free, rest | rest_free};
-}
 
 inline uint64_t n_samples_of(uint64_t n_rows) { return (n_rows + kRowsPerSample - 1) / kRowsPerSample; }
 
@@ -234,8 +177,8 @@ inline const SearchTree search_tree = choose_search_tree();
 
 // Fills tree (tree_words(n_rows) words) and rest (n_samples_of(n_rows) words).
 template <class Sym>
-void build_key_tree(const Sym* text, uint64_t n_text, const uint32_t* rows, uint64_t n_rows, uint64_t* tree,
-                    uint64_t* rest, StopFlag stop = nullptr) {
+void build_key_tree(const Sym* text, uint64_t n_text, Rows rows, uint64_t n_rows, uint64_t* tree, uint64_t* rest,
+                    StopFlag stop = nullptr) {
   uint64_t n = n_samples_of(n_rows);
   constexpr uint64_t kAhead = 16;
   for (uint64_t i = 0; i < n; ++i) {

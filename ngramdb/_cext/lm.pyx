@@ -17,18 +17,7 @@ from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from ngramdb._cext.interrupt cimport Poll, current_poll, translate_exception
-
-cdef extern from "suffix_segment.hpp" namespace "ngramdb" nogil:
-    cdef cppclass SegmentArrays[Sym]:
-        const Sym* text
-        uint64_t n_text
-        const uint32_t* rows
-        uint64_t n_rows
-        const uint64_t* tree
-        const uint64_t* rest
-        const uint32_t* starts
-        uint64_t n_documents
-        uint64_t gap
+from ngramdb._cext.segment_arrays cimport SegmentArrays, set_arrays, symbol_t
 
 cdef extern from "<array>" namespace "std" nogil:
     cdef cppclass array3 "std::array<int64_t, 3>":
@@ -140,12 +129,6 @@ SCORED = np.dtype(
     }
 )
 
-ctypedef fused symbol_t:
-    uint8_t
-    uint16_t
-    uint32_t
-
-
 cdef object ids_of(object values):
     """A contiguous one-dimensional int64 array of integers."""
     values = np.asarray(values)
@@ -167,17 +150,9 @@ cdef object offsets_of(object offsets, Py_ssize_t n_flat):
 
 cdef int add_column(Columns& columns, const symbol_t[::1] tokens, const uint32_t[::1] rows,
                     const uint64_t[::1] tree, const uint64_t[::1] rest, const uint32_t[::1] starts, uint64_t gap,
-                    str name, int sign) except -1:
+                    uint32_t lcp_width, str name, int sign) except -1:
     cdef SegmentArrays[symbol_t] a
-    a.n_text = tokens.shape[0]
-    a.n_rows = rows.shape[0]
-    a.n_documents = starts.shape[0] - 1
-    a.text = &tokens[0] if a.n_text > 0 else NULL
-    a.rows = &rows[0] if a.n_rows > 0 else NULL
-    a.tree = &tree[0] if tree.shape[0] > 0 else NULL
-    a.rest = &rest[0] if rest.shape[0] > 0 else NULL
-    a.starts = &starts[0]
-    a.gap = gap
+    set_arrays(a, tokens, rows, tree, rest, starts, gap, lcp_width)
     cdef string file = name.encode("utf-8", "backslashreplace")
     columns.add(unique_ptr[Column](new TypedColumn[symbol_t](a, file, sign, columns.separator())))
     return 0
@@ -209,15 +184,16 @@ cdef class LanguageIndex:
         cdef Poll poll = current_poll()
         for segment, sign in zip(self.segments, signs):
             a, b, c, d, e = segment.arrays
+            gap, lcp_width = segment.gap, segment.lcp_width
             width = a.dtype.itemsize
             if width == 1:
-                add_column[uint8_t](self.data.columns, a, b, c, d, e, segment.gap, segment.name, sign)
+                add_column[uint8_t](self.data.columns, a, b, c, d, e, gap, lcp_width, segment.name, sign)
             elif width == 2:
-                add_column[uint16_t](self.data.columns, a, b, c, d, e, segment.gap, segment.name, sign)
+                add_column[uint16_t](self.data.columns, a, b, c, d, e, gap, lcp_width, segment.name, sign)
             else:
                 if segment.find([2**32 - 1])[1]:
                     raise ValueError("language models know token ids up to 4294967294 only")
-                add_column[uint32_t](self.data.columns, a, b, c, d, e, segment.gap, segment.name, sign)
+                add_column[uint32_t](self.data.columns, a, b, c, d, e, gap, lcp_width, segment.name, sign)
         with nogil:
             self.data.lexicon.reset(new Lexicon(self.data.columns, &poll))
 

@@ -11,7 +11,7 @@ template <class Sym>
 void SuffixSegment<Sym>::encode_search(const Sym* symbols, uint32_t n, Search& s) const {
   s.query = symbols;
   s.n = n;
-  s.split = false;
+  s.split = s.alike = false;
   std::memcpy(&s.word, symbols, sizeof(s.word));
   s.mask = n < kWordSymbols ? first_symbols(n) : ~uint64_t{0};
 }
@@ -39,7 +39,8 @@ uint32_t SuffixSegment<Sym>::encode_group(const Request* requests, Range* answer
     std::memset(symbols + request.n, 0, sizeof(Sym) * key_symbols<Sym>());
     encode_search(symbols, request.n, s);
     // A wide interval is found faster from the root, as far as keys reach.
-    const bool narrow = request.narrow && (request.within.size() <= 2 * kRowsPerSample || request.depth >= 2 * kWordSymbols);
+    const uint32_t few = a_.rows.lcp_width() == 0 ? 2 * kRowsPerSample : kPieceRows;
+    const bool narrow = request.narrow && (request.within.size() <= few || request.depth >= 2 * kWordSymbols);
     s.lower = narrow ? Bounds{request.within.lo, request.within.hi, request.depth, request.depth} : Bounds{0, 0, 0, 0};
     s.upper = s.lower;
     symbols += request.n + key_symbols<Sym>();
@@ -90,17 +91,64 @@ void SuffixSegment<Sym>::locate_blocks(Search* searches, const uint32_t* roots, 
   }
 }
 
-// Fetches the rows that a search may look at, where they are few: a block is four cache lines.
+// Fetches the rows that a search may look at first, where they are few: a block is four cache lines.
 template <class Sym>
 void SuffixSegment<Sym>::fetch_blocks(const Search& s) const {
   constexpr uint32_t kRowsPerLine = 16;
-  for (const Bounds* bounds : {&s.lower, &s.upper}) {
-    if (bounds == &s.upper && !s.split) continue;
-    if (bounds->hi - bounds->lo <= 2 * kRowsPerSample) {
-      // 64 bits: the last step may be beyond 32.
-      for (uint64_t row = bounds->lo; row < bounds->hi; row += kRowsPerLine) prefetch_line(a_.rows + row);
-    }
+  const auto fetch = [&](uint64_t start, uint64_t stop) {
+    for (uint64_t row = start; row < stop; row += kRowsPerLine) prefetch_line(a_.rows.word(row));
+  };
+  if (s.split) {
+    fetch(s.lower.lo, uint64_t{s.lower.hi} + 1);
+    fetch(s.upper.lo, s.upper.hi);
+  } else if (s.lower.hi - s.lower.lo <= 2 * kRowsPerSample) {
+    fetch(s.lower.lo, s.lower.hi);
+  } else if (a_.rows.lcp_width() != 0) {
+    fetch(s.lower.lo, sample_from(s.lower.lo) + 1);
+    fetch(sample_before(s.lower.hi) + 1, s.lower.hi);
   }
+}
+
+// Narrows a search by the LCPs of the rows at its bounds, which have been fetched.
+template <class Sym>
+void SuffixSegment<Sym>::search_blocks(Search& s) const {
+  if (a_.rows.lcp_width() == 0) return;
+  Bounds &lower = s.lower, &upper = s.upper;
+  if (!s.split && lower.hi - lower.lo <= kPieceRows) {
+    if (lower.open()) search_block(s);
+    return;
+  }
+  // Sampled rows between the two bounds begin with the query, or its first symbols, as many as a key has; and so do, as
+  // far as LCPs tell, the rows around them that share as much.
+  const uint32_t n_bits = bits_of(s), bits = std::min(n_bits, a_.rows.most_lcp());
+  // Of the sampled row itself, too: it may be the first one.
+  const uint64_t first_sample = s.split ? lower.hi : sample_from(lower.lo);
+  lower.lo = static_cast<uint32_t>(last_with_less(a_.rows, lower.lo, first_sample + 1, bits));
+  if (!s.split) {
+    lower.hi = static_cast<uint32_t>(first_with_less(a_.rows, sample_before(lower.hi) + 1, lower.hi, bits));
+    return;
+  }
+  upper.hi = static_cast<uint32_t>(first_with_less(a_.rows, upper.lo, upper.hi, bits));
+  if (bits < n_bits) return;
+  lower.hi = lower.lo;
+  upper.lo = upper.hi;
+}
+
+// All rows that begin with the query are among those of the lower bound, at most kPieceRows. Their LCPs lead to the only
+// ones that may.
+template <class Sym>
+void SuffixSegment<Sym>::search_block(Search& s) const {
+  Bounds& bounds = s.lower;
+  const uint32_t n_bits = bits_of(s), bits = std::min(n_bits, a_.rows.most_lcp());
+  const Key key = first_bits({load_word(s.query), load_word(s.query + kWordSymbols)}, bits);
+  const uint32_t start = bounds.lo + 1;
+  const BlindEnd end = row_kernels.blind_search(a_.rows, start, bounds.hi - start, key, bits);
+  bounds.hi = start + end.last;
+  if (end.first != BlindEnd::kBefore) bounds.lo = start + end.first;
+  if (bits < n_bits) return;
+  s.alike = true;
+  s.upper = {bounds.hi, bounds.hi, 0, 0};
+  bounds.hi = bounds.lo + 1;
 }
 
 // Fetches the text that its next steps may look at.
@@ -116,7 +164,11 @@ template <class Sym>
 void SuffixSegment<Sym>::run_few(Search* searches, uint32_t n) const {
   for (uint32_t i = 0; i < n; ++i) fetch_blocks(searches[i]);
   const int n_levels = levels_ahead(n);
-  bool any = true;
+  bool any = false;
+  for (uint32_t i = 0; i < n; ++i) {
+    search_blocks(searches[i]);
+    any = any || searches[i].open();
+  }
   while (any) {
     for (uint32_t i = 0; i < n; ++i) fetch_pivots(searches[i], n_levels);
     any = false;
@@ -131,7 +183,11 @@ template <class Sym>
 void SuffixSegment<Sym>::run_interleaved(Search* searches, uint32_t n) const {
   uint32_t active[kGroup];
   uint32_t n_active = 0;
+  if (a_.rows.lcp_width() != 0) {
+    for (uint32_t i = 0; i < n; ++i) fetch_blocks(searches[i]);
+  }
   for (uint32_t i = 0; i < n; ++i) {
+    search_blocks(searches[i]);
     prefetch_row(searches[i].lower);
     if (searches[i].split) prefetch_row(searches[i].upper);
     if (searches[i].open()) active[n_active++] = i;
@@ -162,7 +218,7 @@ void SuffixSegment<Sym>::begin(const Request& request, Probe& probe) const {
   Alone& alone = *new (probe.state) Alone;
   alone.answer = {0, 0};
   alone.fetched = true;
-  alone.search.split = false;
+  alone.search.split = alone.search.alike = false;
   alone.search.lower = {0, 0, 0, 0};
   if (request.n == 0) alone.answer = {0, static_cast<uint32_t>(a_.n_rows)};
   if (request.n == 0 || a_.n_rows == 0 || !code_.encode(request.ids, request.n, alone.symbols)) return;
@@ -180,6 +236,8 @@ bool SuffixSegment<Sym>::advance(Probe& probe, int n_levels) const {
   Search& s = alone.search;
   if (alone.fetched) {
     for (int k = 0; k < n_levels && s.open(); ++k) step(s);
+  } else {
+    search_blocks(s);
   }
   alone.fetched = true;
   if (!s.open()) {

@@ -11,6 +11,7 @@
 #include "key_tree.hpp"
 #include "mismatch.hpp"
 #include "prefetch.hpp"
+#include "rows.hpp"
 #include "segment.hpp"
 
 namespace ngramdb {
@@ -52,7 +53,7 @@ template <class Sym>
 struct SegmentArrays {
   const Sym* text = nullptr;  // documents, each followed by a separator
   uint64_t n_text = 0;
-  const uint32_t* rows = nullptr;
+  Rows rows;
   uint64_t n_rows = 0;
   const uint64_t* tree = nullptr;
   const uint64_t* rest = nullptr;
@@ -154,6 +155,7 @@ class SuffixSegment final : public Segment {
     const Sym* query;
     uint32_t n;
     bool split;
+    bool alike;     // the row left in `lower` tells of all up to the upper bound whether they begin with the query
     uint64_t word;  // the query's first 8 bytes as they stand in memory
     uint64_t mask;  // which of them count
     Bounds lower, upper;
@@ -196,6 +198,8 @@ class SuffixSegment final : public Segment {
     return a_.text[position];
   }
 
+  uint64_t continuations_by_lcps(Range rows, uint32_t depth, uint32_t bits, std::vector<Run>& runs,
+                                 StopFlag stop) const;
   template <bool kShort>
   uint32_t ngram_runs_as(uint32_t from, uint32_t n, Range* out, size_t room, size_t* n_found, StopFlag stop) const;
 
@@ -291,6 +295,11 @@ class SuffixSegment final : public Segment {
     const uint32_t row = s.lower.middle();
     uint32_t lcp = s.lower.lcp();
     const Order order = compare(row, position_of(row), s, &lcp);
+    if (s.alike) {
+      s.split = order == Order::kMatch;
+      s.lower.hi = s.lower.lo;
+      return;
+    }
     if (order == Order::kMatch) {
       s.split = true;
       s.upper = {row + 1, s.lower.hi, s.n, s.lower.lcp_hi};
@@ -309,7 +318,7 @@ class SuffixSegment final : public Segment {
     if (bounds.open()) prefetch_line(a_.text + a_.rows[bounds.middle()] + bounds.lcp());
   }
   void prefetch_row(const Bounds& bounds) const {
-    if (bounds.open()) prefetch_line(a_.rows + bounds.middle());
+    if (bounds.open()) prefetch_line(a_.rows.word(bounds.middle()));
   }
 
   // Fetches the text of the rows that the next `levels` steps of a search may look at. Depth first: fetching
@@ -328,7 +337,14 @@ class SuffixSegment final : public Segment {
   uint32_t encode_group(const Request* requests, Range* answers, uint32_t n, Scratch& scratch, Search* searches,
                         uint32_t* which) const;
   void encode_search(const Sym* symbols, uint32_t n, Search& s) const;
+  // The sampled row at or behind a row, and the last one before a row.
+  static uint64_t sample_from(uint64_t row) { return (row + kRowsPerSample - 1) / kRowsPerSample * kRowsPerSample; }
+  static uint64_t sample_before(uint64_t row) { return (row - 1) / kRowsPerSample * kRowsPerSample; }
+  // Bits of the query, or of more symbols than a key has.
+  static uint32_t bits_of(const Search& s) { return 8 * sizeof(Sym) * std::min(s.n, 2 * kWordSymbols + 1); }
   void fetch_blocks(const Search& s) const;
+  void search_blocks(Search& s) const;
+  void search_block(Search& s) const;
   void fetch_pivots(const Search& s, int n_levels) const;
   void locate_blocks(Search* searches, const uint32_t* roots, uint32_t n) const;
   void run_few(Search* searches, uint32_t n) const;

@@ -13,7 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb._cext.construction import MAX_SYMBOLS, Cores, key_directory, suffix_array
+from ngramdb._cext.construction import (
+    MAX_SYMBOLS,
+    Cores,
+    key_directory,
+    lcp_width_for,
+    mark_lcps,
+    suffix_array,
+)
 from ngramdb.errors import ResourceError
 from ngramdb.interrupts import Interrupt
 from ngramdb.segments.container import ContainerWriter, FileInfo
@@ -120,7 +127,8 @@ class SegmentContent:
     """What a segment is made of.
 
     `stream`, `starts` and `gap` are as `SymbolBuilder.finish` gives them; without `rows`, the suffix array,
-    suffixes are sorted. `text`, `metadata` and `forms` None mean that no document has any.
+    whose LCPs are `lcp_width` bits wide, suffixes are sorted. `text`, `metadata` and `forms` None mean that
+    no document has any.
     """
 
     stream: NDArray[Any]
@@ -130,6 +138,7 @@ class SegmentContent:
     metadata: MetadataBuilder | None = None
     forms: TextBuilder | None = None
     rows: NDArray[np.uint32] | None = None
+    lcp_width: int = 0
 
 
 def write_segment(
@@ -163,19 +172,33 @@ def write_segment(
             "n_documents": n_documents,
             "first_doc_id": first_doc_id,
             "gap": content.gap,
+            "lcp_width": lcp_width_for(len(content.stream)),
         }
     )
     return SegmentSummary(info, n_tokens, n_documents, first_doc_id)
 
 
+def positions(rows: NDArray[np.uint32], width: int) -> NDArray[np.uint32]:
+    """The positions of a suffix array's rows, which have LCPs of so many bits: (n,) uint32, a new array."""
+    found: NDArray[np.uint32] = rows & np.uint32((1 << (32 - width)) - 1)
+    return found
+
+
 def _write_suffixes(
     writer: ContainerWriter, content: SegmentContent, stop: Interrupt | None, cores: Cores | None
 ) -> None:
-    rows = content.rows
+    rows, width = content.rows, lcp_width_for(len(content.stream))
     if rows is None:
         ranks, n_symbols = dense_ranks(content.stream)
-        rows = suffix_array(ranks, n_symbols, stop, cores)
+        # LCPs are of the symbols that are stored.
+        known_width = width if ranks is content.stream else 0
+        rows = suffix_array(ranks, n_symbols, stop, cores, known_width)
+    else:
+        known_width = content.lcp_width
+    if known_width != width:
+        rows = positions(rows, known_width)
+        mark_lcps(content.stream, rows, width, stop, cores)
     writer.add("suffix_array", rows)
-    tree, rest = key_directory(content.stream, rows)
+    tree, rest = key_directory(content.stream, rows, stop, width)
     writer.add("directory.tree", tree)
     writer.add("directory.rest", rest)

@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb._cext.filtering import filter_rows
-from ngramdb.segments.builder import FORM, KIND, SegmentContent, SegmentSummary, write_segment
+from ngramdb.segments.builder import (
+    FORM,
+    KIND,
+    SegmentContent,
+    SegmentSummary,
+    positions,
+    write_segment,
+)
 from ngramdb.segments.container import DOCUMENT_SETS, ContainerWriter, Sink
 from ngramdb.segments.metadata import MetadataBuilder
 from ngramdb.segments.segment import Segment
@@ -77,7 +84,8 @@ def write_merged(
     ids = np.concatenate([part.segment.doc_ids(part.numbers) for part in parts])
     has_gaps = len(ids) > 0 and int(ids[-1]) - int(ids[0]) + 1 != len(ids)
     stream, starts, gap = _symbols(parts)
-    content = SegmentContent(stream, starts, gap, rows=_filtered(parts))
+    content = SegmentContent(stream, starts, gap)
+    content.rows, content.lcp_width = _filtered(parts, stream, gap)
     if with_content:
         content.text, content.forms = _column(parts, TextBuilder()), _column(parts, TextBuilder(FORM))
         content.metadata = _metadata(parts)
@@ -199,22 +207,25 @@ def _carried_symbols(parts: Sequence[Part]) -> tuple[NDArray[Any], NDArray[np.ui
     return stream, starts.astype(np.uint32), gap
 
 
-def _filtered(parts: Sequence[Part]) -> NDArray[np.uint32] | None:
-    """The suffix array of the documents, where they come from one segment and filtering costs less than
-    sorting."""
+def _filtered(parts: Sequence[Part], stream: NDArray[Any], gap: int) -> tuple[NDArray[np.uint32] | None, int]:
+    """The suffix array of the documents, and how wide its LCPs are, where they come from one segment and
+    filtering costs less than sorting."""
     if len(parts) != 1 or parts[0].new_ids is not None:
-        return None
+        return None, 0
     part = parts[0]
     segment = part.segment
     if SORTING_COSTS * part.n_symbols < segment.n_tokens:
-        return None
+        return None, 0
     segment.verify_rows()
+    rows, width = segment.rows, segment.lcp_width
+    if stream.dtype != segment.symbols.dtype or gap != segment.gap:
+        # Other symbols have other bits in common.
+        rows, width = positions(rows, width), 0
     if part.is_whole:
-        return segment.rows
+        return rows, width
     kept = np.zeros(segment.n_documents, dtype=np.uint8)
     kept[part.numbers] = 1
-    rows: NDArray[np.uint32] = filter_rows(segment.rows, segment.starts, kept)
-    return rows
+    return filter_rows(rows, segment.starts, kept, width), width
 
 
 def _column(parts: Sequence[Part], builder: TextBuilder) -> TextBuilder:

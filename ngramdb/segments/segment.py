@@ -12,10 +12,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb._cext.construction import first_wrong_row, key_directory
+from ngramdb._cext.construction import first_wrong_row, key_directory, mark_lcps
 from ngramdb._cext.index import SegmentIndex
 from ngramdb.errors import CorruptionError
-from ngramdb.segments.builder import DOC_IDS, FORM
+from ngramdb.segments.builder import DOC_IDS, FORM, positions
 from ngramdb.segments.container import Container
 from ngramdb.segments.metadata import MetadataReader
 from ngramdb.segments.text import TextReader
@@ -54,6 +54,7 @@ class Segment:
                 self._container.array("documents.starts"),
                 self._number("gap"),
                 self.path,
+                self.lcp_width,
             )
         except (ValueError, KeyError) as error:
             raise self._corruption(f"its sections do not fit together: {error}") from error
@@ -137,9 +138,14 @@ class Segment:
 
     @property
     def rows(self) -> NDArray[np.uint32]:
-        """The suffix array."""
+        """The suffix array; the upper `lcp_width` bits of a row are its LCP."""
         rows: NDArray[np.uint32] = self._container.array("suffix_array")
         return rows
+
+    @property
+    def lcp_width(self) -> int:
+        """How many bits of a row hold its LCP with the row before (FORMAT.md, "Suffix array")."""
+        return self._number("lcp_width") if "lcp_width" in self._container.properties else 0
 
     @property
     def gap(self) -> int:
@@ -201,9 +207,14 @@ class Segment:
             raise self._corruption("a document does not end in a separator where the next one starts")
         if int(np.count_nonzero(tokens == 0)) != self.n_documents:
             raise self._corruption("a separator stands inside a document")
-        wrong = first_wrong_row(tokens, self._container.array("suffix_array"))
+        rows = positions(self.rows, self.lcp_width)
+        wrong = first_wrong_row(tokens, rows)
         if wrong is not None:
             raise self._corruption(f"row {wrong} of its suffix array is out of order")
+        mark_lcps(tokens, rows, self.lcp_width)
+        wrong_lcps = np.flatnonzero(rows != self.rows)
+        if len(wrong_lcps):
+            raise self._corruption(f"row {wrong_lcps[0]} of its suffix array has a wrong LCP")
         self._check_directory(tokens)
         if self._ids is not None and (np.diff(self._ids) <= 0).any():
             raise self._corruption("its documents' ids do not ascend")
@@ -212,7 +223,7 @@ class Segment:
         self._forms.check()
 
     def _check_directory(self, tokens: NDArray[Any]) -> None:
-        tree, rest = key_directory(tokens, self._container.array("suffix_array"))
+        tree, rest = key_directory(tokens, self.rows, lcp_width=self.lcp_width)
         same = np.array_equal(tree, self._container.array("directory.tree")) and np.array_equal(
             rest, self._container.array("directory.rest")
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,7 +11,7 @@ from indexes import WIDTHS, oracle_of, packed, plain, rows_of, segment_of
 from reference import ReferenceSegment
 
 from ngramdb._cext import docsets
-from ngramdb._cext.construction import first_wrong_row, key_directory, suffix_array
+from ngramdb._cext.construction import first_wrong_row, key_directory, mark_lcps, suffix_array
 from ngramdb._cext.index import Index, SegmentIndex
 from ngramdb.segments.symbols import SymbolBuilder, dense_ranks
 
@@ -69,16 +71,19 @@ def any_id():
 
 def index_by_builder(segments, signs):
     """The index as loading makes it: every segment in the narrowest width, with a gap of its own."""
-    return Index([segment_by_builder(documents)[0] for documents in segments], signs)
+    widths = itertools.cycle((7, 0, 5))
+    return Index([segment_by_builder(documents, next(widths))[0] for documents in segments], signs)
 
 
-def segment_by_builder(documents):
+def segment_by_builder(documents, lcp_width=0):
     builder = SymbolBuilder()
     flat, offsets = packed(documents)
     builder.add(flat.astype(np.uint32), offsets)
     stream, starts, gap = builder.finish()
     rows = suffix_array(*dense_ranks(stream))
-    return SegmentIndex(stream, rows, *key_directory(stream, rows), starts, gap), stream, rows
+    mark_lcps(stream, rows, lcp_width)
+    directory = key_directory(stream, rows, lcp_width=lcp_width)
+    return SegmentIndex(stream, rows, *directory, starts, gap, "", lcp_width), stream, rows
 
 
 @EXAMPLES

@@ -9,6 +9,7 @@
 #include "check.hpp"
 #include "corpus_index.hpp"
 #include "key_tree.hpp"
+#include "row_lcps.hpp"
 #include "sais.hpp"
 #include "suffix_segment.hpp"
 
@@ -39,6 +40,7 @@ struct Made {
   Exact<Sym> text;
   Exact<uint32_t> rows, starts;
   Exact<uint64_t> tree, rest;
+  uint32_t lcp_width = 0;
 
   explicit Made(const Documents& documents) {
     std::vector<Sym> symbols;
@@ -51,10 +53,14 @@ struct Made {
     text = Exact<Sym>(symbols);
     starts = Exact<uint32_t>(firsts);
     sort_rows(documents.size());
+    constexpr uint32_t kWidths[] = {7, 0, 5};
+    lcp_width = kWidths[documents.size() % 3];
+    ngramdb::mark_lcps(text.data(), text.size(), rows.data(), rows.size(), lcp_width, nullptr, nullptr);
     tree = Exact<uint64_t>(ngramdb::tree_words(rows.size()));
     rest = Exact<uint64_t>(ngramdb::n_samples_of(rows.size()));
     if (rows.size() > 0) {
-      ngramdb::build_key_tree(text.data(), text.size(), rows.data(), rows.size(), tree.data(), rest.data());
+      const ngramdb::Rows marked(rows.data(), lcp_width);
+      ngramdb::build_key_tree(text.data(), text.size(), marked, rows.size(), tree.data(), rest.data());
     }
   }
 
@@ -62,7 +68,7 @@ struct Made {
     ngramdb::SegmentArrays<Sym> a;
     a.text = text.data();
     a.n_text = text.size();
-    a.rows = rows.data();
+    a.rows = ngramdb::Rows(rows.data(), lcp_width);
     a.n_rows = rows.size();
     a.tree = tree.data();
     a.rest = rest.data();

@@ -64,6 +64,52 @@ void check_tree_search(Random& random) {
   }
 }
 
+// Blind search finds the rows whose keys begin with a query's first bits, if there are any; every variant alike.
+void check_blind_search(Random& random) {
+  const uint32_t lcp_width = 5 + static_cast<uint32_t>(random.below(3)), most = most_lcp(lcp_width);
+  const uint32_t n = static_cast<uint32_t>(random.below(kPieceRows));
+  std::vector<Key> keys(n + 1);  // the first one is the row before the piece
+  const uint64_t shape = random.below(3);
+  for (Key& key : keys) {
+    key = {random.below(~uint64_t{0}), random.below(~uint64_t{0})};
+    if (shape > 0) key.first &= 0x0100000000000003u * (1 + random.below(shape * 40));
+    if (shape == 2) key.rest = random.below(9);
+  }
+  const auto less = [](const Key& a, const Key& b) { return a.first != b.first ? a.first < b.first : a.rest < b.rest; };
+  std::sort(keys.begin(), keys.end(), less);
+  Exact<uint32_t> words(n);
+  for (uint32_t i = 0; i < n; ++i) {
+    words[i] = std::min(common_bits(keys[i], keys[i + 1]), most) << (32 - lcp_width) |
+               static_cast<uint32_t>(random.below(uint64_t{1} << (32 - lcp_width)));
+  }
+  const Rows rows(words.data(), lcp_width);
+  std::vector<RowKernels> variants{{lcps_below_plain, blind_search_plain}, row_kernels};
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("popcnt")) {
+    variants.push_back({lcps_below_avx2, blind_search_avx2});
+  }
+#endif
+  for (int round = 0; round < 8; ++round) {
+    const uint32_t bits = 1 + static_cast<uint32_t>(random.below(most));
+    const Key query = first_bits(random.chance(4) ? Key{random.below(~uint64_t{0}), 0} : random.pick(keys), bits);
+    const auto matches = [&](const Key& key) { return common_bits(first_bits(key, bits), query) == 128; };
+    uint32_t first = 0, last = 0;
+    for (uint32_t i = 0; i <= n; ++i) {
+      if (!matches(keys[i])) continue;
+      if (first == last) first = last = i;
+      last = i + 1;
+    }
+    for (const RowKernels& kernels : variants) {
+      const BlindEnd end = kernels.blind_search(rows, 0, n, query, bits);
+      if (first < last) CHECK(end.first + 1 == first && end.last + 1 == last);  // kBefore + 1 is 0
+      CHECK(end.last <= n && (end.first == BlindEnd::kBefore || end.first < n));
+      uint64_t below = 0;
+      for (uint32_t i = 0; i < n; ++i) below |= uint64_t{words[i] >> (32 - lcp_width) < bits} << i;
+      CHECK(kernels.lcps_below(rows, 0, n, bits) == below);
+    }
+  }
+}
+
 // ---- questions to one segment ----------------------------------------------------------------------------
 
 template <class Sym>
@@ -487,6 +533,7 @@ void check_threads(Random& random) {
 const Scenario kScenarios[] = {
     {"mismatch", check_mismatch, 2000},
     {"tree search", check_tree_search, 200},
+    {"blind search", check_blind_search, 400},
     {"documents, u8", check_documents<uint8_t>, 60},
     {"documents, u16", check_documents<uint16_t>, 60},
     {"documents, u32", check_documents<uint32_t>, 60},

@@ -80,7 +80,7 @@ struct Corpus {
     SegmentArrays<Sym> a;
     a.text = made.text.data();
     a.n_text = made.text.size();
-    a.rows = made.rows.data();
+    a.rows = Rows(made.rows.data(), made.lcp_width);
     a.n_rows = made.rows.size();
     a.tree = made.tree.data();
     a.rest = made.rest.data();

@@ -43,10 +43,12 @@ bool compare_keys(const std::vector<Sym>& symbols, uint32_t n_symbols, const key
   const Exact<Sym> text(symbols);
   Exact<uint32_t> rows(text.size());
   Cores cores(n_threads - 1);
-  keysort::Sorter<Sym> sorter(text.data(), rows.data(), static_cast<uint32_t>(text.size()), n_symbols, &cores, limits,
-                              nullptr);
+  const uint32_t n = static_cast<uint32_t>(text.size()), lcp_width = sizeof(Sym) == 4 ? 0 : n % 8;
+  keysort::Sorter<Sym> sorter(text.data(), rows.data(), n, n_symbols, lcp_width, &cores, limits, nullptr);
   if (!sorter.sort()) return false;
-  const std::vector<uint32_t> expected = rows_by_comparison(text);
+  std::vector<uint32_t> expected = rows_by_comparison(text);
+  const size_t n_separators = static_cast<size_t>(std::count(text.data(), text.data() + n, Sym{0}));
+  mark_lcps(text.data(), n, expected.data() + n_separators, n - n_separators, lcp_width, &cores, nullptr);
   CHECK(std::equal(expected.begin(), expected.end(), rows.data()));
   return true;
 }
@@ -175,8 +177,8 @@ void check_stopping(Random& random) {
   try {
     const Exact<uint8_t> text(random_text<uint8_t>(random, 200, 100));
     Exact<uint32_t> rows(text.size());
-    keysort::Sorter<uint8_t>(text.data(), rows.data(), static_cast<uint32_t>(text.size()), 100, &cores, random_limits(random),
-                             &stop)
+    keysort::Sorter<uint8_t>(text.data(), rows.data(), static_cast<uint32_t>(text.size()), 100, 7, &cores,
+                             random_limits(random), &stop)
         .sort();
   } catch (const Interrupted&) {
     stopped = true;

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from indexes import WIDTHS, arrays_of, packed
+from indexes import WIDTHS, arrays_of, packed, with_lcps
 
 from ngramdb._cext.construction import first_wrong_row
 from ngramdb._cext.index import Index, SegmentIndex
@@ -67,11 +67,12 @@ def answers(segments, rng):
 def test_damage_to_one_array_is_survived(dtype, part):
     rng = np.random.default_rng(part)
     n_answered = n_refused = 0
-    for _ in range(N_ROUNDS):
-        *arrays, gap = arrays_of(some_documents(rng), dtype)
+    for number in range(N_ROUNDS):
+        lcp_width = (0, 5, 7)[number % 3]
+        *arrays, gap = with_lcps(arrays_of(some_documents(rng), dtype), lcp_width)
         damage(arrays[part], rng)
         try:
-            segment = SegmentIndex(*arrays, gap, "damaged.segment")
+            segment = SegmentIndex(*arrays, gap, "damaged.segment", lcp_width)
         except ValueError:
             continue
         first_wrong_row(arrays[0], arrays[1])
@@ -87,13 +88,13 @@ def test_damage_to_all_arrays_of_several_segments_is_survived():
     for dtype in WIDTHS:
         for _ in range(N_ROUNDS):
             segments = []
-            for _ in range(3):
-                *arrays, gap = arrays_of(some_documents(rng), dtype)
+            for lcp_width in (7, 0, 6):
+                *arrays, gap = with_lcps(arrays_of(some_documents(rng), dtype), lcp_width)
                 ends = arrays[4][[0, -1]].copy()
                 for array in arrays:
                     damage(array, rng)
                 arrays[4][[0, -1]] = ends
-                segments.append(SegmentIndex(*arrays, gap, "damaged.segment"))
+                segments.append(SegmentIndex(*arrays, gap, "damaged.segment", lcp_width))
             answers(segments, rng)
 
 

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 
 import numpy as np
 import pytest
-from indexes import WIDTHS, arrays_of, segment_of
+from indexes import WIDTHS, arrays_of, packed, segment_of, with_lcps
 
 from ngramdb._cext.construction import key_directory, tree_words
 from ngramdb._cext.index import Index, SegmentIndex
@@ -36,13 +36,17 @@ class SortedRows:
         return (lo, hi) if hi > lo else (0, 0)
 
 
-def compare_all(segment, arrays, asked):
-    """Every n-gram (ids) has the rows that bisection finds."""
-    oracle, gap = SortedRows(arrays), arrays[5]
-    for ngram in asked:
-        lo, hi = segment.find(ngram)
-        expected = oracle.find([token + 1 if token < gap else token for token in ngram])
-        assert ((lo, hi) if hi > lo else (0, 0)) == expected, (len(arrays[1]), ngram)
+def compare_all(arrays, asked):
+    """Every n-gram (ids) has the rows that bisection finds, alone and in a batch, with LCPs and without."""
+    oracle, gap, asked = SortedRows(arrays), arrays[5], list(asked)
+    segments = {width: SegmentIndex(*with_lcps(arrays, width), "", width) for width in (0, 5, 6, 7)}
+    expected = [oracle.find([token + 1 if token < gap else token for token in ngram]) for ngram in asked]
+    for width, segment in segments.items():
+        for ngram, rows in zip(asked, expected, strict=True):
+            lo, hi = segment.find(ngram)
+            assert ((lo, hi) if hi > lo else (0, 0)) == rows, (width, len(arrays[1]), ngram)
+        counts = Index([segment], [1]).count_many(*packed(asked))
+        assert counts.tolist() == [hi - lo for lo, hi in expected]
 
 
 def pieces(rng, document, n, lengths, alphabet):
@@ -63,11 +67,8 @@ def test_ranges_are_exact_whatever_the_size_of_the_directory(n_rows, dtype, alph
     document = rng.integers(0, alphabet, n_rows).tolist()
     arrays = arrays_of([document], dtype)
     assert len(arrays[2]) == tree_words(n_rows) and len(arrays[1]) == n_rows
-    segment = SegmentIndex(*arrays)
-    compare_all(
-        segment, arrays, pieces(rng, document, 60, [1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 30], alphabet)
-    )
-    compare_all(segment, arrays, [[token] for token in range(alphabet + 1)])
+    compare_all(arrays, pieces(rng, document, 60, [1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 30], alphabet))
+    compare_all(arrays, [[token] for token in range(alphabet + 1)])
 
 
 def test_a_directory_of_five_levels_finds_every_sampled_row():
@@ -80,7 +81,7 @@ def test_a_directory_of_five_levels_finds_every_sampled_row():
         ngram = document[position : position + 12]
         lo, hi = segment.find(ngram)
         assert lo <= row < hi and position in segment.positions(lo, hi)
-    compare_all(segment, arrays, pieces(rng, document, 60, [1, 2, 3, 8, 16], 250))
+    compare_all(arrays, pieces(rng, document, 60, [1, 2, 3, 8, 16], 250))
 
 
 @pytest.mark.parametrize("dtype", WIDTHS)
@@ -94,7 +95,7 @@ def test_tokens_whose_symbols_fill_the_key_with_ones_are_found(dtype, top):
         arrays = arrays_of(documents, dtype)
         asked = [[largest] * k for k in (1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 40, n, n + 1)]
         asked += [[below] * k for k in (1, 8, 16, n)] + [[largest, below], [below, largest]]
-        compare_all(SegmentIndex(*arrays), arrays, asked)
+        compare_all(arrays, asked)
 
 
 @pytest.mark.parametrize("dtype", WIDTHS)
@@ -108,14 +109,14 @@ def test_many_equal_prefixes_longer_than_a_key_span_many_samples(dtype):
     asked = [document[:n] for document in documents[:25] for n in (16, 17, 39, 40, 41, 43, 46)]
     asked += [document[3:n] for document in documents[:25] for n in (12, 20, 46)]
     asked += [[*shared, 3], [*shared, 0, 9], shared[:17], [*shared[:17], 8], [*shared[:39], 9], shared[20:]]
-    compare_all(segment, arrays, asked)
+    compare_all(arrays, asked)
     assert segment.find(shared[:17])[1] - segment.find(shared[:17])[0] == 450
 
 
 def test_separators_inside_a_key_do_not_match_what_stands_behind_them():
     documents = [[1], [1], [1, 1], [], [1, 2], [1]] * 50
     arrays = arrays_of(documents, np.uint8)
-    compare_all(SegmentIndex(*arrays), arrays, [[1], [1, 1], [1, 2], [1, 1, 1], [1, 1, 2], [2], [2, 1]])
+    compare_all(arrays, [[1], [1, 1], [1, 2], [1, 1, 1], [1, 1, 2], [2], [2, 1]])
 
 
 def test_ids_that_no_segment_can_have_match_nothing():
