@@ -12,10 +12,11 @@ scored as one sentence, with every model; and what drawing a token takes. For ea
 for, ngramdb writes the ARPA file that the PyPI package `kenlm` loads; so both score with the same numbers,
 and a difference is one of arithmetic. KenLM's module is compiled for a greatest order (6 as a rule): above
 it, and without a limit on order, ngramdb stands alone. ngramdb scores everything in one call (`score_many`),
-KenLM a sentence a call (`Model.score`): what either offers. Times are medians over the rounds, of CPU time in
-one thread, without loading; `first` is the first round, before anything is remembered. Words become ids
-before the clock starts for ngramdb, and within it for KenLM: that part is timed alone, too, by looking up the
-words in a dictionary.
+KenLM a sentence a call (`Model.score`): what either offers. Times are medians over the rounds, by the clock,
+without loading; `first` is the first round, before anything is remembered. ngramdb shares the texts of a call
+among the cores that are free, KenLM's module has one thread: `CPU` is what all threads took together. Words
+become ids before the clock starts for ngramdb, and within it for KenLM: that part is timed alone, too, by
+looking up the words in a dictionary.
 """
 
 from __future__ import annotations

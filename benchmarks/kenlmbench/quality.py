@@ -24,8 +24,8 @@ FILES = ("wt2v.train.txt.gz", "wt2.test.txt.gz")
 Ids = NDArray[np.int64]
 
 HEADER = """\
-| order | perplexity | KenLM | µs per token, first | µs per token | KenLM | ARPA file, MB | written in, s |
-|---|---|---|---|---|---|---|---|"""
+| order | perplexity | KenLM | µs per token, first | µs per token | CPU | KenLM | ARPA, MB | written in, s |
+|---|---|---|---|---|---|---|---|---|"""
 
 
 class Task:
@@ -96,6 +96,7 @@ def report(data: Path, orders: Sequence[int], rounds: int, kenlm: ModuleType) ->
                     cell(peer.perplexity if peer else None, ".3f"),
                     cell(ours.first),
                     cell(ours.usual),
+                    cell(ours.cpu),
                     cell(peer.time.usual if peer and peer.time else None),
                     cell(peer.arpa_bytes / 1e6 if peer else None, ".1f"),
                     cell(peer.arpa_seconds if peer else None, ".1f"),

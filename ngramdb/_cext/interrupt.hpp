@@ -72,6 +72,13 @@ class Poll {
     if (visit != nullptr) visit_at_ns_ = now_ns() + kVisitInterval;
   }
 
+  // The same for a thread that works for this one: Python is not visited, and work also ends when `failed` is set.
+  Poll for_helper(const std::atomic<bool>* failed) const {
+    Poll helper(own_, parent_, parent_before_, nullptr);
+    helper.failed_ = failed;
+    return helper;
+  }
+
   void check() {
     if (requested()) throw Interrupted{StopReason::kRequested};
     const int64_t now = now_ns();
@@ -92,6 +99,7 @@ class Poll {
  private:
   bool requested() const {
     return (own_ != nullptr && own_->n_requests.load(std::memory_order_relaxed) != 0) ||
+           (failed_ != nullptr && failed_->load(std::memory_order_relaxed)) ||
            (parent_ != nullptr && parent_->n_requests.load(std::memory_order_relaxed) != parent_before_);
   }
 
@@ -100,6 +108,7 @@ class Poll {
   uint32_t parent_before_ = 0;
   Visit visit_ = nullptr;
   int64_t visit_at_ns_ = kNever;
+  const std::atomic<bool>* failed_ = nullptr;
 };
 
 using StopFlag = Poll*;

@@ -6,11 +6,13 @@
 // 2016, section 2).
 #pragma once
 
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <memory>
 #include <mutex>
 
+#include "cores.hpp"
 #include "suffix_chains.hpp"
 
 namespace ngramdb {
@@ -89,6 +91,8 @@ class Model {
   // Every token of the documents ids[offsets[i], offsets[i + 1]). sentences: `<s>` stands before each, and
   // `</s>` is scored behind it, one more entry each (probability 1 behind a separator, which has ended the
   // sentence).
+  //
+  // From kShareFrom tokens on, documents are shared by all cores that are free.
   void score(const int64_t* ids, const int64_t* offsets, size_t n, bool sentences, Scored* out, StopFlag stop) const;
 
   // P(token | context) for n pairs. begins: whether `<s>` stands before the context. A token may be kEnd.
@@ -110,6 +114,8 @@ class Model {
   static constexpr size_t kLanes = 12;
   // Long documents are cut, so that pieces are walked side by side.
   static constexpr size_t kPiece = 1024;
+  // Tokens that threads are worth starting for.
+  static constexpr int64_t kShareFrom = 1 << 13;
   // Tokens between two looks at the stop flag: a few milliseconds.
   static constexpr uint64_t kLookInterval = 1024;
 
@@ -158,6 +164,18 @@ class Model {
     const bool is_end = lane.at == lane.stop || ends_sentence(lane.document[lane.at]);
     return {is_end, in_sentence || lane.began, lane.at - lane.since + (lane.began ? 1 : 0)};
   }
+
+  // Documents that are scored by several threads.
+  struct Batch {
+    const int64_t* ids;
+    const int64_t* offsets;
+    size_t n;
+    bool sentences;
+    Scored* out;
+    std::atomic<size_t> next{0};  // the document that the next free thread takes
+    std::atomic<uint64_t> n_done{0};
+  };
+  void score_share(Batch& batch, StopFlag stop) const;
 
   void count_empty(StopFlag stop);
   Scored evaluate(const Walk& walk, const Step& step, Workspace& work, StopFlag stop) const;
@@ -363,15 +381,30 @@ inline Scored Model::evaluate(const Walk& walk, const Step& step, Workspace& wor
 
 inline void Model::score(const int64_t* ids, const int64_t* offsets, size_t n, bool sentences, Scored* out,
                          StopFlag stop) const {
+  Batch batch{ids, offsets, n, sentences, out};
+  const int64_t n_tokens = offsets[n] - offsets[0] + (sentences ? static_cast<int64_t>(n) : 0);
+  Team team(n_tokens < kShareFrom ? nullptr : &Cores::of_machine(), stop);
+  team.run([&](uint32_t thread) {
+    Poll poll = team.poll_of(thread);
+    score_share(batch, &poll);
+  });
+}
+
+// Documents of the batch, until none is left.
+inline void Model::score_share(Batch& batch, StopFlag stop) const {
+  const int64_t *const ids = batch.ids, *const offsets = batch.offsets;
+  const size_t n = batch.n;
+  const bool sentences = batch.sentences;
+  Scored* const out = batch.out;
   std::vector<Lane> lanes(kLanes, Lane(walk_));
   Searches searches(data_->columns);
   Workspace work;
-  size_t document = 0, from = 0;  // the next piece
+  size_t document = batch.next++, from = 0;  // the next piece
   uint64_t n_done = 0;
   size_t since = 0;  // the last border before the next piece
   bool began = sentences;
   const auto begin_piece = [&](Lane& lane) {
-    while (document < n && !sentences && offsets[document] == offsets[document + 1]) ++document;
+    while (document < n && !sentences && offsets[document] == offsets[document + 1]) document = batch.next++;
     lane.busy = document < n;
     if (!lane.busy) return;
     const size_t length = static_cast<size_t>(offsets[document + 1] - offsets[document]);
@@ -391,7 +424,7 @@ inline void Model::score(const int64_t* ids, const int64_t* offsets, size_t n, b
       const int64_t id = lane.document[from];
       if (ends_sentence(id) || begins_sentence(id)) since = from + 1, began = begins_sentence(id);
     }
-    if (from == length) ++document, from = since = 0, began = sentences;
+    if (from == length) document = batch.next++, from = since = 0, began = sentences;
   };
   for (Lane& lane : lanes) begin_piece(lane);
   for (;;) {
@@ -415,7 +448,10 @@ inline void Model::score(const int64_t* ids, const int64_t* offsets, size_t n, b
       if (lane.at < lane.stop) ++lane.at;
       lane.busy = lane.at < lane.stop || lane.ends;
       has_finished = has_finished || !lane.busy;
-      if (++n_done % kLookInterval == 0) check_stop(stop, n_done, static_cast<uint64_t>(offsets[n] - offsets[0]) + n);
+      if (++n_done % kLookInterval == 0) {
+        batch.n_done += kLookInterval;
+        check_stop(stop, batch.n_done, static_cast<uint64_t>(offsets[n] - offsets[0]) + n);
+      }
     }
     if (!has_finished) continue;
     for (Lane& lane : lanes) {

@@ -134,6 +134,8 @@ class LanguageModel(ABC):
 
         Document i has its entries from offsets[i] - offsets[0] on; with `sentence` from offsets[i] -
         offsets[0] + i on.
+
+        Cost: as `score`; from some thousand tokens on documents are shared by all cores that are free.
         """
         return Scores.of(self._model.score(as_ids(flat), as_ids(offsets), sentence))
 
