@@ -660,16 +660,17 @@ inline void CorpusIndex::merge_continuations(const Range* ranges, uint32_t depth
     if (width() == 1 && only_added_) break;  // they are the answer
     for (const Run& run : runs) net.emplace_back(run.id, signs_[s] * static_cast<int64_t>(run.count));
   }
-  const size_t n = std::max(runs.size(), net.size());
-  answer.ids.reserve(n);
-  answer.counts.reserve(n);
   if (width() == 1 && only_added_) {
-    for (const Run& run : runs) {
-      answer.ids.push_back(static_cast<uint32_t>(run.id));
-      answer.counts.push_back(run.count);
+    answer.ids.resize(runs.size());
+    answer.counts.resize(runs.size());
+    for (size_t i = 0; i < runs.size(); ++i) {
+      answer.ids[i] = static_cast<uint32_t>(runs[i].id);
+      answer.counts[i] = runs[i].count;
     }
     return;
   }
+  answer.ids.reserve(net.size());
+  answer.counts.reserve(net.size());
   sort_stoppably(net.begin(), net.end(), stop);
   for (size_t i = 0; i < net.size();) {
     int64_t sum = 0;

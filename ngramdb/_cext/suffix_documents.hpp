@@ -13,35 +13,42 @@ template <class Sym>
 uint64_t SuffixSegment<Sym>::continuations_by_lcps(Range rows, uint32_t depth, uint32_t bits, std::vector<Run>& runs,
                                                    StopFlag stop) const {
   constexpr uint32_t kPass = 1024;  // rows whose runs are read together
-  uint32_t starts[kPass + 1];
-  uint32_t open = rows.lo;  // first row of the last run found
-  starts[0] = open;
-  prefetch_line(a_.text + a_.rows[open] + depth);
-  uint64_t n_ends = 0;
-  const auto add_run = [&](uint32_t start, uint32_t end) {
-    const Sym symbol = symbol_behind(start, depth);
-    if (symbol == 0) {
-      n_ends += end - start;
-    } else {
-      runs.push_back({code_.decode(symbol), end - start});
-    }
+  uint32_t starts[kPass + 1], places[kPass + 1];
+  uint32_t n = 0;  // runs found; the last one's end is not known yet
+  const auto begin_run = [&](uint32_t row) {
+    const uint64_t place = uint64_t{a_.rows[row]} + depth;
+    if (__builtin_expect(place >= a_.n_text, 0)) throw CorruptPointer{file_, row, place, a_.n_text};
+    prefetch_line(a_.text + place);
+    starts[n] = row;
+    places[n++] = static_cast<uint32_t>(place);
   };
-  for (uint32_t base = rows.lo + 1; base < rows.hi; base += kPass) {
+  const size_t n_before = runs.size();
+  begin_run(rows.lo);
+  for (uint32_t base = rows.lo + 1;; base += kPass) {
     if ((base - rows.lo) % kStopInterval == 1) check_stop(stop);
     const uint32_t end = std::min(rows.hi - base, kPass) + base;
-    uint32_t n = 1;
     for (uint32_t piece = base; piece < end; piece += kPieceRows) {
       uint64_t below = row_kernels.lcps_below(a_.rows, piece, std::min(end - piece, kPieceRows), bits);
-      for (; below != 0; below &= below - 1) {
-        const uint32_t row = piece + static_cast<uint32_t>(__builtin_ctzll(below));
-        prefetch_line(a_.text + a_.rows[row] + depth);
-        starts[n++] = row;
-      }
+      for (; below != 0; below &= below - 1) begin_run(piece + static_cast<uint32_t>(__builtin_ctzll(below)));
     }
-    for (uint32_t i = 0; i + 1 < n; ++i) add_run(starts[i], starts[i + 1]);
-    starts[0] = open = starts[n - 1];
+    const bool is_last = end == rows.hi;
+    const uint32_t n_whole = is_last ? n : n - 1;
+    const size_t at = runs.size();
+    runs.resize(at + n_whole);
+    Run* const out = runs.data() + at;
+    for (uint32_t i = 0; i < n_whole; ++i) {
+      const uint32_t stop_row = i + 1 < n ? starts[i + 1] : end;
+      out[i] = {code_.decode(a_.text[places[i]]), stop_row - starts[i]};
+    }
+    if (is_last) break;
+    starts[0] = starts[n - 1];
+    places[0] = places[n - 1];
+    n = 1;
   }
-  add_run(open, rows.hi);
+  // The separator is the smallest symbol.
+  if (runs[n_before].id != kNoToken) return 0;
+  const uint64_t n_ends = runs[n_before].count;
+  runs.erase(runs.begin() + static_cast<std::ptrdiff_t>(n_before));
   return n_ends;
 }
 
