@@ -31,6 +31,7 @@ struct Distribution {
   int64_t n_ends = 0;            // occurrences of the context at a document's end
   int64_t context_count = 0;
   uint32_t context_length = 0;   // of the suffix that was used
+  bool is_left_out = false;      // the context occurs more often than asked for
 };
 
 class CorpusIndex {
@@ -81,7 +82,7 @@ class CorpusIndex {
   void score(const int64_t* ids, size_t n, bool longest_suffix, uint32_t order, Estimate* out,
              StopFlag stop = nullptr) const;
 
-  Distribution distribution(const int64_t* context, uint32_t n, bool longest_suffix, uint32_t order,
+  Distribution distribution(const int64_t* context, uint32_t n, bool longest_suffix, uint32_t order, int64_t most,
                             StopFlag stop) const;
 
  private:
@@ -683,7 +684,7 @@ inline void CorpusIndex::merge_continuations(const Range* ranges, uint32_t depth
 }
 
 inline Distribution CorpusIndex::distribution(const int64_t* context, uint32_t n, bool longest_suffix, uint32_t order,
-                                              StopFlag stop) const {
+                                              int64_t most, StopFlag stop) const {
   Distribution answer;
   const uint32_t length = usable_length(n, order);
   std::vector<Range> ranges(width());
@@ -701,7 +702,8 @@ inline Distribution CorpusIndex::distribution(const int64_t* context, uint32_t n
     find(&request, 1, &answer.context_count, ranges.data());
     answer.context_length = length;
   }
-  merge_continuations(ranges.data(), answer.context_length, answer, stop);
+  answer.is_left_out = answer.context_count > most;
+  if (!answer.is_left_out) merge_continuations(ranges.data(), answer.context_length, answer, stop);
   return answer;
 }
 

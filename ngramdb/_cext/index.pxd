@@ -46,6 +46,7 @@ cdef extern from "corpus_index.hpp" namespace "ngramdb" nogil:
         int64_t n_ends
         int64_t context_count
         uint32_t context_length
+        cbool is_left_out
 
     cdef cppclass CorpusIndex:
         CorpusIndex() except +
@@ -55,7 +56,7 @@ cdef extern from "corpus_index.hpp" namespace "ngramdb" nogil:
         void count_many(const int64_t*, const int64_t*, size_t, int64_t*, Poll*) except +translate_exception
         void estimate(const int64_t*, const int64_t*, const int64_t*, size_t, cbool, uint32_t, Estimate*, Poll*) except +translate_exception
         void score(const int64_t*, size_t, cbool, uint32_t, Estimate*, Poll*) except +translate_exception
-        Distribution distribution(const int64_t*, uint32_t, cbool, uint32_t, Poll*) except +translate_exception
+        Distribution distribution(const int64_t*, uint32_t, cbool, uint32_t, int64_t, Poll*) except +translate_exception
 
 
 # An n-gram of up to so many tokens is read into a buffer on the stack.

@@ -12,7 +12,7 @@ import numpy as np
 
 from cpython.bool cimport PyBool_Check
 from cpython.long cimport PyLong_AsLongLong, PyLong_Check
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.string cimport memcpy
 from libcpp cimport bool as cbool
@@ -662,8 +662,8 @@ cdef class Index:
                     poll.check(stop - offset_view[0], offset_view[n] - offset_view[0])
         return columns_of(out)
 
-    def dist(self, context, bint infgram=False, uint32_t order=0):
-        """The next tokens of a context, all of them, with net counts.
+    def dist(self, context, bint infgram=False, uint32_t order=0, int64_t most=INT64_MAX):
+        """The next tokens of a context, all of them, with net counts; None if it occurs more than `most` times.
 
         Returns
             ids : (k,) uint32, ascending
@@ -672,12 +672,15 @@ cdef class Index:
             context_count : all occurrences of the context: counts and n_end together
             context_length : tokens of the context that were used
 
-        Cost: some 4 r log2(c / r) independent reads for r next tokens among c occurrences, never more than c.
+        Cost: of r next tokens among c occurrences, some r independent reads and a pass over c numbers; or, where c is
+        large, or the context longer than LCPs reach (some 6 tokens), 4 r log2(c / r) reads, never more than c.
         """
         cdef Ids ids = read_ids(context)
         cdef Distribution d
         cdef Poll poll = current_poll()
         with nogil:
-            d = self.index.distribution(ids.data, ids.n, infgram, order, &poll)
+            d = self.index.distribution(ids.data, ids.n, infgram, order, most, &poll)
+        if d.is_left_out:
+            return None
         counts = filled_array(INT64, d.counts.data(), d.counts.size(), sizeof(int64_t) * d.counts.size())
         return vector_to_array(d.ids), counts, d.n_ends, d.context_count, d.context_length

@@ -51,6 +51,7 @@ class BoundCorpus:
         self._count: Callable[[Any], int] = view.index.count
         # Not where a separator cuts documents into sentences: then models say what a context is.
         self._prob = None if is_cut(view) else view.index.prob
+        self._dist = view.index.dist
         self._encode = view.tokenizer.encode
         self._view = view
         # Last, since the array verbs take it as the sign that all the others are there.

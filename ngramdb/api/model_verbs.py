@@ -31,6 +31,10 @@ else:
     plans = lazy_module("ngramdb.planner.plan")
 
 
+# Distributions behind contexts of no more than so many are made without a look at what would stop them.
+_FEW_OCCURRENCES = 1 << 19
+
+
 class ModelVerbs(BoundCorpus):
     """PROB, DIST and SCORE. A model is what stands after USING, as text, or an object of `ngramdb.lm`."""
 
@@ -87,7 +91,9 @@ class ModelVerbs(BoundCorpus):
         Of the models whose answers are counts divided by counts, NGRAM and INFGRAM without MIN COUNT; for
         others `language_model(model).dist(ids)` has arrays of probabilities.
         """
-        view, used = self._current(), models.as_model(model)
+        if self._snapshot is not self._connection._snapshot:
+            self._rebind()
+        used = models.as_model(model)
         if not used.counted:
             raise InvalidArgument(
                 f"{used.label()} has no distribution of counts; corpus.language_model(…).dist(ids) has its "
@@ -95,11 +101,14 @@ class ModelVerbs(BoundCorpus):
             )
         if self._prob is None:
             with self._connection._work():
-                return _next_tokens(model_cache.language_model(view, used), self._ids(given))
+                return _next_tokens(model_cache.language_model(self._view, used), self._ids(given))
         context = self._ids(given) if not isinstance(given, (list, tuple)) else given
         try:
-            with self._connection._work():
-                found = view.index.dist(context, used.infgram, used.order)
+            # What takes a few milliseconds at most is done at once.
+            found = self._dist(context, used.infgram, used.order, _FEW_OCCURRENCES)
+            if found is None:
+                with self._connection._work():
+                    found = self._dist(context, used.infgram, used.order)
         except (TypeError, OverflowError, ValueError) as error:
             cause, found = error, None
         if found is None:

@@ -252,7 +252,7 @@ void check_estimates(Random& random) {
   for (size_t i = 0; i < n; i += 8) {
     const Exact<int64_t> context(contexts.ngrams[i]);
     const Distribution found =
-        corpus.index.distribution(context.data(), static_cast<uint32_t>(context.size()), longest, order, nullptr);
+        corpus.index.distribution(context.data(), static_cast<uint32_t>(context.size()), longest, order, INT64_MAX, nullptr);
     const Ids used = corpus.oracle.usable(contexts.ngrams[i], longest, order);
     std::map<int64_t, int64_t> expected = corpus.oracle.next(used), given;
     for (size_t k = 0; k < found.ids.size(); ++k) given[found.ids[k]] = found.counts[k];
@@ -339,7 +339,7 @@ void ask_everything(Random& random, const Segment& segment, const std::vector<Do
     const Request request{ids, n};
     Range range;
     survive([&] { index.count(ids, n); });
-    survive([&] { index.distribution(ids, n, longest, 0, nullptr); });
+    survive([&] { index.distribution(ids, n, longest, 0, INT64_MAX, nullptr); });
     survive([&] {
       segment.find(&request, &range, 1);
       CHECK(range.lo <= range.hi && range.hi <= n_rows);

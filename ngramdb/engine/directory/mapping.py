@@ -3,16 +3,24 @@
 A database of thousands of segments has more files than a process may have open (1,024 on most systems), and a
 map needs none. Python's own `mmap` keeps a copy of the descriptor nevertheless, and can be told not to from
 3.13 on; before, the system is called directly.
+
+The system is asked for large pages where it has them for files (Linux 6 with ext4, XFS, tmpfs): a search
+reads at places far from each other, and finds each through one table less. What is not in memory yet is then
+read in larger pieces, so this is for files that memory has room for.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import mmap
 import os
 import sys
 import weakref
+
+# A few large pages, of 2 MB on most machines.
+_FEWEST_BYTES = 8 << 20
 
 
 def map_file(fd: int, n_bytes: int) -> memoryview:
@@ -26,8 +34,19 @@ def map_file(fd: int, n_bytes: int) -> memoryview:
     if sys.platform == "win32":
         return memoryview(mmap.mmap(fd, n_bytes, access=mmap.ACCESS_READ))
     if sys.version_info >= (3, 13):
-        return memoryview(mmap.mmap(fd, n_bytes, access=mmap.ACCESS_READ, trackfd=False))
+        whole = mmap.mmap(fd, n_bytes, access=mmap.ACCESS_READ, trackfd=False)
+        if _wants_large_pages(n_bytes):
+            with contextlib.suppress(OSError):
+                whole.madvise(mmap.MADV_HUGEPAGE)
+        return memoryview(whole)
     return _map(fd, n_bytes)
+
+
+def _wants_large_pages(n_bytes: int) -> bool:
+    """Whether a file is large enough for them, and small enough to stay in memory."""
+    if not hasattr(mmap, "MADV_HUGEPAGE") or n_bytes < _FEWEST_BYTES:
+        return False
+    return n_bytes <= os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4
 
 
 def _map(fd: int, n_bytes: int) -> memoryview:
@@ -48,6 +67,8 @@ def _map(fd: int, n_bytes: int) -> memoryview:
     if address == ctypes.c_void_p(-1).value:
         number = ctypes.get_errno() or errno.ENOMEM
         raise OSError(number, os.strerror(number))
+    if _wants_large_pages(n_bytes):  # a wish: whether it is heard does not matter
+        system.madvise(ctypes.c_void_p(address), ctypes.c_size_t(n_bytes), mmap.MADV_HUGEPAGE)
     mapped = (ctypes.c_ubyte * n_bytes).from_address(address)
     # Every view refers to `mapped`, so that it goes with the last of them.
     unmap = weakref.finalize(mapped, system.munmap, address, n_bytes)
