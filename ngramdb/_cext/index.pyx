@@ -48,6 +48,11 @@ cdef extern from "conditions.hpp" namespace "ngramdb" nogil:
 cdef enum:
     COUNT_CHUNK = 1048576
 
+# Occurrences that a distribution is made of in a millisecond or less: giving the GIL away, and looking at the stop flag,
+# would take a good part of the usual time.
+cdef enum:
+    MOST_AT_ONCE = 65536
+
 # Between two looks at the stop flag, a few milliseconds of work: tokens that are scored, rows that are copied.
 cdef enum:
     SCORE_CHUNK = 4096
@@ -663,7 +668,8 @@ cdef class Index:
         return columns_of(out)
 
     def dist(self, context, bint infgram=False, uint32_t order=0, int64_t most=INT64_MAX):
-        """The next tokens of a context, all of them, with net counts; None if it occurs more than `most` times.
+        """The next tokens of a context, all of them, with net counts; None if it occurs more than `most` times. With
+        `most` up to 65,536 the GIL is kept.
 
         Returns
             ids : (k,) uint32, ascending
@@ -675,11 +681,24 @@ cdef class Index:
         Cost: of r next tokens among c occurrences, some r independent reads and a pass over c numbers; or, where c is
         large, or the context longer than LCPs reach (some 6 tokens), 4 r log2(c / r) reads, never more than c.
         """
-        cdef Ids ids = read_ids(context)
+        cdef int64_t small[STACK_IDS]
+        cdef vector[int64_t] large
+        cdef const int64_t* data
+        cdef uint32_t n
+        cdef Ids ids
         cdef Distribution d
-        cdef Poll poll = current_poll()
-        with nogil:
-            d = self.index.distribution(ids.data, ids.n, infgram, order, most, &poll)
+        cdef Poll poll
+        if type(context) is list or type(context) is tuple:
+            fill_ids(context, small, large, &data, &n)
+        else:
+            ids = read_ids(context)
+            data, n = ids.data, ids.n
+        if most <= MOST_AT_ONCE:
+            d = self.index.distribution(data, n, infgram, order, most, NULL)
+        else:
+            poll = current_poll()
+            with nogil:
+                d = self.index.distribution(data, n, infgram, order, most, &poll)
         if d.is_left_out:
             return None
         counts = filled_array(INT64, d.counts.data(), d.counts.size(), sizeof(int64_t) * d.counts.size())

@@ -15,6 +15,55 @@ bool has_separator(uint64_t word) {
   return ((word - kOnes) & ~word & kHighs) != 0;
 }
 
+// A pass over the LCPs finds where runs begin; the text there tells whether the n-gram has n tokens.
+template <class Sym>
+uint32_t SuffixSegment<Sym>::ngram_runs_by_lcps(uint32_t from, uint32_t n, uint32_t bits, Range* out, size_t room,
+                                                size_t* n_found, StopFlag stop) const {
+  constexpr uint32_t kPass = 1024;  // rows whose runs are read together
+  const uint32_t n_rows = static_cast<uint32_t>(a_.n_rows);
+  uint32_t starts[kPass + 1];
+  uint32_t n_starts = 0;  // the last run's end is not known yet
+  const auto begin_run = [&](uint32_t row) {
+    prefetch_line(a_.text + a_.rows[row]);
+    starts[n_starts++] = row;
+  };
+  const auto is_complete = [&](uint32_t row) {
+    const uint64_t position = position_of(row);
+    if (position + n > a_.n_text) return false;
+    for (uint32_t i = 0; i < n; ++i) {
+      if (a_.text[position + i] == 0) return false;
+    }
+    return true;
+  };
+  size_t found = 0;
+  uint32_t next = n_rows;
+  if (from < n_rows) begin_run(from);
+  for (uint32_t base = from + 1; n_starts > 0; base += kPass) {
+    if ((base - from) % kStopInterval == 1) check_stop(stop);
+    const uint32_t end = std::min(n_rows - base, kPass) + base;
+    for (uint32_t piece = base; piece < end; piece += kPieceRows) {
+      uint64_t below = row_kernels.lcps_below(a_.rows, piece, std::min(end - piece, kPieceRows), bits);
+      for (; below != 0; below &= below - 1) begin_run(piece + static_cast<uint32_t>(__builtin_ctzll(below)));
+    }
+    const bool is_last = end == n_rows;
+    const uint32_t n_whole = is_last ? n_starts : n_starts - 1;
+    for (uint32_t i = 0; i < n_whole; ++i) {
+      if (!is_complete(starts[i])) continue;
+      if (found == room) {
+        next = starts[i];
+        n_starts = 0;
+        break;
+      }
+      out[found++] = {starts[i], i + 1 < n_starts ? starts[i + 1] : end};
+    }
+    if (is_last || n_starts == 0) break;
+    starts[0] = starts[n_starts - 1];
+    n_starts = 1;
+  }
+  *n_found = found;
+  return next;
+}
+
 // One pass over the rows, whose texts are fetched ahead: about the cost of an independent read a row. With kShort,
 // the n-gram fits a word, and two rows are compared by one comparison.
 template <class Sym>
@@ -77,6 +126,10 @@ uint32_t SuffixSegment<Sym>::ngram_runs_as(uint32_t from, uint32_t n, Range* out
 template <class Sym>
 uint32_t SuffixSegment<Sym>::ngram_runs(uint32_t from, uint32_t n, Range* out, size_t room, size_t* n_found,
                                         StopFlag stop) const {
+  const uint64_t bits = 8 * sizeof(Sym) * uint64_t{n};
+  if (a_.rows.lcp_width() != 0 && bits <= a_.rows.most_lcp()) {
+    return ngram_runs_by_lcps(from, n, static_cast<uint32_t>(bits), out, room, n_found, stop);
+  }
   return n <= kWordSymbols ? ngram_runs_as<true>(from, n, out, room, n_found, stop)
                            : ngram_runs_as<false>(from, n, out, room, n_found, stop);
 }

@@ -200,6 +200,8 @@ class SuffixSegment final : public Segment {
 
   uint64_t continuations_by_lcps(Range rows, uint32_t depth, uint32_t bits, std::vector<Run>& runs,
                                  StopFlag stop) const;
+  uint32_t ngram_runs_by_lcps(uint32_t from, uint32_t n, uint32_t bits, Range* out, size_t room, size_t* n_found,
+                              StopFlag stop) const;
   template <bool kShort>
   uint32_t ngram_runs_as(uint32_t from, uint32_t n, Range* out, size_t room, size_t* n_found, StopFlag stop) const;
 
@@ -373,6 +375,7 @@ class SuffixSegment final : public Segment {
 
 }  // namespace ngramdb
 
+#include "suffix_continuations.hpp"
 #include "suffix_documents.hpp"
 #include "suffix_ngrams.hpp"
 #include "suffix_search.hpp"

@@ -31,8 +31,8 @@ else:
     plans = lazy_module("ngramdb.planner.plan")
 
 
-# Distributions behind contexts of no more than so many are made without a look at what would stop them.
-_FEW_OCCURRENCES = 1 << 19
+# Distributions of no more occurrences are made at once, without a look at what would stop them.
+_FEW = 1 << 16
 
 
 class ModelVerbs(BoundCorpus):
@@ -93,6 +93,15 @@ class ModelVerbs(BoundCorpus):
         """
         if self._snapshot is not self._connection._snapshot:
             self._rebind()
+        if model == "ngram" and type(given) is list and self._prob is not None:
+            # The usual question goes to the kernel as it is.
+            try:
+                found = self._dist(given, False, 0, _FEW)
+            except (TypeError, OverflowError, ValueError):
+                found = None  # what is wrong with it is found out, and said, below
+            if found is not None:
+                ids, counts, n_end, context_count, suffix_len = found
+                return results.NextTokens(ids, counts, n_end, context_count, suffix_len + 1)
         used = models.as_model(model)
         if not used.counted:
             raise InvalidArgument(
@@ -104,8 +113,7 @@ class ModelVerbs(BoundCorpus):
                 return _next_tokens(model_cache.language_model(self._view, used), self._ids(given))
         context = self._ids(given) if not isinstance(given, (list, tuple)) else given
         try:
-            # What takes a few milliseconds at most is done at once.
-            found = self._dist(context, used.infgram, used.order, _FEW_OCCURRENCES)
+            found = self._dist(context, used.infgram, used.order, _FEW)
             if found is None:
                 with self._connection._work():
                     found = self._dist(context, used.infgram, used.order)
