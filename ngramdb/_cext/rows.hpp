@@ -72,10 +72,17 @@ struct BlindEnd {
 //
 // LCPs are looked at from left to right. Where the key's bit is one, the search goes on with the row there; where it is
 // zero, all rows are left out up to the next smaller LCP.
-inline BlindEnd blind_search_plain(const Rows& rows, uint64_t start, uint32_t n, const Key& key, uint32_t bits) {
+//
+// known: how many bits, fewer than 64, the row before the piece has in common with the key, where that is known and that
+// row is below the key (kUnknown else). Rows that share more with it are below the key, too.
+constexpr uint32_t kUnknown = ~uint32_t{0} - 1;
+
+inline BlindEnd blind_search_plain(const Rows& rows, uint64_t start, uint32_t n, const Key& key, uint32_t bits,
+                                   uint32_t known) {
   const uint32_t* const words = rows.word(start);
   const uint32_t shift = 32 - rows.lcp_width();
   uint32_t first = BlindEnd::kBefore, i = 0;
+  while (i < n && words[i] >> shift > known) ++i;
   while (i < n) {
     const uint32_t bit = words[i] >> shift;
     if ((bit < 64 ? key.first : key.rest) >> (63 - bit % 64) & 1) {
@@ -219,13 +226,14 @@ __attribute__((target("avx512f,avx512bw"))) inline uint64_t lcps_below_avx512(co
 
 #define NGRAMDB_BLIND_SEARCH(SUFFIX, TARGET, LCPS)                                                                   \
   TARGET inline BlindEnd blind_search_##SUFFIX(const Rows& rows, uint64_t start, uint32_t n, const Key& key,         \
-                                               uint32_t bits) {                                                      \
+                                               uint32_t bits, uint32_t known) {                                      \
     LCPS lcps;                                                                                                       \
     lcps.load(rows.word(start), n, rows.lcp_width());                                                                \
     const uint64_t all = ones_below(n);                                                                              \
     const uint64_t zeros = ~lcps.branches(key) & all;                                                                \
     uint32_t first = BlindEnd::kBefore;                                                                              \
-    for (uint64_t left = all; left != 0;) {                                                                          \
+    const uint64_t reached = known == kUnknown ? 1 : lcps.below(known + 1) & all;                                    \
+    for (uint64_t left = reached == 0 ? 0 : all & ~((reached & (~reached + 1)) - 1); left != 0;) {                   \
       const uint64_t zero = left & zeros & (~(left & zeros) + 1); /* the next one, if any */                         \
       const uint64_t taken = left & (zero - 1);                                                                      \
       first = taken != 0 ? 63 - static_cast<uint32_t>(__builtin_clzll(taken)) : first;                               \
@@ -247,7 +255,7 @@ NGRAMDB_BLIND_SEARCH(avx512, __attribute__((target("avx512f,avx512bw,bmi,popcnt"
 #endif
 
 using LcpsBelow = uint64_t (*)(const Rows&, uint64_t, uint32_t, uint32_t);
-using BlindSearch = BlindEnd (*)(const Rows&, uint64_t, uint32_t, const Key&, uint32_t);
+using BlindSearch = BlindEnd (*)(const Rows&, uint64_t, uint32_t, const Key&, uint32_t, uint32_t);
 
 struct RowKernels {
   LcpsBelow lcps_below;

@@ -12,6 +12,7 @@ void SuffixSegment<Sym>::encode_search(const Sym* symbols, uint32_t n, Search& s
   s.query = symbols;
   s.n = n;
   s.split = s.alike = false;
+  s.known = kUnknown;
   std::memcpy(&s.word, symbols, sizeof(s.word));
   s.mask = n < kWordSymbols ? first_symbols(n) : ~uint64_t{0};
 }
@@ -82,6 +83,9 @@ void SuffixSegment<Sym>::locate_blocks(Search* searches, const uint32_t* roots, 
     const uint32_t start = lo == 0 ? 0 : static_cast<uint32_t>((lo - 1) * kRowsPerSample + 1);
     const uint32_t stop = static_cast<uint32_t>(std::min<uint64_t>(hi * kRowsPerSample, all));
     s.lower = {start, stop, 0, 0};
+    if (lo == hi && lo > 0 && tree_.level[0][lo - 1] < low_first[i]) {
+      s.known = static_cast<uint32_t>(__builtin_clzll(tree_.level[0][lo - 1] ^ low_first[i]));
+    }
     if (lo < hi && s.n <= 2 * kWordSymbols) {
       // Sampled rows lo … hi-1 begin with the query: the two bounds are in blocks of their own.
       s.split = true;
@@ -141,8 +145,15 @@ void SuffixSegment<Sym>::search_block(Search& s) const {
   Bounds& bounds = s.lower;
   const uint32_t n_bits = bits_of(s), bits = std::min(n_bits, a_.rows.most_lcp());
   const Key key = first_bits({load_word(s.query), load_word(s.query + kWordSymbols)}, bits);
-  const uint32_t start = bounds.lo + 1;
-  const BlindEnd end = row_kernels.blind_search(a_.rows, start, bounds.hi - start, key, bits);
+  // The row before differs from the query in a bit that LCPs reach; else the first row may be one that begins with it.
+  const bool is_known = s.known < bits;
+  const uint32_t start = is_known ? bounds.lo : bounds.lo + 1;
+  const BlindEnd end =
+      row_kernels.blind_search(a_.rows, start, bounds.hi - start, key, bits, is_known ? s.known : kUnknown);
+  if (is_known && end.first == BlindEnd::kBefore) {
+    bounds.hi = bounds.lo;
+    return;
+  }
   bounds.hi = start + end.last;
   if (end.first != BlindEnd::kBefore) bounds.lo = start + end.first;
   if (bits < n_bits) return;

@@ -156,6 +156,7 @@ class SuffixSegment final : public Segment {
     uint32_t n;
     bool split;
     bool alike;     // the row left in `lower` tells of all up to the upper bound whether they begin with the query
+    uint32_t known;  // bits that the row before `lower` has in common with the query, or kUnknown
     uint64_t word;  // the query's first 8 bytes as they stand in memory
     uint64_t mask;  // which of them count
     Bounds lower, upper;

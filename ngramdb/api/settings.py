@@ -21,9 +21,9 @@ else:
 
 Value = str | int | float | bool
 
-# 64 Mi tokens: building such a segment peaks near half a gigabyte, and a load of billions stays in dozens of
-# files.
-DEFAULT_SEGMENT_TOKENS = 1 << 26
+# Building such a segment peaks near half a gigabyte, and a load of billions stays in dozens of files. With
+# separators it has fewer than 2^26 symbols as a rule, so that rows have room for LCPs of six bits.
+DEFAULT_SEGMENT_TOKENS = 60_000_000
 MAX_THREADS = 1024
 MAX_KEEP_VERSIONS = 1_000_000
 # Seconds: a year, and so without end for whoever waits.

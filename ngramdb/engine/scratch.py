@@ -15,7 +15,7 @@ from ngramdb.engine.writer import load_documents
 from ngramdb.ingest.documents import Document
 
 NAME = "scratch"
-SEGMENT_TOKENS = 1 << 26
+SEGMENT_TOKENS = 60_000_000
 
 
 def scratch_corpus(

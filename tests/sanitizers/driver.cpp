@@ -100,7 +100,10 @@ void check_blind_search(Random& random) {
       last = i + 1;
     }
     for (const RowKernels& kernels : variants) {
-      const BlindEnd end = kernels.blind_search(rows, 0, n, query, bits);
+      const bool is_below = less(keys[0], query) && !matches(keys[0]) && random.chance(2);
+      const uint32_t common = common_bits(keys[0], query);
+      const uint32_t known = is_below && common < std::min(bits, 64u) ? common : kUnknown;
+      const BlindEnd end = kernels.blind_search(rows, 0, n, query, bits, known);
       if (first < last) CHECK(end.first + 1 == first && end.last + 1 == last);  // kBefore + 1 is 0
       CHECK(end.last <= n && (end.first == BlindEnd::kBefore || end.first < n));
       uint64_t below = 0;
