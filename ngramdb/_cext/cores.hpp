@@ -62,10 +62,9 @@ class Team {
     if (failed_.load(std::memory_order_relaxed)) throw Interrupted{StopReason::kRequested};
   }
 
-  // What member `i` gives to kernels that look by themselves: its own, or the calling thread's.
+  // What member `i` gives to kernels that look by themselves.
   Poll poll_of(uint32_t i) const {
-    if (stop_ == nullptr) return Poll().for_helper(&failed_);
-    return i == 0 ? *stop_ : stop_->for_helper(&failed_);
+    return (stop_ == nullptr ? Poll() : *stop_).for_member(&failed_, i > 0);
   }
 
   // Calls work(0) … work(size() - 1), each once, at the same time as far as threads can be had, work(0) in the calling

@@ -72,11 +72,15 @@ class Poll {
     if (visit != nullptr) visit_at_ns_ = now_ns() + kVisitInterval;
   }
 
-  // The same for a thread that works for this one: Python is not visited, and work also ends when `failed` is set.
-  Poll for_helper(const std::atomic<bool>* failed) const {
-    Poll helper(own_, parent_, parent_before_, nullptr);
-    helper.failed_ = failed;
-    return helper;
+  // The same for a member of a team: work also ends when `failed` is set. Helpers do not visit Python.
+  Poll for_member(const std::atomic<bool>* failed, bool is_helper) const {
+    Poll member = *this;
+    member.failed_ = failed;
+    if (is_helper) {
+      member.visit_ = nullptr;
+      member.visit_at_ns_ = kNever;
+    }
+    return member;
   }
 
   void check() {

@@ -114,8 +114,11 @@ class Model {
   static constexpr size_t kLanes = 12;
   // Long documents are cut, so that pieces are walked side by side.
   static constexpr size_t kPiece = 1024;
-  // Tokens that threads are worth starting for.
-  static constexpr int64_t kShareFrom = 1 << 13;
+  // Tokens that threads are worth starting for; tests make the number small.
+#ifndef NGRAMDB_SHARE_FROM
+#define NGRAMDB_SHARE_FROM (1 << 13)
+#endif
+  static constexpr int64_t kShareFrom = NGRAMDB_SHARE_FROM;
   // Tokens between two looks at the stop flag: a few milliseconds.
   static constexpr uint64_t kLookInterval = 1024;
 

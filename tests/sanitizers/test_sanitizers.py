@@ -70,7 +70,7 @@ def require_sanitizers(sanitizers, tmp_path):
         ("ngrams", "address,undefined", (), ()),
         # With the library's own checks: they see indexes beyond a vector's end but within its capacity.
         ("models", "address,undefined", ("-D_GLIBCXX_ASSERTIONS",), ()),
-        ("models", "thread", (), ("2", "0", "threads")),
+        ("models", "thread", ("-DNGRAMDB_SHARE_FROM=0",), ("2", "0", "threads")),
         ("sorting", "address,undefined", (), ()),
         ("sorting", "thread", (), ("1", "0", "by keys, u16")),
         # The passes for texts that are too long for marks: at all levels, and at the upper ones only.
