@@ -141,6 +141,7 @@ class ConnectionCatalog:
         self.tokenizer(())
         fields = self.fields(())
         self.next_tokens((), "")
+        self.next_tokens((), "a")  # reads the tokenizer, too
         for field in fields[:1]:
             self.values((), field)
 
