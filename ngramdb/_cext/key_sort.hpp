@@ -10,7 +10,7 @@
 //    for web text) finishes the order. This is prefix doubling's idea (Manber & Myers, "Suffix Arrays: A New Method for
 //    On-Line String Searches", 1993), with linear time instead of rounds.
 //
-// Cost: some 55 ns of CPU time a symbol for 26 M tokens of web text, half as much as inducing, and all but the end of
+// Cost: some 50 ns of CPU time a symbol for 26 M tokens of web text, half as much as inducing, and all but the end of
 // step 3 shared by the threads. Memory besides the rows: counters, a chunk of keys a thread, and some 20 bytes for each
 // unresolved row, of which it bears 1 in Limits::most_unresolved.
 #pragma once
@@ -24,6 +24,7 @@
 
 #include "cores.hpp"
 #include "memory.hpp"
+#include "pair_sort.hpp"
 #include "prefetch.hpp"
 #include "row_lcps.hpp"
 #include "sais.hpp"
@@ -33,7 +34,7 @@ namespace keysort {
 
 // Tests make the numbers small, to reach every path with short texts.
 struct Limits {
-  // Rows whose keys are sorted at a time, 32 bytes each: what the second-level cache holds.
+  // Rows whose keys are sorted at a time, 24 bytes each: what the second-level cache holds.
   uint32_t chunk_rows = 1u << 15;
   // Larger groups are split by one symbol first, without keys.
   uint32_t split_rows = 1u << 16;
@@ -44,11 +45,6 @@ struct Limits {
   uint32_t largest_bucket = 3;
   // Unresolved rows cost memory: it gives up at more than 1 in so many.
   uint32_t most_unresolved = 8;
-};
-
-struct Pair {
-  uint64_t key;
-  uint32_t position;
 };
 
 // Rows lo … lo + size - 1, whose suffixes agree in their first symbols.
@@ -103,45 +99,6 @@ struct KeyReader {
   }
 };
 
-inline void insertion_sort(Pair* pairs, size_t n) {
-  for (size_t i = 1; i < n; ++i) {
-    const Pair moved = pairs[i];
-    size_t k = i;
-    for (; k > 0 && pairs[k - 1].key > moved.key; --k) pairs[k] = pairs[k - 1];
-    pairs[k] = moved;
-  }
-}
-
-// Sorts pairs by key, stably: distribution by the 8 bits from the highest one on in which keys differ.
-inline void sort_pairs(Pair* pairs, Pair* spare, size_t n) {
-  constexpr size_t kFew = 32;
-  if (n <= kFew) {
-    insertion_sort(pairs, n);
-    return;
-  }
-  uint64_t differs = 0;
-  for (size_t i = 1; i < n; ++i) differs |= pairs[i].key ^ pairs[0].key;
-  if (differs == 0) return;
-  const int highest = 63 - __builtin_clzll(differs);
-  const int shift = highest < 7 ? 0 : highest - 7;
-  uint32_t ends[256] = {};
-  for (size_t i = 0; i < n; ++i) ++ends[pairs[i].key >> shift & 255];
-  uint32_t sum = 0;
-  for (uint32_t& end : ends) {
-    const uint32_t size = end;
-    end = sum;
-    sum += size;
-  }
-  for (size_t i = 0; i < n; ++i) spare[ends[pairs[i].key >> shift & 255]++] = pairs[i];
-  std::memcpy(pairs, spare, n * sizeof(Pair));
-  if (shift == 0) return;
-  uint32_t start = 0;
-  for (const uint32_t end : ends) {
-    if (end - start > 1) sort_pairs(pairs + start, spare, end - start);
-    start = end;
-  }
-}
-
 template <class Sym>
 class Sorter {
  public:
@@ -173,9 +130,21 @@ class Sorter {
     uint32_t depth;
   };
 
+  // Room for pairs.
+  struct PairPages {
+    Pages<uint64_t> keys;
+    Pages<uint32_t> positions;
+
+    void reserve(size_t n) {
+      keys.reserve(n + kKeysReadBehind);
+      positions.reserve(n);
+    }
+    Pairs pairs() { return {keys.data(), positions.data()}; }
+  };
+
   // What one thread needs.
   struct Work {
-    Pages<Pair> pairs, spare;
+    PairPages pairs, sorted;
     std::vector<Group> open, next;  // groups of a round, and of the one after it
     std::vector<Part> parts;        // to be done, last one first
     Pages<uint32_t> counts, positions;
@@ -397,32 +366,34 @@ class Sorter {
   // go to work.next. Returns how many rows they have.
   uint64_t sort_round(Work& work, uint64_t n_rows, uint64_t depth) {
     work.pairs.reserve(n_rows);
-    work.spare.reserve(n_rows);
-    Pair* pairs = work.pairs.data();
+    work.sorted.reserve(n_rows);
+    Pairs pairs = work.pairs.pairs();
     for (const Group& group : work.open) {
-      for (uint32_t i = 0; i < group.size; ++i) (pairs++)->position = position_at(group.lo + i);
+      for (uint32_t i = 0; i < group.size; ++i) pairs.positions[i] = position_at(group.lo + i);
+      pairs = pairs.from(group.size);
     }
-    pairs = work.pairs.data();
+    pairs = work.pairs.pairs();
     for (uint64_t i = 0; i < n_rows; ++i) {
-      if (i + sais::kTextAhead < n_rows) prefetch_line(text_ + (pairs[i + sais::kTextAhead].position + depth));
-      pairs[i].key = keys_.key(pairs[i].position + depth);
+      if (i + sais::kTextAhead < n_rows) prefetch_line(text_ + (pairs.positions[i + sais::kTextAhead] + depth));
+      pairs.keys[i] = keys_.key(pairs.positions[i] + depth);
     }
     work.next.clear();
     uint64_t n_left = 0;
+    Pairs sorted = work.sorted.pairs();
     for (const Group& group : work.open) {
-      sort_pairs(pairs, work.spare.data(), group.size);
+      sort_pairs(pairs, sorted, group.size);
       for (uint32_t i = 0; i < group.size;) {
-        const uint64_t key = pairs[i].key;
+        const uint64_t key = sorted.keys[i];
         if (i == 0) {
-          put(group.lo, pairs[0].position);
+          put(group.lo, sorted.positions[0]);
         } else {
-          put_with_lcp(group.lo + i, pairs[i].position,
-                       kSymbolBits * depth + static_cast<uint32_t>(__builtin_clzll(pairs[i - 1].key ^ key)));
+          put_with_lcp(group.lo + i, sorted.positions[i],
+                       kSymbolBits * depth + static_cast<uint32_t>(__builtin_clzll(sorted.keys[i - 1] ^ key)));
         }
         const bool ended = keys_.ended(key);
         uint32_t stop = i + 1;
-        for (; stop < group.size && pairs[stop].key == key; ++stop) {
-          put_with_lcp(group.lo + stop, pairs[stop].position, ended ? kWholeKey : 0);
+        for (; stop < group.size && sorted.keys[stop] == key; ++stop) {
+          put_with_lcp(group.lo + stop, sorted.positions[stop], ended ? kWholeKey : 0);
         }
         if (stop - i > 1 && !ended) {
           work.next.push_back({group.lo + i, stop - i});
@@ -430,7 +401,8 @@ class Sorter {
         }
         i = stop;
       }
-      pairs += group.size;
+      pairs = pairs.from(group.size);
+      sorted = sorted.from(group.size);
     }
     return n_left;
   }
@@ -449,16 +421,25 @@ class Sorter {
     uint64_t stride;
     Pages<uint64_t> members;
     Pages<uint32_t> before;  // members in earlier words
+    // Eight positions a bit, in their order: an eighth of the memory to look at where most positions are no members.
+    // Members stand beside each other, where passages repeat.
+    Pages<uint64_t> near;
 
     Strides(uint32_t n, uint32_t shift)
         : shift(shift),
           stride((uint64_t{n} >> shift) + 1),
           members((stride << shift) / 64 + 1),
-          before(members.size()) {}
+          before(members.size()),
+          near(n / 512 + 1) {}
     uint64_t step() const { return uint64_t{1} << shift; }
     uint64_t number(uint64_t p) const { return (p & (step() - 1)) * stride + (p >> shift); }
-    void add(uint64_t p) { members[number(p) / 64] |= uint64_t{1} << (number(p) % 64); }
-    bool has(uint64_t p) const { return members[number(p) / 64] >> (number(p) % 64) & 1; }
+    void add(uint64_t p) {
+      members[number(p) / 64] |= uint64_t{1} << (number(p) % 64);
+      near[p / 512] |= uint64_t{1} << (p / 8 % 64);
+    }
+    bool has(uint64_t p) const {
+      return (near[p / 512] >> (p / 8 % 64) & 1) != 0 && (members[number(p) / 64] >> (number(p) % 64) & 1) != 0;
+    }
     uint32_t count() {
       uint32_t sum = 0;
       for (size_t i = 0; i < members.size(); ++i) {

@@ -2,11 +2,13 @@
 #include <cstring>
 #include <set>
 #include <thread>
+#include <tuple>
 
 #include "conditions.hpp"
 #include "corpora.hpp"
 #include "docsets.hpp"
 #include "mismatch.hpp"
+#include "pair_sort.hpp"
 #include "words.hpp"
 
 using namespace ngramdb;
@@ -60,6 +62,32 @@ void check_tree_search(Random& random) {
     for (uint32_t i = 0; i < n; ++i) {
       CHECK(below[i] == static_cast<uint64_t>(std::lower_bound(keys.begin(), keys.end(), low[i]) - keys.begin()));
       CHECK(upto[i] == static_cast<uint64_t>(std::upper_bound(keys.begin(), keys.end(), high[i]) - keys.begin()));
+    }
+  }
+}
+
+// Pairs are sorted as std::stable_sort does it, whatever sorts a few of them; here or there.
+void check_pair_sort(Random& random) {
+  const size_t n = random.below(random.chance(4) ? 6000 : 200);
+  std::vector<std::pair<uint64_t, uint32_t>> expected(n);
+  const uint64_t range = random.chance(2) ? 1 + random.below(40) : ~uint64_t{0};
+  const uint32_t shift = static_cast<uint32_t>(random.below(60));
+  for (uint32_t i = 0; i < n; ++i) expected[i] = {random.below(range) << shift, i};
+  Exact<uint64_t> keys(n + kKeysReadBehind), other_keys(n + kKeysReadBehind);
+  Exact<uint32_t> positions(n), other_positions(n);
+  const Pairs from{keys.data(), positions.data()}, to{other_keys.data(), other_positions.data()};
+  std::vector<SortFew> variants{{insertion_sort, 32}, sort_few};
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2")) variants.push_back({sort_few_avx2, 32});
+#endif
+  const std::vector<std::pair<uint64_t, uint32_t>> given = expected;
+  std::stable_sort(expected.begin(), expected.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const SortFew& few : variants) {
+    for (const bool back : {false, true}) {
+      for (size_t i = 0; i < n; ++i) std::tie(keys[i], positions[i]) = given[i];
+      sort_pairs(from, to, n, back, few);
+      const Pairs& found = back ? from : to;
+      for (size_t i = 0; i < n; ++i) CHECK(std::tie(found.keys[i], found.positions[i]) == std::tie(expected[i].first, expected[i].second));
     }
   }
 }
@@ -537,6 +565,7 @@ const Scenario kScenarios[] = {
     {"mismatch", check_mismatch, 2000},
     {"tree search", check_tree_search, 200},
     {"blind search", check_blind_search, 400},
+    {"sorting pairs", check_pair_sort, 300},
     {"documents, u8", check_documents<uint8_t>, 60},
     {"documents, u16", check_documents<uint16_t>, 60},
     {"documents, u32", check_documents<uint32_t>, 60},
