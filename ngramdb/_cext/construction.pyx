@@ -27,6 +27,9 @@ cdef extern from "key_tree.hpp" namespace "ngramdb" nogil:
     uint64_t n_samples_of(uint64_t)
     void build_key_tree[Sym](const Sym*, uint64_t, Rows, uint64_t, uint64_t*, uint64_t*, Poll*) except +translate_exception
 
+cdef extern from "memory.hpp" namespace "ngramdb" nogil:
+    void release_pages(void*, size_t)
+
 # Between two looks at the stop flag in loops of a few nanoseconds a round.
 cdef enum:
     STOP_INTERVAL = 131072
@@ -60,6 +63,18 @@ cdef class Cores:
 
     def __exit__(self, *exception):
         self.cores.give(1)
+
+
+def release(uint8_t[::1] array):
+    """Gives the memory of an array back to the system before the array goes; what is in it is lost.
+
+    Parameters
+        array : writable bytes, of memory that the process has for itself
+    """
+    cdef size_t n = array.shape[0]
+    if n > 0:
+        with nogil:
+            release_pages(&array[0], n)
 
 
 cdef uint32_t checked_mask(uint64_t n_text, uint32_t width) except? 0:

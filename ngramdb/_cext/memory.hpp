@@ -12,6 +12,7 @@
 #endif
 #if defined(__unix__) || defined(__APPLE__)
 #include <sys/mman.h>
+#include <unistd.h>
 #endif
 
 namespace ngramdb {
@@ -21,6 +22,15 @@ namespace ngramdb {
 inline void return_free_memory() {
 #if defined(__GLIBC__)
   malloc_trim(0);
+#endif
+}
+
+// Gives the system back the pages that lie within an array which nobody reads again. The array itself stays valid.
+inline void release_pages(void* array, size_t n_bytes) {
+#if defined(__unix__) || defined(__APPLE__)
+  const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE)), start = reinterpret_cast<uintptr_t>(array);
+  const uintptr_t first = (start + page - 1) / page * page, end = (start + n_bytes) / page * page;
+  if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
 #endif
 }
 

@@ -19,6 +19,7 @@ from ngramdb._cext.construction import (
     key_directory,
     lcp_width_for,
     mark_lcps,
+    release,
     suffix_array,
 )
 from ngramdb.errors import ResourceError
@@ -33,6 +34,9 @@ KIND = "SEGM"
 DOC_IDS = "documents.ids"
 # The prefix of the sections with the forms of documents' lines.
 FORM = "form"
+
+# Bytes of an array that are written, and then released, at a time.
+PIECE = 1 << 24
 
 # Symbols that a builder has room for, whatever is expected.
 MIN_CAPACITY = 1 << 12
@@ -124,7 +128,7 @@ class SegmentBuilder:
 
 @dataclass
 class SegmentContent:
-    """What a segment is made of.
+    """What a segment is made of. Writing it uses it up: arrays that can be written to lose their content.
 
     `stream`, `starts` and `gap` are as `SymbolBuilder.finish` gives them; without `rows`, the suffix array,
     whose LCPs are `lcp_width` bits wide, suffixes are sorted. `text`, `metadata` and `forms` None mean that
@@ -149,19 +153,18 @@ def write_segment(
     stop: Interrupt | None = None,
     cores: Cores | None = None,
 ) -> SegmentSummary:
-    """Writes the sections of a segment, in the order of FORMAT.md, and syncs it; parts are let go when
-    written.
+    """Writes the sections of a segment, in the order of FORMAT.md, and syncs it; `content` is used up.
 
     `doc_ids` are the documents' ids where they have gaps: (n,) ascending from `first_doc_id`; the writer's
     file must then have the reader's flag DOCUMENT_SETS.
     """
     n_documents = len(content.starts) - 1
     n_tokens = len(content.stream) - n_documents
-    writer.add("tokens", content.stream)
     writer.add("documents.starts", content.starts)
     if doc_ids is not None:
         writer.add(DOC_IDS, doc_ids.astype(np.uint64))
     _write_suffixes(writer, content, stop, cores)
+    _write_out(writer, "tokens", content.stream)
     for column in (content.text, content.forms):
         for name, (data, dtype) in (column.sections() if column else {}).items():
             writer.add(name, data, dtype)
@@ -198,7 +201,24 @@ def _write_suffixes(
     if known_width != width:
         rows = positions(rows, known_width)
         mark_lcps(content.stream, rows, width, stop, cores)
-    writer.add("suffix_array", rows)
+    content.rows = None
     tree, rest = key_directory(content.stream, rows, stop, width)
     writer.add("directory.tree", tree)
     writer.add("directory.rest", rest)
+    _write_out(writer, "suffix_array", rows)
+
+
+def _write_out(writer: ContainerWriter, name: str, values: NDArray[Any]) -> None:
+    """Writes an array as a section and gives its memory back on the way: the system takes the same pages for
+    the file, where it would have to look for others (on virtual machines that takes ten times as long).
+    """
+    if not values.flags.writeable:  # a map of another segment's file
+        writer.add(name, values)
+        return
+    size = PIECE // values.itemsize
+    writer.begin(name, f"{values.dtype.kind}{values.dtype.itemsize}")
+    for start in range(0, len(values), size):
+        piece = values[start : start + size]
+        writer.write(piece)
+        release(piece.view(np.uint8))
+    writer.end()

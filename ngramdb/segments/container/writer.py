@@ -31,13 +31,18 @@ from ngramdb.segments.container.layout import (
 )
 
 if TYPE_CHECKING:
+    from concurrent import futures
+
     import numpy as np
     import numpy.typing as npt
 else:
+    futures = lazy_module("concurrent.futures")
     np = lazy_module("numpy")  # opening a database reads two small files without it
 
 Bytes: TypeAlias = "bytes | bytearray | memoryview | npt.NDArray[Any]"
 _KIND = re.compile(r"[A-Z0-9]{4}")
+# Bytes whose checksum is made while they are written: some milliseconds of work.
+_WORTH_A_THREAD = 1 << 23
 
 
 class Sink(Protocol):
@@ -158,10 +163,19 @@ class ContainerWriter:
 
     def _put(self, data: bytes | memoryview) -> None:
         """Writes bytes and carries the running block checksum along."""
-        if not len(data):
-            return
-        self._file.write(data)
         view = memoryview(data)
+        if len(view) < _WORTH_A_THREAD:
+            if len(view):
+                self._file.write(view)
+            self._sum(view)
+            return
+        with futures.ThreadPoolExecutor(1, thread_name_prefix="ngramdb-checksum") as pool:
+            summing = pool.submit(self._sum, view)
+            self._file.write(view)
+            summing.result()
+
+    def _sum(self, view: memoryview) -> None:
+        """Carries the running block checksum over bytes, and the offset."""
         start = 0
         while start < len(view):
             stop = min(len(view), start + BLOCK_SIZE - self._offset % BLOCK_SIZE)
