@@ -42,7 +42,8 @@ class Cores {
   std::atomic<int> free_;
 };
 
-// The calling thread and, for the team's lifetime, as many others as cores are free.
+// The calling thread and, for the team's lifetime, as many others as cores are free; more where work can be shared out
+// while it runs.
 class Team {
  public:
   // No others without `cores`. `stop` is looked at by the calling thread only.
@@ -74,30 +75,67 @@ class Team {
     if (size() == 1) return work(0);
     std::vector<std::thread> threads;
     threads.reserve(size() - 1);
-    try {
-      while (threads.size() + 1 < size()) {
-        const uint32_t i = static_cast<uint32_t>(threads.size()) + 1;
-        ++n_running_;
-        threads.emplace_back([this, &work, i] {
-          guarded([&] { work(i); });
-          const std::lock_guard<std::mutex> lock(mutex_);
-          --n_running_;
-          ended_.notify_one();
-        });
-      }
-    } catch (const std::system_error&) {
-      --n_running_;  // no more threads: the caller does the rest
+    while (threads.size() + 1 < size() && start(threads, work)) {
     }
     guarded([&] { work(0); });
     for (uint32_t i = static_cast<uint32_t>(threads.size()) + 1; i < size(); ++i) guarded([&] { work(i); });
+    join(threads);
+  }
+
+  // Calls piece(i) again and again, i being 0 in the calling thread and below kMostThreads, until it returns false: in as
+  // many threads as cores are free, also such as become free meanwhile.
+  template <class F>
+  void share(F piece) {
+    const auto all_pieces = [&](uint32_t i) {
+      while (piece(i)) {
+      }
+    };
+    std::vector<std::thread> threads;
+    threads.reserve(kMostThreads);
+    guarded([&] {
+      bool may_grow = cores_ != nullptr;
+      do {
+        while (may_grow && has_core(threads.size())) may_grow = start(threads, all_pieces);
+      } while (piece(0));
+    });
+    join(threads);
+  }
+
+  // More than this many share one memory to no gain.
+  static constexpr int kMostThreads = 16;
+
+ private:
+  // Whether there is a core for one more thread; takes it if need be.
+  bool has_core(size_t n_threads) {
+    if (n_threads + 1 == size() && n_more_ + 1 < kMostThreads) n_more_ += cores_->take(1);
+    return n_threads + 1 < size();
+  }
+
+  // Begins work(i) in a thread of its own, i being how many there are then; false if there are no more to be had.
+  template <class F>
+  bool start(std::vector<std::thread>& threads, F& work) {
+    const uint32_t i = static_cast<uint32_t>(threads.size()) + 1;
+    ++n_running_;
+    try {
+      threads.emplace_back([this, &work, i] {
+        guarded([&] { work(i); });
+        const std::lock_guard<std::mutex> lock(mutex_);
+        --n_running_;
+        ended_.notify_one();
+      });
+    } catch (const std::exception&) {
+      --n_running_;
+      return false;
+    }
+    return true;
+  }
+
+  // Waits until all have ended.
+  void join(std::vector<std::thread>& threads) {
     guarded([&] { wait(); });
     for (std::thread& thread : threads) thread.join();
     if (error_) std::rethrow_exception(error_);
   }
-
- private:
-  // More than this many share one memory to no gain.
-  static constexpr int kMostThreads = 16;
 
   // What is thrown is kept; the first error only.
   template <class F>
@@ -123,7 +161,7 @@ class Team {
   }
 
   Cores* const cores_;
-  const int n_more_;
+  int n_more_;
   const StopFlag stop_;
   std::atomic<uint32_t> n_running_{0};
   std::atomic<bool> failed_{false};

@@ -251,13 +251,13 @@ class Sorter {
       return rows_of(a) != rows_of(b) ? rows_of(a) > rows_of(b) : a < b;
     });
     Team team(cores_, stop_);
-    std::vector<Work> works(team.size());
+    std::vector<Work> works(Team::kMostThreads);
     std::atomic<size_t> n_taken{0}, n_large{0}, n_small{0};
-    team.run([&](uint32_t t) {
-      while (!too_many_ && n_taken++ < tasks.size()) {
-        queue_task(works[t], starts, tasks[t == 0 ? n_large++ : tasks.size() - 1 - n_small++]);
-        sort_parts(works[t], team, t);
-      }
+    team.share([&](uint32_t t) {
+      if (too_many_ || n_taken++ >= tasks.size()) return false;
+      queue_task(works[t], starts, tasks[t == 0 ? n_large++ : tasks.size() - 1 - n_small++]);
+      sort_parts(works[t], team, t);
+      return true;
     });
     if (too_many_) return false;
     for (Work& work : works) {

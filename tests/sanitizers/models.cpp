@@ -178,12 +178,12 @@ Ids all_tokens(const Corpus& corpus) {
   return tokens;
 }
 
-bool close(double a, double b) {
+bool is_close(double a, double b) {
   return (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)) + 1e-15;
 }
 
 bool same(const Scored& a, const Scored& b) {
-  return close(a.prob, b.prob) && a.count == b.count && a.context_count == b.context_count &&
+  return is_close(a.prob, b.prob) && a.count == b.count && a.context_count == b.context_count &&
          a.effective_n == b.effective_n && a.sparse == b.sparse;
 }
 
@@ -310,7 +310,7 @@ void check_drawing(Random& random, const Corpus& corpus, const Model& model, Kin
     }
     const auto place = std::find(tokens.begin(), tokens.end(), drawn.id);
     CHECK(place != tokens.end() && drawn.prob > 0.0);
-    CHECK(close(drawn.prob, shares[static_cast<size_t>(place - tokens.begin())]));
+    CHECK(is_close(drawn.prob, shares[static_cast<size_t>(place - tokens.begin())]));
     if (drawn.id == kEnd) return;
     context.push_back(drawn.id);
   }
@@ -326,9 +326,9 @@ void check_distribution(const Corpus& corpus, const Model& model, const Ids& con
     CHECK(share >= 0.0);
     sum += share;
   }
-  CHECK(close(sum, 1.0));
+  CHECK(is_close(sum, 1.0));
   const std::vector<Scored> found = estimates(model, context, begins, tokens);
-  for (size_t i = 0; i < p.size(); ++i) CHECK(close(p[i], found[i].prob));
+  for (size_t i = 0; i < p.size(); ++i) CHECK(is_close(p[i], found[i].prob));
 }
 
 // Each token's score is its estimate after what stands before it in its document.
@@ -530,7 +530,7 @@ void check_threads(Random& random) {
       threads.emplace_back([&] { mine = answers_of(corpus, model, documents, kind); });
     }
     for (std::thread& thread : threads) thread.join();
-    CHECK(std::equal(answers[0].begin(), answers[0].end(), answers[1].begin(), answers[1].end(), close));
+    CHECK(std::equal(answers[0].begin(), answers[0].end(), answers[1].begin(), answers[1].end(), is_close));
   }
 }
 
