@@ -26,8 +26,7 @@ struct Estimate {
 };
 
 struct Distribution {
-  std::vector<uint32_t> ids;     // ascending
-  std::vector<int64_t> counts;   // net, none is zero
+  std::vector<Run> runs;         // of next tokens, ascending by id; counts are net, none is zero
   int64_t n_ends = 0;            // occurrences of the context at a document's end
   int64_t context_count = 0;
   uint32_t context_length = 0;   // of the suffix that was used
@@ -372,7 +371,7 @@ inline bool CorpusIndex::is_net_sparse(const Range* ranges, uint32_t depth, int6
   if (count <= n_subtracted(ranges)) {
     Distribution next;
     merge_continuations(ranges, depth, next, stop);
-    return next.counts.size() == 1 && next.counts[0] == count;
+    return next.runs.size() == 1 && next.runs[0].count == count;
   }
   const auto token_behind = [&](size_t s, uint32_t row) {
     return segments_[s]->only_continuation(Range{row, row + 1}, depth);
@@ -653,34 +652,22 @@ inline void CorpusIndex::score_suffixes(const int64_t* ids, size_t n, uint32_t o
 // Net counts by token, ascending, zeros left out, and the net number of document ends.
 inline void CorpusIndex::merge_continuations(const Range* ranges, uint32_t depth, Distribution& answer,
                                              StopFlag stop) const {
-  std::vector<Run> runs;
-  std::vector<std::pair<int64_t, int64_t>> net;
+  std::vector<Run>& runs = answer.runs;
   for (size_t s = 0; s < width(); ++s) {
-    runs.clear();
+    const size_t n_before = runs.size();
     answer.n_ends += signs_[s] * static_cast<int64_t>(segments_[s]->continuations(ranges[s], depth, runs, stop));
-    if (width() == 1 && only_added_) break;  // they are the answer
-    for (const Run& run : runs) net.emplace_back(run.id, signs_[s] * static_cast<int64_t>(run.count));
+    if (signs_[s] > 0) continue;
+    for (size_t i = n_before; i < runs.size(); ++i) runs[i].count = -runs[i].count;
   }
-  if (width() == 1 && only_added_) {
-    answer.ids.resize(runs.size());
-    answer.counts.resize(runs.size());
-    for (size_t i = 0; i < runs.size(); ++i) {
-      answer.ids[i] = static_cast<uint32_t>(runs[i].id);
-      answer.counts[i] = runs[i].count;
-    }
-    return;
+  if (width() == 1 && only_added_) return;
+  sort_stoppably(runs.begin(), runs.end(), [](const Run& a, const Run& b) { return a.id < b.id; }, stop);
+  size_t n_tokens = 0;
+  for (size_t i = 0; i < runs.size();) {
+    Run sum{runs[i].id, 0};
+    for (; i < runs.size() && runs[i].id == sum.id; ++i) sum.count += runs[i].count;
+    if (sum.count != 0) runs[n_tokens++] = sum;
   }
-  answer.ids.reserve(net.size());
-  answer.counts.reserve(net.size());
-  sort_stoppably(net.begin(), net.end(), stop);
-  for (size_t i = 0; i < net.size();) {
-    int64_t sum = 0;
-    const int64_t id = net[i].first;
-    for (; i < net.size() && net[i].first == id; ++i) sum += net[i].second;
-    if (sum == 0) continue;
-    answer.ids.push_back(static_cast<uint32_t>(id));
-    answer.counts.push_back(sum);
-  }
+  runs.resize(n_tokens);
 }
 
 inline Distribution CorpusIndex::distribution(const int64_t* context, uint32_t n, bool longest_suffix, uint32_t order,

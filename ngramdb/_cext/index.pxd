@@ -17,6 +17,10 @@ cdef extern from "segment.hpp" namespace "ngramdb" nogil:
         const int64_t* ids
         uint32_t n
 
+    cdef cppclass Run:
+        int64_t id
+        int64_t count
+
     cdef cppclass Segment:
         uint64_t n_rows()
         uint64_t n_documents()
@@ -41,8 +45,7 @@ cdef extern from "corpus_index.hpp" namespace "ngramdb" nogil:
         cbool sparse
 
     cdef cppclass Distribution:
-        vector[uint32_t] ids
-        vector[int64_t] counts
+        vector[Run] runs
         int64_t n_ends
         int64_t context_count
         uint32_t context_length

@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, binding=False
 """Questions to segments: one at a time, and by the million.
 
 `SegmentIndex` is one segment's arrays; `Index` sums over several with a sign each. Token ids are int64 in
@@ -10,10 +10,10 @@ import operator
 
 import numpy as np
 
+cimport numpy as cnp
 from cpython.bool cimport PyBool_Check
 from cpython.long cimport PyLong_AsLongLong, PyLong_Check
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.string cimport memcpy
 from libcpp cimport bool as cbool
 from libcpp.string cimport string
@@ -22,6 +22,8 @@ from libcpp.vector cimport vector
 
 from ngramdb._cext.interrupt cimport Poll, current_poll, translate_exception
 from ngramdb._cext.segment_arrays cimport SegmentArrays, kMostLcpWidth, set_arrays, symbol_t
+
+cnp.import_array()
 
 cdef extern from "integers.hpp" namespace "ngramdb":
     cbool small_int(object, int64_t*)
@@ -175,24 +177,20 @@ cdef tuple columns_of(object estimates):
     return tuple(np.ascontiguousarray(estimates[name]) for name in ESTIMATE.names)
 
 
-# Finished dtypes: np.empty takes half as long to understand them.
-cdef object UINT32 = np.dtype(np.uint32)
-cdef object INT64 = np.dtype(np.int64)
-
-
-cdef object filled_array(object dtype, const void* data, size_t n, size_t n_bytes):
-    """A new array of n elements with a copy of the bytes at `data`. A typed view would cost as much as all of it."""
-    cdef Py_buffer buffer
-    out = np.empty(n, dtype)
-    if n_bytes > 0:
-        PyObject_GetBuffer(out, &buffer, PyBUF_WRITABLE)
-        memcpy(buffer.buf, data, n_bytes)
-        PyBuffer_Release(&buffer)
+cdef object new_array(size_t n, int dtype, void** data):
+    """A new array of n elements, by numpy's own interface in C: for short answers, what is done in Python counts."""
+    cdef cnp.npy_intp length = n
+    out = cnp.PyArray_SimpleNew(1, &length, dtype)
+    data[0] = cnp.PyArray_DATA(<cnp.ndarray>out)
     return out
 
 
 cdef object vector_to_array(vector[uint32_t]& values):
-    return filled_array(UINT32, values.data(), values.size(), sizeof(uint32_t) * values.size())
+    cdef void* data
+    out = new_array(values.size(), cnp.NPY_UINT32, &data)
+    if values.size() > 0:
+        memcpy(data, values.data(), sizeof(uint32_t) * values.size())
+    return out
 
 
 cdef class SegmentIndex:
@@ -688,6 +686,10 @@ cdef class Index:
         cdef Ids ids
         cdef Distribution d
         cdef Poll poll
+        cdef size_t n_runs
+        cdef size_t i
+        cdef void* ids_data
+        cdef void* counts_data
         if type(context) is list or type(context) is tuple:
             fill_ids(context, small, large, &data, &n)
         else:
@@ -701,5 +703,10 @@ cdef class Index:
                 d = self.index.distribution(data, n, infgram, order, most, &poll)
         if d.is_left_out:
             return None
-        counts = filled_array(INT64, d.counts.data(), d.counts.size(), sizeof(int64_t) * d.counts.size())
-        return vector_to_array(d.ids), counts, d.n_ends, d.context_count, d.context_length
+        n_runs = d.runs.size()
+        ids_of_runs = new_array(n_runs, cnp.NPY_UINT32, &ids_data)
+        counts = new_array(n_runs, cnp.NPY_INT64, &counts_data)
+        for i in range(n_runs):
+            (<uint32_t*>ids_data)[i] = <uint32_t>d.runs[i].id
+            (<int64_t*>counts_data)[i] = d.runs[i].count
+        return ids_of_runs, counts, d.n_ends, d.context_count, d.context_length

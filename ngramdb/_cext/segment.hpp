@@ -49,7 +49,7 @@ struct Probe {
 // A run of rows with the same next token.
 struct Run {
   int64_t id;
-  uint32_t count;
+  int64_t count;
 };
 
 constexpr int64_t kNoToken = -1;     // the document ends here

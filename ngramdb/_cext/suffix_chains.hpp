@@ -39,10 +39,11 @@ class Lexicon {
       columns[s].segment().continuations({0, columns[s].n_rows()}, 0, runs, stop);
       uint32_t lo = 0;
       for (const Run& run : runs) {
+        const uint32_t hi = lo + static_cast<uint32_t>(run.count);
         if (run.id != columns.separator()) {
-          entries.push_back({static_cast<Code>(run.id + 1), static_cast<uint32_t>(s), {lo, lo + run.count}});
+          entries.push_back({static_cast<Code>(run.id + 1), static_cast<uint32_t>(s), {lo, hi}});
         }
-        lo += run.count;
+        lo = hi;
       }
     }
     std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.code < b.code; });
@@ -363,7 +364,7 @@ class Walk {
       if (n_ends > 0) found.emplace_back(kBorder, column.sign() * static_cast<int64_t>(n_ends));
       for (const Run& run : runs) {
         const Code code = run.id == settings_.columns->separator() ? kBorder : static_cast<Code>(run.id + 1);
-        found.emplace_back(code, column.sign() * int64_t{run.count});
+        found.emplace_back(code, column.sign() * run.count);
       }
     }
     std::sort(found.begin(), found.end());

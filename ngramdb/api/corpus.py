@@ -145,7 +145,9 @@ class Corpus(CurationVerbs):
         if self._snapshot is not self._connection._snapshot:
             self._rebind()
         kind = type(ngram)
-        if kind is str:
+        if kind is list:  # the usual question, by the million
+            pass
+        elif kind is str:
             ids = self._encode(ngram)
             if not len(ids) and ngram:
                 raise InvalidArgument(grams.no_token(ngram, self.tokenizer, "match_text=True"))

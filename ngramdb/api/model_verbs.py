@@ -33,6 +33,8 @@ else:
 
 # Distributions of no more occurrences are made at once, without a look at what would stop them.
 _FEW = 1 << 16
+# Makes a named tuple of a tuple, in half the time that its class takes.
+_new = tuple.__new__
 
 
 class ModelVerbs(BoundCorpus):
@@ -100,8 +102,8 @@ class ModelVerbs(BoundCorpus):
             except (TypeError, OverflowError, ValueError):
                 found = None  # what is wrong with it is found out, and said, below
             if found is not None:
-                ids, counts, n_end, context_count, suffix_len = found
-                return results.NextTokens(ids, counts, n_end, context_count, suffix_len + 1)
+                ids, counts, n_end, context_count, n = found
+                return _new(results.NextTokens, (ids, counts, n_end, context_count, n + 1))
         used = models.as_model(model)
         if not used.counted:
             raise InvalidArgument(
@@ -121,8 +123,8 @@ class ModelVerbs(BoundCorpus):
             cause, found = error, None
         if found is None:
             self._refuse(given, cause)
-        ids, counts, n_end, context_count, suffix_len = found
-        return results.NextTokens(ids, counts, n_end, context_count, suffix_len + 1)
+        ids, counts, n_end, context_count, n = found
+        return results.NextTokens(ids, counts, n_end, context_count, n + 1)
 
     def prob_many(self, contexts: Any, continuations: Any, model: Any = "ngram") -> Scores:
         """Many probabilities: entry i is P(continuations[i] | contexts[i]), with its counts.

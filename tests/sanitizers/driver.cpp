@@ -286,8 +286,9 @@ void check_estimates(Random& random) {
         corpus.index.distribution(context.data(), static_cast<uint32_t>(context.size()), longest, order, INT64_MAX, nullptr);
     const Ids used = corpus.oracle.usable(contexts.ngrams[i], longest, order);
     std::map<int64_t, int64_t> expected = corpus.oracle.next(used), given;
-    for (size_t k = 0; k < found.ids.size(); ++k) given[found.ids[k]] = found.counts[k];
-    CHECK(std::is_sorted(found.ids.begin(), found.ids.end()) && given.size() == found.ids.size());
+    for (const Run& run : found.runs) given[run.id] = run.count;
+    const auto precedes = [](const Run& a, const Run& b) { return a.id < b.id; };
+    CHECK(std::is_sorted(found.runs.begin(), found.runs.end(), precedes) && given.size() == found.runs.size());
     CHECK(found.context_length == used.size() && found.context_count == corpus.oracle.count(used));
     CHECK(found.n_ends == expected[-1]);
     expected.erase(-1);
