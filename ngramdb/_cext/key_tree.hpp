@@ -41,6 +41,7 @@ struct KeyTree {
   const uint64_t* level[kMaxLevels];
   uint64_t size[kMaxLevels];  // words without padding
   uint32_t n_levels = 0;
+  uint32_t top = 0;  // the level that is searched first, all of it
   uint64_t n_samples = 0;
   const uint64_t* rest = nullptr;
 
@@ -57,6 +58,10 @@ struct KeyTree {
       size[n_levels] = n;
       ++n_levels;
     }
+    // To look through some vectors takes less long than three levels, one after the other.
+    constexpr uint64_t kMostAtTop = 128;
+    top = 0;
+    while (size[top] > kMostAtTop) ++top;
   }
 };
 
@@ -121,14 +126,26 @@ inline void fetch_below(const KeyTree& tree, uint64_t word) {
 // low, high: first words of the queries' smallest and largest keys. Out: how many first words are below the low
 // key, and how many are not above the high key.
 //
-// At each level the rank in the level above, less one, is the node to look at; rank 0 stays 0. Padding counts
-// as "not above" an all-ones key, so ranks are cut at the level's size; that also keeps a damaged tree from
-// leading out of it. Defined once per instruction set: a macro, since inlining needs equal targets.
+// At the first level all words are looked at. At every other one the rank in the level above, less one, is the node to
+// look at; rank 0 stays 0. Padding counts as "not above" an all-ones key, so ranks are cut at the level's size; that also
+// keeps a damaged tree from leading out of it. Defined once per instruction set: a macro, since inlining needs equal
+// targets.
 #define NGRAMDB_SEARCH_TREE(NAME, TARGET, BELOW, UPTO)                                                                \
   TARGET inline void NAME(const KeyTree& tree, const uint64_t* low, const uint64_t* high, uint32_t count,             \
                           uint64_t* below, uint64_t* upto) {                                                          \
-    for (uint32_t i = 0; i < count; ++i) below[i] = upto[i] = 1;                                                      \
-    for (uint32_t depth = tree.n_levels; depth-- > 0;) {                                                              \
+    const uint64_t* const top_words = tree.level[tree.top];                                                           \
+    const uint64_t top_size = tree.size[tree.top];                                                                    \
+    for (uint32_t i = 0; i < count; ++i) {                                                                            \
+      uint64_t n_below = 0, n_upto = 0;                                                                               \
+      for (uint64_t word = 0; word < top_size; word += kFanOut) {                                                     \
+        n_below += BELOW(top_words + word, low[i]);                                                                   \
+        n_upto += UPTO(top_words + word, high[i]);                                                                    \
+      }                                                                                                               \
+      below[i] = n_below < top_size ? n_below : top_size;                                                             \
+      upto[i] = n_upto < top_size ? n_upto : top_size;                                                                \
+      if (count == 1 && tree.top == 2) fetch_below(tree, below[i] - (below[i] != 0));                                 \
+    }                                                                                                                 \
+    for (uint32_t depth = tree.top; depth-- > 0;) {                                                                   \
       const uint64_t* const words = tree.level[depth];                                                                \
       const uint64_t size = tree.size[depth];                                                                         \
       const uint64_t* const next = depth > 0 && depth <= kFetchedLevels && count > 1 ? tree.level[depth - 1] : nullptr; \

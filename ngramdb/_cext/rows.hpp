@@ -109,8 +109,19 @@ inline uint64_t lcps_below_plain(const Rows& rows, uint64_t start, uint32_t n, u
 #if defined(__x86_64__)
 inline uint64_t ones_below(uint32_t n) { return n >= 64 ? ~uint64_t{0} : (uint64_t{1} << n) - 1; }
 
+// All bits from the lowest one of `mask` on; none if it has none.
+inline uint64_t first_on(uint64_t mask) { return 0 - (mask & (0 - mask)); }
+
+// Where the rows end that agree with row `first` of a piece of n (kBefore: the row before it), by the rows that do not
+// agree with the one before them.
+inline uint32_t end_behind(uint32_t first, uint64_t changes, uint32_t n) {
+  if (first != BlindEnd::kBefore) changes &= ~ones_below(first + 1);
+  return changes == 0 ? n : static_cast<uint32_t>(__builtin_ctzll(changes));
+}
+
 // The LCPs of a piece as bytes, 127 where there are fewer than 64. Two kinds of vectors, the same functions: below()
-// marks the LCPs below a number, branches() those that name a bit of the key that is one.
+// marks the LCPs below a number, below_known() those up to `known`, or row 0 where it is kUnknown; branches() those that
+// name a bit of the key that is one.
 struct LcpsAvx2 {
   __m256i half[2];
 
@@ -144,6 +155,7 @@ struct LcpsAvx2 {
     const __m256i limit = _mm256_set1_epi8(static_cast<char>(bits));
     return bits_of(_mm256_cmpgt_epi8(limit, half[0]), _mm256_cmpgt_epi8(limit, half[1]));
   }
+  NGRAMDB_TARGET uint64_t below_known(uint32_t known) const { return known == kUnknown ? 1 : below(known + 1); }
   NGRAMDB_TARGET uint64_t branches(const Key& key) const {
     const __m256i bytes = _mm256_broadcastsi128_si256(_mm_set_epi64x(
         static_cast<int64_t>(__builtin_bswap64(key.rest)), static_cast<int64_t>(__builtin_bswap64(key.first))));
@@ -181,6 +193,7 @@ struct LcpsAvx512 {
   NGRAMDB_TARGET uint64_t below(uint32_t bits) const {
     return _mm512_cmplt_epu8_mask(all, _mm512_set1_epi8(static_cast<char>(bits)));
   }
+  NGRAMDB_TARGET uint64_t below_known(uint32_t known) const { return known == kUnknown ? 1 : below(known + 1); }
   NGRAMDB_TARGET uint64_t branches(const Key& key) const {
     const __m512i bytes = _mm512_broadcast_i32x4(_mm_set_epi64x(
         static_cast<int64_t>(__builtin_bswap64(key.rest)), static_cast<int64_t>(__builtin_bswap64(key.first))));
@@ -188,6 +201,42 @@ struct LcpsAvx512 {
     const __m512i byte = _mm512_and_si512(_mm512_srli_epi16(all, 3), _mm512_set1_epi8(15));
     const __m512i mask = _mm512_shuffle_epi8(masks, _mm512_and_si512(all, _mm512_set1_epi8(7)));
     return _mm512_test_epi8_mask(_mm512_shuffle_epi8(bytes, byte), mask);
+  }
+
+  // The rows that none of `zeros` leaves out. Row z of these leaves out itself and what follows, up to the next LCP below
+  // its own.
+  //
+  // Going through the rows, one remembers the LCP of the outermost row that leaves them out, or that there is none: a row
+  // with LCP l turns what is remembered, m, into m if l >= m, else into l where it is one of `zeros`, else into none. Such
+  // functions, "beyond `least` it is `state`, else as it was", can be joined two by two, so six steps join them all (a
+  // prefix scan). Numbers are turned round, 255 - l, none being 0: then zeros that are shifted in change nothing.
+  NGRAMDB_TARGET uint64_t taken(uint64_t zeros) const {
+    __m512i least = _mm512_xor_si512(all, _mm512_set1_epi32(-1));
+    __m512i state = _mm512_maskz_mov_epi8(zeros, least);
+    join_before<1>(least, state);
+    join_before<2>(least, state);
+    join_before<4>(least, state);
+    join_before<8>(least, state);
+    join_before<16>(least, state);
+    join_before<32>(least, state);
+    return _mm512_testn_epi8_mask(state, state);
+  }
+
+ private:
+  // What stands kBytes before, zeros at first.
+  template <int kBytes>
+  NGRAMDB_TARGET static __m512i before(__m512i bytes) {
+    const __m512i none = _mm512_setzero_si512();
+    if constexpr (kBytes == 32) return _mm512_alignr_epi64(bytes, none, 4);
+    const __m512i lane_before = _mm512_alignr_epi64(bytes, none, 6);
+    if constexpr (kBytes == 16) return lane_before;
+    return _mm512_alignr_epi8(bytes, lane_before, 16 - kBytes % 16);
+  }
+  template <int kBytes>
+  NGRAMDB_TARGET static void join_before(__m512i& least, __m512i& state) {
+    const __m512i state_before = before<kBytes>(state);
+    state = _mm512_mask_mov_epi8(state_before, _mm512_cmplt_epu8_mask(state_before, least), state);
+    least = _mm512_max_epu8(least, before<kBytes>(least));
   }
 #undef NGRAMDB_TARGET
 };
@@ -224,34 +273,34 @@ __attribute__((target("avx512f,avx512bw"))) inline uint64_t lcps_below_avx512(co
   return below;
 }
 
-#define NGRAMDB_BLIND_SEARCH(SUFFIX, TARGET, LCPS)                                                                   \
-  TARGET inline BlindEnd blind_search_##SUFFIX(const Rows& rows, uint64_t start, uint32_t n, const Key& key,         \
-                                               uint32_t bits, uint32_t known) {                                      \
-    LCPS lcps;                                                                                                       \
-    lcps.load(rows.word(start), n, rows.lcp_width());                                                                \
-    const uint64_t all = ones_below(n);                                                                              \
-    const uint64_t zeros = ~lcps.branches(key) & all;                                                                \
-    uint32_t first = BlindEnd::kBefore;                                                                              \
-    const uint64_t reached = known == kUnknown ? 1 : lcps.below(known + 1) & all;                                    \
-    for (uint64_t left = reached == 0 ? 0 : all & ~((reached & (~reached + 1)) - 1); left != 0;) {                   \
-      const uint64_t zero = left & zeros & (~(left & zeros) + 1); /* the next one, if any */                         \
-      const uint64_t taken = left & (zero - 1);                                                                      \
-      first = taken != 0 ? 63 - static_cast<uint32_t>(__builtin_clzll(taken)) : first;                               \
-      if (zero == 0) break;                                                                                          \
-      const uint32_t bit = *rows.word(start + static_cast<uint32_t>(__builtin_ctzll(zero))) >>                       \
-                           (32 - rows.lcp_width());                                                                  \
-      const uint64_t smaller = lcps.below(bit) & left & ~(zero | (zero - 1));                                        \
-      left &= ~((smaller & (~smaller + 1)) - 1);                                                                     \
-      if (smaller == 0) break;                                                                                       \
-    }                                                                                                                \
-    uint64_t ends = lcps.below(bits) & all;                                                                          \
-    ends &= first == BlindEnd::kBefore ? ~uint64_t{0} : ~ones_below(first + 1);                                      \
-    return {first, ends == 0 ? n : static_cast<uint32_t>(__builtin_ctzll(ends))};                                    \
+// The same as the plain one; `zeros` says at once where the key's bit is zero.
+__attribute__((target("avx2,bmi,popcnt"))) inline BlindEnd blind_search_avx2(
+    const Rows& rows, uint64_t start, uint32_t n, const Key& key, uint32_t bits, uint32_t known) {
+  LcpsAvx2 lcps;
+  lcps.load(rows.word(start), n, rows.lcp_width());
+  const uint64_t all = ones_below(n), zeros = ~lcps.branches(key) & all;
+  uint32_t first = BlindEnd::kBefore;
+  for (uint64_t left = first_on(lcps.below_known(known)) & all; left != 0;) {
+    const uint64_t zero = left & zeros & (~(left & zeros) + 1);  // the next one, if any
+    const uint64_t taken = left & (zero - 1);
+    first = taken != 0 ? 63 - static_cast<uint32_t>(__builtin_clzll(taken)) : first;
+    if (zero == 0) break;
+    const uint32_t bit = *rows.word(start + static_cast<uint32_t>(__builtin_ctzll(zero))) >> (32 - rows.lcp_width());
+    left &= first_on(lcps.below(bit) & ~(zero | (zero - 1)));
   }
+  return {first, end_behind(first, lcps.below(bits) & all, n)};
+}
 
-NGRAMDB_BLIND_SEARCH(avx2, __attribute__((target("avx2,bmi,popcnt"))), LcpsAvx2)
-NGRAMDB_BLIND_SEARCH(avx512, __attribute__((target("avx512f,avx512bw,bmi,popcnt"))), LcpsAvx512)
-#undef NGRAMDB_BLIND_SEARCH
+// Without a branch: all rows that are left out are found at once.
+__attribute__((target("avx512f,avx512bw,bmi,popcnt"))) inline BlindEnd blind_search_avx512(
+    const Rows& rows, uint64_t start, uint32_t n, const Key& key, uint32_t bits, uint32_t known) {
+  LcpsAvx512 lcps;
+  lcps.load(rows.word(start), n, rows.lcp_width());
+  const uint64_t all = ones_below(n), left = first_on(lcps.below_known(known)) & all;
+  const uint64_t taken = left & lcps.taken(left & ~lcps.branches(key));
+  const uint32_t first = taken != 0 ? 63 - static_cast<uint32_t>(__builtin_clzll(taken)) : BlindEnd::kBefore;
+  return {first, end_behind(first, lcps.below(bits) & all, n)};
+}
 #endif
 
 using LcpsBelow = uint64_t (*)(const Rows&, uint64_t, uint32_t, uint32_t);
