@@ -48,9 +48,17 @@ def _each(given: Iterable[Any], kind: str, n_vocabulary: int) -> Iterator[Docume
 
 
 def _as_document(item: Any, kind: str) -> Document:
+    # Types that may be anything's are asked for last: that takes as long as all else.
+    if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], (dict, Mapping)):
+        content, metadata = item
+        if isinstance(content, (str, bytes)):
+            return Document(_utf8(content), None, dict(metadata), SOURCE)
+        return Document(None, token_ids(content, "ids"), dict(metadata), SOURCE)
     if isinstance(item, (str, bytes)):
         return Document(_utf8(item), None, {}, SOURCE)
-    if isinstance(item, Mapping):
+    if isinstance(item, (list, tuple, np.ndarray)):
+        return Document(None, token_ids(item, "ids"), {}, SOURCE)
+    if isinstance(item, (dict, Mapping)):
         fields = dict(item)
         if "text" in fields and not (kind == "tokens" and "ids" in fields):
             return Document(_utf8(fields.pop("text")), None, fields, SOURCE)
@@ -59,13 +67,6 @@ def _as_document(item: Any, kind: str) -> Document:
         raise LoadError(
             f"a dict needs 'text' or 'ids'; this one has {', '.join(map(str, fields)) or 'nothing'}"
         )
-    if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], Mapping):
-        content, metadata = item
-        if isinstance(content, (str, bytes)):
-            return Document(_utf8(content), None, dict(metadata), SOURCE)
-        return Document(None, token_ids(content, "ids"), dict(metadata), SOURCE)
-    if isinstance(item, (list, tuple, np.ndarray)):
-        return Document(None, token_ids(item, "ids"), {}, SOURCE)
     raise LoadError(f"a document is text, a dict, or a pair of ids and metadata, not {type(item).__name__}")
 
 
@@ -85,7 +86,7 @@ def _utf8(text: Any) -> bytes:
 
 
 def _check(document: Document, kind: str, n_vocabulary: int) -> None:
-    if not all(isinstance(key, str) for key in document.metadata):
+    if document.metadata and not all(isinstance(key, str) for key in document.metadata):
         raise LoadError("the names of metadata fields are strings")
     if document.ids is None:
         if kind == "tokens":

@@ -101,13 +101,10 @@ class SegmentBuilder:
                 asked=n_symbols,
             )
         self._symbols.add(ids, offsets)
-        given = list(forms) or [None] * (len(offsets) - 1)
-        for form in given:
-            self._forms.add(form)
-        for text in texts:
-            self._text.add(text)
+        self._forms.extend(list(forms) or [None] * (len(offsets) - 1))
+        self._text.extend(texts)
         for fields in metadata:
-            self._metadata.add(dict(fields))
+            self._metadata.add(fields)
 
     def write(
         self, writer: ContainerWriter, stop: Interrupt | None = None, cores: Cores | None = None

@@ -24,7 +24,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -60,12 +60,12 @@ class MetadataBuilder:
         self._n_rows = 0
         self._n_chars = 0
 
-    def add(self, metadata: dict[str, Any]) -> None:
+    def add(self, metadata: Mapping[str, Any]) -> None:
         """Add the next document's metadata: JSON values (NumPy's scalars and arrays, too) under string keys.
 
         Raises - InvalidArgument for a value that JSON does not have; the document is then not added.
         """
-        leaves = flatten(metadata)
+        leaves = flatten(dict(metadata)) if metadata else []
         rest: dict[str, Any] = {}
         for path, value in leaves:
             is_empty_object = type(value) is dict and not value

@@ -15,6 +15,7 @@ Invariant: every frame but the last holds FRAME_BYTES; a document without stored
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -69,6 +70,15 @@ class TextBuilder:
         if text:
             self._append(text)
         self._offsets.append(self._offsets[-1] + len(text or b""))
+
+    def extend(self, texts: Sequence[bytes | None]) -> None:
+        """Add the next documents, one after the other."""
+        if texts.count(None) == len(texts):  # as a rule, where ids give texts back
+            self._stored += bytes(len(texts))
+            self._offsets.extend([self._offsets[-1]] * len(texts))
+            return
+        for text in texts:
+            self.add(text)
 
     def sections(self) -> Sections:
         """Return the sections to write and their types; none when no text was stored. Ends the building."""
