@@ -5,11 +5,13 @@
 
 namespace ngramdb {
 
-// A pass over the LCPs finds where runs begin; one symbol of each is read, all fetched ahead.
+// A pass over the LCPs finds where runs begin; one symbol of each is read, all fetched ahead. So are the rows: what
+// the processor fetches by itself begins late, and ends with the page.
 template <class Sym>
 uint64_t SuffixSegment<Sym>::continuations_by_lcps(Range rows, uint32_t depth, uint32_t bits, std::vector<Run>& runs,
                                                    StopFlag stop) const {
   constexpr uint32_t kPass = 1024;  // rows whose runs are read together
+  constexpr uint32_t kRowsAhead = 512;
   uint32_t starts[kPass + 1], places[kPass + 1];
   uint32_t n = 0;  // runs found; the last one's end is not known yet
   const auto begin_run = [&](uint32_t row) {
@@ -20,11 +22,14 @@ uint64_t SuffixSegment<Sym>::continuations_by_lcps(Range rows, uint32_t depth, u
     places[n++] = static_cast<uint32_t>(place);
   };
   const size_t n_before = runs.size();
+  fetch_rows(rows.lo, std::min<uint64_t>(rows.hi, uint64_t{rows.lo} + kRowsAhead));
   begin_run(rows.lo);
   for (uint32_t base = rows.lo + 1;; base += kPass) {
     if ((base - rows.lo) % kStopInterval == 1) check_stop(stop);
     const uint32_t end = std::min(rows.hi - base, kPass) + base;
     for (uint32_t piece = base; piece < end; piece += kPieceRows) {
+      const uint64_t ahead = uint64_t{piece} + kRowsAhead;
+      fetch_rows(ahead, std::min<uint64_t>(rows.hi, ahead + kPieceRows));
       uint64_t below = row_kernels.lcps_below(a_.rows, piece, std::min(end - piece, kPieceRows), bits);
       for (; below != 0; below &= below - 1) begin_run(piece + static_cast<uint32_t>(__builtin_ctzll(below)));
     }

@@ -98,18 +98,14 @@ void SuffixSegment<Sym>::locate_blocks(Search* searches, const uint32_t* roots, 
 // Fetches the rows that a search may look at first, where they are few: a block is four cache lines.
 template <class Sym>
 void SuffixSegment<Sym>::fetch_blocks(const Search& s) const {
-  constexpr uint32_t kRowsPerLine = 16;
-  const auto fetch = [&](uint64_t start, uint64_t stop) {
-    for (uint64_t row = start; row < stop; row += kRowsPerLine) prefetch_line(a_.rows.word(row));
-  };
   if (s.split) {
-    fetch(s.lower.lo, uint64_t{s.lower.hi} + 1);
-    fetch(s.upper.lo, s.upper.hi);
+    fetch_rows(s.lower.lo, uint64_t{s.lower.hi} + 1);
+    fetch_rows(s.upper.lo, s.upper.hi);
   } else if (s.lower.hi - s.lower.lo <= 2 * kRowsPerSample) {
-    fetch(s.lower.lo, s.lower.hi);
+    fetch_rows(s.lower.lo, s.lower.hi);
   } else if (a_.rows.lcp_width() != 0) {
-    fetch(s.lower.lo, sample_from(s.lower.lo) + 1);
-    fetch(sample_before(s.lower.hi) + 1, s.lower.hi);
+    fetch_rows(s.lower.lo, sample_from(s.lower.lo) + 1);
+    fetch_rows(sample_before(s.lower.hi) + 1, s.lower.hi);
   }
 }
 

@@ -345,6 +345,10 @@ class SuffixSegment final : public Segment {
   static uint64_t sample_before(uint64_t row) { return (row - 1) / kRowsPerSample * kRowsPerSample; }
   // Bits of the query, or of more symbols than a key has.
   static uint32_t bits_of(const Search& s) { return 8 * sizeof(Sym) * std::min(s.n, 2 * kWordSymbols + 1); }
+  void fetch_rows(uint64_t start, uint64_t stop) const {
+    constexpr uint32_t kRowsPerLine = 16;
+    for (uint64_t row = start; row < stop; row += kRowsPerLine) prefetch_line(a_.rows.word(row));
+  }
   void fetch_blocks(const Search& s) const;
   void search_blocks(Search& s) const;
   void search_block(Search& s) const;
