@@ -136,7 +136,8 @@ inline void CorpusIndex::find(const Request* requests, size_t n, int64_t* counts
 }
 
 // Few requests to several segments: the searches of a dozen segments run side by side, as those of many requests do in
-// one. False when a request is too long for that; nothing has been answered then.
+// one, the last segment's first: what is subtracted is small, and found while the large ones are waited for. False when a
+// request is too long for that; nothing has been answered then.
 inline bool CorpusIndex::find_alongside(const Request* requests, size_t n, int64_t* counts, Range* ranges) const {
   for (size_t i = 0; i < n; ++i) {
     if (requests[i].n > kProbeTokens || requests[i].narrow) return false;
@@ -145,23 +146,24 @@ inline bool CorpusIndex::find_alongside(const Request* requests, size_t n, int64
   Probe probes[kProbes];
   size_t active[kProbes];
   std::fill(counts, counts + n, int64_t{0});
-  const size_t total = n * width();  // number k is request k % n to segment k / n
+  const size_t total = n * width();  // number k is request k % n
+  const auto segment_of = [&](size_t k) { return width() - 1 - k / n; };
   for (size_t base = 0; base < total; base += kProbes) {
     const size_t m = std::min(kProbes, total - base);
     for (size_t k = 0; k < m; ++k) {
-      segments_[(base + k) / n]->begin(requests[(base + k) % n], probes[k]);
+      segments_[segment_of(base + k)]->begin(requests[(base + k) % n], probes[k]);
       active[k] = k;
     }
     const int n_levels = levels_ahead(m);
     for (size_t n_active = m; n_active > 0;) {
       size_t n_left = 0;
       for (size_t k = 0; k < n_active; ++k) {
-        if (segments_[(base + active[k]) / n]->advance(probes[active[k]], n_levels)) active[n_left++] = active[k];
+        if (segments_[segment_of(base + active[k])]->advance(probes[active[k]], n_levels)) active[n_left++] = active[k];
       }
       n_active = n_left;
     }
     for (size_t k = 0; k < m; ++k) {
-      const size_t s = (base + k) / n, i = (base + k) % n;
+      const size_t s = segment_of(base + k), i = (base + k) % n;
       const Range answer = segments_[s]->found(probes[k]);
       counts[i] += signs_[s] * static_cast<int64_t>(answer.size());
       if (ranges != nullptr) ranges[i * width() + s] = answer;
