@@ -15,6 +15,7 @@ import sys
 
 from ngramdb.engine.directory.base import Directory, WritableFile, WriterLock, split_name
 from ngramdb.engine.directory.mapping import map_file
+from ngramdb.engine.directory.writeback import begin_writing
 from ngramdb.engine.lock import FileLock, hold_file, is_held
 from ngramdb.errors import InvalidArgument
 
@@ -80,6 +81,8 @@ class RealFile(WritableFile):
         fd = self._descriptor()
         while len(data):
             n = os.write(fd, data[:_LARGEST_WRITE])
+            if n >= _HUGE_PAGE:
+                begin_writing(fd, self._n_written, n)
             self._n_written += n
             data = data[n:]
 

@@ -15,6 +15,7 @@ from ngramdb.interrupts import Interrupt
 from ngramdb.segments import builder as builder_module
 from ngramdb.segments.builder import KIND, SegmentBuilder
 from ngramdb.segments.container import Container, ContainerWriter
+from ngramdb.segments.merging import Part, write_merged
 from ngramdb.segments.segment import Segment
 from ngramdb.tokenizers.bytes import BytesTokenizer
 
@@ -50,6 +51,34 @@ def rewritten(content, changes=None, properties=None, leave_out=()):
             writer.add(name, (changes or {}).get(name, container.array(name)))
     writer.finish({**container.properties, **(properties or {})})
     return bytes(directory.open_read("segments/b.segment"))
+
+
+def test_large_arrays_are_written_and_released_piece_by_piece(monkeypatch):
+    # Pieces of some pages: what is released before it is written would read as zeros.
+    documents = [list(range(k, k + 900)) for k in range(40)]
+    whole, _ = built(documents)
+    monkeypatch.setattr(builder_module, "PIECE", 3 * 4096)
+    in_pieces, _ = built(documents)
+    sections = Container.open(memoryview(in_pieces), "a.segment", KIND)
+    expected = Container.open(memoryview(whole), "a.segment", KIND)
+    for name in ARRAYS:
+        assert sections.array(name).tolist() == expected.array(name).tolist()
+    opened(in_pieces).check()
+
+
+def test_the_arrays_of_another_segment_outlive_the_writing_of_a_new_one():
+    # All documents of one segment: the new one's rows are the old one's, as they lie in its file.
+    content, _ = built([list(range(k, k + 900)) for k in range(40)])
+    segment = opened(content)
+    before = bytes(content)
+    directory = MemoryDirectory()
+    part = Part(segment, np.arange(segment.n_documents, dtype=np.uint32))
+    summary = write_merged(directory.create("segments/b.segment"), [part])
+    assert summary.n_tokens == segment.n_tokens
+    assert content == before
+    merged = opened(bytes(directory.open_read("segments/b.segment")))
+    merged.check()
+    assert merged.rows.tolist() == segment.rows.tolist()
 
 
 @pytest.mark.parametrize("batch", [1, 2, 100])

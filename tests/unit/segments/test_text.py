@@ -51,6 +51,18 @@ def test_every_text_comes_back_whatever_the_frame_size(texts, frame_bytes):
         text_module.FRAME_BYTES = before
 
 
+@given(st.lists(st.lists(st.none() | st.sampled_from([b"", b"ab", b"c" * 9]), max_size=6), max_size=8))
+def test_texts_added_together_are_stored_as_one_by_one(parts):
+    builder = TextBuilder()
+    for texts in parts:
+        builder.extend(texts)
+    together = Sections(builder.sections()).arrays
+    alone = built([text for texts in parts for text in texts]).arrays
+    assert {name: data.tolist() for name, data in together.items()} == {
+        name: data.tolist() for name, data in alone.items()
+    }
+
+
 def test_texts_around_the_frame_size_come_back_in_any_order():
     sizes = [0, 1, FRAME_BYTES - 2, 1, FRAME_BYTES, FRAME_BYTES + 1, 3 * FRAME_BYTES, 5, 0]
     texts = [noise(size, seed) for seed, size in enumerate(sizes)]

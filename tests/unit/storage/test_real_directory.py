@@ -12,6 +12,7 @@ import sys
 import pytest
 
 from ngramdb.engine.directory import RealDirectory
+from ngramdb.engine.directory.writeback import begin_writing
 from ngramdb.errors import InvalidArgument, LockedError
 
 
@@ -25,6 +26,24 @@ def directory(tmp_path):
 def put(directory, name, data=b"data"):
     with contextlib.closing(directory.create(name)) as file:
         file.write(data)
+
+
+def test_what_is_written_early_is_written_once(directory):
+    # Larger than a huge page and than one write, in pieces that end where no page does.
+    pieces = [bytes([k]) * (5 * 2**20 + 77 * k) for k in range(4)]
+    with contextlib.closing(directory.create("large")) as file:
+        for piece in pieces:
+            file.write(piece)
+        file.sync()
+    assert bytes(directory.open_read("large")) == b"".join(pieces)
+
+
+def test_a_wish_to_write_early_that_cannot_be_fulfilled_is_no_error():
+    begin_writing(-1, 0, 4096)
+    reading, writing = os.pipe()
+    begin_writing(writing, 0, 4096)
+    os.close(reading)
+    os.close(writing)
 
 
 def test_nothing_is_made_before_it_is_needed(tmp_path):
@@ -205,6 +224,7 @@ def test_a_folder_that_cannot_be_synced_is_passed_over_but_a_real_fault_is_not(d
 HOLD = """
 import sys, time
 from ngramdb.engine.directory import RealDirectory
+from ngramdb.engine.directory.writeback import begin_writing
 lock = RealDirectory(sys.argv[1]).lock_writer()
 print("locked", flush=True)
 sys.stdin.read()
