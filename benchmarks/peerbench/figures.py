@@ -63,6 +63,7 @@ def all_figures(scale: float) -> list[Figure]:
         _distribution(
             "contexts of 1k–10k occurrences", _frequent_contexts((1_000, 10_000)), (300, 12, 100), scale
         ),
+        _distributions_in_batch(scale),
         _documents(scale),
         *_conjunctions(scale),
     ]
@@ -204,6 +205,19 @@ def _distribution(label: str, draw: Draw, sizes: tuple[int, int, int], scale: fl
         _same("distribution", draw, dict(zip((OURS, INFINIGRAM, TOKENGRAMS), sizes, strict=True)), scale),
         {INFINIGRAM: 200, TOKENGRAMS: 50},
     )
+
+
+def _distributions_in_batch(scale: float) -> Figure:
+    """The peers have no batch call: they loop. We take the batch as flat ids and offsets."""
+    batch = _sized(10_000, scale)
+
+    def batches(queries: Queries, rng: np.random.Generator, size: int) -> list[Call]:
+        return [_flattened(queries.ngrams(rng, 4, batch)) for _ in range(size)]
+
+    ways = _same("distribution", _contexts(4), {INFINIGRAM: 200, TOKENGRAMS: 300}, scale)
+    ways[OURS] = Way("distribution many", batches, size=2, per_call=batch)
+    title = "exact next-token distributions in a batch, per context, 4-token contexts"
+    return Figure(title, ways, {INFINIGRAM: 200, TOKENGRAMS: 50})
 
 
 def _distribution_by_class(bounds: tuple[int, int], scale: float) -> Figure:

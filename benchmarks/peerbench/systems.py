@@ -149,6 +149,7 @@ class Ngramdb:
             "infgram_prob": lambda context, token: corpus.prob(token, given=context, model="infgram"),
             "score": lambda text: corpus.score(text, model="infgram"),
             "distribution": corpus.dist_arrays,
+            "distribution many": lambda flat, offsets: corpus.dist_many((flat, offsets)),
             "distribution rows": lambda context: corpus.dist(context).fetchall(),
             "documents": lambda first, second: corpus.docs("? AND ?", params=[first, second]),
             "count_cnf": lambda first, second: corpus.count_docs("? AND ?", params=[first, second]),

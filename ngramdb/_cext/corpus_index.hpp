@@ -33,6 +33,14 @@ struct Distribution {
   bool is_left_out = false;      // the context occurs more often than asked for
 };
 
+// One of several distributions whose runs stand one behind the other: where its own end.
+struct DistributionEnd {
+  uint64_t n_runs = 0;  // up to here
+  int64_t n_ends = 0;
+  int64_t context_count = 0;
+  int64_t context_length = 0;
+};
+
 class CorpusIndex {
  public:
   // Searches that are kept in flight.
@@ -84,6 +92,10 @@ class CorpusIndex {
   Distribution distribution(const int64_t* context, uint32_t n, bool longest_suffix, uint32_t order, int64_t most,
                             StopFlag stop) const;
 
+  // The same for n contexts ids[offsets[i], offsets[i + 1]): their runs one behind the other, and where each one's end.
+  void distributions(const int64_t* ids, const int64_t* offsets, size_t n, bool longest_suffix, uint32_t order,
+                     std::vector<Run>& runs, DistributionEnd* ends, StopFlag stop) const;
+
  private:
   // A context that ends at `end`: the longest of its suffixes that occurs, or so far the best known.
   struct Suffix {
@@ -98,6 +110,7 @@ class CorpusIndex {
   size_t width() const { return segments_.size(); }
   bool find_alongside(const Request* requests, size_t n, int64_t* counts, Range* ranges) const;
   void extend(Request* requests, const Range* within, size_t n, int64_t* counts, Range* ranges) const;
+  void begin_longest(const int64_t* end, uint32_t length, Suffix& suffix, Range* ranges) const;
   void find_longest(Suffix* suffixes, Range* ranges, size_t n) const;
   void find_longest_alone(Suffix& suffix, Range* ranges) const;
   bool is_sparse(const Range* ranges, uint32_t depth, int64_t count, StopFlag stop) const;
@@ -105,7 +118,7 @@ class CorpusIndex {
   void count_piece(const int64_t* ids, const int64_t* offsets, const std::vector<uint32_t>& order, size_t start,
                    size_t end, size_t n, int64_t* counts) const;
   int64_t n_subtracted(const Range* ranges) const;
-  void merge_continuations(const Range* ranges, uint32_t depth, Distribution& answer, StopFlag stop) const;
+  int64_t merge_continuations(const Range* ranges, uint32_t depth, std::vector<Run>& runs, StopFlag stop) const;
   void estimate_ngrams(const int64_t* contexts, const int64_t* offsets, const int64_t* tokens, size_t n,
                        uint32_t order, Estimate* out, StopFlag stop) const;
   void estimate_suffixes(const int64_t* contexts, const int64_t* offsets, const int64_t* tokens, size_t n,
@@ -273,6 +286,15 @@ inline void CorpusIndex::count_piece(const int64_t* ids, const int64_t* offsets,
 
 // ---- longest suffixes -----------------------------------------------------------------------------------
 
+// Nothing is known of the `length` tokens before `end`: the empty suffix occurs everywhere.
+inline void CorpusIndex::begin_longest(const int64_t* end, uint32_t length, Suffix& suffix, Range* ranges) const {
+  suffix = Suffix{};
+  suffix.end = end;
+  suffix.too_long = length + 1;
+  suffix.count = n_tokens();
+  for (size_t s = 0; s < width(); ++s) ranges[s] = {0, static_cast<uint32_t>(segments_[s]->n_rows())};
+}
+
 // One probe a round and suffix: doubling lengths until one does not occur, then bisection.
 inline void CorpusIndex::find_longest(Suffix* suffixes, Range* ranges, size_t n) const {
   Request requests[kLanes];
@@ -371,9 +393,9 @@ inline int64_t CorpusIndex::n_subtracted(const Range* ranges) const {
 // of some added segment: rows are sorted by it.
 inline bool CorpusIndex::is_net_sparse(const Range* ranges, uint32_t depth, int64_t count, StopFlag stop) const {
   if (count <= n_subtracted(ranges)) {
-    Distribution next;
+    std::vector<Run> next;
     merge_continuations(ranges, depth, next, stop);
-    return next.runs.size() == 1 && next.runs[0].count == count;
+    return next.size() == 1 && next[0].count == count;
   }
   const auto token_behind = [&](size_t s, uint32_t row) {
     return segments_[s]->only_continuation(Range{row, row + 1}, depth);
@@ -457,19 +479,12 @@ inline void CorpusIndex::estimate_suffixes(const int64_t* contexts, const int64_
   int64_t counts[kLanes];
   std::vector<Range> ranges(kLanes * width());
   std::vector<int64_t> ids;
-  const int64_t total_tokens = n_tokens();
   for (size_t base = 0; base < n; base += kLanes) {
     if (base % kStopLanes == 0) check_stop(stop, base, n);
     const size_t m = std::min(kLanes, n - base);
     for (size_t i = 0; i < m; ++i) {
-      Suffix& x = suffixes[i];
-      x = Suffix{};
-      x.end = contexts + offsets[base + i + 1];
-      x.too_long = usable_length(offsets[base + i + 1] - offsets[base + i], order) + 1;
-      x.count = total_tokens;
-      for (size_t s = 0; s < width(); ++s) {
-        ranges[i * width() + s] = {0, static_cast<uint32_t>(segments_[s]->n_rows())};
-      }
+      const uint32_t length = usable_length(offsets[base + i + 1] - offsets[base + i], order);
+      begin_longest(contexts + offsets[base + i + 1], length, suffixes[i], ranges.data() + i * width());
     }
     if (m == 1) {
       find_longest_alone(suffixes[0], ranges.data());
@@ -651,25 +666,28 @@ inline void CorpusIndex::score_suffixes(const int64_t* ids, size_t n, uint32_t o
 
 // ---- distributions --------------------------------------------------------------------------------------
 
-// Net counts by token, ascending, zeros left out, and the net number of document ends.
-inline void CorpusIndex::merge_continuations(const Range* ranges, uint32_t depth, Distribution& answer,
-                                             StopFlag stop) const {
-  std::vector<Run>& runs = answer.runs;
+// Appends net counts by token, ascending, zeros left out; returns the net number of document ends.
+inline int64_t CorpusIndex::merge_continuations(const Range* ranges, uint32_t depth, std::vector<Run>& runs,
+                                                StopFlag stop) const {
+  const size_t first = runs.size();
+  int64_t n_ends = 0;
   for (size_t s = 0; s < width(); ++s) {
     const size_t n_before = runs.size();
-    answer.n_ends += signs_[s] * static_cast<int64_t>(segments_[s]->continuations(ranges[s], depth, runs, stop));
+    n_ends += signs_[s] * static_cast<int64_t>(segments_[s]->continuations(ranges[s], depth, runs, stop));
     if (signs_[s] > 0) continue;
     for (size_t i = n_before; i < runs.size(); ++i) runs[i].count = -runs[i].count;
   }
-  if (width() == 1 && only_added_) return;
-  sort_stoppably(runs.begin(), runs.end(), [](const Run& a, const Run& b) { return a.id < b.id; }, stop);
-  size_t n_tokens = 0;
-  for (size_t i = 0; i < runs.size();) {
+  if (width() == 1 && only_added_) return n_ends;
+  const auto precedes = [](const Run& a, const Run& b) { return a.id < b.id; };
+  sort_stoppably(runs.begin() + static_cast<std::ptrdiff_t>(first), runs.end(), precedes, stop);
+  size_t last = first;
+  for (size_t i = first; i < runs.size();) {
     Run sum{runs[i].id, 0};
     for (; i < runs.size() && runs[i].id == sum.id; ++i) sum.count += runs[i].count;
-    if (sum.count != 0) runs[n_tokens++] = sum;
+    if (sum.count != 0) runs[last++] = sum;
   }
-  runs.resize(n_tokens);
+  runs.resize(last);
+  return n_ends;
 }
 
 inline Distribution CorpusIndex::distribution(const int64_t* context, uint32_t n, bool longest_suffix, uint32_t order,
@@ -679,10 +697,7 @@ inline Distribution CorpusIndex::distribution(const int64_t* context, uint32_t n
   std::vector<Range> ranges(width());
   if (longest_suffix) {
     Suffix suffix;
-    suffix.end = context + n;
-    suffix.too_long = length + 1;
-    suffix.count = n_tokens();
-    for (size_t s = 0; s < width(); ++s) ranges[s] = {0, static_cast<uint32_t>(segments_[s]->n_rows())};
+    begin_longest(context + n, length, suffix, ranges.data());
     find_longest_alone(suffix, ranges.data());
     answer.context_length = suffix.length;
     answer.context_count = suffix.count;
@@ -692,8 +707,47 @@ inline Distribution CorpusIndex::distribution(const int64_t* context, uint32_t n
     answer.context_length = length;
   }
   answer.is_left_out = answer.context_count > most;
-  if (!answer.is_left_out) merge_continuations(ranges.data(), answer.context_length, answer, stop);
+  if (answer.is_left_out) return answer;
+  answer.n_ends = merge_continuations(ranges.data(), answer.context_length, answer.runs, stop);
   return answer;
+}
+
+inline void CorpusIndex::distributions(const int64_t* ids, const int64_t* offsets, size_t n, bool longest_suffix,
+                                       uint32_t order, std::vector<Run>& runs, DistributionEnd* ends,
+                                       StopFlag stop) const {
+  Suffix suffixes[kLanes];
+  Request requests[kLanes];
+  int64_t counts[kLanes];
+  std::vector<Range> ranges(kLanes * width());
+  for (size_t base = 0; base < n; base += kLanes) {
+    if (base % kStopLanes == 0) check_stop(stop, base, n);
+    const size_t m = std::min(kLanes, n - base);
+    for (size_t i = 0; i < m; ++i) {
+      const int64_t* const end = ids + offsets[base + i + 1];
+      const uint32_t length = usable_length(offsets[base + i + 1] - offsets[base + i], order);
+      requests[i] = Request{end - length, length};
+      if (longest_suffix) begin_longest(end, length, suffixes[i], ranges.data() + i * width());
+    }
+    if (longest_suffix) {
+      find_longest(suffixes, ranges.data(), m);
+    } else {
+      find(requests, m, counts, ranges.data());
+    }
+    for (size_t i = 0; i < m; ++i) {
+      DistributionEnd& answer = ends[base + i];
+      answer.context_length = longest_suffix ? suffixes[i].length : requests[i].n;
+      answer.context_count = longest_suffix ? suffixes[i].count : counts[i];
+      for (size_t s = 0; s < width(); ++s) {
+        segments_[s]->prefetch_continuations(ranges[i * width() + s], static_cast<uint32_t>(answer.context_length));
+      }
+    }
+    for (size_t i = 0; i < m; ++i) {
+      DistributionEnd& answer = ends[base + i];
+      const uint32_t depth = static_cast<uint32_t>(answer.context_length);
+      answer.n_ends = merge_continuations(ranges.data() + i * width(), depth, runs, stop);
+      answer.n_runs = runs.size();
+    }
+  }
 }
 
 }  // namespace ngramdb

@@ -51,6 +51,12 @@ cdef extern from "corpus_index.hpp" namespace "ngramdb" nogil:
         uint32_t context_length
         cbool is_left_out
 
+    cdef cppclass DistributionEnd:
+        uint64_t n_runs
+        int64_t n_ends
+        int64_t context_count
+        int64_t context_length
+
     cdef cppclass CorpusIndex:
         CorpusIndex() except +
         void add(const Segment*, int) except +
@@ -59,6 +65,7 @@ cdef extern from "corpus_index.hpp" namespace "ngramdb" nogil:
         void count_many(const int64_t*, const int64_t*, size_t, int64_t*, Poll*) except +translate_exception
         void estimate(const int64_t*, const int64_t*, const int64_t*, size_t, cbool, uint32_t, Estimate*, Poll*) except +translate_exception
         void score(const int64_t*, size_t, cbool, uint32_t, Estimate*, Poll*) except +translate_exception
+        void distributions(const int64_t*, const int64_t*, size_t, cbool, uint32_t, vector[Run]&, DistributionEnd*, Poll*) except +translate_exception
         Distribution distribution(const int64_t*, uint32_t, cbool, uint32_t, int64_t, Poll*) except +translate_exception
 
 

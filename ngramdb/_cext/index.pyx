@@ -193,6 +193,23 @@ cdef object vector_to_array(vector[uint32_t]& values):
     return out
 
 
+cdef tuple runs_to_arrays(const vector[Run]& runs):
+    """Ids (n,) uint32 and counts (n,) int64."""
+    cdef size_t n = runs.size()
+    cdef size_t i
+    cdef void* ids_data
+    cdef void* counts_data
+    ids = new_array(n, cnp.NPY_UINT32, &ids_data)
+    counts = new_array(n, cnp.NPY_INT64, &counts_data)
+    cdef uint32_t* ids_out = <uint32_t*>ids_data
+    cdef int64_t* counts_out = <int64_t*>counts_data
+    with nogil:
+        for i in range(n):
+            ids_out[i] = <uint32_t>runs[i].id
+            counts_out[i] = runs[i].count
+    return ids, counts
+
+
 cdef class SegmentIndex:
     """One immutable segment: its arrays (usually mapped files), kept alive, never written.
 
@@ -686,10 +703,6 @@ cdef class Index:
         cdef Ids ids
         cdef Distribution d
         cdef Poll poll
-        cdef size_t n_runs
-        cdef size_t i
-        cdef void* ids_data
-        cdef void* counts_data
         if type(context) is list or type(context) is tuple:
             fill_ids(context, small, large, &data, &n)
         else:
@@ -703,10 +716,35 @@ cdef class Index:
                 d = self.index.distribution(data, n, infgram, order, most, &poll)
         if d.is_left_out:
             return None
-        n_runs = d.runs.size()
-        ids_of_runs = new_array(n_runs, cnp.NPY_UINT32, &ids_data)
-        counts = new_array(n_runs, cnp.NPY_INT64, &counts_data)
-        for i in range(n_runs):
-            (<uint32_t*>ids_data)[i] = <uint32_t>d.runs[i].id
-            (<int64_t*>counts_data)[i] = d.runs[i].count
-        return ids_of_runs, counts, d.n_ends, d.context_count, d.context_length
+        next_ids, counts = runs_to_arrays(d.runs)
+        return next_ids, counts, d.n_ends, d.context_count, d.context_length
+
+    def dist_many(self, flat, offsets, bint infgram=False, uint32_t order=0):
+        """The next tokens of contexts flat[offsets[i]:offsets[i + 1]], those of all behind each other.
+
+        Returns
+            run_offsets : (n + 1,) int64, where those of each context begin, and the end
+            ids, counts : (m,) uint32 and int64, as `dist` gives them
+            n_end, context_count, context_length : (n,) int64, the same
+
+        Cost: searches run interleaved; beyond that, as `dist` without what a call costs. Memory: 16 bytes a next token
+        beside the answer.
+        """
+        flat = int64_array(flat)
+        offsets = checked_offsets(offsets, flat.shape[0])
+        cdef const int64_t[::1] flat_view = flat
+        cdef const int64_t[::1] offset_view = offsets
+        cdef size_t n = offsets.shape[0] - 1
+        cdef vector[Run] runs
+        cdef Poll poll = current_poll()
+        ends = np.zeros((n, 4), dtype=np.int64)
+        cdef int64_t[:, ::1] ends_view = ends
+        cdef const int64_t* ids = &flat_view[0] if flat_view.shape[0] > 0 else NULL
+        if n > 0:
+            with nogil:
+                self.index.distributions(ids, &offset_view[0], n, infgram, order, runs,
+                                         <DistributionEnd*>&ends_view[0, 0], &poll)
+        next_ids, counts = runs_to_arrays(runs)
+        run_offsets = np.zeros(n + 1, dtype=np.int64)
+        run_offsets[1:] = ends[:, 0]
+        return run_offsets, next_ids, counts, *(np.ascontiguousarray(ends[:, i]) for i in range(1, 4))

@@ -75,6 +75,9 @@ class Segment {
   // number of rows whose document ends there.
   virtual uint64_t continuations(Range rows, uint32_t depth, std::vector<Run>& runs, StopFlag stop) const = 0;
 
+  // Starts to fetch what `continuations` will read first, of rows that have been found just now.
+  virtual void prefetch_continuations(Range rows, uint32_t depth) const = 0;
+
   // The token behind the first `depth` tokens of every row, kNoToken where all documents end there, or kManyTokens.
   virtual int64_t only_continuation(Range rows, uint32_t depth) const = 0;
 

@@ -86,6 +86,13 @@ class SuffixSegment final : public Segment {
 
   uint64_t continuations(Range rows, uint32_t depth, std::vector<Run>& runs, StopFlag stop) const override;
 
+  void prefetch_continuations(Range rows, uint32_t depth) const override {
+    constexpr uint32_t kMost = 64;  // more rows take longer than to wait for the first ones
+    if (rows.size() == 0) return;
+    fetch_rows(rows.lo, std::min<uint64_t>(rows.hi, uint64_t{rows.lo} + kMost));
+    prefetch_line(a_.text + a_.rows[rows.lo] + depth);
+  }
+
   int64_t only_continuation(Range rows, uint32_t depth) const override {
     if (rows.size() == 0) return kNoToken;
     const Sym first = symbol_behind(rows.lo, depth), last = symbol_behind(rows.hi - 1, depth);

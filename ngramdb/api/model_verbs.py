@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,13 +13,14 @@ from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
     from ngramdb.api import models, packing, results
-    from ngramdb.api.results import DocumentScores, NextTokens, Probability, Scores
+    from ngramdb.api.results import DocumentScores, NextTokens, NextTokensMany, Probability, Scores
     from ngramdb.executor import models as model_cache
     from ngramdb.executor import probability, scoring
     from ngramdb.executor.result import Result
     from ngramdb.lm import values
     from ngramdb.lm.models import LanguageModel
     from ngramdb.planner import plan as plans
+    from ngramdb.planner.plan import Model
     from ngramdb.planner.source import IntArray
 else:
     models = lazy_module("ngramdb.api.models")
@@ -104,12 +106,7 @@ class ModelVerbs(BoundCorpus):
             if found is not None:
                 ids, counts, n_end, context_count, n = found
                 return _new(results.NextTokens, (ids, counts, n_end, context_count, n + 1))
-        used = models.as_model(model)
-        if not used.counted:
-            raise InvalidArgument(
-                f"{used.label()} has no distribution of counts; corpus.language_model(…).dist(ids) has its "
-                "probabilities as arrays"
-            )
+        used = self._counted(model)
         if self._prob is None:
             with self._connection._work():
                 return _next_tokens(model_cache.language_model(self._view, used), self._ids(given))
@@ -125,6 +122,37 @@ class ModelVerbs(BoundCorpus):
             self._refuse(given, cause)
         ids, counts, n_end, context_count, n = found
         return results.NextTokens(ids, counts, n_end, context_count, n + 1)
+
+    def dist_many(self, contexts: Any, model: Any = "ngram") -> NextTokensMany:
+        """The distributions of many contexts as arrays, in one kernel call; `dist_arrays` by the thousand.
+
+        Parameters
+        ----------
+        contexts : a list of n-grams, or a pair of arrays `(flat ids, offsets)`
+        model : as `dist_arrays` takes it
+        """
+        view = self._current()
+        flat, offsets = packing.pack(contexts, self._encode_ngram)
+        used = self._counted(model)
+        with self._connection._work():
+            if self._prob is None:
+                asked = model_cache.language_model(view, used)
+                each = [_next_tokens(asked, flat[start:stop]) for start, stop in pairwise(offsets.tolist())]
+                return results.NextTokensMany.of(each)
+            starts, ids, counts, n_end, context_count, n = view.index.dist_many(
+                flat, offsets, used.infgram, used.order
+            )
+        return results.NextTokensMany(starts, ids, counts, n_end, context_count, n + 1)
+
+    def _counted(self, model: Any) -> Model:
+        """A model whose answers are counts divided by counts. Raises InvalidArgument for others."""
+        used = models.as_model(model)
+        if not used.counted:
+            raise InvalidArgument(
+                f"{used.label()} has no distribution of counts; corpus.language_model(…).dist(ids) has its "
+                "probabilities as arrays"
+            )
+        return used
 
     def prob_many(self, contexts: Any, continuations: Any, model: Any = "ngram") -> Scores:
         """Many probabilities: entry i is P(continuations[i] | contexts[i]), with its counts.

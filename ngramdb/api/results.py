@@ -117,6 +117,35 @@ class NextTokens(NamedTuple):
     effective_n: int
 
 
+class NextTokensMany(NamedTuple):
+    """Next-token distributions of n contexts; that of context i is entries offsets[i] … offsets[i + 1] - 1.
+
+    offsets : (n + 1,) int64; token_ids : (m,) uint32, ascending within a context; counts : (m,) int64; n_end,
+    context_count, effective_n : (n,) int64, see `NextTokens`.
+    """
+
+    offsets: NDArray[np.int64]
+    token_ids: NDArray[np.uint32]
+    counts: NDArray[np.int64]
+    n_end: NDArray[np.int64]
+    context_count: NDArray[np.int64]
+    effective_n: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, each: Sequence[NextTokens]) -> NextTokensMany:
+        """Distributions that were made one by one."""
+        offsets = np.zeros(len(each) + 1, dtype=np.int64)
+        np.cumsum([len(found.token_ids) for found in each], out=offsets[1:])
+        return cls(
+            offsets,
+            np.concatenate([np.empty(0, np.uint32), *(found.token_ids for found in each)]),
+            np.concatenate([np.empty(0, np.int64), *(found.counts for found in each)]),
+            np.array([found.n_end for found in each], dtype=np.int64),
+            np.array([found.context_count for found in each], dtype=np.int64),
+            np.array([found.effective_n for found in each], dtype=np.int64),
+        )
+
+
 class Spans(NamedTuple):
     """The maximal spans of a text that stand in a corpus: (k,) int64 each, by start."""
 

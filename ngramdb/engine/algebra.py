@@ -239,6 +239,16 @@ class NetIndex(Index):  # type: ignore[misc]
             self._refuse([*used, ids[i]], int(counts[i]))
         return found
 
+    def dist_many(self, flat: Any, offsets: Any, infgram: bool = False, order: int = 0) -> Any:
+        found = super().dist_many(flat, offsets, infgram, order)
+        starts, _, counts, n_end, context_count, _ = found
+        below = np.flatnonzero(counts < 0)
+        wrong = (n_end < 0) | (context_count < 0)
+        wrong[np.searchsorted(starts, below, side="right") - 1] = True
+        for i in np.flatnonzero(wrong)[:1].tolist():
+            self.dist(list(flat[offsets[i] : offsets[i + 1]]), infgram, order)  # says what is wrong with it
+        return found
+
     def _refuse_step(self, ngram: Sequence[Any], step: Sequence[Any]) -> NoReturn:
         """The n-gram of an estimate: the tokens of its context that were used, and the last one."""
         used = ngram[len(ngram) - int(step[2]) :]

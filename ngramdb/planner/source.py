@@ -61,6 +61,9 @@ class Index(Protocol):
     def dist(
         self, context: Any, infgram: bool, order: int, /
     ) -> tuple[NDArray[np.uint32], IntArray, int, int, int]: ...
+    def dist_many(
+        self, flat: IntArray, offsets: IntArray, infgram: bool, order: int, /
+    ) -> tuple[IntArray, NDArray[np.uint32], IntArray, IntArray, IntArray, IntArray]: ...
 
 
 class Metadata(Protocol):

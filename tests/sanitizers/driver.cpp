@@ -280,6 +280,10 @@ void check_estimates(Random& random) {
   for (size_t i = 0; i < n; ++i) {
     CHECK(equal(answers[i], corpus.oracle.estimate(contexts.ngrams[i], tokens[i], longest, order)));
   }
+  std::vector<Run> runs;
+  Exact<DistributionEnd> ends(n);
+  corpus.index.distributions(contexts.ids.data(), contexts.offsets.data(), n, longest, order, runs, ends.data(), nullptr);
+  CHECK(ends[n - 1].n_runs == runs.size());
   for (size_t i = 0; i < n; i += 8) {
     const Exact<int64_t> context(contexts.ngrams[i]);
     const Distribution found =
@@ -293,6 +297,12 @@ void check_estimates(Random& random) {
     CHECK(found.n_ends == expected[-1]);
     expected.erase(-1);
     CHECK(given == expected);
+    const Run* const own = runs.data() + (i == 0 ? 0 : ends[i - 1].n_runs);
+    const Run* const own_end = runs.data() + ends[i].n_runs;
+    const auto is_same = [](const Run& a, const Run& b) { return a.id == b.id && a.count == b.count; };
+    CHECK(std::equal(found.runs.begin(), found.runs.end(), own, own_end, is_same));
+    CHECK(ends[i].n_ends == found.n_ends && ends[i].context_count == found.context_count &&
+          ends[i].context_length == found.context_length);
   }
 }
 
@@ -372,6 +382,12 @@ void ask_everything(Random& random, const Segment& segment, const std::vector<Do
     Range range;
     survive([&] { index.count(ids, n); });
     survive([&] { index.distribution(ids, n, longest, 0, INT64_MAX, nullptr); });
+    survive([&] {
+      const int64_t offsets[] = {0, n / 2, n};
+      std::vector<Run> runs;
+      DistributionEnd ends[2];
+      index.distributions(ids, offsets, 2, longest, 0, runs, ends, nullptr);
+    });
     survive([&] {
       segment.find(&request, &range, 1);
       CHECK(range.lo <= range.hi && range.hi <= n_rows);

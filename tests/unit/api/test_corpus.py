@@ -262,6 +262,41 @@ def test_distributions_as_rows_and_as_arrays(wiki):
         wiki.dist("natural", top=-1)
 
 
+@pytest.mark.parametrize("model", ["ngram", "infgram", "ngram order 2"])
+def test_distributions_of_many_contexts_are_those_of_each(wiki, model):
+    contexts = [
+        "natural language",
+        "",
+        "no such",
+        [2],
+        "natural",
+        "language processing",
+        [0, 1, 2],
+        [],
+        "end",
+    ]
+    for asked in (contexts, contexts[:1], []):
+        found = wiki.dist_many(asked, model)
+        assert len(found.offsets) == len(asked) + 1 and found.offsets[-1] == len(found.token_ids)
+        for i, context in enumerate(asked):
+            alone = wiki.dist_arrays(context, model)
+            own = slice(found.offsets[i], found.offsets[i + 1])
+            assert found.token_ids[own].tolist() == alone.token_ids.tolist()
+            assert found.counts[own].tolist() == alone.counts.tolist()
+            numbers = found.n_end[i], found.context_count[i], found.effective_n[i]
+            assert numbers == (alone.n_end, alone.context_count, alone.effective_n)
+    assert found.token_ids.dtype == np.uint32 and found.counts.dtype == found.n_end.dtype == np.int64
+
+
+def test_distributions_of_many_contexts_need_a_model_of_counts_and_contexts(wiki):
+    with pytest.raises(InvalidArgument, match="has no distribution of counts"):
+        wiki.dist_many(["natural"], "kneser_ney")
+    with pytest.raises(InvalidArgument, match="many n-grams are a list"):
+        wiki.dist_many("natural")
+    with pytest.raises(InvalidArgument, match=r"n-gram 1 \(counted from 0\)"):
+        wiki.dist_many(["natural", [-1.5]])
+
+
 def test_docs_take_a_condition_with_parameters(wiki):
     result = wiki.docs('? AND NOT "processing"', params=["natural"])
     assert result.fetchall() == [(1, 2020, "en", 3, "natural language understanding")]

@@ -69,6 +69,11 @@ def test_verbs_answer_as_with_a_document_per_sentence(corpora):
     given = apart.dist_arrays("sat", "infgram"), whole.dist_arrays("sat", "infgram")
     assert given[0].n_end == given[1].n_end > 0
     assert given[0].counts.sum() == given[1].counts.sum()
+    many = apart.dist_many(["sat", "the", "no"], "infgram")
+    assert (many.n_end[0], many.counts[: many.offsets[1]].tolist()) == (
+        given[0].n_end,
+        given[0].counts.tolist(),
+    )
     assert apart.score("the cat", "ngram").prob.tolist() == whole.score("the cat", "ngram").prob.tolist()
 
 
