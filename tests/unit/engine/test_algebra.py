@@ -55,9 +55,14 @@ def check_answers(view, added, removed=()):
     assert view.n_tokens == view.index.n_tokens == oracle.n_tokens
     assert view.index.count_many(*packed(ngrams)).tolist() == [oracle.count(ngram) for ngram in ngrams]
     assert [view.index.count(ngram) for ngram in ngrams[:9]] == [oracle.count(ngram) for ngram in ngrams[:9]]
-    for ngram in ngrams[::4]:
-        for infgram in (False, True):
+    for infgram in (False, True):
+        for ngram in ngrams[::4]:
             assert plain(view.index.dist(ngram, infgram)) == plain(oracle.dist(ngram, infgram))
+        starts, ids, counts, *numbers = view.index.dist_many(*packed(ngrams), infgram)
+        for i, ngram in enumerate(ngrams):
+            own = slice(starts[i], starts[i + 1])
+            found = ids[own], counts[own], *(column[i] for column in numbers)
+            assert plain(found) == plain(oracle.dist(ngram, infgram))
             assert view.index.prob(ngram, 1, infgram) == oracle.prob(ngram, 1, infgram)
     some = added[:5]
     for infgram in (False, True):
@@ -139,6 +144,9 @@ def test_a_count_below_zero_is_an_error_that_names_the_ngram(database):
         index.dist([])
     with pytest.raises(ExecutionError, match=r'"9" would occur -2 times'):
         index.dist([9])
+    for context in ([], [9]):  # a next token below zero, and the context itself
+        with pytest.raises(ExecutionError, match=r'"9" would occur -2 times'):
+            index.dist_many(*packed([[1], context, [2]]))
 
 
 def test_two_versions_of_a_corpus_differ_by_what_was_added(database):
