@@ -66,7 +66,7 @@ cdef class Cores:
 
 
 def release(uint8_t[::1] array):
-    """Gives the memory of an array back to the system before the array goes; what is in it is lost.
+    """Gives the memory of an array back to the system, in pages of 2 MiB, before the array goes; what is in it is lost.
 
     Parameters
         array : writable bytes, of memory that the process has for itself
@@ -226,11 +226,17 @@ def first_wrong_row(const symbol_t[::1] text, const uint32_t[::1] rows):
     return None if wrong < 0 else wrong
 
 
-def write_symbols(const uint32_t[::1] ids, const int64_t[::1] offsets, symbol_t[::1] out):
+ctypedef fused id_t:
+    uint8_t
+    uint16_t
+    uint32_t
+
+
+def write_symbols(const id_t[::1] ids, const int64_t[::1] offsets, symbol_t[::1] out):
     """Writes documents as symbols: every id plus one, and a 0 behind each document.
 
     Parameters
-        ids : (m,) uint32; document k has ids[offsets[k]:offsets[k + 1]]
+        ids : (m,) uint8, uint16 or uint32; document k has ids[offsets[k]:offsets[k + 1]]
         offsets : (n + 1,) int64, ascending from 0 to m
         out : (m + n,) of a width that holds the largest id plus one; written
 
@@ -239,7 +245,7 @@ def write_symbols(const uint32_t[::1] ids, const int64_t[::1] offsets, symbol_t[
     """
     cdef int64_t n = offsets.shape[0] - 1
     cdef int64_t m = ids.shape[0]
-    cdef int64_t k, i, start, stop
+    cdef int64_t k, i, start, length
     cdef int64_t at = 0
     cdef int64_t next_look = STOP_INTERVAL
     cdef Poll poll = poll_of(None)
@@ -254,12 +260,11 @@ def write_symbols(const uint32_t[::1] ids, const int64_t[::1] offsets, symbol_t[
                 poll.check()
                 next_look = at + STOP_INTERVAL
             start = offsets[k]
-            stop = offsets[k + 1]
-            for i in range(start, stop):
-                out[at] = <symbol_t>(ids[i] + 1)
-                at += 1
-            out[at] = 0
-            at += 1
+            length = offsets[k + 1] - start
+            for i in range(length):
+                out[at + i] = <symbol_t>(<uint32_t>ids[start + i] + 1)
+            out[at + length] = 0
+            at += length + 1
 
 
 def tree_words(uint64_t n_rows):

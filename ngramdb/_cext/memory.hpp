@@ -25,11 +25,13 @@ inline void return_free_memory() {
 #endif
 }
 
-// Gives the system back the pages that lie within an array which nobody reads again. The array itself stays valid.
+// Gives the system back the pages that lie within an array which nobody reads again, up to the last boundary of large
+// ones: of a part of a large page it would get nothing, and have to split it. The array itself stays valid.
 inline void release_pages(void* array, size_t n_bytes) {
 #if defined(__unix__) || defined(__APPLE__)
+  constexpr uintptr_t kLargePage = uintptr_t{1} << 21;
   const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE)), start = reinterpret_cast<uintptr_t>(array);
-  const uintptr_t first = (start + page - 1) / page * page, end = (start + n_bytes) / page * page;
+  const uintptr_t first = (start + page - 1) / page * page, end = (start + n_bytes) / kLargePage * kLargePage;
   if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
 #endif
 }

@@ -12,9 +12,10 @@ from ngramdb.errors import LoadError
 from ngramdb.ingest.documents import Document
 from ngramdb.ingest.streams import Meter
 
-# A batch is closed when it has so many bytes of text or ids, or so many documents: large enough to keep all
-# cores of a tokenizer busy, small next to a segment.
-BATCH_BYTES = 4 << 20
+# A batch is closed when it has so many bytes of text or ids, or so many documents. Of text: enough to keep
+# all cores of a tokenizer busy, little next to a segment. Ids are only copied: as many as caches hold.
+BATCH_TEXT_BYTES = 4 << 20
+BATCH_ID_BYTES = 1 << 20
 BATCH_DOCUMENTS = 8192
 
 
@@ -53,7 +54,7 @@ def batches(documents: Iterator[Document], meter: Meter | None = None) -> Iterat
         has_ids = document.ids is not None
         pending.append(document)
         n_bytes += len(document.text or b"") + (document.ids.nbytes if document.ids is not None else 0)
-        if n_bytes >= BATCH_BYTES or len(pending) >= BATCH_DOCUMENTS:
+        if n_bytes >= (BATCH_ID_BYTES if has_ids else BATCH_TEXT_BYTES) or len(pending) >= BATCH_DOCUMENTS:
             yield batch()
             pending, n_bytes = [], 0
     if pending:

@@ -29,11 +29,11 @@ from ngramdb.engine.manifest import CorpusEntry, SegmentEntry
 from ngramdb.engine.store import Store, Transaction
 from ngramdb.engine.vocabulary import remember, tokenizer_of
 from ngramdb.errors import BindError, ExecutionError, InvalidArgument, LoadError, ResourceError
-from ngramdb.ingest.documents import Document, ErrorLog
+from ngramdb.ingest.documents import Document, ErrorLog, TokenIds
 from ngramdb.ingest.streams import Meter
 from ngramdb.segments.builder import KIND, SegmentBuilder
 from ngramdb.segments.container import ContainerWriter
-from ngramdb.tokenizers.base import Ids, Offsets, Tokenizer
+from ngramdb.tokenizers.base import Offsets, Tokenizer
 
 
 @dataclass(frozen=True)
@@ -262,7 +262,7 @@ class _Load:
         )
         return start + max(int(fitting), 1) - 1
 
-    def _tokenized(self, batch: Batch) -> tuple[Batch, tuple[Ids, Offsets, list[bytes | None]]]:
+    def _tokenized(self, batch: Batch) -> tuple[Batch, tuple[TokenIds, Offsets, list[bytes | None]]]:
         """The batch, without documents that are skipped, and what `_tokenize` makes of it."""
         try:
             return batch, self._tokenize(batch)
@@ -285,15 +285,14 @@ class _Load:
             else:
                 yield document
 
-    def _tokenize(self, batch: Batch) -> tuple[Ids, Offsets, list[bytes | None]]:
+    def _tokenize(self, batch: Batch) -> tuple[TokenIds, Offsets, list[bytes | None]]:
         """Ids and offsets of a batch, and the texts that ids don't give back."""
         if batch.has_ids:
             lengths = [len(document.ids) for document in batch.documents if document.ids is not None]
             offsets: NDArray[np.int64] = np.zeros(len(lengths) + 1, dtype=np.int64)
             np.cumsum(lengths, out=offsets[1:])
             parts = [document.ids for document in batch.documents if document.ids is not None]
-            ids = np.concatenate(parts) if parts else np.empty(0, dtype=np.uint32)
-            return ids.astype(np.uint32, copy=False), offsets, [document.text for document in batch.documents]
+            return np.concatenate(parts), offsets, [document.text for document in batch.documents]
         texts = [document.text or b"" for document in batch.documents]
         ids, offsets = self.tokenizer.encode_batch(texts)
         spelled = self.tokenizer.reproduces(texts, ids, offsets)

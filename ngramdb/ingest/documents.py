@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,20 +19,23 @@ MAX_TOKEN_ID = 2**32 - 1
 # Reasons beyond the first few repeat themselves, and a load may skip millions of lines.
 KEPT_REASONS = 5
 
+# Of 8, 16 or 32 bits: as wide as they came.
+TokenIds: TypeAlias = NDArray[np.unsignedinteger[Any]]
+
 
 @dataclass(slots=True)
 class Document:
     """One document on its way into a corpus.
 
     text : bytes | None - the document as it came, valid UTF-8; None when it came as token ids.
-    ids : (n,) uint32 | None - the token ids, when it came as such.
+    ids : (n,) uint8, uint16 or uint32 | None - the token ids, when it came as such.
     metadata : dict - everything beside the text: JSON values under string keys, possibly nested.
     source : str - the file as the user named it; line : int | None - where it begins there, from 1.
     form : bytes | None - how it stood in its line of JSON (`ngramdb.ingest.line_forms`), if it came from one.
     """
 
     text: bytes | None
-    ids: NDArray[np.uint32] | None
+    ids: TokenIds | None
     metadata: dict[str, Any]
     source: str
     line: int | None = None
@@ -62,8 +65,9 @@ def located(error: LoadError, source: str, line: int | None) -> LoadError:
     )
 
 
-def token_ids(values: object, field_name: str) -> NDArray[np.uint32]:
-    """Return a list, tuple or integer array of token ids as a (n,) uint32 array.
+def token_ids(values: object, field_name: str) -> TokenIds:
+    """Return a list, tuple or integer array of token ids as a (n,) array of its own: uint32, or narrower
+    where the given array is.
 
     Raises - LoadError naming the first position that is not an integer from 0 to 2**32 - 1.
     Cost - O(n); arrays are copied once.
@@ -82,12 +86,13 @@ def token_ids(values: object, field_name: str) -> NDArray[np.uint32]:
     return np.array(values, dtype=np.uint32)
 
 
-def _ids_of_array(values: NDArray[Any], field_name: str) -> NDArray[np.uint32]:
+def _ids_of_array(values: NDArray[Any], field_name: str) -> TokenIds:
     if values.ndim != 1 or (values.dtype.kind not in "iu" and values.size):
         found = f"an array of shape {values.shape} and type {values.dtype}"
         raise LoadError(f"field {field_name!r} holds {found}, not a one-dimensional array of integers")
     if values.dtype.kind == "u" and values.dtype.itemsize <= 4:
-        return values.astype(np.uint32)  # whatever they are, they are ids
+        # Whatever they are, they are ids.
+        return values.astype(values.dtype.newbyteorder("="), order="C")
     wrong = np.flatnonzero((values < 0) | (values > MAX_TOKEN_ID))
     if wrong.size:
         raise _bad_id(field_name, int(wrong[0]), str(values[wrong[0]]))

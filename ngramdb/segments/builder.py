@@ -26,7 +26,7 @@ from ngramdb.errors import ResourceError
 from ngramdb.interrupts import Interrupt
 from ngramdb.segments.container import ContainerWriter, FileInfo
 from ngramdb.segments.metadata import MetadataBuilder
-from ngramdb.segments.symbols import SymbolBuilder, dense_ranks
+from ngramdb.segments.symbols import SymbolBuilder, TokenIds, dense_ranks
 from ngramdb.segments.text import TextBuilder
 
 KIND = "SEGM"
@@ -35,8 +35,8 @@ DOC_IDS = "documents.ids"
 # The prefix of the sections with the forms of documents' lines.
 FORM = "form"
 
-# Bytes of an array that are written, and then released, at a time.
-PIECE = 1 << 24
+# An array is written in pieces that end where so many bytes of the file do, and released piece by piece.
+PIECE = 1 << 22
 
 # Symbols that a builder has room for, whatever is expected.
 MIN_CAPACITY = 1 << 12
@@ -76,7 +76,7 @@ class SegmentBuilder:
 
     def add(
         self,
-        ids: NDArray[np.uint32],
+        ids: TokenIds,
         offsets: NDArray[np.int64],
         texts: Sequence[bytes | None],
         metadata: Iterable[Mapping[str, Any]],
@@ -85,7 +85,8 @@ class SegmentBuilder:
         """Adds n documents.
 
         Parameters
-            ids, offsets : (m,) uint32 and (n + 1,) int64: document k has ids[offsets[k]:offsets[k + 1]]
+            ids, offsets : (m,) of at most 32 bits and (n + 1,) int64: document k has
+                ids[offsets[k]:offsets[k + 1]]
             texts : what must be stored of each document's text, None where its ids give it back
             forms : how documents stood in their lines (`ngramdb.ingest.line_forms`), for all n or for none
             metadata : one mapping a document; an iterator is asked for the next when the last one is stored
@@ -212,10 +213,11 @@ def _write_out(writer: ContainerWriter, name: str, values: NDArray[Any]) -> None
     if not values.flags.writeable:  # a map of another segment's file
         writer.add(name, values)
         return
-    size = PIECE // values.itemsize
     writer.begin(name, f"{values.dtype.kind}{values.dtype.itemsize}")
-    for start in range(0, len(values), size):
-        piece = values[start : start + size]
-        writer.write(piece)
-        release(piece.view(np.uint8))
+    start = 0
+    while start < len(values):
+        stop = start + (PIECE - writer.offset % PIECE) // values.itemsize
+        writer.write(values[start:stop])
+        release(values[:stop].view(np.uint8))
+        start = stop
     writer.end()

@@ -7,7 +7,7 @@ every single id of a width occurs.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from ngramdb._cext.construction import MAX_SYMBOLS, write_symbols
 
 Symbols = NDArray[Any]
+# Of 8, 16 or 32 bits.
+TokenIds: TypeAlias = NDArray[np.unsignedinteger[Any]]
 
 WIDTHS = (np.dtype(np.uint8), np.dtype(np.uint16), np.dtype(np.uint32))
 
@@ -37,8 +39,8 @@ class SymbolBuilder:
         self.n_tokens = 0
         self.n_documents = 0
 
-    def add(self, ids: NDArray[np.uint32], offsets: NDArray[np.int64]) -> None:
-        """Adds documents ids[offsets[k]:offsets[k + 1]]; (m,) uint32 and (n + 1,) int64 from 0 to m."""
+    def add(self, ids: TokenIds, offsets: NDArray[np.int64]) -> None:
+        """Adds documents ids[offsets[k]:offsets[k + 1]]; (m,), and (n + 1,) int64 from 0 to m."""
         n_documents = len(offsets) - 1
         self._largest = max(self._largest, int(ids.max()) + 1 if ids.size else 0)
         start, stop = self._n_symbols, self._n_symbols + ids.size + n_documents

@@ -41,8 +41,8 @@ else:
 
 Bytes: TypeAlias = "bytes | bytearray | memoryview | npt.NDArray[Any]"
 _KIND = re.compile(r"[A-Z0-9]{4}")
-# Bytes whose checksum is made while they are written: some milliseconds of work.
-_WORTH_A_THREAD = 1 << 23
+# Bytes whose checksum is made while they are written: a millisecond of work.
+_WORTH_A_THREAD = 1 << 21
 
 
 class Sink(Protocol):
@@ -86,6 +86,11 @@ class ContainerWriter:
             MAGIC, kind.encode("ascii"), FORMAT_VERSION, reader_flags, writer_flags, self._file_id
         )
         self._put(header + CRC.pack(zlib.crc32(header)))
+
+    @property
+    def offset(self) -> int:
+        """Bytes written so far."""
+        return self._offset
 
     def add(self, name: str, data: Bytes, dtype: str | None = None) -> None:
         """Writes a whole section. `dtype` is that of the array if not given, and "u1" for plain bytes.

@@ -39,6 +39,27 @@ def test_append_takes_text_dicts_and_pairs(db):
     ]  # fmt: skip
 
 
+def test_arrays_of_ids_may_have_any_layout_and_are_taken_as_they_are_when_they_come(db):
+    ids = db.create_corpus("ids", tokenizer="tokens")
+    kinds = ["u1", "<u2", ">u2", ">u4", "u4", "i1", "i8", "u8"]
+    frozen = np.arange(3, dtype=np.uint16)
+    frozen.flags.writeable = False
+
+    def documents():
+        buffer = np.zeros(3, dtype=np.uint16)
+        for k in range(3):
+            buffer[:] = (k, k + 1, 300 * k)
+            yield buffer
+        for kind in kinds:
+            yield np.arange(8, dtype=kind)[::-3]
+        yield from (frozen, np.empty(0), np.array([2**32 - 1, 1], dtype=np.uint64))
+
+    ids.append(documents())
+    texts = [row[-1] for row in ids.docs()]
+    assert texts == ["0 1 0", "1 2 300", "2 3 600", *["7 4 1"] * len(kinds), "0 1 2", "", "4294967295 1"]
+    assert [ids.count([7, 4, 1]), ids.count([2**32 - 1, 1]), ids.count([1])] == [len(kinds), 1, 12]
+
+
 def test_a_corpus_of_ids_takes_them_from_a_document_that_has_text_as_well(db):
     ids = db.create_corpus("ids", tokenizer="tokens")
     ids.append([{"text": "one two", "ids": [1, 2]}])

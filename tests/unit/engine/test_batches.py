@@ -18,9 +18,12 @@ def shapes(stream):
 
 def test_batches_end_at_a_number_of_documents_or_bytes(monkeypatch, make_document):
     monkeypatch.setattr(module, "BATCH_DOCUMENTS", 3)
-    monkeypatch.setattr(module, "BATCH_BYTES", 10)
+    monkeypatch.setattr(module, "BATCH_TEXT_BYTES", 10)
+    monkeypatch.setattr(module, "BATCH_ID_BYTES", 8)
     texts = [make_document(text) for text in ("a", "b", "c", "d" * 9, "e", "f" * 50, "", "g")]
     assert shapes(batches(iter(texts))) == [(3, 3, False), (2, 10, False), (1, 50, False), (2, 1, False)]
+    ids = [make_document(one) for one in ([1], [], [2], [3, 4], [5])]
+    assert shapes(batches(iter(ids))) == [(3, 8, True), (1, 8, True), (1, 4, True)]
     assert shapes(batches(iter([]))) == []
 
 

@@ -376,7 +376,7 @@ def test_no_thread_is_left_behind(database):
 
 def test_memory_is_bounded_by_the_segments_not_by_the_input(database, monkeypatch):
     # Files are counted out: in memory they are the database itself.
-    monkeypatch.setattr("ngramdb.engine.batches.BATCH_BYTES", 1 << 16)
+    monkeypatch.setattr("ngramdb.engine.batches.BATCH_ID_BYTES", 1 << 16)
 
     class Nowhere:
         def __init__(self, file):

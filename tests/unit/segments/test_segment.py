@@ -54,10 +54,10 @@ def rewritten(content, changes=None, properties=None, leave_out=()):
 
 
 def test_large_arrays_are_written_and_released_piece_by_piece(monkeypatch):
-    # Pieces of some pages: what is released before it is written would read as zeros.
-    documents = [list(range(k, k + 900)) for k in range(40)]
+    # Pieces of several large pages: what is released before it is written would read as zeros.
+    documents = [list(range(k, k + 900)) for k in range(1600)]
     whole, _ = built(documents)
-    monkeypatch.setattr(builder_module, "PIECE", 3 * 4096)
+    monkeypatch.setattr(builder_module, "PIECE", 5 << 17)
     in_pieces, _ = built(documents)
     sections = Container.open(memoryview(in_pieces), "a.segment", KIND)
     expected = Container.open(memoryview(whole), "a.segment", KIND)

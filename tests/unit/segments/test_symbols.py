@@ -79,6 +79,22 @@ def test_chunks_of_different_widths_make_one_stream():
     assert decoded(stream, starts, gap) == [document for chunk in chunks for document in chunk]
 
 
+@pytest.mark.parametrize("largest", [254, 255, 65534, 65535, 2**32 - 1])
+def test_ids_of_any_width_make_the_same_stream(largest):
+    documents = [[0, 7], [], [largest, 3, largest]]
+    flat, offsets = packed(documents)
+    streams = []
+    for width in (np.uint8, np.uint16, np.uint32):
+        if largest <= np.iinfo(width).max:
+            builder = SymbolBuilder()
+            builder.add(np.array([5], dtype=np.uint8), np.array([0, 1]))
+            builder.add(flat.astype(width), offsets)
+            streams.append(builder.finish())
+    for stream, starts, gap in streams:
+        assert decoded(stream, starts, gap) == [[5], *documents]
+    assert len({(stream.dtype, gap) for stream, _, gap in streams}) == 1
+
+
 def test_no_documents_and_empty_ones_make_a_stream_of_separators():
     stream, starts, _ = built()
     assert stream.tolist() == [] and starts.tolist() == [0] and starts.dtype == np.uint32
