@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ngramdb.errors import InvalidArgument
-from ngramdb.language.parser import parse_model
-from ngramdb.lm.spec import ModelSpec
-from ngramdb.planner.binder import Binder
+from ngramdb.lazy import lazy_module
+from ngramdb.lm.spec import KINDS, ModelSpec
 from ngramdb.planner.plan import Model
 from ngramdb.planner.source import Catalog
+
+if TYPE_CHECKING:
+    from ngramdb.language import parser
+    from ngramdb.planner import binder
+else:
+    parser = lazy_module("ngramdb.language.parser")
+    binder = lazy_module("ngramdb.planner.binder")
 
 
 def as_model(model: Any) -> Model:
@@ -37,7 +43,10 @@ def as_model(model: Any) -> Model:
 
 @lru_cache(maxsize=256)
 def _parsed(text: str) -> Model:
-    return Binder(_NO_CATALOG, None, text).model(parse_model(text))
+    kind = text.lower()
+    if kind in KINDS:  # reading the grammar takes a tenth of a second
+        return Model(kind)
+    return binder.Binder(_NO_CATALOG, None, text).model(parser.parse_model(text))
 
 
 class _NoCatalog:

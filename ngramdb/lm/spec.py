@@ -12,6 +12,8 @@ BACKOFF_WEIGHT = 0.4
 # Orders are 32-bit in the kernels.
 MAX_ORDER = 2**31 - 1
 
+KINDS = ("ngram", "infgram", "backoff", "kneser_ney")
+
 # No n-gram occurs so often.
 MAX_MIN_COUNT = 2**62 - 1
 
@@ -35,8 +37,10 @@ class ModelSpec:
     min_count: int = 1
 
     def __post_init__(self) -> None:
-        if self.kind not in ("ngram", "infgram", "backoff", "kneser_ney"):
-            raise InvalidArgument(f"no model {self.kind!r}; there are ngram, infgram, backoff and kneser_ney")
+        if self.kind not in KINDS:
+            raise InvalidArgument(
+                f"no model {self.kind!r}; there are {', '.join(KINDS[:-1])} and {KINDS[-1]}"
+            )
         if self.order is not None and not (is_whole(self.order) and 1 <= self.order <= MAX_ORDER):
             raise InvalidArgument(f"the order of a model is a whole number from 1 on, not {self.order!r}")
         if not (is_whole(self.min_count) and 1 <= self.min_count <= MAX_MIN_COUNT):

@@ -13,6 +13,7 @@ import pytest
 
 import ngramdb
 from ngramdb import BindError, InvalidArgument, LoadError, ParseError, PlanError, Probability
+from ngramdb.api.models import as_model
 
 
 def test_append_takes_text_dicts_and_pairs(db):
@@ -261,6 +262,12 @@ def test_prob_is_a_float_with_its_counts(wiki):
     assert wiki.prob("xyzzy", "natural") == 0 and wiki.prob("xyzzy", "natural").logprob == -math.inf
     with pytest.raises(InvalidArgument, match="at least one token"):
         wiki.prob("", "natural")
+
+
+@pytest.mark.parametrize("name", ["ngram", "infgram", "backoff", "kneser_ney"])
+def test_a_models_bare_name_means_what_it_means_with_a_blank(name):
+    # The blank sends it through the grammar.
+    assert as_model(name) == as_model(name.upper()) == as_model(f" {name}")
 
 
 def test_models_are_named_as_after_using(wiki):

@@ -27,6 +27,14 @@ def test_questions_need_neither_arrow_nor_faces():
     assert set(loaded_after(code)) <= {"numpy", "lark", "zstandard"}
 
 
+def test_verbs_that_name_a_model_only_do_not_read_the_grammar():
+    code = (
+        "import ngramdb; c = ngramdb.connect().create_corpus('c'); c.append(['a b']); c.prob('b', given='a');"
+        "c.dist_arrays('a', model='INFGRAM'); c.prob_many([[0]], [1], model='kneser_ney')"
+    )
+    assert "lark" not in loaded_after(code)
+
+
 def test_every_public_name_is_there():
     for name in ngramdb.__all__:
         assert getattr(ngramdb, name) is not None
