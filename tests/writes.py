@@ -1,8 +1,6 @@
-"""Small databases to try things on."""
+"""Small databases, written below the level of documents, to try things on."""
 
 from __future__ import annotations
-
-import pytest
 
 from ngramdb.engine.manifest import CorpusEntry, FileRef, SegmentEntry, TokenizerEntry
 from ngramdb.segments.container import ContainerWriter
@@ -39,8 +37,3 @@ class Writes:
         corpus = store.snapshot().manifest.corpora.get("wiki")
         segments = () if corpus is None else corpus.segments
         return [bytes(store.read(entry.file, "SEGM").section("payload")) for entry in segments]
-
-
-@pytest.fixture
-def writes():
-    return Writes()
