@@ -60,11 +60,11 @@ def under(work: Interrupt, items: Iterable[Value]) -> Iterator[Value]:
     iterator = iter(items)
     while True:
         with work:
-            check()
             try:
                 item = next(iterator)
             except StopIteration:
-                return
+                return  # no check: it is all there
+            check()
         yield item
 
 

@@ -54,7 +54,7 @@ def connect(path: str | os.PathLike[str] | None = None, *, read_only: bool = Fal
 
     Parameters
     ----------
-    path : the database's folder; None for a database in memory that goes with the connection
+    path : the database's folder; None or ":memory:" for a database in memory that goes with the connection
     read_only : refuse every statement that writes; the database must exist
 
     Raises
@@ -62,13 +62,17 @@ def connect(path: str | os.PathLike[str] | None = None, *, read_only: bool = Fal
     StorageError
         The folder is no database, was written by a newer version, is damaged, or can't be made.
     InvalidArgument
-        `path` is no path.
+        `path` is no path, or a database in memory shall be read only.
 
     Cost: constant in the size of the database.
     """
     if path is not None and not isinstance(path, (str, os.PathLike)):
         raise InvalidArgument(f"a database's path is a str or a path object, not {type(path).__name__}")
-    directory = MemoryDirectory() if path is None else RealDirectory(os.fspath(path))
+    if path is None or path == ":memory:":
+        if read_only:
+            raise InvalidArgument("a database in memory is new and empty; it cannot be opened read-only")
+        return Connection(Store.open(MemoryDirectory(), read_only=False, create=True))
+    directory = RealDirectory(os.fspath(path))
     store = Store.open(directory, read_only=read_only, create=not read_only)
     return Connection(store)
 
@@ -307,6 +311,10 @@ class Connection:
         """
         if not isinstance(name, str) or not name:
             raise InvalidArgument(f"a corpus's name is a non-empty str, not {name!r}")
+        try:
+            name.encode()
+        except UnicodeEncodeError as error:
+            raise InvalidArgument(f"a corpus's name is valid Unicode, and {name!r} is not") from error
         for option, value in options.items():
             if option not in CORPUS_OPTIONS:
                 raise InvalidArgument(f"no option {option!r}; known: {', '.join(CORPUS_OPTIONS)}")

@@ -124,8 +124,11 @@ class Corpus(CurationVerbs):
             raise InvalidArgument(f"on_error is 'fail' or 'skip', not {on_error!r}")
         given = {**options, "text": text, "format": format, "limit": limit}
         checked = {name: _checked(name, value) for name, value in given.items() if value is not None}
-        every = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-        names = tuple(os.fspath(path) for path in every)
+        try:
+            every = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+            names = tuple(os.fspath(path) for path in every)
+        except TypeError as error:
+            raise InvalidArgument(f"load takes a path, or a list of paths: {error}") from error
         plan = plans.Load(self.name, names, checked, skip_errors=on_error == "skip")
         with self._connection._work():
             return self._connection._load(plan, progress)

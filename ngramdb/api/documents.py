@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -11,6 +12,9 @@ from ngramdb.errors import InvalidArgument, LoadError
 from ngramdb.ingest.documents import Document, token_ids
 
 SOURCE = "append"
+
+# Levels of metadata that are looked through; no more are stored.
+DEEPEST = 100
 
 
 def as_documents(given: Iterable[Any], kind: str, n_vocabulary: int) -> Iterator[Document]:
@@ -85,9 +89,24 @@ def _utf8(text: Any) -> bytes:
     raise LoadError(f"the text is a string, not {type(text).__name__}")
 
 
+def _is_finite(value: Any, depth: int = 0) -> bool:
+    """Whether all numbers in a value are finite. What is nested too deeply is refused when it is stored."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        value = value.tolist()
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if depth > DEEPEST or not isinstance(value, (list, tuple, Mapping)):
+        return True
+    items = value.values() if isinstance(value, Mapping) else value
+    return all(_is_finite(item, depth + 1) for item in items)
+
+
 def _check(document: Document, kind: str, n_vocabulary: int) -> None:
-    if document.metadata and not all(isinstance(key, str) for key in document.metadata):
-        raise LoadError("the names of metadata fields are strings")
+    for key, value in document.metadata.items():
+        if not isinstance(key, str):
+            raise LoadError("the names of metadata fields are strings")
+        if type(value) is not str and not _is_finite(value):
+            raise LoadError(f"metadata field {key!r} has a number that JSON has no form for: NaN or infinity")
     if document.ids is None:
         if kind == "tokens":
             raise LoadError("this corpus takes token ids: give a pair of ids and metadata")

@@ -78,7 +78,12 @@ def _words(command: Command, rest: str) -> list[str]:
 
 def _help(shell: Shell, arguments: list[str]) -> None:
     if arguments:
-        command = find(arguments[0].removeprefix("."))
+        word = arguments[0]
+        known = [(shape, purpose) for shape, purpose in STATEMENTS if word.upper() in shape.split()]
+        if known and word.lower() not in COMMANDS:
+            shell.write("".join(f"{shape}\n  {purpose}\n" for shape, purpose in known))
+            return
+        command = find(word.removeprefix("."))
         shell.write(f".{command.name} {command.arguments}".rstrip() + f"\n  {command.purpose}\n")
         return
     width = shell.screen().width

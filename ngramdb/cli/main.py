@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 
@@ -24,6 +25,7 @@ _LEADING_FLAGS = ("--debug", "--no-progress")
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line (`sys.argv` when no arguments are given) and return the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    _replace_closed_streams()
     tolerate_any_character()
     module, rest = _choose(given)
     try:
@@ -33,6 +35,14 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:  # while modules were imported
         return 130
     return code
+
+
+def _replace_closed_streams() -> None:
+    """Standard streams that the caller has closed give nothing, and take everything."""
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - as long as the process
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def _choose(arguments: list[str]) -> tuple[str, list[str]]:

@@ -43,6 +43,11 @@ class Parameters:
         if not asked:
             return None
         if self.named:
+            if "?" in asked:
+                raise UsageError(
+                    "the statement has a ?, but --param NAME=VALUE is for :NAME; "
+                    "a value that looks like that is given as --param =NAME=VALUE"
+                )
             wanted = {name.removeprefix(":") for name in asked}
             return {name: value for name, value in self.named.items() if name in wanted}
         start = self._n_used

@@ -178,12 +178,15 @@ class Shell:
 
     def _comment(self, result: Result, screen: Screen) -> None:
         """What a person is told beside the rows: what a statement without rows did, why documents failed."""
+        if not self._draws_tables(screen):  # a table has it below
+            if not result.exact:
+                self.note(f"note: an estimate from a sample{_error_of(result)}")
+            if "note" in result.summary:
+                self.note(f"note: {result.summary['note']}")
         if not screen.is_terminal:
             return
         if not result.columns and "message" in result.summary:
             self.note(str(result.summary["message"]))
-        if "note" in result.summary and not self._draws_tables(screen):
-            self.note(f"note: {result.summary['note']}")  # a table has it below
         reasons = result.summary.get("reasons")
         if isinstance(reasons, list):
             for reason in reasons:
@@ -287,6 +290,11 @@ class Shell:
 @contextmanager
 def _as_it_is(stream: TextIO) -> Iterator[TextIO]:
     yield stream
+
+
+def _error_of(result: Result) -> str:
+    error = result.summary.get("standard_error")
+    return "" if error is None else f", standard error {error:,.0f}"
 
 
 def _note_on_standard_error(text: str) -> None:

@@ -76,10 +76,13 @@ def token_ids(values: object, field_name: str) -> TokenIds:
         return _ids_of_array(values, field_name)
     if not isinstance(values, (list, tuple)):
         raise LoadError(f"field {field_name!r} holds {describe(values)}, not a list of token ids")
-    # type() and not isinstance(): True and False are ints to Python, but no token ids.
-    if values and set(map(type, values)) != {int}:
-        position = next(i for i, value in enumerate(values) if type(value) is not int)
-        raise _bad_id(field_name, position, describe(values[position]))
+    kinds = set(map(type, values))
+    if not kinds <= {int}:
+        wrong = {kind for kind in kinds if kind is not int and not issubclass(kind, np.integer)}
+        if wrong:  # True and False are ints to Python, but no token ids
+            position = next(i for i, value in enumerate(values) if type(value) in wrong)
+            raise _bad_id(field_name, position, describe(values[position]))
+        values = [int(value) for value in values]
     if values and (min(values) < 0 or max(values) > MAX_TOKEN_ID):
         position = next(i for i, value in enumerate(values) if not 0 <= value <= MAX_TOKEN_ID)
         raise _bad_id(field_name, position, _shortened(values[position]))

@@ -91,6 +91,8 @@ def total_size(sources: Iterable[Source]) -> int | None:
 
 
 def _expand_one(path: str, format: str | None) -> list[Source]:
+    if not path:
+        raise LoadError("an empty path names no file")
     if path == STDIN:
         return [Source(STDIN, STDIN, format or "jsonl")]
     path = os.path.expanduser(path)

@@ -46,6 +46,10 @@ def read_text(raw: str, start: int) -> str:
     Line breaks and other control characters may stand as they are.
     """
     if not raw.isascii() and (found := _SURROGATE.search(raw)):
+        if "\udc80" <= found[0] <= "\udcff":  # how Python keeps bytes that it could not decode
+            byte = ord(found[0]) - 0xDC00
+            message = f"byte 0x{byte:02x} is not UTF-8 text"
+            raise Fault(message, start + found.start(), start + found.end())
         raise _lone_surrogate(start + found.start(), start + found.end())
     body = raw[1:-1]
     if "\\" not in body:

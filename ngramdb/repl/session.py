@@ -6,12 +6,15 @@ an interrupt means, and when the session ends.
 
 from __future__ import annotations
 
+import signal
 import sys
 import threading
 import traceback
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from textwrap import fill
+from types import FrameType
 from typing import TextIO
 
 from prompt_toolkit import PromptSession
@@ -112,11 +115,29 @@ class Repl:
         if text.strip() and not text.lstrip().startswith("."):
             self._last = text
         try:
-            self.shell.run_text(text)
+            with self._interruptible():
+                self.shell.run_text(text)
         except (KeyboardInterrupt, QueryCancelled) as error:
             self._show(interrupted(error) if not isinstance(error, QueryCancelled) else str(error))
         except Exception as error:
             self._show_error(error)
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """Ctrl-C also asks the connection to stop: an exception alone is lost while Python cleans up."""
+
+        def stop(number: int, frame: FrameType | None) -> None:
+            self.shell.connection.interrupt()
+            signal.default_int_handler(number, frame)
+
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = signal.signal(signal.SIGINT, stop)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     def _warm_once(self, _: object) -> None:
         """When the first prompt stands, get ready for the first key."""

@@ -242,6 +242,8 @@ def _metadata(parts: Sequence[Part]) -> MetadataBuilder:
     builder = MetadataBuilder()
     for part in parts:
         part.segment.verify_metadata()
+        builder.declare(part.segment.metadata.fields())
+    for part in parts:
         for numbers in _chunks(part):
             for fields in part.segment.metadata.rows(numbers.tolist()):
                 builder.add(fields)

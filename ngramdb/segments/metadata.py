@@ -83,6 +83,15 @@ class MetadataBuilder:
         if self._n_rows == BATCH_DOCUMENTS or self._n_chars >= BATCH_CHARS:
             self._end_batch()
 
+    def declare(self, fields: Mapping[str, str]) -> None:
+        """Make columns for fields of these types, as `MetadataReader.fields` gives them: for documents that
+        may have them, and for questions that name them though none does any more.
+        """
+        for path, type_name in fields.items():
+            column = self._column(path, None)
+            if column is not None:
+                column.types.add(type_name)
+
     def finish(self) -> bytes:
         """Return the Arrow IPC file of all documents, or b"" when none had any metadata; ends the building.
 

@@ -200,4 +200,6 @@ def _literal(scope: Scope, node: ast.Scalar) -> plan.Scalar | None:
     if value is not None and not isinstance(value, (str, int, float, bool)):
         what = f"a field is compared with a string, a number, TRUE, FALSE or NULL, not {value!r}"
         scope.fail(PlanError, what, node)
+    if isinstance(value, str):
+        scope.check_unicode(value, node)
     return value

@@ -17,6 +17,7 @@ def _create(scope: Scope, node: ast.CreateCorpus) -> plan.Plan:
     options = scope.options(node.options, CORPUS_OPTIONS)
     if not node.name.value:
         scope.fail(PlanError, "a corpus's name has at least one character", node.name)
+    scope.check_unicode(node.name.value, node.name)
     return plan.CreateCorpus(node.name.value, tokenizer, node.if_not_exists, options)
 
 

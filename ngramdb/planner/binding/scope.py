@@ -132,6 +132,15 @@ class Scope:
             self.refuse(f"{what} is {allowed.said}, not {value!r}", node)
         return float(value)
 
+    def check_unicode(self, text: str, node: ast.Scalar | ast.Name) -> None:
+        """Fails where a text has half of a surrogate pair, as undecodable bytes of a command line give."""
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            code = ord(text[error.start])
+            place = f"(U+{code:04X}) at character {error.start}"
+            self.refuse(f"the text is not valid Unicode: a lone surrogate {place}", node, error)
+
     def string(self, node: ast.Scalar | ast.Name, what: str) -> str:
         """A string value; paths may be given as path objects."""
         value = self.scalar(node)

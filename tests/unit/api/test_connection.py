@@ -34,6 +34,9 @@ def test_a_database_in_a_folder_is_there_when_it_is_opened_again(tmp_path):
 def test_paths_that_are_no_database_are_refused(tmp_path):
     with pytest.raises(StorageError):
         ngramdb.connect(tmp_path / "missing", read_only=True)
+    for path in (None, ":memory:"):
+        with pytest.raises(InvalidArgument, match="in memory is new and empty"):
+            ngramdb.connect(path, read_only=True)
     (tmp_path / "file").write_text("x")
     with pytest.raises(StorageError):
         ngramdb.connect(tmp_path / "file")

@@ -61,6 +61,34 @@ def test_arrays_of_ids_may_have_any_layout_and_are_taken_as_they_are_when_they_c
     assert [ids.count([7, 4, 1]), ids.count([2**32 - 1, 1]), ids.count([1])] == [len(kinds), 1, 12]
 
 
+def test_lists_of_ids_may_hold_numpys_integers(db):
+    ids = db.create_corpus("ids", tokenizer="tokens")
+    ids.append([[np.int64(5), 6], [np.uint8(7)], list(np.arange(2))])
+    assert [row[-1] for row in ids.docs()] == ["5 6", "7", "0 1"]
+    for bad in ([np.int64(-1)], [np.float64(1)], [np.bool_(True)], [True]):
+        with pytest.raises(LoadError, match="item 0"):
+            ids.append([bad])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [math.nan, -math.inf, np.float32("inf"), [1.0, [math.nan]], {"a": math.inf}, np.array([math.nan])],
+)
+def test_numbers_that_json_lacks_are_refused_as_in_a_load(wiki, value):
+    with pytest.raises(
+        LoadError, match="document 2: metadata field 'x' has a number that JSON has no form for"
+    ):
+        wiki.append([{"text": "a", "x": 1.5}, {"text": "b", "x": value}])
+
+
+@pytest.mark.parametrize("paths", [None, 5, [None], ["a.jsonl", 3]])
+def test_what_is_no_path_is_an_invalid_argument(wiki, paths):
+    with pytest.raises(InvalidArgument, match="load takes a path, or a list of paths"):
+        wiki.load(paths)
+    with pytest.raises(LoadError, match="an empty path"):
+        wiki.load("")
+
+
 def test_a_corpus_of_ids_takes_them_from_a_document_that_has_text_as_well(db):
     ids = db.create_corpus("ids", tokenizer="tokens")
     ids.append([{"text": "one two", "ids": [1, 2]}])

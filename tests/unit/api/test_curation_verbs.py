@@ -142,3 +142,25 @@ def test_overlap_in_ngrams_longer_than_any_document_is_that_of_whole_documents(c
     db.create_corpus("other").append(["zero one two three four five six"])
     for n in (13, 2**40, 2**63 - 1):
         assert db.execute("COUNT DOCS WHERE OVERLAP(other, ?) >= 0.5 FROM c", [n]).fetchall() == [(1,)]
+
+
+def test_a_field_that_only_removed_documents_had_can_still_be_asked_for(db):
+    # A script that removes by a field must run a second time, whether segments were merged meanwhile or not.
+    corpus = db.create_corpus("flags")
+    corpus.append(
+        [{"text": "a", "toxic": True, "why": {"score": 1.5, "words": ["x"]}}, "b", {"text": "c", "n": 1}]
+    )
+    assert corpus.delete("toxic = TRUE") == 1
+    questions = (
+        "COUNT DOCS WHERE why.score > 1 FROM flags",
+        'COUNT "b" FROM flags GROUP BY toxic',
+        "DOCS FROM flags",
+    )
+    before = [db.execute(question).fetchall() for question in questions]
+    fields = [row for row in db.execute("DESCRIBE flags") if row[0].startswith("field ")]
+    for _ in range(2):
+        corpus.compact()
+        assert [db.execute(question).fetchall() for question in questions] == before
+        assert [row for row in db.execute("DESCRIBE flags") if row[0].startswith("field ")] == fields
+        assert corpus.delete("toxic = TRUE") == 0
+        assert db.execute("CHECK").fetchall() == []

@@ -42,6 +42,13 @@ def test_help_of_one_command(shell: Shell, capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr().out.startswith(".mode [MODE]\n")
 
 
+def test_help_of_a_statement_shows_examples_of_it(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.run_text(".help dist")
+    assert capsys.readouterr().out.startswith("DIST GIVEN ")
+    with pytest.raises(InvalidArgument, match="unknown command"):
+        shell.run_text(".help nonsense")
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_mode_changes_how_results_look(shell: Shell, capsys: pytest.CaptureFixture[str], mode: str) -> None:
     shell.run_text(f'.mode {mode}\nCOUNT "the";')

@@ -96,6 +96,50 @@ def test_a_parameter_without_a_value_is_an_error(database: str, capsys: Captured
     assert "^" in capsys.readouterr().err
 
 
+def test_a_value_that_looks_like_a_name_for_a_question_mark_says_how_to_write_it(
+    database: str, capsys: Captured
+) -> None:
+    assert main([database, "-c", "COUNT ?", "--param", "the=x"]) == 2
+    assert "--param =NAME=VALUE" in capsys.readouterr().err
+    assert main([database, "-c", "COUNT ?", "--param", "=the"]) == 0
+    assert capsys.readouterr().out == "count\n4\n"
+
+
+def test_notes_go_to_standard_error_where_no_terminal_shows_them(database: str, capsys: Captured) -> None:
+    assert main([database, "-c", 'COUNT "the" AND "cat" SAMPLE 1 SEED 1', "--format", "jsonl"]) == 0
+    captured = capsys.readouterr()
+    assert set(json.loads(captured.out)) == {"count"}
+    assert captured.err.startswith("note: an estimate from a sample, standard error ")
+    assert main([database, "-c", 'DIST GIVEN "the" USING BACKOFF TOP 1']) == 0
+    assert capsys.readouterr().err.startswith("note: ")
+    assert main([database, "-c", 'COUNT "the"']) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_closed_streams_are_no_bug(database: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    with monkeypatch.context() as closed:
+        closed.setattr(sys, "stdout", None)
+        closed.setattr(sys, "stdin", None)
+        assert main([database, "-c", 'COUNT "the"']) == 0
+        assert main([database]) == 0
+        assert main(["info", database]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("value", ["k = '\udcff'", "source LIKE '\ud800%'"])
+def test_what_is_no_unicode_is_refused_where_it_stands(database: str, value: str, capsys: Captured) -> None:
+    assert main([database, "-c", f"COUNT DOCS WHERE {value.replace('k', 'source')}"]) == 1
+    assert "not valid Unicode: a lone surrogate (U+D" in capsys.readouterr().err
+    assert main([database, "-c", "COUNT DOCS WHERE source = ?", "--param", "\udcff"]) == 1
+    assert "parameter 1: the text is not valid Unicode" in capsys.readouterr().err
+    assert main([database, "-c", 'COUNT "\udcff"']) == 1
+    assert "byte 0xff is not UTF-8 text (line 1, column 8)" in capsys.readouterr().err
+    assert main([database, "-c", "CREATE CORPUS `a\udcff`"]) == 1
+    assert "not valid Unicode" in capsys.readouterr().err
+    assert main(["load", database, "a\udcff", "d.jsonl"]) == 1
+    assert "a corpus's name is valid Unicode" in capsys.readouterr().err
+
+
 def test_timer_and_errors_go_to_standard_error(database: str, capsys: Captured) -> None:
     assert main([database, "--timer", "-c", 'COUNT "the"']) == 0
     captured = capsys.readouterr()

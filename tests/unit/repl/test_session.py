@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from prompt_toolkit.input import create_pipe_input
@@ -95,6 +98,32 @@ def test_an_error_keeps_the_session(shell: Shell, capsys: pytest.CaptureFixture[
     assert "error: no corpus 'nothing'" in written and "^^^^^^^" in written
     assert "error: unknown command .nothing" in written
     assert written.endswith("count\n1\n")
+
+
+def test_an_interrupt_whose_exception_is_lost_still_stops_the_statement(
+    shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Cleanup:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)  # Python says what it ignores, and goes on
+
+    shell.connection.corpus("wiki").append(["one of many"] * 200)
+    execute = shell.connection.execute
+
+    def interrupted(*arguments: Any, **options: Any) -> Any:
+        result = execute(*arguments, **options)
+        if arguments[0].startswith("DOCS"):
+            Cleanup()
+        return result
+
+    monkeypatch.setattr(sys, "unraisablehook", lambda lost: None)
+    monkeypatch.setattr(shell.connection, "execute", interrupted)
+    before = signal.getsignal(signal.SIGINT)
+    session(shell, 'DOCS WHERE "many";' + ENTER + 'COUNT "dog";' + ENTER + CTRL_D)
+    written = capsys.readouterr().out
+    assert "interrupted" in written and written.count("one of many") < 200
+    assert written.endswith("count\n1\n")
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_an_interrupted_statement_keeps_the_session(
