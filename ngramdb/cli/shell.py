@@ -183,14 +183,14 @@ class Shell:
                 self.note(f"note: an estimate from a sample{_error_of(result)}")
             if "note" in result.summary:
                 self.note(f"note: {result.summary['note']}")
-        if not screen.is_terminal:
-            return
-        if not result.columns and "message" in result.summary:
-            self.note(str(result.summary["message"]))
         reasons = result.summary.get("reasons")
         if isinstance(reasons, list):
             for reason in reasons:
                 self.note(f"  skipped: {reason}")
+        if not screen.is_terminal:
+            return
+        if not result.columns and "message" in result.summary:
+            self.note(str(result.summary["message"]))
         n_rows = result.n_rows or 0
         is_cut = self.prompt is not None and n_rows > screen.n_rows and (self.mode or "table") == "table"
         if is_cut and not self._hinted:

@@ -37,15 +37,16 @@ EXCERPT_CHARS = 20
 def read_jsonl(source: Source, options: ReadOptions, errors: ErrorLog, meter: Meter) -> Iterator[Document]:
     """Yield the documents of one file of JSON lines; blank lines and a byte order mark are passed over.
 
-    Raises - LoadError with file and line at the first line that is no document, unless `options.on_error` is
-    "skip": then `errors` counts it. Compressed data that are damaged count as one, and end the file.
-    ResourceError for a line longer than the limit, in either case.
+    Raises - LoadError with file and line at the first line that is no document, and ResourceError at one that
+    is longer than the limit, unless `options.on_error` is "skip": then `errors` counts it. Compressed data
+    that are damaged count as one, and end the file.
     Cost - about the time of decompressing and `json.loads`; memory for the longest line.
     """
     parser = LineParser(options)
     label = source.label
     skip = options.on_error == "skip"
-    lines = LineReader(read_chunks(source, options.limits, meter), label, options.limits.document_bytes)
+    chunks = read_chunks(source, options.limits, meter)
+    lines = LineReader(chunks, label, options.limits.document_bytes, errors.add if skip else None)
     try:
         for line in lines:
             if lines.number == 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from ngramdb.errors import LoadError, ResourceError
 
@@ -12,14 +12,22 @@ class LineReader:
 
     number : int - the number of the line given last, from 1.
     unterminated : bool - whether the line given last was the end of the file and had no line feed.
+    pass_over : called with the error for each line that is too long, which is left out; None: it ends all.
     """
 
-    def __init__(self, chunks: Iterable[bytes], label: str, max_line_bytes: int) -> None:
+    def __init__(
+        self,
+        chunks: Iterable[bytes],
+        label: str,
+        max_line_bytes: int,
+        pass_over: Callable[[LoadError], None] | None = None,
+    ) -> None:
         self.number = 0
         self.unterminated = False
         self._chunks = chunks
         self._label = label
         self._max_line_bytes = max_line_bytes
+        self._pass_over = pass_over
 
     def __iter__(self) -> Iterator[bytes]:
         """Yield every line; a file that ends with a line feed has no empty line after it.
@@ -28,27 +36,37 @@ class LineReader:
         """
         pending: list[bytes] = []
         n_pending = 0
+        is_over = False  # the line that has begun is too long, and counted already
         try:
             # Splitting whole chunks costs a fifth of asking for one line at a time.
             for chunk in self._chunks:
                 lines = chunk.split(b"\n")
-                if len(lines) > 1:
-                    pending.append(lines[0])
-                    lines[0] = b"".join(pending)
+                tail = lines.pop()
+                if lines:
+                    if is_over:
+                        del lines[0]
+                        is_over = False
+                    else:
+                        pending.append(lines[0])
+                        lines[0] = b"".join(pending)
                     pending.clear()
                     n_pending = 0
-                    tail = lines.pop()
                     for line in lines:
                         self.number += 1
                         if len(line) > self._max_line_bytes:
-                            raise self._too_long(len(line))
-                        yield line
-                    lines = [tail]
-                pending.append(lines[0])
-                n_pending += len(lines[0])
+                            self._refuse(len(line))
+                        else:
+                            yield line
+                if is_over:
+                    continue
+                pending.append(tail)
+                n_pending += len(tail)
                 if n_pending > self._max_line_bytes:
                     self.number += 1
-                    raise self._too_long(n_pending)
+                    self._refuse(n_pending)
+                    is_over = True
+                    pending.clear()
+                    n_pending = 0
         except LoadError as error:
             raise LoadError(error.message, source=error.source, line=self.number + 1) from error.__cause__
         if n_pending:
@@ -56,10 +74,10 @@ class LineReader:
             self.unterminated = True
             yield b"".join(pending)
 
-    def _too_long(self, n_bytes: int) -> ResourceError:
-        return ResourceError(
-            f"{self._label}, line {self.number}: longer than {self._max_line_bytes:,} bytes, "
-            "the most for one document",
-            limit=self._max_line_bytes,
-            asked=n_bytes,
-        )
+    def _refuse(self, n_bytes: int) -> None:
+        """Say that the line `number` is too long."""
+        message = f"longer than {self._max_line_bytes:,} bytes, the most for one document"
+        error = LoadError(message, source=self._label, line=self.number)
+        if self._pass_over is None:
+            raise ResourceError(str(error), limit=self._max_line_bytes, asked=n_bytes)
+        self._pass_over(error)

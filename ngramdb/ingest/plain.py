@@ -24,13 +24,12 @@ def read_text(source: Source, options: ReadOptions, errors: ErrorLog, meter: Met
     after the last one counts only if it is not empty. Without one, the file is the document, even when it is
     empty.
 
-    Raises - LoadError with file and line for bytes that are not UTF-8, unless `options.on_error` is "skip":
-    then `errors` counts the document. Compressed data that are damaged count as one, and end the file.
-    ResourceError for a document longer than the limit, in either case.
+    Raises - LoadError with file and line for bytes that are not UTF-8, and ResourceError for a document that
+    is longer than the limit, unless `options.on_error` is "skip": then `errors` counts the document.
+    Compressed data that are damaged count as one, and end the file.
     """
-    pieces = (
-        _whole(source, options, meter) if options.separator is None else _separated(source, options, meter)
-    )
+    read = _whole if options.separator is None else _separated
+    pieces = read(source, options, errors, meter)
     yield from _documents(pieces, source, options, errors)
 
 
@@ -39,7 +38,7 @@ def read_lines(source: Source, options: ReadOptions, errors: ErrorLog, meter: Me
 
     Raises - as `read_text`.
     """
-    yield from _documents(_lines(source, options, meter), source, options, errors, by_line=True)
+    yield from _documents(_lines(source, options, errors, meter), source, options, errors, by_line=True)
 
 
 def _documents(
@@ -71,53 +70,82 @@ def _documents(
         errors.add(error)
 
 
-def _lines(source: Source, options: ReadOptions, meter: Meter) -> Iterator[tuple[bytes, int | None]]:
-    limit = options.limits.document_bytes
-    lines = LineReader(read_chunks(source, options.limits, meter), source.label, limit)
+Pieces = Iterator[tuple[bytes, int | None]]
+
+
+def _lines(source: Source, options: ReadOptions, errors: ErrorLog, meter: Meter) -> Pieces:
+    skip = options.on_error == "skip"
+    chunks = read_chunks(source, options.limits, meter)
+    lines = LineReader(chunks, source.label, options.limits.document_bytes, errors.add if skip else None)
     for line in lines:
         text = line.removesuffix(b"\r")
         if text and not text.isspace():
             yield text, lines.number
 
 
-def _whole(source: Source, options: ReadOptions, meter: Meter) -> Iterator[tuple[bytes, int | None]]:
+def _whole(source: Source, options: ReadOptions, errors: ErrorLog, meter: Meter) -> Pieces:
+    limit = options.limits.document_bytes
     chunks: list[bytes] = []
     n_bytes = 0
     for chunk in read_chunks(source, options.limits, meter):
         chunks.append(chunk)
         n_bytes += len(chunk)
-        _check_length(n_bytes, options.limits.document_bytes, source.label)
+        if n_bytes > limit:
+            _refuse(LoadError(_too_long(limit), source=source.label), options, errors, n_bytes)
+            return
     yield b"".join(chunks), None
 
 
-def _separated(source: Source, options: ReadOptions, meter: Meter) -> Iterator[tuple[bytes, int | None]]:
+def _separated(source: Source, options: ReadOptions, errors: ErrorLog, meter: Meter) -> Pieces:
     assert options.separator is not None
     separator = options.separator.encode()
     separators = (separator, separator + b"\r")
     limit = options.limits.document_bytes
-    lines = LineReader(read_chunks(source, options.limits, meter), source.label, limit)
     # Every line of the document so far, and then an empty one, so that joining puts a line feed behind each.
     piece: list[bytes] = []
     n_bytes = 0
+    first_line = 1
+    is_over = False  # the document is too long, which has been said
+
+    def pass_over(_: LoadError) -> None:
+        over(limit + 1)
+
+    def over(n_bytes: int) -> None:
+        nonlocal is_over
+        if not is_over:
+            error = LoadError(_too_long(limit), source=source.label, line=first_line)
+            _refuse(error, options, errors, n_bytes)
+        is_over = True
+        piece.clear()
+
+    chunks = read_chunks(source, options.limits, meter)
+    lines = LineReader(chunks, source.label, limit, pass_over if options.on_error == "skip" else None)
     for line in lines:
-        if line not in separators:
+        if line in separators:
+            if not is_over and (piece or lines.number > 1):
+                yield b"\n".join([*piece, b""]), first_line
+            piece.clear()
+            n_bytes = 0
+            first_line = lines.number + 1
+            is_over = False
+        elif not is_over:
             piece.append(line)
             n_bytes += len(line) + 1
-            if n_bytes > limit:
-                _check_length(n_bytes - lines.unterminated, limit, f"{source.label}, line {lines.number}")
-            continue
-        if piece or lines.number > 1:
-            yield b"\n".join([*piece, b""]), lines.number - len(piece)
-        piece = []
-        n_bytes = 0
+            if n_bytes - lines.unterminated > limit:
+                over(n_bytes)
     if piece:
-        text = b"\n".join(piece if lines.unterminated else [*piece, b""])
-        yield text, lines.number - len(piece) + 1
+        yield b"\n".join(piece if lines.unterminated else [*piece, b""]), first_line
 
 
-def _check_length(n_bytes: int, limit: int, place: str) -> None:
-    if n_bytes > limit:
-        raise ResourceError(f"{place}: a document of more than {limit:,} bytes", limit=limit, asked=n_bytes)
+def _too_long(limit: int) -> str:
+    return f"a document of more than {limit:,} bytes"
+
+
+def _refuse(error: LoadError, options: ReadOptions, errors: ErrorLog, n_bytes: int) -> None:
+    """Take down a document that is too long, or raise ResourceError."""
+    if options.on_error != "skip":
+        raise ResourceError(str(error), limit=options.limits.document_bytes, asked=n_bytes)
+    errors.add(error)
 
 
 def _encoding_error(text: bytes, label: str, first_line: int) -> LoadError | None:

@@ -249,11 +249,19 @@ def test_a_missing_file_ends_the_load_even_with_skip(tmp_path):
         list(read_documents(sources, ReadOptions(on_error="skip")))
 
 
-def test_a_document_beyond_the_limit_of_bytes_ends_the_load_even_with_skip(tmp_path):
-    with pytest.raises(ResourceError, match=r"docs\.jsonl, line 1: longer than 50 bytes"):
-        documents(
-            tmp_path, b'{"text": "%s"}' % (b"x" * 60), on_error="skip", limits=Limits(document_bytes=50)
-        )
+def test_a_document_beyond_the_limit_of_bytes_ends_the_load_or_is_skipped(tmp_path):
+    lines = [b'{"text": "%s"}' % (b"x" * n) for n in (1, 60, 2, 1 << 18, 1 << 20, 3)]
+    data = b"\n".join(lines)
+    limits = Limits(document_bytes=50)
+    with pytest.raises(ResourceError, match=r"docs\.jsonl, line 2: longer than 50 bytes"):
+        documents(tmp_path, data, limits=limits)
+    errors = ErrorLog()
+    found = list(
+        read_documents(expand(_written(tmp_path, data)), ReadOptions(on_error="skip", limits=limits), errors)
+    )
+    assert [(d.text, d.line) for d in found] == [(b"x", 1), (b"xx", 3), (b"xxx", 6)]
+    assert errors.count == 3
+    assert [reason.split(": ")[0][-6:] for reason in errors.reasons] == ["line 2", "line 4", "line 5"]
 
 
 @pytest.mark.parametrize(

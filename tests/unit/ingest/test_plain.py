@@ -130,6 +130,26 @@ def test_a_document_of_many_lines_beyond_the_limit_is_stopped(tmp_path, separato
         documents(tmp_path, b"123456789\n" * 11, separator=separator, limits=limits)
 
 
+@pytest.mark.parametrize("n_bytes", [101, 1 << 18, 3 << 18])
+@pytest.mark.parametrize("ends", [b"", b"\n", b"\n<doc>", b"\n<doc>\n"])
+def test_documents_beyond_the_limit_are_skipped_whole(tmp_path, n_bytes, ends):
+    options = ReadOptions(on_error="skip", separator="<doc>", limits=Limits(document_bytes=100))
+    monster = b"before\n" + b"x" * n_bytes + b"\nbehind"
+    many = b"123456789\n" * 11
+    path = tmp_path / "a.txt"
+    path.write_bytes(
+        b"one\n<doc>\n" + monster + b"\n<doc>\ntwo\n<doc>\n" + many + b"<doc>\n" + monster + ends
+    )
+    errors = ErrorLog()
+    found = list(read_documents(expand(path), options, errors))
+    assert [(d.text, d.line) for d in found] == [(b"one\n", 1), (b"two\n", 7)]
+    assert errors.count == 3
+    assert [reason.split(": ")[0].split()[-1] for reason in errors.reasons] == ["3", "9", "21"]
+    path.write_bytes(b"x" * n_bytes)
+    assert not list(read_documents(expand(path), ReadOptions(on_error="skip", limits=options.limits), errors))
+    assert errors.count == 4
+
+
 def lines(tmp_path, data, **options):
     path = tmp_path / "a.txt"
     path.write_bytes(data)
