@@ -15,6 +15,8 @@ SOURCE = "append"
 
 # Levels of metadata that are looked through; no more are stored.
 DEEPEST = 100
+# Of these every value has a form in JSON.
+_PLAIN = frozenset((str, int, bool, type(None)))
 
 
 def as_documents(given: Iterable[Any], kind: str, n_vocabulary: int) -> Iterator[Document]:
@@ -105,7 +107,7 @@ def _check(document: Document, kind: str, n_vocabulary: int) -> None:
     for key, value in document.metadata.items():
         if not isinstance(key, str):
             raise LoadError("the names of metadata fields are strings")
-        if type(value) is not str and not _is_finite(value):
+        if type(value) not in _PLAIN and not _is_finite(value):
             raise LoadError(f"metadata field {key!r} has a number that JSON has no form for: NaN or infinity")
     if document.ids is None:
         if kind == "tokens":
