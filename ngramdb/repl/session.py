@@ -130,14 +130,20 @@ class Repl:
             self.shell.connection.interrupt()
             signal.default_int_handler(number, frame)
 
+        def lost(error: sys.UnraisableHookArgs) -> None:
+            if not issubclass(error.exc_type, KeyboardInterrupt):
+                hook(error)
+
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        before = signal.signal(signal.SIGINT, stop)
+        handler, hook = signal.signal(signal.SIGINT, stop), sys.unraisablehook
+        sys.unraisablehook = lost
         try:
             yield
         finally:
-            signal.signal(signal.SIGINT, before)
+            sys.unraisablehook = hook
+            signal.signal(signal.SIGINT, handler)
 
     def _warm_once(self, _: object) -> None:
         """When the first prompt stands, get ready for the first key."""
