@@ -10,6 +10,14 @@
 
 namespace ngramdb {
 
+// The estimate after a context of `depth` tokens, whose rows are told.
+inline Estimate CorpusIndex::estimate_of(int64_t cont_count, int64_t context_count, const Range* ranges, uint32_t depth,
+                                         StopFlag stop) const {
+  const bool sparse = context_count > 0 && (cont_count == context_count ||
+                                            (cont_count == 0 && is_sparse(ranges, depth, context_count, stop)));
+  return {cont_count, context_count, static_cast<int32_t>(depth + 1), sparse};
+}
+
 // True when the context (count > 0) has one continuation and never ends a document.
 inline bool CorpusIndex::is_sparse(const Range* ranges, uint32_t depth, int64_t count, StopFlag stop) const {
   if (!only_added_ && n_subtracted(ranges) > 0) return is_net_sparse(ranges, depth, count, stop);
@@ -98,12 +106,8 @@ inline void CorpusIndex::estimate_ngrams(const int64_t* contexts, const int64_t*
     }
     find(requests, 2 * m, counts, ranges.data());
     for (size_t i = 0; i < m; ++i) {
-      const int64_t context_count = counts[2 * i], cont_count = counts[2 * i + 1];
-      bool sparse = context_count > 0 && cont_count == context_count;
-      if (context_count > 0 && cont_count == 0) {
-        sparse = is_sparse(ranges.data() + 2 * i * width(), requests[2 * i].n, context_count, stop);
-      }
-      out[base + i] = {cont_count, context_count, static_cast<int32_t>(requests[2 * i].n + 1), sparse};
+      const Range* const context = ranges.data() + 2 * i * width();
+      out[base + i] = estimate_of(counts[2 * i + 1], counts[2 * i], context, requests[2 * i].n, stop);
     }
   }
 }
@@ -141,9 +145,7 @@ inline void CorpusIndex::estimate_suffixes(const int64_t* contexts, const int64_
     extend(requests, ranges.data(), m, counts, nullptr);
     for (size_t i = 0; i < m; ++i) {
       const Suffix& x = suffixes[i];
-      bool sparse = x.count > 0 && counts[i] == x.count;
-      if (x.count > 0 && counts[i] == 0) sparse = is_sparse(ranges.data() + i * width(), x.length, x.count, stop);
-      out[base + i] = {counts[i], x.count, static_cast<int32_t>(x.length + 1), sparse};
+      out[base + i] = estimate_of(counts[i], x.count, ranges.data() + i * width(), x.length, stop);
     }
   }
 }
@@ -176,12 +178,8 @@ inline void CorpusIndex::score_ngrams(const int64_t* ids, size_t n, uint32_t ord
     }
     find(requests, 2 * m, counts, ranges.data());
     for (size_t i = 0; i < m; ++i) {
-      const int64_t context_count = counts[2 * i], cont_count = counts[2 * i + 1];
-      bool sparse = context_count > 0 && cont_count == context_count;
-      if (context_count > 0 && cont_count == 0) {
-        sparse = is_sparse(ranges.data() + 2 * i * width(), requests[2 * i].n, context_count, stop);
-      }
-      out[base + i] = {cont_count, context_count, static_cast<int32_t>(requests[2 * i].n + 1), sparse};
+      const Range* const context = ranges.data() + 2 * i * width();
+      out[base + i] = estimate_of(counts[2 * i + 1], counts[2 * i], context, requests[2 * i].n, stop);
     }
   }
 }
@@ -193,16 +191,14 @@ inline void CorpusIndex::score_whole_contexts(const int64_t* ids, size_t n, Esti
   int64_t context_count = n_tokens();
   for (size_t i = 0; i < n; ++i) {
     if (i % kStopLanes == 0) check_stop(stop);
+    const uint32_t depth = static_cast<uint32_t>(i);
     int64_t cont_count = 0;
-    bool sparse = false;
     if (context_count > 0) {
-      Request request{ids, static_cast<uint32_t>(i + 1), static_cast<uint32_t>(i), true};
+      Request request{ids, depth + 1, depth, true};
       extend(&request, ranges.data(), 1, &cont_count, next.data());
-      sparse = cont_count == context_count ||
-               (cont_count == 0 && is_sparse(ranges.data(), static_cast<uint32_t>(i), context_count, stop));
-      ranges.swap(next);
     }
-    out[i] = {cont_count, context_count, static_cast<int32_t>(i + 1), sparse};
+    out[i] = estimate_of(cont_count, context_count, ranges.data(), depth, stop);
+    ranges.swap(next);
     context_count = cont_count;
   }
 }
@@ -255,9 +251,7 @@ inline void CorpusIndex::score_suffixes(const int64_t* ids, size_t n, uint32_t o
     for (size_t k = 0; k < m; ++k) {
       const size_t p = active[k];
       Suffix& x = suffixes[p];
-      bool sparse = x.count > 0 && counts[k] == x.count;
-      if (x.count > 0 && counts[k] == 0) sparse = is_sparse(within.data() + k * w, x.length, x.count, stop);
-      out[pieces[p].at] = {counts[k], x.count, static_cast<int32_t>(x.length + 1), sparse};
+      out[pieces[p].at] = estimate_of(counts[k], x.count, within.data() + k * w, x.length, stop);
       ++pieces[p].at;
       const uint32_t longest = usable_length(static_cast<int64_t>(pieces[p].at), order);
       if (counts[k] > 0 && x.length + 1 <= longest) {

@@ -116,6 +116,8 @@ class CorpusIndex {
   void begin_longest(const int64_t* end, uint32_t length, Suffix& suffix, Range* ranges) const;
   void find_longest(Suffix* suffixes, Range* ranges, size_t n) const;
   void find_longest_alone(Suffix& suffix, Range* ranges) const;
+  Estimate estimate_of(int64_t cont_count, int64_t context_count, const Range* ranges, uint32_t depth,
+                       StopFlag stop) const;
   bool is_sparse(const Range* ranges, uint32_t depth, int64_t count, StopFlag stop) const;
   bool is_net_sparse(const Range* ranges, uint32_t depth, int64_t count, StopFlag stop) const;
   void count_piece(const int64_t* ids, const int64_t* offsets, const std::vector<uint32_t>& order, size_t start,
