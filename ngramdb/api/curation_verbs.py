@@ -107,12 +107,12 @@ class CurationVerbs(EvaluationVerbs):
         """Removes the documents of which at least a share of the n-grams stands in an evaluation set.
 
         One commit. The report's `table` has a row for each set and source: set, source, documents,
-        contaminated ones, their share.
+        contaminated ones, their share; `overlaps` says of each set what it shares at all.
 
         Parameters
         ----------
         against : files of JSON lines or text, each an evaluation set of its own
-        n, threshold : tokens of an n-gram, and the share, from 0 to 1
+        n, threshold : tokens of an n-gram, and the share, from 0 (any overlap) to 1
         strict : only what is above the share, not what equals it
         lower, fold_space : letters' case, white space does not matter; n-grams are then of words
         text : the JSON field of an item that is compared

@@ -11,6 +11,7 @@ from ngramdb.api.decontaminating import (
     DEFAULT_N,
     DEFAULT_THRESHOLD,
     DecontaminationReport,
+    SetOverlap,
     decontaminate,
 )
 from ngramdb.cli import human
@@ -52,7 +53,7 @@ def make_parser() -> argparse.ArgumentParser:
     add("--against", metavar="FILE", nargs="+", action="extend", required=True, help="the evaluation sets")
     add("--text", metavar="FIELD", help="the JSON field of an item that is compared; text when not given")
     add("--ngram", metavar="N", type=positive, default=DEFAULT_N, help=f"tokens of an n-gram, {DEFAULT_N}")
-    add("--threshold", metavar="X", type=_share, default=DEFAULT_THRESHOLD, help="the share, 0.8")
+    add("--threshold", metavar="X", type=_share, default=DEFAULT_THRESHOLD, help="the share, 0.8; 0: any")
     add("--strict", action="store_true", help="remove only what is above the share, not what equals it")
     add("--lower", action="store_true", help="letters' case does not matter")
     add("--fold-space", action="store_true", help="white space does not matter")
@@ -94,6 +95,8 @@ def _run(options: argparse.Namespace) -> int:
     rows: Sequence[tuple[object, ...]] = report.table
     render(Result.of_rows(COLUMNS, rows), detect(sys.stdout), options.format)
     say(summary(options.corpus, report, options.dry_run))
+    for overlap in report.overlaps:
+        say(f"  {in_common(overlap)}")
     return OK
 
 
@@ -103,3 +106,15 @@ def summary(name: str, report: DecontaminationReport, dry_run: bool) -> str:
     if dry_run:
         return f"{name}: {of_all} would be removed"
     return f"{name}: {of_all} removed, version {report.version:,}"
+
+
+def in_common(overlap: SetOverlap) -> str:
+    """What a set and the corpus share at all, on one line."""
+    if not overlap.documents:
+        return f"{overlap.against}: no document has an n-gram of any of {human.count(overlap.items, 'item')}"
+    has = "has" if overlap.documents == 1 else "have"
+    return (
+        f"{overlap.against}: {human.count(overlap.documents, 'document')} {has} n-grams of "
+        f"{overlap.items_found:,} of {human.count(overlap.items, 'item')}, "
+        f"the largest share is {overlap.largest_share:.3g}"
+    )

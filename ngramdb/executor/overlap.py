@@ -12,7 +12,7 @@ small, as evaluation sets are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -27,6 +27,8 @@ Shares = NDArray[np.float64]
 Marks = NDArray[np.bool_]
 Ids = NDArray[np.int64]
 Offsets = NDArray[np.int64]
+# N-grams, of one length or of several: ids one after the other, and where each begins.
+SharedNgrams = tuple[Ids, Offsets]
 
 # Documents below this length, and below n, have no n-gram.
 LEAST_TOKENS = 5
@@ -83,6 +85,49 @@ def overlap_spans(
         lengths = np.array([segment.document_length(doc)], dtype=np.int64)
         marks, _ = matcher.marks(np.array([doc], dtype=np.uint32), lengths, None)
         yield spans_of(marks, matcher.translated(segment.document(doc).astype(np.int64)), other, n)
+
+
+def shared_ngrams(
+    corpus: Corpus, segment: Segment, docs: Docs, other: Corpus, n: int
+) -> Iterator[SharedNgrams]:
+    """The n-grams of these documents that the other corpus has, in ids of its tokenizer, document by
+    document; some come more than once.
+    """
+    n = min(n, MOST_TOKENS)
+    matcher = _Matcher(corpus, segment, other, n)
+    for chunk, lengths in _chunks(segment, docs):
+        marks, offsets = matcher.marks(chunk, lengths, docs)
+        flat = np.concatenate([segment.document(i).astype(np.int64) for i in chunk.tolist()])
+        yield marked_ngrams(matcher.translated(flat), offsets, marks, n)
+
+
+def marked_ngrams(flat: Ids, offsets: Offsets, marks: Marks, n: int) -> SharedNgrams:
+    """The n-grams of documents that begin at the marked tokens; of a document below n tokens, all of it."""
+    starts = np.flatnonzero(marks)
+    stops = offsets[np.searchsorted(offsets, starts, side="right")]
+    lengths = np.minimum(stops - starts, n)
+    bounds = np.zeros(len(starts) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=bounds[1:])
+    places = np.arange(bounds[-1]) + np.repeat(starts - bounds[:-1], lengths)
+    return flat[places], bounds
+
+
+def n_documents_with(corpus: Corpus, ngrams: Iterable[SharedNgrams]) -> int:
+    """How many documents of a corpus from which nothing was removed have any of the n-grams.
+
+    Cost: a search for each n-gram and segment, and a bit for each token of the corpus.
+    """
+    indexes = [segment.index for segment in corpus.segments]
+    found = [np.zeros(index.n_tokens + index.n_documents + 1, dtype=np.bool_) for index in indexes]
+    for flat, offsets in ngrams:
+        for index, marks in zip(indexes, found, strict=True):
+            marks[index.places(flat, offsets)] = True
+    n = 0
+    for index, marks in zip(indexes, found, strict=True):
+        starts, stops = index.document_bounds(np.arange(index.n_documents, dtype=np.uint32))
+        sums = np.concatenate([[0], np.cumsum(marks)])
+        n += int(np.count_nonzero(sums[stops] > sums[starts]))
+    return n
 
 
 def n_windows(lengths: NDArray[np.int64], n: int) -> NDArray[np.int64]:

@@ -1,0 +1,219 @@
+"""How much the documents of a corpus share with an evaluation set, where, and with which of its items.
+
+An evaluation set is opened as a corpus in memory, under the corpus's own tokenizer or, where letters' case or
+white space shall not matter, as words of the folded texts. Shares are those of OVERLAP
+(`ngramdb.executor.overlap`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb import interrupts
+from ngramdb.api import curation
+from ngramdb.api.loading import read_options
+from ngramdb.engine.directory import MemoryDirectory
+from ngramdb.engine.scratch import scratch_corpus
+from ngramdb.engine.view import CorpusView, Segment
+from ngramdb.errors import InvalidArgument
+from ngramdb.executor.overlap import (
+    SharedNgrams,
+    Span,
+    marked_ngrams,
+    marked_places,
+    n_documents_with,
+    n_windows,
+    overlap_shares,
+    overlap_spans,
+    shared_ngrams,
+    spans_of,
+)
+from ngramdb.ingest.documents import Document, ErrorLog
+from ngramdb.ingest.reader import read_documents
+from ngramdb.ingest.sources import expand
+from ngramdb.ingest.streams import Meter
+from ngramdb.planner.plan import Load
+from ngramdb.tokenizers import Tokenizer
+
+Docs = NDArray[np.uint32]
+Shares = NDArray[np.float64]
+Fold = Callable[[str], str]
+
+# Documents whose texts are folded and tokenized together.
+BATCH_DOCUMENTS = 512
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """When a document is contaminated: at a share of at least `threshold`; with `strict`, above it.
+
+    A share of 0 never is, so that a threshold of 0 means any overlap. With `fold`, n-grams are of words.
+    """
+
+    n: int
+    threshold: float
+    strict: bool
+    fold: Fold | None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.n, bool) or not isinstance(self.n, int) or self.n < 1:
+            raise InvalidArgument(f"n is a whole number of at least 1, not {self.n!r}")
+        is_number = isinstance(self.threshold, (int, float)) and not isinstance(self.threshold, bool)
+        if not is_number or not 0 <= self.threshold <= 1:
+            raise InvalidArgument(f"a threshold is a share from 0 to 1, not {self.threshold!r}")
+
+    def holds(self, shares: Shares) -> NDArray[np.bool_]:
+        """Which of these shares are too large."""
+        if self.threshold == 0 or self.strict:
+            return shares > self.threshold
+        return shares >= self.threshold
+
+    def __str__(self) -> str:
+        comparison = ">" if self.threshold == 0 or self.strict else ">="
+        return f"n = {self.n}, share {comparison} {self.threshold:g}"
+
+
+def folding(lower: bool, fold_space: bool) -> Fold | None:
+    """What is done to texts before they are compared; None for nothing."""
+    if not lower and not fold_space:
+        return None
+
+    def fold(text: str) -> str:
+        folded = text.lower() if lower else text
+        return " ".join(folded.split()) if fold_space else folded
+
+    return fold
+
+
+class EvaluationSet:
+    """A file of items, compared with a corpus: `name` is its path, `items` are its documents."""
+
+    def __init__(self, corpus: CorpusView, path: str | os.PathLike[str], text: str | None, by: Criterion):
+        self.name = os.fspath(path)
+        self.by = by
+        self.items = _opened(corpus, self.name, text, by.fold)
+
+    def overlapping(self, corpus: CorpusView, i: int) -> tuple[Docs, Shares]:
+        """The documents of the corpus's segment `i` that have any n-gram of the set, and their shares."""
+        segment, kept = corpus.segments[i], corpus.kept(i)
+        if self.by.fold is None:
+            shares = overlap_shares(corpus, segment, kept, self.items, self.by.n)
+        else:
+            shares = np.concatenate([np.empty(0), *self._folded_shares(corpus, segment, kept)])
+        return kept[shares > 0], shares[shares > 0]
+
+    def n_found(self, corpus: CorpusView, overlapping: list[Docs]) -> int:
+        """How many items have an n-gram that a document of the corpus has.
+
+        `overlapping` are the documents of each segment that have any. Cost: that of finding them again.
+        """
+        shared = (
+            found
+            for segment, docs in zip(corpus.segments, overlapping, strict=True)
+            for found in self._shared(corpus, segment, docs)
+        )
+        return n_documents_with(self.items, shared)
+
+    def spans(self, corpus: CorpusView, segment: Segment, docs: Docs) -> Iterator[Iterator[dict[str, Any]]]:
+        """For each document its spans as they are reported."""
+        if self.by.fold is None:
+            found = overlap_spans(corpus, segment, docs, self.items, self.by.n)
+            for number, spans in zip(docs.tolist(), found, strict=True):
+                yield _told(spans, segment.document(number), corpus.tokenizer, self.items)
+            return
+        for number in docs.tolist():
+            one = np.array([number], dtype=np.uint32)
+            known, offsets = self._folded_ids(corpus, segment, one)
+            marks = marked_places(known, offsets, self.items, self.by.n)
+            spans = spans_of(marks, known, self.items, self.by.n)
+            yield _told(spans, known.astype(np.uint32), self.items.tokenizer, self.items)
+
+    # ---- folded texts -----------------------------------------------------------------------------------
+
+    def _folded_shares(self, corpus: CorpusView, segment: Segment, docs: Docs) -> Iterator[Shares]:
+        for _, offsets, marks in self._folded_marks(corpus, segment, docs):
+            sums = np.concatenate([[0], np.cumsum(marks)])
+            windows = n_windows(np.diff(offsets), self.by.n)
+            counts = sums[offsets[1:]] - sums[offsets[:-1]]
+            yield np.divide(counts, windows, out=np.zeros(len(windows)), where=windows > 0)
+
+    def _shared(self, corpus: CorpusView, segment: Segment, docs: Docs) -> Iterator[SharedNgrams]:
+        if self.by.fold is None:
+            yield from shared_ngrams(corpus, segment, docs, self.items, self.by.n)
+            return
+        for ids, offsets, marks in self._folded_marks(corpus, segment, docs):
+            yield marked_ngrams(ids, offsets, marks, self.by.n)
+
+    def _folded_marks(
+        self, corpus: CorpusView, segment: Segment, docs: Docs
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]]:
+        """Of a batch of documents: ids, where documents begin, at which tokens n-grams of the set begin."""
+        for start in range(0, len(docs), BATCH_DOCUMENTS):
+            interrupts.check()
+            ids, offsets = self._folded_ids(corpus, segment, docs[start : start + BATCH_DOCUMENTS])
+            yield ids, offsets, marked_places(ids, offsets, self.items, self.by.n)
+
+    def _folded_ids(
+        self, corpus: CorpusView, segment: Segment, docs: Docs
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The folded texts as words of the set; words that it lacks get ids that it lacks."""
+        fold = self.by.fold
+        assert fold is not None
+        texts = [fold(_shown(corpus, segment, i)).encode() for i in docs.tolist()]
+        # A fork a batch: what it learns is forgotten with it.
+        ids, offsets = self.items.tokenizer.fork().encode_batch(texts)
+        return ids.astype(np.int64), offsets
+
+
+def _opened(corpus: CorpusView, path: str, text: str | None, fold: Fold | None) -> CorpusView:
+    """The items of a file as a corpus in memory, under the corpus's tokenizer or as folded words."""
+    options = {} if text is None else {"text": text}
+    load = Load(corpus.entry.name, (path,), options)
+    documents = read_documents(
+        expand([path], None), read_options(load, corpus.entry.tokenizer), ErrorLog(), Meter()
+    )
+    if fold is None:
+        return scratch_corpus(MemoryDirectory(), documents, corpus)
+    return scratch_corpus(MemoryDirectory(), (_folded(document, fold) for document in documents))
+
+
+def _folded(document: Document, fold: Fold) -> Document:
+    if document.text is None:
+        raise InvalidArgument("token ids have no letters or white space to fold")
+    text = fold(document.text.decode()).encode()
+    return Document(text, None, document.metadata, document.source, document.line)
+
+
+def _told(
+    spans: Sequence[Span], ids: NDArray[np.uint32], tokenizer: Tokenizer, other: CorpusView
+) -> Iterator[dict[str, Any]]:
+    """ids: of the whole document, by the tokenizer."""
+    for span in spans:
+        item = next(
+            (
+                one.metadata.row(i)
+                for one in other.segments
+                if (i := one.local_of(span.other_doc_id)) is not None
+            ),
+            {},
+        )
+        item_id = next((item[key] for key in curation.OWN_ID_FIELDS if key in item), None)
+        text = tokenizer.decode(ids[span.start : span.stop])
+        yield {
+            "start": span.start,
+            "stop": span.stop,
+            "text": text,
+            "item": span.other_doc_id,
+            "item_id": item_id,
+        }
+
+
+def _shown(view: CorpusView, segment: Segment, i: int) -> str:
+    text = segment.text(i, view.tokenizer)
+    return view.tokenizer.decode(segment.document(i)) if text is None else text.decode("utf-8", "replace")
