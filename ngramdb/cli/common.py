@@ -12,6 +12,7 @@ from ngramdb.cli import human
 from ngramdb.cli.screen import Screen, detect
 from ngramdb.cli.wrapping import error_lines
 from ngramdb.errors import NgramdbError, QueryCancelled, TimeoutExceeded
+from ngramdb.visible import visible
 
 OK = 0
 FAILED = 1
@@ -83,22 +84,31 @@ def message_of(error: Exception) -> str:
 
 def say(text: str) -> None:
     """Write a line to standard error; a closed standard error is no reason to fail."""
-    try:
-        sys.stdout.flush()
-        print(text, file=sys.stderr, flush=True)
-    except (OSError, ValueError):
-        pass
+    _on_standard_error(lambda screen: screen.write(text))
 
 
 def say_error(message: str) -> None:
     """Write an error message to standard error, its first word in red where colours are shown."""
-    say(shown_error(message, detect(sys.stderr)))
+    _on_standard_error(lambda screen: draw_error(message, screen))
 
 
-def shown_error(message: str, screen: Screen) -> str:
-    """An error message as a screen shows it, `error:` in front."""
+def _on_standard_error(write: Callable[[Screen], None]) -> None:
+    try:
+        sys.stdout.flush()
+        screen = detect(sys.stderr)
+        write(screen)
+        screen.stream.write("\n")
+        screen.stream.flush()
+    except (OSError, ValueError):
+        pass
+
+
+def draw_error(message: str, screen: Screen) -> None:
+    """Write an error message as a screen shows it, `error:` in front, its last line not ended."""
+    if screen.is_terminal:
+        message = visible(message, lines=True)
     text = error_lines(f"error: {message}", screen.width)
-    return screen.styled("error:", "1;31") + text.removeprefix("error:")
+    screen.draw(screen.styled("error:", "1;31") + text.removeprefix("error:"))
 
 
 def add_common_flags(parser: argparse.ArgumentParser) -> None:

@@ -70,7 +70,7 @@ def _run(options: argparse.Namespace) -> int:
         for number, step in enumerate(STEPS, start=1):
             _show(connection, step, number, screen)
     screen.write(f"\nThe database stays in {options.path}. Ask it questions of your own:\n\n")
-    screen.write("  " + screen.styled(f"ngramdb {shlex.quote(options.path)}", "1") + "\n")
+    screen.draw("  " + screen.styled(f"ngramdb {shlex.quote(options.path)}", "1") + "\n")
     return OK
 
 
@@ -127,11 +127,11 @@ def _loaded(connection: Connection, report: LoadReport) -> str:
 def _show(connection: Connection, step: Step, number: int, screen: Screen) -> None:
     """One question: what it shows, the statement, the answer and its time."""
     screen.write(f"\n{number}. {step.says}\n")
-    screen.write(screen.styled(f"{CORPUS}> {step.statement};", "1") + "\n")
+    screen.draw(screen.styled(f"{CORPUS}> {step.statement};", "1") + "\n")
     started = time.perf_counter()
     with connection.execute(step.statement) as result:
         answer = Result.of_rows(result.columns, result.fetchall(), **result.summary)
     elapsed = time.perf_counter() - started
     render(answer, screen, "table")
-    screen.write(screen.styled(f"({human.duration(elapsed)})", "2") + "\n")
+    screen.draw(screen.styled(f"({human.duration(elapsed)})", "2") + "\n")
     screen.stream.flush()

@@ -7,6 +7,7 @@ import sys
 from importlib import import_module
 
 from ngramdb.cli.screen import tolerate_any_character
+from ngramdb.cli.terminal import visible_streams
 
 # Subcommand -> the module that holds it; everything else is `ngramdb [DB] …`.
 _NAMES = (
@@ -29,7 +30,8 @@ def main(arguments: list[str] | None = None) -> int:
     tolerate_any_character()
     module, rest = _choose(given)
     try:
-        code: int = import_module(module).run(rest)
+        with visible_streams():
+            code: int = import_module(module).run(rest)
     except SystemExit as stop:  # argparse: --help, --version and wrong usage
         return stop.code if isinstance(stop.code, int) else 2
     except KeyboardInterrupt:  # while modules were imported

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ngramdb.cli import human
 from ngramdb.cli.screen import FALLBACK_COLUMNS, detect
+from ngramdb.visible import visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -35,7 +36,7 @@ class Bar:
     """
 
     def __init__(self, title: str, wanted: bool = True) -> None:
-        self._title = title
+        self._title = visible(title)
         self._screen = detect(sys.stderr)
         self._wanted = wanted and self._screen.is_terminal
         self._bar: Progress | None = None
@@ -61,7 +62,7 @@ class Bar:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-        console = Console(file=sys.stderr, no_color=not self._screen.colour, highlight=False)
+        console = Console(file=self._screen.stream, no_color=not self._screen.colour, highlight=False)
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=BAR_COLUMNS),

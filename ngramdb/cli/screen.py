@@ -10,7 +10,9 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
+from ngramdb.cli.terminal import bare, is_terminal
 from ngramdb.lazy import lazy_module
+from ngramdb.visible import visible
 
 if TYPE_CHECKING:
     import shutil
@@ -54,28 +56,26 @@ class Screen:
         return "…" if self.unicode else "..."
 
     def write(self, text: str) -> None:
-        """Write the text as it is, control characters included."""
+        """Write the text: at a terminal with what would steer it written out, elsewhere as it is."""
+        self.stream.write(visible(text, lines=True) if self.is_terminal else text)
+
+    def draw(self, text: str) -> None:
+        """Write styles and moves of our own; the texts in between are `styled` or `visible` already."""
         self.stream.write(text)
 
     def styled(self, text: str, code: str) -> str:
-        """The text between an ANSI style and its reset, or the bare text where colour is off."""
+        """The visible text between an ANSI style and its reset, or alone where colour is off."""
+        text = visible(text, lines=True)
         return f"\x1b[{code}m{text}\x1b[0m" if self.colour else text
 
 
 def detect(stream: TextIO) -> Screen:
     """Look at the stream and the environment (NO_COLOR, TERM, COLUMNS) and say what can be shown."""
-    is_terminal = stream_is_terminal(stream)
-    width = max(20, shutil.get_terminal_size((FALLBACK_COLUMNS, 24)).columns) if is_terminal else None
+    stream = bare(stream)
+    at_terminal = is_terminal(stream)
+    width = max(20, shutil.get_terminal_size((FALLBACK_COLUMNS, 24)).columns) if at_terminal else None
     plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
-    return Screen(stream, is_terminal, width, is_terminal and not plain, takes_boxes(stream))
-
-
-def stream_is_terminal(stream: TextIO | None) -> bool:
-    """Whether the stream is an open terminal (a closed or missing stream is none)."""
-    try:
-        return stream is not None and stream.isatty()
-    except ValueError:
-        return False
+    return Screen(stream, at_terminal, width, at_terminal and not plain, takes_boxes(stream))
 
 
 def takes_boxes(stream: TextIO) -> bool:

@@ -23,6 +23,7 @@ from ngramdb.cli.progress import LoadWatch
 from ngramdb.cli.render import MODES, default_mode, render, write_pieces
 from ngramdb.cli.screen import SHOWN_ROWS, Screen, detect
 from ngramdb.cli.script import Script, Unit, lines_of
+from ngramdb.cli.terminal import bare
 from ngramdb.cli.waiting import Waiting
 from ngramdb.errors import InvalidArgument, NgramdbError, QueryCancelled, QueryError
 from ngramdb.lazy import lazy_module
@@ -199,16 +200,18 @@ class Shell:
 
     def _unpaged(self, waiting: Waiting) -> Screen:
         """The screen for what is to be seen while it is made, which a pager would hold back."""
-        return detect(cast("TextIO", Announced(self.output_file or sys.stdout, waiting.stop)))
+        return detect(cast("TextIO", Announced(self._stream(), waiting.stop)))
 
     def _draws_tables(self, screen: Screen) -> bool:
         return screen.is_terminal and (self.mode or default_mode(screen)) == "table"
 
     def write(self, text: str) -> None:
         """Write a text of our own to where results go, through the pager where it is long."""
-        stream = self.output_file or sys.stdout
-        with self._paged(stream) as taken:
-            taken.write(text)
+        with self._paged(self._stream()) as taken:
+            detect(taken).write(text)
+
+    def _stream(self) -> TextIO:
+        return self.output_file or bare(sys.stdout)
 
     def _paged(self, stream: TextIO) -> AbstractContextManager[TextIO]:
         return _as_it_is(stream) if self.prompt is None or self.output_file else self.prompt.paged(stream)
@@ -217,7 +220,7 @@ class Shell:
     def _answers(self, waiting: Waiting) -> Iterator[Screen]:
         """The screen for one answer: once a file or a command, else the pager, where there is one."""
         once, self.once = self.once, None
-        stream = self.output_file or sys.stdout
+        stream = self._stream()
         with self._paged(stream) if once is None else destination(once) as taken:
             announced = cast("TextIO", Announced(taken, waiting.stop))
             yield replace(detect(announced), n_rows=self.shown_rows())
@@ -226,7 +229,7 @@ class Shell:
 
     def screen(self) -> Screen:
         """Where results go now; looked at anew for every result, since terminals change their size."""
-        return detect(self.output_file or sys.stdout)
+        return detect(self._stream())
 
     def shown_rows(self) -> int:
         """The rows that a table shows: those asked for, else at a prompt no more than fit the screen."""

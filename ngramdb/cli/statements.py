@@ -8,9 +8,9 @@ from pathlib import Path
 
 from ngramdb.cli.common import OK, UsageError
 from ngramdb.cli.parameters import Parameters
-from ngramdb.cli.screen import stream_is_terminal
 from ngramdb.cli.script import Script
 from ngramdb.cli.shell import Shell
+from ngramdb.cli.terminal import is_terminal
 
 
 def run(options: argparse.Namespace) -> int:
@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
         parameters=parameters,
     )
     try:
-        if not options.inputs and stream_is_terminal(sys.stdin) and stream_is_terminal(sys.stdout):
+        if not options.inputs and is_terminal(sys.stdin) and is_terminal(sys.stdout):
             # prompt_toolkit is loaded for a person at a terminal only
             from ngramdb.repl.session import Repl
 

@@ -83,13 +83,13 @@ class Waiting:
         room = (self._screen.width or FALLBACK_COLUMNS) - len(ECHO) - 1
         shown = text[:room]
         # Blanks and carriage returns do on every terminal, dumb ones included.
-        self._screen.write("\r" + self._screen.styled(shown, "2") + " " * (self._width - len(shown)))
+        self._screen.draw("\r" + self._screen.styled(shown, "2") + " " * (self._width - len(shown)))
         self._screen.stream.flush()
         self._width = len(shown)
 
     def _erase(self) -> None:
         if self._width:
-            self._screen.write("\r" + " " * (self._width + len(ECHO)) + "\r")
+            self._screen.draw("\r" + " " * (self._width + len(ECHO)) + "\r")
             self._screen.stream.flush()
             self._width = 0
 

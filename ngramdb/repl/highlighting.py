@@ -6,11 +6,13 @@ from collections.abc import Callable
 
 from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.layout.screen import Char
 from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.styles import Style
 
 from ngramdb.language.highlight import lex
 from ngramdb.language.mistakes import first_mistake
+from ngramdb.visible import STEERING_CHARACTERS, written_out
 
 # Kinds of `ngramdb.language.highlight` in the sixteen colours that every terminal's theme defines.
 STYLE = Style.from_dict(
@@ -31,6 +33,12 @@ STYLE = Style.from_dict(
         "continuation": "ansibrightblack",
     }
 )
+
+
+def show_what_steers() -> None:
+    """Make prompt_toolkit write out, in prompts, menus and what is typed, all that `visible` writes out."""
+    for character in STEERING_CHARACTERS:
+        Char.display_mappings.setdefault(character, written_out(character))
 
 
 class StatementLexer(Lexer):

@@ -23,23 +23,25 @@ from prompt_toolkit.completion import CompleteEvent, ThreadedCompleter
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.input import Input
-from prompt_toolkit.output import ColorDepth, Output
+from prompt_toolkit.output import ColorDepth, Output, create_output
 
 from ngramdb import __version__
 from ngramdb.api import Connection
 from ngramdb.cli import human
-from ngramdb.cli.common import OK, interrupted, message_of, shown_error
+from ngramdb.cli.common import OK, draw_error, interrupted, message_of
 from ngramdb.cli.screen import detect
 from ngramdb.cli.shell import Shell
+from ngramdb.cli.terminal import bare, is_terminal
 from ngramdb.cli.wrapping import NARROWEST
 from ngramdb.errors import QueryCancelled
 from ngramdb.repl import editor, pager
 from ngramdb.repl.catalog import ConnectionCatalog
 from ngramdb.repl.completer import StatementCompleter
 from ngramdb.repl.configuration import config_path
-from ngramdb.repl.highlighting import STYLE, StatementLexer
+from ngramdb.repl.highlighting import STYLE, StatementLexer, show_what_steers
 from ngramdb.repl.history import QuietHistory, history_path
 from ngramdb.repl.keys import BARE_WORDS, bindings
+from ngramdb.visible import visible
 
 # A prompt shows no more of a corpus's name, in characters.
 LONGEST_PROMPT = 24
@@ -69,6 +71,7 @@ class Repl:
         self.pager = True
         self._configured = configured
         self._last = ""
+        show_what_steers()
         self._typed_next = ""
         shell.note = self._show
         shell.prompt = self
@@ -87,7 +90,7 @@ class Repl:
             tempfile_suffix=".ngql",
             color_depth=None if detect(sys.stdout).colour else ColorDepth.DEPTH_1_BIT,
             input=input,
-            output=output,
+            output=output or _terminal(),
         )
 
     def run(self) -> int:
@@ -177,7 +180,10 @@ class Repl:
     def _show_error(self, error: Exception) -> None:
         if self.debug:
             traceback.print_exc()
-        self._show(shown_error(message_of(error), detect(sys.stdout)))
+        screen = detect(sys.stdout)
+        draw_error(message_of(error), screen)
+        screen.write("\n")
+        screen.stream.flush()
 
     # ---- what dot commands ask of a prompt ----------------------------------------------------------------
 
@@ -210,7 +216,14 @@ class Repl:
         self._show(fill(line, max(NARROWEST, detect(sys.stdout).width or len(line)), break_long_words=False))
 
     def _show(self, text: str) -> None:
-        print(text, flush=True)
+        screen = detect(sys.stdout)
+        screen.write(f"{text}\n")
+        screen.stream.flush()
+
+
+def _terminal() -> Output | None:
+    """Where prompts are drawn: prompt_toolkit sends its own escape sequences, and makes all texts visible."""
+    return create_output(bare(sys.stdout)) if is_terminal(sys.stdout) else None
 
 
 def holdings(connection: Connection) -> str:
@@ -229,7 +242,7 @@ def holdings(connection: Connection) -> str:
 
 def prompt_text(shell: Shell) -> str:
     """`wiki> ` when statements without FROM go to corpus wiki, `ngramdb> ` when there is no such corpus."""
-    name = shell.current_corpus() or "ngramdb"
+    name = visible(shell.current_corpus() or "ngramdb")
     shown = name if len(name) <= LONGEST_PROMPT else name[: LONGEST_PROMPT - 1] + "…"
     return f"{shown}> "
 

@@ -49,9 +49,10 @@ BELOW: dict[str, frozenset[str]] = {
     "errors": frozenset(),
     "interrupts": frozenset({"_cext"}),
     "lazy": frozenset(),
+    "visible": frozenset(),
 }
 # Leaves that every room may import.
-LEAVES = frozenset({"errors", "interrupts", "lazy"})
+LEAVES = frozenset({"errors", "interrupts", "lazy", "visible"})
 
 # Libraries that take longer to import than a question to answer: the one reason to import in a function.
 HEAVY = frozenset(

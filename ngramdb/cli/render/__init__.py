@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 
-from ngramdb.cli.render.base import Streamed, Tabular, to_display, visible
+from ngramdb.cli.render.base import Streamed, Tabular, to_display
 from ngramdb.cli.screen import Screen
+from ngramdb.visible import visible
 
 Writer = Callable[[Tabular, Screen], None]
 
@@ -48,7 +49,7 @@ def render(result: Tabular, screen: Screen, mode: str | None = None) -> None:
 def write_pieces(result: Streamed, screen: Screen) -> None:
     """Write a result that is one text while it is made, and below it, dimmed, the facts of its summary."""
     for piece in result.pieces or ():
-        screen.write(visible(piece, lines=True))
+        screen.draw(visible(piece, lines=True))
         screen.stream.flush()
     screen.write("\n")
     known = [("logprob", to_display(logprob)) for _, _, logprob in result]
@@ -57,7 +58,7 @@ def write_pieces(result: Streamed, screen: Screen) -> None:
     if "note" in result.summary:
         facts.append(f"note: {result.summary['note']}")
     for line in facts:
-        screen.write(screen.styled(visible(line), "2") + "\n")
+        screen.draw(screen.styled(line, "2") + "\n")
 
 
 def writer(mode: str) -> Writer:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterator
 from typing import Any, Protocol
 
@@ -78,25 +77,6 @@ def to_display(value: object) -> str:
     if isinstance(value, float) and math.isfinite(value):
         return f"{value:.6g}"
     return to_text(value)
-
-
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
-
-
-def visible(text: str, lines: bool = False) -> str:
-    """The text on one line, control characters written as \\n, \\t, \\r or \\xNN; with `lines` on its lines.
-
-    This also keeps a document from sending escape sequences to the terminal that shows it.
-    """
-    if lines:
-        return "\n".join(map(visible, text.split("\n")))
-    return _CONTROL.sub(lambda match: _SHORT.get(match[0]) or _escape(match[0]), text)
-
-
-def _escape(character: str) -> str:
-    code = ord(character)
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
 def is_number(value: object) -> bool:

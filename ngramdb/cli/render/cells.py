@@ -12,8 +12,9 @@ from rich.text import Text
 
 from ngramdb.cli import human
 from ngramdb.cli.marks import Span
-from ngramdb.cli.render.base import is_number, to_display, visible
+from ngramdb.cli.render.base import is_number, to_display
 from ngramdb.cli.screen import Screen
+from ngramdb.visible import visible
 
 # Characters of a text that are looked at: more than any terminal is wide, far less than a document.
 LOOKED_AT = 2000

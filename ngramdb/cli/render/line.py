@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from ngramdb.cli.render.base import Tabular, to_display, visible
+from ngramdb.cli.render.base import Tabular, to_display
 from ngramdb.cli.screen import Screen
+from ngramdb.visible import visible
 
 
 def write_line(result: Tabular, screen: Screen) -> None:
     """Write the result with a value a line, names aligned, values in full."""
-    width = max(map(len, result.columns))
+    names = list(map(visible, result.columns))
+    width = max(map(len, names))
     for i, row in enumerate(result):
         if i:
             screen.write("\n")
-        for name, value in zip(result.columns, row, strict=True):
+        for name, value in zip(names, row, strict=True):
             text = screen.styled("NULL", "2") if value is None else visible(to_display(value))
-            screen.write(f"{name:>{width}} = {text}\n")
+            screen.draw(f"{name:>{width}} = {text}\n")

@@ -20,10 +20,11 @@ from rich.table import Table
 from rich.text import Text
 
 from ngramdb.cli import human
-from ngramdb.cli.render.base import Tabular, is_number, to_display, visible
+from ngramdb.cli.render.base import Tabular, is_number, to_display
 from ngramdb.cli.render.cells import LEFT, LOOKED_AT, Cell, cut, encodable, make_cells
 from ngramdb.cli.screen import Screen
 from ngramdb.cli.wrapping import plan_lines
+from ngramdb.visible import visible
 
 # Columns of sentences to be read to their end, which take as many lines as they need.
 PROSE = frozenset({"description", "problem"})
@@ -76,9 +77,9 @@ def write_table(result: Tabular, screen: Screen) -> None:
             parts.append("an estimate from a sample")
         parts.extend(_facts(result.summary, n_rows))
         for line in wrap(", ".join(parts), screen.width or LOOKED_AT):
-            screen.write(screen.styled(line, "2") + "\n")
+            screen.draw(screen.styled(line, "2") + "\n")
         for line in wrap(visible(f"note: {note}"), screen.width or LOOKED_AT) if note else ():
-            screen.write(screen.styled(line, "2") + "\n")
+            screen.draw(screen.styled(line, "2") + "\n")
 
 
 def _of(noun: str, n: int, n_shown: int) -> str:
