@@ -9,6 +9,7 @@ happened before its own turn.)
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 import time
@@ -18,6 +19,7 @@ from ngramdb import interrupts
 from ngramdb.engine.directory.base import WriterLock
 from ngramdb.errors import LockedError, StorageError
 from ngramdb.lazy import lazy_module
+from ngramdb.opening import NO_FOLLOW, open_regular
 
 if TYPE_CHECKING:
     import socket
@@ -80,7 +82,7 @@ class FileLock(WriterLock):
 
 def _try_lock(path: str) -> int | None:
     """A descriptor that holds the lock, or None while somebody else does."""
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    fd = open_regular(path, os.O_RDWR | os.O_CREAT | NO_FOLLOW)
     try:
         if sys.platform != "win32":
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -100,6 +102,8 @@ def _try_lock(path: str) -> int | None:
 def _leave_note(fd: int) -> None:
     # Only for messages: a full disk must not keep a writer out who might come to free space.
     with contextlib.suppress(OSError):
+        if os.fstat(fd).st_nlink > 1:  # perhaps somebody else's file: it is locked, and left as it is
+            return
         os.ftruncate(fd, 0)
         os.pwrite(fd, f"{os.getpid()} {socket.gethostname()}\n".encode(), 0)
 
@@ -121,7 +125,7 @@ def _locked(path: str, timeout_s: float | None) -> LockedError:
 def _read_note(path: str) -> tuple[int | None, str]:
     """The process id and host in the file, or (None, "") where it has none."""
     try:
-        with open(path, "rb") as file:
+        with open(open_regular(path, NO_FOLLOW), "rb") as file:
             pid, _, host = file.read(_NOTE_LENGTH).decode("utf-8", "replace").strip().partition(" ")
         return int(pid), host
     except (OSError, ValueError):
@@ -139,11 +143,16 @@ class FileHold:
             os.close(self._fd)
 
 
-def hold_file(path: str) -> FileHold | None:
-    """Shows that the file is in use; None where the file system has no locks. Raises FileNotFoundError."""
+def hold_file(path: str, dir_fd: int | None = None) -> FileHold | None:
+    """Shows that the file is in use; None where the file system has no locks, and for a symbolic link.
+
+    Raises FileNotFoundError, and OSError for what is no regular file.
+    """
     if sys.platform == "win32":
         return None
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    fd = _open_to_lock(path, os.O_RDONLY, dir_fd)
+    if fd is None:
+        return None
     try:
         # Whoever asks `is_held` has it for some microseconds.
         fcntl.flock(fd, fcntl.LOCK_SH)
@@ -153,15 +162,17 @@ def hold_file(path: str) -> FileHold | None:
     return FileHold(fd)
 
 
-def is_held(path: str) -> bool:
-    """Whether somebody, this process included, holds the file. Raises FileNotFoundError."""
+def is_held(path: str, dir_fd: int | None = None) -> bool:
+    """Whether somebody, this process included, holds the file. Raises as `hold_file`."""
     if sys.platform == "win32":
         return False
     try:
         # Over NFS an exclusive lock takes a file that is open for writing; nothing is written.
-        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        fd = _open_to_lock(path, os.O_RDWR, dir_fd)
     except PermissionError:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = _open_to_lock(path, os.O_RDONLY, dir_fd)
+    if fd is None:
+        return False
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -171,3 +182,13 @@ def is_held(path: str) -> bool:
     finally:
         os.close(fd)
     return False
+
+
+def _open_to_lock(path: str, flags: int, dir_fd: int | None) -> int | None:
+    """None for a symbolic link: the file that it names is not ours to lock."""
+    try:
+        return open_regular(path, flags | NO_FOLLOW, dir_fd=dir_fd)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return None
+        raise

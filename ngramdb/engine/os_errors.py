@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import os
 from collections.abc import Iterator
 
 from ngramdb.errors import StorageError
@@ -21,7 +20,7 @@ _ADVICE = {
     errno.ENFILE: "the whole system has too many files open: close some",
     errno.ENOMEM: "there is no memory, or no room for more maps (vm.max_map_count): close some databases",
     errno.ENOENT: "somebody removed it: restore it from a backup",
-    errno.ELOOP: "a symbolic link stands there, and nothing is written through links: move it away",
+    errno.ELOOP: "put the file or folder itself in the place of the link, or move the link away",
     errno.ENOTDIR: "a folder belongs there: move away what is in its place",
     errno.ENOLCK: "the file system has no locks: keep the database on a local disk",
 }
@@ -29,7 +28,7 @@ _ADVICE = {
 
 def storage_error(error: OSError, doing: str, path: str) -> StorageError:
     """What could not be done (`doing` follows "cannot"), to what, why, and what to do about it."""
-    reason = os.strerror(error.errno) if error.errno is not None else str(error)
+    reason = error.strerror or str(error)
     advice = _ADVICE.get(error.errno or 0)
     return StorageError(f"{path}: cannot {doing}: {reason}" + (f"; {advice}" if advice else ""), path=path)
 

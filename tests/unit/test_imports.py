@@ -49,10 +49,11 @@ BELOW: dict[str, frozenset[str]] = {
     "errors": frozenset(),
     "interrupts": frozenset({"_cext"}),
     "lazy": frozenset(),
+    "opening": frozenset(),
     "visible": frozenset(),
 }
 # Leaves that every room may import.
-LEAVES = frozenset({"errors", "interrupts", "lazy", "visible"})
+LEAVES = frozenset({"errors", "interrupts", "lazy", "opening", "visible"})
 
 # Libraries that take longer to import than a question to answer: the one reason to import in a function.
 HEAVY = frozenset(

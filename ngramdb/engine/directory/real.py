@@ -1,7 +1,9 @@
 """A directory on disk: memory-mapped reading, careful writing.
 
-Files and folders are made with the user's own rights (umask). Reading follows symbolic links, writing never
-does.
+Files and folders are made with the user's own rights (umask). A folder that is a symbolic link is refused by
+every operation but those that only look at a file's status (`folders`). A file that is a link is read, since
+caches and version control for large files lay databases out so; it is never written or locked, and removing
+it removes the link. Only regular files are opened (`opening`).
 """
 
 from __future__ import annotations
@@ -14,10 +16,12 @@ import stat
 import sys
 
 from ngramdb.engine.directory.base import Directory, WritableFile, WriterLock, split_name
+from ngramdb.engine.directory.folders import Folder, make_folder
 from ngramdb.engine.directory.mapping import map_file
 from ngramdb.engine.directory.writeback import begin_writing
 from ngramdb.engine.lock import FileLock, hold_file, is_held
 from ngramdb.errors import InvalidArgument
+from ngramdb.opening import NO_FOLLOW, open_regular
 
 if sys.platform != "win32":
     import fcntl
@@ -118,7 +122,7 @@ class RealDirectory(Directory):
     def make_root(self) -> None:
         with contextlib.suppress(FileExistsError):
             os.mkdir(self._root)
-            _sync_folder(os.path.dirname(self._root))
+            _sync_folder(Folder(os.path.dirname(self._root)))
 
     def exists(self, name: str) -> bool:
         return self.identity(name) is not None
@@ -135,17 +139,18 @@ class RealDirectory(Directory):
 
     def list(self, prefix: str = "") -> builtins.list[str]:
         if "/" in prefix:
-            folder = prefix.partition("/")[0]
-            names = [f"{folder}/{last}" for last in self._files_in(folder)]
+            names = self._names_in(prefix.partition("/")[0])
         else:
-            names = self._files_in("")
+            names = []
             for entry in self.root_entries() or []:
-                if entry.startswith(prefix) and os.path.isdir(os.path.join(self._root, entry)):
-                    names += [f"{entry}/{last}" for last in self._files_in(entry)]
+                if entry.startswith(prefix):
+                    names += self._names_in(entry) if self._is_folder(entry) else [entry]
         return sorted(name for name in names if name.startswith(prefix) and _is_name(name))
 
     def open_read(self, name: str) -> memoryview:
-        fd = os.open(self._path(name), os.O_RDONLY | os.O_CLOEXEC)
+        folder, last = split_name(name)
+        with Folder(self._root, folder) as place:
+            fd = open_regular(place.at(last), dir_fd=place.fd)
         try:
             n_bytes = os.fstat(fd).st_size
             return map_file(fd, n_bytes) if n_bytes else memoryview(b"")
@@ -153,38 +158,38 @@ class RealDirectory(Directory):
             os.close(fd)
 
     def create(self, name: str) -> WritableFile:
-        folder, _ = split_name(name)
-        if folder:
-            self._make_folder(folder)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        return RealFile(os.open(self._path(name), flags, 0o666))
+        folder, last = split_name(name)
+        if folder and make_folder(self._root, folder):
+            self.sync_folder()
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW | os.O_CLOEXEC
+        with Folder(self._root, folder) as place:
+            return RealFile(os.open(place.at(last), flags, 0o666, dir_fd=place.fd))
 
     def publish(self, temp: str, final: str) -> None:
-        source, target = self._path(temp), self._path(final)
-        try:
-            os.link(source, target)
-        except FileExistsError:
-            # A network file system may report this when its first, unanswered request did succeed.
-            if not os.path.samestat(os.lstat(source), os.lstat(target)):
-                raise
-        except OSError as error:
-            if error.errno not in _NO_HARD_LINKS:
-                raise
-            return _rename_without_replacing(source, target)
-        with contextlib.suppress(OSError):
-            os.unlink(source)
+        folder, source = split_name(temp)
+        target = split_name(final)[1]
+        with Folder(self._root, folder) as place:
+            _publish(place, place.at(source), place.at(target))
 
     def remove(self, name: str) -> None:
-        os.unlink(self._path(name))
+        folder, last = split_name(name)
+        with Folder(self._root, folder) as place:
+            os.unlink(place.at(last), dir_fd=place.fd)
 
     def hold(self, name: str) -> object | None:
-        return hold_file(self._path(name))
+        folder, last = split_name(name)
+        with Folder(self._root, folder) as place:
+            return hold_file(place.at(last), place.fd)
 
     def is_held(self, name: str) -> bool:
-        return is_held(self._path(name))
+        folder, last = split_name(name)
+        with Folder(self._root, folder) as place:
+            return is_held(place.at(last), place.fd)
 
     def sync_folder(self, folder: str = "") -> None:
-        _sync_folder(self._path(folder) if folder else self._root)
+        if folder:
+            split_name(folder)
+        _sync_folder(Folder(self._root, folder))
 
     def lock_writer(self, timeout_s: float | None = 0.0) -> WriterLock:
         return FileLock.acquire(self._path(_LOCK_NAME), timeout_s)
@@ -193,34 +198,48 @@ class RealDirectory(Directory):
         split_name(name)
         return f"{self._root}/{name}"
 
-    def _files_in(self, folder: str) -> builtins.list[str]:
+    def _is_folder(self, entry: str) -> bool:
         try:
-            with os.scandir(self._path(folder) if folder else self._root) as entries:
-                return [entry.name for entry in entries if entry.is_file()]
+            return stat.S_ISDIR(os.lstat(f"{self._root}/{entry}").st_mode)
+        except FileNotFoundError:
+            return False
+
+    def _names_in(self, folder: str) -> builtins.list[str]:
+        try:
+            with Folder(self._root, folder) as place:
+                return [f"{folder}/{last}" for last in place.entries()]
         except FileNotFoundError:
             return []
 
-    def _make_folder(self, folder: str) -> None:
-        path = self._path(folder)
-        try:
-            mode = os.lstat(path).st_mode
-        except FileNotFoundError:
-            os.mkdir(path)
-            self.sync_folder()
-            return
-        if stat.S_ISLNK(mode):
-            raise OSError(errno.ELOOP, "a link, which is not followed for writing", path)
-        if not stat.S_ISDIR(mode):
-            raise NotADirectoryError(errno.ENOTDIR, "not a folder", path)
+
+def _publish(place: Folder, source: str, target: str) -> None:
+    fd = place.fd
+    try:
+        os.link(source, target, src_dir_fd=fd, dst_dir_fd=fd, follow_symlinks=False)
+    except FileExistsError:
+        # A network file system may report this when its first, unanswered request did succeed.
+        if not os.path.samestat(_lstat(source, fd), _lstat(target, fd)):
+            raise
+    except OSError as error:
+        if error.errno not in _NO_HARD_LINKS:
+            raise
+        return _rename_without_replacing(source, target, fd)
+    with contextlib.suppress(OSError):
+        os.unlink(source, dir_fd=fd)
 
 
-def _rename_without_replacing(source: str, target: str) -> None:
+def _lstat(path: str, dir_fd: int | None) -> os.stat_result:
+    return os.stat(path, dir_fd=dir_fd, follow_symlinks=False)
+
+
+def _rename_without_replacing(source: str, target: str, dir_fd: int | None) -> None:
     """Renames where hard links do not exist. Only the writer's lock makes the check and the rename one
     step.
     """
-    if os.path.lexists(target):
+    with contextlib.suppress(FileNotFoundError):
+        _lstat(target, dir_fd)
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
-    os.rename(source, target)
+    os.rename(source, target, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
 
 
 def _is_name(name: str) -> bool:
@@ -240,12 +259,12 @@ def _sync(fd: int) -> None:
     os.fsync(fd)
 
 
-def _sync_folder(path: str) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        _sync(fd)
-    except OSError as error:
-        if error.errno not in _CANNOT_SYNC:
-            raise
-    finally:
-        os.close(fd)
+def _sync_folder(folder: Folder) -> None:
+    with folder:
+        if folder.fd is None:
+            return
+        try:
+            _sync(folder.fd)
+        except OSError as error:
+            if error.errno not in _CANNOT_SYNC:
+                raise

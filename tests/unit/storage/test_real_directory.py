@@ -143,13 +143,14 @@ def test_foreign_names_are_not_listed(directory):
         with open(f"{directory.description}/{name}", "w"):
             pass
     os.makedirs(f"{directory.description}/segments/folder/deeper")
-    assert directory.list() == ["segments/a"]
-    assert directory.root_entries() == [".hidden", "segments"]
+    os.symlink(f"{directory.description}/segments", f"{directory.description}/linked")
+    assert directory.list() == ["linked", "segments/a", "segments/folder"]
+    assert directory.root_entries() == [".hidden", "linked", "segments"]
 
 
 @pytest.mark.parametrize("error", [errno.EPERM, errno.ENOTSUP, errno.ENOSYS])
 def test_publishing_works_where_there_are_no_hard_links(directory, monkeypatch, error):
-    def no_links(source, target):
+    def no_links(source, target, **_):
         raise OSError(error, os.strerror(error))
 
     monkeypatch.setattr(os, "link", no_links)
@@ -165,9 +166,9 @@ def test_publishing_works_where_there_are_no_hard_links(directory, monkeypatch, 
 def test_publishing_succeeds_when_only_the_answer_to_its_request_was_lost(directory, monkeypatch):
     link = os.link
 
-    def link_and_repeat(source, target):
-        link(source, target)
-        link(source, target)
+    def link_and_repeat(source, target, **given):
+        link(source, target, **given)
+        link(source, target, **given)
 
     monkeypatch.setattr(os, "link", link_and_repeat)
     put(directory, "manifests/1.tmp", b"one")

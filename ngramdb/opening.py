@@ -1,0 +1,64 @@
+"""Opening regular files, and nothing else, without waiting.
+
+A named pipe (FIFO) blocks whoever opens it until somebody opens its other end, a device may do anything, and
+a socket cannot be opened at all. Where a file of ours, or one that a user names, is something else, that is
+an error that says what it is.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+_KINDS = (
+    (stat.S_ISFIFO, errno.EINVAL, "it is a named pipe (FIFO), not a regular file"),
+    (stat.S_ISSOCK, errno.EINVAL, "it is a socket, not a regular file"),
+    (stat.S_ISCHR, errno.EINVAL, "it is a device, not a regular file"),
+    (stat.S_ISBLK, errno.EINVAL, "it is a device, not a regular file"),
+    (stat.S_ISDIR, errno.EISDIR, "it is a folder, not a regular file"),
+    (stat.S_ISLNK, errno.ELOOP, "it is a symbolic link, which is not followed here"),
+)
+# Absent on Windows, which has neither FIFOs nor devices among files.
+_QUIETLY = (
+    getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_NOCTTY", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+
+
+def open_regular(path: str, flags: int = os.O_RDONLY, mode: int = 0o666, dir_fd: int | None = None) -> int:
+    """A descriptor of a regular file.
+
+    Parameters
+        flags : as for `os.open`; with `NO_FOLLOW` a symbolic link is an error, else it is followed; with
+        `os.O_CREAT` the file may be missing.
+    Raises OSError: what the system reports, or what stands there instead of a regular file.
+    """
+    # Looked at before it is opened: opening a device can have effects of its own (a tape is rewound).
+    try:
+        status = os.stat(path, dir_fd=dir_fd, follow_symlinks=not flags & NO_FOLLOW)
+    except FileNotFoundError:
+        if not flags & os.O_CREAT:
+            raise
+    else:
+        require_regular(status, path)
+    fd = os.open(path, flags | _QUIETLY, mode, dir_fd=dir_fd)
+    try:
+        require_regular(os.fstat(fd), path)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def require_regular(status: os.stat_result, path: str) -> None:
+    """Raises OSError that says what stands there unless it is a regular file."""
+    if stat.S_ISREG(status.st_mode):
+        return
+    for is_kind, number, what in _KINDS:
+        if is_kind(status.st_mode):
+            raise OSError(number, what, path)
+    raise OSError(errno.EINVAL, "it is not a regular file", path)
