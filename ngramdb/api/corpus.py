@@ -80,13 +80,17 @@ class Corpus(CurationVerbs):
 
         Parameters
         ----------
-        docs : an iterable of str, dict (`text` or `ids`, everything else is metadata), or `(ids, metadata)`
+        docs : an iterable of str, dict (`text` or `ids`, everything else is metadata), or `(ids, metadata)`;
+            or a table with a column `text` (or `ids`), whose rows are documents: a frame of pandas or polars,
+            or whatever else has `__arrow_c_stream__`
         progress : called now and then with how far the load is
 
         Raises
         ------
         LoadError
             Something that is no document; names its position.
+        InvalidArgument
+            One document, a table without such a column, or what iterates over names.
         """
         # Not the corpus's view as questions use it, which opens every segment.
         tokenizer = self._connection.snapshot.view(self.name).tokenizer
@@ -124,12 +128,10 @@ class Corpus(CurationVerbs):
             raise InvalidArgument(f"on_error is 'fail' or 'skip', not {on_error!r}")
         given = {**options, "text": text, "format": format, "limit": limit}
         checked = {name: _checked(name, value) for name, value in given.items() if value is not None}
-        try:
-            every = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-            names = tuple(os.fspath(path) for path in every)
-        except TypeError as error:
-            raise InvalidArgument(f"load takes a path, or a list of paths: {error}") from error
-        plan = plans.Load(self.name, names, checked, skip_errors=on_error == "skip")
+        names = given_documents.as_paths(
+            paths, "load takes a path, or a list of paths (append takes documents)"
+        )
+        plan = plans.Load(self.name, tuple(names), checked, skip_errors=on_error == "skip")
         with self._connection._work():
             return self._connection._load(plan, progress)
 

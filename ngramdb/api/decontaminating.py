@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from ngramdb import interrupts
 from ngramdb.api import curation
 from ngramdb.api.contamination import Criterion, EvaluationSet, Shares, folding
+from ngramdb.api.documents import as_paths
 from ngramdb.api.exporting import write_lines
 from ngramdb.engine import deletion
 from ngramdb.engine.view import CorpusView, Segment
@@ -133,7 +134,7 @@ def decontaminate(
         An evaluation set that can't be read, a report that can't be written; then nothing is removed.
     """
     criterion = Criterion(n, threshold, strict, folding(lower, fold_space))
-    paths = [against] if isinstance(against, (str, os.PathLike)) else list(against)
+    paths = as_paths(against, "an evaluation set is a file, or several")
     if not paths:
         raise InvalidArgument("no evaluation set is given")
     view = connection.snapshot.view(name)

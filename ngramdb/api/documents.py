@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from ngramdb.api.tables import SOURCE, is_table, iterates_over_names, rows_of
 from ngramdb.errors import InvalidArgument, LoadError
 from ngramdb.ingest.documents import Document, token_ids
-
-SOURCE = "append"
 
 # Levels of metadata that are looked through; no more are stored.
 DEEPEST = 100
@@ -24,22 +24,57 @@ def as_documents(given: Iterable[Any], kind: str, n_vocabulary: int) -> Iterator
 
     Parameters
     ----------
-    given : str, dict with `text` (or `ids`) and metadata, `(ids, metadata)` or `(text, metadata)`
+    given : str, dict with `text` (or `ids`) and metadata, `(ids, metadata)` or `(text, metadata)`; or a table
     kind : the corpus's kind of tokenizer; `tokens` takes ids only
     n_vocabulary : ids given to another tokenizer's corpus must be below it
 
     Raises
     ------
     InvalidArgument
-        `given` is one document rather than an iterable of documents.
+        `given` is one document rather than an iterable of documents, or iterates over names.
     LoadError
         Something that is no document; names its position, counted from 1.
     """
+    return _each(each_of(given, "append takes an iterable of documents", kind), kind, n_vocabulary)
+
+
+def each_of(given: Any, wanted: str, kind: str) -> Iterable[Any]:
+    """An iterable of documents as it is, the rows of a table as `Document`s.
+
+    Raises
+    ------
+    InvalidArgument
+        One document, which should be in a list; or what iterates over the names of columns. `wanted` begins
+        the message.
+    """
+    if is_table(given):
+        return rows_of(given, kind)
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+        raise InvalidArgument(f"{wanted}, not {type(given).__name__}; put one document in a list")
+    if iterates_over_names(given):
         raise InvalidArgument(
-            f"append takes an iterable of documents, not {type(given).__name__}; put one document in a list"
+            f"{wanted}, and a {type(given).__name__} iterates over the names of its columns; give "
+            "a table that has __arrow_c_stream__, or its rows as dicts"
         )
-    return _each(given, kind, n_vocabulary)
+    return given
+
+
+def as_paths(given: Any, wanted: str) -> list[str]:
+    """A path, or several, as a list of texts.
+
+    Raises
+    ------
+    InvalidArgument
+        Something else, such as documents or a table of them. `wanted` begins the message.
+    """
+    if isinstance(given, (str, os.PathLike)):
+        return [os.fspath(given)]
+    if is_table(given) or iterates_over_names(given):
+        raise InvalidArgument(f"{wanted}, not {type(given).__name__}")
+    try:
+        return [os.fspath(path) for path in given]
+    except TypeError as error:
+        raise InvalidArgument(f"{wanted}: {error}") from error
 
 
 def _each(given: Iterable[Any], kind: str, n_vocabulary: int) -> Iterator[Document]:
@@ -54,6 +89,8 @@ def _each(given: Iterable[Any], kind: str, n_vocabulary: int) -> Iterator[Docume
 
 
 def _as_document(item: Any, kind: str) -> Document:
+    if type(item) is Document:  # a row of a table
+        return _sound_row(item)
     # Types that may be anything's are asked for last: that takes as long as all else.
     if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], (dict, Mapping)):
         content, metadata = item
@@ -74,6 +111,14 @@ def _as_document(item: Any, kind: str) -> Document:
             f"a dict needs 'text' or 'ids'; this one has {', '.join(map(str, fields)) or 'nothing'}"
         )
     raise LoadError(f"a document is text, a dict, or a pair of ids and metadata, not {type(item).__name__}")
+
+
+def _sound_row(row: Document) -> Document:
+    if row.ids is not None:
+        row.ids = token_ids(row.ids, "ids")
+    elif row.text is None:
+        raise LoadError("the text, or the list of ids, is NULL")
+    return row
 
 
 def _utf8(text: Any) -> bytes:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
+from ngramdb.api.documents import each_of
 from ngramdb.api.exporting import write_text
 from ngramdb.api.loading import check_separator
 from ngramdb.api.models import as_model
 from ngramdb.errors import InvalidArgument, LoadError
 from ngramdb.executor.models import language_model
-from ngramdb.ingest.documents import ErrorLog
+from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.reader import read_documents
 from ngramdb.ingest.sources import expand, total_size
@@ -113,18 +114,15 @@ def export_arpa(view: Corpus, path: str, order: int) -> list[int]:
 def token_ids_of(docs: Iterable[Any], tokenizer: Tokenizer) -> Iterator[IntArray]:
     """Each document's token ids, made one at a time; -1 for words that the vocabulary lacks.
 
-    docs : texts, sequences of token ids, dicts with `text` or `ids`, pairs of either and metadata
+    docs : texts, sequences of token ids, dicts with `text` or `ids`, pairs of either and metadata; or a table
 
     Raises
     ------
     InvalidArgument
         One document instead of several, or something that is no document; names its position.
     """
-    if isinstance(docs, (str, bytes, Mapping)) or not isinstance(docs, Iterable):
-        raise InvalidArgument(
-            f"documents are an iterable of texts or token ids, not {type(docs).__name__}; put one in a list"
-        )
-    for number, item in enumerate(docs, start=1):
+    items = each_of(docs, "documents are an iterable of texts or token ids", tokenizer.kind)
+    for number, item in enumerate(items, start=1):
         try:
             yield _ids_of(item, tokenizer)
         except InvalidArgument as error:
@@ -134,6 +132,8 @@ def token_ids_of(docs: Iterable[Any], tokenizer: Tokenizer) -> Iterator[IntArray
 def _ids_of(item: Any, tokenizer: Tokenizer) -> IntArray:
     if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], Mapping):
         item = item[0]
+    if type(item) is Document:  # a row of a table
+        item = item.text if item.ids is None else item.ids
     if isinstance(item, Mapping):
         if not item.keys() & {"text", "ids"}:
             raise InvalidArgument("a dict needs 'text' or 'ids'")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ngramdb.api.tables import iterates_over_names
 from ngramdb.errors import InvalidArgument
 from ngramdb.planner.grams import id_array
 from ngramdb.planner.source import IntArray
@@ -31,7 +32,7 @@ def pack(ngrams: Any, encode: Encode) -> tuple[IntArray, IntArray]:
     """
     if isinstance(ngrams, tuple) and len(ngrams) == 2 and all(isinstance(x, np.ndarray) for x in ngrams):
         return _packed(*ngrams)
-    if isinstance(ngrams, (str, bytes)) or not isinstance(ngrams, Iterable):
+    if isinstance(ngrams, (str, bytes)) or not isinstance(ngrams, Iterable) or iterates_over_names(ngrams):
         raise InvalidArgument(f"many n-grams are a list of n-grams, not {type(ngrams).__name__}")
     every = list(ngrams)
     if set(map(type, every)) <= {list, tuple}:

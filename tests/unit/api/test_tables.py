@@ -1,0 +1,193 @@
+"""Tables as documents, by Arrow's stream protocol; what iterates over names is refused by every verb."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+
+import pyarrow
+import pytest
+
+import ngramdb
+
+ROWS = [
+    {
+        "text": "time flies like an arrow",
+        "year": 1930,
+        "kind": "proverb",
+        "tags": ["a", "b"],
+        "m": {"k": 0.5},
+    },
+    {"text": "", "year": None, "kind": "joke", "tags": [], "m": {"k": None}},
+    {"text": "fruit flies", "year": -(2**62), "kind": None, "tags": None, "m": {"k": 1.5}},
+]
+
+
+class Relation:
+    """What has the protocol and nothing else, as a relation of DuckDB may be."""
+
+    def __init__(self, table):
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+def pandas_frame(table):
+    pandas = pytest.importorskip("pandas")
+    return table.to_pandas(types_mapper=pandas.ArrowDtype)
+
+
+def polars_frame(table):
+    return pytest.importorskip("polars").from_arrow(table)
+
+
+KINDS = {
+    "table": lambda table: table,
+    "record batch": lambda table: table.to_batches()[0],
+    "stream": lambda table: table.to_reader(max_chunksize=1),
+    "relation": Relation,
+    "chunks": lambda table: pyarrow.concat_tables([table.slice(0, 2), table.slice(2)]),
+    "strings as views": lambda table: table.set_column(
+        0,
+        "text",
+        table["text"].cast(pyarrow.string_view()) if hasattr(pyarrow, "string_view") else table["text"],
+    ),
+    "categories": lambda table: table.set_column(2, "kind", table["kind"].dictionary_encode()),
+    "pandas": pandas_frame,
+    "polars": polars_frame,
+}
+
+
+def content(rows, tokenizer="words"):
+    """What a corpus of the documents is: all its documents, and its fields with their types."""
+    with ngramdb.connect() as db:
+        report = db.create_corpus("c", tokenizer=tokenizer).append(rows)
+        described = [row for row in db.execute("DESCRIBE c") if row[0].startswith("field")]
+        return report.documents, db.execute("DOCS").fetchall(), described
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_of_a_table_are_the_documents_that_dicts_make(kind, monkeypatch):
+    monkeypatch.setattr("ngramdb.api.tables.BATCH_ROWS", 2)
+    expected = content(ROWS)
+    assert expected[0] == 3
+    assert content(KINDS[kind](pyarrow.Table.from_pylist(ROWS))) == expected
+
+
+@pytest.mark.parametrize("lists", [pyarrow.list_, pyarrow.large_list, lambda item: pyarrow.list_(item, 2)])
+@pytest.mark.parametrize("item", [pyarrow.uint16(), pyarrow.int64()])
+def test_lists_of_ids_are_documents(lists, item):
+    ids = [[3, 1], [4, 1], [5, 9]]
+    table = pyarrow.table({"ids": pyarrow.array(ids, lists(item)), "n": [1, 2, 3], "text": ["x"] * 3})
+    rows = [{"ids": one, "n": n, "text": "x"} for n, one in enumerate(ids, start=1)]
+    for given in (table, table.slice(1)):
+        assert content(given, "tokens") == content(rows[3 - given.num_rows :], "tokens")
+
+
+@pytest.mark.parametrize("name", ["pandas", "polars"])
+def test_a_column_of_texts_is_documents(name):
+    library = pytest.importorskip(name)
+    assert content(library.Series(["a b", "c"])) == content(["a b", "c"])
+    assert content(pyarrow.chunked_array([["a b"], ["c"]])) == content(["a b", "c"])
+
+
+def test_times_are_texts_and_decimals_floats():
+    moment = datetime.datetime(2024, 1, 31, 12, 30, tzinfo=datetime.timezone.utc)
+    row = {
+        "text": "a",
+        "t": moment,
+        "d": datetime.date(2024, 1, 31),
+        "price": decimal.Decimal("0.5"),
+        "in": [{"d": datetime.date(2024, 1, 31)}, None],
+    }
+    table = pyarrow.Table.from_pylist([row])
+    table = table.append_column("ns", pyarrow.array([1], pyarrow.timestamp("ns")))
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c")
+        corpus.append(table)
+        (found,) = corpus.docs().to_dicts()
+    assert (found["t"], found["d"], found["price"]) == ("2024-01-31T12:30:00+00:00", "2024-01-31", 0.5)
+    assert found["ns"] == "1970-01-01T00:00:00"
+
+
+def test_an_index_without_a_name_is_no_field():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"text": ["a", "b"], "n": [1, 2]})
+    assert content(frame[frame.n > 1])[2] == [("field n", "int64")]
+
+
+BAD = {
+    "no text": ({"body": ["a"]}, r"a column 'text' or 'ids'; the columns here are body"),
+    "no string": ({"text": [1]}, r"column 'text' is int64"),
+    "bytes": ({"text": ["a"], "x": [b"1"]}, r"column 'x' is binary"),
+    "bytes within": ({"text": ["a"], "x": [{"y": [b"1"]}]}, r"column 'x\.y' is binary"),
+    "ids": ({"ids": [0.5]}, r"column 'ids' is double"),
+    "NULL": ({"text": ["a", None]}, r"document 2: the text, or the list of ids, is NULL"),
+    "NaN": ({"text": ["a"], "x": [float("nan")]}, r"document 1: metadata field 'x'"),
+    "id": ({"ids": [[], [-1]]}, r"document 2: field 'ids', item 0"),
+}
+
+
+@pytest.mark.parametrize("columns, message", BAD.values(), ids=BAD)
+def test_tables_that_are_no_documents_are_refused_before_anything_is_written(db, columns, message):
+    corpus = db.create_corpus("c")
+    version = db.version
+    with pytest.raises((ngramdb.InvalidArgument, ngramdb.LoadError), match=message):
+        corpus.append(pyarrow.table(columns))
+    assert db.version == version
+
+
+def test_a_table_that_breaks_off_is_a_load_error(db):
+    def batches():
+        yield pyarrow.record_batch({"text": ["a"]})
+        raise OSError("the network is gone")
+
+    schema = pyarrow.schema({"text": pyarrow.string()})
+    with pytest.raises(ngramdb.LoadError, match="the network is gone"):
+        db.create_corpus("c").append(pyarrow.RecordBatchReader.from_batches(schema, batches()))
+
+
+def test_strings_that_are_no_utf8_are_refused(db):
+    broken = pyarrow.Array.from_buffers(
+        pyarrow.string(), 1, [None, pyarrow.py_buffer(b"\0\0\0\0\1\0\0\0"), pyarrow.py_buffer(b"\xff")]
+    )
+    with pytest.raises(ngramdb.LoadError, match="UTF"):
+        db.create_corpus("c").append(pyarrow.table({"text": broken}))
+
+
+def test_tables_are_measured_as_texts_are(wiki):
+    texts = ["natural language", "the end of it"]
+    table = pyarrow.table({"text": texts, "n": [1, 2]})
+    assert wiki.perplexity(table).perplexity == wiki.perplexity(texts).perplexity
+    assert wiki.agreement(table).total == wiki.agreement(texts).total
+
+
+class OldFrame:
+    """A frame of before the protocol: it iterates over the names of its columns."""
+
+    columns = ("text", "y")
+    dtypes = ("str", "int")
+
+    def __iter__(self):
+        return iter(self.columns)
+
+
+@pytest.mark.parametrize("given", [OldFrame(), {"text": ["a"]}], ids=["frame", "dict"])
+@pytest.mark.parametrize(
+    "verb",
+    ["append", "load", "perplexity", "agreement", "decontaminate", "count_many", "dist_many", "score_many"],
+)
+def test_what_iterates_over_names_is_refused_by_every_verb(wiki, verb, given):
+    version = wiki._connection.version
+    with pytest.raises(ngramdb.InvalidArgument, match=type(given).__name__):
+        getattr(wiki, verb)(given)
+    assert wiki._connection.version == version
+    with pytest.raises(ngramdb.InvalidArgument):
+        wiki.prob_many(given, given)
+
+
+@pytest.mark.parametrize("verb", ["load", "decontaminate"])
+def test_verbs_that_take_files_refuse_tables(wiki, verb):
+    with pytest.raises(ngramdb.InvalidArgument, match="not Table"):
+        getattr(wiki, verb)(pyarrow.table({"text": ["a"]}))
