@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ngramdb.errors import InterfaceError
+from ngramdb.api.parsing import check_values
+from ngramdb.errors import InterfaceError, PlanError
 from ngramdb.executor.result import Result, Row
 from ngramdb.interrupts import ProgressCallback
 from ngramdb.planner.parameters import ParameterValues
@@ -50,10 +51,25 @@ class Cursor:
         self._result = self.connection.execute(operation, parameters, timeout=timeout, progress=progress)
         return self
 
-    def executemany(self, operation: str, seq_of_parameters: Sequence[ParameterValues]) -> Cursor:
-        """Runs a statement once for each set of parameters. Rows are thrown away, as PEP 249 lets one."""
+    def executemany(self, operation: str, seq_of_parameters: Iterable[ParameterValues]) -> Cursor:
+        """Runs a statement once for each set of parameters. Rows are thrown away, as PEP 249 lets one.
+
+        Before anything runs, all sets are checked to have a value for each placeholder, and no others.
+
+        Raises
+        ------
+        PlanError
+            A set with too few or too many values; says which, counted from 1.
+        """
         self._forget()
-        for parameters in seq_of_parameters:
+        every = list(seq_of_parameters)
+        for number, parameters in enumerate(every, start=1):
+            try:
+                check_values(operation, parameters)
+            except PlanError as error:
+                error.message = f"set {number} of {len(every)}: {error.message}"
+                raise
+        for parameters in every:
             self.connection.execute(operation, parameters).close()
         return self
 

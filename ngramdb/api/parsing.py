@@ -12,7 +12,7 @@ from ngramdb.errors import InvalidArgument
 from ngramdb.language import ast
 from ngramdb.language.parser import parse, parse_condition
 from ngramdb.lazy import lazy_module
-from ngramdb.planner.parameters import Placeholders
+from ngramdb.planner.parameters import Parameters, ParameterValues, Placeholders
 
 if TYPE_CHECKING:
     from ngramdb.planner import templates
@@ -52,6 +52,11 @@ def parsed_condition(text: str) -> ParsedCondition:
     if not isinstance(text, str):
         raise InvalidArgument(f"a condition is a str, not {type(text).__name__}")
     return _condition(text) if len(text) <= REMEMBERED_CHARACTERS else _condition.__wrapped__(text)
+
+
+def check_values(text: str, values: ParameterValues) -> None:
+    """Raises PlanError unless the values are right for the placeholders of a text."""
+    Parameters(parsed(text).placeholders, values, text)
 
 
 @lru_cache(maxsize=REMEMBERED)

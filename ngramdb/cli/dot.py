@@ -45,13 +45,19 @@ def run(shell: Shell, line: str) -> None:
     Raises InvalidArgument for an unknown command (naming the nearest), for wrong arguments, and OSError for
     files that cannot be read or written.
     """
+    command, arguments = parsed(line)
+    command.run(shell, arguments)
+
+
+def parsed(line: str) -> tuple[Command, list[str]]:
+    """The command of a line and its arguments. Raises InvalidArgument."""
     name, _, rest = line.strip().removeprefix(".").partition(" ")
     command = find(name.rstrip(";"))
     arguments = _words(command, rest.strip())
     fewest, most = command.n_arguments
     if not fewest <= len(arguments) <= most:
         raise InvalidArgument(f"usage: .{command.name} {command.arguments}".rstrip())
-    command.run(shell, arguments)
+    return command, arguments
 
 
 def find(name: str) -> Command:

@@ -34,6 +34,14 @@ class Parameters:
         if self.named and self.positional:
             raise UsageError("--param NAME=VALUE and --param VALUE cannot be mixed")
         self._n_used = 0
+        self._names_used: set[str] = set()
+
+    def copy(self) -> Parameters:
+        """The same values, as far as they are used; what is used of the copy is not used here."""
+        made = Parameters([])
+        made.named, made.positional, made._n_used = self.named, self.positional, self._n_used
+        made._names_used = set(self._names_used)
+        return made
 
     def for_statement(self, text: str) -> ParameterValues:
         """What the statement asks for: the next values for `?`, the named ones for `:name`, or None."""
@@ -49,16 +57,20 @@ class Parameters:
                     "a value that looks like that is given as --param =NAME=VALUE"
                 )
             wanted = {name.removeprefix(":") for name in asked}
+            self._names_used |= wanted
             return {name: value for name, value in self.named.items() if name in wanted}
         start = self._n_used
         self._n_used = min(len(self.positional), start + len(asked))
         return self.positional[start : self._n_used]
 
     def check_all_used(self) -> None:
-        """Raise UsageError when positional values are left over, a sign of a forgotten `?`."""
+        """Raise UsageError when values are left over, a sign of a forgotten `?` or a misspelt `:name`."""
         n_given = len(self.positional)
+        unused = [name for name in self.named if name not in self._names_used]
+        if unused:
+            raise UsageError(f"--param {unused[0]}=… was given, but no statement has :{unused[0]}")
         if self._n_used < n_given:
-            raise UsageError(f"{n_given} --param values were given, the statements asked for {self._n_used}")
+            raise UsageError(f"{n_given} --param values were given, the statements ask for {self._n_used}")
 
 
 def parse_value(text: str) -> Value:

@@ -28,7 +28,7 @@ commands, each with --help of its own:
   ngramdb completion SHELL         print the script that completes commands in bash, zsh or fish
 
 These words always are commands; a database called `load` is opened as `./load`.
-Without -c and -f, statements come from standard input, or from a prompt at a terminal.
+Without any here, statements come from standard input, or from a prompt at a terminal.
 
 exit status: 0 fine, 1 an error in a statement or in the data, 2 wrong usage, 3 problems found by check,
 124 a statement took longer than --timeout, 130 interrupted
@@ -37,7 +37,9 @@ exit status: 0 fine, 1 an error in a statement or in the data, 2 wrong usage, 3 
 
 def run(arguments: list[str]) -> int:
     """Run the command with the arguments after the program's name; the exit code comes back."""
-    options = make_parser().parse_args(glued(arguments, ("--param",)))
+    # intermixed: a statement may follow flags that follow the database
+    options = make_parser().parse_intermixed_args(glued(arguments, ("--param",)))
+    options.inputs = [*(options.inputs or []), *(("text", text) for text in options.statements)]
     # --help and --version need none of what answers statements, and shall not wait for it
     statements = import_module("ngramdb.cli.statements")
     return guarded(lambda: statements.run(options), options.debug)
@@ -58,12 +60,19 @@ def make_parser() -> argparse.ArgumentParser:
         help="the database's folder, created when missing; in memory without one",
     )
     parser.add_argument(
+        "statements",
+        metavar="STMT",
+        nargs="*",
+        help="statements to run, as after -c (and after what -c and -f name)",
+    )
+    parser.add_argument(
         "-c",
         dest="inputs",
         metavar="STMT",
         action="append",
         type=lambda text: ("text", text),
-        help="run a statement (or several, each ended by `;`); may be given again",
+        help="run a statement (or several, with `;` between; none unless all can be parsed); may be given "
+        "again",
     )
     parser.add_argument(
         "-f",
@@ -71,7 +80,7 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="FILE",
         action="append",
         type=lambda text: ("file", text),
-        help="run the statements of a file, until the first error; - is standard input",
+        help="run the statements of a file, one by one until the first error; - is standard input",
     )
     parser.add_argument(
         "--format", choices=MODES, help="how results look; table at a terminal, tsv elsewhere"

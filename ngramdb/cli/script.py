@@ -8,9 +8,11 @@ is still being written.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
-from ngramdb.errors import InvalidArgument, QueryError
+from ngramdb.cli.common import StatementFailed, message_of
+from ngramdb.errors import InvalidArgument, NgramdbError, QueryCancelled, QueryError
 from ngramdb.language.splitter import is_complete, split
 
 
@@ -68,6 +70,23 @@ class Script:
     def line_of(self, unit: Unit) -> int:
         """The line on which the unit begins, counted from 1."""
         return "".join(self._read).count("\n", 0, unit.start) + 1
+
+    @contextmanager
+    def placing(self, unit: Unit) -> Iterator[None]:
+        """Errors of the unit in the block get their place in the script.
+
+        In a script with a name they become a StatementFailed that begins with name and line.
+        """
+        try:
+            yield
+        except QueryCancelled:
+            raise
+        except (NgramdbError, OSError) as error:
+            if isinstance(error, QueryError):
+                self.relocate(error, unit)
+            if isinstance(error, BrokenPipeError) or self.name is None:
+                raise
+            raise StatementFailed(f"{self.name}, line {self.line_of(unit)}: {message_of(error)}") from error
 
     def relocate(self, error: QueryError, unit: Unit) -> None:
         """Make an error that speaks of the unit's text speak of the whole script: line, column and span."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
 from ngramdb.api import Connection, connect
 from ngramdb.cli import human
-from ngramdb.cli.common import StatementFailed, message_of
 from ngramdb.cli.destination import Announced, destination
 from ngramdb.cli.marks import marks_of
 from ngramdb.cli.parameters import Parameters, ParameterValues
@@ -25,15 +24,16 @@ from ngramdb.cli.screen import SHOWN_ROWS, Screen, detect
 from ngramdb.cli.script import Script, Unit, lines_of
 from ngramdb.cli.terminal import bare
 from ngramdb.cli.waiting import Waiting
-from ngramdb.errors import InvalidArgument, NgramdbError, QueryCancelled, QueryError
+from ngramdb.errors import InvalidArgument, NgramdbError
 from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
     import shutil
 
     from ngramdb.api import LoadProgress, Result
-    from ngramdb.cli import dot
+    from ngramdb.cli import checking, dot
 else:
+    checking = lazy_module("ngramdb.cli.checking")
     dot = lazy_module("ngramdb.cli.dot")
     shutil = lazy_module("shutil")
 
@@ -100,30 +100,30 @@ class Shell:
 
     # ---- scripts ------------------------------------------------------------------------------------------
 
-    def run(self, script: Script) -> None:
+    def run(self, script: Script, units: Iterable[Unit] | None = None) -> None:
         """Run every statement and dot command of the script until the first error or `.quit`.
+
+        `units` are those of the script where it has been read already.
 
         Raises the error of the statement, its place turned into the script's; for a script with a name it is
         a StatementFailed that begins with name and line.
         """
-        for unit in script:
-            try:
+        for unit in script if units is None else units:
+            with script.placing(unit):
                 self.run_unit(unit)
-            except QueryCancelled:
-                raise
-            except (NgramdbError, OSError) as error:
-                if isinstance(error, QueryError):
-                    script.relocate(error, unit)
-                if isinstance(error, BrokenPipeError) or script.name is None:
-                    raise
-                place = f"{script.name}, line {script.line_of(unit)}"
-                raise StatementFailed(f"{place}: {message_of(error)}") from error
             if self.finished:
                 return
 
     def run_text(self, text: str) -> None:
-        """Run statements that were typed rather than read from a file."""
-        self.run(Script(lines_of(text)))
+        """Run statements that were typed rather than read from a file: all or, when one of them is no
+        statement, none.
+        """
+        script = Script(lines_of(text))
+        units = list(script)
+        if len(units) > 1:
+            checking.parse_all(script, units)
+            checking.check_units([(script, unit) for unit in units], self.parameters)
+        self.run(script, units)
 
     def run_file(self, path: str) -> None:
         """Run the statements of a UTF-8 file."""

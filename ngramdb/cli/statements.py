@@ -6,15 +6,16 @@ import argparse
 import sys
 from pathlib import Path
 
+from ngramdb.cli import checking
 from ngramdb.cli.common import OK, UsageError
 from ngramdb.cli.parameters import Parameters
-from ngramdb.cli.script import Script
+from ngramdb.cli.script import Script, Unit, lines_of
 from ngramdb.cli.shell import Shell
 from ngramdb.cli.terminal import is_terminal
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run what `-c` and `-f` name in their order, else standard input; the exit code comes back."""
+    """Run what the command line gives, in its order, else standard input; the exit code comes back."""
     if options.read_only and options.database is None:
         raise UsageError("--read-only needs a database")
     parameters = Parameters(options.parameters)
@@ -33,8 +34,17 @@ def run(options: argparse.Namespace) -> int:
             from ngramdb.repl.session import Repl
 
             return Repl(shell, debug=options.debug, configured=not options.no_config).run()
-        for kind, text in options.inputs or [("file", "-")]:
-            _run_input(shell, kind, text)
+        inputs = options.inputs or [("file", "-")]
+        scripts = [_opened(kind, text, in_full=bool(options.parameters)) for kind, text in inputs]
+        every = [(script, unit) for script, units in scripts if script for unit in units or ()]
+        left = checking.check_units(every, parameters)
+        if left is not None:
+            left.check_all_used()
+        for (_, text), (script, units) in zip(inputs, scripts, strict=True):
+            if script is None:
+                shell.run_file(text)
+            else:
+                shell.run(script, units)
             if shell.finished:
                 return OK
         parameters.check_all_used()
@@ -43,12 +53,26 @@ def run(options: argparse.Namespace) -> int:
         shell.close()
 
 
-def _run_input(shell: Shell, kind: str, text: str) -> None:
+def _opened(kind: str, text: str, in_full: bool) -> tuple[Script | None, list[Unit] | None]:
+    """The script of an input and, where nothing may run before all of it is parsed, its units.
+
+    That is so for what is typed, and with `in_full` for files and standard input, which otherwise run while
+    they are read. None for such a file.
+    """
     if kind == "text":
-        shell.run_text(text)
-    elif text == "-":
-        shell.run(Script(sys.stdin, name="standard input"))
-    elif Path(text).is_dir():
+        return _parsed(Script(lines_of(text)))
+    if text == "-":
+        script = Script(sys.stdin, name="standard input")
+        return _parsed(script) if in_full else (script, None)
+    if Path(text).is_dir():
         raise UsageError(f"{text} is a folder; -f takes a file of statements")
-    else:
-        shell.run_file(text)
+    if not in_full:
+        return None, None
+    with open(text, encoding="utf-8") as lines:
+        return _parsed(Script(lines, name=text))
+
+
+def _parsed(script: Script) -> tuple[Script, list[Unit]]:
+    units = list(script)
+    checking.parse_all(script, units)
+    return script, units
