@@ -83,6 +83,8 @@ cdef class Ids:
 
 
 cdef Ids read_ids(object ids)
+cdef object int64_array(object values)
+cdef object id_array(object values, int64_t least)
 
 
 cdef class SegmentIndex:

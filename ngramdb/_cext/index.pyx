@@ -2,7 +2,7 @@
 """Questions to segments: one at a time, and by the million.
 
 `SegmentIndex` is one segment's arrays; `Index` sums over several with a sign each. Token ids are int64 in
-arrays; a negative id, or one that a segment has not, matches nothing. Single questions keep the GIL (they take about
+arrays; -1, or an id that a segment has not, matches nothing, and anything else outside 0 … 2^32 - 1 is refused. Single questions keep the GIL (they take about
 a microsecond); batches, and questions that take long, release it and can be stopped (`ngramdb.interrupts`).
 """
 
@@ -46,6 +46,18 @@ cdef extern from "conditions.hpp" namespace "ngramdb" nogil:
 
 
 
+# The largest token id; the id of a word that is out of vocabulary, which matches nothing.
+cdef extern from *:
+    """
+    static const int64_t kMaxTokenId = 4294967295, kUnknownId = -1;
+    """
+    const int64_t MAX_TOKEN_ID "kMaxTokenId"
+    const int64_t UNKNOWN_ID "kUnknownId"
+
+# Ids that are checked together.
+cdef enum:
+    ID_CHUNK = 4096
+
 # n-grams that are sorted together, and so looked up in one piece: the more, the more neighbours share cache lines.
 cdef enum:
     COUNT_CHUNK = 1048576
@@ -83,7 +95,41 @@ cdef int64_t as_id(object item) except? -2:
         if isinstance(item, np.bool_):  # the same to numpy before 2.3
             raise TypeError("a token id is an integer, not a truth value")
         item = operator.index(item)
-    return PyLong_AsLongLong(item)
+    cdef int64_t value = PyLong_AsLongLong(item)
+    if not is_id(value, UNKNOWN_ID):
+        refuse_id(value)
+    return value
+
+
+cdef inline bint is_id(int64_t value, int64_t least) noexcept nogil:
+    """Whether it is one of least … 2^32 - 1: one comparison."""
+    return <uint64_t>(value - least) <= <uint64_t>(MAX_TOKEN_ID - least)
+
+
+cdef int refuse_id(int64_t value) except -1:
+    raise ValueError(f"token id {value} is outside 0 … {MAX_TOKEN_ID}")
+
+
+cdef int check_ids(const int64_t[::1] ids, int64_t least) except -1:
+    """Refuses an array that holds something that is not a token id: at memory speed, where all are 0 or more."""
+    cdef size_t n = ids.shape[0]
+    cdef size_t i = 0, stop
+    cdef uint64_t bits
+    with nogil:
+        while i < n:
+            stop = min(n, i + ID_CHUNK)
+            bits = 0
+            for j in range(i, stop):
+                bits |= <uint64_t>ids[j]
+            if bits > <uint64_t>MAX_TOKEN_ID:  # one is negative, or too large
+                while i < stop and is_id(ids[i], least):
+                    i += 1
+                if i < stop:
+                    break
+            i = stop
+    if i < n:
+        refuse_id(ids[i])
+    return 0
 
 
 cdef int fill_ids(object ids, int64_t* small, vector[int64_t]& large, const int64_t** data, uint32_t* n) except -1:
@@ -99,7 +145,7 @@ cdef int fill_ids(object ids, int64_t* small, vector[int64_t]& large, const int6
     if type(ids) is list:
         for i in range(length):
             item = (<list>ids)[i]
-            if small_int(item, &target[i]):
+            if small_int(item, &target[i]) and target[i] >= UNKNOWN_ID:
                 continue
             if not PyLong_Check(item):
                 # A foreign __index__ may run any code, also such as shortens the list.
@@ -108,27 +154,19 @@ cdef int fill_ids(object ids, int64_t* small, vector[int64_t]& large, const int6
     else:
         for i in range(length):
             item = (<tuple>ids)[i]
-            if not small_int(item, &target[i]):
+            if not small_int(item, &target[i]) or target[i] < UNKNOWN_ID:
                 target[i] = as_id(item)
     data[0] = target
     n[0] = <uint32_t>length
     return 0
 
 
-cdef object as_sequence(object ids):
-    """A list or tuple as it is; anything else as a contiguous int64 array."""
-    if type(ids) is list or type(ids) is tuple:
-        return ids
-    if not isinstance(ids, np.ndarray):
-        return tuple(ids)
-    return ids
-
-
 cdef Ids read_ids(object ids):
     cdef Ids answer = Ids.__new__(Ids)
-    ids = as_sequence(ids)
+    if not isinstance(ids, np.ndarray) and type(ids) is not list and type(ids) is not tuple:
+        ids = tuple(ids)
     if isinstance(ids, np.ndarray):
-        answer.view = int64_array(ids)
+        answer.view = id_array(ids, UNKNOWN_ID)
         if answer.view.shape[0] >= 2**32 - 2:
             raise ValueError(f"an n-gram has at most {2**32 - 3} tokens, got {answer.view.shape[0]}")
         answer.n = <uint32_t>answer.view.shape[0]
@@ -139,15 +177,22 @@ cdef Ids read_ids(object ids):
 
 
 cdef object int64_array(object values):
-    """A contiguous one-dimensional int64 array of integers; copies only where it must."""
+    """A contiguous one-dimensional int64 array of integers; copies only where it must, and no value wraps around."""
     values = np.asarray(values)
     if values.size == 0:
         values = values.astype(np.int64)
     if values.ndim != 1 or values.dtype.kind not in "iu":
         raise TypeError(f"expected a one-dimensional array of integers, got {values.dtype} in {values.ndim} dimensions")
     if values.dtype == np.uint64 and values.size and values.max() > 2**63 - 1:
-        raise ValueError("a token id is at most 4294967295")
+        raise ValueError(f"expected integers below 2**63, got {values.max()}")
     return np.ascontiguousarray(values, dtype=np.int64)
+
+
+cdef object id_array(object values, int64_t least):
+    """Token ids from `least` to 2^32 - 1 as a contiguous one-dimensional int64 array."""
+    array = int64_array(values)
+    check_ids(array, least)
+    return array
 
 
 cdef object checked_offsets(object offsets, Py_ssize_t n_flat):
@@ -304,7 +349,7 @@ cdef class SegmentIndex:
         Raises ValueError, TypeError for arrays of the wrong kind. Cost: 0.1-0.3 µs an n-gram, as searches are
         interleaved, and a read and a part of sorting for each occurrence.
         """
-        flat = int64_array(flat)
+        flat = id_array(flat, UNKNOWN_ID)
         offsets = checked_offsets(offsets, flat.shape[0])
         cdef const int64_t[::1] flat_view = flat
         cdef const int64_t[::1] offset_view = offsets
@@ -593,7 +638,7 @@ cdef class Index:
         Cost: searches run interleaved, from 1,024 on also sorted, from 8,192 on by as many threads as there are cores:
         about 0.1–0.3 µs an n-gram and segment.
         """
-        flat = int64_array(flat)
+        flat = id_array(flat, UNKNOWN_ID)
         offsets = checked_offsets(offsets, flat.shape[0])
         cdef const int64_t[::1] flat_view = flat
         cdef const int64_t[::1] offset_view = offsets
@@ -631,9 +676,9 @@ cdef class Index:
         """The same for n pairs, as four arrays (n,): cont_count and context_count int64, effective_n int32,
         sparse bool. Contexts are flat[offsets[i]:offsets[i + 1]], tokens (n,) integers.
         """
-        flat = int64_array(flat)
+        flat = id_array(flat, UNKNOWN_ID)
         offsets = checked_offsets(offsets, flat.shape[0])
-        tokens = int64_array(tokens)
+        tokens = id_array(tokens, UNKNOWN_ID)
         if tokens.shape[0] != offsets.shape[0] - 1:
             raise ValueError(f"{offsets.shape[0] - 1} contexts, but {tokens.shape[0]} tokens")
         cdef const int64_t[::1] flat_view = flat
@@ -656,7 +701,7 @@ cdef class Index:
 
         Cost: with infgram a sliding match, about a microsecond a token and segment.
         """
-        flat = int64_array(flat)
+        flat = id_array(flat, UNKNOWN_ID)
         offsets = checked_offsets(offsets, flat.shape[0])
         cdef const int64_t[::1] flat_view = flat
         cdef const int64_t[::1] offset_view = offsets
@@ -730,7 +775,7 @@ cdef class Index:
         Cost: searches run interleaved; beyond that, as `dist` without what a call costs. Memory: 16 bytes a next token
         beside the answer.
         """
-        flat = int64_array(flat)
+        flat = id_array(flat, UNKNOWN_ID)
         offsets = checked_offsets(offsets, flat.shape[0])
         cdef const int64_t[::1] flat_view = flat
         cdef const int64_t[::1] offset_view = offsets

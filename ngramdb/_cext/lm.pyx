@@ -16,6 +16,7 @@ from libcpp.pair cimport pair
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
+from ngramdb._cext.index cimport id_array, int64_array
 from ngramdb._cext.interrupt cimport Poll, current_poll, translate_exception
 from ngramdb._cext.segment_arrays cimport SegmentArrays, set_arrays, symbol_t
 
@@ -129,18 +130,8 @@ SCORED = np.dtype(
     }
 )
 
-cdef object ids_of(object values):
-    """A contiguous one-dimensional int64 array of integers."""
-    values = np.asarray(values)
-    if values.size == 0:
-        values = values.astype(np.int64)
-    if values.ndim != 1 or values.dtype.kind not in "iu":
-        raise TypeError(f"expected a one-dimensional array of integers, got {values.dtype} in {values.ndim} dimensions")
-    return np.ascontiguousarray(values, dtype=np.int64)
-
-
 cdef object offsets_of(object offsets, Py_ssize_t n_flat):
-    offsets = ids_of(offsets)
+    offsets = int64_array(offsets)
     if offsets.size == 0 or offsets[0] < 0 or offsets[offsets.size - 1] > n_flat or (offsets[1:] < offsets[:-1]).any():
         raise ValueError(f"offsets must ascend from 0 or more to at most {n_flat}, the number of ids")
     if np.diff(offsets).max(initial=0) >= 2**31:
@@ -337,7 +328,7 @@ cdef class Model:
         context reaches across either; the separator is both at once. Behind one `</s>` has probability 1, since the
         sentence has ended. Returns: a structured array of dtype SCORED.
         """
-        flat = ids_of(flat)
+        flat = id_array(flat, BEGIN)
         offsets = offsets_of(offsets, flat.shape[0])
         flat = flat[offsets[0]:offsets[offsets.size - 1]]
         offsets = offsets - offsets[0]
@@ -361,9 +352,9 @@ cdef class Model:
         begins : (n,) bool : whether `<s>` stands before the context; a token may be END. Contexts begin behind the
             last border in them.
         """
-        flat = ids_of(flat)
+        flat = id_array(flat, BEGIN)
         offsets = offsets_of(offsets, flat.shape[0])
-        tokens = ids_of(tokens)
+        tokens = id_array(tokens, BEGIN)
         begins = np.ascontiguousarray(begins, dtype=np.uint8)
         cdef size_t n = tokens.shape[0]
         if <size_t>offsets.shape[0] != n + 1 or begins.shape != tokens.shape:
@@ -385,7 +376,7 @@ cdef class Model:
 
     def distribution(self, context, bint begins=False):
         """Kneser-Ney: P(w | context) of the index's types in order, then of END, then of any unknown token."""
-        context = ids_of(context)
+        context = id_array(context, BEGIN)
         cdef const int64_t[::1] view = context
         cdef int64_t nothing = 0
         cdef const int64_t* ids = &view[0] if view.shape[0] > 0 else &nothing
@@ -405,7 +396,7 @@ cdef class Model:
         Returns: ids (k,) int64 ascending (END comes first where it is there), counts (k,) int64, the suffix's count,
         and its number of tokens (`<s>` counts as one).
         """
-        context = ids_of(context)
+        context = id_array(context, BEGIN)
         cdef const int64_t[::1] view = context
         cdef int64_t nothing = 0
         cdef const int64_t* ids = &view[0] if view.shape[0] > 0 else &nothing
@@ -434,7 +425,7 @@ cdef class Sampler:
     cdef readonly Model model
 
     def __cinit__(self, Model model, context, bint begins=False):
-        context = ids_of(context)
+        context = id_array(context, BEGIN)
         cdef const int64_t[::1] view = context
         cdef int64_t nothing = 0
         cdef const int64_t* ids = &view[0] if view.shape[0] > 0 else &nothing

@@ -157,8 +157,8 @@ class Corpus(CurationVerbs):
             if not len(ids) and ngram:
                 raise InvalidArgument(grams.no_token(ngram, self.tokenizer, "match_text=True"))
             ngram = ids
-        elif kind is bytes:  # a sequence of integers to Python, and never meant as one
-            self._refuse(ngram, TypeError("bytes"))
+        elif kind is not tuple and kind is not np.ndarray:
+            ngram = self._ids(ngram)
         try:
             return self._count(ngram)
         except (TypeError, OverflowError, ValueError) as error:

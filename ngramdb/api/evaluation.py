@@ -23,8 +23,8 @@ from ngramdb.lm import arpa, drafting, figures
 from ngramdb.lm import evaluation as evaluating
 from ngramdb.lm.models import LanguageModel
 from ngramdb.lm.spec import InfGram, KneserNey
-from ngramdb.planner.grams import id_array
 from ngramdb.planner.source import Corpus, IntArray, Tokenizer
+from ngramdb.types import token_ids
 
 if TYPE_CHECKING:
     from ngramdb.api.evaluation_verbs import EvaluationVerbs
@@ -140,7 +140,7 @@ def _ids_of(item: Any, tokenizer: Tokenizer) -> IntArray:
         item = item["text"] if "text" in item else item["ids"]
     if isinstance(item, bytes):
         item = item.decode("utf-8", "replace")
-    return np.asarray(tokenizer.encode(item), dtype=np.int64) if isinstance(item, str) else id_array(item)
+    return np.asarray(tokenizer.encode(item), dtype=np.int64) if isinstance(item, str) else token_ids(item)
 
 
 class FileDocuments:

@@ -10,8 +10,8 @@ import numpy as np
 
 from ngramdb.api.tables import iterates_over_names
 from ngramdb.errors import InvalidArgument
-from ngramdb.planner.grams import id_array
 from ngramdb.planner.source import IntArray
+from ngramdb.types import integers, token_ids
 
 Encode = Callable[[str], Any]
 
@@ -46,21 +46,21 @@ def pack(ngrams: Any, encode: Encode) -> tuple[IntArray, IntArray]:
 
 
 def _pack_lists(ngrams: list[Any]) -> tuple[IntArray, IntArray] | None:
-    """Lists of plain ints without an array for each; None when some item is no small int."""
+    """Lists of plain ints without an array for each; None when some item is no token id."""
     offsets = np.zeros(len(ngrams) + 1, dtype=np.int64)
     np.cumsum([len(ngram) for ngram in ngrams], out=offsets[1:])
     items = list(chain.from_iterable(ngrams))
     if not set(map(type, items)) <= {int}:
         return None
     try:
-        return np.array(items, dtype=np.int64), offsets
-    except OverflowError:
-        return None
+        return token_ids(items), offsets
+    except InvalidArgument:
+        return None  # which n-gram has it is found out by going through them
 
 
 def _one(i: int, ngram: Any, encode: Encode) -> IntArray:
     try:
-        return np.asarray(encode(ngram), dtype=np.int64) if isinstance(ngram, str) else id_array(ngram)
+        return np.asarray(encode(ngram), dtype=np.int64) if isinstance(ngram, str) else token_ids(ngram)
     except InvalidArgument as error:
         raise InvalidArgument(f"n-gram {i} (counted from 0): {error}") from error
 
@@ -70,8 +70,8 @@ def _packed(flat: Any, offsets: Any) -> tuple[IntArray, IntArray]:
         raise InvalidArgument(
             "offsets are a one-dimensional array of integers, one more than there are n-grams"
         )
-    ids = id_array(flat)
-    offsets = np.ascontiguousarray(offsets, dtype=np.int64)
+    ids = token_ids(flat)
+    offsets = integers(offsets, "offsets")
     if offsets[0] != 0 or offsets[-1] != len(ids) or (np.diff(offsets) < 0).any():
         raise InvalidArgument(f"offsets rise from 0 to the number of ids, {len(ids)}")
     return ids, offsets

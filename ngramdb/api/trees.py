@@ -9,8 +9,8 @@ from typing import Any
 
 from ngramdb.errors import InvalidArgument
 from ngramdb.language import ast
-from ngramdb.planner.grams import id_array
 from ngramdb.planner.plan import Model
+from ngramdb.types import token_ids
 
 # What separates the keys of a path, or else is escaped in one of them.
 _DOT = re.compile(r"\\(.)|\.")
@@ -135,7 +135,7 @@ def _sample(size: int | None, seed: int | None) -> ast.Sample | None:
 
 
 def _ngram(value: Any) -> ast.Text | ast.TokenIds:
-    return ast.Text(value) if isinstance(value, str) else ast.TokenIds(tuple(id_array(value).tolist()))
+    return ast.Text(value) if isinstance(value, str) else ast.TokenIds(tuple(token_ids(value).tolist()))
 
 
 def _model(model: Model) -> ast.Model:

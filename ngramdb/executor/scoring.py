@@ -80,7 +80,7 @@ def _batches(
     ids = np.append(ids, END) if ended else ids
     for start in range(0, len(ids), BATCH_ROWS):
         part = slice(start, start + BATCH_ROWS)
-        known = ids[part] >= 0
+        known = (ids[part] >= 0) & (ids[part] < tokenizer.n_vocabulary)
         texts = [SHOWN_UNKNOWN] * len(known)
         for i, text in zip(
             np.flatnonzero(known).tolist(), tokenizer.token_texts(ids[part][known]), strict=True

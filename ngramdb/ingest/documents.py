@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb.errors import LoadError
+from ngramdb.types import MAX_TOKEN_ID
 
-# Token ids are stored in at most 32 bits.
-MAX_TOKEN_ID = 2**32 - 1
 # Reasons beyond the first few repeat themselves, and a load may skip millions of lines.
 KEPT_REASONS = 5
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ngramdb.errors import InvalidArgument
-from ngramdb.ingest.documents import MAX_TOKEN_ID
 from ngramdb.ingest.streams import Limits
+from ngramdb.types import MAX_TOKEN_ID
 
 ON_ERROR = ("fail", "skip")
 

@@ -16,6 +16,7 @@ from ngramdb.lm.sharing import language_index
 from ngramdb.lm.spec import ModelSpec
 from ngramdb.lm.statistics import Statistics, take_statistics
 from ngramdb.lm.values import BEGIN, END, UNKNOWN, Distribution, Integers, Probabilities, Probability, Scores
+from ngramdb.types import integers, token_ids
 
 
 def make(
@@ -51,15 +52,12 @@ def pack(sequences: Iterable[ArrayLike]) -> tuple[Integers, Integers]:
 
 
 def as_ids(ids: ArrayLike) -> Integers:
-    """Token ids as a contiguous int64 array. Raises: InvalidArgument when they are none."""
-    array = np.asarray(ids)
-    if array.size == 0:
-        return np.empty(0, dtype=np.int64)
-    if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise InvalidArgument(
-            f"token ids are integers in one dimension, not {array.dtype} in {array.ndim} dimensions"
-        )
-    return np.ascontiguousarray(array, dtype=np.int64)
+    """Token ids as a contiguous int64 array, UNKNOWN, END and BEGIN among them.
+
+    Raises
+        InvalidArgument : not a flat sequence of integers from BEGIN to 2**32 - 1
+    """
+    return token_ids(ids, BEGIN)
 
 
 def after_last_border(context: Integers, separator: int | None = None) -> tuple[Integers, bool]:
@@ -96,7 +94,7 @@ class LanguageModel(ABC):
     def prob(self, context: ArrayLike, token: int) -> Probability:
         """P(token | context)."""
         used = as_ids(context)
-        row = self._model.estimate(used, [0, len(used)], [token], [False])[0]
+        row = self._model.estimate(used, [0, len(used)], as_ids([token]), [False])[0]
         prob = float(row["prob"])
         return Probability(
             None if np.isnan(prob) else prob,
@@ -112,7 +110,7 @@ class LanguageModel(ABC):
         Raises
             ValueError : offsets that do not ascend, or arrays that do not fit together
         """
-        bounds = as_ids(offsets)
+        bounds = integers(offsets, "offsets")
         begins = np.zeros(max(0, len(bounds) - 1), dtype=np.bool_)
         found = self._model.estimate(as_ids(flat), bounds, as_ids(tokens), begins)
         names = ("prob", "count", "context_count", "effective_n", "sparse")
@@ -137,7 +135,7 @@ class LanguageModel(ABC):
 
         Cost: as `score`; from some thousand tokens on documents are shared by all cores that are free.
         """
-        return Scores.of(self._model.score(as_ids(flat), as_ids(offsets), sentence))
+        return Scores.of(self._model.score(as_ids(flat), integers(offsets, "offsets"), sentence))
 
     def sampler(self, context: ArrayLike) -> kernel.Sampler | None:
         """What draws tokens one after the other behind the context: `next(seed)` gives an id, or END, and

@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 from ngramdb.errors import InvalidArgument
+from ngramdb.types import MAX_TOKEN_ID
 
 # The option of a corpus that names the separator, as text.
 OPTION = "sentence_separator"
 
-# The largest id that models know.
-MAX_ID = 2**32 - 2
+# The largest id that models know: their codes are ids plus one.
+MAX_ID = MAX_TOKEN_ID - 1
 
 
 class View(Protocol):

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ngramdb.language import ast
-from ngramdb.planner.grams import are_ids
 from ngramdb.planner.parameters import Parameters
 from ngramdb.planner.plan import PlainDocs
 from ngramdb.planner.plan.plain import AND_ORDERED, GRAM, NOT, OR, Ids
+from ngramdb.types import are_token_ids
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Template:
         grams: list[Ids] = []
         for leaf in self.leaves:
             ids = values.value(leaf)
-            if not are_ids(ids):
+            if not are_token_ids(ids):
                 return None
             grams.append(tuple(ids))
         return PlainDocs(self.code, grams)

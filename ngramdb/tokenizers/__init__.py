@@ -4,8 +4,9 @@
 The library `tokenizers` is imported only when a `tokenizer.json` is used.
 """
 
-from ngramdb.tokenizers.base import UNKNOWN, FileContent, Sections, Tokenizer, as_id, as_ids
+from ngramdb.tokenizers.base import FileContent, Sections, Tokenizer, as_ids
 from ngramdb.tokenizers.registry import KINDS, create_tokenizer, open_tokenizer
+from ngramdb.types import UNKNOWN
 
 __all__ = [
     "KINDS",
@@ -13,7 +14,6 @@ __all__ = [
     "FileContent",
     "Sections",
     "Tokenizer",
-    "as_id",
     "as_ids",
     "create_tokenizer",
     "open_tokenizer",

@@ -9,7 +9,7 @@ takes the sections of one.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ngramdb.errors import InvalidArgument
+from ngramdb.types import MAX_TOKEN_ID, token_id, token_ids
 
 Ids = npt.NDArray[np.uint32]
 QueryIds = npt.NDArray[np.int64]
@@ -24,11 +25,8 @@ Offsets = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 Pieces = tuple[npt.NDArray[np.uint8], Offsets]
 
-# What `encode` gives for a word that the vocabulary does not have.
-UNKNOWN = -1
-
 # The number of ids that a token stream can hold: 0..2**32-1.
-N_IDS = 2**32
+N_IDS = MAX_TOKEN_ID + 1
 
 
 @dataclass(frozen=True)
@@ -153,9 +151,9 @@ class Tokenizer(ABC):
         """Verifies every invariant. Raises: CorruptionError naming the first entry at fault."""
         return None
 
-    def _check_id(self, token_id: int) -> int:
+    def _check_id(self, value: int) -> int:
         """The id as an int below n_vocabulary. Raises: InvalidArgument."""
-        number = as_id(token_id)
+        number = token_id(value)
         if number >= self.n_vocabulary:
             raise InvalidArgument(
                 f"token id {number} is out of range: the vocabulary has {self.n_vocabulary} ids, from 0 on"
@@ -163,41 +161,14 @@ class Tokenizer(ABC):
         return number
 
 
-def as_id(token_id: object) -> int:
-    """One token id as an int. Raises: InvalidArgument when it is no integer in 0..2**32-1."""
-    if isinstance(token_id, (bool, np.bool_)) or not isinstance(token_id, (int, np.integer)):
-        raise InvalidArgument(f"a token id must be an integer, not {type(token_id).__name__} ({token_id!r})")
-    if not 0 <= token_id < N_IDS:
-        raise InvalidArgument(f"token id {token_id} is out of range: ids are 0..{N_IDS - 1}")
-    return int(token_id)
-
-
 def as_ids(ids: npt.ArrayLike) -> Ids:
-    """Token ids as one contiguous array, every value checked; no copy when it is uint32 already.
+    """Token ids of documents as one contiguous array, every value checked; no copy when it is uint32 already.
 
-    Parameters: ids: a sequence of ints or a one-dimensional array of an integer dtype (floats and bools are
-    refused, however whole they are).
-    Raises: InvalidArgument naming the first value at fault.
+    Raises: InvalidArgument naming the first value that is not an integer from 0 to 2**32 - 1.
     """
-    if isinstance(ids, np.ndarray):
-        array = ids
-    else:
-        if isinstance(ids, (str, bytes)) or not isinstance(ids, Iterable):
-            raise InvalidArgument(f"token ids must be a sequence of integers such as [1, 2], not {ids!r}")
-        array = np.array([as_id(value) for value in ids], dtype=np.uint32)
-    if array.ndim != 1:
-        raise InvalidArgument(f"token ids must be a one-dimensional array, not one of shape {array.shape}")
-    if array.size == 0:
-        return np.empty(0, dtype=np.uint32)
-    if array.dtype.kind not in "iu":
-        raise InvalidArgument(f"token ids must be integers, not of dtype {array.dtype}")
-    if array.dtype != np.uint32:
-        low, high = int(array.min()), int(array.max())
-        if low < 0 or high >= N_IDS:
-            raise InvalidArgument(
-                f"token id {low if low < 0 else high} is out of range: ids are 0..{N_IDS - 1}"
-            )
-    return np.ascontiguousarray(array, dtype=np.uint32)
+    if isinstance(ids, np.ndarray) and ids.dtype == np.uint32 and ids.ndim == 1:
+        return np.ascontiguousarray(ids)
+    return token_ids(ids, least=0).astype(np.uint32)
 
 
 def to_utf8(text: str) -> bytes:

@@ -50,10 +50,11 @@ BELOW: dict[str, frozenset[str]] = {
     "interrupts": frozenset({"_cext"}),
     "lazy": frozenset(),
     "opening": frozenset(),
+    "types": frozenset(),
     "visible": frozenset(),
 }
 # Leaves that every room may import.
-LEAVES = frozenset({"errors", "interrupts", "lazy", "opening", "visible"})
+LEAVES = frozenset({"errors", "interrupts", "lazy", "opening", "types", "visible"})
 
 # Libraries that take longer to import than a question to answer: the one reason to import in a function.
 HEAVY = frozenset(

@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from ngramdb.planner.plan.estimates import Actual, Costs, Estimate
     from ngramdb.planner.plan.folding import any_case, same_letters
     from ngramdb.planner.plan.generation import GENERATION_COLUMNS, Generation
-    from ngramdb.planner.plan.grams import SHOWN_CHARACTERS, Gram, as_ids, show_ids, show_text, takes_text
+    from ngramdb.planner.plan.grams import SHOWN_CHARACTERS, Gram, show_ids, show_text, takes_text
     from ngramdb.planner.plan.models import Model
     from ngramdb.planner.plan.nodes import DocExpr, Node, Occurring, changed
     from ngramdb.planner.plan.occurring import AnyOf, InDocs, NearTo, Nowhere, OccurrencesOf
@@ -198,7 +198,6 @@ __all__ = [
     "UseCorpus",
     "Variants",
     "any_case",
-    "as_ids",
     "changed",
     "kind_of",
     "same_letters",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ngramdb.planner.source import IntArray, Tokenizer
@@ -104,8 +102,3 @@ def show_text(text: str) -> str:
 def takes_text(tokenizer: Tokenizer) -> bool:
     """Whether MATCH TEXT has an answer under the tokenizer."""
     return tokenizer.kind in ("chars", "words") or tokenizer.token_bytes is not None
-
-
-def as_ids(ids: Any) -> IntArray:
-    """Token ids as a contiguous int64 array."""
-    return np.ascontiguousarray(ids, dtype=np.int64)

@@ -248,7 +248,7 @@ def test_a_hint_that_cannot_be_counted_is_left_out(db, foxes, subwords):
 def test_a_truth_value_is_no_token_id(db, poems):
     for ids in ([True], (False,), [1, True], np.array([True]), [np.True_], [2**40, True]):
         for ask in (poems.count, lambda one: poems.count_many([one, [1]]), lambda one: poems.prob(1, one)):
-            with pytest.raises(InvalidArgument, match=r"a token id is an integer, not bool|outside"):
+            with pytest.raises(InvalidArgument, match=r"integers?, not (of type )?bool|outside"):
                 ask(ids)
     with pytest.raises(PlanError, match="parameter 1: a token id is an integer, not bool True"):
         db.execute("COUNT ?", [[1, True]])

@@ -12,6 +12,7 @@ import pytest
 from indexes import arrays_of, index_of, packed, segment_of
 
 from ngramdb._cext.index import Index, SegmentIndex
+from ngramdb._cext.lm import LanguageIndex, Model
 
 DOCUMENTS = [[1, 2, 3, 1, 2], [0, 1], [2**32 - 2]]
 
@@ -115,21 +116,59 @@ def test_what_is_no_sequence_of_integers_is_refused(index, ids):
             call()
 
 
-def test_ids_that_are_no_64_bit_integers_are_refused_and_absent_ones_match_nothing(index):
-    for token in (2**63, -(2**63) - 1, 2**200):
-        with pytest.raises((OverflowError, ValueError)):
-            index.count([1, token])
-        with pytest.raises(OverflowError):
-            index.prob([1], token)
-    with pytest.raises((OverflowError, ValueError)):
-        index.count(np.array([2**63], dtype=np.uint64))
-    for token in (1.0, 2.7, np.float64(2), "1", None):
-        with pytest.raises(TypeError):
-            index.prob([1], token)
-    for token in (2**63 - 1, -(2**63), -1, -2, 2**32, 2**32 - 1):
+COUNTING = [
+    lambda index, ids, token: index.count(ids),
+    lambda index, ids, token: index.prob(ids, 1),
+    lambda index, ids, token: index.prob([1], token),
+    lambda index, ids, token: index.dist(ids),
+    lambda index, ids, token: index.score(ids, [0, len(ids)]),
+    lambda index, ids, token: index.count_many(ids, [0, len(ids)]),
+    lambda index, ids, token: index.dist_many(ids, [0, len(ids)]),
+    lambda index, ids, token: index.prob_many(ids, [0, len(ids)], [1]),
+    lambda index, ids, token: index.prob_many([1], [0, 1], [token]),
+    lambda index, ids, token: index.segments[0].find(ids),
+    lambda index, ids, token: index.segments[0].docs_containing(ids),
+    lambda index, ids, token: index.segments[0].filter_docs(np.arange(2, dtype=np.uint32), ids),
+    lambda index, ids, token: index.segments[0].places(ids, [0, len(ids)]),
+    lambda index, ids, token: index.segments[0].docs_where([0], [ids], 1.0, 1.0),
+]
+# The borders of a sentence, -2 and -3, are ids to language models.
+MODELLING = [
+    lambda model, ids, token: model.score(ids, [0, len(ids)]),
+    lambda model, ids, token: model.estimate(ids, [0, len(ids)], [1], [False]),
+    lambda model, ids, token: model.estimate([1], [0, 1], [token], [False]),
+    lambda model, ids, token: model.successors(ids),
+]
+
+
+@pytest.mark.parametrize(
+    "token", [-2, -3, -(2**31), -(2**63), 2**32, 2**32 + 1, 2**63 - 1, 2**63, 2**64 - 2, 2**200]
+)
+def test_what_does_not_fit_a_token_id_is_refused_by_every_kernel(index, token):
+    forms = [[1, token], (token,), [Number(token)]]
+    for dtype in (np.int64, np.uint64):
+        if np.iinfo(dtype).min <= token <= np.iinfo(dtype).max:
+            forms.append(np.array([1, token], dtype=dtype))
+            # In a long array, on either side of a border of what is checked together, and beside -1.
+            forms += [np.full(9000, max(np.iinfo(dtype).min, -1), dtype=dtype) for _ in range(3)]
+            for form, place in zip(forms[-3:], (4095, 4096, 8999), strict=True):
+                form[place] = token
+    model = Model(LanguageIndex(index.segments, index.signs), "infgram")
+    calls = [*COUNTING, *([] if token in (-2, -3) else MODELLING)]
+    for ids in forms:
+        for call in calls:
+            with pytest.raises((ValueError, OverflowError, TypeError)):
+                call(model if call in MODELLING else index, ids, token)
+
+
+def test_an_absent_id_and_an_unknown_word_match_nothing(index):
+    for token in (-1, 77, 2**32 - 1):
         assert index.count([token]) == index.count(np.array([token], dtype=np.int64)) == 0
         assert index.prob([1], token) == (0, 3, 2, False)
     assert index.count([2**32 - 2]) == 1
+    for token in (1.0, 2.7, np.float64(2), "1", None):
+        with pytest.raises(TypeError):
+            index.prob([1], token)
 
 
 def test_a_list_that_shrinks_while_it_is_read_is_no_danger(index):
@@ -235,7 +274,7 @@ def test_arrays_live_as_long_as_what_was_made_of_them():
 def test_no_call_leaks_memory_or_references(index):
     segment = index.segments[0]
     flat, offsets = packed([[1, 2], [3], []])
-    token = 2**40
+    token = 2**31
     ids = [1, token]
 
     def everything():

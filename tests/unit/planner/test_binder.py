@@ -117,7 +117,7 @@ def test_parameters_may_be_text_ids_and_numbers():
         ("COUNT ?", [[1, "a"]], "parameter 1: a token id is an integer, not str 'a'"),
         ("COUNT ?", [[True]], "parameter 1: a token id is an integer, not bool True"),
         ("COUNT ?", [[1.0]], "parameter 1: a token id is an integer, not float 1.0"),
-        ("COUNT ?", [[[1], [2]]], "parameter 1: token ids are a flat sequence, not 2-dimensional"),
+        ("COUNT ?", [[[1], [2]]], "parameter 1: token ids are a flat sequence, not a nested one"),
         ("COUNT ?", [[[1], [2, 3]]], "parameter 1: token ids are a flat sequence, not a nested one"),
         ("COUNT ?", [[-2]], "parameter 1: token id -2 is outside 0 … 4294967295"),
         ("COUNT :x", {"x": [2**70]}, ":x: token id 1180591620717411303424 is outside 0 … 4294967295"),

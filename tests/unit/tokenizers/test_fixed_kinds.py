@@ -74,7 +74,7 @@ def test_a_token_can_be_shown(kind: str, token_id: int, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "token_id"),
-    [("bytes", 256), ("chars", 0x110000), ("tokens", 2**32), ("tokens", -1), ("words", 0)],
+    [("bytes", 256), ("chars", 0x110000), ("words", 0)],
 )
 def test_an_id_beyond_the_vocabulary_is_out_of_range(kind: str, token_id: int) -> None:
     with pytest.raises(InvalidArgument, match=f"token id {token_id} is out of range"):
@@ -134,23 +134,23 @@ def test_ids_come_from_ints_and_integer_arrays(ids: Any) -> None:
 @pytest.mark.parametrize(
     ("ids", "message"),
     [
-        ([1, 2.0], "must be an integer, not float"),
-        ([True], "must be an integer, not bool"),
-        ([np.bool_(True)], "must be an integer, not bool"),
-        (["1"], "must be an integer, not str"),
-        ([None], "must be an integer, not NoneType"),
-        ([1, -1], "token id -1 is out of range"),
-        ([2**32], "token id 4294967296 is out of range"),
-        ([2**80], "out of range"),
-        (np.array([1.0]), "not of dtype float64"),
-        (np.array([True]), "not of dtype bool"),
-        (np.array([-5, 1]), "token id -5 is out of range"),
-        (np.array([2**32]), "token id 4294967296 is out of range"),
-        (np.array([2**63 + 1], dtype=np.uint64), "out of range"),
-        (np.array([[1, 2]]), r"shape \(1, 2\)"),
-        ("12", "must be a sequence of integers"),
-        (b"12", "must be a sequence of integers"),
-        (12, "must be a sequence of integers"),
+        ([1, 2.0], "a token id is an integer, not float"),
+        ([True], "a token id is an integer, not bool"),
+        ([np.bool_(True)], "a token id is an integer, not bool"),
+        (["1"], "a token id is an integer, not str"),
+        ([None], "a token id is an integer, not None"),
+        ([1, -1], "token id -1 is outside 0 … 4294967295"),
+        ([2**32], "token id 4294967296 is outside 0 … 4294967295"),
+        ([2**80], "is outside 0 … 4294967295"),
+        (np.array([1.0]), "not of type float64"),
+        (np.array([True]), "not of type bool"),
+        (np.array([-5, 1]), "token id -5 is outside"),
+        (np.array([2**32]), "token id 4294967296 is outside 0 … 4294967295"),
+        (np.array([2**63 + 1], dtype=np.uint64), "is outside 0 … 4294967295"),
+        (np.array([[1, 2]]), "not 2-dimensional"),
+        ("12", "a sequence of token ids, not"),
+        (b"12", "a sequence of token ids, not"),
+        (12, "a sequence of token ids, not"),
     ],
 )
 def test_anything_else_is_refused_by_name(ids: Any, message: str) -> None:
