@@ -180,10 +180,8 @@ class Shell:
     def _comment(self, result: Result, screen: Screen) -> None:
         """What a person is told beside the rows: what a statement without rows did, why documents failed."""
         if not self._draws_tables(screen):  # a table has it below
-            if not result.exact:
-                self.note(f"note: an estimate from a sample{_error_of(result)}")
-            if "note" in result.summary:
-                self.note(f"note: {result.summary['note']}")
+            for note in result.notes:
+                self.note(f"note: {note}")
         reasons = result.summary.get("reasons")
         if isinstance(reasons, list):
             for reason in reasons:
@@ -293,11 +291,6 @@ class Shell:
 @contextmanager
 def _as_it_is(stream: TextIO) -> Iterator[TextIO]:
     yield stream
-
-
-def _error_of(result: Result) -> str:
-    error = result.summary.get("standard_error")
-    return "" if error is None else f", standard error {error:,.0f}"
 
 
 def _note_on_standard_error(text: str) -> None:

@@ -104,6 +104,18 @@ class Result:
             self.pieces = under(work, self.pieces)
         return self
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences on the answer, for a person: that it is an estimate, what a text may have meant, …"""
+        said = []
+        if not self.exact:
+            error = self.summary.get("standard_error")
+            known = "" if error is None else f", standard error {error:,.0f}"
+            said.append(f"an estimate from a sample{known}")
+        if "note" in self.summary:
+            said.append(str(self.summary["note"]))
+        return tuple(said)
+
     # ---- reading ----------------------------------------------------------------------------------------
 
     def _pull(self) -> bool:
