@@ -27,6 +27,7 @@ from ngramdb.api.exporting import write_lines
 from ngramdb.engine import deletion
 from ngramdb.engine.view import CorpusView, Segment
 from ngramdb.errors import InvalidArgument
+from ngramdb.formats import written_format
 
 if TYPE_CHECKING:
     from ngramdb.api.connection import Connection
@@ -138,6 +139,8 @@ def decontaminate(
     if not paths:
         raise InvalidArgument("no evaluation set is given")
     view = connection.snapshot.view(name)
+    if report is not None:
+        written_format(os.fspath(report), among=("jsonl",))
     sets = [EvaluationSet(view, path, text, criterion) for path in paths]
     found = _Findings()
 

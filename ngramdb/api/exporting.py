@@ -18,7 +18,7 @@ from typing import Any, Protocol, TextIO, cast
 
 from ngramdb import interrupts
 from ngramdb.engine.audit import RemovedDocument
-from ngramdb.errors import CorruptionError, ExecutionError, InvalidArgument
+from ngramdb.errors import CorruptionError, ExecutionError
 from ngramdb.executor.arrow_types import arrow_type
 from ngramdb.executor.documents import (
     REST_COLUMN,
@@ -32,11 +32,11 @@ from ngramdb.executor.documents import (
 )
 from ngramdb.executor.ordering import in_order
 from ngramdb.executor.sampling import sample_documents
+from ngramdb.formats import endings_of, written_format
 from ngramdb.ingest.line_forms import line_of, plain_line
 from ngramdb.planner.plan import Documents
 from ngramdb.planner.source import Segment, Tokenizer
 
-FORMATS = ("jsonl", "parquet")
 # Documents between two looks at whether to go on; rows of a Parquet group.
 BATCH_DOCUMENTS = 1024
 COMPRESSION_LEVEL = 6
@@ -61,10 +61,10 @@ def export_documents(plan: Documents, path: str | os.PathLike[str], format: str 
     ExecutionError
         The file can't be written; nothing is left of it.
     InvalidArgument
-        No such format.
+        No such format, or a name with an ending of none.
     """
     name = os.fspath(path)
-    kind = format_of(name, format)
+    kind = written_format(name, format)
     if kind == "parquet":
         return _replacing(name, lambda file: _write_parquet(plan, file))
     return write_lines(name, _lines(plan))
@@ -76,18 +76,9 @@ def export_removals(
     """Writes audit records, an object a removed document, to a file; how many they are."""
     name = os.fspath(path)
     rows = ({"doc_id": one.doc_id, **one.details, "removal": asdict(one.removal)} for one in removed)
-    if format_of(name, format) == "parquet":
+    if written_format(name, format) == "parquet":
         return _replacing(name, lambda file: _write_audit_table(rows, file))
     return write_lines(name, (_json(row) for row in rows))
-
-
-def format_of(name: str, format: str | None) -> str:
-    """The format of a file to be written. Raises InvalidArgument."""
-    if format is None:
-        return "parquet" if name.endswith(".parquet") else "jsonl"
-    if format not in FORMATS:
-        raise InvalidArgument(f"an export's format is one of {', '.join(FORMATS)}, not {format!r}")
-    return format
 
 
 def listed(plan: Documents) -> Iterator[tuple[Segment, int]]:
@@ -169,13 +160,14 @@ def _write_lines(name: str, lines: Iterable[bytes], file: Any) -> int:
 
 @contextlib.contextmanager
 def _compressed(name: str, file: Any) -> Iterator[Sink]:
-    if name.endswith(".gz"):
+    compression = endings_of(name)[1]
+    if compression == ".gz":
         # Without a time in its header: the same documents make the same file.
         with gzip.GzipFile(
             filename="", mode="wb", compresslevel=COMPRESSION_LEVEL, fileobj=file, mtime=0
         ) as sink:
             yield sink
-    elif name.endswith((".zst", ".zstd")):
+    elif compression:
         import zstandard
 
         with zstandard.ZstdCompressor(write_checksum=True).stream_writer(file, closefd=False) as sink:

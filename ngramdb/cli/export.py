@@ -9,14 +9,16 @@ from ngramdb.cli import human
 from ngramdb.cli.catalog import quoted
 from ngramdb.cli.common import OK, UsageError, add_common_flags, glued, guarded, positive
 from ngramdb.cli.waiting import Waiting
+from ngramdb.formats import WRITTEN
 
 DESCRIPTION = """\
 Write the documents of a corpus into a file, text and metadata exactly as they came in. The file appears under
 its name when it is complete.
 """
 EPILOG = """\
-OUT is JSON lines, compressed where its name ends in .gz or .zst, or Parquet where it ends in .parquet;
---format overrules the name. A file that is there already is replaced.
+OUT is JSON lines (.jsonl, .ndjson, .json, or no ending), compressed where .gz or .zst stands behind, or
+Parquet (.parquet); another ending is an error, unless --format is given, which overrules the name. A file
+that is there already is replaced.
 """
 
 
@@ -42,7 +44,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--format",
-        choices=("jsonl", "parquet", "arpa"),
+        choices=(*WRITTEN, "arpa"),
         help="how the file is written; arpa is no documents, but a Kneser-Ney model for other programs",
     )
     parser.add_argument(

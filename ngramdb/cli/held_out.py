@@ -11,6 +11,7 @@ from ngramdb.api.evaluation import FileDocuments, documents_of_files
 from ngramdb.cli.common import glued, positive
 from ngramdb.cli.progress import MeasureWatch
 from ngramdb.cli.waiting import Waiting
+from ngramdb.formats import READ
 
 # Flags whose values are anybody's text.
 FREE_FLAGS = ("--separator",)
@@ -23,7 +24,7 @@ def add_document_flags(parser: argparse.ArgumentParser) -> None:
     add("corpus", metavar="CORPUS", help="the corpus whose model is measured")
     add("paths", metavar="PATH", nargs="+", help="the documents: files, folders, globs, or -")
     add("--text", metavar="FIELD", help="the JSON field with the text; text when not given")
-    add("--input", choices=("jsonl", "text", "lines"), help="how the files are read, whatever their names")
+    add("--input", choices=READ, help="how the files are read, whatever their names")
     add("--separator", metavar="LINE", help="the line between two documents of a text file")
     add("--limit", metavar="N", type=positive, help="read at most this many documents")
 

@@ -11,6 +11,7 @@ from ngramdb.cli.common import OK, add_common_flags, glued, guarded, positive
 from ngramdb.cli.progress import LoadWatch
 from ngramdb.cli.writing import add_lock_timeout, writing
 from ngramdb.errors import InvalidArgument
+from ngramdb.formats import READ
 
 DEFAULT_TOKENIZER = "words"
 # Tokenizers that are known by a word; any other is the path of a tokenizer.json, of kind "json".
@@ -58,7 +59,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     add(
         "--format",
-        choices=("jsonl", "text", "lines"),
+        choices=READ,
         help="how the files are read, whatever their names; lines: a document a line",
     )
     add("--separator", metavar="LINE", help="the line between two documents of a text file")

@@ -13,15 +13,14 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from ngramdb.errors import InvalidArgument, LoadError
+from ngramdb.formats import READ, REGISTRY, endings_of
 
 PathLike = str | os.PathLike[str]
 
 STDIN = "-"
-FORMATS = ("jsonl", "text", "lines")
-COMPRESSION_ENDINGS = (".gz", ".zst")
 # In a folder ".json" alone says little: it is often one value over many lines.
 JSON_LINES_ENDINGS = (".jsonl", ".ndjson")
-JSON_ENDINGS = (*JSON_LINES_ENDINGS, ".json")
+JSON_ENDINGS = next(one.endings for one in REGISTRY if one.name == "jsonl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +71,8 @@ def expand(paths: PathLike | Iterable[PathLike], format: str | None = None) -> l
     Raises - LoadError for a path that does not exist, a glob without a match, a folder without a file to
     load; InvalidArgument for an unknown format, no path at all, or standard input given twice.
     """
-    if format is not None and format not in FORMATS:
-        raise InvalidArgument(f"unknown format {format!r}; the formats are {', '.join(FORMATS)}")
+    if format is not None and format not in READ:
+        raise InvalidArgument(f"unknown format {format!r}; the formats are {', '.join(READ)}")
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     if not given:
         raise InvalidArgument("no file to load: the list of paths is empty")
@@ -167,10 +166,7 @@ def _format_of(path: str) -> str:
 
 
 def _has_ending(path: str, endings: tuple[str, ...]) -> bool:
-    name = path.lower()
-    for compression in COMPRESSION_ENDINGS:
-        name = name.removesuffix(compression)
-    return name.endswith(endings)
+    return endings_of(path)[0] in endings
 
 
 def _portable(name: str) -> str:

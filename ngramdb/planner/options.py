@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ngramdb.errors import InvalidArgument
+from ngramdb.formats import READ, WRITTEN
 
 # Below this a segment holds so little that a load makes thousands of files.
 MIN_SEGMENT_TOKENS = 1024
@@ -72,13 +73,11 @@ CORPUS_OPTIONS: dict[str, OptionType] = {
 }
 
 EXPORT_OPTIONS: dict[str, OptionType] = {
-    "format": OptionType(
-        str, "how the file is written; by its name when not given", choices=("jsonl", "parquet")
-    ),
+    "format": OptionType(str, "how the file is written; by its name when not given", choices=WRITTEN),
 }
 
 LOAD_OPTIONS: dict[str, OptionType] = {
-    "format": OptionType(str, "how the files are read", choices=("jsonl", "text", "lines")),
+    "format": OptionType(str, "how the files are read", choices=READ),
     "text": OptionType(str, "path of the JSON field that holds a document's text"),
     "ids": OptionType(str, "path of the JSON field that holds a document's token ids"),
     "metadata": OptionType(tuple, "the fields to keep as metadata; all when not given"),

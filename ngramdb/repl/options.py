@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ngramdb.formats import READ
+
 # By the first keyword of the statement.
 OPTIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "COPY": {
-        "format": ("jsonl", "text", "lines"),
+        "format": READ,
         "text": (),
         "ids": (),
         "metadata": (),

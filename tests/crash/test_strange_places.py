@@ -88,7 +88,7 @@ STATEMENTS = [
     "ALTER CORPUS words ADD CORPUS more",
     "COMPACT words",
     "RESTORE CORPUS words TO VERSION 12",
-    "COPY (DOCS FROM words) TO 'LINES.out'",
+    "COPY (DOCS FROM words) TO 'LINES.jsonl'",
     "DROP CORPUS pieces",
 ]
 VERBS = [

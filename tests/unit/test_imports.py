@@ -47,6 +47,7 @@ BELOW: dict[str, frozenset[str]] = {
     "ingest": frozenset({"tokenizers", "_cext"}),
     "_cext": frozenset(),
     "errors": frozenset(),
+    "formats": frozenset(),
     "interrupts": frozenset({"_cext"}),
     "lazy": frozenset(),
     "opening": frozenset(),
@@ -54,7 +55,7 @@ BELOW: dict[str, frozenset[str]] = {
     "visible": frozenset(),
 }
 # Leaves that every room may import.
-LEAVES = frozenset({"errors", "interrupts", "lazy", "opening", "types", "visible"})
+LEAVES = frozenset({"errors", "formats", "interrupts", "lazy", "opening", "types", "visible"})
 
 # Libraries that take longer to import than a question to answer: the one reason to import in a function.
 HEAVY = frozenset(
