@@ -3,10 +3,12 @@
     python curate.py DATABASE CORPUS dump/*.jsonl --phrase "lorem ipsum" --phrase "click here" \\
         --evaluation exam.jsonl --out clean.jsonl.zst --record removed.jsonl
 
-Documents that contain one of the phrases are removed, then those that share too much with one of the
-evaluation sets. What is left is written to `--out`, as it came in, and which documents were removed, when, by
-whom and why to `--record`. With `--dry-run` nothing is removed or written. At the end everything that was
-claimed is verified; the exit status is 1 when something is not as it should be.
+Documents whose text contains one of the phrases, letter for letter, are removed, then those that share too
+much with one of the evaluation sets. Phrases are matched as text (MATCH TEXT), whatever the tokens that a
+tokenizer cuts them into: `grep` finds none in what is left. That is written to `--out`, as it came in, and
+which documents were removed, when, by whom and why to `--record`. With `--dry-run` nothing is removed or
+written. At the end everything that was claimed is verified; the exit status is 1 when something is not as it
+should be.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ SHOWN_LINES = 3
 def main() -> int:
     given = arguments()
     with ngramdb.connect(given.database) as db:
-        corpus = db.create_corpus(given.corpus, if_not_exists=True)
+        corpus = db.create_corpus(given.corpus, given.tokenizer, if_not_exists=True)
         if given.files:
             report = corpus.load(given.files)
             print(f"loaded {report.documents:,} documents, {report.tokens:,} tokens")
@@ -48,6 +50,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("database")
     parser.add_argument("corpus")
     parser.add_argument("files", nargs="*", help="files to load first")
+    parser.add_argument(
+        "--tokenizer", default="words", help="of a corpus that is made: words, a tokenizer.json"
+    )
     parser.add_argument("--phrase", action="append", default=[], help="documents with it are removed")
     parser.add_argument("--evaluation", action="append", default=[], help="a file of evaluation items")
     parser.add_argument("--ngram", type=int, default=13, help="tokens of an n-gram that is compared")
@@ -61,15 +66,17 @@ def arguments() -> argparse.Namespace:
 def look(corpus: ngramdb.Corpus, phrases: list[str]) -> None:
     """How often each phrase occurs, and in which company."""
     for phrase in phrases:
-        n_documents = corpus.count_docs("?", params=[phrase])
-        print(f"{phrase!r}: {corpus.count(phrase):,} times in {n_documents:,} documents")
-        for doc_id, _, left, match, right in corpus.kwic(phrase, window=4, limit=SHOWN_LINES):
+        n_documents = corpus.count_docs("? MATCH TEXT", params=[phrase])
+        n = corpus.count(phrase, match_text=True)
+        print(f"{phrase!r}: {n:,} times in {n_documents:,} documents")
+        lines = corpus.kwic(phrase, match_text=True, window=4, limit=SHOWN_LINES)
+        for doc_id, _, left, match, right in lines:
             print(f"  {doc_id}: {left}[{match}]{right}")
 
 
 def remove(corpus: ngramdb.Corpus, phrase: str) -> int:
     """Removes the documents with a phrase: one commit."""
-    n = corpus.delete("?", params=[phrase])
+    n = corpus.delete("? MATCH TEXT", params=[phrase])
     print(f"removed {n:,} documents with {phrase!r}")
     return n
 
@@ -92,7 +99,9 @@ def prove(
     facts = {
         "CHECK finds nothing": not db.execute("CHECK").fetchall(),
         f"{left:,} documents are left": corpus.n_documents == left == exported,
-        "no phrase occurs any more": not any(corpus.count(phrase) for phrase in given.phrase),
+        "no phrase occurs any more": not any(
+            corpus.count(phrase, match_text=True) for phrase in given.phrase
+        ),
     }
     if given.evaluation:
         again = corpus.decontaminate(given.evaluation, n=given.ngram, threshold=given.threshold, dry_run=True)

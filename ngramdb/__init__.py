@@ -38,6 +38,7 @@ from ngramdb.errors import (
     NotSupportedError,
     OperationalError,
     ParseError,
+    PhraseWarning,
     PlanError,
     ProgrammingError,
     QueryCancelled,
@@ -46,6 +47,7 @@ from ngramdb.errors import (
     ResourceError,
     StorageError,
     TimeoutExceeded,
+    TokenBoundaryWarning,
     Warning,
 )
 
@@ -85,6 +87,7 @@ __all__ = [
     "NotSupportedError",
     "OperationalError",
     "ParseError",
+    "PhraseWarning",
     "PlanError",
     "Probability",
     "ProgrammingError",
@@ -97,6 +100,7 @@ __all__ = [
     "Settings",
     "StorageError",
     "TimeoutExceeded",
+    "TokenBoundaryWarning",
     "Warning",
     "__version__",
     "apilevel",

@@ -29,6 +29,14 @@ class Warning(Exception):
     """PEP 249's class for warnings; ngramdb raises none."""
 
 
+class PhraseWarning(UserWarning):
+    """A phrase that found nothing was perhaps meant otherwise: a star in it is a character like others."""
+
+
+class TokenBoundaryWarning(PhraseWarning):
+    """A phrase that found nothing, or too little, is in the corpus, as other tokens."""
+
+
 class InterfaceError(NgramdbError):
     """The Python interface was used in a way that makes no sense, whatever the database."""
 

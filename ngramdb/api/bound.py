@@ -11,7 +11,7 @@ from ngramdb.lazy import lazy_module
 from ngramdb.lm.sentences import is_cut
 
 if TYPE_CHECKING:
-    from ngramdb.api import parsing, trees
+    from ngramdb.api import cautioning, parsing, trees
     from ngramdb.api.connection import Connection
     from ngramdb.api.snapshot import Snapshot
     from ngramdb.engine.view import CorpusView
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from ngramdb.planner import binder as binders
     from ngramdb.planner import grams, parameters, planner
     from ngramdb.planner.parameters import ParameterValues
-    from ngramdb.planner.plan import DocExpr, Gram, Plan
+    from ngramdb.planner.plan import DocExpr, Gram, Phrase, Plan
     from ngramdb.planner.source import IntArray
 else:
+    cautioning = lazy_module("ngramdb.api.cautioning")
     trees = lazy_module("ngramdb.api.trees")
     parsing = lazy_module("ngramdb.api.parsing")
     binders = lazy_module("ngramdb.planner.binder")
@@ -91,22 +92,30 @@ class BoundCorpus:
         binder = binders.Binder(session, parameters.Parameters(placeholders, params, where), where)
         return binder.bind(trees.about(tree, self.name, condition))
 
-    def _condition(self, where: str | None, params: ParameterValues, view: CorpusView) -> DocExpr:
-        """A condition on documents as text, bound to the corpus; None means all of them."""
+    def _condition(
+        self, where: str | None, params: ParameterValues, view: CorpusView
+    ) -> tuple[DocExpr, tuple[Phrase, ...]]:
+        """A condition on documents as text, bound to the corpus, and its phrases; None means all of them."""
         tree, placeholders = (None, ()) if where is None else parsing.parsed_condition(where)[:2]
         values = parameters.Parameters(placeholders, params, where)
-        return binders.Binder(self._connection._session(), values, where).condition(tree, view)
+        binder = binders.Binder(self._connection._session(), values, where)
+        return binder.condition(tree, view), tuple(binder.phrases)
 
-    def _documents(self, where: str | None, params: ParameterValues, view: CorpusView) -> DocExpr:
+    def _documents(
+        self, where: str | None, params: ParameterValues, view: CorpusView
+    ) -> tuple[DocExpr, tuple[Phrase, ...]]:
         """The same where documents are all that is asked for: half of it may have been planned before."""
         if where is not None and not self._connection.settings.disabled_rules:
             _, placeholders, template = parsing.parsed_condition(where)
             if template is not None:
                 found = template.filled(parameters.Parameters(placeholders, params, where))
                 if found is not None:
-                    return found
+                    return found, ()
         return self._condition(where, params, view)
 
     def _run(self, logical: Plan) -> Result:
         plan, _ = planner.optimize(logical, self._connection.settings.disabled_rules, estimated=False)
-        return self._connection._run_plan(plan)
+        result = self._connection._run_plan(plan)
+        if result.cautions:
+            cautioning.warn(result.cautions)
+        return result

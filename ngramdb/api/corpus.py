@@ -15,8 +15,8 @@ from ngramdb.errors import InvalidArgument
 from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from ngramdb.api import cautioning, packing, results, trees
     from ngramdb.api import documents as given_documents
-    from ngramdb.api import packing, results, trees
     from ngramdb.api.loading import LoadReport, ProgressCallback
     from ngramdb.api.results import Spans
     from ngramdb.executor import trace as spans
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ngramdb.planner.plan import Plan
 else:
     given_documents = lazy_module("ngramdb.api.documents")
+    cautioning = lazy_module("ngramdb.api.cautioning")
     packing = lazy_module("ngramdb.api.packing")
     results = lazy_module("ngramdb.api.results")
     trees = lazy_module("ngramdb.api.trees")
@@ -156,7 +157,10 @@ class Corpus(CurationVerbs):
             ids = self._encode(ngram)
             if not len(ids) and ngram:
                 raise InvalidArgument(grams.no_token(ngram, self.tokenizer, "match_text=True"))
-            ngram = ids
+            n = self._count(ids)
+            if not n:
+                cautioning.warn_of(self._view, ngram, "match_text=True")
+            return n
         elif kind is not tuple and kind is not np.ndarray:
             ngram = self._ids(ngram)
         try:
@@ -190,14 +194,14 @@ class Corpus(CurationVerbs):
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
                 raise InvalidArgument(f"{name} is a whole number of at least 0, not {value!r}")
         view = self._current()
-        return self._run(
-            plans.Documents(view, self._documents(where, params, view), descending, limit, offset)
-        )
+        found, phrases = self._documents(where, params, view)
+        return self._run(plans.Documents(view, found, descending, limit, offset, phrases=phrases))
 
     def count_docs(self, where: str | None = None, *, params: ParameterValues = None) -> int:
         """How many documents meet a condition: COUNT DOCS."""
         view = self._current()
-        return self._number(plans.CountDocuments(view, self._documents(where, params, view)))
+        found, phrases = self._documents(where, params, view)
+        return self._number(plans.CountDocuments(view, found, phrases=phrases))
 
     def _number(self, plan: Plan) -> int:
         """The one number that a plan answers with."""
@@ -264,7 +268,10 @@ class Corpus(CurationVerbs):
         """The same spans as arrays, without their documents."""
         trees.at_least(1, "min_length", min_length)
         view = self._current()
-        found = spans.maximal_spans(spans.longest_matches(view.index, self._passage(text)), min_length)
+        ids = self._passage(text)
+        if isinstance(text, str):
+            cautioning.warn_of(view, text)
+        found = spans.maximal_spans(spans.longest_matches(view.index, ids), min_length)
         return results.Spans(found.starts, found.stops - found.starts, found.counts)
 
     def match_lengths(self, text: Any) -> NDArray[np.int64]:
@@ -275,6 +282,8 @@ class Corpus(CurationVerbs):
         """
         view = self._current()
         ids = self._passage(text)
+        if isinstance(text, str):
+            cautioning.warn_of(view, text)
         return spans.match_ends(spans.longest_matches(view.index, ids)) - np.arange(len(ids))
 
     def sample(
@@ -302,6 +311,8 @@ class Corpus(CurationVerbs):
         flat, offsets = packing.pack(ngrams, self._encode_ngram)
         with self._connection._work():
             counts: NDArray[np.int64] = view.index.count_many(flat, offsets)
+        if isinstance(ngrams, list) and not counts.all():
+            cautioning.warn_of_many(view, ngrams, np.flatnonzero(counts == 0))
         return counts
 
 

@@ -13,7 +13,7 @@ from ngramdb.interrupts import under
 from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from ngramdb.api import curation, decontaminating, exporting, parsing
+    from ngramdb.api import cautioning, curation, decontaminating, exporting, parsing
     from ngramdb.api.decontaminating import DecontaminationReport
     from ngramdb.engine import audit
     from ngramdb.engine.audit import Removal, RemovedDocument
@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from ngramdb.engine.compaction import CompactionOutcome
     from ngramdb.engine.restoring import RestoreOutcome
     from ngramdb.engine.view import CorpusView
-    from ngramdb.planner import binder, parameters
+    from ngramdb.planner import binder, cautions, parameters
     from ngramdb.planner import plan as plans
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.plan import DocExpr
 else:
+    cautioning = lazy_module("ngramdb.api.cautioning")
+    cautions = lazy_module("ngramdb.planner.cautions")
     parsing = lazy_module("ngramdb.api.parsing")
     binder = lazy_module("ngramdb.planner.binder")
     parameters = lazy_module("ngramdb.planner.parameters")
@@ -51,7 +53,11 @@ class CurationVerbs(EvaluationVerbs):
         values = parameters.Parameters(placeholders, params, where)
 
         def bind(session: Any, view: CorpusView) -> DocExpr:
-            return binder.Binder(session, values, where).condition(tree, view)
+            bound = binder.Binder(session, values, where)
+            found = bound.condition(tree, view)
+            if bound.phrases:  # before anything is removed: a filter may make an error of a warning
+                cautioning.warn(cautions.cautions_of_removed(bound.phrases))
+            return found
 
         statement = values.told(f"DELETE DOCS WHERE {where}", tree)
         with self._connection._work():
@@ -165,9 +171,12 @@ class CurationVerbs(EvaluationVerbs):
             A file that can't be written, of which nothing is left; no such format.
         """
         view = self._current()
-        documents = plans.Documents(view, self._condition(where, params, view), False, None, 0)
+        found, phrases = self._condition(where, params, view)
+        documents = plans.Documents(view, found, False, None, 0)
         options = {} if format is None else {"format": format}
-        row = self._run(plans.ExportDocuments(documents, os.fspath(path), options)).fetchone()
+        row = self._run(
+            plans.ExportDocuments(documents, os.fspath(path), options, phrases=phrases)
+        ).fetchone()
         return int(row[0]) if row else 0
 
     def removals(self) -> list[Removal]:

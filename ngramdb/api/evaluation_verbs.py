@@ -13,7 +13,7 @@ from ngramdb.interrupts import under
 from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from ngramdb.api import analyzing, evaluation, models, results, trees
+    from ngramdb.api import analyzing, cautioning, evaluation, models, results, trees
     from ngramdb.api.analyzing import AnalysisReport
     from ngramdb.api.results import Generated
     from ngramdb.executor import generating
@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from ngramdb.lm.drafting import Draft
     from ngramdb.lm.evaluation import Perplexity, Progress
     from ngramdb.lm.models import LanguageModel
+    from ngramdb.planner import cautions, planner
     from ngramdb.planner import plan as plans
-    from ngramdb.planner import planner
     from ngramdb.planner.plan import Generation
 else:
+    cautioning = lazy_module("ngramdb.api.cautioning")
+    cautions = lazy_module("ngramdb.planner.cautions")
     models = lazy_module("ngramdb.api.models")
     results = lazy_module("ngramdb.api.results")
     trees = lazy_module("ngramdb.api.trees")
@@ -126,6 +128,8 @@ class EvaluationVerbs(ModelVerbs):
         than `least_prob`.
         """
         view = self._current()
+        if isinstance(given, str):
+            cautioning.warn_of(view, given)
         with self._connection._work():
             return evaluation.draft(view, self._ids(given), n, least_prob)
 
@@ -160,6 +164,8 @@ class EvaluationVerbs(ModelVerbs):
             self._bind(tree, None, None), self._connection.settings.disabled_rules, estimated=False
         )
         assert isinstance(plan, plans.Generation)
+        if plan.phrases:
+            cautioning.warn(cautions.cautions_of(plan))
         return plan
 
     # ---- evaluation -------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from ngramdb.errors import InvalidArgument
 from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from ngramdb.api import models, packing, results
+    from ngramdb.api import cautioning, models, packing, results
     from ngramdb.api.results import DocumentScores, NextTokens, NextTokensMany, Probability, Scores
     from ngramdb.executor import models as model_cache
     from ngramdb.executor import probability, scoring
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ngramdb.planner.plan import Model
     from ngramdb.planner.source import IntArray
 else:
+    cautioning = lazy_module("ngramdb.api.cautioning")
     models = lazy_module("ngramdb.api.models")
     packing = lazy_module("ngramdb.api.packing")
     results = lazy_module("ngramdb.api.results")
@@ -67,6 +68,8 @@ class ModelVerbs(BoundCorpus):
             # The usual question goes to the kernel as it is: checks here would cost more than the answer.
             try:
                 step = ask(context, token, used.infgram, used.order)
+                if not step[0] or (used.infgram and type(given) is str):
+                    self._never_follows(continuation, given)
                 return results.Probability(step[0] / step[1], step) if step[1] else None
             except (TypeError, OverflowError, ValueError):
                 pass  # what is wrong with it is found out, and said, below
@@ -75,7 +78,13 @@ class ModelVerbs(BoundCorpus):
             raise InvalidArgument("prob needs a continuation of at least one token")
         with self._connection._work():
             found = probability.chain(self._view, self._ids(context), tokens, used)
+        self._never_follows(continuation, given)
         return None if found.prob is None else results.Probability(found.prob, found[1:])
+
+    def _never_follows(self, continuation: Any, given: Any) -> None:
+        """Warns where a continuation never follows a context because of the tokens of either."""
+        if isinstance(continuation, str) or isinstance(given, str):
+            cautioning.warn_of(self._view, continuation, before=given)
 
     def dist(self, given: Any = "", model: Any = "ngram", top: int | None = None) -> Result:
         """The next-token distribution of a context, the most probable token first: DIST.
@@ -87,7 +96,10 @@ class ModelVerbs(BoundCorpus):
         if top is not None and (isinstance(top, bool) or not isinstance(top, int) or top < 0):
             raise InvalidArgument(f"top is a whole number of at least 0, not {top!r}")
         view = self._current()
-        return self._run(plans.Distribution(view, self._gram(given), models.as_model(model), top))
+        context = self._gram(given)
+        told = plans.may_mislead(context.text, view.tokenizer.kind)
+        phrases = (plans.Phrase(view, context),) if told else ()
+        return self._run(plans.Distribution(view, context, models.as_model(model), top, phrases=phrases))
 
     def dist_arrays(self, given: Any = (), model: Any = "ngram") -> NextTokens:
         """The same distribution as arrays, by token id, straight from the kernel.
@@ -107,6 +119,8 @@ class ModelVerbs(BoundCorpus):
                 ids, counts, n_end, context_count, n = found
                 return _new(results.NextTokens, (ids, counts, n_end, context_count, n + 1))
         used = self._counted(model)
+        if isinstance(given, str):
+            cautioning.warn_of(self._view, given)
         if self._prob is None:
             with self._connection._work():
                 return _next_tokens(model_cache.language_model(self._view, used), self._ids(given))
@@ -134,6 +148,9 @@ class ModelVerbs(BoundCorpus):
         view = self._current()
         flat, offsets = packing.pack(contexts, self._encode_ngram)
         used = self._counted(model)
+        if isinstance(contexts, list) and any(isinstance(context, str) for context in contexts):
+            seen = view.index.count_many(flat, offsets)
+            cautioning.warn_of_many(view, contexts, np.flatnonzero(seen == 0))
         with self._connection._work():
             if self._prob is None:
                 asked = model_cache.language_model(view, used)
@@ -170,9 +187,11 @@ class ModelVerbs(BoundCorpus):
             raise InvalidArgument(f"{n} contexts, but {len(token_offsets) - 1} continuations")
         used = models.as_model(model)
         with self._connection._work():
-            return results.Scores.of(
-                probability.chain_many(view, (flat, offsets), (tokens, token_offsets), used)
-            )
+            scores = probability.chain_many(view, (flat, offsets), (tokens, token_offsets), used)
+        if isinstance(contexts, list):
+            unseen = (scores.count == 0) | (scores.effective_n <= np.diff(offsets))
+            cautioning.warn_of_many(view, continuations, np.flatnonzero(unseen), contexts)
+        return results.Scores.of(scores)
 
     def _continuations(self, given: Any) -> tuple[IntArray, IntArray]:
         if isinstance(given, np.ndarray) or (
@@ -194,6 +213,8 @@ class ModelVerbs(BoundCorpus):
         """
         view = self._current()
         ids = self._passage(ngram)
+        if isinstance(ngram, str):
+            cautioning.warn_of(view, ngram)
         offsets = np.array([0, len(ids)], dtype=np.int64)
         used = models.as_model(model)
         with self._connection._work():

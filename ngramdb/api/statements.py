@@ -5,6 +5,7 @@ Imported when a connection runs its first statement; opening a database does wit
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ngramdb.api.parsing import parsed
@@ -21,9 +22,12 @@ from ngramdb.planner.parameters import Parameters, ParameterValues
 from ngramdb.planner.planner import make_plan
 
 if TYPE_CHECKING:
-    from ngramdb.api import explaining
+    from ngramdb.api import cautioning, explaining
     from ngramdb.api.connection import Connection
+    from ngramdb.planner import cautions
 else:
+    cautioning = lazy_module("ngramdb.api.cautioning")
+    cautions = lazy_module("ngramdb.planner.cautions")
     explaining = lazy_module("ngramdb.api.explaining")
 
 
@@ -44,6 +48,8 @@ def execute_all(
     work = connection._work(timeout, progress)
     for statement in statements:
         result.close()
+        if result.cautions:  # nobody will see its note
+            cautioning.warn(result.cautions)
         if timeout is None:
             work = connection._work(None, progress)
         with work:
@@ -67,6 +73,22 @@ def _execute_one(
 
 def run_plan(plan: plans.Plan, session: Session) -> Result:
     """Runs a finished plan on the snapshot it was made for."""
+    asked = plan.plan if isinstance(plan, plans.ExplainPlan) else plan
+    said: Sequence[cautions.Caution] = ()
+    if asked.phrases and not isinstance(asked, plans.CountGram):
+        # Before it runs: what stops the statement here stops it before it changes anything.
+        said = cautions.cautions_of(asked)
     result = explaining.explain(plan) if isinstance(plan, plans.ExplainPlan) else run(plan, session)
+    if asked.phrases and isinstance(asked, plans.CountGram) and not result.found:
+        said = cautions.cautions_of(asked)
+    return _finished(result, session, said)
+
+
+def _finished(result: Result, session: Session, said: Sequence[cautions.Caution] = ()) -> Result:
+    """The result with its version, and with what is to be said of the statement's phrases."""
     result.snapshot = result.summary.get("version", session.manifest.version)
+    if said:
+        notes = [result.summary["note"]] if "note" in result.summary else []
+        result.summary["note"] = "; ".join([*notes, *(item.message for item in said)])
+        result.cautions = tuple(said)
     return result

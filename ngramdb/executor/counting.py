@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb.errors import ExecutionError
 from ngramdb.executor.result import Result
 from ngramdb.lazy import lazy_module
 from ngramdb.planner import plan as nodes
@@ -27,30 +26,11 @@ else:
 
 
 def count(plan: nodes.CountGram) -> Result:
-    """One row, one number. Cost: one search per segment, another one where nothing is found."""
+    """One row, one number. Cost: one search per segment."""
     n = int(plan.corpus.index.count(plan.gram.ids))
-    note = None if n else _behind_a_blank(plan.corpus, plan.gram)
-    summary = {} if note is None else {"note": note}
-    return Result.of_rows(nodes.COUNT_COLUMNS, [(n,)], **summary)
-
-
-def _behind_a_blank(corpus: Corpus, gram: nodes.Gram) -> str | None:
-    """What is said of a text that occurs nowhere but behind a blank, where that makes other tokens of it."""
-    if not gram.text or gram.text[0].isspace():
-        return None
-    text = " " + gram.text
-    try:
-        ids = corpus.tokenizer.encode(text)
-        if np.array_equal(ids[-len(gram) :], gram.ids):  # the same, perhaps behind others
-            return None
-        n = int(corpus.index.count(ids))
-    except ExecutionError:  # nobody asked for this count, so its failure is nobody's
-        return None
-    if not n:
-        return None
-    times = "once" if n == 1 else f"{n:,} times"
-    counted = f"; {gram.shown} MATCH TEXT counts both" if nodes.takes_text(corpus.tokenizer) else ""
-    return f"{nodes.show_text(text)}, with a blank before it, is other tokens and occurs {times}{counted}"
+    result = Result.of_rows(nodes.COUNT_COLUMNS, [(n,)])
+    result.found = n > 0
+    return result
 
 
 def count_occurrences(plan: nodes.CountOccurrences, meter: Meter | None = None) -> Result:

@@ -79,6 +79,10 @@ class Result:
         self.exact = exact
         self.elapsed = elapsed
         self.snapshot = snapshot
+        # Whether what was asked for occurs, where the answer says so: it spares a second look.
+        self.found: bool | None = None
+        # What verbs in Python warn of; `summary['note']` has it in words.
+        self.cautions: tuple[Any, ...] = ()
         # The text of an answer that is one text, while it is made: an alternative to reading the rows.
         self.pieces: Iterator[str] | None = None
         self._batches: Iterator[list[Row]] | None = iter(batches)

@@ -38,7 +38,8 @@ class Binder(Scope):
         for family in _FAMILIES:
             handler: Callable[[Scope, Any], plan.Plan] | None = family.HANDLERS.get(type(statement))
             if handler is not None:
-                return handler(self, statement)
+                found = handler(self, statement)
+                return plan.changed(found, phrases=tuple(self.phrases)) if self.phrases else found
         raise PlanError(f"{type(statement).__name__} is no statement that can be run")
 
     def condition(self, node: ast.Condition | None, corpus: Corpus) -> plan.DocExpr:

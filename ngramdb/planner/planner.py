@@ -35,6 +35,15 @@ def optimize(
     With `estimated`, n-grams are counted for the estimates that EXPLAIN shows; without, the plan can be run
     only.
     """
+    found, fired = _optimized(logical, disabled, estimated)
+    if logical.phrases and not found.phrases:  # a rule has put another plan in its place
+        found = plan.changed(found, phrases=logical.phrases)
+    return found, fired
+
+
+def _optimized(
+    logical: plan.Plan, disabled: frozenset[str], estimated: bool
+) -> tuple[plan.Plan, tuple[str, ...]]:
     if isinstance(logical, plan.CountGram) and logical.gram.known:
         return logical, ()  # what is asked most, and nobody has a say in
     if isinstance(logical, plan.ExportDocuments):

@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from subwords import write_tokenizer
 
 import ngramdb
 
@@ -92,6 +93,27 @@ def test_curate_removes_what_it_says_and_proves_it(tmp_path: Path) -> None:
     ]
     assert out.read_text().splitlines() == [lines[0], lines[3], lines[5]]
     assert [json.loads(line)["doc_id"] for line in record.read_text().splitlines()] == [1, 2, 4]
+
+
+@pytest.mark.parametrize("tokenizer", ["words", "chars", "bytes", "sub-words"])
+def test_curate_leaves_no_phrase_that_grep_finds(tmp_path: Path, tokenizer: str) -> None:
+    if tokenizer == "sub-words":
+        tokenizer = str(write_tokenizer(tmp_path / "tokenizer.json"))
+    lines = ["a fox", "fox and", "the (fox)", "firefoxes", "a  fox", "f ox", "Fox", "a fo", ". fox.", "x"]
+    dump, out = tmp_path / "dump.jsonl", tmp_path / "clean.jsonl"
+    dump.write_text("".join(json.dumps({"text": line}) + "\n" for line in lines))
+    phrases = ["fox", "a ", "."]
+    wanted = ["--tokenizer", tokenizer, *(part for phrase in phrases for part in ("--phrase", phrase))]
+    files = ["--out", str(out), "--record", str(tmp_path / "removed.jsonl")]
+    printed = run("curate.py", tmp_path / "dump.ngdb", str(dump), *wanted, *files)
+    assert printed[-3:] == [
+        "yes  CHECK finds nothing",
+        "yes  3 documents are left",
+        "yes  no phrase occurs any more",
+    ]
+    left = out.read_text()
+    assert not any(phrase in json.loads(line)["text"] for line in left.splitlines() for phrase in phrases)
+    assert [json.loads(line)["text"] for line in left.splitlines()] == ["f ox", "Fox", "x"]
 
 
 def test_next_words_suggests_what_the_corpus_goes_on_with(database: Path) -> None:

@@ -30,7 +30,7 @@ def _generate(scope: Scope, node: ast.Generate) -> plan.Plan:
             scope.refuse(what, node.n_returned)
     return plan.Generation(
         corpus,
-        scope.gram(node.context, corpus),
+        scope.context(node.context, corpus),
         n_tokens,
         # With shorter contexts where a long one is unseen, NGRAM is the same; INFGRAM says so.
         plan.Model("infgram") if node.model is None else scope.model(node.model),

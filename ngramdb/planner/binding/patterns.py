@@ -72,19 +72,27 @@ def _simple(scope: Scope, node: ast.Ngram | ast.Matching, corpus: Corpus) -> pla
     as_text, ignore_case = _modifiers(scope, node, value)
     if value is None and (as_text or ignore_case):
         scope.fail(PlanError, "MATCH TEXT and IGNORE CASE take text, not token ids", node)
+    # In a tree made by hand, the reader is one who writes Python.
+    shown = "match_text=True" if ngram.span is None else f"{plan.show_text(value or '')} MATCH TEXT"
     try:
         if value and as_text:
-            return _matched(value, as_text, ignore_case, corpus)
+            return _remembered(scope, _matched(value, as_text, ignore_case, corpus), value, corpus)
         gram = bind_text(scope.value_of(ngram), corpus.tokenizer)
         if value and ignore_case and len(gram):
-            return _matched(value, as_text, ignore_case, corpus)
+            return _remembered(scope, _matched(value, as_text, ignore_case, corpus), value, corpus)
     except (InvalidArgument, ResourceError) as error:
         scope.refuse(str(error), node, error)
     if value and not len(gram):
-        # In a tree made by hand, the reader is one who writes Python.
-        matched = "match_text=True" if ngram.span is None else f"{plan.show_text(value)} MATCH TEXT"
-        scope.refuse(no_token(value, corpus.tokenizer, matched), ngram)
+        scope.refuse(no_token(value, corpus.tokenizer, shown), ngram)
+    scope.remember(corpus, gram, matched=shown if plan.takes_text(corpus.tokenizer) else None)
     return gram
+
+
+def _remembered(scope: Scope, found: plan.Simple, text: str, corpus: Corpus) -> plan.Simple:
+    """What a text was matched to. Where that is nothing, the text may have been meant otherwise."""
+    if not found.known:
+        scope.remember(corpus, bind_text(text, corpus.tokenizer), as_text=True)
+    return found
 
 
 def _text_of(scope: Scope, node: ast.Ngram) -> str | None:

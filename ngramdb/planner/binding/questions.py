@@ -76,13 +76,18 @@ def _prob(scope: Scope, node: ast.Prob) -> plan.Plan:
     continuation = scope.gram(node.continuation, corpus)
     if not len(continuation):
         scope.fail(PlanError, "PROB needs a continuation of at least one token", node.continuation)
-    return plan.Probability(corpus, continuation, scope.gram(node.context, corpus), scope.model(node.model))
+    context = scope.gram(node.context, corpus)
+    if continuation.text is None:
+        scope.remember(corpus, context)
+    else:
+        scope.remember(corpus, continuation, before=context)
+    return plan.Probability(corpus, continuation, context, scope.model(node.model))
 
 
 def _dist(scope: Scope, node: ast.Dist) -> plan.Plan:
     corpus = scope.corpus(node.source)
     top = scope.number(node.top, "TOP", 0)
-    return plan.Distribution(corpus, scope.gram(node.context, corpus), scope.model(node.model), top)
+    return plan.Distribution(corpus, scope.context(node.context, corpus), scope.model(node.model), top)
 
 
 def _score(scope: Scope, node: ast.Score) -> plan.Plan:

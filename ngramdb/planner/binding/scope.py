@@ -38,6 +38,7 @@ class Scope:
         self.catalog = catalog
         self.parameters = parameters if parameters is not None else Parameters((), None)
         self.text = text
+        self.phrases: list[plan.Phrase] = []
 
     # ---- names ------------------------------------------------------------------------------------------
 
@@ -84,6 +85,17 @@ class Scope:
         """An n-gram literal or placeholder, tokenized by the corpus."""
         return self.bound(node, self.value_of(node), corpus)
 
+    def context(self, node: ast.Ngram, corpus: Corpus) -> plan.Gram:
+        """The same of a context, which the corpus is expected to have."""
+        found = self.gram(node, corpus)
+        self.remember(corpus, found)
+        return found
+
+    def remember(self, corpus: Corpus, gram: plan.Gram, **others: Any) -> None:
+        """Keeps a text that may find nothing because of its tokens, so that the answer can say so."""
+        if plan.may_mislead(gram.text, corpus.tokenizer.kind):
+            self.phrases.append(plan.Phrase(corpus, gram, **others))
+
     def bound(self, node: ast.Ngram, value: Any, corpus: Corpus) -> plan.Gram:
         """The same of a literal or placeholder whose value is known."""
         try:
@@ -94,9 +106,11 @@ class Scope:
     def passage(self, node: ast.Ngram, corpus: Corpus) -> plan.Gram:
         """The tokens of a text that is scored or traced, which may have none."""
         try:
-            return bind_text(self.value_of(node), corpus.tokenizer)
+            found = bind_text(self.value_of(node), corpus.tokenizer)
         except InvalidArgument as error:
             self.refuse(str(error), node, error)
+        self.remember(corpus, found)
+        return found
 
     def value_of(self, node: ast.Ngram) -> Any:
         """An n-gram's text or token ids, as they are written or given."""

@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from ngramdb.planner.plan.nodes import DocExpr, Node, Occurring, changed
     from ngramdb.planner.plan.occurring import AnyOf, InDocs, NearTo, Nowhere, OccurrencesOf
     from ngramdb.planner.plan.patterns import Gapped, Pattern, Simple, StoredText, Variants
+    from ngramdb.planner.plan.phrases import Phrase, may_mislead
     from ngramdb.planner.plan.plain import PlainDocs
     from ngramdb.planner.plan.predicates import (
         Compared,
@@ -180,6 +181,7 @@ __all__ = [
     "OneOf",
     "OverlapTest",
     "Pattern",
+    "Phrase",
     "PlainDocs",
     "Plan",
     "Predicate",
@@ -200,6 +202,7 @@ __all__ = [
     "any_case",
     "changed",
     "kind_of",
+    "may_mislead",
     "same_letters",
     "show_ids",
     "show_text",
@@ -209,7 +212,18 @@ __all__ = [
 
 # What most statements need comes first.
 _MODULES = (
-    *("nodes", "base", "grams", "questions", "occurring", "documents", "patterns", "models", "predicates"),
+    *(
+        "nodes",
+        "base",
+        "grams",
+        "phrases",
+        "questions",
+        "occurring",
+        "documents",
+        "patterns",
+        "models",
+        "predicates",
+    ),
     *("estimates", "plain", "concordance", "folding", "generation", "actions", "changes"),
 )
 if not TYPE_CHECKING:

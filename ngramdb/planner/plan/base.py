@@ -8,12 +8,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ngramdb.planner.plan.nodes import DocExpr, Node, changed
+from ngramdb.planner.plan.phrases import Phrase
 from ngramdb.planner.source import Corpus
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a statement does: a question (with a `corpus`) or an action. As for `Node`: no ABC."""
+    """What a statement does: a question (with a `corpus`) or an action. As for `Node`: no ABC.
+
+    `phrases` are texts in it whose tokens may differ from those of the same text inside a document.
+    """
+
+    phrases: tuple[Phrase, ...] = field(default=(), compare=False, repr=False, kw_only=True)
 
     @abstractmethod
     def label(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from subwords import write_tokenizer
 
 import ngramdb
 
@@ -25,3 +26,9 @@ def wiki(db):
         ]
     )
     return corpus
+
+
+@pytest.fixture(scope="session")
+def subwords(tmp_path_factory):
+    """A byte-level tokenizer.json with one long token, a blank and `fox`."""
+    return write_tokenizer(tmp_path_factory.mktemp("tokenizer") / "tokenizer.json")

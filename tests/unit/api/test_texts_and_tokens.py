@@ -1,35 +1,11 @@
-"""Texts that have no token, and texts whose tokens are others behind a blank."""
+"""Texts that have no token, and what is no token id."""
 
 from __future__ import annotations
-
-import json
-from collections import Counter
 
 import numpy as np
 import pytest
 
-import ngramdb
 from ngramdb import InvalidArgument, PlanError
-
-PRINTABLE = [*range(33, 127), *range(161, 173), *range(174, 256)]
-
-
-@pytest.fixture(scope="module")
-def subwords(tmp_path_factory):
-    """A byte-level tokenizer.json with one long token, a blank and `fox`."""
-    others = iter(range(256, 512))
-    alphabet = [chr(byte) if byte in PRINTABLE else chr(next(others)) for byte in range(256)]
-    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
-    parts = [*alphabet, "Ġf", "Ġfo", "Ġfox"]
-    model = {
-        "type": "BPE",
-        "vocab": {part: i for i, part in enumerate(parts)},
-        "merges": ["Ġ f", "Ġf o", "Ġfo x"],
-    }
-    path = tmp_path_factory.mktemp("tokenizer") / "tokenizer.json"
-    definition = {"version": "1.0", "pre_tokenizer": level, "decoder": level, "model": model}
-    path.write_text(json.dumps(definition), encoding="utf-8")
-    return path
 
 
 @pytest.fixture
@@ -168,78 +144,6 @@ def test_count_matches_text_and_ignores_case_as_kwic_does(db, subwords):
         with pytest.raises(PlanError, match="MATCH TEXT and IGNORE CASE take text, not token ids"):
             corpus.count([1], match_text=True)
     assert (words.count("fox"), words.count("fox", True), words.count("fox", ignore_case=True)) == (2, 3, 4)
-
-
-# ---- a blank in front -------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def foxes(db, subwords):
-    corpus = db.create_corpus("foxes", tokenizer=str(subwords))
-    corpus.append(["a fox and a fox", "one fox, two oxen"])
-    return corpus
-
-
-def test_a_count_of_zero_tells_of_the_tokens_behind_a_blank(db, foxes):
-    result = db.execute('COUNT "fox"')
-    assert result.fetchall() == [(0,)]
-    expected = (
-        '" fox", with a blank before it, is other tokens and occurs 3 times; "fox" MATCH TEXT counts both'
-    )
-    assert result.summary == {"note": expected}
-    assert db.execute("COUNT ?", ["fox"]).summary == {"note": expected}
-    assert db.execute('COUNT "fox,"').summary["note"].startswith('" fox,", with a blank before it, is')
-    assert "occurs once;" in db.execute('COUNT "fox,"').summary["note"]
-    assert expected in repr(db.execute('COUNT "fox"'))
-    db.execute("SET match = text")
-    assert db.execute('COUNT "fox"').fetchall() == [(3,)]
-
-
-@pytest.mark.parametrize("text", ["ox", " fox", "fax", " fax", "", "\tfox"])
-def test_other_counts_tell_nothing(db, foxes, text):
-    assert db.execute("COUNT ?", [text]).summary == {}
-    assert db.execute("COUNT ?", [foxes.tokenizer.encode(text)]).summary == {}
-
-
-def test_the_other_count_is_made_after_a_zero_only_and_only_where_tokens_differ(db, foxes, monkeypatch):
-    asked = Counter()
-    kernel = type(foxes._current().index)
-    words = db.create_corpus("words")
-    words.append(["a fox"])
-
-    class Counting:
-        def __init__(self, index):
-            self._index = index
-
-        def __getattr__(self, name):
-            return getattr(self._index, name)
-
-        def count(self, ids):
-            asked[len(ids)] += 1
-            return self._index.count(ids)
-
-    for corpus in (foxes, words):
-        view = corpus._current()
-        assert isinstance(view.index, kernel)
-        monkeypatch.setattr(view, "index", Counting(view.index))
-    for statement, n in (
-        ('COUNT " fox" FROM foxes', 1),
-        ('COUNT "f" FROM foxes', 2),
-        ('COUNT "a fox" FROM words', 1),
-        ('COUNT "fox a" FROM words', 1),
-        ('COUNT "fox" FROM foxes', 2),
-    ):
-        asked.clear()
-        db.execute(statement)
-        assert asked.total() == n, statement
-
-
-def test_a_hint_that_cannot_be_counted_is_left_out(db, foxes, subwords):
-    more = db.create_corpus("more", tokenizer=str(subwords))
-    more.append(["a fox, a fox, a fox, a fox"])
-    assert db.execute('COUNT "fox" FROM foxes - more').fetchall() == [(0,)]
-    with pytest.raises(ngramdb.ExecutionError, match="would occur -1 times"):
-        db.execute('COUNT " fox" FROM foxes - more')
 
 
 # ---- token ids --------------------------------------------------------------------------------------------

@@ -1,0 +1,82 @@
+"""Warnings of the Python verbs: what statements say in a note of their result."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ngramdb.errors import PhraseWarning, TokenBoundaryWarning
+from ngramdb.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from ngramdb.engine.view import CorpusView
+    from ngramdb.planner import cautions, grams
+    from ngramdb.planner import plan as plans
+else:
+    cautions = lazy_module("ngramdb.planner.cautions")
+    grams = lazy_module("ngramdb.planner.grams")
+    plans = lazy_module("ngramdb.planner.plan")
+
+PACKAGE = __name__.partition(".")[0]
+
+# Of many n-grams that occur nowhere, so many are looked at, and so many named.
+MOST_LOOKED_AT = 1000
+MOST_NAMED = 3
+
+
+def warn(said: Iterable[Any]) -> None:
+    """Warns the caller of ngramdb of what was said. Python shows equal warnings of one place once."""
+    for item in said:
+        kind = TokenBoundaryWarning if item.about_tokens else PhraseWarning
+        warnings.warn(item.message, kind, stacklevel=_frames_of_ours())
+
+
+def warn_of(view: CorpusView, text: Any, matched: str | None = None, before: Any = None) -> None:
+    """Warns of a text that occurs nowhere, or that never follows `before`, where its tokens are the reason.
+
+    `before` is text or token ids.
+    """
+    phrase = _phrase(view, text, matched, before)
+    found = None if phrase is None else cautions.caution_of(phrase)
+    if found is not None:
+        warn((found,))
+
+
+def warn_of_many(
+    view: CorpusView, texts: Sequence[Any], places: Iterable[int], befores: Sequence[Any] | None = None
+) -> None:
+    """Warns of those of many texts, at these places, whose tokens are the reason why they occur nowhere."""
+    for n_looked_at, place in enumerate(places):
+        if n_looked_at == MOST_LOOKED_AT:
+            break
+        before = None if befores is None else befores[place]
+        phrase = _phrase(view, texts[place], None, before)
+        found = None if phrase is None else cautions.caution_of(phrase)
+        if found is not None:
+            message = f"n-gram {place} (counted from 0), perhaps among others: {found.message}"
+            warn((found._replace(message=message),))
+            return
+
+
+def _phrase(view: CorpusView, text: Any, matched: str | None, before: Any) -> plans.Phrase | None:
+    if not isinstance(text, str) and not isinstance(before, str):
+        return None
+    kind = view.tokenizer.kind
+    context = None if before is None else grams.bind_text(before, view.tokenizer)
+    if not isinstance(text, str):
+        if context is None or context.text is None:
+            return None
+        text, context = context.text, None
+    if not plans.may_mislead(text, kind):
+        return None
+    return plans.Phrase(view, grams.bind_text(text, view.tokenizer), matched, context)
+
+
+def _frames_of_ours() -> int:
+    """How many frames the innermost caller outside of the package is away from `warn`, from 1."""
+    n, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == PACKAGE:
+        n, frame = n + 1, frame.f_back
+    return n

@@ -1,0 +1,165 @@
+"""What is said of a phrase that finds nothing, or too little, although the corpus has its text.
+
+Under sub-word tokenizers a text has other tokens behind a blank than at the start of a line, and a blank at
+its end is no part of the word before it. `"climate change"` is such a phrase: its tokens occur nowhere, those
+of `" climate change"` many times. Questions are looked at where the phrase occurs nowhere, which costs some
+counts; statements that remove or carry away documents always, by all token sequences that spell the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import product
+from typing import NamedTuple
+
+from ngramdb.errors import ExecutionError, ResourceError
+from ngramdb.planner import matching
+from ngramdb.planner.plan import DeleteDocuments, ExportDocuments, Gram, Phrase, Plan, show_text
+from ngramdb.planner.plan.phrases import STAR
+from ngramdb.planner.source import Corpus, IntArray
+
+BLANK = " "
+
+
+class Caution(NamedTuple):
+    """A sentence for the reader; `about_tokens` is False where the text was perhaps meant as a pattern."""
+
+    message: str
+    about_tokens: bool = True
+
+
+def cautions_of(plan: Plan) -> list[Caution]:
+    """What is to be said of a plan's phrases, each thing once."""
+    acts = isinstance(plan, (DeleteDocuments, ExportDocuments))
+    return list(dict.fromkeys(_cautions(plan.phrases, acts)))
+
+
+def cautions_of_removed(phrases: Iterable[Phrase]) -> list[Caution]:
+    """What is to be said of the phrases of a condition by which documents are removed."""
+    return list(dict.fromkeys(_cautions(phrases, acts=True)))
+
+
+def caution_of(phrase: Phrase) -> Caution | None:
+    """What is to be said of one phrase of a question."""
+    return next(_cautions((phrase,), acts=False), None)
+
+
+def _cautions(phrases: Iterable[Phrase], acts: bool) -> Iterator[Caution]:
+    for phrase in phrases:
+        try:
+            found = _of(phrase, acts)
+        except ExecutionError:  # nobody asked for these counts, so their failure is nobody's
+            continue
+        if found is not None:
+            yield found
+
+
+def _of(phrase: Phrase, acts: bool) -> Caution | None:
+    text, corpus = phrase.gram.text, phrase.corpus
+    if not text:
+        return None
+    if not phrase.as_text and corpus.tokenizer.kind == "json":
+        said = _of_spellings(phrase) if acts else None
+        said = said or (_of_continuation(phrase) if phrase.before else _of_blanks(phrase))
+        if said is not None:
+            return Caution(said)
+    if STAR in text and not corpus.index.count(phrase.gram.ids):
+        return Caution(_of_star(text), about_tokens=False)
+    return None
+
+
+def _of_spellings(phrase: Phrase) -> str | None:
+    """A text of which some occurrences have other tokens."""
+    corpus, gram = phrase.corpus, phrase.gram
+    if corpus.tokenizer.token_bytes is None or phrase.matched is None:
+        return None
+    try:
+        spelled = matching.spelled_variants(gram.text or "", False, corpus)
+    except ResourceError:
+        return None
+    pairs = zip(spelled.counts, spelled.weights, strict=True)
+    total, n = sum(count * weight for count, weight in pairs), int(corpus.index.count(gram.ids))
+    if total <= n:
+        return None
+    share = f"{n:,} of them" if n else "never"
+    times = f"{_times(total)} in the texts, parts of words included"
+    return f"{gram.shown} occurs {times}, {share} as these tokens; {phrase.matched} finds all"
+
+
+def _of_blanks(phrase: Phrase) -> str | None:
+    """A text that occurs nowhere but with a blank before it, or without the one at its end."""
+    corpus, gram = phrase.corpus, phrase.gram
+    if corpus.index.count(gram.ids):
+        return None
+    text = gram.text or ""
+    found = _most_frequent(corpus, gram, _other_blanks(text))
+    if found is None:
+        return None
+    other, n = found
+    advice = f"; {phrase.matched} finds both" if phrase.matched else ""
+    if text.endswith(BLANK):
+        return (
+            f"{gram.shown} ends in a blank, which is part of the token after it; "
+            f"{show_text(other)} occurs {_times(n)}"
+        )
+    return f"{show_text(other)}, with a blank before it, is other tokens and occurs {_times(n)}{advice}"
+
+
+def _of_continuation(phrase: Phrase) -> str | None:
+    """A continuation that never follows its context, but does so with other blanks."""
+    corpus, before, gram = phrase.corpus, phrase.before, phrase.gram
+    assert before is not None
+    if not len(before):
+        return _of_blanks(phrase)
+    if corpus.index.count([*before.key, *gram.key]):
+        return None
+    contexts = [before, *(_tokens(corpus, text) for text in _other_blanks(before.text or ""))]
+    continuations = [gram, *(_tokens(corpus, text) for text in _other_blanks(gram.text or ""))]
+    for context, continuation in product(contexts, continuations):
+        n = int(corpus.index.count([*context.key, *continuation.key]))
+        if n:
+            return (
+                f"{gram.shown} never follows {before.shown} as these tokens; {continuation.shown} follows "
+                f"{context.shown} {_times(n)}"
+            )
+    return _of_blanks(phrase._replace(gram=before, before=None)) if before.text else None
+
+
+def _of_star(text: str) -> str:
+    plain = text.strip(STAR + BLANK)
+    said = f'"{STAR}" in {show_text(text)} is a character like any other'
+    if STAR in plain:
+        first, last = plain.split(STAR, 1)[0], plain.rsplit(STAR, 1)[1]
+        return f"{said}; a gap stands for tokens: {show_text(first.strip())} [1..3] {show_text(last.strip())}"
+    return f"{said}; {show_text(plain)} MATCH TEXT finds it as a part of words, too" if plain else said
+
+
+def _other_blanks(text: str) -> list[str]:
+    """The same text without blanks at its end, and with one before it."""
+    plain = text.rstrip(BLANK)
+    if not plain:
+        return []
+    others = [plain] if plain != text else []
+    return others if text[0].isspace() else [*others, BLANK + plain]
+
+
+def _most_frequent(corpus: Corpus, gram: Gram, texts: list[str]) -> tuple[str, int] | None:
+    """The one of the texts that occurs most, and how often; None where none does."""
+    best: tuple[str, int] | None = None
+    for text in texts:
+        ids = _tokens(corpus, text).key
+        if ids[-len(gram) :] == gram.key:  # the same, perhaps after others
+            continue
+        n = int(corpus.index.count(ids))
+        if n > (best[1] if best else 0):
+            best = text, n
+    return best
+
+
+def _tokens(corpus: Corpus, text: str) -> Gram:
+    ids: IntArray = corpus.tokenizer.encode(text)
+    return Gram(ids, text=text)
+
+
+def _times(n: int) -> str:
+    return "once" if n == 1 else f"{n:,} times"

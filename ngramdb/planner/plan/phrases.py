@@ -1,0 +1,40 @@
+"""Texts of a statement that may find nothing although the corpus has them: kept, for the answer to say so."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ngramdb.planner.plan.grams import Gram
+from ngramdb.planner.source import Corpus
+
+# The sign that other programs use for any characters; in an n-gram it is a character like others.
+STAR = "*"
+
+# Longer texts are passages that are read token by token, not phrases that are looked for.
+MAX_PHRASE_CHARACTERS = 200
+
+
+class Phrase(NamedTuple):
+    """A text that was tokenized on its own.
+
+    corpus, gram : where it is looked for, and its tokens
+    matched : how the text is matched whatever its tokens, for messages; None where that cannot be done
+    before : the context that it continues, in PROB
+    as_text : it was matched as text already
+    """
+
+    corpus: Corpus
+    gram: Gram
+    matched: str | None = None
+    before: Gram | None = None
+    as_text: bool = False
+
+
+def may_mislead(text: str | None, kind: str) -> bool:
+    """Whether a text may have other tokens inside a document, or reads as if it stood for other texts.
+
+    Under `words`, `chars` and `bytes` a blank at a text's end changes no other token.
+    """
+    if not text or len(text) > MAX_PHRASE_CHARACTERS:
+        return False
+    return kind == "json" or STAR in text

@@ -1,0 +1,247 @@
+"""Nothing that looks for a phrase may find nothing without saying so, where the corpus has its text."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+
+import pytest
+
+import ngramdb
+from ngramdb import PhraseWarning, TokenBoundaryWarning
+
+BEHIND_A_BLANK = '" fox", with a blank before it, is other tokens and occurs 3 times'
+BOTH = '; "fox" MATCH TEXT finds both'
+BY_TEXT = '"fox" occurs 4 times in the texts, parts of words included, 1 of them as these tokens'
+
+
+@pytest.fixture
+def foxes(db, subwords):
+    corpus = db.create_corpus("foxes", tokenizer=str(subwords))
+    corpus.append(["a fox and a fox", "one fox, two oxen"])
+    return corpus
+
+
+# ---- statements: a note -----------------------------------------------------------------------------------
+
+NOTED = [
+    ('COUNT "fox"', BEHIND_A_BLANK + BOTH),
+    ('COUNT "fox" MATCH TOKENS', BEHIND_A_BLANK + BOTH),
+    ('COUNT "fox" GROUP BY doc_id', BEHIND_A_BLANK + BOTH),
+    ('COUNT "a" OR "fox"', BEHIND_A_BLANK + BOTH),
+    ('COUNT "a" AND NOT "fox"', BEHIND_A_BLANK + BOTH),
+    ('COUNT "a" AND "fox" WITHIN 3 TOKENS', BEHIND_A_BLANK + BOTH),
+    ('COUNT "a" [0..2] "fox"', BEHIND_A_BLANK + BOTH),
+    ('COUNT "a" WHERE "fox"', BEHIND_A_BLANK + BOTH),
+    ('COUNT "fox" SAMPLE 2 SEED 1', BEHIND_A_BLANK + BOTH),
+    ('COUNT DOCS WHERE "fox"', BEHIND_A_BLANK + BOTH),
+    ('COUNT DOCS WHERE NOT "fox"', BEHIND_A_BLANK + BOTH),
+    ('COUNT DOCS WHERE COUNT("fox") > 1', BEHIND_A_BLANK + BOTH),
+    ('DOCS WHERE "fox" OR "zzz"', BEHIND_A_BLANK + BOTH),
+    ('DOCS WHERE "fox" ORDER BY length SAMPLE 1 SEED 1', BEHIND_A_BLANK + BOTH),
+    ('KWIC "fox"', BEHIND_A_BLANK + BOTH),
+    ('KWIC "a" WHERE "fox" ORDER BY left', BEHIND_A_BLANK + BOTH),
+    ('NGRAMS 2 WHERE "fox" TOP 3', BEHIND_A_BLANK + BOTH),
+    ('TRACE "fox"', BEHIND_A_BLANK),
+    ('SCORE "fox"', BEHIND_A_BLANK),
+    ('DIST GIVEN "fox"', BEHIND_A_BLANK),
+    ('DIST GIVEN "fox" USING INFGRAM', BEHIND_A_BLANK),
+    ('GENERATE GIVEN "fox" TOKENS 2', BEHIND_A_BLANK),
+    ('PROB "fox" GIVEN ""', BEHIND_A_BLANK),
+    ('PROB [44] GIVEN "fox"', BEHIND_A_BLANK),
+    ('PROB "fox" GIVEN "one"', '"fox" never follows "one" as these tokens; " fox" follows "one" once'),
+    ('PROB "fox" GIVEN "one "', '"fox" never follows "one " as these tokens; " fox" follows "one" once'),
+    ('PROB "," GIVEN "fox"', '"," never follows "fox" as these tokens; "," follows " fox" once'),
+    ('EXPLAIN COUNT DOCS WHERE "fox"', BEHIND_A_BLANK + BOTH),
+    ('COUNT "one "', '"one " ends in a blank, which is part of the token after it; "one" occurs once'),
+    (
+        'COUNT "one fox "',
+        '"one fox " ends in a blank, which is part of the token after it; "one fox" occurs once',
+    ),
+    ('DIST GIVEN "a fox and a "', '"a fox and a " ends in a blank, which is part of the token after it'),
+    (
+        'COUNT "a*"',
+        '"*" in "a*" is a character like any other; "a" MATCH TEXT finds it as a part of words, too',
+    ),
+    (
+        'COUNT "one * two"',
+        '"*" in "one * two" is a character like any other; a gap stands for tokens: "one" [1..3] "two"',
+    ),
+    ('COUNT "f*" MATCH TEXT', '"*" in "f*" is a character like any other; "f" MATCH TEXT finds it'),
+    ('COUNT "*"', '"*" in "*" is a character like any other'),
+    ('COUNT "fox" MATCH TEXT', None),
+    ('COUNT " fox"', None),
+    ('PROB " fox" GIVEN "one"', None),
+    ('COUNT "fax" OR " fax" OR "" OR "\\tfox"', None),
+]
+
+
+@pytest.mark.parametrize(("statement", "note"), NOTED)
+def test_statements_say_so(db, foxes, statement, note):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = db.execute(statement).summary.get("note")
+    assert found == note or (found or "").startswith(note or " "), found
+    with_ids = db.execute("COUNT ? OR ?", [foxes.tokenizer.encode("fox"), foxes.tokenizer.encode("fax")])
+    assert "note" not in with_ids.summary
+
+
+def test_what_acts_on_documents_says_so_even_where_some_are_found(db, foxes, tmp_path):
+    foxes.append(["fox"])
+    for statement in (
+        'EXPLAIN DELETE DOCS WHERE "fox"',
+        f"COPY (DOCS WHERE NOT \"fox\") TO '{tmp_path / 'x.jsonl'}'",
+        'DELETE DOCS WHERE "fox"',
+    ):
+        assert db.execute(statement).summary["note"] == f'{BY_TEXT}; "fox" MATCH TEXT finds all', statement
+    assert foxes.n_documents == 2
+    note = '"fox" occurs 3 times in the texts, parts of words included, never as these tokens; '
+    assert db.execute('DELETE DOCS WHERE "fox" OR " fax"').summary["note"].startswith(note)
+    assert "note" not in db.execute('DELETE DOCS WHERE "fox" MATCH TEXT').summary
+    assert foxes.n_documents == 0
+
+
+def test_two_phrases_have_a_note_each_and_a_repeated_one_has_one(db, foxes):
+    note = db.execute('COUNT "fox" OR "fox," OR "fox"').summary["note"]
+    second = '" fox,", with a blank before it, is other tokens and occurs once; "fox," MATCH TEXT finds both'
+    assert note == f"{BEHIND_A_BLANK}{BOTH}; {second}"
+
+
+def test_a_note_of_the_model_stays(db, foxes):
+    note = db.execute('DIST GIVEN "fox" USING KNESER_NEY TOP 1').summary["note"]
+    assert note.startswith("the corpus is too small") and note.endswith(BEHIND_A_BLANK)
+
+
+def test_the_note_of_a_statement_that_others_follow_is_a_warning(db, foxes):
+    with pytest.warns(TokenBoundaryWarning, match="never as these tokens") as caught:
+        assert db.execute('DELETE DOCS WHERE "fox"; COUNT " fox"').fetchall() == [(3,)]
+    assert caught[0].filename == __file__
+
+
+def test_other_tokenizers_say_nothing_of_blanks(db):
+    for kind in ("words", "chars", "bytes"):
+        corpus = db.create_corpus(kind, tokenizer=kind)
+        corpus.append(["a fox and a fox", "one fox, two oxen"])
+        for text in ("fox and a fox and", " one", "one fax ", "fo*"):
+            found = db.execute(f"COUNT ? FROM {kind}", [text]).summary.get("note", '"*"')
+            assert found.startswith('"*"')
+
+
+def test_no_second_look_where_something_was_found(db, foxes, monkeypatch):
+    asked = Counter()
+    words = db.create_corpus("words")
+    words.append(["a fox"])
+
+    class Counting:
+        def __init__(self, index):
+            self._index = index
+
+        def __getattr__(self, name):
+            return getattr(self._index, name)
+
+        def count(self, ids):
+            asked[len(ids)] += 1
+            return self._index.count(ids)
+
+    for corpus in (foxes, words):
+        view = corpus._current()
+        monkeypatch.setattr(view, "index", Counting(view.index))
+    for statement, n in (
+        ('COUNT " fox" FROM foxes', 1),
+        ('COUNT "a fox" FROM words', 1),
+        ('COUNT "fox a" FROM words', 1),
+        ('COUNT "fox" FROM foxes', 3),
+    ):
+        asked.clear()
+        db.execute(statement)
+        assert asked.total() == n, statement
+
+
+def test_a_note_that_cannot_be_counted_is_left_out(db, foxes, subwords):
+    more = db.create_corpus("more", tokenizer=str(subwords))
+    more.append(["a fox, a fox, a fox, a fox"])
+    assert db.execute('COUNT "fox" FROM foxes - more').summary == {}
+    with pytest.raises(ngramdb.ExecutionError, match="would occur -1 times"):
+        db.execute('COUNT " fox" FROM foxes - more')
+
+
+# ---- verbs: a warning -------------------------------------------------------------------------------------
+
+VERBS = {
+    "count": lambda c, fox: c.count(fox),
+    "count_many": lambda c, fox: c.count_many(["a", fox, fox]),
+    "count_docs": lambda c, fox: c.count_docs("?", params=[fox]),
+    "count_docs of two": lambda c, fox: c.count_docs("? OR NOT ?", params=[[1], fox]),
+    "docs": lambda c, fox: c.docs("?", params=[fox]),
+    "docs in order": lambda c, fox: c.docs("?", params=[fox], order_by="length"),
+    "sample": lambda c, fox: c.sample(1, "?", params=[fox]),
+    "kwic": lambda c, fox: c.kwic(fox),
+    "kwic of others": lambda c, fox: c.kwic("a", "?", params=[fox]),
+    "ngrams": lambda c, fox: c.ngrams(1, "?", params=[fox]),
+    "trace": lambda c, fox: c.trace(fox),
+    "trace_arrays": lambda c, fox: c.trace_arrays(fox),
+    "match_lengths": lambda c, fox: c.match_lengths(fox),
+    "prob": lambda c, fox: c.prob(fox, "one"),
+    "prob of a token": lambda c, fox: c.prob(44, fox),
+    "prob of a model": lambda c, fox: c.prob(44, fox, "backoff(0.4)"),
+    "prob_many": lambda c, fox: c.prob_many(["a", "one"], [" fox", fox]),
+    "prob_many of tokens": lambda c, fox: c.prob_many([fox], [44]),
+    "dist": lambda c, fox: c.dist(fox),
+    "dist_arrays": lambda c, fox: c.dist_arrays(fox),
+    "dist_many": lambda c, fox: c.dist_many(["a", fox]),
+    "score": lambda c, fox: c.score(fox),
+    "generate": lambda c, fox: c.generate(fox, 2),
+    "stream": lambda c, fox: list(c.stream(fox, 2)),
+    "draft": lambda c, fox: c.draft(fox, 2),
+    "delete": lambda c, fox: c.delete("?", params=[fox]),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_verbs_warn_where_they_are_called(foxes, verb):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        VERBS[verb](foxes, "fox")
+    assert [(w.category, w.filename) for w in caught] == [(TokenBoundaryWarning, __file__)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        VERBS[verb](foxes, foxes.tokenizer.encode("fox"))
+        if "one" not in verb:
+            VERBS[verb](foxes, " fox")
+
+
+def test_export_warns_too(foxes, tmp_path):
+    with pytest.warns(TokenBoundaryWarning, match='"fox" MATCH TEXT finds all'):
+        foxes.export(tmp_path / "x.jsonl", '"fox"')
+
+
+def test_a_warning_comes_once_for_each_ngram_and_place(foxes):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            foxes.count("fox")
+            foxes.count("fox,")
+        foxes.count("fox")
+    assert len(caught) == 3
+
+
+def test_where_warnings_are_errors_nothing_is_removed(foxes):
+    foxes.append(["fox"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PhraseWarning)
+        with pytest.raises(TokenBoundaryWarning):
+            foxes.delete('"fox"')
+    assert foxes.n_documents == 3
+
+
+def test_a_star_is_warned_of_under_any_tokenizer(db):
+    for kind in ("words", "chars", "bytes"):
+        corpus = db.create_corpus(kind, tokenizer=kind)
+        corpus.append(["climate", "2 * 3"])
+        for ask in (corpus.count, corpus.kwic, lambda text, c=corpus: c.count_many([text])):
+            with pytest.warns(PhraseWarning, match='"clim" MATCH TEXT finds it') as caught:
+                ask("clim*")
+            assert caught[0].category is PhraseWarning
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert corpus.count("2 * 3") == 1
