@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb.engine.manifest import FileRef
+from ngramdb.engine.manifest import MAX_TIME, FileRef
 from ngramdb.engine.policy import next_append_merge
 from ngramdb.engine.store import Store
 from ngramdb.engine.transaction import Transaction
@@ -24,6 +24,13 @@ from ngramdb.segments.container import Container, ContainerWriter, parse_json
 from ngramdb.segments.text import TextBuilder, TextReader
 
 KIND = "AUDT"
+_FIELDS: dict[str, tuple[type, ...]] = {
+    "version": (int,),
+    "created": (int, float),
+    "n_documents": (int,),
+    "n_tokens": (int,),
+    **dict.fromkeys(("by", "corpus", "action", "statement"), (str,)),
+}
 
 
 @dataclass(frozen=True)
@@ -100,6 +107,8 @@ class _AuditFile:
     def __init__(self, container: Container) -> None:
         self._path = container.path
         self.doc_ids: NDArray[np.uint64] = container.array("doc_ids")
+        if self.doc_ids.dtype != np.uint64:
+            raise self._damaged(f"its ids are of type {self.doc_ids.dtype}")
         self._notes = TextReader(container, len(self.doc_ids), container.path)
         try:
             self.events = parse_json(bytes(container.section("events")))
@@ -110,21 +119,37 @@ class _AuditFile:
             raise self._damaged(f"{n} documents in its removals, and {len(self.doc_ids)} ids")
 
     def removals(self) -> Iterator[Removal]:
-        yield from (Removal(**event) for event in self.events)
+        """Raises TypeError, ValueError for what is no removal."""
+        for event in self.events:
+            removal = Removal(**event)
+            for field, kind in _FIELDS.items():
+                if type(getattr(removal, field)) not in kind:
+                    raise ValueError(f"its {field} is {getattr(removal, field)!r:.80}")
+            if min(removal.version, removal.n_documents, removal.n_tokens) < 0 or not (
+                0 <= removal.created <= MAX_TIME
+            ):
+                raise ValueError("its numbers are not possible")
+            yield removal
 
     def documents(self) -> Iterator[RemovedDocument]:
         i = 0
         for removal in self.removals():
             for doc_id in self.doc_ids[i : i + removal.n_documents].tolist():
                 note = self.note(i)
-                try:
-                    yield RemovedDocument(removal, doc_id, {} if note is None else parse_json(note))
-                except ValueError as error:
-                    raise self._damaged(str(error)) from error
+                yield RemovedDocument(removal, doc_id, self._details(note))
                 i += 1
 
     def note(self, i: int) -> bytes | None:
         return self._notes.text(i)
+
+    def _details(self, note: bytes | None) -> dict[str, Any]:
+        try:
+            details = {} if note is None else parse_json(note)
+        except ValueError as error:
+            raise self._damaged(str(error)) from error
+        if not isinstance(details, dict):
+            raise self._damaged(f"a document's details are {details!r:.80}")
+        return details
 
     def _damaged(self, why: str) -> CorruptionError:
         return CorruptionError(f"{self._path}: the audit record makes no sense: {why}", path=self._path)

@@ -27,6 +27,10 @@ _ID = re.compile(r"[0-9a-f]{32}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 #: Everything that is counted or measured fits a signed 64-bit integer.
 _MAX_INT = 2**63 - 1
+#: Ids of documents stay so far below that, that offsets can be added to them.
+_MAX_DOC_ID = 2**61
+#: Seconds since 1970: the last that has a date of four digits.
+MAX_TIME = 253_402_300_799
 
 _T = TypeVar("_T")
 
@@ -287,8 +291,8 @@ class _Reader:
 
     def number(self, key: str) -> float:
         value = self.get(key)
-        if type(value) not in (int, float) or not 0 <= value <= _MAX_INT:
-            self.fail(key, "a number of seconds", value)
+        if type(value) not in (int, float) or not 0 <= value <= MAX_TIME:
+            self.fail(key, f"a number of seconds up to {MAX_TIME}", value)
         return float(value)
 
     def text(self, key: str, empty: str | None = None) -> str:
@@ -340,10 +344,10 @@ def _read_segment(reader: _Reader) -> SegmentEntry:
         sign=sign,
         n_tokens=reader.integer("n_tokens"),
         n_documents=reader.integer("n_documents"),
-        first_doc_id=reader.integer("first_doc_id"),
+        first_doc_id=reader.integer("first_doc_id", 0, _MAX_DOC_ID),
         created_version=reader.integer("created_version", 1),
         # Version 1 began without this key, and without "audits" and "by".
-        doc_id_offset=reader.integer("doc_id_offset") if reader.has("doc_id_offset") else 0,
+        doc_id_offset=reader.integer("doc_id_offset", 0, _MAX_DOC_ID) if reader.has("doc_id_offset") else 0,
     )
 
 
@@ -363,7 +367,9 @@ def _read_statistics(reader: _Reader) -> StatisticsEntry:
     n_types = reader.integers("n_types")
     if len(n_types) < 2:
         reader.fail("n_types", "numbers for two lengths at least", list(n_types))
-    tables = [_read_table(reader, key, len(n_types)) for key in ("continuation", "raw")]
+    tables = [_read_table(reader, key, n_types) for key in ("continuation", "raw")]
+    if reader.integer("n_left_of_end") > n_types[0]:
+        reader.fail("n_left_of_end", f"no more than the {n_types[0]} types", reader.get("n_left_of_end"))
     return StatisticsEntry(
         created=reader.number("created"),
         segments=reader.matching("segments", _DIGEST),
@@ -376,12 +382,16 @@ def _read_statistics(reader: _Reader) -> StatisticsEntry:
     )
 
 
-def _read_table(reader: _Reader, key: str, n_lengths: int) -> tuple[tuple[int, int, int, int], ...]:
-    """Four numbers for each of so many lengths."""
+def _read_table(reader: _Reader, key: str, n_types: tuple[int, ...]) -> tuple[tuple[int, int, int, int], ...]:
+    """Four numbers for each length, together no more than there are n-grams of it."""
+    n_lengths = len(n_types)
     value = reader.get(key)
     rows = [row for row in value if _is_integers(row) and len(row) == 4] if isinstance(value, list) else []
     if not isinstance(value, list) or len(rows) != len(value) or len(rows) != n_lengths:
         reader.fail(key, f"{n_lengths} rows of four integers", value)
+    for i, (row, n) in enumerate(zip(rows, n_types, strict=True)):
+        if sum(row) > n:
+            reader.fail(f"{key}[{i}]", f"numbers that add up to at most {n}", row)
     return tuple((row[0], row[1], row[2], row[3]) for row in rows)
 
 
@@ -395,7 +405,7 @@ def _read_corpus(reader: _Reader) -> CorpusEntry:
         id=reader.matching("id", _ID),
         tokenizer=_read_tokenizer(reader.child("tokenizer")),
         segments=reader.items("segments", _read_segment),
-        next_doc_id=reader.integer("next_doc_id"),
+        next_doc_id=reader.integer("next_doc_id", 0, _MAX_DOC_ID),
         options=reader.options("options"),
         audits=reader.items("audits", _read_file) if reader.has("audits") else (),
         statistics=_read_statistics(reader.child("statistics")) if reader.has("statistics") else None,

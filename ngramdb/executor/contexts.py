@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb.executor.stored_text import solid, word_lengths
+from ngramdb.executor.stored_text import solid, token_lengths
 from ngramdb.planner.plan import Pattern, StoredText, Variants, any_case
 from ngramdb.planner.source import Segment, Tokenizer
 
@@ -101,7 +101,7 @@ class DecodedContexts(Contexts):
         # What stands between two tokens belongs to the context.
         if whole.startswith(left) and whole.endswith(right):
             middle = whole[len(left) : len(whole) - len(right)]
-            before, found, behind = middle.partition(match)
+            before, found, behind = middle.partition(match) if match else (middle, "", "")
             if found:
                 return Shown(left + before, match, behind + right)
         return Shown(left, match, right)
@@ -209,7 +209,7 @@ class StoredContexts(Contexts):
             return None
         text = content.decode("utf-8", "surrogateescape")
         places = np.flatnonzero(solid(text))
-        lengths = word_lengths(self._tokenizer)[self._segment.document(document)]
+        lengths = token_lengths(self._segment, self._tokenizer, document)
         ends = np.cumsum(lengths)
         if len(ends) and ends[-1] != len(places):
             return None  # not the text of these tokens; they are shown themselves

@@ -7,6 +7,8 @@ on how documents fell into segments. `doc_id` and `length` are fields without a 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
+from ngramdb.errors import CorruptionError
 from ngramdb.planner.plan import FieldKey
 from ngramdb.planner.source import Docs, Segment
 from ngramdb.segments.metadata_values import JSON
@@ -95,7 +98,17 @@ class FieldReader:
         column = metadata.column(path)
         if docs is not None:
             column = column.take(_arrow().array(docs))
-        return _values(column, type_name)
+        with self._readable():
+            return _values(column, type_name)
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        """Text in a column of JSON that is none is damage."""
+        try:
+            yield
+        except (ValueError, AttributeError, RecursionError) as error:
+            path = self._segment.path
+            raise CorruptionError(f"{path}: damaged metadata: {error}", path=path) from error
 
     def is_costly(self, path: str, own: bool) -> bool:
         """Whether values must be parsed one by one."""
@@ -120,7 +133,8 @@ class FieldReader:
             return Objects([None] * n)
         if docs is not None:
             rest = rest.take(_arrow().array(docs))
-        return Objects([None if row is None else row.get(path) for row in _parsed(rest)])
+        with self._readable():
+            return Objects([None if row is None else row.get(path) for row in _parsed(rest)])
 
 
 def _arrow() -> Any:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
+from ngramdb.errors import CorruptionError
 from ngramdb.planner.plan import StoredText, any_case
 from ngramdb.planner.source import Docs, Segment, Tokenizer
 
@@ -53,6 +54,23 @@ def word_lengths(tokenizer: Tokenizer) -> NDArray[np.int64]:
         before = np.concatenate(([0], np.cumsum((spelled & 0xC0) != 0x80)))
         lengths = _lengths[tokenizer] = np.diff(before[offsets])
     return lengths
+
+
+def token_lengths(segment: Segment, tokenizer: Tokenizer, i: int) -> NDArray[np.int64]:
+    """How many characters each token of document i has.
+
+    Raises CorruptionError when the vocabulary lacks one of them.
+    """
+    lengths, ids = word_lengths(tokenizer), segment.document(i)
+    if len(ids) and int(ids.max()) >= len(lengths):
+        raise CorruptionError(
+            f"segment {segment.path} is damaged: document {i} has the token id {ids.max()}, and the "
+            f"vocabulary {len(lengths)} words; restore the file from a backup, or load its documents again",
+            path=segment.path,
+            expected=f"an id below {len(lengths)}",
+            found=int(ids.max()),
+        )
+    return lengths[ids]
 
 
 class TextMatches:
@@ -132,8 +150,7 @@ class TextMatches:
 
     def _token_ends(self, i: int) -> NDArray[np.int64]:
         """Where each token of a document ends, in characters without white space."""
-        lengths = word_lengths(self._tokenizer)
-        ends: NDArray[np.int64] = np.cumsum(lengths[self._segment.document(i)])
+        ends: NDArray[np.int64] = np.cumsum(token_lengths(self._segment, self._tokenizer, i))
         return ends
 
 

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from ngramdb import interrupts
 from ngramdb._cext.lm import Sampler
-from ngramdb.errors import InvalidArgument
+from ngramdb.errors import CorruptionError, InvalidArgument
 from ngramdb.lm.models import LanguageModel, as_ids
 from ngramdb.lm.spec import is_whole
 from ngramdb.lm.values import END, UNKNOWN, Floats, Integers
@@ -268,6 +268,13 @@ def _drawn(sampler: Sampler, n: int, random: np.random.Generator) -> Iterator[tu
         token, prob = sampler.next(int(random.integers(2**63)))
         if token == UNKNOWN:  # nothing is frequent enough
             return
+        if not prob > 0:
+            raise CorruptionError(
+                "the statistics that ANALYZE keeps of the corpus are damaged: a token has the probability "
+                f"{prob:g}; restore the newest manifest from a backup",
+                expected="a probability above 0",
+                found=prob,
+            )
         yield token, math.log(prob)
         if token == END:
             return

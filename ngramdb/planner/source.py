@@ -80,7 +80,10 @@ class Segment(Protocol):
     """One immutable part of a corpus.
 
     Document i has the id `doc_id(i)`; ids ascend with i, but may leave gaps (removed documents keep theirs).
+    `path` is what messages call it.
     """
+
+    path: str
 
     @property
     def index(self) -> SegmentIndex: ...

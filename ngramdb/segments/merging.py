@@ -151,10 +151,9 @@ def _runs(segment: Segment, numbers: Numbers) -> Iterator[tuple[int, int]]:
     breaks = np.flatnonzero(np.diff(numbers) != 1) + 1
     firsts = numbers[np.concatenate([[0], breaks])]
     lasts = numbers[np.concatenate([breaks - 1, [len(numbers) - 1]])]
-    ends = starts[lasts.astype(np.int64) + 1]
-    for start, stop in zip(starts[firsts].tolist(), ends.tolist(), strict=True):
-        segment.verify_symbols(start, stop)
-        yield start, stop
+    for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True):
+        segment.verify_documents(first, last)
+        yield int(starts[first]), int(starts[last + 1])
 
 
 def _chunks(part: Part) -> Iterator[Numbers]:

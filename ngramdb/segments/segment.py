@@ -1,7 +1,8 @@
 """Reading one segment: its index, its documents' tokens, texts and metadata, straight from the mapped file.
 
-Opening costs the same whatever the segment's size: arrays are views of the file. Invariants that need a pass
-over the data are verified by `check`.
+Opening costs the same whatever the segment's size: arrays are views of the file. Sizes, types and widths are
+checked when a segment is opened, where documents start before that is first used; invariants that need a pass
+over the tokens are verified by `check`, and before tokens are carried into another file.
 """
 
 from __future__ import annotations
@@ -16,9 +17,14 @@ from ngramdb._cext.construction import first_wrong_row, key_directory, mark_lcps
 from ngramdb._cext.index import SegmentIndex
 from ngramdb.errors import CorruptionError
 from ngramdb.segments.builder import DOC_IDS, FORM, positions
-from ngramdb.segments.container import Container
+from ngramdb.segments.container import Container, Section, item_size
 from ngramdb.segments.metadata import MetadataReader
 from ngramdb.segments.text import TextReader
+
+#: Documents whose starts are checked before the first question; of more, the kernels check what they use.
+CHECKED_AT_USE = 1 << 22
+#: Bits of a row that its LCP may take (kMostLcpWidth of rows.hpp).
+MOST_LCP_WIDTH = 7
 
 
 class Decoder(Protocol):
@@ -41,22 +47,24 @@ class Segment:
         self.n_documents = self._number("n_documents")
         self.first_doc_id = self._number("first_doc_id") + doc_id_offset
         self._offset = doc_id_offset
+        self._check_sizes()
 
     @cached_property
     def index(self) -> SegmentIndex:
         """The kernel's view of the segment. Raises CorruptionError when its sections do not fit together."""
+        few = self.n_documents <= CHECKED_AT_USE
         try:
             return SegmentIndex(
                 self._container.array("tokens"),
                 self._container.array("suffix_array"),
                 self._container.array("directory.tree"),
                 self._container.array("directory.rest"),
-                self._container.array("documents.starts"),
+                self.starts if few else self._container.array("documents.starts"),
                 self._number("gap"),
                 self.path,
                 self.lcp_width,
             )
-        except (ValueError, KeyError) as error:
+        except (ValueError, KeyError, OverflowError) as error:
             raise self._corruption(f"its sections do not fit together: {error}") from error
 
     @cached_property
@@ -89,6 +97,8 @@ class Segment:
         first = self.first_doc_id - self._offset
         if ids.dtype != np.uint64 or len(ids) != self.n_documents or (len(ids) and ids[0] != first):
             raise self._corruption(f"its section {DOC_IDS} does not have the ids of its documents")
+        if (ids[1:] <= ids[:-1]).any() or (len(ids) and int(ids[-1]) + self._offset >= 2**63):
+            raise self._corruption(f"the ids in its section {DOC_IDS} do not ascend to at most 2**63 - 1")
         return ids.astype(np.int64) + self._offset
 
     def doc_id(self, i: int) -> int:
@@ -130,10 +140,18 @@ class Segment:
         """The stored symbols, each document followed by a separator (0)."""
         return self._container.array("tokens")
 
-    @property
+    @cached_property
     def starts(self) -> NDArray[np.uint32]:
-        """Where documents start in `symbols`: (n_documents + 1,)."""
+        """Where documents start in `symbols`: (n_documents + 1,), ascending.
+
+        Raises CorruptionError when they do not. Cost: a pass over them, once.
+        """
         starts: NDArray[np.uint32] = self._container.array("documents.starts")
+        if starts[0] != 0 or starts[-1] != len(self.symbols):
+            raise self._corruption(f"its documents' starts do not span its {len(self.symbols)} symbols")
+        wrong = np.flatnonzero(starts[1:] <= starts[:-1])
+        if len(wrong):
+            raise self._corruption(f"document {wrong[0]} ends before it starts")
         return starts
 
     @property
@@ -145,7 +163,10 @@ class Segment:
     @property
     def lcp_width(self) -> int:
         """How many bits of a row hold its LCP with the row before (FORMAT.md, "Suffix array")."""
-        return self._number("lcp_width") if "lcp_width" in self._container.properties else 0
+        width = self._number("lcp_width") if "lcp_width" in self._container.properties else 0
+        if width > MOST_LCP_WIDTH or self.n_tokens + self.n_documents > 1 << (32 - width):
+            raise self._corruption(f"its LCPs are {width} bits wide, which its positions leave no room for")
+        return width
 
     @property
     def gap(self) -> int:
@@ -156,11 +177,20 @@ class Segment:
         """What is stored of document i's text; None where its ids give it back, or where it has none."""
         return self._texts.text(i)
 
-    def verify_symbols(self, start: int, stop: int) -> None:
-        """Checks the checksums of symbols [start, stop) before they are copied. Raises CorruptionError."""
+    def verify_documents(self, first: int, last: int) -> None:
+        """Checks the checksums of the symbols of documents [first, last], and that each ends in a separator
+        and has no other, before they are copied. Raises CorruptionError. Cost: a pass over the symbols.
+        """
         place = self._container.sections["tokens"]
-        width = self.symbols.dtype.itemsize
+        symbols, starts = self.symbols, self.starts
+        width, start, stop = symbols.dtype.itemsize, int(starts[first]), int(starts[last + 1])
         self._container.verify_range(place.offset + width * start, place.offset + width * stop)
+        separators = np.flatnonzero(symbols[start:stop] == 0) + start
+        ends = starts[first + 1 : last + 2].astype(np.int64) - 1
+        if not np.array_equal(separators, ends):
+            raise self._corruption(
+                f"of documents {first} to {last} one does not end in a separator, or has another"
+            )
 
     def verify_rows(self) -> None:
         """Checks the checksums of the suffix array. Raises CorruptionError."""
@@ -171,7 +201,7 @@ class Segment:
         self._verify_section("metadata")
 
     def _verify_section(self, name: str) -> None:
-        place = self._container.sections[name]
+        place = self._place(name)
         self._container.verify_range(place.offset, place.offset + place.length)
 
     @property
@@ -229,6 +259,30 @@ class Segment:
         )
         if not same:
             raise self._corruption("its directory is not that of its suffix array")
+
+    def _check_sizes(self) -> None:
+        """Raises CorruptionError unless sections have the types and lengths that the numbers ask for."""
+        n_symbols = self.n_tokens + self.n_documents
+        for name, types, n in (
+            ("tokens", ("u1", "u2", "u4"), n_symbols),
+            ("suffix_array", ("u4",), self.n_tokens),
+            ("documents.starts", ("u4",), self.n_documents + 1),
+        ):
+            place = self._place(name)
+            found = place.length // item_size(place.dtype)
+            if place.dtype not in types or found != n:
+                expected = f"{n} of type {' or '.join(types)}"
+                raise self._corruption(
+                    f"section {name} has {found} values of type {place.dtype}, not {expected}"
+                )
+        if not 0 <= self.first_doc_id <= 2**63 - 1 - self.n_documents:
+            raise self._corruption(f"its first document's id is {self.first_doc_id}")
+
+    def _place(self, name: str) -> Section:
+        place = self._container.sections.get(name)
+        if place is None:
+            raise self._corruption(f"it has no section {name}")
+        return place
 
     def _number(self, name: str) -> int:
         value = self._container.properties.get(name)

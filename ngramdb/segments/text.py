@@ -29,6 +29,9 @@ FRAME_BYTES = 1 << 18
 # The library's default; level 9 took 5 times as long to save 9 %.
 ZSTD_LEVEL = 3
 
+#: The sections of a column, and the types of their entries.
+_TYPES = {"frames": "<u1", "frame_offsets": "<u8", "offsets": "<u8", "stored": "<u1"}
+
 Sections = dict[str, tuple[NDArray[Any], str]]
 
 
@@ -135,10 +138,11 @@ class TextReader:
         self._last: tuple[int, bytes] = (-1, b"")
         if not self._has_text:
             return
-        self._frames = sections.array(f"{prefix}.frames")
-        self._frame_offsets = sections.array(f"{prefix}.frame_offsets")
-        self._offsets = sections.array(f"{prefix}.offsets")
-        self._stored = sections.array(f"{prefix}.stored")
+        arrays = {name: sections.array(f"{prefix}.{name}") for name in _TYPES}
+        for name, dtype in _TYPES.items():
+            self._expect(f"the type of {prefix}.{name}", np.dtype(dtype), arrays[name].dtype)
+        self._frames, self._frame_offsets = arrays["frames"], arrays["frame_offsets"]
+        self._offsets, self._stored = arrays["offsets"], arrays["stored"]
         self._expect("entries in text.offsets", n_documents + 1, len(self._offsets))
         self._expect("bytes in text.stored", (n_documents + 7) // 8, len(self._stored))
         self._n_bytes = int(self._offsets[-1])
@@ -215,7 +219,7 @@ class TextReader:
         self._expect(f"bytes in text frame {k}", n_bytes, len(content))
         return content
 
-    def _expect(self, what: str, expected: int, found: int) -> None:
+    def _expect(self, what: str, expected: object, found: object) -> None:
         if expected != found:
             raise self._corruption(what, expected, found)
 

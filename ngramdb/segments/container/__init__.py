@@ -24,6 +24,7 @@ from ngramdb.segments.container.layout import (
     STATISTICS,
     FileInfo,
     Section,
+    item_size,
 )
 from ngramdb.segments.container.reader import Container, check_flags, parse_json
 from ngramdb.segments.container.writer import ContainerWriter, Sink
@@ -39,5 +40,6 @@ __all__ = [
     "Section",
     "Sink",
     "check_flags",
+    "item_size",
     "parse_json",
 ]

@@ -157,6 +157,14 @@ class Container:
         Raises CorruptionError naming the first bad block's byte offset.
         """
         table_offset = self._footer.table_offset
+        if not 0 <= start <= stop <= table_offset:
+            _damaged(
+                self.path,
+                f"ends at byte {table_offset}, and bytes up to {stop} are asked for",
+                start,
+                None,
+                None,
+            )
         blocks = [i for i in range(start // BLOCK_SIZE, -(-stop // BLOCK_SIZE)) if i not in self._sound]
         if blocks:
             self._check_length()
