@@ -9,8 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
+from ngramdb.errors import ExecutionError
 from ngramdb.executor.field_values import CHECK_VALUES, Lists, Mask, Numbers, Objects, Strings, Values
-from ngramdb.planner.plan import Compared, FieldTest, InRange, Missing, OneOf, Predicate, Resembles, kind_of
+from ngramdb.planner.plan import (
+    Compared,
+    FieldTest,
+    InRange,
+    Missing,
+    OneOf,
+    Predicate,
+    Resembles,
+    ValuePredicate,
+    kind_of,
+)
 
 # Integers up to here are 64-bit floats, too.
 EXACT_FLOAT = 2**53
@@ -26,6 +37,9 @@ def meets(test: FieldTest, values: Values) -> Mask:
 def outcome(predicate: Predicate, values: Values) -> tuple[Mask, Mask]:
     """Of which values a predicate is true, and of which it is unknown: two (n,) bool masks."""
     if isinstance(values, Objects):
+        if isinstance(predicate, Resembles):
+            return _objects_resembling(predicate, values)
+        assert isinstance(predicate, ValuePredicate)
         return _one_by_one(predicate, values)
     missing = _missing(values)
     if isinstance(predicate, Missing):
@@ -53,7 +67,7 @@ def _missing(values: Numbers | Strings | Lists) -> Mask:
     return values.missing
 
 
-def _one_by_one(predicate: Predicate, values: Objects) -> tuple[Mask, Mask]:
+def _one_by_one(predicate: ValuePredicate, values: Objects) -> tuple[Mask, Mask]:
     n = len(values)
     true, unknown = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
     for i, value in enumerate(values.values):
@@ -148,11 +162,45 @@ def _string_array(strings: list[str]) -> Any:
 def _resembles(predicate: Resembles, values: Strings) -> Mask:
     # The dot means any character, and the whole string must match; `$` would match before a last line break.
     expression = f"(?s)\\A(?:{predicate.expression})\\z"
-    ignore_case = predicate.ignore_case
-    return _on_strings(
-        values,
-        lambda pc, strings: pc.match_substring_regex(strings, expression, ignore_case=ignore_case),
-    )
+    return _on_strings(values, lambda pc, strings: _matching(pc, strings, expression, predicate))
+
+
+def _matching(pc: Any, strings: Any, expression: str, predicate: Resembles) -> Any:
+    """Which strings match, as Arrow's booleans. Cost: grows with their length alone (RE2 never
+    backtracks).
+    """
+    import pyarrow
+
+    found: list[Any] = []
+    try:
+        for start in range(0, len(strings), CHECK_VALUES):
+            interrupts.check()
+            some = strings.slice(start, CHECK_VALUES)
+            matching = pc.match_substring_regex(some, expression, ignore_case=predicate.ignore_case)
+            found += getattr(matching, "chunks", [matching])
+    except pyarrow.ArrowInvalid as error:  # too large for RE2's memory
+        n = len(predicate.template)
+        raise ExecutionError(
+            f"a template of LIKE with {n:,} characters is too long to be matched; shorten it"
+        ) from error
+    return pyarrow.chunked_array(found, "bool")
+
+
+def _objects_resembling(predicate: Resembles, values: Objects) -> tuple[Mask, Mask]:
+    """Of values of any kind: of strings, and of lists with a string that matches."""
+    owners: list[int] = []
+    strings: list[str] = []
+    unknown = np.zeros(len(values), dtype=np.bool_)
+    for i, value in enumerate(values.values):
+        if i % CHECK_VALUES == 0:
+            interrupts.check()
+        unknown[i] = value is None
+        found = [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, str)]
+        strings += found
+        owners += [i] * len(found)
+    true = np.zeros(len(values), dtype=np.bool_)
+    true[np.array(owners, dtype=np.int64)[_resembles(predicate, Strings(_string_array(strings)))]] = True
+    return true, unknown
 
 
 # ---- numbers ----------------------------------------------------------------------------------------------

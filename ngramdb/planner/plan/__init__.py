@@ -87,6 +87,7 @@ if TYPE_CHECKING:
         Predicate,
         Resembles,
         Scalar,
+        ValuePredicate,
         kind_of,
         show_value,
     )
@@ -198,6 +199,7 @@ __all__ = [
     "Tracing",
     "UnionOf",
     "UseCorpus",
+    "ValuePredicate",
     "Variants",
     "any_case",
     "changed",

@@ -62,6 +62,15 @@ class Predicate(ABC):
     def label(self, field: str) -> str:
         """As the language writes it, of a field."""
 
+    @property
+    def selects_few(self) -> bool:
+        """Whether it asks for single values."""
+        return False
+
+
+class ValuePredicate(Predicate):
+    """A predicate that is told of one value at a time, by nothing but comparisons."""
+
     @abstractmethod
     def of_element(self, value: Any) -> bool | None:
         """Whether it holds of a value that is neither NULL nor a list."""
@@ -74,14 +83,9 @@ class Predicate(ABC):
             return any(self.of_element(item) is True for item in value if item is not None)
         return self.of_element(value)
 
-    @property
-    def selects_few(self) -> bool:
-        """Whether it asks for single values."""
-        return False
-
 
 @dataclass(frozen=True)
-class Compared(Predicate):
+class Compared(ValuePredicate):
     """`= literal`, `< literal` and the like."""
 
     operator: str
@@ -102,7 +106,7 @@ class Compared(Predicate):
 
 
 @dataclass(frozen=True)
-class InRange(Predicate):
+class InRange(ValuePredicate):
     """BETWEEN low AND high, both included."""
 
     low: Scalar | None
@@ -120,7 +124,7 @@ class InRange(Predicate):
 
 
 @dataclass(frozen=True)
-class OneOf(Predicate):
+class OneOf(ValuePredicate):
     """IN (…). With NULL among the values it is never false, as in SQL."""
 
     values: tuple[Scalar, ...]
@@ -146,7 +150,10 @@ class OneOf(Predicate):
 
 @dataclass(frozen=True)
 class Resembles(Predicate):
-    """LIKE: `%` stands for any characters, `_` for one, `\\%` for a percent sign; ILIKE in any case."""
+    """LIKE: `%` stands for any characters, `_` for one, `\\%` for a percent sign; ILIKE in any case.
+
+    It is true of strings only. The executor matches many at once, in time that grows with their length.
+    """
 
     template: str
     ignore_case: bool = False
@@ -168,16 +175,9 @@ class Resembles(Predicate):
             literally = False
         return "".join(pieces) + (re.escape("\\") if literally else "")
 
-    @cached_property
-    def _compiled(self) -> re.Pattern[str]:
-        return re.compile(self.expression, re.DOTALL | (re.IGNORECASE if self.ignore_case else 0))
-
-    def of_element(self, value: Any) -> bool | None:
-        return isinstance(value, str) and self._compiled.fullmatch(value) is not None
-
 
 @dataclass(frozen=True)
-class Missing(Predicate):
+class Missing(ValuePredicate):
     """IS NULL."""
 
     def label(self, field: str) -> str:
