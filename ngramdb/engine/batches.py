@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from ngramdb import interrupts
 from ngramdb.errors import LoadError
 from ngramdb.ingest.documents import Document
 from ngramdb.ingest.streams import Meter
@@ -90,10 +91,18 @@ class _ReadAhead:
         threading.Thread(target=self._read, args=(stream,), name="ngramdb-read", daemon=True).start()
 
     def __iter__(self) -> Iterator[Batch]:
-        while (item := self._ready.get()) is not None:
+        while (item := self._next()) is not None:
             if isinstance(item, BaseException):
                 raise item
             yield item
+
+    def _next(self) -> Batch | BaseException | None:
+        """Waits for the next item, as long as the current work may go on."""
+        while True:
+            try:
+                return self._ready.get(timeout=interrupts.PATIENCE_S)
+            except queue.Empty:
+                interrupts.check()
 
     def close(self) -> None:
         self._closed.set()

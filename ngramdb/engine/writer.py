@@ -28,12 +28,22 @@ from ngramdb.engine.files import write_content
 from ngramdb.engine.manifest import CorpusEntry, SegmentEntry
 from ngramdb.engine.store import Store, Transaction
 from ngramdb.engine.vocabulary import remember, tokenizer_of
-from ngramdb.errors import BindError, ExecutionError, InvalidArgument, LoadError, ResourceError
+from ngramdb.errors import (
+    BindError,
+    ExecutionError,
+    InvalidArgument,
+    LoadError,
+    QueryCancelled,
+    ResourceError,
+)
 from ngramdb.ingest.documents import Document, ErrorLog, TokenIds
 from ngramdb.ingest.streams import Meter
 from ngramdb.segments.builder import KIND, SegmentBuilder
 from ngramdb.segments.container import ContainerWriter
 from ngramdb.tokenizers.base import Offsets, Tokenizer
+
+# What may end tokenizing, and is no reason to refuse a document: a limit of the load, a request to stop.
+NO_FAULT_OF_DOCUMENTS = (ResourceError, QueryCancelled)
 
 
 @dataclass(frozen=True)
@@ -266,7 +276,7 @@ class _Load:
         """The batch, without documents that are skipped, and what `_tokenize` makes of it."""
         try:
             return batch, self._tokenize(batch)
-        except ResourceError:  # a limit of the load, and no fault of the document
+        except NO_FAULT_OF_DOCUMENTS:
             raise
         except ExecutionError:
             sound = replace(batch, documents=list(self._sound(batch)))
@@ -277,6 +287,8 @@ class _Load:
         for document in batch.documents:
             try:
                 self.tokenizer.encode_batch([document.text or b""])
+            except NO_FAULT_OF_DOCUMENTS:
+                raise
             except ExecutionError as error:
                 refused = LoadError(str(error), source=document.source, line=document.line)
                 if self._skipped is None:

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ngramdb.errors import CorruptionError
+from ngramdb.errors import CorruptionError, QueryCancelled
 from ngramdb.segments.metadata_columns import MARK_KEY, TYPE_KEY, Column, finished, pyarrow, storage_type
 from ngramdb.segments.metadata_values import JSON, flatten, split_path
 
@@ -237,7 +237,7 @@ class MetadataReader:
         """Turn whatever damaged data provoke, in Arrow or here, into a CorruptionError."""
         try:
             yield
-        except MemoryError:
+        except (MemoryError, QueryCancelled):
             raise
         # A flipped bit can change a type, a name or a value, and so raise nearly anything.
         except Exception as error:

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import tokenizers
 
+from ngramdb import interrupts
 from ngramdb._cext.pieces import PieceTable, gather
 from ngramdb.errors import ExecutionError, InvalidArgument
 from ngramdb.tokenizers.base import (
@@ -143,6 +144,7 @@ class HuggingFaceTokenizer(Tokenizer):
     def _ids_of(self, texts: list[str]) -> Iterator[list[int]]:
         _Threads.used = True
         for batch in _batches(texts):
+            interrupts.check()
             with _library_errors():
                 encodings = self._encode(batch, add_special_tokens=False)
             for encoding in encodings:
