@@ -40,7 +40,7 @@ TEXTS = frozenset({"text"})
 SMALLEST_SCORE = 0.0005
 
 _DECIMAL = re.compile(r"-?\d+(?:\.\d+)?")
-_SIGNS = str.maketrans({"\n": "⏎", "\t": "⇥"})
+_SIGNS = str.maketrans({"\n": "⏎", "\t": "⇥", "\r": "␍"})
 
 MARK_STYLE = "bold red"
 
@@ -187,6 +187,8 @@ def _from_mark(cell: Cell, width: int, mark: str) -> Cell:
         return cell
     start = cell.marks[0][0]
     before = _last(cell.text[:start], max(0, width // SHARE_BEFORE - len(mark)))
+    if len(before) == start:  # nothing would be left out
+        return cell
     shift = len(mark) + len(before) - start
     marks = tuple((begin + shift, end + shift) for begin, end in cell.marks)
     return Cell(mark + before + cell.text[start:], marks)

@@ -8,7 +8,6 @@ pipe every row and every cell is written in full. Widths are decided here (`fit`
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from textwrap import wrap
 from typing import Any
@@ -22,6 +21,7 @@ from rich.text import Text
 from ngramdb.cli import human
 from ngramdb.cli.render.base import Tabular, is_number, to_display
 from ngramdb.cli.render.cells import LEFT, LOOKED_AT, Cell, cut, encodable, make_cells
+from ngramdb.cli.render.fitting import Column, fit, overhead, without_empty, without_spare
 from ngramdb.cli.screen import Screen
 from ngramdb.cli.wrapping import plan_lines
 from ngramdb.visible import visible
@@ -30,25 +30,6 @@ from ngramdb.visible import visible
 PROSE = frozenset({"description", "problem"})
 # In fewer terminal columns they are cut like all others: a word a line is no pleasure to read.
 NARROWEST_PROSE = 24
-# Columns of tokens' scores that are left out first where there is no room: rows are in the text's order.
-SPARE = ("token_id", "position")
-# A text column is not squeezed below this many terminal columns; others are left out instead.
-SMALLEST_TEXT = 8
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column ready for drawing: its cells on one line each (None = NULL), its width when nothing is cut."""
-
-    name: str
-    cells: list[Cell | None]
-    numeric: bool
-    natural: int
-
-    @property
-    def smallest(self) -> int:
-        """The width below which the column is of no use: numbers are never cut."""
-        return self.natural if self.numeric else min(self.natural, SMALLEST_TEXT)
 
 
 def write_table(result: Tabular, screen: Screen) -> None:
@@ -64,7 +45,10 @@ def write_table(result: Tabular, screen: Screen) -> None:
     columns = [
         _column(name, [row[i] for row in rows], screen, scores) for i, name in enumerate(result.columns)
     ]
-    kept = _without_spare(columns, screen.width) if scores else columns
+    kept = without_spare(columns, screen.width) if scores else columns
+    documents = {"doc_id", "text"} <= set(result.columns)
+    if documents:
+        kept = without_empty(columns, screen.width)
     shown, widths = fit(kept, screen.width)
     _draw(shown, widths, screen)
     if screen.is_terminal:
@@ -72,7 +56,9 @@ def write_table(result: Tabular, screen: Screen) -> None:
         n_shown = sum(column is not None for column in shown)
         note = result.summary.get("note")
         if n_shown < len(columns):
-            parts.append(_of("column", len(columns), n_shown))
+            parts.append(
+                _of("column", len(columns), n_shown, n_empty=len(columns) - len(kept) if documents else 0)
+            )
         if not getattr(result, "exact", True):
             parts.append("an estimate from a sample")
         parts.extend(_facts(result.summary, n_rows))
@@ -82,9 +68,10 @@ def write_table(result: Tabular, screen: Screen) -> None:
             screen.draw(screen.styled(line, "2") + "\n")
 
 
-def _of(noun: str, n: int, n_shown: int) -> str:
+def _of(noun: str, n: int, n_shown: int, n_empty: int = 0) -> str:
     """How many there are and, where it is fewer, how many are drawn: '100,000 rows (40 shown)'."""
-    return human.count(n, noun) + (f" ({n_shown:,} shown)" if n_shown < n else "")
+    empty = f", {n_empty:,} with NULL only" if n_empty else ""
+    return human.count(n, noun) + (f" ({n_shown:,} shown{empty})" if n_shown < n else "")
 
 
 def _facts(summary: dict[str, Any], n_rows: int) -> Iterator[str]:
@@ -109,58 +96,6 @@ def _write_plan(result: Tabular, screen: Screen) -> None:
         text = visible(str(line))
         for part in plan_lines(text if screen.unicode else text.translate(_ASCII_TREE), screen.width):
             screen.write(part + "\n")
-
-
-def _without_spare(columns: list[Column], width: int | None) -> list[Column]:
-    """The columns of a table of tokens; where there is no room for all, those go that say least to a
-    person.
-    """
-    kept = list(columns)
-    for name in SPARE:
-        if width is None or _smallest_total(list(kept)) <= width:
-            break
-        kept = [column for column in kept if column.name != name]
-    return kept
-
-
-def fit(columns: list[Column], width: int | None) -> tuple[list[Column | None], list[int]]:
-    """The columns that are drawn and how wide; None stands for those left out in the middle.
-
-    Without a width everything is drawn as wide as it is. Numbers get what they need; texts share the rest
-    evenly, and what a short text does not need goes to the longer ones.
-    """
-    if width is None:
-        return list(columns), [column.natural for column in columns]
-    shown: list[Column | None] = list(columns)
-    n_kept = len(columns)
-    while n_kept > 1 and _smallest_total(shown) > width:
-        n_kept -= 1
-        n_left = (n_kept + 1) // 2
-        shown = [*columns[:n_left], None, *columns[len(columns) - (n_kept - n_left) :]]
-    return shown, _share(shown, width - _overhead(len(shown)))
-
-
-def _overhead(n_columns: int) -> int:
-    return 3 * n_columns + 1  # a bar and two blanks per column, and the last bar
-
-
-def _smallest_total(columns: list[Column | None]) -> int:
-    return _overhead(len(columns)) + sum(1 if column is None else column.smallest for column in columns)
-
-
-def _share(columns: list[Column | None], available: int) -> list[int]:
-    """Widths within `available`: numbers first, then texts from the narrowest to the widest."""
-    widths = [1 if column is None else column.smallest for column in columns]
-    texts = [i for i, column in enumerate(columns) if column is not None and not column.numeric]
-    available -= sum(width for i, width in enumerate(widths) if i not in texts)
-    for n_done, i in enumerate(sorted(texts, key=lambda i: _natural(columns[i]))):
-        widths[i] = max(1, min(_natural(columns[i]), available // (len(texts) - n_done)))
-        available -= widths[i]
-    return widths
-
-
-def _natural(column: Column | None) -> int:
-    return 1 if column is None else column.natural
 
 
 def _shown_rows(result: Tabular, screen: Screen) -> tuple[list[tuple[Any, ...]], int]:
@@ -198,7 +133,7 @@ def _draw(columns: list[Column | None], widths: list[int], screen: Screen) -> No
     for i in range(n_rows):
         cells = (_cell(column, i, width, screen) for column, width in zip(columns, widths, strict=True))
         table.add_row(*cells)
-    _console(screen, _overhead(len(widths)) + sum(widths)).print(table)
+    _console(screen, overhead(len(widths)) + sum(widths)).print(table)
 
 
 def _is_prose(column: Column, width: int) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from ngramdb.cli.render import MODES, default_mode, render
-from ngramdb.cli.render.table import Column, fit
+from ngramdb.cli.render.fitting import Column, fit
 from ngramdb.cli.screen import Screen
 
 
