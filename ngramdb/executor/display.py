@@ -6,10 +6,14 @@ Both show the first rows and say how many there are; the reader misses none of t
 from __future__ import annotations
 
 import html
+import re
 import shutil
 import unicodedata
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
+
+from ngramdb.executor.facts import facts
+from ngramdb.visible import visible
 
 if TYPE_CHECKING:
     from ngramdb.executor.result import Result
@@ -23,14 +27,22 @@ FALLBACK_COLUMNS = 160
 NARROWEST = 8
 BETWEEN = "  "
 
-_VISIBLE = {"\n": "⏎", "\t": "⇥"}
+# How the parts of a concordance's line stand in a page: the match between its contexts.
+CONCORDANCE = {
+    "left": "text-align: right",
+    "match": "text-align: center; font-weight: bold",
+    "right": "text-align: left",
+}
+# One sign for what ends lines and cells; a lone surrogate cannot be written at all.
+_SIGNS = str.maketrans({"\n": "⏎", "\t": "⇥", "\r": "␍"})
+_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def as_text(result: Result) -> str:
     """A table that fits the terminal: wide texts are cut, columns without room are named below."""
     if not result.columns:
-        return str(result.summary.get("message", "(done)"))
-    rows, footer = result._preview()
+        return visible(str(result.summary.get("message", "(done)")), lines=True)
+    rows, footer = _rows_and_footer(result)
     limit = SHOWN_CHARACTERS if len(result.columns) > 1 else SHOWN_CHARACTERS_ALONE
     columns = [_Column(name, [row[i] for row in rows], limit) for i, name in enumerate(result.columns)]
     shown = _fitting(columns, shutil.get_terminal_size((FALLBACK_COLUMNS, 24)).columns)
@@ -39,35 +51,59 @@ def as_text(result: Result) -> str:
     rule = BETWEEN.join("─" * column.width for column in shown)
     body = [BETWEEN.join(column.line(i) for column in shown).rstrip() for i in range(len(rows))]
     head = BETWEEN.join(column.head() for column in shown).rstrip()
-    note = result.summary.get("note")
-    return "\n".join([head, rule, *body, footer, *([f"note: {note}"] if note else [])])
+    notes = [visible(f"note: {note}", lines=True) for note in _notes(result)]
+    return "\n".join([head, rule, *body, footer, *notes])
 
 
 def as_html(result: Result) -> str:
-    """An HTML table; numbers to the right, NULL in grey, whole values as far as a cell shows them."""
+    """An HTML table; numbers to the right, NULL in grey, whole values as far as a cell shows them.
+
+    In a concordance the match stands out between what is left and right of it.
+    """
     if not result.columns:
         return f"<p>{html.escape(str(result.summary.get('message', '(done)')))}</p>"
-    rows, footer = result._preview()
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in result.columns)
-    body = "".join(f"<tr>{''.join(map(_html_cell, row))}</tr>" for row in rows)
+    rows, footer = _rows_and_footer(result)
+    parts = CONCORDANCE if set(CONCORDANCE) <= set(result.columns) else {}
+    head = "".join(_html_head(name, parts.get(name, "")) for name in result.columns)
+    styles = [parts.get(name, "") for name in result.columns]
+    body = "".join(f"<tr>{''.join(map(_html_cell, row, styles))}</tr>" for row in rows)
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return f"{table}<p>{html.escape(footer)}</p>"
+    said = [footer, *(f"note: {note}" for note in _notes(result))]
+    return table + "".join(f"<p>{html.escape(visible(line))}</p>" for line in said)
 
 
-def _html_cell(value: Any) -> str:
+def _html_head(name: str, style: str) -> str:
+    return f'<th style="{style}">{_html(name)}</th>' if style else f"<th>{_html(name)}</th>"
+
+
+def _html_cell(value: Any, style: str) -> str:
     if value is None:
         return '<td style="color: #999">NULL</td>'
-    text = html.escape(shown(value, SHOWN_CHARACTERS_ALONE))
-    if _is_number(value):
-        return f'<td style="text-align: right">{text}</td>'
-    return f'<td style="text-align: left">{text}</td>'
+    style = style or ("text-align: right" if _is_number(value) else "text-align: left")
+    return f'<td style="{style}">{_html(value)}</td>'
+
+
+def _html(value: Any) -> str:
+    return html.escape(shown(value, SHOWN_CHARACTERS_ALONE))
+
+
+def _rows_and_footer(result: Result) -> tuple[list[tuple[Any, ...]], str]:
+    """The first rows, and in parentheses how many there are and what the summary says of all of them."""
+    rows, footer = result._preview()
+    said = [visible(fact) for fact in facts(result.summary, result.n_rows)]
+    return rows, f"({', '.join([footer, *said])})"
+
+
+def _notes(result: Result) -> tuple[str, ...]:
+    """The notes on an answer; that it is an estimate the footer says."""
+    return result.notes if result.exact else result.notes[1:]
 
 
 class _Column:
     """The cells of one column, and how wide it is shown."""
 
     def __init__(self, name: str, values: list[Any], limit: int) -> None:
-        self.name = name
+        self.name = shown(name, limit)
         self._cells = [shown(value, limit) for value in values]
         self.is_number = bool(values) and all(value is None or _is_number(value) for value in values)
         self.width = max(map(width_of, (name, *self._cells)))
@@ -126,7 +162,7 @@ def shown(value: Any, limit: int) -> str:
     text = value if isinstance(value, str) else str(value)
     # Only the beginning is looked at: a document's text may be long.
     text = text[: limit + 1]
-    text = "".join(c if c.isprintable() else _VISIBLE.get(c, "�") for c in text)
+    text = _SURROGATES.sub("�", visible(text.translate(_SIGNS)))
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 

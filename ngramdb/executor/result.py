@@ -261,9 +261,9 @@ class Result:
             total = self.n_rows
         known = "" if self.exact else ", approximate"
         if total is None:
-            return self._head, f"(more than {n_shown} rows, {n_shown} shown{known})"
+            return self._head, f"more than {n_shown} rows, {n_shown} shown{known}"
         rows = f"{total:,} row{'' if total == 1 else 's'}"
-        return self._head, f"({rows}{known})" if n_shown == total else f"({rows}, {n_shown} shown{known})"
+        return self._head, f"{rows}{known}" if n_shown == total else f"{rows}, {n_shown} shown{known}"
 
     def __repr__(self) -> str:
         return display.as_text(self)

@@ -24,6 +24,7 @@ PACKAGE = "ngramdb"
 FACES = frozenset(
     {
         "api",
+        "ngramdb.executor.facts",
         "ngramdb.language.expect",
         "ngramdb.language.highlight",
         "ngramdb.language.mistakes",

@@ -7,6 +7,9 @@ import math
 from collections.abc import Iterator
 from typing import Any, Protocol
 
+# Columns of a concordance: what is left of the match is aligned to it and cut at its beginning.
+LEFT, MATCH, RIGHT = "left", "match", "right"
+
 
 class Tabular(Protocol):
     """What a renderer needs of a result: names of columns and rows as tuples, in that order.

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from ngramdb.cli import human
 from ngramdb.cli.marks import Span
-from ngramdb.cli.render.base import is_number, to_display
+from ngramdb.cli.render.base import LEFT, MATCH, RIGHT, is_number, to_display
 from ngramdb.cli.screen import Screen
 from ngramdb.visible import visible
 
@@ -31,8 +31,6 @@ QUANTITIES = frozenset(
 )
 # Columns of tokens, where a blank at an end matters and must be seen.
 TOKENS = frozenset({"token", "ngram", "span"})
-# Columns of a concordance: what is left of the match is aligned to it and cut at its beginning.
-LEFT, MATCH, RIGHT = "left", "match", "right"
 # Columns with a document's text, in which what was searched for stands out.
 TEXTS = frozenset({"text"})
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ngramdb.cli.render.cells import LEFT, MATCH, RIGHT, TEXTS, Cell
+from ngramdb.cli.render.base import LEFT, MATCH, RIGHT
+from ngramdb.cli.render.cells import TEXTS, Cell
 
 # Columns of tokens' scores that are left out first where there is no room: rows are in the text's order.
 SPARE = ("token_id", "position")

@@ -19,11 +19,12 @@ from rich.table import Table
 from rich.text import Text
 
 from ngramdb.cli import human
-from ngramdb.cli.render.base import Tabular, is_number, to_display
-from ngramdb.cli.render.cells import LEFT, LOOKED_AT, Cell, cut, encodable, make_cells
+from ngramdb.cli.render.base import LEFT, Tabular, is_number
+from ngramdb.cli.render.cells import LOOKED_AT, Cell, cut, encodable, make_cells
 from ngramdb.cli.render.fitting import Column, fit, overhead, without_empty, without_spare
 from ngramdb.cli.screen import Screen
 from ngramdb.cli.wrapping import plan_lines
+from ngramdb.executor.facts import facts
 from ngramdb.visible import visible
 
 # Columns of sentences to be read to their end, which take as many lines as they need.
@@ -61,7 +62,7 @@ def write_table(result: Tabular, screen: Screen) -> None:
             )
         if not getattr(result, "exact", True):
             parts.append("an estimate from a sample")
-        parts.extend(_facts(result.summary, n_rows))
+        parts.extend(map(visible, facts(result.summary, n_rows)))
         for line in wrap(", ".join(parts), screen.width or LOOKED_AT):
             screen.draw(screen.styled(line, "2") + "\n")
         for line in wrap(visible(f"note: {note}"), screen.width or LOOKED_AT) if note else ():
@@ -72,18 +73,6 @@ def _of(noun: str, n: int, n_shown: int, n_empty: int = 0) -> str:
     """How many there are and, where it is fewer, how many are drawn: '100,000 rows (40 shown)'."""
     empty = f", {n_empty:,} with NULL only" if n_empty else ""
     return human.count(n, noun) + (f" ({n_shown:,} shown{empty})" if n_shown < n else "")
-
-
-def _facts(summary: dict[str, Any], n_rows: int) -> Iterator[str]:
-    """What a result's summary has to say: no zeros, and no total that is the number of rows again."""
-    for name, value in summary.items():
-        if not value or not isinstance(value, int | float | str) or (name == "total" and value == n_rows):
-            continue
-        if name == "note":  # a sentence, which has a line of its own
-            continue
-        shown = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else to_display(value)
-        words = {"total": f"{shown} in all", "message": shown}
-        yield visible(words.get(name, f"{name.replace('_', ' ')} {shown}"))
 
 
 # What a plan's tree is drawn with, for an encoding without box characters.

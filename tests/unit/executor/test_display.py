@@ -57,7 +57,7 @@ def test_values_on_one_line():
         "true",
         "0.123457",
         "a⏎b⇥c",
-        "�[1m",
+        "\\x1b[1m",
         "[1, 'a']",
     ]
 
@@ -72,3 +72,34 @@ def test_numbers_stand_right_in_notebooks_and_null_is_grey():
     text = Result.of_rows(("a", "b"), [(1, None), (True, "x")])._repr_html_()
     assert '<td style="text-align: right">1</td>' in text and '<td style="color: #999">NULL</td>' in text
     assert '<td style="text-align: left">true</td>' in text and text.endswith("<p>(2 rows)</p>")
+
+
+def test_the_footer_has_the_totals_that_the_prompt_shows():
+    rows = [("like", 3), ("when", 1)]
+    result = Result.of_rows(
+        ("token", "count"), rows, total=25, context_count=1234, sparse=False, note="a note"
+    )
+    assert repr(result).splitlines()[-2:] == ["(2 rows, 25 in all, context count 1,234)", "note: a note"]
+    assert result._repr_html_().endswith("<p>(2 rows, 25 in all, context count 1,234)</p><p>note: a note</p>")
+    estimate = Result(("count",), [[(7,)]], exact=False, summary={"standard_error": 2.5})
+    assert repr(estimate).splitlines()[-1] == "(1 row, approximate, standard error 2.5)"
+    assert estimate.notes == ("an estimate from a sample, standard error 2",)
+
+
+def test_a_concordance_in_a_notebook_is_aligned_to_its_match():
+    text = Result.of_rows(("left", "match", "right"), [("to the", "cat", "<b>")])._repr_html_()
+    assert '<td style="text-align: right">to the</td>' in text
+    assert '<td style="text-align: center; font-weight: bold">cat</td>' in text
+    assert '<td style="text-align: left">&lt;b&gt;</td>' in text
+    alone = Result.of_rows(("left",), [("to the",)])._repr_html_()
+    assert "right" not in alone
+
+
+def test_names_and_values_are_visible():
+    steering = "a\r\x1b]0;x\x07\x9b\u202e\ud800"
+    for text in (
+        repr(Result.of_rows((steering,), [(steering,)], note=steering, path=steering)),
+        Result.of_rows((steering,), [(steering,)], note=steering, path=steering)._repr_html_(),
+    ):
+        assert not set("\r\x1b\x07\x9b\u202e") & set(text)
+    assert shown(steering, 60) == "a␍\\x1b]0;x\\x07\\x9b\\u202e�"
