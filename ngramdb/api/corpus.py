@@ -71,7 +71,7 @@ class Corpus(CurationVerbs):
             f"<ngramdb.Corpus {self.name}: "
             f"{view.n_documents:,} document{'' if view.n_documents == 1 else 's'}, "
             f"{view.n_tokens:,} token{'' if view.n_tokens == 1 else 's'}, "
-            f"{n_segments} segment{'' if n_segments == 1 else 's'}, tokenizer {view.tokenizer.kind}>"
+            f"{n_segments} segment{'' if n_segments == 1 else 's'}, tokenizer {view.tokenizer_title}>"
         )
 
     # ---- adding documents -------------------------------------------------------------------------------

@@ -49,6 +49,10 @@ class Session(SnapshotCatalog):
         """The audit records of a corpus, oldest first."""
         return audit.removals(self._connection._store, self.manifest.corpora[name].audits)
 
+    def tokenizer_title(self, name: str, /) -> str:
+        """What a person calls a corpus's tokenizer."""
+        return self.corpus_view(name).tokenizer_title
+
     def setting_rows(self) -> list[tuple[Any, ...]]:
         return self._connection.settings.rows()
 

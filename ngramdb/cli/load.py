@@ -7,6 +7,7 @@ from typing import Any
 
 from ngramdb.api import Connection, Corpus, LoadReport, connect
 from ngramdb.cli import human
+from ngramdb.cli.catalog import describe
 from ngramdb.cli.common import OK, add_common_flags, glued, guarded, positive
 from ngramdb.cli.progress import LoadWatch
 from ngramdb.cli.writing import add_lock_timeout, writing
@@ -113,9 +114,10 @@ def open_corpus(connection: Connection, name: str, tokenizer: str | None) -> tup
         return connection.create_corpus(name, tokenizer=tokenizer or DEFAULT_TOKENIZER), True
     corpus = connection.corpus(name)
     if tokenizer is not None and not has_tokenizer(corpus, tokenizer):
+        known = describe(connection, name)["tokenizer"]
         raise InvalidArgument(
-            f"corpus {name} has the tokenizer {shown(corpus.tokenizer.kind)}, but --tokenizer asks for "
-            f"{tokenizer}; leave the flag out, or load into a new corpus"
+            f"corpus {name} has the tokenizer {known}, but --tokenizer asks for {tokenizer}; "
+            "leave the flag out, or load into a new corpus"
         )
     return corpus, False
 
@@ -128,11 +130,6 @@ def has_tokenizer(corpus: Corpus, asked: str) -> bool:
     with connect() as scratch:
         other = scratch.create_corpus("scratch", tokenizer=asked).tokenizer
     return _content(corpus.tokenizer) == _content(other)
-
-
-def shown(kind: str) -> str:
-    """A tokenizer's kind in a message."""
-    return "of another tokenizer.json" if kind == "json" else kind
 
 
 def _content(tokenizer: Any) -> dict[str, bytes]:

@@ -21,6 +21,7 @@ from ngramdb.segments.builder import KIND
 from ngramdb.segments.merging import token_ids
 from ngramdb.segments.segment import Segment
 from ngramdb.tokenizers.base import Tokenizer
+from ngramdb.tokenizers.registry import title_of
 
 __all__ = ["CorpusView", "Docs", "Segment", "last_id", "open_segment"]
 
@@ -58,6 +59,11 @@ class CorpusView:
     @cached_property
     def tokenizer(self) -> Tokenizer:
         return tokenizer_of(self._store, self.entry.tokenizer)
+
+    @cached_property
+    def tokenizer_title(self) -> str:
+        """What a person calls the tokenizer, so that two files of the kind `json` can be told apart."""
+        return title_of(self.entry.tokenizer.kind, self.definition())
 
     def definition(self) -> bytes | None:
         """The tokenizer.json of the corpus, byte for byte; None for other kinds of tokenizers."""

@@ -117,15 +117,13 @@ def _translated(segment: Segment, new_ids: IdMap) -> Segment:
 
 def _require_same_kind(name: str, view: CorpusView, other_name: str, other: CorpusView) -> None:
     a, b = view.entry.tokenizer, other.entry.tokenizer
-    if a.kind != b.kind:
+    is_same = a.kind == b.kind and (
+        a.kind != "json" or a.file == b.file or view.definition() == other.definition()
+    )
+    if not is_same:
         raise BindError(
-            f"{name} and {other_name} have different tokenizers, {a.kind} and {b.kind}: "
-            "their n-grams cannot be counted together"
-        )
-    if a.kind == "json" and a.file != b.file and view.definition() != other.definition():
-        raise BindError(
-            f"{name} and {other_name} have different tokenizer files: their n-grams cannot be "
-            "counted together"
+            f"{name} and {other_name} have different tokenizers, {view.tokenizer_title} and "
+            f"{other.tokenizer_title}: their n-grams cannot be counted together"
         )
 
 

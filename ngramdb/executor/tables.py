@@ -44,7 +44,7 @@ def _corpora(session: Session) -> Iterator[Row]:
         yield (
             name,
             name == current,
-            entry.tokenizer.kind,
+            session.tokenizer_title(name),
             sum(segment.sign * segment.n_documents for segment in entry.segments),
             sum(segment.sign * segment.n_tokens for segment in entry.segments),
             len(entry.segments),
@@ -114,7 +114,7 @@ def describe(plan: DescribeCorpus, session: Session) -> Result:
     segments: Sequence[Any] = entry.segments
     rows: list[Row] = [
         ("corpus", entry.name),
-        ("tokenizer", entry.tokenizer.kind),
+        ("tokenizer", session.tokenizer_title(entry.name)),
         ("vocabulary", view.tokenizer.n_vocabulary),
         ("documents", view.n_documents),
         ("tokens", view.n_tokens),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
+import json
 import os
 from collections.abc import Sequence
 from importlib import import_module
@@ -47,6 +49,22 @@ def create_tokenizer(spec: str | os.PathLike[str]) -> Tokenizer:
     except OSError as error:
         raise InvalidArgument(f"cannot read the tokenizer {path}: {error.strerror}") from error
     return _from_json(definition, str(path))
+
+
+def title_of(kind: str, definition: bytes | None) -> str:
+    """What a person calls a tokenizer: its kind; of a tokenizer.json its model and a short hash, too.
+
+    >>> title_of("json", b'{"model": {"type": "BPE"}}')
+    'json (BPE, 8bb2d91f)'
+    """
+    if definition is None:
+        return kind
+    try:
+        model = json.loads(definition)["model"]["type"]
+    except (ValueError, LookupError, TypeError):  # older files do not name the model
+        model = None
+    names = [model] if isinstance(model, str) else []
+    return f"{kind} ({', '.join([*names, hashlib.sha256(definition).hexdigest()[:8]])})"
 
 
 def open_tokenizer(

@@ -271,7 +271,7 @@ def test_load_compares_a_tokenizer_json_by_its_content(
     assert main(["load", database, "sub", "d.jsonl", "--tokenizer", "one.json"]) == 0
     assert main(["load", database, "sub", "d.jsonl", "--tokenizer", "copy.json"]) == 0
     assert main(["load", database, "sub", "d.jsonl", "--tokenizer", "two.json"]) == 1
-    assert "of another tokenizer.json, but --tokenizer asks for two.json" in capsys.readouterr().err
+    assert "), but --tokenizer asks for two.json" in capsys.readouterr().err
     assert main(["load", database, "sub", "d.jsonl", "--tokenizer", "bytes"]) == 1
     assert main(["load", database, "wiki", "d.jsonl", "--tokenizer", "one.json"]) == 1
     assert "the tokenizer words, but --tokenizer asks for one.json" in capsys.readouterr().err

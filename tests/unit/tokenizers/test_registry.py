@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import pytest
 
 from ngramdb.errors import CorruptionError, InvalidArgument
 from ngramdb.tokenizers import KINDS, create_tokenizer, open_tokenizer
+from ngramdb.tokenizers.registry import title_of
 
 
 @pytest.mark.parametrize("kind", ["words", "chars", "bytes", "tokens"])
@@ -75,3 +77,13 @@ def test_the_heavy_library_is_imported_only_when_it_is_used() -> None:
         "sys.exit('tokenizers' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+def test_two_files_of_one_kind_have_titles_of_their_own(
+    byte_level_json: bytes, word_piece_json: bytes
+) -> None:
+    assert title_of("words", None) == "words"
+    assert re.fullmatch(r"json \(BPE, [0-9a-f]{8}\)", title_of("json", byte_level_json))
+    assert re.fullmatch(r"json \(WordPiece, [0-9a-f]{8}\)", title_of("json", word_piece_json))
+    assert title_of("json", byte_level_json) != title_of("json", byte_level_json + b" ")
+    assert re.fullmatch(r"json \([0-9a-f]{8}\)", title_of("json", b"no json"))
