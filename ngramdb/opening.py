@@ -2,13 +2,15 @@
 
 A named pipe (FIFO) blocks whoever opens it until somebody opens its other end, a device may do anything, and
 a socket cannot be opened at all. Where a file of ours, or one that a user names, is something else, that is
-an error that says what it is.
+an error that says what it is. What the caller has opened already is no matter of opening: `/dev/fd/63`, as a
+shell calls the pipe of `<(command)`, is read as standard input is.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 
 _KINDS = (
@@ -27,6 +29,7 @@ _QUIETLY = (
     | getattr(os, "O_BINARY", 0)
 )
 NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_INHERITED = re.compile(r"/dev/(?:fd/|(?=stdin))(?P<fd>[0-9]{1,6}|stdin)|/proc/self/fd/(?P<own>[0-9]{1,6})")
 
 
 def open_regular(path: str, flags: int = os.O_RDONLY, mode: int = 0o666, dir_fd: int | None = None) -> int:
@@ -62,3 +65,21 @@ def require_regular(status: os.stat_result, path: str) -> None:
         if is_kind(status.st_mode):
             raise OSError(number, what, path)
     raise OSError(errno.EINVAL, "it is not a regular file", path)
+
+
+def inherited_descriptor(path: str) -> int | None:
+    """The descriptor of this process that a path stands for, such as 63 for `/dev/fd/63`; else None."""
+    found = _INHERITED.fullmatch(path)
+    if found is None:
+        return None
+    number = found["fd"] or found["own"]
+    return 0 if number == "stdin" else int(number)
+
+
+def open_named(path: str) -> int:
+    """A descriptor to read a file that a user has named: a regular one, or one that is open already.
+
+    Raises OSError as `open_regular`.
+    """
+    inherited = inherited_descriptor(path)
+    return open_regular(path) if inherited is None else os.dup(inherited)

@@ -26,6 +26,7 @@ from ngramdb.cli.terminal import bare
 from ngramdb.cli.waiting import Waiting
 from ngramdb.errors import InvalidArgument, NgramdbError
 from ngramdb.lazy import lazy_module
+from ngramdb.opening import open_named
 
 if TYPE_CHECKING:
     import shutil
@@ -133,7 +134,7 @@ class Shell:
             )
         self._depth += 1
         try:
-            with open(path, encoding="utf-8") as lines:
+            with open(open_named(path), encoding="utf-8") as lines:
                 self.run(Script(lines, name=path))
         finally:
             self._depth -= 1

@@ -14,6 +14,7 @@ from pathlib import PurePath
 
 from ngramdb.errors import InvalidArgument, LoadError
 from ngramdb.formats import READ, REGISTRY, endings_of
+from ngramdb.opening import inherited_descriptor, require_regular
 
 PathLike = str | os.PathLike[str]
 
@@ -99,10 +100,24 @@ def _expand_one(path: str, format: str | None) -> list[Source]:
         return _expand_folder(path, format)
     # A file whose name has brackets is a file first.
     if os.path.exists(path):
+        _require_readable(path)
         return [Source(path, _portable(os.path.basename(path)), format or _format_of(path))]
     if glob.has_magic(path):
         return _expand_glob(path, format)
     raise LoadError(_absence(path), source=path)
+
+
+def _require_readable(path: str) -> None:
+    """Raises LoadError for named pipes, sockets and devices: opening one may wait for ever."""
+    if inherited_descriptor(path) is not None:
+        return
+    try:
+        require_regular(os.stat(path), path)
+    except OSError as error:
+        raise LoadError(
+            f"cannot be read: {error.strerror}; pass a pipe as standard input ('-') or as <(command)",
+            source=path,
+        ) from error
 
 
 def _expand_folder(folder: str, format: str | None) -> list[Source]:
@@ -146,6 +161,8 @@ def _expand_glob(pattern: str, format: str | None) -> list[Source]:
     if not files:
         what = "matches only folders; add /**/* to reach their files" if found else "matches no file"
         raise LoadError(f"the glob {what}", source=pattern)
+    for file in files:
+        _require_readable(file)
     base = _fixed_part(pattern)
     return [
         Source(file, _portable(os.path.relpath(file, base or ".")), format or _format_of(file))

@@ -7,6 +7,9 @@ end.
 
 from __future__ import annotations
 
+import os
+import select
+import stat
 import sys
 import zlib
 from collections.abc import Iterable, Iterator
@@ -15,7 +18,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, BinaryIO
 
+from ngramdb import interrupts
 from ngramdb.errors import LoadError, ResourceError
+from ngramdb.opening import open_named
 
 if TYPE_CHECKING:
     from ngramdb.ingest.sources import Source
@@ -29,6 +34,8 @@ CHUNK_BYTES = 1 << 18
 ZSTD_STEP_BYTES = 2048
 # `zstd --long=31` needs this much history; the default of the library (128 MiB) refuses such files.
 ZSTD_WINDOW_BYTES = 1 << 31
+# How long a pipe is waited for before a look at whether the work shall stop.
+PATIENCE_MS = 50
 # Enough of the file's beginning to tell every compression below.
 MAGIC_BYTES = 16
 
@@ -115,15 +122,35 @@ def _open(source: Source) -> Iterator[BinaryIO]:
         with open(descriptor, "rb", buffering=0, closefd=False) as file:
             yield file
     else:
-        with open(source.path, "rb", buffering=0) as file:
+        with open(open_named(source.path), "rb", buffering=0) as file:
             yield file
+
+
+def _read(file: BinaryIO) -> bytes:
+    """The next bytes, b"" at the end. Work that can be stopped does not wait for a pipe for long."""
+    while interrupts.current() is not None and not _is_ready(file):
+        interrupts.check()
+    return file.read(BLOCK_BYTES)
+
+
+def _is_ready(file: BinaryIO) -> bool:
+    """Whether reading will not wait, after a moment's patience."""
+    try:
+        descriptor = file.fileno()
+        if sys.platform == "win32" or stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return True
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        return bool(poll.poll(PATIENCE_MS))
+    except OSError:  # no file of the system's
+        return True
 
 
 def _blocks(file: BinaryIO, meter: Meter) -> Iterator[bytes]:
     """Yield the file's raw bytes; the first block has at least MAGIC_BYTES unless the file is shorter."""
     first = b""
     while len(first) < MAGIC_BYTES:
-        block = file.read(BLOCK_BYTES)
+        block = _read(file)
         if not block:
             break
         first += block
@@ -131,7 +158,7 @@ def _blocks(file: BinaryIO, meter: Meter) -> Iterator[bytes]:
     while block:
         meter.bytes_read += len(block)
         yield block
-        block = file.read(BLOCK_BYTES)
+        block = _read(file)
 
 
 def _decompressed(blocks: Iterator[bytes], label: str) -> Iterator[bytes]:

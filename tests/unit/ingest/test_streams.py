@@ -129,7 +129,7 @@ def test_text_may_begin_like_bzip2(tmp_path):
 def test_a_missing_file_and_a_folder_are_load_errors(tmp_path):
     with pytest.raises(LoadError, match="cannot be read: No such file"):
         content(tmp_path / "none")
-    with pytest.raises(LoadError, match="cannot be read: Is a directory"):
+    with pytest.raises(LoadError, match="cannot be read: it is a folder"):
         content(tmp_path)
 
 
