@@ -62,10 +62,16 @@ inline void translate_exception() {
     set_interrupted_error(e);
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
+  } catch (const std::length_error&) {  // a vector of more than fits an address space
+    PyErr_NoMemory();
   } catch (const std::overflow_error& e) {
     PyErr_SetString(PyExc_OverflowError, e.what());
+  } catch (const std::invalid_argument& e) {
+    PyErr_SetString(PyExc_ValueError, e.what());
   } catch (const std::exception& e) {
     PyErr_SetString(PyExc_RuntimeError, e.what());
+  } catch (...) {  // an exception that leaves this function would end the process
+    PyErr_SetString(PyExc_RuntimeError, "a kernel threw something that is no std::exception");
   }
 }
 

@@ -439,7 +439,7 @@ cdef class SegmentIndex:
             locate_cost, scan_cost : of an occurrence and of a token, in one unit; scan_cost inf: documents are not read
 
         Raises
-            RuntimeError : the code is no condition
+            ValueError : the code is no condition
         """
         cdef vector[int32_t] steps
         cdef vector[int64_t] flat

@@ -29,6 +29,8 @@ Docs = NDArray[np.uint32]
 
 # Characters of a document that a message shows.
 SHOWN_CHARACTERS = 60
+#: Occurrences of a context whose next tokens are wanted however many there are: as `Index.dist` has it.
+NO_LIMIT = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -228,8 +230,10 @@ class NetIndex(Index):  # type: ignore[misc]
             self._refuse_step(list(flat[: i + 1]), [column[i] for column in steps])
         return steps
 
-    def dist(self, context: Any, infgram: bool = False, order: int = 0) -> Any:
-        found = super().dist(context, infgram, order)
+    def dist(self, context: Any, infgram: bool = False, order: int = 0, most: int = NO_LIMIT) -> Any:
+        found = super().dist(context, infgram, order, most)
+        if found is None:
+            return None
         ids, counts, n_end, context_count, length = found
         used = list(context)[len(context) - length :]
         if context_count < 0 or n_end < 0:

@@ -119,5 +119,5 @@ def test_what_is_no_condition_is_refused(code, grams):
     with ngramdb.connect() as db:
         db.create_corpus("c", "tokens").append([{"ids": [1, 2]}])
         (segment,) = db.snapshot.view("c").segments
-        with pytest.raises(RuntimeError, match="condition"):
+        with pytest.raises(ValueError, match="condition"):
             segment.index.docs_where(code, grams, 1.0, 1.0)

@@ -149,6 +149,15 @@ def test_a_count_below_zero_is_an_error_that_names_the_ngram(database):
             index.dist_many(*packed([[1], context, [2]]))
 
 
+def test_a_difference_answers_what_a_sum_does_about_frequent_contexts(database):
+    load(database, "a", [[1, 2], [1, 3], [1, 2]], 1)
+    load(database, "b", [[1, 2]], 1)
+    both, rest = algebra(database, "a + b").index, algebra(database, "a - b").index
+    for index, n in ((both, 4), (rest, 2)):
+        assert index.dist([1], False, 0, n - 1) is None
+        assert index.dist([1], most=n)[3] == index.dist([1])[3] == n
+
+
 def test_two_versions_of_a_corpus_differ_by_what_was_added(database):
     load(database, "a", [[1, 2], [3]], pieces=1)
     before = database.view("a")

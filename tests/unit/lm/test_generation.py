@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from language_corpora import model_of
 
+from ngramdb._cext.lm import Sampler
 from ngramdb.errors import InvalidArgument
 from ngramdb.lm import (
     BEGIN,
@@ -188,3 +189,12 @@ def test_a_text_that_has_ended_takes_no_more_steps(method):
     generator = Generator(model_of([[1, 2], [1, 2], [3, 2]], InfGram()))
     (found, *_) = generator.generate([1], 2**40, method, seed=1)  # as many steps would take for ever
     assert found.ids == (2,) and found.ended
+
+
+def test_a_sampler_refuses_other_models_and_goes_no_further_than_the_end():
+    with pytest.raises(ValueError, match="drawn from its distribution"):
+        Sampler(model_of([[1, 2]], InfGram())._model, [1])
+    sampler = Sampler(model_of([[1, 2]], KneserNey(2))._model, [1])
+    with pytest.raises(ValueError, match="the sentence has ended"):
+        for seed in range(1000):
+            sampler.next(seed)
