@@ -16,7 +16,7 @@ DAY_S = 24 * 3600
 
 DOSES = {
     "kills.py": ["--kills", "8"],
-    "damage.py": ["--flips", "200", "--others", "40", "--stride", "120"],
+    "damage.py": ["--flips", "200", "--others", "40", "--stride", "120", "--sealed", "60"],
     "fuzz.py": ["--statements", "1200"],
     "readers.py": ["--seconds", "3", "--readers", "4"],
 }
