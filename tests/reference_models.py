@@ -104,8 +104,14 @@ class ReferenceKneserNey:
         return 1
 
 
+# Of stupid backoff: the least normal double.
+LEAST_SCORE = 2.0**-1022
+
+
 def reference_backoff(documents, token, context, order=None, weight=0.4):
-    """Stupid backoff; without an order, from the longest suffix of the context that occurs."""
+    """Stupid backoff; without an order, from the longest suffix of the context that occurs. An unknown word
+    has 0.4^100 for its share of the corpus.
+    """
     counts = ReferenceCounts(documents)
     if order is not None:
         context = context[len(context) - min(len(context), order - 1) :]
@@ -115,6 +121,8 @@ def reference_backoff(documents, token, context, order=None, weight=0.4):
     factor = 1.0
     while context:
         if counts.count[(*context, token)]:
-            return factor * counts.count[(*context, token)] / counts.count[context]
+            return max(factor * counts.count[(*context, token)] / counts.count[context], LEAST_SCORE)
         context, factor = context[1:], factor * weight
-    return factor * counts.count[(token,)] / counts.count[()] if token != BEGIN else 0.0
+    if token == BEGIN or not counts.count[(token,)]:
+        return max(factor * 0.4**100, LEAST_SCORE)
+    return max(factor * counts.count[(token,)] / counts.count[()], LEAST_SCORE)

@@ -346,6 +346,9 @@ inline Scored Model::ngram(const Walk& walk, const Step& step, Workspace& work, 
   return out;
 }
 
+// What an unknown word has for its share of the corpus in stupid backoff: 0.4^100, below that of any known one.
+constexpr double kUnknownShare = 1.6069380442589993e-40;
+
 // The longest suffix that occurs with the token; each token given up costs the weight. Without a limit on
 // order the count of them starts at the longest suffix that occurs at all.
 inline Scored Model::backoff(const Walk& walk, const Step& step) const {
@@ -364,9 +367,11 @@ inline Scored Model::backoff(const Walk& walk, const Step& step) const {
     out.context_count = walk.before[c].count + (c == 0 ? data_->columns.n_sentences() : 0);
   }
   out.effective_n = static_cast<int32_t>(used + 1);
-  if (out.count == 0) return out;
-  out.prob = std::pow(m_.weight, static_cast<double>(whole - used)) * static_cast<double>(out.count) /
-             static_cast<double>(out.context_count);
+  const double share = out.count == 0 ? kUnknownShare
+                                      : static_cast<double>(out.count) / static_cast<double>(out.context_count);
+  // Hundreds of tokens of context given up would make it 0, and its logarithm infinite.
+  out.prob = std::max(std::pow(m_.weight, static_cast<double>(whole - used)) * share,
+                      std::numeric_limits<double>::min());
   return out;
 }
 

@@ -191,7 +191,7 @@ class ModelVerbs(BoundCorpus):
         if isinstance(contexts, list):
             unseen = (scores.count == 0) | (scores.effective_n <= np.diff(offsets))
             cautioning.warn_of_many(view, continuations, np.flatnonzero(unseen), contexts)
-        return results.Scores.of(scores)
+        return results.Scores.of(scores, used.spec.is_probability)
 
     def _continuations(self, given: Any) -> tuple[IntArray, IntArray]:
         if isinstance(given, np.ndarray) or (
@@ -218,7 +218,8 @@ class ModelVerbs(BoundCorpus):
         offsets = np.array([0, len(ids)], dtype=np.int64)
         used = models.as_model(model)
         with self._connection._work():
-            return results.Scores.of(scoring.token_scores(view, ids, offsets, used, sentence))
+            found = scoring.token_scores(view, ids, offsets, used, sentence)
+        return results.Scores.of(found, used.spec.is_probability)
 
     def score_many(self, docs: Any, model: Any = "ngram", *, sentence: bool = False) -> DocumentScores:
         """The scores of many documents in one kernel call; item i is what `score(docs[i])` gives."""
@@ -228,7 +229,7 @@ class ModelVerbs(BoundCorpus):
         with self._connection._work():
             scores = scoring.token_scores(view, flat, offsets, used, sentence)
         bounds = offsets + np.arange(len(offsets)) if sentence else offsets
-        return results.DocumentScores(results.Scores.of(scores), bounds)
+        return results.DocumentScores(results.Scores.of(scores, used.spec.is_probability), bounds)
 
 
 def _next_tokens(model: LanguageModel, context: IntArray) -> NextTokens:

@@ -14,8 +14,11 @@ from ngramdb.lazy import lazy_module
 if TYPE_CHECKING:
     from ngramdb.executor import scoring
     from ngramdb.executor.probability import TokenScores
+    from ngramdb.lm import measures, values
 else:
     scoring = lazy_module("ngramdb.executor.scoring")
+    measures = lazy_module("ngramdb.lm.measures")
+    values = lazy_module("ngramdb.lm.values")
 
 
 class Probability(float):
@@ -163,9 +166,10 @@ class Scores:
     count, context_count : (n,) int64; `cont_count` is another name of `count`
     effective_n : (n,) int32, length of the context that was used, plus one
     sparse : (n,) bool, whether the context has one next token only
+    is_probability : False for scores of stupid backoff, which do not sum to 1
     """
 
-    __slots__ = ("context_count", "count", "effective_n", "prob", "sparse")
+    __slots__ = ("context_count", "count", "effective_n", "is_probability", "prob", "sparse")
 
     def __init__(
         self,
@@ -174,7 +178,9 @@ class Scores:
         context_count: NDArray[np.int64],
         effective_n: NDArray[np.int32],
         sparse: NDArray[np.bool_],
+        is_probability: bool = True,
     ) -> None:
+        self.is_probability = is_probability
         self.prob = prob
         self.count = count
         self.context_count = context_count
@@ -182,9 +188,11 @@ class Scores:
         self.sparse = sparse
 
     @classmethod
-    def of(cls, scores: TokenScores) -> Scores:
+    def of(cls, scores: TokenScores, is_probability: bool = True) -> Scores:
         """The executor's arrays, shared."""
-        return cls(scores.prob, scores.count, scores.context_count, scores.effective_n, scores.sparse)
+        return cls(
+            scores.prob, scores.count, scores.context_count, scores.effective_n, scores.sparse, is_probability
+        )
 
     @property
     def cont_count(self) -> NDArray[np.int64]:
@@ -195,6 +203,14 @@ class Scores:
     def logprob(self) -> NDArray[np.float64]:
         """Natural logarithms: -inf for 0, NaN where there is no probability."""
         return scoring.log_probabilities(self.prob)
+
+    @property
+    def perplexity(self) -> float:
+        """Of a text's tokens: exp of the mean negative logarithm over those with a probability.
+
+        Infinite when one is 0, NaN when none has a probability. What SCORE and `Corpus.perplexity` give.
+        """
+        return measures.Measure.of(self.logprob).perplexity
 
     def __len__(self) -> int:
         return len(self.prob)
@@ -208,10 +224,11 @@ class Scores:
             self.context_count[part],
             self.effective_n[part],
             self.sparse[part],
+            self.is_probability,
         )
 
     def __repr__(self) -> str:
-        return f"Scores({len(self)} entries)"
+        return values.shown_scores(self, measures.Measure.of(self.logprob))
 
 
 class DocumentScores(Sequence[Scores]):
@@ -249,4 +266,4 @@ class DocumentScores(Sequence[Scores]):
         return (self[i] for i in range(len(self)))
 
     def __repr__(self) -> str:
-        return f"DocumentScores({len(self)} documents, {len(self.all)} tokens)"
+        return f"<DocumentScores of {len(self):,} documents: {self.all!r}>"

@@ -16,8 +16,8 @@ Measure the perplexity of documents under a language model of a corpus, with the
 A document is a sentence of its own, unless --no-sentence is given.
 """
 COLUMNS = (
-    *("documents", "tokens", "unknown", "perplexity", "perplexity_known", "bits_per_token"),
-    *("logprob", "tokens_per_second"),
+    *("documents", "tokens", "unknown", "unanswered", "zero"),
+    *("perplexity", "perplexity_known", "perplexity_nonzero", "bits_per_token", "logprob"),
 )
 COLUMNS_PER_DOCUMENT = ("document", "tokens", "perplexity")
 
@@ -51,15 +51,17 @@ def _run(options: argparse.Namespace) -> int:
         with held_out.measuring(options, corpus) as (docs, watch):
             sentence = not options.no_sentence
             found = corpus.perplexity(docs, model=options.model, sentence=sentence, progress=watch)
+    note = {} if found.note is None else {"note": found.note}
     if options.per_document:
         lengths, values = found.document_lengths.tolist(), found.per_document.tolist()
         rows = [(i, length, value) for i, (length, value) in enumerate(zip(lengths, values, strict=True))]
-        result = Result.of_rows(COLUMNS_PER_DOCUMENT, rows)
+        result = Result.of_rows(COLUMNS_PER_DOCUMENT, rows, **note)
     else:
         row = (
-            *(len(found.document_lengths), found.n_tokens, found.n_unknown, found.perplexity),
-            *(found.perplexity_known, found.bits_per_token, found.logprob, found.tokens_per_second),
+            *(len(found.document_lengths), found.n_tokens, found.n_unknown, found.n_unanswered, found.n_zero),
+            *(found.perplexity, found.perplexity_known, found.perplexity_nonzero, found.bits_per_token),
+            found.logprob,
         )
-        result = Result.of_rows(COLUMNS, [row])
+        result = Result.of_rows(COLUMNS, [row], **note)
     render(result, detect(sys.stdout), options.format)
     return OK

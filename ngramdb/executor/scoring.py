@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ngramdb.executor.models import is_counted, language_model
 from ngramdb.executor.probability import TokenScores, ratios
 from ngramdb.executor.result import BATCH_ROWS, Result, Row
+from ngramdb.lm.measures import Measure
 from ngramdb.lm.values import END
 from ngramdb.planner.plan import SCORE_COLUMNS, Model, Scoring
 from ngramdb.planner.source import Corpus, IntArray, Tokenizer
@@ -48,29 +49,33 @@ def score(plan: Scoring) -> Result:
     found = token_scores(plan.corpus, ids, bounds, plan.model, plan.sentence)
     logprob = log_probabilities(found.prob)
     batches = _batches(ids, found, logprob, plan.corpus.tokenizer)
-    types = (int, str, int, int, int, int, float, float)
-    summary = totals(ids, found, logprob)
+    types = (int, str, int, int, int, int, float, float, bool)
+    summary = totals(ids, logprob)
     if not is_counted(plan.corpus, plan.model):
         note = language_model(plan.corpus, plan.model).note
         summary |= {} if note is None else {"note": note}
     return Result(SCORE_COLUMNS, batches, summary=summary, n_rows=len(found.prob), types=types)
 
 
-def totals(ids: IntArray, found: TokenScores, logprob: NDArray[np.float64]) -> dict[str, Any]:
-    """Sums over the tokens with a probability; `perplexity` is over those above 0, None where none is."""
-    known = ~np.isnan(found.prob)
-    positive = known & (found.prob > 0)
-    n_positive = int(positive.sum())
-    positive_sum = float(logprob[positive].sum())
-    zeros = int(known.sum()) - n_positive
+def totals(ids: IntArray, logprob: NDArray[np.float64]) -> dict[str, Any]:
+    """Sums over the tokens with a probability, as `ngramdb.lm.measures` defines them; `perplexity` is None
+    where no token has one. `perplexity_nonzero` leaves out the tokens of probability 0, and is there where
+    one is.
+    """
+    found = Measure.of(logprob)
     return {
-        "tokens": len(found.prob),
+        "tokens": found.n_tokens,
         "unknown_words": int((ids < 0).sum()),
-        "unseen_contexts": int((~known).sum()),
-        "zero_probabilities": zeros,
-        "logprob": -math.inf if zeros else positive_sum,
-        "perplexity": math.exp(-positive_sum / n_positive) if n_positive else None,
+        "unseen_contexts": found.n_unanswered,
+        "zero_probabilities": found.n_zero,
+        "logprob": found.logprob,
+        "perplexity": _or_none(found.perplexity),
+        **({"perplexity_nonzero": _or_none(found.perplexity_nonzero)} if found.n_zero else {}),
     }
+
+
+def _or_none(value: float) -> float | None:
+    return None if math.isnan(value) else value
 
 
 def _batches(
@@ -96,6 +101,7 @@ def _batches(
             found.context_count[part].tolist(),
             found.prob[part].tolist(),
             logprob[part].tolist(),
+            found.sparse[part].tolist(),
         )
         yield [
             (
@@ -107,8 +113,9 @@ def _batches(
                 context_count,
                 None if math.isnan(prob) else prob,
                 None if math.isnan(prob) else log,
+                sparse,
             )
-            for i, (text, token, effective_n, count, context_count, prob, log) in enumerate(
+            for i, (text, token, effective_n, count, context_count, prob, log, sparse) in enumerate(
                 zip(*lists, strict=True)
             )
         ]

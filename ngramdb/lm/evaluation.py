@@ -10,35 +10,45 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ngramdb.lm.measures import Measure, shown
 from ngramdb.lm.models import LanguageModel, as_ids, pack
 from ngramdb.lm.values import BEGIN, END, Floats, Integers, Scores
 
 # Tokens that are scored together: enough to keep many documents in flight, few enough to report progress.
 BATCH_TOKENS = 1 << 16
 
+# What is said where scores stand for probabilities.
+NO_DISTRIBUTION = (
+    "stupid backoff gives scores, not probabilities: they do not sum to 1, "
+    "and this is not the perplexity of a distribution"
+)
+
 # Told how many documents and tokens are done.
 Progress = Callable[[int, int], None]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Perplexity:
     """How well a model predicts documents. Perplexities are exp of the mean negative log-probability of a
-    token.
+    token, as `ngramdb.lm.measures` defines them for all faces.
 
-    perplexity : of all tokens, unknown words and `</s>` included
+    perplexity : of all tokens with an answer, unknown words and `</s>` included; infinite when one has
+    probability 0
     perplexity_known : unknown words left out
-    n_tokens, n_unknown : tokens that were scored, and how many of them the corpus has not
-    n_unanswered : tokens without an answer (n-gram models after an unseen context); they count in neither
-    figure
-    n_zero : tokens of probability 0: perplexities are infinite when there are any
+    perplexity_nonzero : tokens of probability 0 left out
+    logprob : the sum of natural logarithms over the tokens with an answer
+    n_tokens, n_unknown : tokens that were scored, and how many of them are out of vocabulary
+    n_unanswered : tokens without an answer (n-gram models after an unseen context), left out of all figures
+    n_zero : tokens of probability 0
     per_document : (n,) float64, as `perplexity`
-    document_lengths : (n,) int64, tokens that were scored
-    tokens_per_second : of the model alone
-    is_probability : False for scores of stupid backoff
+    document_lengths : (n,) int64, tokens with an answer
+    seconds : what scoring took
+    is_probability : False for scores of stupid backoff, whose "perplexity" cannot be compared with a model's
     """
 
     perplexity: float
     perplexity_known: float
+    perplexity_nonzero: float
     logprob: float
     n_tokens: int
     n_unknown: int
@@ -56,6 +66,25 @@ class Perplexity:
     @property
     def bits_per_token(self) -> float:
         return float(np.log2(self.perplexity))
+
+    @property
+    def note(self) -> str | None:
+        """What a user should know about the figures, or None."""
+        return None if self.is_probability else NO_DISTRIBUTION
+
+    def __repr__(self) -> str:
+        figures = {
+            "perplexity": shown(self.perplexity),
+            "perplexity_known": shown(self.perplexity_known),
+            **({"perplexity_nonzero": shown(self.perplexity_nonzero)} if self.n_zero else {}),
+            "documents": f"{len(self.per_document):,}",
+            "n_tokens": f"{self.n_tokens:,}",
+            "n_unknown": f"{self.n_unknown:,}",
+            **({"n_unanswered": f"{self.n_unanswered:,}"} if self.n_unanswered else {}),
+            **({"n_zero": f"{self.n_zero:,}"} if self.n_zero else {}),
+            **({} if self.is_probability else {"is_probability": "False"}),
+        }
+        return f"Perplexity({', '.join(f'{name}={value}' for name, value in figures.items())})"
 
 
 def perplexity(
@@ -92,24 +121,22 @@ class _Tally:
         self._borders = [END, BEGIN] if separator is None else [END, BEGIN, separator]
         self._sums: list[Floats] = []
         self._lengths: list[Integers] = []
-        self._known_sum = 0.0
-        self._n_known = 0
-        self.n_tokens = 0
+        self._all = Measure()
+        self._known = Measure()
         self.n_unknown = 0
-        self.n_unanswered = 0
-        self.n_zero = 0
         self.seconds = 0.0
         self.n_documents = 0
 
+    @property
+    def n_tokens(self) -> int:
+        return self._all.n_tokens
+
     def add(self, tokens: Integers, logprob: Floats, bounds: Integers) -> None:
         known = np.isin(tokens, self._borders) | _contains(self._types, tokens)
-        answered = ~np.isnan(logprob)
-        self.n_unanswered += int((~answered).sum())
-        self.n_zero += int(np.isneginf(logprob).sum())
         self.n_unknown += int((~known).sum())
-        self.n_tokens += len(tokens)
-        self._known_sum += float(logprob[known & answered].sum())
-        self._n_known += int((known & answered).sum())
+        self._all += Measure.of(logprob)
+        self._known += Measure.of(logprob[known])
+        answered = ~np.isnan(logprob)
         of_document = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
         sums = np.bincount(of_document, np.where(answered, logprob, 0.0), minlength=len(bounds) - 1)
         self._sums.append(sums.astype(np.float64))
@@ -120,22 +147,22 @@ class _Tally:
     def result(self, is_probability: bool) -> Perplexity:
         sums = np.concatenate([*self._sums, np.empty(0)])
         lengths = np.concatenate([*self._lengths, np.empty(0, dtype=np.int64)])
-        total = float(sums.sum())
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             per_document = np.exp(-sums / lengths)
-            return Perplexity(
-                perplexity=float(np.exp(-total / np.int64(lengths.sum()))),
-                perplexity_known=float(np.exp(-self._known_sum / np.int64(self._n_known))),
-                logprob=total,
-                n_tokens=self.n_tokens,
-                n_unknown=self.n_unknown,
-                n_unanswered=self.n_unanswered,
-                n_zero=self.n_zero,
-                per_document=per_document,
-                document_lengths=lengths,
-                seconds=self.seconds,
-                is_probability=is_probability,
-            )
+        return Perplexity(
+            perplexity=self._all.perplexity,
+            perplexity_known=self._known.perplexity,
+            perplexity_nonzero=self._all.perplexity_nonzero,
+            logprob=self._all.logprob,
+            n_tokens=self._all.n_tokens,
+            n_unknown=self.n_unknown,
+            n_unanswered=self._all.n_unanswered,
+            n_zero=self._all.n_zero,
+            per_document=per_document,
+            document_lengths=lengths,
+            seconds=self.seconds,
+            is_probability=is_probability,
+        )
 
 
 def _contains(ascending: Integers, values: Integers) -> NDArray[np.bool_]:

@@ -71,6 +71,7 @@ class Interpolation:
 
     def mix(self, corpus: Scores, neural: ArrayLike) -> Floats:
         """The mixture's probability of every token: (n,) float64."""
+        _check_distribution(corpus)
         other = _probabilities(neural, len(corpus))
         weight = self.weights(corpus)
         return weight * np.nan_to_num(corpus.prob) + (1.0 - weight) * other
@@ -92,8 +93,10 @@ def interpolate(
         scikit-learn)
 
     Raises
-        InvalidArgument : arrays of different lengths, values that are no probabilities, or no scikit-learn
+        InvalidArgument : arrays of different lengths, values that are no probabilities (scores of stupid
+        backoff among them), or no scikit-learn
     """
+    _check_distribution(corpus)
     other = _probabilities(neural, len(corpus))
     answered = ~np.isnan(corpus.prob)
     sparse = answered & corpus.sparse
@@ -184,6 +187,14 @@ def _forest(corpus: Scores, neural: Floats, answered: NDArray[np.bool_], seed: i
     groups = np.searchsorted(bounds, said, side="right")
     weights = [best_weight(prob[groups == g], other[groups == g]) for g in range(len(bounds) + 1)]
     return ForestWeights(forest, bounds, np.array(weights))
+
+
+def _check_distribution(corpus: Scores) -> None:
+    if not corpus.is_probability:
+        raise InvalidArgument(
+            "a mixture needs probabilities, and stupid backoff gives scores that do not sum to 1; "
+            "take infgram or kneser_ney"
+        )
 
 
 def _probabilities(values: ArrayLike, n: int) -> Floats:

@@ -18,6 +18,9 @@ from ngramdb.lm.statistics import Statistics, take_statistics
 from ngramdb.lm.values import BEGIN, END, UNKNOWN, Distribution, Integers, Probabilities, Probability, Scores
 from ngramdb.types import integers, token_ids
 
+# The least normal double, below which no score of stupid backoff falls: its logarithm is finite.
+LEAST_SCORE = float(np.finfo(np.float64).tiny)
+
 
 def make(
     spec: ModelSpec, view: View, statistics: Statistics | None = None, *, separator: int | None = None
@@ -125,7 +128,7 @@ class LanguageModel(ABC):
         Cost: about a microsecond a token, more over many segments; the GIL is released.
         """
         array = as_ids(ids)
-        return Scores.of(self._model.score(array, [0, len(array)], sentence))
+        return self._scores(self._model.score(array, [0, len(array)], sentence))
 
     def score_many(self, flat: ArrayLike, offsets: ArrayLike, *, sentence: bool = False) -> Scores:
         """The same for documents flat[offsets[i]:offsets[i + 1]], one after the other.
@@ -135,7 +138,15 @@ class LanguageModel(ABC):
 
         Cost: as `score`; from some thousand tokens on documents are shared by all cores that are free.
         """
-        return Scores.of(self._model.score(as_ids(flat), integers(offsets, "offsets"), sentence))
+        return self._scores(self._model.score(as_ids(flat), integers(offsets, "offsets"), sentence))
+
+    def _scores(self, scored: Any) -> Scores:
+        return Scores.of(scored, self.spec.is_probability)
+
+    def __repr__(self) -> str:
+        separated = "" if self.index.separator is None else f", separator {self.index.separator}"
+        n_tokens, n_sentences = self.index.n_tokens, self.index.n_sentences
+        return f"<{self.spec} over {n_tokens:,} tokens in {n_sentences:,} sentences{separated}>"
 
     def sampler(self, context: ArrayLike) -> kernel.Sampler | None:
         """What draws tokens one after the other behind the context: `next(seed)` gives an id, or END, and
@@ -200,7 +211,9 @@ class RelativeModel(LanguageModel):
 
 
 class BackoffModel(LanguageModel):
-    """Stupid backoff: scores, not probabilities."""
+    """Stupid backoff: scores, not probabilities. No score is 0: an unknown word has 0.4^100 for its share of
+    the corpus, so that texts with unknown words can be ranked.
+    """
 
     def __init__(self, spec: ModelSpec, index: kernel.LanguageIndex) -> None:
         model = kernel.Model(index, "backoff", spec.order or 0, spec.min_count, spec.weight)
@@ -211,8 +224,8 @@ class BackoffModel(LanguageModel):
         return "stupid backoff gives scores, not probabilities: they do not sum to 1"
 
     def dist(self, context: ArrayLike) -> Distribution:
-        """Every token that occurs, and END, with its score. Cost: grows with the length of the suffix that
-        occurs.
+        """Every token that occurs (often enough), and END, with its score. Unknown words have a score, too,
+        but no entry: `prob` gives it. Cost: grows with the length of the suffix that occurs.
         """
         used, begins = self._used(context)
         types, _ = self.index.types()
@@ -227,13 +240,15 @@ class BackoffModel(LanguageModel):
             found, counts, context_count_here, length = self.successors(context, length)
             kept = counts >= self.spec.min_count
             places = np.searchsorted(ids, found[kept])
-            values = self.spec.weight ** (whole - length) * counts[kept] / max(1, context_count_here)
+            cost = self.spec.weight ** (whole - length)
+            values = np.maximum(cost * counts[kept] / max(1, context_count_here), LEAST_SCORE)
             free = scores[places] == 0.0
             scores[places[free]] = values[free]
             if length == 0:
                 break
             length -= 1
-        return Distribution(ids, scores, None, context_count, longest + 1)
+        frequent = scores > 0.0
+        return Distribution(ids[frequent], scores[frequent], None, context_count, longest + 1)
 
 
 class KneserNeyModel(LanguageModel):

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb._cext import lm as kernel
+from ngramdb.lm.measures import Measure, shown
 
 # Token ids with a meaning of their own: a word that the corpus has not, `</s>`, and `<s>`.
 UNKNOWN: int = kernel.UNKNOWN
@@ -44,14 +45,15 @@ class Probabilities(NamedTuple):
     sparse: NDArray[np.bool_]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Scores:
-    """A text under a model, one entry a token; the last entry of a sentence is its `</s>`.
+    """A text under a model, one entry per token; the last entry of a sentence is its `</s>`.
 
     prob : (n,) float64, NaN where the model has no answer
     effective_n : (n,) int32, the length of the longest n-gram that was used (KenLM's matched length)
     count, context_count : (n,) int64, its occurrences and those of its context
     sparse : (n,) bool, for n-gram and ∞-gram
+    is_probability : False for scores of stupid backoff, which do not sum to 1
     """
 
     prob: Floats
@@ -59,12 +61,14 @@ class Scores:
     count: Integers
     context_count: Integers
     sparse: NDArray[np.bool_]
+    is_probability: bool = True
 
     @classmethod
-    def of(cls, scored: NDArray[Any]) -> Scores:
+    def of(cls, scored: NDArray[Any], is_probability: bool = True) -> Scores:
         """From the kernel's structured array."""
         names = ("prob", "effective_n", "count", "context_count", "sparse")
-        return cls(*(np.ascontiguousarray(scored[name]) for name in names))
+        columns = {name: np.ascontiguousarray(scored[name]) for name in names}
+        return cls(**columns, is_probability=is_probability)
 
     def __len__(self) -> int:
         return len(self.prob)
@@ -76,7 +80,11 @@ class Scores:
             self.count[part],
             self.context_count[part],
             self.sparse[part],
+            self.is_probability,
         )
+
+    def __repr__(self) -> str:
+        return shown_scores(self, self.measure)
 
     @cached_property
     def logprob(self) -> Floats:
@@ -85,17 +93,36 @@ class Scores:
             return np.log(self.prob)
 
     @property
+    def measure(self) -> Measure:
+        """Sums over the tokens: how many are without an answer or of probability 0, and perplexities."""
+        return Measure.of(self.logprob)
+
+    @property
     def total_logprob(self) -> float:
-        """Natural logarithm of the whole text's probability; NaN when the model has no answer somewhere."""
-        return float(self.logprob.sum())
+        """Sum of the logarithms over the tokens with an answer; -inf when one has probability 0."""
+        return self.measure.logprob
 
     @property
     def perplexity(self) -> float:
-        """exp of the mean negative log-probability."""
-        return float(np.exp(-self.logprob.mean())) if len(self) else float("nan")
+        """exp of the mean negative log-probability of the tokens with an answer; infinite when one is 0."""
+        return self.measure.perplexity
 
 
-@dataclass(frozen=True, eq=False)
+def shown_scores(scores: Any, measure: Measure) -> str:
+    """Scores in one line: the first probabilities, and what they come to."""
+    first = ", ".join("None" if np.isnan(prob) else f"{prob:.4g}" for prob in scores.prob[:4].tolist())
+    more = ", …" if len(scores.prob) > 4 else ""
+    parts = [f"{len(scores.prob):,} tokens", f"prob [{first}{more}]"]
+    if measure.n_tokens:
+        parts += [f"logprob {shown(measure.logprob)}", f"perplexity {shown(measure.perplexity)}"]
+    if measure.n_unanswered:
+        parts.append(f"{measure.n_unanswered:,} without an answer")
+    if measure.n_zero:
+        parts.append(f"{measure.n_zero:,} of probability 0")
+    return f"<Scores of {', '.join(parts)}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Distribution:
     """The next token of a context: ids (k,) int64 and probs (k,) float64, in the order of the ids.
 
@@ -113,6 +140,17 @@ class Distribution:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def __repr__(self) -> str:
+        ids, probs = self.top(4)
+        first = ", ".join(
+            f"{token}: {prob:.4g}" for token, prob in zip(ids.tolist(), probs.tolist(), strict=True)
+        )
+        more = ", …" if len(self) > 4 else ""
+        return (
+            f"<Distribution of {len(self):,} tokens after {self.context_count:,} occurrences, "
+            f"effective n {self.effective_n}: {{{first}{more}}}>"
+        )
 
     def top(self, k: int) -> tuple[Integers, Floats]:
         """The k most probable, the smaller id first among equals."""

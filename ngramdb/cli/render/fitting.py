@@ -13,7 +13,7 @@ from ngramdb.cli.render.base import LEFT, MATCH, RIGHT
 from ngramdb.cli.render.cells import TEXTS, Cell
 
 # Columns of tokens' scores that are left out first where there is no room: rows are in the text's order.
-SPARE = ("token_id", "position")
+SPARE = ("sparse", "token_id", "position")
 # A text column is not squeezed below this many terminal columns; others are left out instead.
 SMALLEST_TEXT = 8
 # A document's text gets this share of the width before a field is shown, …

@@ -26,6 +26,7 @@ SCORE_COLUMNS = (
     "context_count",
     "prob",
     "logprob",
+    "sparse",
 )
 
 

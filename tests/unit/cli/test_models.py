@@ -55,11 +55,12 @@ def test_a_table_of_scores_keeps_what_matters_on_a_narrow_screen(database: str) 
     wide, narrow = drawn(database, statement, 100), drawn(database, statement, 80)
     assert [name.strip() for name in wide[1].strip("│").split("│")] == [
         *("position", "token", "token_id", "effective_n", "count", "context_count", "prob", "logprob"),
+        "sparse",
     ]
     assert [name.strip() for name in narrow[1].strip("│").split("│")] == [
         *("position", "token", "effective_n", "count", "context_count", "prob", "logprob"),
     ]
-    assert "8 columns (7 shown)" in " ".join(narrow) and max(map(len, narrow)) <= 80
+    assert "9 columns (7 shown)" in " ".join(narrow) and max(map(len, narrow)) <= 80
     smallest = drawn(database, statement, 70)
     assert "token" in smallest[1] and "position" not in smallest[1]
     assert "│ <unk> │" in narrow[5] and "│ </s>  │" in narrow[6]

@@ -61,25 +61,28 @@ def test_an_empty_corpus_has_natural_empty_answers():
         assert asked('PROB "a" GIVEN ""', empty).fetchall() == [(None, 0, 0, 1, False)]
         assert asked('PROB "a" GIVEN "b" USING INFGRAM', empty).fetchall() == [(None, 0, 0, 1, False)]
         assert asked('DIST GIVEN ""', empty).fetchall() == []
-        assert asked('SCORE "a"', empty).fetchall() == [(0, "a", 0, 1, 0, 0, None, None)]
+        assert asked('SCORE "a"', empty).fetchall() == [(0, "a", 0, 1, 0, 0, None, None, False)]
         assert asked('DOCS WHERE "a"', empty).fetchall() == []
 
 
 def test_score_has_a_row_per_token_and_totals():
     result = asked('SCORE "a b xyz c c"')
     rows = result.fetchall()
-    assert " ".join(result.columns) == "position token token_id effective_n count context_count prob logprob"
-    assert rows[0] == (0, "a", 0, 1, 4, 10, 0.4, math.log(0.4))
-    assert rows[1] == (1, "b", 1, 2, 3, 4, 0.75, math.log(0.75))
-    assert rows[2] == (2, "<unk>", None, 3, 0, 3, 0.0, -math.inf)
-    assert rows[3] == (3, "c", 2, 4, 0, 0, None, None)
+    assert " ".join(result.columns) == (
+        "position token token_id effective_n count context_count prob logprob sparse"
+    )
+    assert rows[0] == (0, "a", 0, 1, 4, 10, 0.4, math.log(0.4), False)
+    assert rows[1] == (1, "b", 1, 2, 3, 4, 0.75, math.log(0.75), False)
+    assert rows[2] == (2, "<unk>", None, 3, 0, 3, 0.0, -math.inf, False)
+    assert rows[3] == (3, "c", 2, 4, 0, 0, None, None, False)
     assert result.summary == {
         "tokens": 5,
         "unknown_words": 1,
         "unseen_contexts": 2,
         "zero_probabilities": 1,
         "logprob": -math.inf,
-        "perplexity": pytest.approx(math.exp(-(math.log(0.4) + math.log(0.75)) / 2)),
+        "perplexity": math.inf,
+        "perplexity_nonzero": pytest.approx(math.exp(-(math.log(0.4) + math.log(0.75)) / 2)),
     }
     assert asked('SCORE ""').fetchall() == [] and asked('SCORE ""').summary["perplexity"] is None
 

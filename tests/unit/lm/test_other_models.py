@@ -81,8 +81,13 @@ def test_distributions_are_what_single_probabilities_say(corpus, spec, text):
         np.testing.assert_allclose(found.probs, alone, rtol=1e-12)
         if spec.is_probability and len(found):
             assert abs(found.probs.sum() - 1) < 1e-9
-        if not len(found):
+        if not len(found) and spec.is_probability:
             assert model.prob(context, 0).prob is None
+        if not spec.is_probability:
+            # What is left out is as good as unknown.
+            absent = [token for token in (UNKNOWN, *range(7)) if token not in found.ids]
+            scores = {model.prob(context, token).prob for token in absent}
+            assert len(scores) == 1 and 0 < scores.pop() < min(found.probs, default=1)
 
 
 def test_ngrams_below_the_least_count_are_unseen(documents):
@@ -92,9 +97,28 @@ def test_ngrams_below_the_least_count_are_unseen(documents):
     assert model.prob([8], END).prob is None  # the context occurs once
 
 
-def test_an_unknown_word_has_no_probability_after_a_known_context(documents):
+def test_an_unknown_word_has_no_probability_after_a_known_context_but_a_score(documents):
     assert model_of(documents, InfGram()).prob([0, 1], UNKNOWN).prob == 0.0
-    assert model_of(documents, Backoff()).prob([0, 1], UNKNOWN).prob == 0.0
+    assert model_of(documents, Backoff()).prob([0, 1], UNKNOWN).prob == pytest.approx(0.4**102)
+    assert model_of(documents, Backoff(order=2)).prob([0, 1], UNKNOWN).prob == pytest.approx(0.4**101)
+    assert model_of(documents, Backoff(weight=0.01)).prob([0, 1], UNKNOWN).prob == pytest.approx(
+        0.01**2 * 0.4**100
+    )
+
+
+def test_texts_with_unknown_words_can_be_ranked_by_stupid_backoff(documents):
+    model = model_of(documents, Backoff())
+    scores = [model.score(text).total_logprob for text in ([0, 1, UNKNOWN], [0, 77, UNKNOWN], [UNKNOWN] * 3)]
+    assert scores == sorted(scores, reverse=True) and len(set(scores)) == 3
+
+
+def test_no_score_of_stupid_backoff_underflows():
+    text = list(range(50)) * 30
+    model = model_of([text], Backoff())
+    scores = model.score([*text, 3])
+    assert np.isfinite(scores.logprob).all()
+    assert model.dist(text).probs.min() > 0
+    assert np.isfinite(model_of([text], Backoff(weight=1e-300)).score([*text, 3, UNKNOWN]).logprob).all()
 
 
 def test_notes_say_what_a_reader_must_know(documents):
