@@ -205,6 +205,14 @@ def count_of(node, documents):
     return sum(len(starts(node, document)) for document in documents)
 
 
+def text_places(string, text, ignore_case=False):
+    """Where a string stands in a text, (start, stop) in characters; overlapping places, too."""
+    n = len(string)
+    if ignore_case:  # character by character, by full case folding
+        string, text = ([c.casefold() for c in whole] for whole in (string, text))
+    return [(start, start + n) for start in range(len(text) - n + 1) if text[start : start + n] == string]
+
+
 def text_count(text, documents, ignore_case=False):
     """In how many places of the texts a string begins."""
     expression = re.compile(f"(?=({re.escape(text)}))", re.IGNORECASE if ignore_case else 0)

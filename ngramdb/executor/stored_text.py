@@ -19,8 +19,9 @@ from ngramdb.errors import CorruptionError
 from ngramdb.planner.plan import StoredText, any_case
 from ngramdb.planner.source import Docs, Segment, Tokenizer
 
-# Characters with the property White_Space (Unicode 15.1, PropList.txt): those that make no token.
-WHITE_SPACE = "\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+# Those that make no token under `words` (FORMAT.md, rule 1): what `str.isspace` says, which is the property
+# White_Space (Unicode 15.1, PropList.txt) and four controls, U+001C to U+001F.
+WHITE_SPACE = "\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 # Documents read between two looks at whether the work shall stop.
 CHECK_DOCUMENTS = 16
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -12,7 +13,7 @@ from ngramdb.lazy import lazy_module
 from ngramdb.planner import plan
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.grams import bind_text, no_token
-from ngramdb.planner.source import Corpus, IntArray
+from ngramdb.planner.source import Corpus, IntArray, Tokenizer
 
 if TYPE_CHECKING:
     from ngramdb.planner import matching
@@ -25,6 +26,13 @@ MATCH_TOKENS, MATCH_TEXT, MATCH_TEXT_IGNORE_CASE = "tokens", "text", "text ignor
 # A word may join what is before it and behind it across these: what stands between them is not told
 # from a part of the text.
 JOINERS = frozenset("\u200c\u200d")
+
+# The letter iota, whose other case is a mark: the only one of Unicode (15.1).
+IOTAS = frozenset("\u03b9\u0399\u1fbe\u0345")
+_IOTA = re.compile("[\u03b9\u0399\u1fbe\u0345]")
+
+# A word by itself, save for the marks after it.
+IDEOGRAPH = "\u5b57"
 
 # Conditions on more words than this cost more than reading the texts that they spare.
 MAX_NEEDED_WORDS = 2000
@@ -162,11 +170,13 @@ def _stored(text: str, ignore_case: bool, corpus: Corpus) -> plan.StoredText:
 def _needs(text: str, ignore_case: bool, corpus: Corpus) -> list[tuple[plan.Gram, ...]]:
     """What words a document must have to contain the text: its first and last ones may be parts of words."""
     words = matching.word_list(corpus.tokenizer)
-    pieces = corpus.tokenizer.split(text)
+    pieces = _pieces(text, ignore_case, corpus.tokenizer)
 
     def having(piece: str, before: bytes = b"", behind: bytes = b"") -> IntArray:
         return words.matching(before + matching.byte_expression(piece, ignore_case) + behind)
 
+    if pieces is None:
+        return []
     if len(pieces) <= 1:
         sets = [having(piece) for piece in pieces]
     else:
@@ -183,3 +193,29 @@ def _needs(text: str, ignore_case: bool, corpus: Corpus) -> list[tuple[plan.Gram
         known = not (inner < 0).any()
         clauses.append((plan.Gram(inner, plan.show_text(" ".join(pieces[1:-1]))),) if known else ())
     return clauses
+
+
+def _pieces(text: str, ignore_case: bool, tokenizer: Tokenizer) -> list[str] | None:
+    """The words of a text inside any other, whose first and last are perhaps parts of longer ones.
+
+    A mark goes with the ideograph before it, and the word ends there: which word the marks at the beginning
+    belong to, and whether it ends, depends on the document. None where case decides what is a mark.
+    """
+    begin = 0
+    while begin < len(text) and _may_be_mark(text[begin], ignore_case, tokenizer):
+        begin += 1
+    if begin == len(text):  # marks alone are a part of one word
+        return [text]
+    inner = text[begin:]
+    if ignore_case and IOTAS.intersection(inner):
+        as_letters, as_marks = (tokenizer.split(_IOTA.sub(to, inner)) for to in ("\u03b9", "\u0345"))
+        if list(map(len, as_letters)) != list(map(len, as_marks)):
+            return None
+    return tokenizer.split(inner)
+
+
+def _may_be_mark(character: str, ignore_case: bool, tokenizer: Tokenizer) -> bool:
+    """Whether the character goes with an ideograph before it, in some case."""
+    if ignore_case and character in IOTAS:
+        return True
+    return not character.isascii() and tokenizer.split(IDEOGRAPH + character) == [IDEOGRAPH + character]
