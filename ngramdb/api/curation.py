@@ -54,9 +54,11 @@ class DeletionReport:
         yield from zip(self.view.segments, self.chosen, strict=True)
 
 
-def delete(connection: Connection, name: str, bind: Bind, statement: str = "") -> DeletionReport:
-    """Runs DELETE DOCS. The audit record takes down the statement, and of each document its own id, its
-    source, and where which n-gram matched.
+def delete(
+    connection: Connection, name: str, bind: Bind, statement: str = "", reason: str = ""
+) -> DeletionReport:
+    """Runs DELETE DOCS. The audit record has the statement and the reason once, and of each document its own
+    id, its source, and where which n-gram matched.
     """
     seen: dict[str, Any] = {}
 
@@ -66,7 +68,7 @@ def delete(connection: Connection, name: str, bind: Bind, statement: str = "") -
         return chosen
 
     def details(view: CorpusView, chosen: Sequence[Docs]) -> Iterator[dict[str, Any]]:
-        return notes(view, chosen, seen["where"], statement)
+        return notes(view, chosen, seen["where"])
 
     with connection._writing() as timeout_s:
         outcome = deletion.delete_documents(
@@ -75,6 +77,7 @@ def delete(connection: Connection, name: str, bind: Bind, statement: str = "") -
             choose,
             segment_tokens=segment_tokens(connection, name),
             statement=statement,
+            reason=reason,
             details=details,
             auto_compact=connection.settings.auto_compact,
             lock_timeout_s=timeout_s,
@@ -139,9 +142,8 @@ def _chosen(connection: Connection, view: CorpusView, bind: Bind) -> tuple[Corpu
 # ---- what audit records tell of documents ---------------------------------------------------------------
 
 
-def notes(view: CorpusView, chosen: Sequence[Docs], where: DocExpr, reason: str) -> Iterator[dict[str, Any]]:
-    """For each chosen document in order: its own id, source, the reason, and the first match of each
-    n-gram."""
+def notes(view: CorpusView, chosen: Sequence[Docs], where: DocExpr) -> Iterator[dict[str, Any]]:
+    """For each chosen document in order: its own id, source, and the first match of each n-gram."""
     grams = list(_grams(where))
     for i, docs in enumerate(chosen):
         if not len(docs):
@@ -150,8 +152,6 @@ def notes(view: CorpusView, chosen: Sequence[Docs], where: DocExpr, reason: str)
         places = [(gram, first_positions(segment, gram, docs)) for gram in grams]
         for k, fields in enumerate(segment.metadata.rows(docs.tolist())):
             note = _origin(fields)
-            if reason:
-                note["reason"] = reason
             matches = [
                 {"ngram": gram.shown, "position": int(at[k])}
                 for gram, at in places

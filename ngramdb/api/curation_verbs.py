@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ngramdb.api.bound import BoundCorpus
 from ngramdb.api.evaluation_verbs import EvaluationVerbs
+from ngramdb.errors import InvalidArgument
 from ngramdb.interrupts import under
 from ngramdb.lazy import lazy_module
 
@@ -43,12 +44,19 @@ Path = str | os.PathLike[str]
 class CurationVerbs(EvaluationVerbs):
     """DELETE, COMPACT, RESTORE, ALTER CORPUS, COPY … TO, and what has no statement of its own."""
 
-    def delete(self, where: str, *, params: ParameterValues = None) -> int:
+    def delete(self, where: str, *, params: ParameterValues = None, reason: str = "") -> int:
         """Removes the documents that meet a condition, and returns how many: DELETE DOCS.
 
         One commit; earlier versions keep them. Cost: that of finding them, and some 100 ns for each of their
         tokens.
+
+        Parameters
+        ----------
+        where : what would stand after WHERE, with `?` or `:name` for `params`
+        reason : why, for the audit record
         """
+        if not isinstance(reason, str):
+            raise InvalidArgument(f"a reason is a str, not {type(reason).__name__}")
         tree, placeholders, _ = parsing.parsed_condition(where)
         values = parameters.Parameters(placeholders, params, where)
 
@@ -61,7 +69,7 @@ class CurationVerbs(EvaluationVerbs):
 
         statement = values.told(f"DELETE DOCS WHERE {where}", tree)
         with self._connection._work():
-            return curation.delete(self._connection, self.name, bind, statement).documents
+            return curation.delete(self._connection, self.name, bind, statement, reason).documents
 
     def compact(self) -> CompactionOutcome:
         """Merges small segments and drops what was removed; answers stay the same: COMPACT."""
@@ -182,7 +190,8 @@ class CurationVerbs(EvaluationVerbs):
     def removals(self) -> list[Removal]:
         """What was removed so far, oldest first: SHOW REMOVALS.
 
-        Each has `version`, `created` (seconds since 1970, UTC), `by`, `statement`, `n_documents`, `n_tokens`.
+        Each has `version`, `created` (seconds since 1970, UTC), `by`, `statement`, `reason` (as it was given
+        to `delete`, else ""), `n_documents`, `n_tokens`.
         """
         view = self._current()
         with self._connection._work():
@@ -192,12 +201,15 @@ class CurationVerbs(EvaluationVerbs):
         """Every removed document, oldest removal first.
 
         Each has its `removal`, `doc_id`, and `details`: where known, the document's own `id`, its `source`, a
-        `reason`, and `matches` (`ngram` and `position`, in tokens).
+        `reason` of its own, and `matches` (`ngram` and `position`, in tokens).
         """
         found = audit.removed_documents(self._connection._store, self._current().entry.audits)
         return under(self._connection._work(), found)
 
     def export_removals(self, path: Path, *, format: str | None = None) -> int:
-        """Writes the records of removed documents to a file, and returns how many; as `export`."""
+        """Writes the records of removed documents to a file, and returns how many; as `export`.
+
+        The first document of each removal has its statement, which may be long; the others have its version.
+        """
         with self._connection._work():
             return exporting.export_removals(self.removed_documents(), path, format)

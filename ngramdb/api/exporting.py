@@ -13,11 +13,10 @@ import gzip
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict
 from typing import Any, Protocol, TextIO, cast
 
 from ngramdb import interrupts
-from ngramdb.engine.audit import RemovedDocument
+from ngramdb.engine.audit import Removal, RemovedDocument
 from ngramdb.errors import CorruptionError, ExecutionError
 from ngramdb.executor.arrow_types import arrow_type
 from ngramdb.executor.documents import (
@@ -75,10 +74,25 @@ def export_removals(
 ) -> int:
     """Writes audit records, an object a removed document, to a file; how many they are."""
     name = os.fspath(path)
-    rows = ({"doc_id": one.doc_id, **one.details, "removal": asdict(one.removal)} for one in removed)
+    rows = _audit_rows(removed)
     if written_format(name, format) == "parquet":
         return _replacing(name, lambda file: _write_audit_table(rows, file))
     return write_lines(name, (_json(row) for row in rows))
+
+
+def _audit_rows(removed: Iterable[RemovedDocument]) -> Iterator[dict[str, Any]]:
+    """An object for each removed document. The statement, which may have thousands of values, is in the first
+    one of its removal only.
+    """
+    last: Removal | None = None
+    for one in removed:
+        removal = one.removal.fields()
+        reason = removal.pop("reason", None)
+        if one.removal == last:
+            del removal["statement"]
+        last = one.removal
+        given = {} if reason is None else {"reason": reason}
+        yield {"doc_id": one.doc_id, **given, **one.details, "removal": removal}
 
 
 def listed(plan: Documents) -> Iterator[tuple[Segment, int]]:

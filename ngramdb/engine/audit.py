@@ -35,7 +35,9 @@ _FIELDS: dict[str, tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class Removal:
-    """One removal: in which version, when (seconds since 1970, UTC), by whom (user@host), how, how much."""
+    """One removal: in which version, when (seconds since 1970, UTC), by whom (user@host), how, how much, and
+    why, where whoever removed has said so.
+    """
 
     version: int
     created: float
@@ -45,6 +47,14 @@ class Removal:
     statement: str
     n_documents: int
     n_tokens: int
+    reason: str = ""
+
+    def fields(self) -> dict[str, Any]:
+        """What is stored and exported of it; no reason where none was given."""
+        found = asdict(self)
+        if not self.reason:
+            del found["reason"]
+        return found
 
 
 @dataclass(frozen=True)
@@ -68,7 +78,7 @@ def write_audit(
     notes: list[bytes | None] = [None] * len(doc_ids)
     if details is not None:
         notes = [_encoded(one) if one else None for one in details]
-    return _write(transaction, [asdict(removal)], doc_ids.astype(np.uint64), notes)
+    return _write(transaction, [removal.fields()], doc_ids.astype(np.uint64), notes)
 
 
 def joined(store: Store, transaction: Transaction, audits: tuple[FileRef, ...]) -> tuple[FileRef, ...]:

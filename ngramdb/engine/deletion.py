@@ -45,6 +45,7 @@ def delete_documents(
     segment_tokens: int,
     action: str | None = None,
     statement: str = "",
+    reason: str = "",
     details: Details | None = None,
     auto_compact: bool = True,
     lock_timeout_s: float = 0.0,
@@ -56,7 +57,7 @@ def delete_documents(
             between
         segment_tokens : most tokens in a segment
         action : what SHOW VERSIONS tells
-        statement : what the audit record tells to have been asked
+        statement, reason : what the audit record tells to have been asked, and why
         details : what it notes of each document
         auto_compact : merge small segments as loads do
 
@@ -75,7 +76,14 @@ def delete_documents(
         chosen = remaining(view, choose(view))
         notes = None if details is None else list(details(view, chosen))
         changed, outcome = removed_from(
-            transaction, view, chosen, segment_tokens, action or f"delete from {name}", statement, notes
+            transaction,
+            view,
+            chosen,
+            segment_tokens,
+            action or f"delete from {name}",
+            statement,
+            notes,
+            reason,
         )
         if not outcome.documents:
             return outcome
@@ -102,6 +110,7 @@ def removed_from(
     action: str,
     statement: str,
     notes: Sequence[dict[str, Any]] | None,
+    reason: str = "",
 ) -> tuple[CorpusEntry, DeletionOutcome]:
     """The corpus without the chosen documents (none of them removed before), its new files written."""
     entry = view.entry
@@ -116,7 +125,7 @@ def removed_from(
     n_documents, n_tokens = sum(one.n_documents for one in new), sum(one.n_tokens for one in new)
     doc_ids = np.concatenate([part.segment.doc_ids(part.numbers) for part in parts])
     removal = Removal(
-        version + 1, time.time(), author(), entry.name, action, statement, n_documents, n_tokens
+        version + 1, time.time(), author(), entry.name, action, statement, n_documents, n_tokens, reason
     )
     audit = write_audit(transaction, removal, doc_ids, notes)
     changed = replace(entry, segments=(*entry.added, *entry.subtracted, *new), audits=(*entry.audits, audit))

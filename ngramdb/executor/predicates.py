@@ -147,9 +147,13 @@ def _one_of(predicate: OneOf, values: Numbers | Strings) -> Mask:
         strings = [literal for literal in predicate.values if isinstance(literal, str)]
         return _on_strings(values, lambda pc, array: pc.is_in(array, value_set=_string_array(strings)))
     found = np.zeros(len(values), dtype=np.bool_)
-    for literal in predicate.values:
-        if not isinstance(literal, str) and kind_of(literal) == "number":
-            found |= compare_numbers(values.values, "=", literal)
+    numbers = [one for one in predicate.values if not isinstance(one, str) and kind_of(one) == "number"]
+    if values.values.dtype == np.int64:
+        whole = [one for one in numbers if isinstance(one, int) and INT64_MIN <= one <= INT64_MAX]
+        found |= np.isin(values.values, np.array(whole, dtype=np.int64))
+        numbers = [one for one in numbers if not isinstance(one, int)]
+    for literal in numbers:
+        found |= compare_numbers(values.values, "=", literal)
     return found
 
 

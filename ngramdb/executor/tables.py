@@ -17,7 +17,7 @@ from ngramdb.segments.metadata_values import JSON
 CORPORA_COLUMNS = ("corpus", "current", "tokenizer", "documents", "tokens", "segments")
 SEGMENT_COLUMNS = ("corpus", "segment", "sign", "documents", "tokens", "first_doc_id", "bytes", "version")
 VERSION_COLUMNS = ("version", "created", "by", "action", "documents", "tokens", "current")
-REMOVAL_COLUMNS = ("corpus", "version", "created", "by", "documents", "tokens", "statement")
+REMOVAL_COLUMNS = ("corpus", "version", "created", "by", "documents", "tokens", "statement", "reason")
 SETTING_COLUMNS = ("name", "value", "default", "type", "description")
 DESCRIBE_COLUMNS = ("property", "value")
 CHECK_COLUMNS = ("corpus", "file", "offset", "problem")
@@ -100,6 +100,7 @@ def _removals(session: Session, only: str | None) -> Iterator[Row]:
                     removal.n_documents,
                     removal.n_tokens,
                     removal.statement or removal.action,
+                    removal.reason or None,
                 )
 
 

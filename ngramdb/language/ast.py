@@ -176,7 +176,7 @@ class Between(Node):
 
 @dataclass(frozen=True)
 class InList(Node):
-    """`field IN (value, …)`."""
+    """`field IN (value, …)`, or `field IN ?`; a placeholder may stand for a list of values."""
 
     field: Field
     values: tuple[Scalar, ...]

@@ -93,7 +93,7 @@ def _missing_comparison(situation: Situation) -> str | None:
 
 
 def _in_parentheses(situation: Situation) -> str | None:
-    if situation.expected != ["LPAR"] or situation.at_end:
+    if set(situation.expected) - {"PARAMETER"} != {"LPAR"} or situation.at_end:
         return None
     if situation.previous == "IN":
         return "the values stand in parentheses: IN ('a', 'b')"

@@ -73,8 +73,9 @@ class ConditionRules:
         return leaf(condition, negated=has_terminal(children, "NOT"))
 
     def in_list(self, children: list[Any]) -> Nested:
-        opening = next(i for i, child in enumerate(children) if is_terminal(child, "LPAR"))
-        values = tuple(child.node for child in children[opening + 1 : -1 : 2])
+        opening = next((i for i, child in enumerate(children) if is_terminal(child, "LPAR")), None)
+        given = children[-1:] if opening is None else children[opening + 1 : -1 : 2]
+        values = tuple(child.node for child in given)
         return leaf(
             ast.InList(children[0], values, span=span_of(children)), negated=has_terminal(children, "NOT")
         )

@@ -108,9 +108,12 @@ class Parameters:
 
     def told(self, text: str, node: ast.Node) -> str:
         """The text of a statement or condition, and the values of its placeholders, for audit records."""
-        values = [
-            f"{self.describe(parameter)}: {self.value(parameter)!r}" for parameter in placeholders(node)
-        ]
+        values = []
+        for parameter in placeholders(node):
+            value = self.value(parameter)
+            # All of an array: its own form leaves out what is in the middle.
+            shown = value.tolist() if isinstance(value, np.ndarray) else value
+            values.append(f"{self.describe(parameter)}: {shown!r}")
         return f"{text} -- {', '.join(values)}" if values else text
 
     def value(self, parameter: ast.Parameter) -> Any:

@@ -146,11 +146,10 @@ def _field_test(
     negated: bool,
 ) -> plan.DocExpr:
     key, types = bound_field(scope, node.field, corpus, lambda: _as_ngram(scope, node))
-    predicate, values = _predicate(scope, node)
+    predicate, literals = _predicate(scope, node)
     if isinstance(node, ast.Comparison) and node.operator == "!=":
         negated = not negated
-    for value_node in values:
-        literal = scope.scalar(value_node)
+    for literal, value_node in literals:
         kind = None if literal is None else unfit(types, literal)
         if kind is not None:
             shown = plan.show_value(literal)
@@ -174,29 +173,52 @@ def _as_ngram(scope: Scope, node: Any) -> str:
     return plan.show_text(value if isinstance(value, str) and value else "…")
 
 
-def _predicate(scope: Scope, node: Any) -> tuple[plan.Predicate, tuple[ast.Scalar, ...]]:
+# A value that a field is compared with, and where it stands.
+Literal = tuple[plan.Scalar | None, ast.Scalar]
+
+
+def _predicate(scope: Scope, node: Any) -> tuple[plan.Predicate, list[Literal]]:
     """What is said of the field, and the values that stand in it."""
     if isinstance(node, ast.Comparison):
         operator = "=" if node.operator == "!=" else node.operator
-        return plan.Compared(operator, _literal(scope, node.value)), (node.value,)
+        value = _literal(scope, node.value)
+        return plan.Compared(operator, value), [(value, node.value)]
     if isinstance(node, ast.Between):
-        return plan.InRange(_literal(scope, node.low), _literal(scope, node.high)), (node.low, node.high)
+        low, high = _literal(scope, node.low), _literal(scope, node.high)
+        return plan.InRange(low, high), [(low, node.low), (high, node.high)]
     if isinstance(node, ast.InList):
-        values = [_literal(scope, value) for value in node.values]
-        known = tuple(value for value in values if value is not None)
-        return plan.OneOf(known, has_null=len(known) < len(values)), node.values
+        literals = _listed(scope, node)
+        known = tuple(value for value, _ in literals if value is not None)
+        return plan.OneOf(known, has_null=len(known) < len(literals)), literals
     if isinstance(node, ast.Like):
         template = _literal(scope, node.template)
         if template is None:
-            return plan.Compared("=", None), (node.template,)
+            return plan.Compared("=", None), [(None, node.template)]
         if not isinstance(template, str):
             scope.fail(PlanError, f"LIKE takes a string, not {plan.show_value(template)}", node.template)
-        return plan.Resembles(template, node.ignore_case), (node.template,)
-    return plan.Missing(), ()
+        return plan.Resembles(template, node.ignore_case), [(template, node.template)]
+    return plan.Missing(), []
+
+
+def _listed(scope: Scope, node: ast.InList) -> list[Literal]:
+    """The values of IN: a placeholder stands for one, or for a list, a tuple or an array of them."""
+    found: list[Literal] = []
+    for place in node.values:
+        value = scope.scalar(place)
+        items = value.tolist() if isinstance(value, np.ndarray) else value
+        if not isinstance(items, (list, tuple)):
+            items = [value]
+        found.extend((_checked(scope, item, place), place) for item in items)
+    return found
 
 
 def _literal(scope: Scope, node: ast.Scalar) -> plan.Scalar | None:
-    value = scope.scalar(node)
+    return _checked(scope, scope.scalar(node), node)
+
+
+def _checked(scope: Scope, value: Any, node: ast.Scalar) -> plan.Scalar | None:
+    if isinstance(value, np.generic):
+        value = value.item()
     if value is not None and not isinstance(value, (str, int, float, bool)):
         what = f"a field is compared with a string, a number, TRUE, FALSE or NULL, not {value!r}"
         scope.fail(PlanError, what, node)

@@ -1,0 +1,114 @@
+"""Records of removals: the statement once, the caller's reason, lists of ids as one parameter."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow.parquet
+import pytest
+
+import ngramdb
+from ngramdb.engine import audit
+
+
+@pytest.fixture
+def corpus(db):
+    corpus = db.create_corpus("c")
+    corpus.append([{"text": f"w{i}", "id": i, "name": f"n{i}", "half": i / 2} for i in range(300)])
+    return corpus
+
+
+LISTS = [
+    [3, 5, 299],
+    (3, 5, 299),
+    np.array([3, 5, 299]),
+    np.array([3, 5, 299], dtype=np.uint16),
+    [3.0, 5, 299],
+]
+
+
+@pytest.mark.parametrize("values", LISTS, ids=str)
+def test_a_list_of_values_is_one_parameter(db, corpus, values):
+    assert corpus.count_docs("id IN ?", params=[values]) == 3
+    assert corpus.count_docs("id NOT IN :these", params={"these": values}) == 300 - corpus.count_docs(
+        "id IN (?)", params=[values]
+    )
+    assert corpus.count_docs(
+        "doc_id IN ? OR name IN ?", params=[values, ["n1", "x"]]
+    ) == 1 + corpus.count_docs("doc_id IN ?", params=[values])
+
+
+def test_in_with_a_list_is_in_with_its_values(corpus):
+    random = np.random.default_rng(1)
+    for field, scale in (("id", 1), ("half", 0.5), ("half", 1)):
+        for size in (0, 1, 2, 50):
+            values = [v * scale for v in random.integers(-5, 310, size).tolist()]
+            if random.random() < 0.3:
+                values += [2**62 + 1, None, -0.5][: random.integers(1, 4)]
+            listed = ", ".join("NULL" if v is None else str(v) for v in values) or "NULL"
+            for word in ("IN", "NOT IN"):
+                if not values and word == "NOT IN":
+                    assert corpus.count_docs(f"{field} NOT IN ?", params=[[]]) == 300
+                    continue
+                expected = corpus.docs(f"{field} {word} ({listed})").fetchall()
+                assert corpus.docs(f"{field} {word} ?", params=[values]).fetchall() == expected
+
+
+@pytest.mark.parametrize("values", [[[1]], ["x"], {1}, [object()], np.zeros((2, 2))], ids=str)
+def test_what_is_no_list_of_values_is_refused_where_it_stands(corpus, values):
+    with pytest.raises(ngramdb.PlanError) as caught:
+        corpus.count_docs("id IN ?", params=[values])
+    assert caught.value.column == 7
+
+
+def test_the_statement_is_stored_and_exported_once(db, corpus, tmp_path):
+    ids = list(range(200))
+    assert corpus.delete("id IN ?", params=[ids], reason="licence withdrawn") == 200
+    assert corpus.delete("id IN ?", params=[np.arange(200, 250)]) == 50
+    first, second = corpus.removals()
+    assert first.statement == f"DELETE DOCS WHERE id IN ? -- parameter 1: {ids}"
+    assert second.statement.endswith(f"parameter 1: {list(range(200, 250))}")
+    assert (first.reason, second.reason) == ("licence withdrawn", "")
+    stored = sum(ref.size for ref in db.snapshot.manifest.corpora["c"].audits)
+    assert stored < 250 * 60 + len(first.statement) + len(second.statement) + 4000
+    assert corpus.export_removals(tmp_path / "gone.jsonl") == 250
+    lines = [json.loads(line) for line in (tmp_path / "gone.jsonl").read_text().splitlines()]
+    assert [i for i, line in enumerate(lines) if "statement" in line["removal"]] == [0, 200]
+    assert [line["doc_id"] for line in lines] == list(range(250))
+    assert {line.get("reason") for line in lines[:200]} == {"licence withdrawn"}
+    assert all("reason" not in line for line in lines[200:])
+    assert corpus.export_removals(tmp_path / "gone.parquet") == 250
+    table = pyarrow.parquet.read_table(tmp_path / "gone.parquet")
+    assert table["reason"][0].as_py() == "licence withdrawn"
+    rows = db.execute("SHOW REMOVALS").to_dicts()
+    assert [row["reason"] for row in rows] == ["licence withdrawn", None]
+
+
+def test_a_reason_is_a_text(corpus):
+    with pytest.raises(ngramdb.InvalidArgument, match="a reason is a str"):
+        corpus.delete('"w1"', reason=1)
+    assert corpus.removals() == []
+
+
+def test_records_of_before_are_read(db, corpus, tmp_path, monkeypatch):
+    """Without a reason of the removal; each document has the statement as its own."""
+
+    def old_fields(self):
+        found = dict(vars(self))
+        del found["reason"]
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(audit.Removal, "fields", old_fields)
+        patched.setattr(
+            "ngramdb.api.curation.notes",
+            lambda view, chosen, where: ({"reason": "DELETE DOCS …"} for docs in chosen for _ in docs),
+        )
+        corpus.delete("id < 3")
+    (removal,) = corpus.removals()
+    assert removal.reason == "" and removal.n_documents == 3
+    assert [one.details for one in corpus.removed_documents()] == [{"reason": "DELETE DOCS …"}] * 3
+    assert corpus.export_removals(tmp_path / "gone.jsonl") == 3
+    assert json.loads((tmp_path / "gone.jsonl").read_text().splitlines()[2])["reason"] == "DELETE DOCS …"
+    assert db.execute("CHECK").fetchall() == []
