@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ngramdb.api.settings import Settings
+from ngramdb.engine.budget import DocumentLimits
 from ngramdb.engine.manifest import CorpusEntry, TokenizerEntry
 from ngramdb.engine.store import Store
 from ngramdb.engine.writer import LoadProgress, load_documents
@@ -55,7 +56,7 @@ def load_files(
     lock_timeout_s: float = 0.0,
 ) -> LoadReport:
     """Runs COPY … FROM. Nothing is committed unless every document was read, or skipped as was asked."""
-    options = read_options(plan, entry.tokenizer)
+    options = read_options(plan, entry.tokenizer, settings.memory_limit)
     sources = expand(list(plan.paths), plan.options.get("format"))
     check_separator(options.separator, sources)
     if entry.tokenizer.kind == "tokens" and any(source.format != "jsonl" for source in sources):
@@ -141,16 +142,17 @@ def load(
     )
 
 
-def read_options(plan: Load, tokenizer: TokenizerEntry) -> ReadOptions:
+def read_options(plan: Load, tokenizer: TokenizerEntry, memory_limit: int = 0) -> ReadOptions:
     """The options of a load as the readers take them.
 
     A corpus of token ids reads them from the field that IDS names, else from the one that TEXT names; without
     either, from `ids` or `text`.
     """
     given = plan.options
-    limits = Limits()
-    if "max_document_bytes" in given:
-        limits = Limits(document_bytes=given["max_document_bytes"])
+    limits = Limits(given["max_document_bytes"]) if "max_document_bytes" in given else Limits()
+    room = DocumentLimits.of(memory_limit)
+    if room.n_bytes is not None and room.n_bytes < limits.document_bytes:
+        limits = Limits(document_bytes=room.n_bytes, reason=room.said(room.n_bytes, "bytes"))
     text_field = given.get("text", DEFAULT_TEXT_FIELD)
     ids_field = given.get("ids")
     takes_ids = tokenizer.kind == "tokens"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from ngramdb.errors import ResourceError
 
@@ -12,6 +13,9 @@ from ngramdb.errors import ResourceError
 BYTES_PER_TOKEN = 16
 # Libraries, batches that are read and tokenized ahead.
 BASE_BYTES = 1 << 27
+# A document while it is read and tokenized: its line, the text that is parsed from it, their bytes, and the
+# same of the documents that are read ahead. Its tokens come on top.
+BYTES_PER_TEXT_BYTE = 8
 # Below this a load would make thousands of files.
 MIN_SEGMENT_TOKENS = 1024
 
@@ -38,6 +42,38 @@ def bounded(segment_tokens: int, threads: int, memory_limit: int) -> tuple[int, 
     # One segment fills up while the others are built.
     threads = max(1, min(threads, room // segment_tokens - 1))
     return max(min(segment_tokens, room // (threads + 1)), MIN_SEGMENT_TOKENS), threads
+
+
+@dataclass(frozen=True)
+class DocumentLimits:
+    """The largest document that a memory limit has room for, in bytes of text and in tokens; None: any."""
+
+    memory_limit: int
+    n_bytes: int | None = None
+    n_tokens: int | None = None
+
+    @classmethod
+    def of(cls, memory_limit: int, threads: int = 1) -> DocumentLimits:
+        """What a limit in bytes (0: none) leaves for a document, with so many segments being built."""
+        if not memory_limit:
+            return cls(0)
+        room = max(memory_limit - BASE_BYTES, 0)
+        return cls(
+            memory_limit,
+            max(room // BYTES_PER_TEXT_BYTE, 1),
+            max(room // BYTES_PER_TOKEN // (threads + 1), 1),
+        )
+
+    def refusal(self, n_bytes: int, n_tokens: int) -> str | None:
+        """Why a document of this size is refused; None when there is room for it."""
+        for found, most, unit in ((n_bytes, self.n_bytes, "bytes"), (n_tokens, self.n_tokens, "tokens")):
+            if most is not None and found > most:
+                return f"a document of {found:,} {unit}, and {self.said(most, unit)}"
+        return None
+
+    def said(self, most: int, unit: str) -> str:
+        """How many units are the most, and what to do."""
+        return f"memory_limit = {self.memory_limit:,} has room for {most:,} {unit}; raise it"
 
 
 @contextmanager

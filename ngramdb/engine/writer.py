@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ngramdb import interrupts
 from ngramdb._cext.construction import MAX_SYMBOLS, Cores
 from ngramdb.engine.batches import Batch, batches, read_ahead
-from ngramdb.engine.budget import bounded, memory_errors
+from ngramdb.engine.budget import DocumentLimits, bounded, memory_errors
 from ngramdb.engine.compaction import segment_entry, tidy
 from ngramdb.engine.directory import WritableFile
 from ngramdb.engine.files import write_content
@@ -101,8 +101,8 @@ def load_documents(
         skipped : takes down documents that cannot be tokenized, which are then left out; without it they end
             the load
         lock_timeout_s : how long to wait for another writer, before the first document is read
-        memory_limit : bytes that building segments may take; fewer and smaller ones are built at a time. 0:
-            no limit
+        memory_limit : bytes that reading, tokenizing and building segments may take; fewer and smaller
+            segments are built at a time, larger documents are refused. 0: no limit
         auto_compact : merge small segments in the same commit, as `engine.policy` says
 
     Raises
@@ -121,7 +121,8 @@ def load_documents(
         if entry is None:
             raise BindError(f"no corpus {corpus_name!r}; it may have been dropped meanwhile")
         tokenizer = tokenizer_of(store, entry.tokenizer).fork()
-        load = _Load(transaction, entry, tokenizer, segment_tokens, threads, progress, meter, skipped)
+        limits = DocumentLimits.of(memory_limit, threads)
+        load = _Load(transaction, entry, tokenizer, segment_tokens, threads, progress, meter, skipped, limits)
         with read_ahead(batches(documents, meter), in_background) as ready:
             entries = load.run(ready)
         if load.documents == 0:
@@ -174,6 +175,7 @@ class _Load:
         progress: Callable[[LoadProgress], None] | None,
         meter: Meter | None,
         skipped: ErrorLog | None,
+        limits: DocumentLimits,
     ) -> None:
         self.tokenizer = tokenizer
         self.documents = 0
@@ -186,6 +188,7 @@ class _Load:
         self._progress = progress
         self._meter = meter
         self._skipped = skipped
+        self._limits = limits
         self._read_bytes: int | None = None
         self._started = time.perf_counter()
         self._builder = SegmentBuilder(entry.next_doc_id, segment_tokens)
@@ -235,7 +238,13 @@ class _Load:
         )
 
     def _add(self, batch: Batch, pool: ThreadPoolExecutor) -> None:
+        batch = self._small_enough(batch, [0] * len(batch.documents))
+        if not batch.documents:
+            return
         batch, (ids, offsets, stored) = self._tokenized(batch)
+        smaller = self._small_enough(batch, np.diff(offsets).tolist())
+        if smaller is not batch:
+            batch, (ids, offsets, stored) = smaller, self._tokenize(smaller)
         start = 0
         n = len(batch.documents)
         forms = [document.form for document in batch.documents]
@@ -271,6 +280,26 @@ class _Load:
             np.searchsorted(tokens, room, side="right"), np.searchsorted(symbols, symbol_room, side="right")
         )
         return start + max(int(fitting), 1) - 1
+
+    def _small_enough(self, batch: Batch, n_tokens: list[int]) -> Batch:
+        """The batch without documents that the memory limit has no room for; the same one where it has.
+
+        Raises ResourceError at the first one, unless documents are skipped.
+        """
+        if self._limits.n_bytes is None:
+            return batch
+        kept: list[Document] = []
+        for document, n in zip(batch.documents, n_tokens, strict=True):
+            size = len(document.text or b"")
+            why = self._limits.refusal(size, n if document.ids is None else len(document.ids))
+            if why is None:
+                kept.append(document)
+                continue
+            refused = LoadError(why, source=document.source, line=document.line)
+            if self._skipped is None:
+                raise ResourceError(str(refused), limit=self._limits.memory_limit, asked=max(size, n))
+            self._skipped.add(refused)
+        return batch if len(kept) == len(batch.documents) else replace(batch, documents=kept)
 
     def _tokenized(self, batch: Batch) -> tuple[Batch, tuple[TokenIds, Offsets, list[bytes | None]]]:
         """The batch, without documents that are skipped, and what `_tokenize` makes of it."""

@@ -46,7 +46,7 @@ def read_jsonl(source: Source, options: ReadOptions, errors: ErrorLog, meter: Me
     label = source.label
     skip = options.on_error == "skip"
     chunks = read_chunks(source, options.limits, meter)
-    lines = LineReader(chunks, label, options.limits.document_bytes, errors.add if skip else None)
+    lines = LineReader(chunks, label, options.limits, errors.add if skip else None)
     try:
         for line in lines:
             if lines.number == 1:

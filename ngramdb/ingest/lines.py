@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from ngramdb.errors import LoadError, ResourceError
+from ngramdb.ingest.streams import Limits
 
 
 class LineReader:
@@ -19,14 +20,15 @@ class LineReader:
         self,
         chunks: Iterable[bytes],
         label: str,
-        max_line_bytes: int,
+        limits: Limits,
         pass_over: Callable[[LoadError], None] | None = None,
     ) -> None:
         self.number = 0
         self.unterminated = False
         self._chunks = chunks
         self._label = label
-        self._max_line_bytes = max_line_bytes
+        self._limits = limits
+        self._max_line_bytes = limits.document_bytes
         self._pass_over = pass_over
 
     def __iter__(self) -> Iterator[bytes]:
@@ -76,7 +78,7 @@ class LineReader:
 
     def _refuse(self, n_bytes: int) -> None:
         """Say that the line `number` is too long."""
-        message = f"longer than {self._max_line_bytes:,} bytes, the most for one document"
+        message = f"longer than {self._limits.most}"
         error = LoadError(message, source=self._label, line=self.number)
         if self._pass_over is None:
             raise ResourceError(str(error), limit=self._max_line_bytes, asked=n_bytes)

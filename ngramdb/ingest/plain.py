@@ -76,7 +76,7 @@ Pieces = Iterator[tuple[bytes, int | None]]
 def _lines(source: Source, options: ReadOptions, errors: ErrorLog, meter: Meter) -> Pieces:
     skip = options.on_error == "skip"
     chunks = read_chunks(source, options.limits, meter)
-    lines = LineReader(chunks, source.label, options.limits.document_bytes, errors.add if skip else None)
+    lines = LineReader(chunks, source.label, options.limits, errors.add if skip else None)
     for line in lines:
         text = line.removesuffix(b"\r")
         if text and not text.isspace():
@@ -91,7 +91,7 @@ def _whole(source: Source, options: ReadOptions, errors: ErrorLog, meter: Meter)
         chunks.append(chunk)
         n_bytes += len(chunk)
         if n_bytes > limit:
-            _refuse(LoadError(_too_long(limit), source=source.label), options, errors, n_bytes)
+            _refuse(LoadError(_too_long(options), source=source.label), options, errors, n_bytes)
             return
     yield b"".join(chunks), None
 
@@ -113,13 +113,15 @@ def _separated(source: Source, options: ReadOptions, errors: ErrorLog, meter: Me
     def over(n_bytes: int) -> None:
         nonlocal is_over
         if not is_over:
-            error = LoadError(_too_long(limit), source=source.label, line=first_line)
+            error = LoadError(_too_long(options), source=source.label, line=first_line)
             _refuse(error, options, errors, n_bytes)
         is_over = True
         piece.clear()
 
     chunks = read_chunks(source, options.limits, meter)
-    lines = LineReader(chunks, source.label, limit, pass_over if options.on_error == "skip" else None)
+    lines = LineReader(
+        chunks, source.label, options.limits, pass_over if options.on_error == "skip" else None
+    )
     for line in lines:
         if line in separators:
             if not is_over and (piece or lines.number > 1):
@@ -137,8 +139,11 @@ def _separated(source: Source, options: ReadOptions, errors: ErrorLog, meter: Me
         yield b"\n".join(piece if lines.unterminated else [*piece, b""]), first_line
 
 
-def _too_long(limit: int) -> str:
-    return f"a document of more than {limit:,} bytes"
+def _too_long(options: ReadOptions) -> str:
+    reason = options.limits.reason
+    return f"a document of more than {options.limits.document_bytes:,} bytes" + (
+        f": {reason}" if reason else ""
+    )
 
 
 def _refuse(error: LoadError, options: ReadOptions, errors: ErrorLog, n_bytes: int) -> None:

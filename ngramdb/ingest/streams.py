@@ -60,10 +60,18 @@ class Limits:
     document_bytes : the longest document (in JSON lines: the longest line), in bytes.
     expansion : how many times its compressed size a file may grow to, once it has passed `document_bytes`.
     gzip reaches 1,032 at most, and text rarely 20; a Zstandard bomb passes 30,000.
+    reason : why documents may not be longer, where it is not what `document_bytes` says by itself.
     """
 
     document_bytes: int = 1 << 30
     expansion: int = 1000
+    reason: str = ""
+
+    @property
+    def most(self) -> str:
+        """The longest document, as messages say it."""
+        why = f": {self.reason}" if self.reason else ""
+        return f"{self.document_bytes:,} bytes, the most for one document{why}"
 
 
 @dataclass(slots=True)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+
 import pytest
 
+import ngramdb
 from ngramdb.engine import writer
-from ngramdb.engine.budget import BASE_BYTES, BYTES_PER_TOKEN, bounded
+from ngramdb.engine.budget import BASE_BYTES, BYTES_PER_TOKEN, DocumentLimits, bounded
 from ngramdb.errors import ResourceError
 
 
@@ -48,3 +53,69 @@ def test_memory_that_runs_out_is_an_error_that_says_so(database, monkeypatch):
     with pytest.raises(ResourceError, match="memory ran out in a load; nothing has been changed"):
         database.load([[2]])
     assert database.files() == files
+
+
+def test_a_limit_has_room_for_documents_of_a_size():
+    assert DocumentLimits.of(0).refusal(1 << 40, 1 << 40) is None
+    limits = DocumentLimits.of(BASE_BYTES + (1 << 20), threads=1)
+    assert (limits.n_bytes, limits.n_tokens) == (1 << 17, 1 << 15)
+    assert limits.refusal(1 << 17, 1 << 15) is None
+    assert "131,073 bytes, and memory_limit = " in str(limits.refusal((1 << 17) + 1, 0))
+    assert "32,769 tokens" in str(limits.refusal(0, (1 << 15) + 1))
+
+
+# What no limit below 128 MB and a bit has room for: long, and short with many tokens.
+LARGE = {"long": "word " * 40_000, "many tokens": ". " * 40_000}
+
+
+@pytest.mark.parametrize("large", LARGE.values(), ids=LARGE)
+@pytest.mark.parametrize("ending", ["jsonl", "txt", "lines"])
+def test_documents_that_a_limit_has_no_room_for_are_refused_or_skipped(tmp_path, large, ending):
+    texts = ["a", large, "b"]
+    path = tmp_path / f"d.{ending}"
+    if ending == "jsonl":
+        path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    else:
+        path.write_text(("\n---\n" if ending == "txt" else "\n").join(texts))
+    options = {"jsonl": {}, "txt": {"separator": "---"}, "lines": {"format": "lines"}}[ending]
+    with ngramdb.connect() as db:
+        db.settings["memory_limit"], db.settings["threads"] = BASE_BYTES + (1 << 20), 1
+        corpus = db.create_corpus("c")
+        for load in (lambda: corpus.load(path, **options), lambda: corpus.append(texts)):
+            with pytest.raises(ResourceError, match=r"memory_limit = 135,266,304 has room for") as caught:
+                load()
+            assert caught.value.limit is not None and "raise it" in str(caught.value)
+            assert corpus.n_documents == 0
+        report = corpus.load(path, on_error="skip", **options)
+        assert (report.documents, report.skipped, len(report.reasons)) == (2, 1, 1)
+        assert "memory_limit" in report.reasons[0]
+        assert db.execute("CHECK").fetchall() == []
+        db.settings["memory_limit"] = 0
+        assert corpus.load(path, **options).documents == 3
+
+
+def test_only_documents_that_are_too_large_make_an_empty_load(tmp_path):
+    (tmp_path / "d.jsonl").write_text(json.dumps({"text": LARGE["many tokens"]}) + "\n")
+    with ngramdb.connect() as db:
+        db.settings["memory_limit"] = BASE_BYTES + (1 << 20)
+        report = db.create_corpus("c").load(tmp_path / "d.jsonl", on_error="skip")
+        assert (report.documents, report.skipped) == (0, 1)
+
+
+def test_one_huge_document_does_not_take_more_than_the_limit(tmp_path):
+    """The peak of a process of its own, in megabytes."""
+    path = tmp_path / "huge.jsonl"
+    with path.open("w") as file:
+        file.write('{"text": "')
+        for _ in range(250):
+            file.write("time flies like an arrow " * 40_000)
+        file.write('"}\n')
+    script = (
+        "import resource, ngramdb\n"
+        "db = ngramdb.connect(); db.settings['memory_limit'] = '200MB'\n"
+        f"report = db.create_corpus('c').load({str(path)!r}, on_error='skip')\n"
+        "assert report.skipped == 1, report\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 200 << 10

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from ngramdb.errors import ResourceError
 from ngramdb.ingest.lines import LineReader
+from ngramdb.ingest.streams import Limits
 
 CHUNKS = st.lists(st.binary(min_size=1, max_size=6).map(lambda raw: bytes(b"ab\n"[b % 3] for b in raw)))
 
@@ -19,7 +20,7 @@ def test_lines_are_those_of_the_whole_text(chunks, limit):
         expected.pop()
     numbered = list(enumerate(expected, start=1))
     errors = []
-    reader = LineReader(chunks, "file", limit, errors.append)
+    reader = LineReader(chunks, "file", Limits(limit), errors.append)
     assert [(reader.number, line) for line in reader] == [
         (number, line) for number, line in numbered if len(line) <= limit
     ]
@@ -27,4 +28,4 @@ def test_lines_are_those_of_the_whole_text(chunks, limit):
     assert [error.line for error in errors] == long
     if long:
         with pytest.raises(ResourceError, match=f"file, line {long[0]}: longer than {limit} bytes"):
-            list(LineReader(chunks, "file", limit))
+            list(LineReader(chunks, "file", Limits(limit)))

@@ -187,7 +187,7 @@ def test_a_closed_standard_input_is_an_error(monkeypatch):
 @given(st.lists(st.text(alphabet="a\n\r", min_size=1).map(str.encode), max_size=8))
 def test_lines_are_those_of_the_joined_chunks(chunks):
     whole = b"".join(chunks)
-    reader = LineReader(chunks, "x", 100)
+    reader = LineReader(chunks, "x", Limits(100))
     lines = list(reader)
     expected = whole.split(b"\n")
     if expected[-1] == b"":
@@ -200,14 +200,16 @@ def test_lines_are_those_of_the_joined_chunks(chunks):
 @pytest.mark.parametrize("chunks", [[b"ab\n", b"cd", b"ef"], [b"ab\ncdef\n"], [b"ab\nc", b"def\n"]])
 def test_a_line_beyond_the_limit_is_an_error_with_its_number(chunks):
     with pytest.raises(ResourceError, match="x, line 2: longer than 3 bytes") as caught:
-        list(LineReader(chunks, "x", 3))
+        list(LineReader(chunks, "x", Limits(3)))
     assert caught.value.limit == 3
     assert caught.value.asked == 4
 
 
 def test_an_error_of_the_stream_gets_the_line(tmp_path):
     path = written(tmp_path, gzip.compress(b"one\ntwo\nthree" * 9000)[:-8])
-    lines = LineReader(read_chunks(Source(str(path), "x", "text"), Limits(), Meter()), str(path), 1 << 20)
+    lines = LineReader(
+        read_chunks(Source(str(path), "x", "text"), Limits(), Meter()), str(path), Limits(1 << 20)
+    )
     with pytest.raises(LoadError, match="cut short") as caught:
         list(lines)
     assert caught.value.line == lines.number + 1 > 10_000
