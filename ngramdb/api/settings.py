@@ -151,7 +151,7 @@ SETTINGS: dict[str, Setting] = {
             "memory_limit",
             lambda: 0,
             "bytes",
-            "memory that loading and compacting may take; larger documents are refused; 0 for no limit",
+            "memory that loading and compacting may take; 0 for no limit",
             _bytes,
         ),
         Setting(
