@@ -158,7 +158,10 @@ class ReferenceSegment:
         kept = [i for i in docs.tolist() if contains(self.documents[i], list(ids))]
         return np.array(kept, dtype=np.uint32)
 
-    def docs_where(self, code, grams, locate_cost, scan_cost):
+    def docs_among(self, lo, hi, docs, few):
+        return np.array(sorted(set(self.docs_of(lo, hi).tolist()) & set(docs.tolist())), dtype=np.uint32)
+
+    def docs_where(self, code, grams, costs, trace=None):
         """The condition evaluated on each document by itself."""
         self.calls["docs_where"] += 1
 

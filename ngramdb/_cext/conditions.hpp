@@ -1,8 +1,8 @@
 // Which documents of a segment meet a condition on plain n-grams: AND, OR and NOT over them, in one call.
 //
-// The same choices as in executor/conditions.py, from the same counts: operands of AND in the order of their weights,
-// each one asked only about the documents that those before it left, and n-grams located by the index or looked for in
-// the documents that are left, whichever is cheaper.
+// The choices of planner/choices.py, from the same counts: operands of AND in the order of their weights, each one asked
+// only about the documents that those before it left, and n-grams located by the index or looked for in the documents
+// that are left, whichever is cheaper. tests/property/test_choices.py compares both, by the trace.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace ngramdb {
 
 // A condition in prefix order: an operator, then its operands. AND and OR are followed by their number of operands; the
-// k-th kGram is the k-th n-gram.
+// k-th kGram is the k-th n-gram. The codes are those of `ConditionCode` in planner/source.py.
 enum ConditionCode : int32_t { kGram, kNot, kAnd, kAndOrdered, kOr, kEvery };
 
 // Ascending numbers of documents, or (negated) of all others.
@@ -27,11 +27,39 @@ struct DocumentSet {
   bool negated = false;
 };
 
+// What locating an occurrence, scanning a token (infinite: documents are never read), and locating an occurrence among few
+// candidates cost; few are at most one document of `few`.
+struct ConditionCosts {
+  double locate, scan, sift;
+  uint64_t few;
+};
+
+// An n-gram that was looked for among so many documents, all of them or candidates.
+struct ConditionStep {
+  uint32_t gram;
+  bool scanned;
+  uint64_t n_candidates;
+};
+
+// Those of the documents (ascending) that the rows stand in. `few`: rows are sifted by where the documents stand, which
+// takes a part of the time of collecting all of the rows' documents.
+inline void locate_among(const Segment& segment, Range rows, const uint32_t* documents, size_t n_documents, bool few,
+                         std::vector<uint32_t>& out, StopFlag stop) {
+  if (few && segment.documents_among(rows, documents, n_documents, out, stop)) return;
+  std::vector<uint32_t> found;
+  segment.documents_of(rows, found, stop);
+  out.resize(std::min(found.size(), n_documents));
+  const bool found_fewer = found.size() < n_documents;
+  const uint32_t* fewer = found_fewer ? found.data() : documents;
+  const uint32_t* more = found_fewer ? documents : found.data();
+  out.resize(select_common(fewer, out.size(), more, std::max(found.size(), n_documents), true, out.data()));
+}
+
 class Condition {
  public:
-  // What locating an occurrence and scanning a token cost; infinite scan_cost: documents are never read.
-  Condition(const int32_t* code, size_t n_code, size_t n_grams, double locate_cost, double scan_cost)
-      : n_grams_(n_grams), locate_cost_(locate_cost), scan_cost_(scan_cost) {
+  Condition(const int32_t* code, size_t n_code, size_t n_grams, const ConditionCosts& costs,
+            std::vector<ConditionStep>* trace)
+      : n_grams_(n_grams), costs_(costs), trace_(trace) {
     parse(code, n_code);
   }
 
@@ -55,11 +83,6 @@ class Condition {
     uint32_t end;   // the first node that is not below this one
     double weight;  // at most how many occurrences bear on it; infinite where it selects by leaving out
   };
-
-  // Where candidates are at most one document of so many, rows are sifted by where candidates stand: that takes a part
-  // of the time of locating them.
-  static constexpr uint64_t kFew = 8;
-  static constexpr double kSifted = 0.25;
 
   static constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
@@ -148,7 +171,7 @@ class Condition {
     const Range rows = ranges_[gram];
     DocumentSet found;
     if (rows.size() == 0) return found;
-    if (scanning_is_cheaper(rows, segment_->n_documents())) {
+    if (chooses_scan(gram, segment_->n_documents())) {
       Documents every(segment_->n_documents());
       for (uint32_t i = 0; i < every.size(); ++i) every[i] = i;
       scan(gram, every, found.documents);
@@ -204,25 +227,30 @@ class Condition {
     const Range rows = ranges_[gram];
     Documents found;
     if (rows.size() == 0 || candidates.empty()) return found;
-    const bool sift = candidates.size() <= segment_->n_documents() / kFew;
-    if (scanning_is_cheaper(rows, candidates.size(), sift ? kSifted : 1)) {
+    if (chooses_scan(gram, candidates.size())) {
       scan(gram, candidates, found);
-      return found;
+    } else {
+      const bool few = are_few(candidates.size());
+      locate_among(*segment_, rows, candidates.data(), candidates.size(), few, found, stop_);
     }
-    if (sift && segment_->documents_among(rows, candidates.data(), candidates.size(), found, stop_)) return found;
-    segment_->documents_of(rows, found, stop_);
-    return found.size() < candidates.size() ? select(found, candidates, true) : select(candidates, found, true);
+    return found;
   }
 
   void scan(uint32_t gram, const Documents& candidates, Documents& found) const {
     segment_->filter_documents(candidates.data(), candidates.size(), grams_[gram].ids, grams_[gram].n, found, stop_);
   }
 
-  // `cost`: of a row, in located ones.
-  bool scanning_is_cheaper(Range rows, uint64_t n_candidates, double cost = 1) const {
+  // gram_path of planner/choices.py.
+  bool chooses_scan(uint32_t gram, uint64_t n_candidates) const {
     const double share = static_cast<double>(n_candidates) / static_cast<double>(segment_->n_documents());
-    return scan_cost_ * share * static_cast<double>(segment_->n_rows()) < cost * locate_cost_ * rows.size();
+    const double locating = are_few(n_candidates) ? costs_.sift : costs_.locate;
+    const double reading = costs_.scan * share * static_cast<double>(segment_->n_rows());
+    const bool scanned = reading < locating * ranges_[gram].size();
+    if (trace_ != nullptr) trace_->push_back({gram, scanned, n_candidates});
+    return scanned;
   }
+
+  bool are_few(uint64_t n_candidates) const { return n_candidates <= segment_->n_documents() / costs_.few; }
 
   // ---- sets ----
 
@@ -254,7 +282,8 @@ class Condition {
   }
 
   size_t n_grams_;
-  double locate_cost_, scan_cost_;
+  ConditionCosts costs_;
+  std::vector<ConditionStep>* trace_;  // null: nothing is recorded
   std::vector<Node> nodes_;
   std::vector<Range> ranges_;
   const Segment* segment_ = nullptr;
@@ -263,8 +292,9 @@ class Condition {
 };
 
 inline DocumentSet documents_where(const Segment& segment, const int32_t* code, size_t n_code, const Request* grams,
-                                   size_t n_grams, double locate_cost, double scan_cost, StopFlag stop) {
-  return Condition(code, n_code, n_grams, locate_cost, scan_cost).documents(segment, grams, stop);
+                                   size_t n_grams, const ConditionCosts& costs, std::vector<ConditionStep>* trace,
+                                   StopFlag stop) {
+  return Condition(code, n_code, n_grams, costs, trace).documents(segment, grams, stop);
 }
 
 }  // namespace ngramdb

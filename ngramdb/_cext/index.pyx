@@ -41,9 +41,27 @@ cdef extern from "conditions.hpp" namespace "ngramdb" nogil:
         vector[uint32_t] documents
         cbool negated
 
-    DocumentSet documents_where(const Segment&, const int32_t*, size_t, const Request*, size_t, double, double,
-                                Poll*) except +translate_exception
+    cdef cppclass ConditionCosts:
+        double locate
+        double scan
+        double sift
+        uint64_t few
 
+    cdef cppclass ConditionStep:
+        uint32_t gram
+        cbool scanned
+        uint64_t n_candidates
+
+    DocumentSet documents_where(const Segment&, const int32_t*, size_t, const Request*, size_t, const ConditionCosts&,
+                                vector[ConditionStep]*, Poll*) except +translate_exception
+    void locate_among(const Segment&, Range, const uint32_t*, size_t, cbool, vector[uint32_t]&,
+                      Poll*) except +translate_exception
+
+cdef extern from "conditions.hpp" namespace "ngramdb":
+    int kGram, kNot, kAnd, kAndOrdered, kOr, kEvery
+
+# The operators of conditions by their names in `ngramdb.planner.source.ConditionCode`.
+CONDITION_CODES = {"GRAM": kGram, "NOT": kNot, "AND": kAnd, "AND_ORDERED": kAndOrdered, "OR": kOr, "EVERY": kEvery}
 
 
 # The largest token id; the id of a word that is out of vocabulary, which matches nothing.
@@ -429,14 +447,34 @@ cdef class SegmentIndex:
             self.segment.filter_documents(&candidates[0], n, ngram.data, ngram.n, out, &poll)
         return vector_to_array(out)
 
-    def docs_where(self, list code, list grams, double locate_cost, double scan_cost):
+    def docs_among(self, int64_t lo, int64_t hi, docs, bint few):
+        """Those of the documents (k,) uint32, ascending, that rows [lo, hi) stand in; `few`: as conditions.hpp says."""
+        self.check_rows(lo, hi)
+        docs = np.ascontiguousarray(docs, dtype=np.uint32)
+        cdef const uint32_t[::1] candidates = docs
+        cdef vector[uint32_t] out
+        cdef size_t n = candidates.shape[0]
+        cdef Range rows
+        cdef Poll poll = current_poll()
+        rows.lo = <uint32_t>lo
+        rows.hi = <uint32_t>hi
+        if n == 0 or lo == hi:
+            return np.empty(0, dtype=np.uint32)
+        self.check_document(int(np.max(docs)))
+        with nogil:
+            locate_among(self.segment[0], rows, &candidates[0], n, few, out, &poll)
+        return vector_to_array(out)
+
+    def docs_where(self, list code, list grams, tuple costs, list trace=None):
         """The documents that meet a condition on plain n-grams: local numbers, (k,) uint32, ascending, and whether
         they are those that do not.
 
         Parameters
             code : the condition in prefix order, as conditions.hpp reads it
             grams : its n-grams, in their order
-            locate_cost, scan_cost : of an occurrence and of a token, in one unit; scan_cost inf: documents are not read
+            costs : of locating an occurrence, of reading a token (inf: documents are not read), of locating an
+                occurrence among few candidates; few are at most one document of so many
+            trace : takes (n-gram, whether documents were read for it, among how many) for every choice, in order
 
         Raises
             ValueError : the code is no condition
@@ -453,7 +491,15 @@ cdef class SegmentIndex:
         cdef Request request
         cdef DocumentSet found
         cdef Ids ngram
+        cdef ConditionCosts weighed
+        cdef vector[ConditionStep] made
+        cdef vector[ConditionStep]* record = NULL
         cdef Poll poll = current_poll()
+        weighed.locate, weighed.scan, weighed.sift, weighed.few = costs
+        if trace is not None:
+            record = &made
+        if weighed.few == 0:
+            raise ValueError("few candidates are one document of 0")
         for step in code:
             steps.push_back(<int32_t>step)
         for ids in grams:
@@ -471,7 +517,10 @@ cdef class SegmentIndex:
             requests[i].ids = flat.data() + offsets[i]
         with nogil:
             found = documents_where(self.segment[0], steps.data(), steps.size(), requests.data(), requests.size(),
-                                    locate_cost, scan_cost, &poll)
+                                    weighed, record, &poll)
+        if trace is not None:
+            for i in range(made.size()):
+                trace.append((made[i].gram, made[i].scanned, made[i].n_candidates))
         return vector_to_array(found.documents), found.negated
 
     def document_length(self, int64_t document):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -13,6 +12,7 @@ from ngramdb.executor.docset import DocSet
 from ngramdb.executor.ordering import in_order
 from ngramdb.executor.result import Result, Row, batched
 from ngramdb.executor.sampling import sample_documents
+from ngramdb.planner import choices
 from ngramdb.planner.plan import COUNT_COLUMNS, Costs, CountDocuments, DocExpr, Documents, PlainDocs
 from ngramdb.planner.source import Corpus, Segment, Tokenizer
 from ngramdb.segments.metadata import MAX_COLUMNS
@@ -52,9 +52,8 @@ def matching(
 
 
 def _plain(where: PlainDocs, segment: Segment, costs: Costs | None) -> DocSet:
-    """The documents of a segment; without costs, n-grams are located and never looked for in the text."""
-    locate, scan = (1.0, math.inf) if costs is None else (costs.locate_ns, costs.scan_ns)
-    docs, negated = segment.index.docs_where(where.code, where.grams, locate, scan)
+    """The documents of a segment, found by the kernel."""
+    docs, negated = segment.index.docs_where(where.code, where.grams, choices.kernel_costs(costs))
     return DocSet(docs, segment.n_documents, negated)
 
 

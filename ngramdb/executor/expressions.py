@@ -15,18 +15,18 @@ from ngramdb._cext.joins import documents_covered, values_within, windows_with
 from ngramdb.executor.docset import DocSet
 from ngramdb.executor.measuring import Meter
 from ngramdb.executor.occurrences import Finder, Occurrences, Windows, limited, merged, summed
-from ngramdb.planner.plan import AnyOf, DocExpr, InDocs, Nearby, NearTo, Nowhere, OccurrencesOf, Occurring
+from ngramdb.planner import choices
+from ngramdb.planner.plan import AnyOf, DocExpr, InDocs, Nearby, NearTo, OccurrencesOf, Occurring
 from ngramdb.planner.source import Docs
 
 Counts = tuple[Docs, NDArray[np.int64]]
 
 
-class DocumentConditions(Protocol):
+class DocumentConditions(choices.Sizes, Protocol):
     """What evaluates conditions on the segment's documents."""
 
     def evaluate(self, expr: DocExpr, /) -> DocSet: ...
     def restrict(self, expr: DocExpr, candidates: Docs, /) -> Docs: ...
-    def work(self, expr: DocExpr, /) -> float: ...
 
 
 class Expressions:
@@ -38,19 +38,8 @@ class Expressions:
         self._meter = meter
 
     def bound(self, expr: Occurring) -> int:
-        """At most how many occurrences there are. Cost: a search an n-gram, the first time."""
-        if isinstance(expr, OccurrencesOf):
-            return self._finder.bound(expr.pattern)
-        if isinstance(expr, AnyOf):
-            return sum(map(self.bound, expr.operands))
-        if isinstance(expr, InDocs):
-            return self.bound(expr.what)
-        if isinstance(expr, NearTo):
-            # A place holds as many occurrences as it likes; but where one operand is nowhere, there is none.
-            others = min(map(self.bound, expr.others), default=1)
-            return self.bound(expr.what) if others else 0
-        assert isinstance(expr, Nowhere)
-        return 0
+        """At most how many occurrences there are. Cost: a search per n-gram, the first time."""
+        return choices.bound(expr, self._conditions)
 
     # ---- how many ---------------------------------------------------------------------------------------
 
@@ -117,7 +106,10 @@ class Expressions:
         return self.counts(expr)[0]
 
     def _occurrences_first(self, expr: InDocs) -> bool:
-        return expr.ordered and self.bound(expr.what) <= self._conditions.work(expr.docs)
+        path = choices.in_docs_path(expr, self._conditions)
+        if self._meter is not None:
+            self._meter.note(expr, path)
+        return path == choices.OCCURRENCES_FIRST
 
     def _in_documents(self, expr: InDocs, within: DocSet | None) -> DocSet:
         """The documents of an InDocs, or, where these are more to find, just those that have occurrences."""
@@ -160,22 +152,20 @@ class Expressions:
         return Occurrences.none()
 
     def _near(self, expr: NearTo, within: DocSet | None) -> Occurrences:
-        others = list(expr.others)
-        if any(not self.bound(other) for other in (expr.what, *others)):
+        if any(not self.bound(other) for other in (expr.what, *expr.others)):
             return Occurrences.none()
-        seed = min(others, key=self.bound, default=expr.what)
-        if expr.ordered and self.bound(seed) < self.bound(expr.what):
-            # What starts near the seed is all that the first operand is looked for in; so the seed is done.
-            others.remove(seed)
-            found = self._around(self.occurrences(seed, within), expr.what, within, expr.tokens)
-        else:
-            found = self.occurrences(expr.what, within)
-        if expr.ordered:
-            others.sort(key=self.bound)
-        for other in others:
-            found = found[self._is_near(found, other, within, expr.tokens)]
-        for other in expr.apart:
-            found = found[~self._is_near(found, other, within, expr.tokens)]
+        operands = (expr.what, *expr.others, *expr.apart)
+        order = choices.near_order_of(expr, self._conditions)
+        if self._meter is not None:
+            self._meter.order(expr, order)
+        found = self.occurrences(operands[order[0]], within)
+        for i in order[1:]:
+            if i == 0:
+                # The first operand is looked for only in what starts near the seed; so the seed is done.
+                found = self._around(found, expr.what, within, expr.tokens)
+            else:
+                near = self._is_near(found, operands[i], within, expr.tokens)
+                found = found[near if i <= len(expr.others) else ~near]
         return found
 
     def _around(self, seed: Occurrences, expr: Occurring, within: DocSet | None, tokens: int) -> Occurrences:
@@ -198,7 +188,10 @@ class Expressions:
     def nearby(self, expr: Nearby, candidates: Docs | None) -> Docs:
         """The documents of a Nearby, of all or among candidates."""
         within = None if candidates is None else DocSet(candidates, self._finder.n_documents)
-        operands = sorted(expr.operands, key=self.bound) if expr.ordered else list(expr.operands)
+        order = choices.order_of(expr, self._conditions).numbers
+        if self._meter is not None:
+            self._meter.order(expr, order)
+        operands = [expr.operands[i] for i in order]
         lists = [self.occurrences(operands[0], within)]
         for operand in operands[1:]:
             if not len(lists[0]):

@@ -110,10 +110,6 @@ class FieldReader:
             path = self._segment.path
             raise CorruptionError(f"{path}: damaged metadata: {error}", path=path) from error
 
-    def is_costly(self, path: str, own: bool) -> bool:
-        """Whether values must be parsed one by one."""
-        return not own and self._segment.metadata.fields().get(path) in (None, JSON)
-
     def _doc_ids(self, docs: Docs | None) -> NDArray[np.int64]:
         every = np.arange(self._segment.n_documents, dtype=np.uint32) if docs is None else docs
         return self._segment.doc_ids(every)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from ngramdb.planner.plan import Actual, Node
@@ -32,3 +32,8 @@ class Meter:
         """Counts a method that was used for a node."""
         methods = self.of(node).methods
         methods[method] = methods.get(method, 0) + 1
+
+    def order(self, node: Node, order: Sequence[int]) -> None:
+        """Counts an order in which a node's operands, by their numbers, were evaluated."""
+        orders = self.of(node).orders
+        orders[tuple(order)] = orders.get(tuple(order), 0) + 1

@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb._cext.docsets import intersect, unite
+from ngramdb._cext.docsets import unite
 from ngramdb._cext.joins import least_ends, sort_positions, values_within
 from ngramdb.executor.docset import DocSet
 from ngramdb.executor.stored_text import TextMatches
+from ngramdb.planner import choices
 from ngramdb.planner.plan import Costs, Gapped, Gram, Pattern, Simple, StoredText, Variants
 from ngramdb.planner.source import Docs, Segment, SegmentIndex, Tokenizer
 
@@ -124,16 +125,12 @@ class Finder:
     def bound(self, pattern: Pattern) -> int:
         """At most how many occurrences there are, exactly so for n-grams. Cost: a search an n-gram."""
         if isinstance(pattern, Gram):
-            lo, hi = self.range(pattern)
-            return hi - lo
-        if isinstance(pattern, Variants):
-            pairs = zip(pattern.grams, pattern.weights, strict=True)
-            return sum(weight * self.bound(gram) for gram, weight in pairs)
-        if isinstance(pattern, Gapped):
-            return min(map(self.bound, pattern.parts))
-        # Reading a document's text costs about as much as locating its tokens.
-        whole = self.n_tokens + self.n_documents
-        return min([whole, *(sum(map(self.bound, clause)) for clause in pattern.needs)])
+            return self._count(pattern)
+        return choices.pattern_bound(pattern, self._count, self.n_tokens + self.n_documents)
+
+    def _count(self, gram: Gram) -> int:
+        lo, hi = self.range(gram)
+        return hi - lo
 
     def count(self, pattern: Pattern) -> int:
         """How many occurrences there are."""
@@ -161,17 +158,19 @@ class Finder:
         if isinstance(pattern, Gram):
             if not len(pattern):
                 return candidates
-            if self.scanning_is_cheaper(self.bound(pattern), len(candidates)):
-                return self._index.filter_docs(candidates, pattern.ids)
-            return np.asarray(intersect(candidates, self.documents(pattern)))
+            return self.among(pattern, candidates, self.path(pattern, len(candidates)))
         return self._documents_of(self.occurrences(pattern, self.windows_of(candidates)))
 
-    def scanning_is_cheaper(self, n_occurrences: int, n_candidates: int) -> bool:
-        """Whether reading that many documents costs less than locating that many occurrences."""
-        if self._costs is None or not self.n_documents:
-            return False
-        n_read = n_candidates / self.n_documents * self.n_tokens
-        return self._costs.scan_ns * n_read < self._costs.locate_ns * n_occurrences
+    def path(self, gram: Gram, n_candidates: int) -> str:
+        """The access path by which an n-gram is found among so many candidates."""
+        return choices.gram_path(self._costs, self._count(gram), n_candidates, self)
+
+    def among(self, gram: Gram, candidates: Docs, path: str) -> Docs:
+        """Those of the documents that have the n-gram, by an access path."""
+        if path == choices.SCAN:
+            return self._index.filter_docs(candidates, gram.ids)
+        lo, hi = self.range(gram)
+        return self._index.docs_among(lo, hi, candidates, choices.are_few(len(candidates), self.n_documents))
 
     def counts(self, pattern: Pattern, within: DocSet | None = None) -> tuple[Docs, NDArray[np.int64]]:
         """Documents with occurrences, ascending, and how many: (k,) uint32 and (k,) int64.

@@ -8,6 +8,7 @@ their sign, sorted sets of local documents stand side by side.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import IntEnum
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,6 +16,21 @@ from numpy.typing import NDArray
 
 IntArray = NDArray[np.int64]
 Docs = NDArray[np.uint32]
+
+
+class ConditionCode(IntEnum):
+    """The operators of `SegmentIndex.docs_where`, in prefix order.
+
+    Behind AND and OR stands their number of operands, before these.
+    `_cext/conditions.hpp` has the same codes; a test compares them.
+    """
+
+    GRAM = 0
+    NOT = 1
+    AND = 2
+    AND_ORDERED = 3
+    OR = 4
+    EVERY = 5
 
 
 class SegmentIndex(Protocol):
@@ -28,8 +44,14 @@ class SegmentIndex(Protocol):
     def docs_of(self, lo: int, hi: int, /) -> Docs: ...
     def docs_containing(self, ids: Any, /) -> Docs: ...
     def filter_docs(self, docs: Docs, ids: Any, /) -> Docs: ...
+    def docs_among(self, lo: int, hi: int, docs: Docs, few: bool, /) -> Docs: ...
     def docs_where(
-        self, code: list[int], grams: Sequence[Any], locate_cost: float, scan_cost: float, /
+        self,
+        code: list[int],
+        grams: Sequence[Any],
+        costs: tuple[float, float, float, int],
+        trace: list[Any] | None = None,
+        /,
     ) -> tuple[Docs, bool]: ...
     def positions(self, lo: int, hi: int, /) -> NDArray[np.uint32]: ...
     def places(self, flat: IntArray, offsets: IntArray, /) -> NDArray[np.uint32]: ...
@@ -64,6 +86,10 @@ class Index(Protocol):
     def dist_many(
         self, flat: IntArray, offsets: IntArray, infgram: bool, order: int, /
     ) -> tuple[IntArray, NDArray[np.uint32], IntArray, IntArray, IntArray, IntArray]: ...
+
+
+# What `Metadata.fields` calls the type of a column whose values are JSON.
+PARSED_TYPE = "json"
 
 
 class Metadata(Protocol):

@@ -4,32 +4,18 @@ node, and what brute force does: whatever locating and scanning cost, operands i
 
 from __future__ import annotations
 
-import math
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_conditions import COSTS, DOCUMENTS, GRAMS, TREES, joined
 
 import ngramdb
 from ngramdb.api.parsing import parsed_condition
 from ngramdb.executor.conditions import Evaluator
-from ngramdb.planner.plan import AllDocs, Complement, Costs, DocsWith, Gram, Intersection, PlainDocs, UnionOf
+from ngramdb.planner import choices
+from ngramdb.planner.plan import AllDocs, Complement, DocsWith, Intersection, PlainDocs
 
 EXAMPLES = settings(max_examples=80, deadline=None, derandomize=True)
-
-IDS = (0, 1, 2, 3)
-COSTS = (None, Costs(), Costs(locate_ns=1e9), Costs(scan_ns=1e9), Costs(locate_ns=1.0, scan_ns=1.0))
-
-DOCUMENTS = st.lists(st.lists(st.sampled_from(IDS), max_size=8), max_size=30)
-GRAMS = st.lists(st.sampled_from((*IDS, 9, -1)), max_size=3).map(lambda ids: DocsWith(Gram(tuple(ids))))
-
-
-def joined(children):
-    operands = st.lists(children, min_size=1, max_size=4).map(tuple)
-    return st.one_of(children.map(Complement), operands.map(UnionOf), operands.map(Intersection))
-
-
-TREES = st.recursive(st.one_of(GRAMS, GRAMS, st.just(AllDocs())), joined, max_leaves=8)
 
 
 def holds(expr, document):
@@ -57,10 +43,8 @@ def test_kernel_evaluator_and_brute_force_select_the_same_documents(documents, t
         view = db.snapshot.view("c")
         plain = PlainDocs.of(expr, ordered)
         for segment in view.segments:
-            locate, scan = (1.0, math.inf) if costs is None else (costs.locate_ns, costs.scan_ns)
-            found = numbers(
-                *segment.index.docs_where(plain.code, plain.grams, locate, scan), segment.n_documents
-            )
+            answer = segment.index.docs_where(plain.code, plain.grams, choices.kernel_costs(costs))
+            found = numbers(*answer, segment.n_documents)
             assert found == [i for i, document in enumerate(documents) if holds(expr, document)]
             slow = Evaluator(view, segment, costs).evaluate(expr)
             assert slow.numbers().tolist() == found
@@ -120,4 +104,4 @@ def test_what_is_no_condition_is_refused(code, grams):
         db.create_corpus("c", "tokens").append([{"ids": [1, 2]}])
         (segment,) = db.snapshot.view("c").segments
         with pytest.raises(ValueError, match="condition"):
-            segment.index.docs_where(code, grams, 1.0, 1.0)
+            segment.index.docs_where(code, grams, (1.0, 1.0, 1.0, 8))

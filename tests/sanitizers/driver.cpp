@@ -399,7 +399,7 @@ void ask_everything(Random& random, const Segment& segment, const std::vector<Do
       // An n-gram and another one, or not a third one.
       const int32_t code[] = {kOr, 2, kAndOrdered, 2, kGram, kGram, kNot, kGram};
       const Request grams[] = {request, {ids, n / 2}, {ids + n / 2, n - n / 2}};
-      documents_where(segment, code, 8, grams, 3, 1.0, random.chance(2) ? 1.0 : 0.01, nullptr);
+      documents_where(segment, code, 8, grams, 3, {1.0, random.chance(2) ? 1.0 : 0.01, 0.25, 8}, nullptr, nullptr);
     });
     survive([&] { segment.filter_documents(numbers.data(), numbers.size(), ids, n, found, nullptr); });
   }

@@ -38,7 +38,16 @@ BELOW: dict[str, frozenset[str]] = {
     "repl": FACES | {"cli", PACKAGE},
     "api": frozenset({"language", "planner", "executor", "engine", "ingest", "lm", "tokenizers"}),
     # The stages know their predecessor's nodes, and nothing of its insides.
-    "executor": frozenset({"ngramdb.planner.plan", "ngramdb.planner.source", "lm", "segments", "_cext"}),
+    "executor": frozenset(
+        {
+            "ngramdb.planner.plan",
+            "ngramdb.planner.source",
+            "ngramdb.planner.choices",
+            "lm",
+            "segments",
+            "_cext",
+        }
+    ),
     "planner": frozenset({"ngramdb.language.ast", "ngramdb.lm.spec"}),
     "language": frozenset(),
     "engine": frozenset({"segments", "tokenizers", "ingest", "_cext"}),

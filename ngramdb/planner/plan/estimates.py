@@ -15,6 +15,8 @@ class Costs:
     # Scanning one token of a candidate document: sequential, a vector at a time. Measured 0.25–0.28 where the
     # n-gram is mostly absent; less where it is found early, which nobody knows beforehand.
     scan_ns: float = 0.25
+    # Locating one occurrence among few candidates: rows that stand elsewhere, most of them, are passed over.
+    sift_ns: float = 1.25
     # Sorting one position, so that occurrences ascend; and going to a part of the text that is to be scanned.
     sort_ns: float = 6.0
     window_ns: float = 60.0
@@ -22,13 +24,17 @@ class Costs:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What is known before running: `count` is exact (None for compound nodes), `rows` is a guess."""
+    """What is known before running: `count` is exact (None for compound nodes), `rows` is a guess.
+
+    `method` is the access path; `order` is in which order children are evaluated, and so printed.
+    """
 
     rows: float
     count: int | None = None
     method: str | None = None
     # What the rows are; an exact count of occurrences says it all.
     unit: str = "docs"
+    order: tuple[int, ...] | None = None
 
     def label(self) -> str:
         parts = [] if self.count is None else [f"count {self.count:,}"]
@@ -43,7 +49,8 @@ class Estimate:
 class Actual:
     """What one node did, summed over the segments: `calls` is in how many it was evaluated.
 
-    Times include those of operands; `probes` are searches in an index.
+    Times include those of operands; `probes` are searches in an index; `methods` and `orders` say in how many
+    segments an access path was used, and an order of operands.
     """
 
     calls: int = 0
@@ -51,6 +58,7 @@ class Actual:
     seconds: float = 0.0
     probes: int = 0
     methods: dict[str, int] = field(default_factory=dict)
+    orders: dict[tuple[int, ...], int] = field(default_factory=dict)
 
     def label(self, unit: str = "docs") -> str:
         """As EXPLAIN ANALYZE prints it; `unit` is what the rows are."""

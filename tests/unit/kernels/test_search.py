@@ -200,8 +200,8 @@ def test_documents_among_many_are_found_by_sifting_rows():
         ors = [4, len(rare), *[0] * len(rare)]
         code = [3, 2, *ors, 0]
         grams = [*[(token,) for token in rare], (1, 2, 0)]
-        found, negated = segment.docs_where(code, grams, 1.0, float("inf"))
-        read, _ = segment.docs_where(code, grams, 1e9, 1.0)
+        found, negated = segment.docs_where(code, grams, (1.0, float("inf"), 1.0, 8))
+        read, _ = segment.docs_where(code, grams, (1e9, 1.0, 1e9, 8))
         assert not negated and found.tolist() == read.tolist()
         expected = [
             d - 3 for d in sorted(rare) if any(documents[d - 3][i : i + 3] == [1, 2, 0] for i in range(39))
