@@ -53,6 +53,8 @@ def _tree(expr: Node, head: str, indent: str, actual: Mapping[int, Actual] | Non
         notes.append(actual.get(id(expr), Actual()).label(unit))
     yield _with_note(head + expr.label(), "; ".join(notes))
     children = expr.children()
+    if expr.estimate is not None and expr.estimate.order is not None:
+        children = tuple(children[i] for i in expr.estimate.order)
     for detail in _first(expr.details()):
         yield indent + ("│  " if children else "   ") + detail
     for child in children[:-1]:

@@ -15,11 +15,13 @@ from ngramdb.planner.source import Catalog
 if TYPE_CHECKING:
     from ngramdb.planner import physical, rules
     from ngramdb.planner.physical import order, scanning
+    from ngramdb.planner.plan import plain
 else:
     physical = lazy_module("ngramdb.planner.physical")
     order = lazy_module("ngramdb.planner.physical.order")
     scanning = lazy_module("ngramdb.planner.physical.scanning")
     rules = lazy_module("ngramdb.planner.rules")
+    plain = lazy_module("ngramdb.planner.plan.plain")
 
 
 def rule_names() -> dict[str, str]:
@@ -52,12 +54,23 @@ def _optimized(
         return replace(logical, documents=inner), fired
     if not estimated and isinstance(logical, (plan.CountDocuments, plan.Documents)):
         where = logical.where
-        is_plain = isinstance(where, plan.PlainDocs)  # from a template
-        plain = where if is_plain else plan.PlainDocs.of(where, order.ORDER_OPERANDS not in disabled)
-        if plain is not None:
-            return plan.changed(logical, where=plain, costs=scanning.costs_of(disabled)), ()
+        # From a template, or as the rules would leave it.
+        if isinstance(where, plan.PlainDocs) or plain.is_settled(where):
+            return _for_kernel(logical, disabled), ()
+        rewritten, fired = rules.rewrite(logical, disabled)
+        return _for_kernel(rewritten, disabled), fired
     rewritten, fired = rules.rewrite(logical, disabled)
     return physical.choose(rewritten, disabled, estimated), fired
+
+
+def _for_kernel(rewritten: plan.Plan, disabled: frozenset[str]) -> plan.Plan:
+    """The plan that is only run: with a condition on plain n-grams in the form that one call answers."""
+    where = rewritten.where_clause()
+    if where is not None and not isinstance(where, plan.PlainDocs):
+        where = plan.PlainDocs.of(where, order.ORDER_OPERANDS not in disabled)
+    if where is None:
+        return physical.choose(rewritten, disabled, estimated=False)
+    return plan.changed(rewritten, where=where, costs=scanning.costs_of(disabled))
 
 
 def make_plan(

@@ -1,17 +1,17 @@
-"""The physical step: exact counts fix the order of operands and foretell the method of each.
+"""The physical step: which choices the executor may make, and, for EXPLAIN, which it is going to make.
 
-A count costs about a microsecond, so estimates are not guessed from statistics: the occurrences of every
-n-gram are counted. What remains an estimate is how many documents they fall into (as if spread at random)
-and how conditions overlap (as if independent).
-
-The executor decides again for each segment, from that segment's counts and the candidates that are really
-left; what is printed here is what the totals suggest. Each choice can be switched off by name, as rules can.
+The executor chooses for each segment, from that segment's counts and the candidates that are really left, by
+the functions of `planner.choices`; EXPLAIN asks the same functions (`foreseeing`). A count costs about a
+microsecond, so the occurrences of every n-gram are counted; what remains an estimate is how many documents
+they fall into (as if spread at random) and how conditions overlap (as if independent). Each choice can be
+switched off by name, as rules can.
 """
 
 from __future__ import annotations
 
 from ngramdb.planner.physical.difference import NEGATION_AS_DIFFERENCE, subtract_negations
 from ngramdb.planner.physical.estimating import Estimator
+from ngramdb.planner.physical.foreseeing import foresee
 from ngramdb.planner.physical.order import ORDER_OPERANDS, in_order
 from ngramdb.planner.physical.scanning import SCAN_CANDIDATES, costs_of
 from ngramdb.planner.plan import Plan, changed
@@ -32,11 +32,11 @@ def choose(plan: Plan, disabled: frozenset[str] = frozenset(), estimated: bool =
     if tree is None or not hasattr(plan, "costs"):
         return plan
     costs = costs_of(disabled)
-    estimator = Estimator(plan.corpus, costs) if estimated else None  # type: ignore[attr-defined]
     if ORDER_OPERANDS not in disabled:
-        tree = in_order(tree, estimator)
+        tree = in_order(tree)
     if NEGATION_AS_DIFFERENCE not in disabled:
         tree = subtract_negations(tree)
-    if estimator is not None:
-        tree = estimator.annotate(tree)
+    if estimated:
+        corpus = plan.corpus  # type: ignore[attr-defined]
+        tree = Estimator(corpus, foresee(tree, corpus.segments, costs)).annotate(tree)
     return changed(plan.with_tree(tree), costs=costs)

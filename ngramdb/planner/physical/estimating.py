@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from ngramdb.planner.choices import pattern_bound
+from ngramdb.planner.physical.foreseeing import Choices
 from ngramdb.planner.plan import (
     AnyOf,
     Complement,
-    Costs,
     CountTest,
     DocExpr,
     DocsMatching,
@@ -16,7 +17,6 @@ from ngramdb.planner.plan import (
     DocsWith,
     Estimate,
     FieldTest,
-    Gapped,
     Gram,
     InDocs,
     Intersection,
@@ -29,7 +29,6 @@ from ngramdb.planner.plan import (
     Occurring,
     OverlapTest,
     Pattern,
-    StoredText,
     UnionOf,
     Variants,
 )
@@ -39,55 +38,29 @@ from ngramdb.planner.source import Corpus
 # System R used (Selinger et al. 1979, "Access path selection", table 1).
 EQUAL_SHARE = 0.1
 RANGE_SHARE = 1 / 3
-# Work of a condition on a field, in occurrences located, for each document; as the executor weighs it.
-FIELD_WORK = 0.5
-OVERLAP_WORK = 50.0
 
 
 class Estimator:
-    """Counts and guesses for one corpus; every n-gram is counted once."""
+    """Counts and guesses for one corpus; every n-gram is counted once.
 
-    def __init__(self, corpus: Corpus, costs: Costs | None) -> None:
+    Orders and access paths are as foreseen.
+    """
+
+    def __init__(self, corpus: Corpus, foreseen: Choices) -> None:
         self._corpus = corpus
-        self._costs = costs
+        self._foreseen = foreseen
         self._counts: dict[Gram, int] = {}
         self._n = corpus.n_documents
 
     def count(self, pattern: Pattern) -> int:
         """At most how often a pattern occurs; exact for n-grams and variants."""
-        if isinstance(pattern, Gram):
-            found = self._counts.get(pattern)
-            if found is None:
-                found = self._counts[pattern] = int(self._corpus.index.count(pattern.ids))
-            return found
-        if isinstance(pattern, Variants):
-            return sum(w * self.count(gram) for w, gram in zip(pattern.weights, pattern.grams, strict=True))
-        if isinstance(pattern, Gapped):
-            return min(map(self.count, pattern.parts))
-        assert isinstance(pattern, StoredText)
-        whole = self._corpus.n_tokens + self._corpus.n_documents
-        return min([whole, *(sum(map(self.count, clause)) for clause in pattern.needs)])
+        return pattern_bound(pattern, self._count, self._corpus.n_tokens + self._corpus.n_documents)
 
-    def weight(self, node: Node) -> float:
-        """At most how many occurrences have to be looked at: the sort key of operands."""
-        if isinstance(node, DocsWith):
-            return self.count(node.gram) if len(node.gram) else math.inf
-        if isinstance(node, (DocsMatching, OccurrencesOf)):
-            return self.count(node.pattern)
-        if isinstance(node, CountTest):
-            return math.inf if node.holds(0) else self.count(node.pattern)
-        if isinstance(node, (UnionOf, AnyOf)):
-            return sum(map(self.weight, node.operands))
-        if isinstance(node, (Intersection, Nearby)):
-            return min(map(self.weight, node.operands), default=0)
-        if isinstance(node, (InDocs, NearTo, DocsOf)):
-            return self.weight(node.what)
-        if isinstance(node, FieldTest):
-            return max(1.0, FIELD_WORK * self._n)
-        if isinstance(node, OverlapTest):
-            return max(1.0, OVERLAP_WORK * self._corpus.n_tokens)
-        # A negation and "all documents" cut little away: they come after everything that selects.
-        return 0 if isinstance(node, NoDocs) else math.inf
+    def _count(self, gram: Gram) -> int:
+        found = self._counts.get(gram)
+        if found is None:
+            found = self._counts[gram] = int(self._corpus.index.count(gram.ids))
+        return found
 
     # ---- estimates --------------------------------------------------------------------------------------
 
@@ -110,7 +83,8 @@ class Estimator:
         if isinstance(node, (Nearby, DocsOf)):
             below = node.with_children(tuple(self.annotate(child) for child in node.children()))
             occurrences = min((_rows(child) for child in below.children()), default=0.0)
-            return replace(below, estimate=Estimate(min(occurrences, self._share(occurrences) * whole)))
+            estimate = self._estimate(node, min(occurrences, self._share(occurrences) * whole))
+            return replace(below, estimate=estimate)
         return replace(node, estimate=Estimate(whole * self._selected(node)))
 
     def _selected(self, node: Node) -> float:
@@ -136,18 +110,10 @@ class Estimator:
         if isinstance(node, CountTest):
             rows = whole - rows if node.holds(0) else rows
         exact = isinstance(pattern, (Gram, Variants))
-        method = "locate"
-        if isinstance(node, DocsWith) and count and self._scan(count, candidates):
-            method = "scan"
-        if isinstance(pattern, StoredText):
-            method = "read stored text"
-        return replace(node, estimate=Estimate(rows, count if exact else None, method))
+        return replace(node, estimate=self._estimate(node, rows, count if exact else None))
 
-    def _scan(self, count: int, candidates: float | None) -> bool:
-        if self._costs is None:
-            return False
-        share = 1.0 if candidates is None else candidates / self._n if self._n else 0.0
-        return self._costs.scan_ns * share * self._corpus.n_tokens < self._costs.locate_ns * count
+    def _estimate(self, node: Node, rows: float, count: int | None = None, unit: str = "docs") -> Estimate:
+        return Estimate(rows, count, self._foreseen.label(node), unit, self._foreseen.order(node))
 
     def _union(self, node: UnionOf, candidates: float | None) -> Node:
         operands = tuple(self.annotate(item, candidates) for item in node.operands)
@@ -157,13 +123,11 @@ class Estimator:
 
     def _intersection(self, node: Intersection, candidates: float | None) -> Node:
         left = candidates
-        chosen: list[Node] = []
-        for operand in node.operands:
-            annotated = self.annotate(operand, left)
-            left = _rows(annotated)
-            chosen.append(annotated)
-        estimate = Estimate(_rows(chosen[-1]) if chosen else 0)
-        return replace(node.with_children(tuple(chosen)), estimate=estimate)
+        operands: list[Node] = list(node.operands)
+        for i in self._foreseen.order(node) or range(len(operands)):
+            operands[i] = self.annotate(operands[i], left)
+            left = _rows(operands[i])
+        return replace(node.with_children(tuple(operands)), estimate=self._estimate(node, left or 0.0))
 
     def _occurring(self, node: Occurring) -> Node:
         """Occurrences: exact for patterns, a guess for what is left of them in documents or near others."""
@@ -184,7 +148,7 @@ class Estimator:
                 rows *= min(1.0, _rows(other) * (2 * node.tokens + 1) / tokens)
         else:
             rows = 0.0
-        return replace(below, estimate=Estimate(rows, unit="occurrences"))
+        return replace(below, estimate=self._estimate(node, rows, unit="occurrences"))
 
 
 def _rows(node: Node) -> float:

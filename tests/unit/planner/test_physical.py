@@ -22,8 +22,11 @@ def planned(text, disabled=()):
 
 
 def grams(expr):
+    """The n-grams in the order in which EXPLAIN prints them."""
     found = [expr.gram.shown] if isinstance(expr, DocsWith) else []
-    return found + [gram for child in expr.children() for gram in grams(child)]
+    children = expr.children()
+    order = expr.estimate.order or range(len(children))
+    return found + [gram for i in order for gram in grams(children[i])]
 
 
 def test_operands_come_rarest_first_and_negations_last():
@@ -38,7 +41,8 @@ def test_order_stays_as_written_when_the_choice_is_switched_off():
 
 def test_frequent_ngrams_are_scanned_for_among_few_candidates():
     plan = planned('DOCS WHERE "a" AND "c"')
-    rare, frequent = plan.where.operands
+    frequent, rare = plan.where.operands
+    assert plan.where.estimate.order == (1, 0)
     assert (rare.estimate.count, rare.estimate.method) == (1, "locate")
     assert (frequent.estimate.count, frequent.estimate.method) == (40, "scan")
     assert plan.costs == Costs()
