@@ -6,19 +6,24 @@ Each is listed in `COMMANDS` with the line that `.help` shows; what it does stan
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from ngramdb.cli import dot_actions as actions
-from ngramdb.cli.examples import STATEMENTS
+from ngramdb.cli.examples import STATEMENTS, about, examples_of, heads
 from ngramdb.cli.render import MODES
 from ngramdb.cli.wrapping import two_columns
 from ngramdb.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from ngramdb.cli.shell import Shell
+
+
+# Of paragraphs where nobody says how wide they may be.
+WIDEST = 110
 
 
 @dataclass(frozen=True)
@@ -83,20 +88,32 @@ def _words(command: Command, rest: str) -> list[str]:
 
 
 def _help(shell: Shell, arguments: list[str]) -> None:
-    if arguments:
-        word = arguments[0]
-        known = [(shape, purpose) for shape, purpose in STATEMENTS if word.upper() in shape.split()]
-        if known and word.lower() not in COMMANDS:
-            shell.write("".join(f"{shape}\n  {purpose}\n" for shape, purpose in known))
-            return
-        command = find(word.removeprefix("."))
-        shell.write(f".{command.name} {command.arguments}".rstrip() + f"\n  {command.purpose}\n")
-        return
     width = shell.screen().width
+    if arguments:
+        shell.write("".join(f"{line}\n" for line in _help_on(arguments[0], width)))
+        return
     commands = two_columns(((f".{c.name} {c.arguments}", c.purpose) for c in COMMANDS.values()), width)
-    statements = two_columns(STATEMENTS, width)
-    lines = [*commands, "", "Statements end with ; and may span lines:", *statements]
-    shell.write("".join(f"{line}\n" for line in lines))
+    statements = f"Statements end with ; and may span lines: {', '.join(heads())}."
+    more = ".help WORD: the syntax of a statement or clause; .help statements: examples of all."
+    paragraphs = [part for text in (statements, more) for part in wrap(text, width or WIDEST)]
+    shell.write("".join(f"{line}\n" for line in (*commands, "", *paragraphs)))
+
+
+def _help_on(word: str, width: int | None) -> Iterator[str]:
+    """The lines on one command, one statement or clause, or all statements."""
+    shapes, examples = about(word), examples_of(word)
+    if word.lower() == "statements":
+        yield from two_columns(STATEMENTS, width)
+    elif shapes and word.lower() not in COMMANDS:
+        for shape in shapes:
+            yield from [shape] if width is None else wrap(shape, width, subsequent_indent="  ")
+        if examples:
+            yield ""
+            yield from two_columns(examples, width)
+    else:
+        command = find(word.removeprefix("."))
+        yield f".{command.name} {command.arguments}".rstrip()
+        yield f"  {command.purpose}"
 
 
 _SWITCH = ("on", "off")
@@ -104,7 +121,7 @@ _SWITCH = ("on", "off")
 COMMANDS: dict[str, Command] = {
     command.name: command
     for command in (
-        Command("help", "[COMMAND]", "this list, or one command", _help, (0, 1)),
+        Command("help", "[WORD]", "this list, or what there is on WORD", _help, (0, 1)),
         Command(
             "mode", "[MODE]", "how results look; lists the modes", actions.mode, (0, 1), (*MODES, "auto")
         ),

@@ -1,6 +1,8 @@
-"""Statements of each kind as `.help` shows them."""
+"""Statements as `.help` shows them: their syntax and examples."""
 
 from __future__ import annotations
+
+import re
 
 # Statement, what it answers or does.
 STATEMENTS: tuple[tuple[str, str], ...] = (
@@ -25,3 +27,102 @@ STATEMENTS: tuple[tuple[str, str], ...] = (
     ("SHOW CORPORA", "all corpora; also SEGMENTS, VERSIONS, SETTINGS"),
     ("SET threads = 2", "changes a setting"),
 )
+
+# "The grammar in one place" of docs/language.md, word for word.
+GRAMMAR = """\
+question:
+  COUNT condition [WHERE condition] [GROUP BY field {, field}] [ORDER BY keys] [TOP k] [SAMPLE k [SEED s]]
+    [FROM source]
+  COUNT DOCS [WHERE condition] [GROUP BY field {, field}] [ORDER BY keys] [TOP k] [FROM source]
+  DOCS [WHERE condition] [ORDER BY keys] [LIMIT k] [OFFSET n] [SAMPLE k [SEED s]] [FROM source]
+  KWIC pattern [WHERE condition] [WINDOW n] [ORDER BY keys] [LIMIT k] [OFFSET n] [SAMPLE k [SEED s]]
+    [FROM source]
+  NGRAMS n [WHERE condition] [TOP k] [FROM source]
+  TRACE ngram [MIN LENGTH n] [FROM source]
+  PROB ngram GIVEN ngram [USING model] [FROM source]
+  DIST GIVEN ngram [USING model] [TOP k] [FROM source]
+  SCORE ngram [USING model] [SENTENCE] [FROM source]
+  GENERATE GIVEN ngram TOKENS n [USING model] [METHOD GREEDY | SAMPLE | BEAM(width)] [TEMPERATURE t] [TOP k]
+    [NUCLEUS p] [DIVERSITY d] [SEED s] [RETURN k] [FROM source]
+data:
+  CREATE CORPUS [IF NOT EXISTS] name [TOKENIZER 'name or path'] [WITH (options)]
+  COPY corpus FROM 'path or pattern' [(options)] [ON ERROR SKIP | FAIL]
+  COPY (DOCS …) TO 'path' [(options)]
+  DELETE DOCS WHERE condition [RETURNING field {, field}] [FROM source]
+  ALTER CORPUS corpus ADD | SUBTRACT CORPUS corpus [AT VERSION n]
+  RESTORE CORPUS corpus TO VERSION n
+  COMPACT [corpus]
+  CHECK [corpus]
+  ANALYZE corpus
+  DROP CORPUS [IF EXISTS] corpus
+  USE corpus
+  DESCRIBE corpus
+  SHOW CORPORA | SEGMENTS | VERSIONS | REMOVALS | SETTINGS [FROM source]
+  SET name = value
+  RESET name
+any of them:
+  EXPLAIN [ANALYZE] statement
+
+source:     corpus [AT VERSION n] {+ corpus [AT VERSION n] | - corpus [AT VERSION n]}
+keys:       field [ASC | DESC] {, field [ASC | DESC]}
+model:      NGRAM [ORDER n] [MIN COUNT k] | INFGRAM [MIN COUNT k]
+            | BACKOFF [(weight)] [ORDER n] [MIN COUNT k] | KNESER_NEY [ORDER n] [MIN COUNT k]
+condition:  pattern
+            | COUNT(pattern) comparison value
+            | field comparison value
+            | field [NOT] BETWEEN value AND value
+            | field [NOT] IN (value {, value})
+            | field [NOT] LIKE | ILIKE value
+            | field IS [NOT] NULL
+            | OVERLAP(source, n) comparison value
+            | condition AND condition {AND condition} [WITHIN k TOKENS]
+            | condition OR condition
+            | NOT condition
+            | (condition)
+pattern:    part {[low..high] part}
+part:       ngram [MATCH TEXT | MATCH TOKENS] [IGNORE CASE]
+ngram:      "text" | [id, …] | parameter
+value:      'text' | number | TRUE | FALSE | NULL | parameter
+comparison: = | != | <> | < | <= | > | >=
+"""
+
+# Between two lines of one statement.
+_BROKEN = re.compile(r"\n {4,}(?=\[)")
+
+
+def statements() -> list[str]:
+    """The syntax of every statement, a line each."""
+    joined = _BROKEN.sub(" ", GRAMMAR.partition("\n\n")[0])
+    return [line.strip() for line in joined.splitlines() if line.startswith("  ")]
+
+
+def definitions() -> dict[str, str]:
+    """What the words in small letters stand for, by word: the lines as they are shown."""
+    found: dict[str, str] = {}
+    word = ""
+    for line in GRAMMAR.splitlines():
+        if match := re.match(r"(\w+): +(\S.*)", line):
+            word = match[1]
+            found[word] = line
+        elif word:
+            found[word] += f"\n{line}"
+    return found
+
+
+def heads() -> list[str]:
+    """The words that statements begin with, each once."""
+    return list(dict.fromkeys(shape.split()[0] for shape in statements()))
+
+
+def about(word: str) -> list[str]:
+    """The syntax of a statement, or of those that have a clause; of a part such as `condition`, its own."""
+    if word.lower() in definitions():
+        return definitions()[word.lower()].splitlines()
+    word = word.upper().rstrip(";")
+    exact = [shape for shape in statements() if shape.split()[0] == word]
+    return exact or [shape for shape in statements() if word in re.findall("[A-Z_]+", shape)]
+
+
+def examples_of(word: str) -> list[tuple[str, str]]:
+    """The examples that have a word."""
+    return [(text, purpose) for text, purpose in STATEMENTS if word.upper().rstrip(";") in text.split()]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 
 import ngramdb
 from ngramdb.cli import dot
+from ngramdb.cli.examples import GRAMMAR, heads
 from ngramdb.cli.render import MODES
 from ngramdb.cli.shell import DEEPEST_READ, Shell
 from ngramdb.errors import InvalidArgument, StorageError
@@ -37,6 +40,27 @@ def test_every_statement_that_help_shows_is_in_the_language(shell: Shell) -> Non
         assert parse(text)
 
 
+def test_the_syntax_is_that_of_the_page() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "language.md").read_text(encoding="utf-8")
+    assert indent(GRAMMAR, "    ") in page
+
+
+def test_every_statement_of_the_language_has_its_syntax() -> None:
+    from ngramdb.language.hints import _STATEMENT_HEADS
+
+    assert set(heads()) == set(_STATEMENT_HEADS)
+
+
+def test_help_fits_a_small_terminal(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+    wide = replace(shell.screen(), width=80)
+    monkeypatch.setattr(shell, "screen", lambda: wide)
+    monkeypatch.setattr(shell, "write", shown.append)
+    shell.run_text(".help")
+    lines = "".join(shown).splitlines()
+    assert len(lines) <= 23 and max(map(len, lines)) <= 80
+
+
 def test_help_of_one_command(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
     shell.run_text(".help .mode")
     assert capsys.readouterr().out.startswith(".mode [MODE]\n")
@@ -44,7 +68,16 @@ def test_help_of_one_command(shell: Shell, capsys: pytest.CaptureFixture[str]) -
 
 def test_help_of_a_statement_shows_examples_of_it(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
     shell.run_text(".help dist")
-    assert capsys.readouterr().out.startswith("DIST GIVEN ")
+    assert capsys.readouterr().out.startswith("DIST GIVEN ngram [USING model] [TOP k]")
+    shell.run_text(".help kwic")
+    written = capsys.readouterr().out
+    assert written.startswith("KWIC pattern [WHERE condition] [WINDOW n]") and 'KWIC "machine' in written
+    shell.run_text(".help nucleus")
+    assert capsys.readouterr().out.startswith("GENERATE GIVEN ")
+    shell.run_text(".help condition")
+    assert "field IS [NOT] NULL" in capsys.readouterr().out
+    shell.run_text(".help statements")
+    assert len(capsys.readouterr().out.splitlines()) == len(dot.STATEMENTS)
     with pytest.raises(InvalidArgument, match="unknown command"):
         shell.run_text(".help nonsense")
 
