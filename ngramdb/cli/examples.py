@@ -72,6 +72,7 @@ condition:  pattern
             | field comparison value
             | field [NOT] BETWEEN value AND value
             | field [NOT] IN (value {, value})
+            | field [NOT] IN parameter
             | field [NOT] LIKE | ILIKE value
             | field IS [NOT] NULL
             | OVERLAP(source, n) comparison value
