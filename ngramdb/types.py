@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb.errors import InvalidArgument
-
-# Token ids are unsigned 32-bit numbers.
-MAX_TOKEN_ID = 2**32 - 1
+from ngramdb.limits import MAX_TOKEN_ID
 
 # A word that is out of vocabulary.
 UNKNOWN = -1
 
 Integers = NDArray[np.int64]
+# Numbers of documents within a segment, as a rule ascending.
+Docs = NDArray[np.uint32]
 
 
 def token_ids(values: Any, least: int = UNKNOWN) -> Integers:

@@ -40,8 +40,8 @@ from ngramdb.ingest.sources import expand
 from ngramdb.ingest.streams import Meter
 from ngramdb.planner.plan import Load
 from ngramdb.tokenizers import Tokenizer
+from ngramdb.types import Docs
 
-Docs = NDArray[np.uint32]
 Shares = NDArray[np.float64]
 Fold = Callable[[str], str]
 

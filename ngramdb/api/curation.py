@@ -22,11 +22,11 @@ from ngramdb.engine.view import CorpusView, Segment
 from ngramdb.executor.documents import matching
 from ngramdb.planner.plan import Complement, CountDocuments, DocExpr, DocsWith, Gram
 from ngramdb.planner.planner import optimize
+from ngramdb.types import Docs
 
 if TYPE_CHECKING:
     from ngramdb.api.connection import Connection
 
-Docs = NDArray[np.uint32]
 # A condition on documents, bound to a corpus at one version.
 Bind = Callable[[SnapshotCatalog, CorpusView], DocExpr]
 

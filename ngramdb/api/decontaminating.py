@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb.api import curation
@@ -28,11 +27,11 @@ from ngramdb.engine import deletion
 from ngramdb.engine.view import CorpusView, Segment
 from ngramdb.errors import InvalidArgument
 from ngramdb.formats import written_format
+from ngramdb.types import Docs
 
 if TYPE_CHECKING:
     from ngramdb.api.connection import Connection
 
-Docs = NDArray[np.uint32]
 Path = str | os.PathLike[str]
 
 DEFAULT_N = 13

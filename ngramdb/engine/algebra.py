@@ -24,8 +24,7 @@ from ngramdb.engine.vocabularies import common_tokenizer, translated
 from ngramdb.errors import ExecutionError
 from ngramdb.segments.segment import Segment
 from ngramdb.tokenizers.base import Tokenizer
-
-Docs = NDArray[np.uint32]
+from ngramdb.types import Docs
 
 # Characters of a document that a message shows.
 SHOWN_CHARACTERS = 60

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ngramdb.engine.audit import Removal, write_audit
 from ngramdb.engine.author import author
@@ -20,8 +19,8 @@ from ngramdb.engine.transaction import Transaction
 from ngramdb.engine.view import CorpusView
 from ngramdb.errors import BindError
 from ngramdb.segments.merging import Part, write_removed
+from ngramdb.types import Docs
 
-Docs = NDArray[np.uint32]
 # Which documents: per added segment of the view, ascending local numbers.
 Choice = Callable[[CorpusView], Sequence[Docs]]
 # What an audit record notes of documents: an object each, for those of the choice in order.

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb.segments.segment import Segment
-
-Docs = NDArray[np.uint32]
+from ngramdb.types import Docs
 
 # Rows that are looked at first; four times as many in each further step.
 FIRST_ROWS = 64

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from ngramdb.errors import CorruptionError
+from ngramdb.limits import MAX_INTEGER
 from ngramdb.segments.container import DOCUMENT_SETS, STATISTICS, FileInfo, parse_json
 
 OptionValue: TypeAlias = "str | int | float | bool"
@@ -25,8 +26,6 @@ TOKENIZER_KINDS = ("words", "chars", "bytes", "tokens", "json")
 _FILE_NAME = re.compile(r"(segments|vocabularies|tokenizers|audits)/[0-9a-f]{8,64}\.[a-z]{1,20}")
 _ID = re.compile(r"[0-9a-f]{32}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-#: Everything that is counted or measured fits a signed 64-bit integer.
-_MAX_INT = 2**63 - 1
 #: Ids of documents stay so far below that, that offsets can be added to them.
 _MAX_DOC_ID = 2**61
 #: Seconds since 1970: the last that has a date of four digits.
@@ -275,7 +274,7 @@ class _Reader:
     def integers(self, key: str) -> tuple[int, ...]:
         value = self.get(key)
         if not _is_integers(value):
-            self.fail(key, f"an array of integers from 0 to {_MAX_INT}", value)
+            self.fail(key, f"an array of integers from 0 to {MAX_INTEGER}", value)
         return tuple(value)
 
     def get(self, key: str) -> Any:
@@ -283,7 +282,7 @@ class _Reader:
             self.fail(key, "a value", None)
         return self._value[key]
 
-    def integer(self, key: str, low: int = 0, high: int = _MAX_INT) -> int:
+    def integer(self, key: str, low: int = 0, high: int = MAX_INTEGER) -> int:
         value = self.get(key)
         if type(value) is not int or not low <= value <= high:
             self.fail(key, f"an integer from {low} to {high}", value)
@@ -396,7 +395,7 @@ def _read_table(reader: _Reader, key: str, n_types: tuple[int, ...]) -> tuple[tu
 
 
 def _is_integers(value: object) -> bool:
-    return isinstance(value, list) and all(type(item) is int and 0 <= item <= _MAX_INT for item in value)
+    return isinstance(value, list) and all(type(item) is int and 0 <= item <= MAX_INTEGER for item in value)
 
 
 def _read_corpus(reader: _Reader) -> CorpusEntry:

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ngramdb._cext.index import Index
 from ngramdb.engine.audit import check_audits
@@ -22,10 +21,9 @@ from ngramdb.segments.merging import token_ids
 from ngramdb.segments.segment import Segment
 from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.tokenizers.registry import title_of
+from ngramdb.types import Docs
 
-__all__ = ["CorpusView", "Docs", "Segment", "last_id", "open_segment"]
-
-Docs = NDArray[np.uint32]
+__all__ = ["CorpusView", "Segment", "last_id", "open_segment"]
 
 
 def open_segment(store: Store, entry: SegmentEntry) -> Segment:

@@ -40,7 +40,8 @@ from ngramdb.planner.plan import (
     OverlapTest,
     UnionOf,
 )
-from ngramdb.planner.source import Corpus, Docs, Segment
+from ngramdb.planner.source import Corpus, Segment
+from ngramdb.types import Docs
 
 __all__ = ["Evaluator", "Meter"]
 

@@ -12,7 +12,8 @@ from ngramdb import interrupts
 from ngramdb.executor.result import Result
 from ngramdb.lazy import lazy_module
 from ngramdb.planner import plan as nodes
-from ngramdb.planner.source import Corpus, Docs
+from ngramdb.planner.source import Corpus
+from ngramdb.types import Docs
 
 if TYPE_CHECKING:
     from ngramdb.executor import conditions, docset, sampling

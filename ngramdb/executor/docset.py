@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ngramdb._cext.docsets import intersect, subtract, unite
-from ngramdb.planner.source import Docs
+from ngramdb.types import Docs
 
 
 @dataclass(frozen=True)

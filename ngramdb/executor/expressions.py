@@ -17,7 +17,7 @@ from ngramdb.executor.measuring import Meter
 from ngramdb.executor.occurrences import Finder, Occurrences, Windows, limited, merged, summed
 from ngramdb.planner import choices
 from ngramdb.planner.plan import AnyOf, DocExpr, InDocs, Nearby, NearTo, OccurrencesOf, Occurring
-from ngramdb.planner.source import Docs
+from ngramdb.types import Docs
 
 Counts = tuple[Docs, NDArray[np.int64]]
 

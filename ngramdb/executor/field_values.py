@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from ngramdb import interrupts
 from ngramdb.errors import CorruptionError
 from ngramdb.planner.plan import FieldKey
-from ngramdb.planner.source import Docs, Segment
+from ngramdb.planner.source import Segment
 from ngramdb.segments.metadata_values import JSON
+from ngramdb.types import Docs
 
 Mask = NDArray[np.bool_]
 

@@ -20,7 +20,8 @@ from ngramdb.executor.documents import column_of
 from ngramdb.executor.field_values import Codes, FieldReader, codes_of, identity
 from ngramdb.executor.result import BATCH_ROWS, Result, Row, batched
 from ngramdb.planner.plan import DocExpr, FieldKey, GroupedCount
-from ngramdb.planner.source import Docs, Segment
+from ngramdb.planner.source import Segment
+from ngramdb.types import Docs
 
 # A field that most documents have a value of their own in makes about as many groups as documents; then a
 # table of all combinations would be larger than they are.

@@ -22,7 +22,8 @@ from ngramdb.executor.docset import DocSet
 from ngramdb.executor.stored_text import TextMatches
 from ngramdb.planner import choices
 from ngramdb.planner.plan import Costs, Gapped, Gram, Pattern, Simple, StoredText, Variants
-from ngramdb.planner.source import Docs, Segment, SegmentIndex, Tokenizer
+from ngramdb.planner.source import Segment, SegmentIndex, Tokenizer
+from ngramdb.types import Docs
 
 Positions = NDArray[np.uint32]
 

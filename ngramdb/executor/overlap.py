@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb.planner.source import Corpus, Docs, Segment, Tokenizer
+from ngramdb.planner.source import Corpus, Segment, Tokenizer
+from ngramdb.types import Docs
 
 Shares = NDArray[np.float64]
 Marks = NDArray[np.bool_]

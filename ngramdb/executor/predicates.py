@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ngramdb import interrupts
 from ngramdb.errors import ExecutionError
 from ngramdb.executor.field_values import CHECK_VALUES, Lists, Mask, Numbers, Objects, Strings, Values
+from ngramdb.limits import MAX_INTEGER, MIN_INTEGER
 from ngramdb.planner.plan import (
     Compared,
     FieldTest,
@@ -25,7 +26,6 @@ from ngramdb.planner.plan import (
 
 # Integers up to here are 64-bit floats, too.
 EXACT_FLOAT = 2**53
-INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 
 
 def meets(test: FieldTest, values: Values) -> Mask:
@@ -149,7 +149,7 @@ def _one_of(predicate: OneOf, values: Numbers | Strings) -> Mask:
     found = np.zeros(len(values), dtype=np.bool_)
     numbers = [one for one in predicate.values if not isinstance(one, str) and kind_of(one) == "number"]
     if values.values.dtype == np.int64:
-        whole = [one for one in numbers if isinstance(one, int) and INT64_MIN <= one <= INT64_MAX]
+        whole = [one for one in numbers if isinstance(one, int) and MIN_INTEGER <= one <= MAX_INTEGER]
         found |= np.isin(values.values, np.array(whole, dtype=np.int64))
         numbers = [one for one in numbers if not isinstance(one, int)]
     for literal in numbers:
@@ -234,9 +234,9 @@ def _compare_integers(values: NDArray[np.int64], operator: str, literal: int | f
             # v < 2.5 where v <= 2, v > 2.5 where v > 2.
             operator, literal = ("<=" if "<" in operator else ">"), math.floor(literal)
         literal = int(literal)
-    if literal > INT64_MAX:
+    if literal > MAX_INTEGER:
         return np.full(len(values), operator in ("<", "<="))
-    if literal < INT64_MIN:
+    if literal < MIN_INTEGER:
         return np.full(len(values), operator in (">", ">="))
     return _apply(values, operator, np.int64(literal))
 

@@ -17,7 +17,8 @@ from ngramdb.planner.plan import (
     Load,
     RestoreCorpus,
 )
-from ngramdb.planner.source import Corpus, Docs, Segment
+from ngramdb.planner.source import Corpus, Segment
+from ngramdb.types import Docs
 
 
 class LoadReport(Protocol):

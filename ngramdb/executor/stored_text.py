@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from ngramdb import interrupts
 from ngramdb.errors import CorruptionError
 from ngramdb.planner.plan import StoredText, any_case
-from ngramdb.planner.source import Docs, Segment, Tokenizer
+from ngramdb.planner.source import Segment, Tokenizer
+from ngramdb.types import Docs
 
 # Those that make no token under `words` (FORMAT.md, rule 1): what `str.isspace` says, which is the property
 # White_Space (Unicode 15.1, PropList.txt) and four controls, U+001C to U+001F.

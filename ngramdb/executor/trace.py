@@ -19,7 +19,8 @@ from ngramdb import interrupts
 from ngramdb.executor.docset import DocSet
 from ngramdb.executor.result import Result, Row
 from ngramdb.planner.plan import TRACE_COLUMNS, Tracing
-from ngramdb.planner.source import Corpus, Docs, Index, IntArray, Segment, Tokenizer
+from ngramdb.planner.source import Corpus, Index, IntArray, Segment, Tokenizer
+from ngramdb.types import Docs
 
 # Spans per batch: finding a span's documents may take milliseconds where it occurs often.
 BATCH_SPANS = 16

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb.errors import LoadError
-from ngramdb.types import MAX_TOKEN_ID
+from ngramdb.limits import MAX_TOKEN_ID
 
 # Reasons beyond the first few repeat themselves, and a load may skip millions of lines.
 KEPT_REASONS = 5

@@ -24,12 +24,10 @@ from ngramdb.ingest.lines import LineReader
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import Meter, read_chunks
+from ngramdb.limits import MAX_VALUE_DEPTH
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-# Deeper values could not be written again within Python's recursion limit; real metadata have three or four
-# levels.
-MAX_DEPTH = 100
 # Characters shown on either side of the place where a line stops being JSON.
 EXCERPT_CHARS = 20
 
@@ -204,15 +202,15 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite
 
 def _check_metadata(record: dict[str, Any], line: bytes) -> None:
     """Refuse unpaired surrogates and excessive depth; walks the values only if the line could have either."""
-    if b"\\ud" in line or b"\\uD" in line or line.count(b"[") + line.count(b"{") > MAX_DEPTH:
+    if b"\\ud" in line or b"\\uD" in line or line.count(b"[") + line.count(b"{") > MAX_VALUE_DEPTH:
         for key, value in record.items():
             _check_value(key, key, 1)
             _check_value(key, value, 1)
 
 
 def _check_value(field: str, value: object, depth: int) -> None:
-    if depth > MAX_DEPTH:
-        raise LoadError(f"field {field!r} is nested more than {MAX_DEPTH} levels deep")
+    if depth > MAX_VALUE_DEPTH:
+        raise LoadError(f"field {field!r} is nested more than {MAX_VALUE_DEPTH} levels deep")
     if isinstance(value, str):
         try:
             value.encode()

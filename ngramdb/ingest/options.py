@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ngramdb.errors import InvalidArgument
 from ngramdb.ingest.streams import Limits
-from ngramdb.types import MAX_TOKEN_ID
+from ngramdb.limits import MAX_TOKEN_ID
 
 ON_ERROR = ("fail", "skip")
 

@@ -9,13 +9,8 @@ from __future__ import annotations
 import math
 import re
 
-# The largest token id: ids are stored in at most 32 bits.
-MAX_TOKEN_ID = 2**32 - 1
-# The longest gap, in tokens: as token positions, it has to fit 32 bits.
-MAX_GAP = 2**31 - 1
-# Integers are kept in 64 bits wherever they end up (options, limits, metadata).
-MAX_INTEGER = 2**63 - 1
-MIN_INTEGER = -(2**63)
+from ngramdb.limits import MAX_GAP, MAX_INTEGER, MAX_TOKEN_ID, MIN_INTEGER
+
 # Longer runs of digits cannot be in range; Python refuses to convert very long ones (over 4,300) at all.
 _MAX_DIGITS = 20
 

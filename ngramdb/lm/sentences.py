@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 from ngramdb.errors import InvalidArgument
-from ngramdb.types import MAX_TOKEN_ID
+from ngramdb.limits import MAX_TOKEN_ID
 
 # The option of a corpus that names the separator, as text.
 OPTION = "sentence_separator"

@@ -14,8 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ngramdb.types import Docs
+
 IntArray = NDArray[np.int64]
-Docs = NDArray[np.uint32]
 
 
 class ConditionCode(IntEnum):

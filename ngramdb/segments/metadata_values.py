@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 
 from ngramdb.errors import InvalidArgument
+from ngramdb.limits import MAX_INTEGER, MAX_VALUE_DEPTH, MIN_INTEGER
 
 # Deeper objects are stored as JSON.
 MAX_OBJECT_DEPTH = 16
-# What is nested deeper could not be written as JSON within Python's recursion limit.
-MAX_VALUE_DEPTH = 100
 # 64-bit floats hold every integer up to here.
 EXACT_FLOAT = 2**53
-INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 # Python writes integers of up to 4,300 decimal digits (14,284 bits); only beyond this is it worth asking.
 SAFE_INTEGER_BITS = 14_000
 
@@ -134,7 +132,7 @@ def types_of(values: list[Any]) -> set[str]:
     if "int64" in found:
         integers = [value for value in values if type(value) is int]
         least, most = min(integers), max(integers)
-        if not (least >= INT64_MIN and most <= INT64_MAX):
+        if not (least >= MIN_INTEGER and most <= MAX_INTEGER):
             found.add(JSON)
         elif not (least >= -EXACT_FLOAT and most <= EXACT_FLOAT):
             found.add("wide")
@@ -150,7 +148,7 @@ def _list_type(values: list[Any]) -> str:
         return JSON
     if kind is int:
         integers = [value for value in values if value is not None]
-        if not (min(integers) >= INT64_MIN and max(integers) <= INT64_MAX):
+        if not (min(integers) >= MIN_INTEGER and max(integers) <= MAX_INTEGER):
             return JSON
     return f"list<{_SCALARS[kind]}>"
 

@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ngramdb.errors import InvalidArgument
-from ngramdb.types import MAX_TOKEN_ID, token_id, token_ids
+from ngramdb.limits import MAX_TOKEN_ID
+from ngramdb.types import token_id, token_ids
 
 Ids = npt.NDArray[np.uint32]
 QueryIds = npt.NDArray[np.int64]

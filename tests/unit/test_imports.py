@@ -60,12 +60,13 @@ BELOW: dict[str, frozenset[str]] = {
     "formats": frozenset(),
     "interrupts": frozenset({"_cext"}),
     "lazy": frozenset(),
+    "limits": frozenset(),
     "opening": frozenset(),
     "types": frozenset(),
     "visible": frozenset(),
 }
 # Leaves that every room may import.
-LEAVES = frozenset({"errors", "formats", "interrupts", "lazy", "opening", "types", "visible"})
+LEAVES = frozenset({"errors", "formats", "interrupts", "lazy", "limits", "opening", "types", "visible"})
 
 # Libraries that take longer to import than a question to answer: the one reason to import in a function.
 HEAVY = frozenset(

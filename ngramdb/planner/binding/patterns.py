@@ -10,6 +10,7 @@ import numpy as np
 from ngramdb.errors import InvalidArgument, PlanError, ResourceError
 from ngramdb.language import ast
 from ngramdb.lazy import lazy_module
+from ngramdb.limits import MAX_GAP
 from ngramdb.planner import plan
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.grams import bind_text, no_token
@@ -36,9 +37,6 @@ IDEOGRAPH = "\u5b57"
 
 # Conditions on more words than this cost more than reading the texts that they spare.
 MAX_NEEDED_WORDS = 2000
-
-# The most tokens of a gap; above it, WITHIN is what is meant.
-MAX_GAP = 2**31
 
 
 def pattern(scope: Scope, node: ast.Pattern, corpus: Corpus) -> plan.Pattern:

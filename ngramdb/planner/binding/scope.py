@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from ngramdb.errors import BindError, InvalidArgument, PlanError, QueryError
 from ngramdb.language import ast
+from ngramdb.limits import MAX_INTEGER
 from ngramdb.lm.spec import BACKOFF_WEIGHT, MAX_MIN_COUNT, MAX_ORDER
 from ngramdb.planner import plan
 from ngramdb.planner.grams import bind_gram, bind_text
@@ -14,9 +15,6 @@ from ngramdb.planner.names import default_corpus, listing, nearest
 from ngramdb.planner.options import OptionType
 from ngramdb.planner.parameters import Parameters
 from ngramdb.planner.source import Catalog, Corpus
-
-# Of whole numbers, wherever they come from: the text's own are no larger.
-MAX_INTEGER = 2**63 - 1
 
 
 class Range(NamedTuple):

@@ -1,0 +1,15 @@
+"""Limits that more than one room keeps. One that a single module keeps stands there, with its reason."""
+
+from __future__ import annotations
+
+# Token ids are unsigned 32-bit numbers.
+MAX_TOKEN_ID = 2**32 - 1
+
+# Integers are kept in 64 bits wherever they end up: options, limits, metadata, the manifest.
+MIN_INTEGER, MAX_INTEGER = -(2**63), 2**63 - 1
+
+# The longest gap of a pattern, in tokens: as a distance between positions, it has to fit 32 bits.
+MAX_GAP = 2**31 - 1
+
+# A metadata value that is nested deeper could not be written as JSON within Python's recursion limit.
+MAX_VALUE_DEPTH = 100
