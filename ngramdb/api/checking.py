@@ -36,6 +36,7 @@ def _contradictions(snapshot: Snapshot, name: str) -> Iterator[Problem]:
     try:
         parts = [(segment.path, segment.check) for segment in (*view.segments, *view.subtracted)]
         parts.append((name, view.check_documents))
+        parts.append((name, view.check_tokens))
         parts.append((name, view.check_audits))
         parts.append((name, view.tokenizer.check))
     except NgramdbError as error:

@@ -125,6 +125,7 @@ class CorpusView:
         for segment in (*self.segments, *self.subtracted):
             segment.check()
         self.check_documents()
+        self.check_tokens()
         self.check_audits()
         self.tokenizer.check()
 
@@ -143,6 +144,16 @@ class CorpusView:
                     self._contradiction(
                         segment, f"a document is not the one that it removes from {other.path}"
                     )
+
+    def check_tokens(self) -> None:
+        """Verifies that the vocabulary has every token. Cost: a pass over the symbols."""
+        n_vocabulary = self.tokenizer.n_vocabulary
+        for segment in (*self.segments, *self.subtracted):
+            largest = segment.largest_id()
+            if largest >= n_vocabulary:
+                self._contradiction(
+                    segment, f"it has the token id {largest}, and the vocabulary {n_vocabulary} ids"
+                )
 
     def check_audits(self) -> None:
         """Reads every audit record. Raises CorruptionError."""

@@ -192,6 +192,11 @@ class Segment:
                 f"of documents {first} to {last} one does not end in a separator, or has another"
             )
 
+    def largest_id(self) -> int:
+        """The largest token id, -1 where there are no tokens. Cost: a pass over the symbols."""
+        largest = int(self.symbols.max()) if self.n_tokens else 0
+        return largest - (largest <= self.gap)
+
     def verify_rows(self) -> None:
         """Checks the checksums of the suffix array. Raises CorruptionError."""
         self._verify_section("suffix_array")

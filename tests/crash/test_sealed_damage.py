@@ -202,6 +202,16 @@ def test_other_damage_is_said_when_a_part_is_first_used(change, statement, what)
         assert any(name in str(row) for row in db.execute("CHECK").fetchall())
 
 
+def test_tokens_that_the_vocabulary_lacks_are_found_by_check_after_compaction_too():
+    files = edited(sound(), segment(), change_entries("tokens", at_3=200))
+    with Connection(Store.open(MemoryDirectory(files))) as db:
+        db.use("c")
+        for _ in range(2):
+            problems = [row[-1] for row in db.execute("CHECK").fetchall()]
+            assert any("it has the token id 199, and the vocabulary 9 ids" in one for one in problems)
+            db.execute("COMPACT c")
+
+
 def has_texts(name):
     return "text.offsets" in unsealed(sound()[name]).sections
 
