@@ -40,6 +40,10 @@ class BoundCorpus:
         self._rebind()
         connection._register(self)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The name and the connection, which is opened anew where this is unpickled."""
+        return type(self), (self._connection, self.name)
+
     def _follow(self) -> None:
         """Goes over to the connection's new version, unless that has no such corpus."""
         with contextlib.suppress(NgramdbError):

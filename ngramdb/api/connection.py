@@ -22,13 +22,14 @@ from ngramdb.planner.names import default_corpus
 from ngramdb.planner.options import CORPUS_OPTIONS
 
 if TYPE_CHECKING:
-    from ngramdb.api import corpora, cursor, loading, statements
+    from ngramdb.api import corpora, cursor, loading, pickling, statements
     from ngramdb.api import corpus as verbs
     from ngramdb.api import session as sessions
     from ngramdb.api.bound import BoundCorpus
     from ngramdb.api.corpus import Corpus
     from ngramdb.api.cursor import Cursor
     from ngramdb.api.session import Session
+    from ngramdb.api.signatures import CorpusOptions, Unpack
     from ngramdb.executor.result import Result
     from ngramdb.planner import plan as plans
     from ngramdb.planner.parameters import ParameterValues
@@ -37,6 +38,7 @@ else:
     corpora = lazy_module("ngramdb.api.corpora")
     cursor = lazy_module("ngramdb.api.cursor")
     loading = lazy_module("ngramdb.api.loading")
+    pickling = lazy_module("ngramdb.api.pickling")
     plans = lazy_module("ngramdb.planner.plan")
     sessions = lazy_module("ngramdb.api.session")
     statements = lazy_module("ngramdb.api.statements")
@@ -162,6 +164,10 @@ class Connection:
         """Lets the corpus follow to each new version."""
         with self._lock:
             self._bound.add(corpus)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled is where the database is, not what it has: whoever unpickles opens it anew."""
+        return pickling.reopened, pickling.described(self)
 
     # ---- statements -------------------------------------------------------------------------------------
 
@@ -290,7 +296,7 @@ class Connection:
         name: str,
         tokenizer: str | os.PathLike[str] = "words",
         if_not_exists: bool = False,
-        **options: Any,
+        **options: Unpack[CorpusOptions],
     ) -> Corpus:
         """Makes a new, empty corpus.
 
@@ -315,11 +321,18 @@ class Connection:
             name.encode()
         except UnicodeEncodeError as error:
             raise InvalidArgument(f"a corpus's name is valid Unicode, and {name!r} is not") from error
+        checked: dict[str, Any] = {}
         for option, value in options.items():
             if option not in CORPUS_OPTIONS:
                 raise InvalidArgument(f"no option {option!r}; known: {', '.join(CORPUS_OPTIONS)}")
-            options[option] = CORPUS_OPTIONS[option].check(option, value)
-        self._session().run_create(plans.CreateCorpus(name, os.fspath(tokenizer), if_not_exists, options))
+            checked[option] = CORPUS_OPTIONS[option].check(option, value)
+        try:
+            self._session().run_create(plans.CreateCorpus(name, os.fspath(tokenizer), if_not_exists, checked))
+        except BindError as error:
+            raise BindError(
+                f"corpus {name} exists already; corpus({name!r}) gives it, and so does create_corpus with "
+                "if_not_exists=True"
+            ) from error
         return verbs.Corpus(self, name)
 
     def drop_corpus(self, name: str, if_exists: bool = False) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ngramdb.api import documents as given_documents
     from ngramdb.api.loading import LoadReport, ProgressCallback
     from ngramdb.api.results import Spans
+    from ngramdb.api.signatures import Documents, LoadOptions, Ngram, Ngrams, Unpack
     from ngramdb.executor import trace as spans
     from ngramdb.executor.result import Result
     from ngramdb.planner import grams, options
@@ -76,7 +77,7 @@ class Corpus(CurationVerbs):
 
     # ---- adding documents -------------------------------------------------------------------------------
 
-    def append(self, docs: Iterable[Any], progress: ProgressCallback | None = None) -> LoadReport:
+    def append(self, docs: Documents, progress: ProgressCallback | None = None) -> LoadReport:
         """Adds documents in one commit; on any error none.
 
         Parameters
@@ -107,7 +108,7 @@ class Corpus(CurationVerbs):
         limit: int | None = None,
         on_error: str = "fail",
         progress: ProgressCallback | None = None,
-        **options: Any,
+        **options: Unpack[LoadOptions],
     ) -> LoadReport:
         """Adds the documents of files in one commit: COPY … FROM.
 
@@ -139,7 +140,7 @@ class Corpus(CurationVerbs):
     # ---- one question -----------------------------------------------------------------------------------
 
     # Not for keywords only: looking up their defaults takes a tenth of the time of a question in token ids.
-    def count(self, ngram: Any, match_text: bool = False, ignore_case: bool = False) -> int:
+    def count(self, ngram: Ngram, match_text: bool = False, ignore_case: bool = False) -> int:
         """How often the n-gram (text or token ids) occurs; `count([])` is the number of tokens.
 
         `match_text` and `ignore_case` are MATCH TEXT and IGNORE CASE, whatever the setting `match` is.
@@ -153,7 +154,7 @@ class Corpus(CurationVerbs):
         kind = type(ngram)
         if kind is list:  # the usual question, by the million
             pass
-        elif kind is str:
+        elif isinstance(ngram, str):
             ids = self._encode(ngram)
             if not len(ids) and ngram:
                 raise InvalidArgument(grams.no_token(ngram, self.tokenizer, "match_text=True"))
@@ -212,7 +213,7 @@ class Corpus(CurationVerbs):
 
     def kwic(
         self,
-        pattern: Any,
+        pattern: Ngram,
         where: str | None = None,
         *,
         window: int | None = None,
@@ -254,7 +255,7 @@ class Corpus(CurationVerbs):
         """
         return self._run(self._bind(trees.ngrams(n, top), where, params))
 
-    def trace(self, text: Any, min_length: int = 1, *, docs: int | None = 10) -> Result:
+    def trace(self, text: Ngram, min_length: int = 1, *, docs: int | None = 10) -> Result:
         """The maximal spans of a text (or of token ids) that stand verbatim in the corpus: TRACE.
 
         Columns `start` and `length` (in tokens), `span`, `count`, `doc_ids`: of each span the first `docs`
@@ -264,7 +265,7 @@ class Corpus(CurationVerbs):
         plan = self._bind(trees.trace(text, min_length), None, None)
         return self._run(replace(plan, n_documents=docs))
 
-    def trace_arrays(self, text: Any, min_length: int = 1) -> Spans:
+    def trace_arrays(self, text: Ngram, min_length: int = 1) -> Spans:
         """The same spans as arrays, without their documents."""
         trees.at_least(1, "min_length", min_length)
         view = self._current()
@@ -274,7 +275,7 @@ class Corpus(CurationVerbs):
         found = spans.maximal_spans(spans.longest_matches(view.index, ids), min_length)
         return results.Spans(found.starts, found.stops - found.starts, found.counts)
 
-    def match_lengths(self, text: Any) -> NDArray[np.int64]:
+    def match_lengths(self, text: Ngram) -> NDArray[np.int64]:
         """For each token of a text, how long the longest n-gram is that begins there and stands in the
         corpus.
 
@@ -302,7 +303,7 @@ class Corpus(CurationVerbs):
 
     # ---- many questions ---------------------------------------------------------------------------------
 
-    def count_many(self, ngrams: Any) -> NDArray[np.int64]:
+    def count_many(self, ngrams: Ngrams) -> NDArray[np.int64]:
         """The counts of many n-grams, `(n,) int64`, one kernel call with the GIL released.
 
         `ngrams` is a list of n-grams, or a pair of arrays `(flat ids, offsets)`.

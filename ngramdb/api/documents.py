@@ -19,7 +19,7 @@ DEEPEST = 100
 _PLAIN = frozenset((str, int, bool, type(None)))
 
 
-def as_documents(given: Iterable[Any], kind: str, n_vocabulary: int) -> Iterator[Document]:
+def as_documents(given: Any, kind: str, n_vocabulary: int) -> Iterator[Document]:
     """Documents in the form that a load takes, made one at a time.
 
     Parameters

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def perplexity(
     model: LanguageModel,
     tokenizer: Tokenizer,
-    docs: Iterable[Any],
+    docs: Any,
     sentence: bool,
     progress: evaluating.Progress | None,
 ) -> evaluating.Perplexity:
@@ -45,7 +45,7 @@ def perplexity(
 def agreement(
     model: LanguageModel,
     tokenizer: Tokenizer,
-    docs: Iterable[Any],
+    docs: Any,
     sentence: bool,
     progress: evaluating.Progress | None,
 ) -> agreeing.Agreement:
@@ -111,7 +111,7 @@ def export_arpa(view: Corpus, path: str, order: int) -> list[int]:
     return sizes
 
 
-def token_ids_of(docs: Iterable[Any], tokenizer: Tokenizer) -> Iterator[IntArray]:
+def token_ids_of(docs: Any, tokenizer: Tokenizer) -> Iterator[IntArray]:
     """Each document's token ids, made one at a time; -1 for words that the vocabulary lacks.
 
     docs : texts, sequences of token ids, dicts with `text` or `ids`, pairs of either and metadata; or a table

@@ -5,7 +5,7 @@ programs.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ngramdb.api.model_verbs import ModelVerbs
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ngramdb.api import analyzing, cautioning, evaluation, models, results, trees
     from ngramdb.api.analyzing import AnalysisReport
     from ngramdb.api.results import Generated
+    from ngramdb.api.signatures import Documents, ModelLike, Ngram
     from ngramdb.executor import generating
     from ngramdb.executor import models as model_cache
     from ngramdb.lm.agreement import Agreement
@@ -51,7 +52,7 @@ class EvaluationVerbs(ModelVerbs):
         with self._connection._work():
             return analyzing.analyze(self._connection, self.name)
 
-    def language_model(self, model: Any = "kneser_ney") -> LanguageModel:
+    def language_model(self, model: ModelLike = "kneser_ney") -> LanguageModel:
         """The model over the corpus's current version, as `ngramdb.lm.make` makes it.
 
         Its methods take and give token ids and arrays, `<s>` and `</s>` (`ngramdb.lm.BEGIN` and `END`) among
@@ -64,9 +65,9 @@ class EvaluationVerbs(ModelVerbs):
 
     def generate(
         self,
-        given: Any = "",
+        given: Ngram = "",
         tokens: int = 20,
-        model: Any = "infgram",
+        model: ModelLike = "infgram",
         *,
         method: str | None = None,
         beams: int | None = None,
@@ -103,9 +104,9 @@ class EvaluationVerbs(ModelVerbs):
 
     def stream(
         self,
-        given: Any = "",
+        given: Ngram = "",
         tokens: int = 20,
-        model: Any = "infgram",
+        model: ModelLike = "infgram",
         *,
         method: str | None = None,
         temperature: float | None = None,
@@ -120,7 +121,7 @@ class EvaluationVerbs(ModelVerbs):
             run = generating.Run(plan)
         return under(work, run.pieces())
 
-    def draft(self, given: Any, n: int, *, least_prob: float = 0.0) -> Draft:
+    def draft(self, given: Ngram, n: int, *, least_prob: float = 0.0) -> Draft:
         """The most frequent continuation in the corpus, for a larger model to check (speculative decoding).
 
         After the longest suffix of the context that occurs, token by token: `ids`, `probs` and
@@ -172,8 +173,8 @@ class EvaluationVerbs(ModelVerbs):
 
     def perplexity(
         self,
-        docs: Iterable[Any],
-        model: Any = "kneser_ney",
+        docs: Documents,
+        model: ModelLike = "kneser_ney",
         *,
         sentence: bool = True,
         progress: Progress | None = None,
@@ -197,8 +198,8 @@ class EvaluationVerbs(ModelVerbs):
 
     def agreement(
         self,
-        docs: Iterable[Any],
-        model: Any = "infgram",
+        docs: Documents,
+        model: ModelLike = "infgram",
         *,
         sentence: bool = False,
         progress: Progress | None = None,

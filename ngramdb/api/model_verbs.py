@@ -14,6 +14,7 @@ from ngramdb.lazy import lazy_module
 if TYPE_CHECKING:
     from ngramdb.api import cautioning, models, packing, results
     from ngramdb.api.results import DocumentScores, NextTokens, NextTokensMany, Probability, Scores
+    from ngramdb.api.signatures import Ids, ModelLike, Ngram, Ngrams
     from ngramdb.executor import models as model_cache
     from ngramdb.executor import probability, scoring
     from ngramdb.executor.result import Result
@@ -43,7 +44,9 @@ _new = tuple.__new__
 class ModelVerbs(BoundCorpus):
     """PROB, DIST and SCORE. A model is what stands after USING, as text, or an object of `ngramdb.lm`."""
 
-    def prob(self, continuation: Any, given: Any = "", model: Any = "ngram") -> Probability | None:
+    def prob(
+        self, continuation: Ngram | int, given: Ngram = "", model: ModelLike = "ngram"
+    ) -> Probability | None:
         """P(continuation | given): a float with the counts behind it, or None where the context is unseen.
 
         Parameters
@@ -86,7 +89,7 @@ class ModelVerbs(BoundCorpus):
         if isinstance(continuation, str) or isinstance(given, str):
             cautioning.warn_of(self._view, continuation, before=given)
 
-    def dist(self, given: Any = "", model: Any = "ngram", top: int | None = None) -> Result:
+    def dist(self, given: Ngram = "", model: ModelLike = "ngram", top: int | None = None) -> Result:
         """The next-token distribution of a context, the most probable token first: DIST.
 
         Columns `token`, `token_id`, `count`, `prob`; the end of a document is a row with token NULL.
@@ -101,7 +104,7 @@ class ModelVerbs(BoundCorpus):
         phrases = (plans.Phrase(view, context),) if told else ()
         return self._run(plans.Distribution(view, context, models.as_model(model), top, phrases=phrases))
 
-    def dist_arrays(self, given: Any = (), model: Any = "ngram") -> NextTokens:
+    def dist_arrays(self, given: Ngram = (), model: ModelLike = "ngram") -> NextTokens:
         """The same distribution as arrays, by token id, straight from the kernel.
 
         Of the models whose answers are counts divided by counts, NGRAM and INFGRAM without MIN COUNT; for
@@ -137,7 +140,7 @@ class ModelVerbs(BoundCorpus):
         ids, counts, n_end, context_count, n = found
         return results.NextTokens(ids, counts, n_end, context_count, n + 1)
 
-    def dist_many(self, contexts: Any, model: Any = "ngram") -> NextTokensMany:
+    def dist_many(self, contexts: Ngrams, model: ModelLike = "ngram") -> NextTokensMany:
         """The distributions of many contexts as arrays, in one kernel call; `dist_arrays` by the thousand.
 
         Parameters
@@ -171,7 +174,7 @@ class ModelVerbs(BoundCorpus):
             )
         return used
 
-    def prob_many(self, contexts: Any, continuations: Any, model: Any = "ngram") -> Scores:
+    def prob_many(self, contexts: Ngrams, continuations: Ngrams | Ids, model: ModelLike = "ngram") -> Scores:
         """Many probabilities: entry i is P(continuations[i] | contexts[i]), with its counts.
 
         Parameters
@@ -188,7 +191,7 @@ class ModelVerbs(BoundCorpus):
         used = models.as_model(model)
         with self._connection._work():
             scores = probability.chain_many(view, (flat, offsets), (tokens, token_offsets), used)
-        if isinstance(contexts, list):
+        if isinstance(contexts, list) and isinstance(continuations, list):
             unseen = (scores.count == 0) | (scores.effective_n <= np.diff(offsets))
             cautioning.warn_of_many(view, continuations, np.flatnonzero(unseen), contexts)
         return results.Scores.of(scores, used.spec.is_probability)
@@ -205,7 +208,7 @@ class ModelVerbs(BoundCorpus):
             raise InvalidArgument(f"continuation {empty} (counted from 0) has no token")
         return tokens, offsets
 
-    def score(self, ngram: Any, model: Any = "ngram", *, sentence: bool = False) -> Scores:
+    def score(self, ngram: Ngram, model: ModelLike = "ngram", *, sentence: bool = False) -> Scores:
         """Every token of a text (or of token ids) given those before it: SCORE, as arrays.
 
         With `sentence` the text is a sentence of its own: `<s>` stands before it, and `</s>` is scored
@@ -221,7 +224,9 @@ class ModelVerbs(BoundCorpus):
             found = scoring.token_scores(view, ids, offsets, used, sentence)
         return results.Scores.of(found, used.spec.is_probability)
 
-    def score_many(self, docs: Any, model: Any = "ngram", *, sentence: bool = False) -> DocumentScores:
+    def score_many(
+        self, docs: Ngrams, model: ModelLike = "ngram", *, sentence: bool = False
+    ) -> DocumentScores:
         """The scores of many documents in one kernel call; item i is what `score(docs[i])` gives."""
         view = self._current()
         flat, offsets = packing.pack(docs, self._encode)

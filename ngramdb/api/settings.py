@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -186,8 +186,9 @@ SETTINGS: dict[str, Setting] = {
 }
 
 
-class Settings:
-    """A connection's settings, by name: `settings["threads"] = 2`, `settings["threads"]`, `reset("threads")`.
+class Settings(Mapping[str, Value]):
+    """A connection's settings, by name: `settings["threads"] = 2`, `settings["threads"]`, `reset("threads")`;
+    `dict(settings)` has them all.
 
     Raises
     ------
@@ -196,7 +197,15 @@ class Settings:
     """
 
     def __init__(self) -> None:
-        self._values: dict[str, Value] = {name: setting.default() for name, setting in SETTINGS.items()}
+        values: dict[str, Value] = {name: setting.default() for name, setting in SETTINGS.items()}
+        object.__setattr__(self, "_values", values)
+
+    # For type checkers; __init__ goes around __setattr__.
+    _values: dict[str, Value]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """`settings.threads = 2` is `settings["threads"] = 2`; a name that is no setting is refused."""
+        self[name] = value
 
     def __getitem__(self, name: str) -> Value:
         return self._values[_known(name)]
@@ -207,6 +216,15 @@ class Settings:
 
     def __iter__(self) -> Iterator[str]:
         return iter(SETTINGS)
+
+    def __len__(self) -> int:
+        return len(SETTINGS)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name.lower() in SETTINGS
+
+    def __repr__(self) -> str:
+        return f"Settings({', '.join(f'{name}={value!r}' for name, value in self.items())})"
 
     def reset(self, name: str) -> None:
         """Puts the default back."""

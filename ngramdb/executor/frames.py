@@ -78,11 +78,14 @@ def _takes(wanted: Any, found: Any) -> bool:
 
 
 def pandas_frame(result: Result) -> Any:
-    """A `pandas.DataFrame`: plain numpy types, but nullable Int64 and boolean where there are NULLs."""
+    """A `pandas.DataFrame`: plain numpy types, but nullable Int64 and boolean where there are NULLs; texts
+    are of pandas' default type for them.
+    """
     pandas = _optional("pandas")
+    text = "str" if int(pandas.__version__.partition(".")[0]) >= 3 else "object"
     columns = _columnwise(result.fetchall(), len(result.columns))
     series = [
-        pandas.Series(values, dtype=_pandas_type(values, known))
+        pandas.Series(values, dtype=_pandas_type(values, known, text))
         for values, known in zip(columns, result.types, strict=True)
     ]
     frame = pandas.concat(series, axis=1) if series else pandas.DataFrame()
@@ -152,9 +155,11 @@ def _text(value: Any) -> str | None:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _pandas_type(values: list[Any], known: ColumnType) -> str:
+def _pandas_type(values: list[Any], known: ColumnType, text: str) -> str:
     kinds = _kinds(values) or ({known} if known is not None else set())
     has_null = None in values
+    if kinds == {str}:
+        return text
     if kinds == {bool}:
         return "boolean" if has_null else "bool"
     if kinds == {int}:

@@ -213,6 +213,16 @@ class Result:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _require_rows(self) -> None:
+        """Raises when there were rows, and all of them have been read: a table would be empty, and look as if
+        the answer were.
+        """
+        if self._n_made and self._next >= len(self._buffer) and not self._pull():
+            raise ExecutionError(
+                f"all {self._n_made:,} rows of the result have been read, and rows can be read once: keep "
+                "the table that was made of them, or run the statement again"
+            )
+
     # ---- other forms ------------------------------------------------------------------------------------
 
     def to_dicts(self) -> list[dict[str, Any]]:
@@ -224,7 +234,13 @@ class Result:
 
         Columns are int64, float64, bool, string or lists of these; one that mixes others, and one of objects,
         is text (objects as JSON); one of NULLs only is text, or what is known of its type.
+
+        Raises
+        ------
+        ExecutionError
+            There were rows, and all of them have been read. So `arrow_batches`, `df` and `pl`.
         """
+        self._require_rows()
         return frames.arrow_table(self)
 
     def arrow_batches(self, n_rows: int = 65_536) -> pyarrow.RecordBatchReader:
@@ -237,15 +253,20 @@ class Result:
         ExecutionError
             While it is read: a later value that has no place in its column; `arrow` takes such results.
         """
+        self._require_rows()
         return frames.record_batches(self, n_rows)
 
     def df(self) -> pandas.DataFrame:
-        """The rows that were not read yet as a `pandas.DataFrame`; whole numbers with NULLs are Int64."""
+        """The rows that were not read yet as a `pandas.DataFrame`; whole numbers with NULLs are Int64, and
+        texts are of pandas' own type for them (str since pandas 3).
+        """
+        self._require_rows()
         frame: pandas.DataFrame = frames.pandas_frame(self)
         return frame
 
     def pl(self) -> polars.DataFrame:
         """The rows that were not read yet as a `polars.DataFrame`, typed as `arrow` types them."""
+        self._require_rows()
         frame: polars.DataFrame = frames.polars_frame(self)
         return frame
 

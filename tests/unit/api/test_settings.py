@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import ngramdb
 from ngramdb import InvalidArgument, Settings
 
 
@@ -65,3 +66,36 @@ def test_a_timeout_is_shown_in_seconds_as_it_is_set():
         settings["lock_timeout"] = value
         assert settings.lock_timeout == value
         assert {row[0]: row[1] for row in settings.rows()}["lock_timeout"] == expected
+
+
+def test_attributes_are_settings_or_refused(db):
+    db.settings.threads = 3
+    assert db.settings["threads"] == 3
+    with pytest.raises(ngramdb.InvalidArgument, match=r"no setting 'thread'; did you mean threads\?"):
+        db.settings.thread = 3
+    with pytest.raises(ngramdb.InvalidArgument, match="whole number"):
+        db.settings.threads = "many"
+    assert not hasattr(db.settings, "thread")
+
+
+def test_settings_are_a_mapping(db):
+    everything = dict(db.settings)
+    assert everything == {name: db.settings[name] for name in db.settings}
+    assert len(everything) == len(db.settings) and {**db.settings} == everything
+    assert "threads" in db.settings and "THREADS" in db.settings
+    assert "thread" not in db.settings and 3 not in db.settings
+    assert "threads=" in repr(db.settings)
+
+
+def test_the_module_shows_its_public_names_only():
+    assert dir(ngramdb) == sorted(ngramdb.__all__)
+    assert "Any" not in dir(ngramdb) and "connect" in dir(ngramdb)
+
+
+def test_advice_on_a_corpus_that_exists_is_for_the_face_it_was_made_from(db):
+    db.create_corpus("c")
+    with pytest.raises(ngramdb.BindError, match="if_not_exists=True") as caught:
+        db.create_corpus("c")
+    assert "CREATE CORPUS" not in str(caught.value)
+    with pytest.raises(ngramdb.BindError, match="CREATE CORPUS IF NOT EXISTS"):
+        db.execute("CREATE CORPUS c")

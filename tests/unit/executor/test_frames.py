@@ -130,3 +130,32 @@ def test_a_missing_library_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ExecutionError, match="pandas is not installed: pip install pandas"):
         Result.of_rows(("i",), [(1,)]).df()
+
+
+@pytest.mark.parametrize("form", ["df", "pl", "arrow", "arrow_batches"])
+@pytest.mark.parametrize("read", ["df", "pl", "arrow", "fetchall", "to_dicts"])
+@pytest.mark.parametrize(
+    "made", [lambda rows: Result(("i", "t"), [rows]), lambda rows: Result.of_rows(("i", "t"), rows)]
+)
+def test_a_table_of_rows_that_have_been_read_is_an_error_and_not_empty(made, read, form):
+    for library in ("pandas", "polars"):
+        pytest.importorskip(library)
+    result = made([(1, "a"), (2, "b")])
+    getattr(result, read)()
+    with pytest.raises(ExecutionError, match="all 2 rows of the result have been read"):
+        getattr(result, form)()
+    rest = made([(1, "a"), (2, "b")])
+    rest.fetchone()
+    assert len(rest.arrow()) == 1
+    empty = made([])
+    getattr(empty, read)()
+    assert len(getattr(empty, form)().read_all() if form == "arrow_batches" else getattr(empty, form)()) == 0
+
+
+def test_texts_are_of_the_type_that_pandas_has_for_them():
+    pandas = pytest.importorskip("pandas")
+    plain = pandas.DataFrame({"t": ["a", None]})
+    frame = Result(("t", "none"), [[("a", None), (None, None)]], types=(str, str)).df()
+    assert frame["t"].dtype == frame["none"].dtype == plain["t"].dtype
+    assert frame["t"].isna().tolist() == [False, True]
+    assert Result(("t",), [], types=(str,)).df()["t"].dtype == plain["t"].dtype

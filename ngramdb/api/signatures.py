@@ -1,0 +1,52 @@
+"""What the verbs of the Python interface take: types for checkers, editors and readers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Union
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb.lm.spec import ModelSpec
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from typing_extensions import Unpack
+
+    __all__ = ["CorpusOptions", "Documents", "LoadOptions", "ModelLike", "Ngram", "Ngrams", "Table", "Unpack"]
+
+Ids: TypeAlias = Union[Sequence[int], NDArray[np.integer[Any]]]  # noqa: UP007 - evaluated on Python 3.10
+# Text or token ids, wherever an n-gram stands.
+Ngram: TypeAlias = Union[str, Ids]  # noqa: UP007
+# Many of them, or all token ids one after the other and the offsets at which n-grams begin.
+Ngrams: TypeAlias = Union[Iterable[Ngram], tuple[NDArray[Any], NDArray[Any]]]  # noqa: UP007
+# What would stand after USING, or an object of `ngramdb.lm`.
+ModelLike: TypeAlias = Union[str, ModelSpec]  # noqa: UP007
+
+
+class Table(Protocol):
+    """What offers its rows by Arrow's stream protocol: frames of pandas and polars, tables of pyarrow …"""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+Document: TypeAlias = Union[str, Mapping[str, Any], Ids, tuple[Union[str, Ids], Mapping[str, Any]]]  # noqa: UP007
+Documents: TypeAlias = Union[Iterable[Document], Table]  # noqa: UP007
+
+
+class LoadOptions(TypedDict, total=False):
+    """Further options of `load`, as COPY takes them."""
+
+    ids: str | None
+    metadata: str | Sequence[str] | None
+    separator: str | None
+    max_document_bytes: int | None
+
+
+class CorpusOptions(TypedDict, total=False):
+    """Options of a new corpus."""
+
+    segment_tokens: int
+    sentence_separator: str
