@@ -9,7 +9,7 @@ import numpy as np
 from reference import ReferenceIndex
 
 from ngramdb._cext.construction import key_directory, mark_lcps, suffix_array
-from ngramdb._cext.index import Index, SegmentIndex
+from ngramdb._cext.index import Index, SuffixIndex
 
 WIDTHS = (np.uint8, np.uint16, np.uint32)
 
@@ -26,7 +26,7 @@ def stream_of(documents, dtype=np.uint32, gap=None):
 
 
 def arrays_of(documents, dtype=np.uint32, gap=None):
-    """A segment's arrays, in the order in which SegmentIndex takes them, and its gap."""
+    """A segment's arrays, in the order in which SuffixIndex takes them, and its gap."""
     stream, starts = stream_of(documents, dtype, gap)
     distinct, ranks = np.unique(stream, return_inverse=True)
     rows = suffix_array(ranks.reshape(-1).astype(np.uint32), max(1, len(distinct)))
@@ -42,9 +42,9 @@ def with_lcps(arrays, width):
 
 
 def segment_of(documents, dtype=np.uint32, gap=None, lcp_width=7):
-    """A SegmentIndex of the documents."""
+    """A SuffixIndex of the documents."""
     arrays = with_lcps(arrays_of(documents, dtype, gap), lcp_width)
-    return SegmentIndex(*arrays, "segment", lcp_width)
+    return SuffixIndex(*arrays, "segment", lcp_width)
 
 
 def index_of(*segments, signs=None, dtype=np.uint32):

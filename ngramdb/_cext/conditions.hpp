@@ -23,7 +23,7 @@ enum ConditionCode : int32_t { kGram, kNot, kAnd, kAndOrdered, kOr, kEvery };
 
 // Ascending numbers of documents, or (negated) of all others.
 struct DocumentSet {
-  std::vector<uint32_t> documents;
+  std::vector<DocNumber> documents;
   bool negated = false;
 };
 
@@ -75,7 +75,7 @@ class Condition {
   }
 
  private:
-  using Documents = std::vector<uint32_t>;
+  using Documents = std::vector<DocNumber>;
 
   struct Node {
     int32_t code;
@@ -119,7 +119,7 @@ class Condition {
     for (size_t i = nodes_.size(); i-- > 0;) {
       Node& node = nodes_[i];
       node.weight = kInfinite;
-      if (node.code == kGram && grams_[node.gram].n > 0) node.weight = ranges_[node.gram].size();
+      if (node.code == kGram && grams_[node.gram].n > 0) node.weight = static_cast<double>(ranges_[node.gram].size());
       if (node.code == kOr) {
         node.weight = 0;
         each(i, [&](uint32_t operand) { node.weight += nodes_[operand].weight; });
@@ -245,7 +245,7 @@ class Condition {
     const double share = static_cast<double>(n_candidates) / static_cast<double>(segment_->n_documents());
     const double locating = are_few(n_candidates) ? costs_.sift : costs_.locate;
     const double reading = costs_.scan * share * static_cast<double>(segment_->n_rows());
-    const bool scanned = reading < locating * ranges_[gram].size();
+    const bool scanned = reading < locating * static_cast<double>(ranges_[gram].size());
     if (trace_ != nullptr) trace_->push_back({gram, scanned, n_candidates});
     return scanned;
   }

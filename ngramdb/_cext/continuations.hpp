@@ -149,12 +149,14 @@ class Columns {
   int64_t separator() const { return separator_; }
   void set_separator(int64_t id) { separator_ = id; }
 
-  void add(std::unique_ptr<Column> column) {
-    only_added_ = only_added_ && column->sign() > 0;
-    n_tokens_ += int64_t{column->sign()} * column->n_tokens();
-    n_sentences_ += column->sign() * column->n_sentences();
-    n_empty_ += column->sign() * column->n_empty();
-    columns_.push_back(std::move(column));
+  // The segment outlives this.
+  void add(const Segment& segment, int sign) {
+    columns_.push_back(std::make_unique<Column>(segment, sign, separator_));
+    const Column& column = *columns_.back();
+    only_added_ = only_added_ && sign > 0;
+    n_tokens_ += sign * static_cast<int64_t>(column.n_tokens());
+    n_sentences_ += sign * column.n_sentences();
+    n_empty_ += sign * column.n_empty();
   }
 
   // The same as prefixes have it: 0 where there is none.
@@ -174,7 +176,7 @@ class Columns {
 
   int64_t net(const Range* ranges) const {
     int64_t sum = 0;
-    for (size_t s = 0; s < width(); ++s) sum += columns_[s]->sign() * int64_t{ranges[s].size()};
+    for (size_t s = 0; s < width(); ++s) sum += columns_[s]->sign() * static_cast<int64_t>(ranges[s].size());
     return sum;
   }
 
@@ -220,7 +222,7 @@ class Columns {
 
  private:
   // Rows read between two looks at the stop flag.
-  static constexpr uint32_t kPiece = 1u << 16;
+  static constexpr Row kPiece = 1u << 16;
 
   // Reads what stands on either side of the rows, behind the first `at` that were read before; returns how
   // many.
@@ -230,8 +232,8 @@ class Columns {
     work.nexts.resize(n);
     if (!only_added_) work.signs.resize(n);
     for (size_t s = 0; s < width(); ++s) {
-      for (uint32_t lo = ranges[s].lo; lo < ranges[s].hi;) {
-        const uint32_t hi = lo + std::min(kPiece, ranges[s].hi - lo);
+      for (Row lo = ranges[s].lo; lo < ranges[s].hi;) {
+        const Row hi = lo + std::min(kPiece, ranges[s].hi - lo);
         columns_[s]->read({lo, hi}, depth, work.lefts.data() + at, work.nexts.data() + at);
         if (!only_added_) std::fill_n(work.signs.data() + at, hi - lo, static_cast<int8_t>(columns_[s]->sign()));
         at += hi - lo;

@@ -46,13 +46,13 @@ inline bool CorpusIndex::is_net_sparse(const Range* ranges, uint32_t depth, int6
     merge_continuations(ranges, depth, next, stop);
     return next.size() == 1 && next[0].count == count;
   }
-  const auto token_behind = [&](size_t s, uint32_t row) {
+  const auto token_behind = [&](size_t s, Row row) {
     return segments_[s]->only_continuation(Range{row, row + 1}, depth);
   };
   const auto first_above = [&](size_t s, int64_t id) {  // first row whose next token is above
-    uint32_t lo = ranges[s].lo, hi = ranges[s].hi;
+    Row lo = ranges[s].lo, hi = ranges[s].hi;
     while (lo < hi) {
-      const uint32_t middle = lo + (hi - lo) / 2;
+      const Row middle = lo + (hi - lo) / 2;
       if (token_behind(s, middle) <= id) {
         lo = middle + 1;
       } else {
@@ -187,7 +187,7 @@ inline void CorpusIndex::score_ngrams(const int64_t* ids, size_t n, uint32_t ord
 // Contexts that reach back to the document's start: once one does not occur, no later one does.
 inline void CorpusIndex::score_whole_contexts(const int64_t* ids, size_t n, Estimate* out, StopFlag stop) const {
   std::vector<Range> ranges(width()), next(width());
-  for (size_t s = 0; s < width(); ++s) ranges[s] = {0, static_cast<uint32_t>(segments_[s]->n_rows())};
+  for (size_t s = 0; s < width(); ++s) ranges[s] = segments_[s]->all();
   int64_t context_count = n_tokens();
   for (size_t i = 0; i < n; ++i) {
     if (i % kStopLanes == 0) check_stop(stop);
@@ -222,7 +222,7 @@ inline void CorpusIndex::score_suffixes(const int64_t* ids, size_t n, uint32_t o
   const size_t w = width();
   std::vector<Range> ranges(kLanes * w), within(kLanes * w), extended(kLanes * w), found(kLanes * w);
   std::vector<Range> everything(w);
-  for (size_t s = 0; s < w; ++s) everything[s] = {0, static_cast<uint32_t>(segments_[s]->n_rows())};
+  for (size_t s = 0; s < w; ++s) everything[s] = segments_[s]->all();
   const int64_t total_tokens = n_tokens();
 
   for (size_t p = 0; p < n_pieces; ++p) {

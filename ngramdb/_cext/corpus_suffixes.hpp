@@ -15,7 +15,7 @@ inline void CorpusIndex::begin_longest(const int64_t* end, uint32_t length, Suff
   suffix.end = end;
   suffix.too_long = length + 1;
   suffix.count = n_tokens();
-  for (size_t s = 0; s < width(); ++s) ranges[s] = {0, static_cast<uint32_t>(segments_[s]->n_rows())};
+  for (size_t s = 0; s < width(); ++s) ranges[s] = segments_[s]->all();
 }
 
 // One probe a round and suffix: doubling lengths until one does not occur, then bisection.

@@ -1,8 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, binding=False
 """Questions to segments: one at a time, and by the million.
 
-`SegmentIndex` is one segment's arrays; `Index` sums over several with a sign each. Token ids are int64 in
-arrays; -1, or an id that a segment has not, matches nothing, and anything else outside 0 … 2^32 - 1 is refused. Single questions keep the GIL (they take about
+`SegmentIndex` is one segment, of whatever kind; `SuffixIndex` one in our own layout; `Index` sums over several
+with a sign each. Token ids are int64 in arrays; -1, or an id that a segment has not, matches nothing, and anything
+else outside 0 … 2^32 - 1 is refused. Single questions keep the GIL (they take about
 a microsecond); batches, and questions that take long, release it and can be stopped (`ngramdb.interrupts`).
 """
 
@@ -274,52 +275,29 @@ cdef tuple runs_to_arrays(const vector[Run]& runs):
 
 
 cdef class SegmentIndex:
-    """One immutable segment: its arrays (usually mapped files), kept alive, never written.
+    """One immutable segment, whatever its layout: what a kind of segment answers in C++ (segment.hpp), checked.
 
-    Parameters
-        tokens : (n_text,) uint8, uint16 or uint32 : stored symbols, each document followed by a separator (0)
-        suffix_array : (n_text - n_documents,) uint32
-        tree, rest : the directory, as `construction.key_directory` makes it
-        doc_starts : (n_documents + 1,) uint32 : where documents start; the last entry is n_text
-        gap : the id that the segment has not, see FORMAT.md, "Tokens"
-        name : the file, to be named in errors
-        lcp_width : how many of the upper bits of a row hold its LCP, see FORMAT.md, "Suffix array"
-
-    Raises
-        ValueError : the arrays' sizes contradict each other
+    A kind is a class below this one that gives its segment to `adopt` when it is made; by itself this is a segment of
+    no documents. Positions are `position_type`: uint32 where the text is short enough for that, else uint64.
     """
 
-    def __cinit__(self, tokens, suffix_array, tree, rest, doc_starts, uint64_t gap, str name="",
-                  uint32_t lcp_width=0):
-        cdef uint64_t n_text = tokens.shape[0]
-        cdef uint64_t n_rows = suffix_array.shape[0]
-        cdef uint64_t n_documents = doc_starts.shape[0] - 1 if doc_starts.shape[0] else 0
-        if doc_starts.shape[0] == 0 or n_rows + n_documents != n_text:
-            raise ValueError(f"{name}: {n_text} symbols are not {n_rows} tokens and {n_documents} separators")
-        if <uint64_t>tree.shape[0] != tree_words(n_rows) or <uint64_t>rest.shape[0] != n_samples_of(n_rows):
-            raise ValueError(f"{name}: the directory is not that of {n_rows} rows")
-        if doc_starts[0] != 0 or doc_starts[n_documents] != n_text:
-            raise ValueError(f"{name}: document starts do not span the {n_text} symbols")
-        if gap >> min(8 * tokens.dtype.itemsize, 32):
-            raise ValueError(f"{name}: the gap {gap} is no id of {tokens.dtype}")
-        if lcp_width > kMostLcpWidth or n_text > <uint64_t>1 << (32 - lcp_width):
-            raise ValueError(f"{name}: positions of {n_text} symbols leave no {lcp_width} bits free")
-        self.arrays = (tokens, suffix_array, tree, rest, doc_starts)
-        self.lcp_width = lcp_width
-        self.name = name
-        self.n_tokens = n_rows
-        self.n_documents = n_documents
-        self.gap = gap
-        width = tokens.dtype.itemsize
-        if width == 1:
-            self.segment = attach[uint8_t](tokens, suffix_array, tree, rest, doc_starts, gap, lcp_width, name)
-        elif width == 2:
-            self.segment = attach[uint16_t](tokens, suffix_array, tree, rest, doc_starts, gap, lcp_width, name)
-        else:
-            self.segment = attach[uint32_t](tokens, suffix_array, tree, rest, doc_starts, gap, lcp_width, name)
+    def __cinit__(self, *args, **kwargs):
+        self.segment = new EmptySegment()
+        self.position_type = np.uint32
+        self.name = ""
 
     def __dealloc__(self):
         del self.segment
+
+    cdef void adopt(self, Segment* segment, str name) noexcept:
+        del self.segment
+        self.segment = segment
+        self.name = name
+        self.n_tokens = segment.n_rows()
+        self.n_documents = segment.n_documents()
+        self.n_positions = segment.n_positions()
+        self.is_narrow = fits_narrow(self.n_positions)
+        self.position_type = np.uint32 if self.is_narrow else np.uint64
 
     cdef int check_rows(self, int64_t lo, int64_t hi) except -1:
         if not 0 <= lo <= hi <= <int64_t>self.n_tokens:
@@ -339,30 +317,44 @@ cdef class SegmentIndex:
         self.segment.find(&request, &answer, 1)
         return answer
 
+    cdef object positions_of(self, object values):
+        """Positions as a contiguous array of the segment's width."""
+        values = np.asarray(values)
+        if values.size == 0:
+            values = values.astype(self.position_type)
+        if values.ndim != 1 or values.dtype != self.position_type:
+            raise ValueError(
+                f"expected a one-dimensional array of {np.dtype(self.position_type)}, got {values.dtype} in "
+                f"{values.ndim} dimensions"
+            )
+        return np.ascontiguousarray(values)
+
     def find(self, ids):
         """Half-open range (lo, hi) of the rows that begin with the n-gram."""
         cdef Range answer = self.rows_of(read_ids(ids))
         return answer.lo, answer.hi
 
     def positions(self, int64_t lo, int64_t hi):
-        """Token positions in the segment of rows [lo, hi), in suffix order: (hi - lo,) uint32."""
+        """Token positions in the segment of rows [lo, hi), in suffix order: (hi - lo,) `position_type`."""
         self.check_rows(lo, hi)
-        out = np.empty(hi - lo, dtype=np.uint32)
-        cdef uint32_t[::1] view = out
+        out = np.empty(hi - lo, dtype=self.position_type)
+        cdef char* data = <char*>cnp.PyArray_DATA(<cnp.ndarray>out)
+        cdef size_t width = out.itemsize
         cdef Range rows
         cdef Poll poll = current_poll()
         cdef int64_t base = lo
         with nogil:
             while base < hi:
-                rows.lo = <uint32_t>base
+                rows.lo = base
                 base = min(base + POSITIONS_CHUNK, hi)
-                rows.hi = <uint32_t>base
-                self.segment.positions(rows, &view[rows.lo - lo])
+                rows.hi = base
+                self.segment.positions(rows, positions_out(data + width * (rows.lo - lo), self.is_narrow))
                 poll.check(base - lo, hi - lo)
         return out
 
     def places(self, flat, offsets):
-        """Token positions at which any of the n-grams flat[offsets[i]:offsets[i + 1]] begins: (k,) uint32, ascending.
+        """Token positions at which any of the n-grams flat[offsets[i]:offsets[i + 1]] begins: (k,) `position_type`,
+        ascending.
 
         Raises ValueError, TypeError for arrays of the wrong kind. Cost: 0.1-0.3 µs an n-gram, as searches are
         interleaved, and a read and a part of sorting for each occurrence.
@@ -375,8 +367,8 @@ cdef class SegmentIndex:
         cdef size_t base = 0, m, i, total = 0
         cdef Poll poll = current_poll()
         cdef vector[Request] requests
-        bounds = np.empty((2, n), dtype=np.uint32)
-        cdef uint32_t[:, ::1] bound_view = bounds
+        bounds = np.empty((2, n), dtype=np.uint64)
+        cdef uint64_t[:, ::1] bound_view = bounds
         cdef vector[Range] ranges
         requests.resize(SEARCH_CHUNK)
         ranges.resize(SEARCH_CHUNK)
@@ -395,17 +387,18 @@ cdef class SegmentIndex:
         los, his = bounds[:, bounds[0] < bounds[1]]
         los, first = np.unique(los, return_index=True)  # n-grams of one length have the same rows or none in common
         his = his[first]
-        cdef const uint32_t[::1] lo_view = los
-        cdef const uint32_t[::1] hi_view = his
+        cdef const uint64_t[::1] lo_view = los
+        cdef const uint64_t[::1] hi_view = his
         m = lo_view.shape[0]
-        out = np.empty(int((his - los).sum(dtype=np.int64)), dtype=np.uint32)
-        cdef uint32_t[::1] out_view = out
+        out = np.empty(int((his - los).sum(dtype=np.int64)), dtype=self.position_type)
+        cdef char* data = <char*>cnp.PyArray_DATA(<cnp.ndarray>out)
+        cdef size_t width = out.itemsize
         cdef Range rows
         with nogil:
             for i in range(m):
                 rows.lo = lo_view[i]
                 rows.hi = hi_view[i]
-                self.segment.positions(rows, &out_view[total])
+                self.segment.positions(rows, positions_out(data + width * total, self.is_narrow))
                 total += rows.hi - rows.lo
                 if i % SEARCH_CHUNK == 0:
                     poll.check(i, m)
@@ -417,8 +410,8 @@ cdef class SegmentIndex:
         cdef Range rows
         cdef vector[uint32_t] out
         cdef Poll poll = current_poll()
-        rows.lo = <uint32_t>lo
-        rows.hi = <uint32_t>hi
+        rows.lo = lo
+        rows.hi = hi
         if hi > lo:
             with nogil:
                 self.segment.documents_of(rows, out, &poll)
@@ -534,25 +527,30 @@ cdef class SegmentIndex:
         out = np.empty(self.segment.document_length(<uint32_t>document), dtype=np.uint32)
         cdef uint32_t[::1] view = out
         if out.size:
-            self.segment.document(<uint32_t>document, &view[0])
+            self.segment.document_tokens(<uint32_t>document, 0, <uint32_t>view.shape[0], &view[0])
         return out
 
-    def scan(self, const uint32_t[::1] starts, const uint32_t[::1] stops, ids):
+    def scan(self, starts, stops, ids):
         """Where the n-gram (not the empty one) begins in any of the windows [starts[i], stops[i]), found by reading
-        them: (k,) uint32, ascending where the windows ascend.
+        them: (k,) `position_type`, as those are, ascending where the windows ascend.
 
         Cost: some 0.25 ns a token, and 50 ns a window.
         """
         cdef Ids ngram = read_ids(ids)
+        starts = self.positions_of(starts)
+        stops = self.positions_of(stops)
         cdef size_t n = starts.shape[0]
-        cdef vector[uint32_t] out
+        cdef vector[Position] found
         cdef Poll poll = current_poll()
         if <size_t>stops.shape[0] != n:
             raise ValueError(f"{starts.shape[0]} starts, but {stops.shape[0]} stops")
+        cdef const void* first = cnp.PyArray_DATA(<cnp.ndarray>starts)
+        cdef const void* last = cnp.PyArray_DATA(<cnp.ndarray>stops)
         if n > 0 and ngram.n > 0:
             with nogil:
-                self.segment.scan_windows(&starts[0], &stops[0], n, ngram.data, ngram.n, out, &poll)
-        return vector_to_array(out)
+                self.segment.scan_windows(positions_in(first, self.is_narrow), positions_in(last, self.is_narrow), n,
+                                          ngram.data, ngram.n, found, &poll)
+        return self.as_positions(found)
 
     def count_by_document(self, int64_t lo, int64_t hi):
         """The documents that rows [lo, hi) stand in, and how many of the rows: two (k,) uint32 arrays, documents
@@ -563,43 +561,46 @@ cdef class SegmentIndex:
         cdef vector[uint32_t] documents
         cdef vector[uint32_t] counts
         cdef Poll poll = current_poll()
-        rows.lo = <uint32_t>lo
-        rows.hi = <uint32_t>hi
+        rows.lo = lo
+        rows.hi = hi
         if hi > lo:
             with nogil:
                 self.segment.count_documents(rows, documents, counts, &poll)
         return vector_to_array(documents), vector_to_array(counts)
 
     def document_bounds(self, docs):
-        """Token positions at which documents (k,) uint32 start and stop: two (k,) uint32 arrays."""
+        """Token positions at which documents (k,) uint32 start and stop: two (k,) `position_type` arrays."""
         docs = np.ascontiguousarray(docs, dtype=np.uint32)
         cdef const uint32_t[::1] numbers = docs
         cdef size_t n = numbers.shape[0]
-        starts = np.empty(n, dtype=np.uint32)
-        stops = np.empty(n, dtype=np.uint32)
-        cdef uint32_t[::1] first = starts
-        cdef uint32_t[::1] last = stops
+        starts = np.empty(n, dtype=self.position_type)
+        stops = np.empty(n, dtype=self.position_type)
+        cdef void* first = cnp.PyArray_DATA(<cnp.ndarray>starts)
+        cdef void* last = cnp.PyArray_DATA(<cnp.ndarray>stops)
         if n > 0:
             self.check_document(int(np.max(docs)))
             with nogil:
-                self.segment.document_bounds(&numbers[0], n, &first[0], &last[0])
+                self.segment.document_bounds(&numbers[0], n, positions_out(first, self.is_narrow),
+                                             positions_out(last, self.is_narrow))
         return starts, stops
 
-    def documents_at(self, const uint32_t[::1] positions):
+    def documents_at(self, positions):
         """The documents that token positions stand in: (k,) uint32.
 
         Cost: a few ns a position where they ascend; the first call makes a map of the documents.
         """
+        positions = self.positions_of(positions)
         cdef size_t n = positions.shape[0]
+        cdef const void* data = cnp.PyArray_DATA(<cnp.ndarray>positions)
         documents = np.empty(n, dtype=np.uint32)
         before = np.empty(n, dtype=np.uint32)
         cdef uint32_t[::1] numbers = documents
         cdef uint32_t[::1] offsets = before
         if n > 0:
-            if np.max(positions) >= self.n_tokens + self.n_documents:
+            if np.max(positions) >= self.n_positions:
                 raise IndexError(f"position {np.max(positions)} is not within the segment's text")
             with nogil:
-                self.segment.documents_at(&positions[0], n, &numbers[0], &offsets[0])
+                self.segment.documents_at(positions_in(data, self.is_narrow), n, &numbers[0], &offsets[0])
         return documents
 
     def document_tokens(self, int64_t document, int64_t start, int64_t stop):
@@ -618,15 +619,71 @@ cdef class SegmentIndex:
 
         -1 where a document's end lies there. No document's end may lie in between.
         """
-        positions = np.ascontiguousarray(positions, dtype=np.uint32)
-        cdef const uint32_t[::1] view = positions
-        cdef size_t n = view.shape[0]
+        positions = np.ascontiguousarray(positions, dtype=self.position_type)
+        cdef const void* data = cnp.PyArray_DATA(<cnp.ndarray>positions)
+        cdef size_t n = positions.shape[0]
         out = np.empty(n, dtype=np.int64)
         cdef int64_t[::1] out_view = out
         if n > 0:
             with nogil:
-                self.segment.tokens_at(&view[0], n, ahead, &out_view[0])
+                self.segment.tokens_at(positions_in(data, self.is_narrow), n, ahead, &out_view[0])
         return out
+
+    cdef object as_positions(self, vector[Position]& found):
+        """Positions as an array of the segment's width."""
+        cdef size_t n = found.size(), i
+        out = np.empty(n, dtype=self.position_type)
+        cdef uint32_t[::1] narrow
+        cdef uint64_t[::1] wide
+        if self.is_narrow:
+            narrow = out
+            for i in range(n):
+                narrow[i] = <uint32_t>found[i]
+        elif n > 0:
+            wide = out
+            memcpy(&wide[0], found.data(), sizeof(Position) * n)
+        return out
+
+
+cdef class SuffixIndex(SegmentIndex):
+    """A segment in our own layout: its arrays (usually mapped files), kept alive, never written.
+
+    Parameters
+        tokens : (n_text,) uint8, uint16 or uint32 : stored symbols, each document followed by a separator (0)
+        suffix_array : (n_text - n_documents,) uint32
+        tree, rest : the directory, as `construction.key_directory` makes it
+        doc_starts : (n_documents + 1,) uint32 : where documents start; the last entry is n_text
+        gap : the id that the segment has not, see FORMAT.md, "Tokens"
+        name : the file, to be named in errors
+        lcp_width : how many of the upper bits of a row hold its LCP, see FORMAT.md, "Suffix array"
+
+    Raises
+        ValueError : the arrays' sizes contradict each other
+    """
+
+    def __cinit__(self, tokens, suffix_array, tree, rest, doc_starts, uint64_t gap, str name="",
+                  uint32_t lcp_width=0):
+        cdef uint64_t n_text = tokens.shape[0]
+        cdef uint64_t n_rows = suffix_array.shape[0]
+        cdef uint64_t n_documents = doc_starts.shape[0] - 1 if doc_starts.shape[0] else 0
+        if doc_starts.shape[0] == 0 or n_rows + n_documents != n_text:
+            raise ValueError(f"{name}: {n_text} symbols are not {n_rows} tokens and {n_documents} separators")
+        if <uint64_t>tree.shape[0] != tree_words(n_rows) or <uint64_t>rest.shape[0] != n_samples_of(n_rows):
+            raise ValueError(f"{name}: the directory is not that of {n_rows} rows")
+        if doc_starts[0] != 0 or doc_starts[n_documents] != n_text:
+            raise ValueError(f"{name}: document starts do not span the {n_text} symbols")
+        if gap >> min(8 * tokens.dtype.itemsize, 32):
+            raise ValueError(f"{name}: the gap {gap} is no id of {tokens.dtype}")
+        if lcp_width > kMostLcpWidth or n_text > <uint64_t>1 << (32 - lcp_width):
+            raise ValueError(f"{name}: positions of {n_text} symbols leave no {lcp_width} bits free")
+        self.arrays = (tokens, suffix_array, tree, rest, doc_starts)  # kept alive
+        width = tokens.dtype.itemsize
+        if width == 1:
+            self.adopt(attach[uint8_t](tokens, suffix_array, tree, rest, doc_starts, gap, lcp_width, name), name)
+        elif width == 2:
+            self.adopt(attach[uint16_t](tokens, suffix_array, tree, rest, doc_starts, gap, lcp_width, name), name)
+        else:
+            self.adopt(attach[uint32_t](tokens, suffix_array, tree, rest, doc_starts, gap, lcp_width, name), name)
 
 
 cdef Segment* attach(const symbol_t[::1] tokens, const uint32_t[::1] rows, const uint64_t[::1] tree,

@@ -13,12 +13,10 @@ from libc.string cimport memcpy
 from libcpp cimport bool as cbool
 from libcpp.memory cimport unique_ptr
 from libcpp.pair cimport pair
-from libcpp.string cimport string
 from libcpp.vector cimport vector
 
-from ngramdb._cext.index cimport id_array, int64_array
+from ngramdb._cext.index cimport Segment, SegmentIndex, id_array, int64_array
 from ngramdb._cext.interrupt cimport Poll, current_poll, translate_exception
-from ngramdb._cext.segment_arrays cimport SegmentArrays, set_arrays, symbol_t
 
 cdef extern from "<array>" namespace "std" nogil:
     cdef cppclass array3 "std::array<int64_t, 3>":
@@ -29,16 +27,9 @@ cdef extern from "<array>" namespace "std" nogil:
         double& operator[](size_t)
 
 cdef extern from "ngram_census.hpp" namespace "ngramdb::lm" nogil:
-    cdef cppclass Column:
-        pass
-
-    cdef cppclass TypedColumn[Sym](Column):
-        TypedColumn(const SegmentArrays[Sym]&, const string&, int, int64_t) except +translate_exception
-
     cdef cppclass Columns:
-        int64_t separator()
         void set_separator(int64_t)
-        void add(unique_ptr[Column]) except +
+        void add(const Segment&, int) except +translate_exception
         int64_t n_tokens()
         int64_t n_sentences()
         int64_t n_empty()
@@ -139,16 +130,6 @@ cdef object offsets_of(object offsets, Py_ssize_t n_flat):
     return offsets
 
 
-cdef int add_column(Columns& columns, const symbol_t[::1] tokens, const uint32_t[::1] rows,
-                    const uint64_t[::1] tree, const uint64_t[::1] rest, const uint32_t[::1] starts, uint64_t gap,
-                    uint32_t lcp_width, str name, int sign) except -1:
-    cdef SegmentArrays[symbol_t] a
-    set_arrays(a, tokens, rows, tree, rest, starts, gap, lcp_width)
-    cdef string file = name.encode("utf-8", "backslashreplace")
-    columns.add(unique_ptr[Column](new TypedColumn[symbol_t](a, file, sign, columns.separator())))
-    return 0
-
-
 cdef class LanguageIndex:
     """What language models need of a corpus: its types, where documents begin, the symbols beside every row.
 
@@ -174,17 +155,10 @@ cdef class LanguageIndex:
             self.data.columns.set_separator(separator)
         cdef Poll poll = current_poll()
         for segment, sign in zip(self.segments, signs):
-            a, b, c, d, e = segment.arrays
-            gap, lcp_width = segment.gap, segment.lcp_width
-            width = a.dtype.itemsize
-            if width == 1:
-                add_column[uint8_t](self.data.columns, a, b, c, d, e, gap, lcp_width, segment.name, sign)
-            elif width == 2:
-                add_column[uint16_t](self.data.columns, a, b, c, d, e, gap, lcp_width, segment.name, sign)
-            else:
-                if segment.find([2**32 - 1])[1]:
-                    raise ValueError("language models know token ids up to 4294967294 only")
-                add_column[uint32_t](self.data.columns, a, b, c, d, e, gap, lcp_width, segment.name, sign)
+            lo, hi = (<SegmentIndex?>segment).find([2**32 - 1])
+            if lo < hi:
+                raise ValueError("language models know token ids up to 4294967294 only")
+            self.data.columns.add((<SegmentIndex?>segment).segment[0], sign)
         with nogil:
             self.data.lexicon.reset(new Lexicon(self.data.columns, &poll))
 

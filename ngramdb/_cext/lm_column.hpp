@@ -9,18 +9,13 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
-#include <string>
 #include <vector>
 
-#include "prefetch.hpp"
-#include "suffix_segment.hpp"
+#include "segment.hpp"
 
 namespace ngramdb {
 namespace lm {
 
-using Code = uint32_t;
-constexpr Code kBorder = 0;
 // Stands for a symbol that no segment has.
 constexpr int64_t kNoCode = -1;
 // An id that no token has, for a corpus whose sentences are its documents.
@@ -34,160 +29,102 @@ using Ends = std::array<Range, 2>;
 
 class Column {
  public:
-  virtual ~Column() = default;
-
-  const Segment& segment() const { return *segment_; }
-  int sign() const { return sign_; }
-  uint32_t n_rows() const { return n_rows_; }
-  // Rows of tokens; separators are none.
-  uint32_t n_tokens() const { return n_tokens_; }
-  int64_t n_sentences() const { return n_sentences_; }
-
-  // Sentences without tokens, and the positions where the others start, ordered by their text.
-  int64_t n_empty() const { return n_empty_; }
-  const std::vector<uint32_t>& starts() const { return starts_; }
-
-  // What stands before each row, and `depth` symbols behind its start.
-  virtual void read(Range rows, uint32_t depth, Code* lefts, Code* nexts) const = 0;
-  // The part of the rows, all alike in their first `depth` symbols, whose sentences end there: with their
-  // document, and at a separator.
-  virtual Ends ends(Range rows, uint32_t depth) const = 0;
-  // The same for a range of starts().
-  virtual Ends ends_of_starts(Range starts, uint32_t depth) const = 0;
-  // The part of a range of starts(), all alike in their first `depth` symbols, that goes on with the token.
-  virtual Range narrow_starts(Range starts, uint32_t depth, int64_t code) const = 0;
-  // The part that goes on as the first one does.
-  virtual Range first_run_of_starts(Range starts, uint32_t depth) const = 0;
-  // Position of a row, and the code at a position.
-  virtual uint32_t position(uint32_t row) const = 0;
-  virtual Code code_at(uint64_t position) const = 0;
-  // Codes from a row on, at most n, the border being the last; returns how many. Also what stands before the
-  // row. A separator that ends the prefix has its own code here, id + 1, so that prefixes ascend with the
-  // rows.
-  virtual uint32_t prefix(uint32_t row, uint32_t n, Code* out, Code* left) const = 0;
-  virtual void prefetch_row(uint32_t row) const = 0;
-  virtual void prefetch_rows(Range rows) const = 0;
-
- protected:
-  std::unique_ptr<Segment> segment_;
-  int sign_ = 1;
-  uint32_t n_rows_ = 0;
-  uint32_t n_tokens_ = 0;
-  int64_t n_sentences_ = 0;
-  int64_t n_empty_ = 0;
-  std::vector<uint32_t> starts_;
-};
-
-template <class Sym>
-class TypedColumn final : public Column {
- public:
   // separator: the id of the token between sentences, or kNoSeparator.
-  TypedColumn(const SegmentArrays<Sym>& arrays, const std::string& file, int sign, int64_t separator)
-      : a_(arrays), file_(file) {
-    segment_ = std::make_unique<SuffixSegment<Sym>>(arrays, file);
-    sign_ = sign;
-    n_rows_ = static_cast<uint32_t>(arrays.n_rows);
+  Column(const Segment& segment, int sign, int64_t separator)
+      : segment_(segment), sign_(sign), separator_(separator_in(segment, separator)), n_rows_(segment.n_rows()) {
     Range separators;
-    if (encode(code_of(separator), &separator_)) {
-      const Request request{&separator, 1};
-      segment_->find(&request, &separators, 1);
-    }
+    if (separator_ != kBorder) separators = rows_of(separator);
     n_tokens_ = n_rows_ - separators.size();
     collect_starts(separators);
   }
 
-  void read(Range rows, uint32_t depth, Code* lefts, Code* nexts) const override {
-    constexpr uint32_t kAhead = 16;
-    for (uint32_t row = rows.lo; row < rows.hi; ++row) {
-      if (row + kAhead < rows.hi) prefetch_line(a_.text + a_.rows[row + kAhead] + depth);
-      const uint64_t at = position(row);
-      *lefts++ = at == 0 ? kBorder : decode(a_.text[at - 1]);
-      *nexts++ = code_at(at + depth);
+  const Segment& segment() const { return segment_; }
+  int sign() const { return sign_; }
+  uint64_t n_rows() const { return n_rows_; }
+  // Rows of tokens; separators are none.
+  uint64_t n_tokens() const { return n_tokens_; }
+  int64_t n_sentences() const { return n_sentences_; }
+
+  // Sentences without tokens, and the positions where the others start, ordered by their text.
+  int64_t n_empty() const { return n_empty_; }
+  const std::vector<Position>& starts() const { return starts_; }
+
+  // What stands before each row, and `depth` symbols behind its start.
+  void read(Range rows, uint32_t depth, Code* lefts, Code* nexts) const {
+    segment_.neighbours(rows, depth, lefts, nexts);
+    if (separator_ == kBorder) return;
+    for (uint64_t i = 0; i < rows.size(); ++i) {
+      lefts[i] = with_border(lefts[i]);
+      nexts[i] = with_border(nexts[i]);
     }
   }
 
-  Ends ends(Range rows, uint32_t depth) const override {
-    return ends_by(rows, [&](uint32_t row) { return symbol_at(uint64_t{position(row)} + depth); });
+  // The part of the rows, all alike in their first `depth` symbols, whose sentences end there: with their
+  // document, and at a separator.
+  Ends ends(Range rows, uint32_t depth) const {
+    if (rows.size() == 0) return {};
+    const Range at_document_end = segment_.narrow(rows, depth, kNoToken);
+    if (separator_ == kBorder) return {at_document_end, Range{}};
+    return {at_document_end, segment_.narrow({at_document_end.hi, rows.hi}, depth, int64_t{separator_} - 1)};
   }
 
-  Ends ends_of_starts(Range starts, uint32_t depth) const override {
-    return ends_by(starts, [&](uint32_t i) { return symbol_at(uint64_t{starts_[i]} + depth); });
+  // The same for a range of starts().
+  Ends ends_of_starts(Range starts, uint32_t depth) const {
+    if (starts.size() == 0) return {};
+    const Range at_document_end = narrow_to(starts, depth, kBorder);
+    if (separator_ == kBorder) return {at_document_end, Range{}};
+    return {at_document_end, narrow_to({at_document_end.hi, starts.hi}, depth, separator_)};
   }
 
-  Range narrow_starts(Range starts, uint32_t depth, int64_t code) const override {
-    Sym symbol;
-    if (starts.size() == 0 || !encode(code, &symbol) || symbol == separator_) return {0, 0};
-    return narrow_by(starts, symbol, [&](uint32_t i) { return symbol_at(uint64_t{starts_[i]} + depth); });
+  // The part of a range of starts(), all alike in their first `depth` symbols, that goes on with the token.
+  Range narrow_starts(Range starts, uint32_t depth, int64_t code) const {
+    if (starts.size() == 0 || code <= 0 || code == int64_t{separator_}) return {0, 0};
+    return narrow_to(starts, depth, static_cast<Code>(code));
   }
 
-  Range first_run_of_starts(Range starts, uint32_t depth) const override {
-    const auto symbol_of = [&](uint32_t i) { return symbol_at(uint64_t{starts_[i]} + depth); };
-    return narrow_by(starts, symbol_of(starts.lo), symbol_of);
+  // The part that goes on as the first one does.
+  Range first_run_of_starts(Range starts, uint32_t depth) const {
+    return narrow_to(starts, depth, segment_.code_at(starts_[starts.lo] + depth));
   }
 
-  uint32_t position(uint32_t row) const override {
-    const uint32_t at = a_.rows[row];
-    if (__builtin_expect(at >= a_.n_text, 0)) throw CorruptPointer{file_, row, at, a_.n_text};
-    return at;
-  }
+  // Position of a row, and the code at a position.
+  Position position(Row row) const { return segment_.position(row); }
+  Code code_at(Position position) const { return with_border(segment_.code_at(position)); }
 
-  Code code_at(uint64_t position) const override { return decode(symbol_at(position)); }
-
-  uint32_t prefix(uint32_t row, uint32_t n, Code* out, Code* left) const override {
-    const uint32_t at = position(row);
-    *left = at == 0 ? kBorder : decode(a_.text[at - 1]);
-    const uint64_t stop = std::min<uint64_t>(uint64_t{at} + n, a_.n_text);
-    uint32_t length = 0;
-    for (uint64_t i = at; i < stop; ++i) {
-      out[length++] = decode_any(a_.text[i]);
-      if (is_border(a_.text[i])) break;
-    }
+  // Codes from a row on, at most n, the border being the last; returns how many. Also what stands before the
+  // row. A separator that ends the prefix has its own code here, id + 1, so that prefixes ascend with the
+  // rows.
+  uint32_t prefix(Row row, uint32_t n, Code* out, Code* left) const {
+    const uint32_t length = segment_.prefix(row, n, separator_, out, left);
+    *left = with_border(*left);
     return length;
   }
 
-  void prefetch_row(uint32_t row) const override {
-    if (row < n_rows_) prefetch_line(a_.text + a_.rows[row]);
-  }
-
-  void prefetch_rows(Range rows) const override {
-    for (uint32_t row = rows.lo; row < rows.hi; ++row) prefetch_line(a_.text + a_.rows[row]);
-  }
+  void prefetch_rows(Range rows) const { segment_.prefetch_rows(rows); }
 
  private:
-  // Where there is no separator, separator_ is the symbol of a document's end.
-  bool is_border(Sym symbol) const { return symbol == 0 || symbol == separator_; }
-  Code decode(Sym symbol) const { return symbol == separator_ ? kBorder : decode_any(symbol); }
-  Code decode_any(Sym symbol) const { return static_cast<Code>(uint64_t{symbol} + (uint64_t{symbol} > a_.gap)); }
+  // Where there is no separator, separator_ is the code of a document's end.
+  Code with_border(Code code) const { return code == separator_ ? kBorder : code; }
 
-  // False when the segment cannot contain the token.
-  bool encode(int64_t code, Sym* symbol) const {
-    const uint64_t id = static_cast<uint64_t>(code) - 1;
-    constexpr uint64_t last = static_cast<uint64_t>(static_cast<Sym>(~Sym{0}));
-    if (code <= 0 || id > last || id == a_.gap) return false;
-    *symbol = static_cast<Sym>(id + (id < a_.gap));
-    return true;
+  static Code separator_in(const Segment& segment, int64_t separator) {
+    const int64_t code = code_of(separator);
+    return code == kNoCode || rows_of(segment, separator).size() == 0 ? kBorder : static_cast<Code>(code);
   }
 
-  Sym symbol_at(uint64_t position) const {
-    if (__builtin_expect(position >= a_.n_text, 0)) throw CorruptPointer{file_, position, position, a_.n_text};
-    return a_.text[position];
+  static Range rows_of(const Segment& segment, TokenId id) {
+    const Request request{&id, 1};
+    Range rows;
+    segment.find(&request, &rows, 1);
+    return rows;
   }
+  Range rows_of(TokenId id) const { return rows_of(segment_, id); }
 
-  template <class SymbolOf>
-  Ends ends_by(Range range, SymbolOf symbol_of) const {
-    if (range.size() == 0) return {};
-    const Range at_document_end = narrow_by(range, 0, symbol_of);
-    if (separator_ == 0) return {at_document_end, Range{}};
-    return {at_document_end, narrow_by({at_document_end.hi, range.hi}, separator_, symbol_of)};
-  }
-
-  template <class SymbolOf>
-  static Range narrow_by(Range range, Sym symbol, SymbolOf symbol_of) {
-    const auto bound = [&](uint32_t lo, uint32_t hi, bool upper) {
+  Range narrow_to(Range starts, uint32_t depth, Code code) const {
+    const auto bound = [&](Row lo, Row hi, bool is_upper) {
       while (lo < hi) {
-        const uint32_t middle = lo + (hi - lo) / 2;
-        const Sym found = symbol_of(middle);
-        if (found < symbol || (upper && found == symbol)) {
+        const Row middle = lo + (hi - lo) / 2;
+        const Code found = segment_.code_at(starts_[middle] + depth);
+        if (found < code || (is_upper && found == code)) {
           lo = middle + 1;
         } else {
           hi = middle;
@@ -195,42 +132,63 @@ class TypedColumn final : public Column {
       }
       return lo;
     };
-    const uint32_t lo = bound(range.lo, range.hi, false);
-    return {lo, bound(lo, range.hi, true)};
+    const Row lo = bound(starts.lo, starts.hi, false);
+    return {lo, bound(lo, starts.hi, true)};
   }
 
   // A bit for every position where a sentence starts, then the rows in order: a pass over the suffix array.
   // Sentences are as the lines of a file: an empty one counts, and behind a separator at a document's end
   // none begins.
   void collect_starts(Range separators) {
-    std::vector<uint64_t> is_start(a_.n_text / 64 + 1);
-    const auto start_at = [&](uint64_t at) {
+    const Position first = segment_.n_documents() == 0 ? 0 : segment_.span(0).start;
+    std::vector<uint64_t> is_start((segment_.n_positions() - first) / 64 + 1);
+    const auto start_at = [&](Position at) {
       ++n_sentences_;
-      if (is_border(a_.text[at])) {
+      if (code_at(at) == kBorder) {
         ++n_empty_;
       } else {
-        is_start[at / 64] |= uint64_t{1} << (at % 64);
+        is_start[(at - first) / 64] |= uint64_t{1} << ((at - first) % 64);
       }
     };
-    for (uint64_t d = 0; d < a_.n_documents; ++d) {
-      const uint32_t start = a_.starts[d];
-      if (start >= a_.n_text) throw CorruptPointer{file_, d, start, a_.n_text};
-      start_at(start);
-    }
-    for (uint32_t row = separators.lo; row < separators.hi; ++row) {
-      const uint64_t behind = uint64_t{position(row)} + 1;
-      if (symbol_at(behind) != 0) start_at(behind);
-    }
+    for (uint64_t d = 0; d < segment_.n_documents(); ++d) start_at(segment_.span(static_cast<DocNumber>(d)).start);
+    each_position(separators, [&](Position at) {
+      if (segment_.code_at(at + 1) != kBorder) start_at(at + 1);
+    });
     starts_.reserve(static_cast<size_t>(n_sentences_ - n_empty_));
-    for (uint32_t row = 0; row < n_rows_; ++row) {
-      const uint32_t at = position(row);
-      if ((is_start[at / 64] >> (at % 64)) & 1) starts_.push_back(at);
+    each_position(segment_.all(), [this, first, bits = is_start.data()](Position at) {
+      const uint64_t i = at - first;
+      if (__builtin_expect((bits[i / 64] >> (i % 64)) & 1, 0)) starts_.push_back(at);
+    });
+  }
+
+  template <class Visit>
+  void each_position(Range rows, Visit visit) const {
+    if (fits_narrow(segment_.n_positions())) {
+      each_position_as<uint32_t>(rows, visit);
+    } else {
+      each_position_as<uint64_t>(rows, visit);
     }
   }
 
-  SegmentArrays<Sym> a_;
-  std::string file_;
-  Sym separator_ = 0;
+  template <class Place, class Visit>
+  void each_position_as(Range rows, Visit visit) const {
+    constexpr Row kPiece = 1024;
+    Place places[kPiece];
+    for (Row lo = rows.lo; lo < rows.hi; lo += kPiece) {
+      const Range piece{lo, std::min(rows.hi, lo + kPiece)};
+      segment_.positions(piece, places);
+      for (uint64_t i = 0; i < piece.size(); ++i) visit(places[i]);
+    }
+  }
+
+  const Segment& segment_;
+  int sign_;
+  Code separator_;
+  uint64_t n_rows_;
+  uint64_t n_tokens_ = 0;
+  int64_t n_sentences_ = 0;
+  int64_t n_empty_ = 0;
+  std::vector<Position> starts_;
 };
 
 }  // namespace lm

@@ -52,14 +52,14 @@ class UnitPass {
   struct Cursor {
     const Column* column;
     Code separator;  // or kBorder, with which no row begins
-    uint32_t row = 0;
+    Row row = 0;
     uint32_t length = 0;
     Code left = 0;
     std::vector<Code> prefix;
 
     bool read(uint32_t most) {
       for (; row < column->n_rows(); ++row) {
-        column->prefetch_row(row + kAhead);
+        column->segment().prefetch_row(row + kAhead);
         length = column->prefix(row, most, prefix.data(), &left);
         if (prefix[0] != separator) return true;
       }
@@ -84,7 +84,7 @@ class UnitPass {
       const uint32_t lcp = common(now.prefix.data(), now.length, last.prefix.data(), last.length);
       see_(now.prefix.data(), now.length, lcp, now.left, int64_t{1});
       if (n_done % kStopInterval == 0) check_stop(stop, now.row, column.n_rows());
-      const uint32_t next = now.row + 1;
+      const Row next = now.row + 1;
       std::swap(now, last);
       now.row = next;
     }

@@ -36,10 +36,10 @@ class Lexicon {
     std::vector<Run> runs;
     for (size_t s = 0; s < w; ++s) {
       runs.clear();
-      columns[s].segment().continuations({0, columns[s].n_rows()}, 0, runs, stop);
-      uint32_t lo = 0;
+      columns[s].segment().continuations(columns[s].segment().all(), 0, runs, stop);
+      Row lo = 0;
       for (const Run& run : runs) {
-        const uint32_t hi = lo + static_cast<uint32_t>(run.count);
+        const Row hi = lo + static_cast<Row>(run.count);
         if (run.id != columns.separator()) {
           entries.push_back({static_cast<Code>(run.id + 1), static_cast<uint32_t>(s), {lo, hi}});
         }
@@ -53,7 +53,7 @@ class Lexicon {
       std::vector<Range> rows(w);
       for (; i < entries.size() && entries[i].code == code; ++i) {
         rows[entries[i].column] = entries[i].rows;
-        count += columns[entries[i].column].sign() * int64_t{entries[i].rows.size()};
+        count += columns[entries[i].column].sign() * static_cast<int64_t>(entries[i].rows.size());
       }
       if (count <= 0) continue;
       codes.push_back(code);
@@ -182,7 +182,7 @@ class Walk {
     if (!begins || settings_.longest < 1) return;
     starts.ranges.resize(w_);
     for (size_t s = 0; s < w_; ++s) {
-      starts.ranges[s] = {0, static_cast<uint32_t>((*settings_.columns)[s].starts().size())};
+      starts.ranges[s] = {0, (*settings_.columns)[s].starts().size()};
     }
     starts.count = settings_.columns->n_sentences();
     starts.alive = starts.count >= settings_.least;
@@ -387,9 +387,9 @@ class Walk {
       const Column& column = (*settings_.columns)[s];
       Range rest = starts.ranges[s];
       while (rest.size() > 0) {
-        const Code code = column.code_at(uint64_t{column.starts()[rest.lo]} + starts.n_tokens);
+        const Code code = column.code_at(column.starts()[rest.lo] + starts.n_tokens);
         const Range run = column.first_run_of_starts(rest, starts.n_tokens);
-        found.emplace_back(code, int64_t{column.sign()} * run.size());
+        found.emplace_back(code, column.sign() * static_cast<int64_t>(run.size()));
         rest.lo = run.hi;
       }
     }
@@ -436,6 +436,8 @@ class Walk {
   static constexpr uint64_t kKeptFrom = 24;
   // The same of lists of successors.
   static constexpr uint64_t kListedFrom = 512;
+  // In keys: the bits of a row, below the segment's number.
+  static constexpr int kRowBits = 44;
   // In keys: a document's beginning, and not an n-gram anywhere.
   static constexpr uint64_t kStartsBit = uint64_t{1} << 40;
 
@@ -456,7 +458,7 @@ class Walk {
     for (size_t s = 0; s < w_; ++s) {
       if (rows[s].size() == 0) continue;
       const Column& column = (*settings_.columns)[s];
-      const auto next_of = [&](uint32_t row) { return column.code_at(uint64_t{column.position(row)} + depth); };
+      const auto next_of = [&](Row row) { return column.code_at(column.position(row) + depth); };
       if (next_of(rows[s].lo) != next_of(rows[s].hi - 1)) return false;
     }
     return true;
@@ -516,7 +518,7 @@ class Walk {
     if (count == 1 && settings_.columns->only_added()) {
       for (size_t s = 0; s < w_; ++s) {
         if (rows[s].size() == 0) continue;
-        push_alone(length, static_cast<uint32_t>(s), uint64_t{(*settings_.columns)[s].position(rows[s].lo)} + length);
+        push_alone(length, static_cast<uint32_t>(s), (*settings_.columns)[s].position(rows[s].lo) + length);
         return;
       }
     }
@@ -553,10 +555,10 @@ class Walk {
       const Column& column = (*settings_.columns)[s];
       if (code == kBorder) {
         const Ends ends = column.ends_of_starts(starts_before.ranges[s], depth);
-        starts_extended += column.sign() * (int64_t{ends[0].size()} + ends[1].size());
+        starts_extended += column.sign() * static_cast<int64_t>(ends[0].size() + ends[1].size());
       } else {
         starts.ranges[s] = column.narrow_starts(starts_before.ranges[s], depth, code);
-        starts_extended += column.sign() * int64_t{starts.ranges[s].size()};
+        starts_extended += column.sign() * static_cast<int64_t>(starts.ranges[s].size());
       }
     }
     if (depth == 0 && code == kBorder) starts_extended += settings_.columns->n_empty();
@@ -589,7 +591,7 @@ class Walk {
 
   RecordCache::Key key_of(const Range* rows, uint64_t depth) const {
     for (size_t s = 0; s < w_; ++s) {
-      if (rows[s].size() > 0) return {static_cast<uint64_t>(s) << 32 | rows[s].lo, depth};
+      if (rows[s].size() > 0) return {static_cast<uint64_t>(s) << kRowBits | rows[s].lo, depth};
     }
     return {UINT64_MAX, depth};
   }

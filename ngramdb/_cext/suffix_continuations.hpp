@@ -8,7 +8,7 @@ namespace ngramdb {
 // A pass over the LCPs finds where runs begin; one symbol of each is read, all fetched ahead. So are the rows: what
 // the processor fetches by itself begins late, and ends with the page.
 template <class Sym>
-uint64_t SuffixSegment<Sym>::continuations_by_lcps(Range rows, uint32_t depth, uint32_t bits, std::vector<Run>& runs,
+uint64_t SuffixSegment<Sym>::continuations_by_lcps(Interval rows, uint32_t depth, uint32_t bits, std::vector<Run>& runs,
                                                    StopFlag stop) const {
   constexpr uint32_t kPass = 1024;  // rows whose runs are read together
   constexpr uint32_t kRowsAhead = 512;
@@ -16,7 +16,7 @@ uint64_t SuffixSegment<Sym>::continuations_by_lcps(Range rows, uint32_t depth, u
   uint32_t n = 0;  // runs found; the last one's end is not known yet
   const auto begin_run = [&](uint32_t row) {
     const uint64_t place = uint64_t{a_.rows[row]} + depth;
-    if (__builtin_expect(place >= a_.n_text, 0)) throw CorruptPointer{file_, row, place, a_.n_text};
+    if (__builtin_expect(place >= a_.n_text, 0)) refuse(row, place);
     prefetch_line(a_.text + place);
     starts[n] = row;
     places[n++] = static_cast<uint32_t>(place);
@@ -58,7 +58,8 @@ uint64_t SuffixSegment<Sym>::continuations_by_lcps(Range rows, uint32_t depth, u
 // split, all of them at a time, so that reads overlap, and small ones into rows. Some 4 r log2(n / r) independent
 // reads for r runs in n rows, and never more than n. Where LCPs reach far enough, they tell the runs of small pieces.
 template <class Sym>
-uint64_t SuffixSegment<Sym>::continuations(Range rows, uint32_t depth, std::vector<Run>& runs, StopFlag stop) const {
+uint64_t SuffixSegment<Sym>::continuations(Range range, uint32_t depth, std::vector<Run>& runs, StopFlag stop) const {
+  const Interval rows = interval_of(range);
   constexpr uint32_t kFew = 8, kParts = 4;
   // To read this many rows takes no longer than to look for the runs in them.
   constexpr uint32_t kFewAtFirst = 256;
@@ -71,7 +72,7 @@ uint64_t SuffixSegment<Sym>::continuations(Range rows, uint32_t depth, std::vect
   if (by_lcps && rows.size() <= kFewLcpsAtFirst) {
     return continuations_by_lcps(rows, depth, static_cast<uint32_t>(bits), runs, stop);
   }
-  prefetch_ends(rows);
+  prefetch_ends(range);
   // From this row up to the next piece's.
   struct Piece {
     uint32_t row;

@@ -19,14 +19,15 @@ const typename SuffixSegment<Sym>::DocumentMap& SuffixSegment<Sym>::document_map
       map_.first[bucket] = static_cast<uint32_t>(document);
     }
     if (a_.n_documents > 0 && a_.starts[a_.n_documents] != a_.n_text) {
-      throw CorruptPointer{file_, a_.n_documents, a_.starts[a_.n_documents], a_.n_text};
+      refuse(a_.n_documents, a_.starts[a_.n_documents]);
     }
   });
   return map_;
 }
 
 template <class Sym>
-void SuffixSegment<Sym>::documents_of(Range rows, std::vector<uint32_t>& out, StopFlag stop) const {
+void SuffixSegment<Sym>::documents_of(Range range, std::vector<DocNumber>& out, StopFlag stop) const {
+  const Interval rows = interval_of(range);
   const DocumentMap& map = document_map();
   constexpr uint32_t kAhead = 16;
   // A bitmap costs a pass over all documents; sorting costs about 30 ns a document found.
@@ -60,15 +61,16 @@ void SuffixSegment<Sym>::documents_of(Range rows, std::vector<uint32_t>& out, St
 // The parts of the text that hold any of the documents are marked in a bitmap that stays in the cache: rows that stand
 // elsewhere, most of them, take about a nanosecond each.
 template <class Sym>
-bool SuffixSegment<Sym>::documents_among(Range rows, const uint32_t* documents, size_t n_documents,
-                                         std::vector<uint32_t>& out, StopFlag stop) const {
+bool SuffixSegment<Sym>::documents_among(Range range, const DocNumber* documents, size_t n_documents,
+                                         std::vector<DocNumber>& out, StopFlag stop) const {
   constexpr uint32_t kParts = 1u << 16;
+  const Interval rows = interval_of(range);
   uint32_t shift = 0;
   while (a_.n_text >> shift >= kParts) ++shift;
   const uint32_t n_parts = static_cast<uint32_t>(a_.n_text >> shift) + 1;
   if (n_documents > n_parts / 8) return false;
   std::vector<uint64_t> marked(n_parts / 64 + 1);
-  std::vector<Range> texts(n_documents);
+  std::vector<Interval> texts(n_documents);
   uint64_t n_marked = 0;
   for (size_t i = 0; i < n_documents; ++i) {
     texts[i] = document_symbols(documents[i]);
@@ -83,7 +85,7 @@ bool SuffixSegment<Sym>::documents_among(Range rows, const uint32_t* documents, 
     const uint32_t position = position_of(row), part = position >> shift;
     if (__builtin_expect((marked[part / 64] >> (part % 64) & 1) == 0, 1)) continue;
     // The last one that starts here or before.
-    const Range* low = texts.data();
+    const Interval* low = texts.data();
     for (size_t n = n_documents; n > 1;) {
       const size_t half = n / 2;
       low = low[half].lo <= position ? low + half : low;
@@ -140,8 +142,8 @@ bool contains_stoppably(const Sym* first, const Sym* last, const Sym* query, uin
 }
 
 template <class Sym>
-void SuffixSegment<Sym>::filter_documents(const uint32_t* documents, size_t n_documents, const int64_t* ids,
-                                          uint32_t n, std::vector<uint32_t>& out, StopFlag stop) const {
+void SuffixSegment<Sym>::filter_documents(const DocNumber* documents, size_t n_documents, const TokenId* ids,
+                                          uint32_t n, std::vector<DocNumber>& out, StopFlag stop) const {
   std::vector<Sym> query(n);
   if (!code_.encode(ids, n, query.data())) return;
   // Symbols are looked through in a fraction of a nanosecond each, but a document's first one may be far away.
@@ -149,9 +151,9 @@ void SuffixSegment<Sym>::filter_documents(const uint32_t* documents, size_t n_do
   uint64_t n_read = 0;
   constexpr uint32_t kPerLine = 64 / sizeof(Sym), kLines = 8;  // the processor fetches what is behind by itself
   for (size_t i = 0; i < n_documents; ++i) {
-    const Range symbols = document_symbols(documents[i]);
+    const Interval symbols = document_symbols(documents[i]);
     if (i + 1 < n_documents) {
-      const Range next = document_symbols(documents[i + 1]);
+      const Interval next = document_symbols(documents[i + 1]);
       const uint32_t end = std::min(next.hi, next.lo + kLines * kPerLine);
       for (uint32_t at = next.lo; at < end; at += kPerLine) prefetch_line(a_.text + at);
     }

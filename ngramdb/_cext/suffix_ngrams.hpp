@@ -124,8 +124,9 @@ uint32_t SuffixSegment<Sym>::ngram_runs_as(uint32_t from, uint32_t n, Range* out
 }
 
 template <class Sym>
-uint32_t SuffixSegment<Sym>::ngram_runs(uint32_t from, uint32_t n, Range* out, size_t room, size_t* n_found,
-                                        StopFlag stop) const {
+Row SuffixSegment<Sym>::ngram_runs(Row from_row, uint32_t n, Range* out, size_t room, size_t* n_found,
+                                   StopFlag stop) const {
+  const uint32_t from = static_cast<uint32_t>(from_row);
   const uint64_t bits = 8 * sizeof(Sym) * uint64_t{n};
   if (a_.rows.lcp_width() != 0 && bits <= a_.rows.most_lcp()) {
     return ngram_runs_by_lcps(from, n, static_cast<uint32_t>(bits), out, room, n_found, stop);
@@ -135,8 +136,8 @@ uint32_t SuffixSegment<Sym>::ngram_runs(uint32_t from, uint32_t n, Range* out, s
 }
 
 template <class Sym>
-bool SuffixSegment<Sym>::tokens_of_row(uint32_t row, uint32_t n, int64_t* out) const {
-  const uint64_t position = position_of(row);
+bool SuffixSegment<Sym>::tokens_of_row(Row row, uint32_t n, TokenId* out) const {
+  const uint64_t position = position_of(static_cast<uint32_t>(row));
   if (position + n > a_.n_text) return false;
   for (uint32_t i = 0; i < n; ++i) {
     const Sym symbol = a_.text[position + i];
@@ -149,7 +150,8 @@ bool SuffixSegment<Sym>::tokens_of_row(uint32_t row, uint32_t n, int64_t* out) c
 // ---- places in documents --------------------------------------------------------------------------------
 
 template <class Sym>
-uint32_t SuffixSegment<Sym>::count_rows_in(Range rows, const uint8_t* documents) const {
+uint64_t SuffixSegment<Sym>::count_rows_in(Range range, const uint8_t* documents) const {
+  const Interval rows = interval_of(range);
   const DocumentMap& map = document_map();
   constexpr uint32_t kAhead = 16;
   uint32_t count = 0;
@@ -165,32 +167,35 @@ uint32_t SuffixSegment<Sym>::count_rows_in(Range rows, const uint8_t* documents)
 }
 
 template <class Sym>
-void SuffixSegment<Sym>::documents_at(const uint32_t* positions, size_t n, uint32_t* documents,
-                                      uint32_t* before) const {
+void SuffixSegment<Sym>::documents_at(PositionsIn places, size_t n, DocNumber* documents, uint32_t* before) const {
   const DocumentMap& map = document_map();
   constexpr size_t kAhead = 16;
-  for (size_t i = 0; i < n; ++i) {
-    if (i + kAhead < n && positions[i + kAhead] < a_.n_text) {
-      prefetch_line(map.first.data() + (positions[i + kAhead] >> map.shift));
+  places.with([&](const auto* positions) {
+    for (size_t i = 0; i < n; ++i) {
+      if (i + kAhead < n && positions[i + kAhead] < a_.n_text) {
+        prefetch_line(map.first.data() + (positions[i + kAhead] >> map.shift));
+      }
+      if (positions[i] >= a_.n_text) refuse(i, positions[i]);
+      const uint32_t position = static_cast<uint32_t>(positions[i]), document = document_at(map, position);
+      documents[i] = document;
+      before[i] = position - a_.starts[document];
     }
-    if (positions[i] >= a_.n_text) throw CorruptPointer{file_, i, positions[i], a_.n_text};
-    const uint32_t document = document_at(map, positions[i]);
-    documents[i] = document;
-    before[i] = positions[i] - a_.starts[document];
-  }
+  });
 }
 
 template <class Sym>
-void SuffixSegment<Sym>::tokens_at(const uint32_t* positions, size_t n, int64_t ahead, int64_t* out) const {
+void SuffixSegment<Sym>::tokens_at(PositionsIn places, size_t n, int64_t ahead, TokenId* out) const {
   constexpr size_t kAhead = 24;
-  const auto place = [&](size_t i) { return static_cast<uint64_t>(positions[i] + ahead); };
-  for (size_t i = 0; i < n; ++i) {
-    // A place before the text wraps around to one behind it.
-    if (i + kAhead < n && place(i + kAhead) < a_.n_text) prefetch_line(a_.text + place(i + kAhead));
-    const uint64_t at = place(i);
-    const Sym symbol = at < a_.n_text ? a_.text[at] : Sym{0};
-    out[i] = symbol == 0 ? kNoToken : code_.decode(symbol);
-  }
+  places.with([&](const auto* positions) {
+    const auto place = [&](size_t i) { return positions[i] + static_cast<uint64_t>(ahead); };
+    for (size_t i = 0; i < n; ++i) {
+      // A place before the text wraps around to one behind it.
+      if (i + kAhead < n && place(i + kAhead) < a_.n_text) prefetch_line(a_.text + place(i + kAhead));
+      const uint64_t at = place(i);
+      const Sym symbol = at < a_.n_text ? a_.text[at] : Sym{0};
+      out[i] = symbol == 0 ? kNoToken : code_.decode(symbol);
+    }
+  });
 }
 
 }  // namespace ngramdb

@@ -42,7 +42,7 @@ uint32_t SuffixSegment<Sym>::encode_group(const Request* requests, Range* answer
     // A wide interval is found faster from the root, as far as keys reach.
     const uint32_t few = a_.rows.lcp_width() == 0 ? 2 * kRowsPerSample : kPieceRows;
     const bool narrow = request.narrow && (request.within.size() <= few || request.depth >= 2 * kWordSymbols);
-    s.lower = narrow ? Bounds{request.within.lo, request.within.hi, request.depth, request.depth} : Bounds{0, 0, 0, 0};
+    s.lower = narrow ? bounds_of(request) : Bounds{0, 0, 0, 0};
     s.upper = s.lower;
     symbols += request.n + key_symbols<Sym>();
     which[n_searches++] = i;

@@ -72,6 +72,21 @@ class SuffixSegment final : public Segment {
 
   uint64_t n_rows() const override { return a_.n_rows; }
   uint64_t n_documents() const override { return a_.n_documents; }
+  uint64_t n_positions() const override { return a_.n_text; }
+
+  Position position(Row row) const override { return position_of(static_cast<uint32_t>(row)); }
+
+  uint32_t tokens(Position at, uint32_t n, TokenId* out) const override {
+    const uint64_t stop = std::min<uint64_t>(at + n, a_.n_text);
+    uint32_t length = 0;
+    for (uint64_t i = at; i < stop && a_.text[i] != 0; ++i) out[length++] = code_.decode(a_.text[i]);
+    return length;
+  }
+
+  Span span(DocNumber document) const override {
+    const Interval symbols = document_symbols(document);
+    return {symbols.lo, symbols.hi};
+  }
 
   void find(const Request* requests, Range* answers, size_t n) const override {
     Scratch scratch;
@@ -89,11 +104,11 @@ class SuffixSegment final : public Segment {
   void prefetch_continuations(Range rows, uint32_t depth) const override {
     constexpr uint32_t kMost = 64;  // more rows take longer than to wait for the first ones
     if (rows.size() == 0) return;
-    fetch_rows(rows.lo, std::min<uint64_t>(rows.hi, uint64_t{rows.lo} + kMost));
+    fetch_rows(rows.lo, std::min<uint64_t>(rows.hi, rows.lo + kMost));
     prefetch_line(a_.text + a_.rows[rows.lo] + depth);
   }
 
-  int64_t only_continuation(Range rows, uint32_t depth) const override {
+  TokenId only_continuation(Range rows, uint32_t depth) const override {
     if (rows.size() == 0) return kNoToken;
     const Sym first = symbol_behind(rows.lo, depth), last = symbol_behind(rows.hi - 1, depth);
     if (first != last) return kManyTokens;
@@ -106,46 +121,65 @@ class SuffixSegment final : public Segment {
     prefetch_line(a_.text + a_.rows[rows.hi - 1]);
   }
 
-  void positions(Range rows, uint32_t* out) const override {
-    for (uint32_t row = rows.lo; row < rows.hi; ++row) *out++ = position_of(row);
+  Range narrow(Range rows, uint32_t depth, TokenId next) const override;
+  void neighbours(Range rows, uint32_t depth, Code* lefts, Code* nexts) const override;
+  uint32_t prefix(Row row, uint32_t n, Code last, Code* out, Code* left) const override;
+
+  Code code_at(Position position) const override {
+    if (__builtin_expect(position >= a_.n_text, 0)) refuse(position, position);
+    return code_of_symbol(a_.text[position]);
   }
 
-  void documents_of(Range rows, std::vector<uint32_t>& out, StopFlag stop) const override;
-  bool documents_among(Range rows, const uint32_t* documents, size_t n_documents, std::vector<uint32_t>& out,
+  void prefetch_row(Row row) const override {
+    if (row < a_.n_rows) prefetch_line(a_.text + a_.rows[row]);
+  }
+
+  void prefetch_rows(Range rows) const override {
+    const Row stop = std::min<Row>(rows.hi, a_.n_rows);
+    for (Row row = rows.lo; row < stop; ++row) prefetch_line(a_.text + a_.rows[row]);
+  }
+
+  void positions(Range range, PositionsOut out) const override {
+    const Interval rows = interval_of(range);
+    out.with([&](auto* at) {
+      for (uint32_t row = rows.lo; row < rows.hi; ++row) *at++ = position_of(row);
+    });
+  }
+
+  void documents_of(Range rows, std::vector<DocNumber>& out, StopFlag stop) const override;
+  bool documents_among(Range rows, const DocNumber* documents, size_t n_documents, std::vector<DocNumber>& out,
                        StopFlag stop) const override;
-  void filter_documents(const uint32_t* documents, size_t n_documents, const int64_t* ids, uint32_t n,
-                        std::vector<uint32_t>& out, StopFlag stop) const override;
-  void scan_windows(const uint32_t* starts, const uint32_t* stops, size_t n_windows, const int64_t* ids, uint32_t n,
-                    std::vector<uint32_t>& out, StopFlag stop) const override;
-  void count_documents(Range rows, std::vector<uint32_t>& documents, std::vector<uint32_t>& counts,
+  void filter_documents(const DocNumber* documents, size_t n_documents, const TokenId* ids, uint32_t n,
+                        std::vector<DocNumber>& out, StopFlag stop) const override;
+  void scan_windows(PositionsIn starts, PositionsIn stops, size_t n_windows, const TokenId* ids, uint32_t n,
+                    std::vector<Position>& out, StopFlag stop) const override;
+  void count_documents(Range rows, std::vector<DocNumber>& documents, std::vector<uint32_t>& counts,
                        StopFlag stop) const override;
-  void document_bounds(const uint32_t* documents, size_t n, uint32_t* starts, uint32_t* stops) const override;
 
-  uint32_t document_length(uint32_t document) const override {
-    const Range symbols = document_symbols(document);
-    return symbols.size();
-  }
+  uint32_t document_length(DocNumber document) const override { return document_symbols(document).size(); }
 
-  void document(uint32_t document, uint32_t* out) const override {
-    const Range symbols = document_symbols(document);
-    for (uint32_t i = symbols.lo; i < symbols.hi; ++i) *out++ = static_cast<uint32_t>(code_.decode(a_.text[i]));
-  }
-
-  void document_tokens(uint32_t document, uint32_t start, uint32_t stop, uint32_t* out) const override {
+  void document_tokens(DocNumber document, uint32_t start, uint32_t stop, uint32_t* out) const override {
     const uint32_t first = document_symbols(document).lo;
     for (uint32_t i = first + start; i < first + stop; ++i) *out++ = static_cast<uint32_t>(code_.decode(a_.text[i]));
   }
 
-  void documents_at(const uint32_t* positions, size_t n, uint32_t* documents, uint32_t* before) const override;
-  void tokens_at(const uint32_t* positions, size_t n, int64_t ahead, int64_t* out) const override;
-  uint32_t ngram_runs(uint32_t from, uint32_t n, Range* out, size_t room, size_t* n_found, StopFlag stop) const override;
-  bool tokens_of_row(uint32_t row, uint32_t n, int64_t* out) const override;
-  uint32_t count_rows_in(Range rows, const uint8_t* documents) const override;
+  void documents_at(PositionsIn positions, size_t n, DocNumber* documents, uint32_t* before) const override;
+  void tokens_at(PositionsIn positions, size_t n, int64_t ahead, TokenId* out) const override;
+  Row ngram_runs(Row from, uint32_t n, Range* out, size_t room, size_t* n_found, StopFlag stop) const override;
+  bool tokens_of_row(Row row, uint32_t n, TokenId* out) const override;
+  uint64_t count_rows_in(Range rows, const uint8_t* documents) const override;
 
  private:
   // Queries in flight at once: enough to keep every outstanding miss of a core busy.
   static constexpr uint32_t kGroup = 32;
   static constexpr uint32_t kWordSymbols = symbols_per_word<Sym>();
+
+  // Rows, or symbols of the text, lo … hi - 1: as wide as they are here.
+  struct Interval {
+    uint32_t lo, hi;
+    uint32_t size() const { return hi - lo; }
+  };
+  static Interval interval_of(Range rows) { return {static_cast<uint32_t>(rows.lo), static_cast<uint32_t>(rows.hi)}; }
 
   // Bounds of one binary search: the answer is in [lo, hi]; the suffixes around it share lcp_lo and lcp_hi
   // symbols with the query (kept up for long queries only).
@@ -156,6 +190,11 @@ class SuffixSegment final : public Segment {
     uint32_t middle() const { return lo + (hi - lo) / 2; }
     uint32_t lcp() const { return std::min(lcp_lo, lcp_hi); }
   };
+
+  static Bounds bounds_of(const Request& request) {
+    return {static_cast<uint32_t>(request.within.lo), static_cast<uint32_t>(request.within.hi), request.depth,
+            request.depth};
+  }
 
   // Lower and upper bound run as one search until a row that matches is met, then apart.
   struct Search {
@@ -194,28 +233,38 @@ class SuffixSegment final : public Segment {
     }
   };
 
+  // Out of line, so that what checks a pointer stays small.
+  [[noreturn]] __attribute__((noinline, cold)) void refuse(uint64_t row, uint64_t found) const {
+    throw CorruptPointer{file_, row, found, a_.n_text};
+  }
+
   uint32_t position_of(uint32_t row) const {
     const uint32_t position = a_.rows[row];
-    if (__builtin_expect(position >= a_.n_text, 0)) throw CorruptPointer{file_, row, position, a_.n_text};
+    if (__builtin_expect(position >= a_.n_text, 0)) refuse(row, position);
     return position;
   }
 
   Sym symbol_behind(uint32_t row, uint32_t depth) const {
     const uint64_t position = uint64_t{position_of(row)} + depth;
-    if (__builtin_expect(position >= a_.n_text, 0)) throw CorruptPointer{file_, row, position, a_.n_text};
+    if (__builtin_expect(position >= a_.n_text, 0)) refuse(row, position);
     return a_.text[position];
   }
 
-  uint64_t continuations_by_lcps(Range rows, uint32_t depth, uint32_t bits, std::vector<Run>& runs,
+  uint64_t continuations_by_lcps(Interval rows, uint32_t depth, uint32_t bits, std::vector<Run>& runs,
                                  StopFlag stop) const;
   uint32_t ngram_runs_by_lcps(uint32_t from, uint32_t n, uint32_t bits, Range* out, size_t room, size_t* n_found,
                               StopFlag stop) const;
   template <bool kShort>
   uint32_t ngram_runs_as(uint32_t from, uint32_t n, Range* out, size_t room, size_t* n_found, StopFlag stop) const;
 
-  Range document_symbols(uint32_t document) const {
+  // The code that models know a symbol by; a separator's is kBorder.
+  Code code_of_symbol(Sym symbol) const {
+    return static_cast<Code>(uint64_t{symbol} + (uint64_t{symbol} > code_.gap));
+  }
+
+  Interval document_symbols(DocNumber document) const {
     const uint32_t start = a_.starts[document], stop = a_.starts[document + 1];
-    if (start >= stop || stop > a_.n_text) throw CorruptPointer{file_, document, stop, a_.n_text};
+    if (start >= stop || stop > a_.n_text) refuse(document, stop);
     return {start, stop - 1};
   }
 
@@ -224,7 +273,7 @@ class SuffixSegment final : public Segment {
   Order compare(uint32_t row, uint32_t position, const Search& s, uint32_t* lcp) const {
     if (*lcp + 1 == s.n) {
       const uint64_t last = uint64_t{position} + *lcp;
-      if (__builtin_expect(last >= a_.n_text, 0)) throw CorruptPointer{file_, row, last, a_.n_text};
+      if (__builtin_expect(last >= a_.n_text, 0)) refuse(row, last);
       const Sym found = a_.text[last], wanted = s.query[*lcp];
       return found == wanted ? Order::kMatch : found < wanted ? Order::kBelow : Order::kAbove;
     }
@@ -277,7 +326,7 @@ class SuffixSegment final : public Segment {
     }
     *lcp = common;
     if (common >= s.n) return Order::kMatch;
-    if (__builtin_expect(common >= room, 0)) throw CorruptPointer{file_, row, position + uint64_t{common}, a_.n_text};
+    if (__builtin_expect(common >= room, 0)) refuse(row, position + uint64_t{common});
     return a_.text[position + common] < s.query[common] ? Order::kBelow : Order::kAbove;
   }
 
@@ -389,6 +438,7 @@ class SuffixSegment final : public Segment {
 
 #include "suffix_continuations.hpp"
 #include "suffix_documents.hpp"
+#include "suffix_neighbours.hpp"
 #include "suffix_ngrams.hpp"
 #include "suffix_search.hpp"
 #include "suffix_windows.hpp"

@@ -11,14 +11,14 @@ namespace ngramdb {
 // inside, so that it is done in vectors.
 template <class Sym>
 void find_all(const Sym* text, uint64_t first, uint64_t stop, uint64_t end, const Sym* query, uint32_t n,
-              std::vector<uint32_t>& out) {
+              std::vector<Position>& out) {
   constexpr uint64_t kBlock = 64;
   if (end < n) return;
   stop = std::min(stop, end - n + 1);
   const Sym one = query[0], two = query[n > 1 ? 1 : 0];
   const uint32_t second = n > 1 ? 1 : 0;
   const auto take = [&](uint64_t at) {
-    if (text[at] == one && std::memcmp(text + at, query, sizeof(Sym) * n) == 0) out.push_back(static_cast<uint32_t>(at));
+    if (text[at] == one && std::memcmp(text + at, query, sizeof(Sym) * n) == 0) out.push_back(at);
   };
   uint64_t at = first;
   for (; at + kBlock <= stop; at += kBlock) {
@@ -33,9 +33,8 @@ void find_all(const Sym* text, uint64_t first, uint64_t stop, uint64_t end, cons
 }
 
 template <class Sym>
-void SuffixSegment<Sym>::scan_windows(const uint32_t* starts, const uint32_t* stops, size_t n_windows,
-                                      const int64_t* ids, uint32_t n, std::vector<uint32_t>& out,
-                                      StopFlag stop) const {
+void SuffixSegment<Sym>::scan_windows(PositionsIn starts, PositionsIn stops, size_t n_windows, const TokenId* ids,
+                                      uint32_t n, std::vector<Position>& out, StopFlag stop) const {
   constexpr size_t kAhead = 8;
   // A window's first symbol may be far away.
   constexpr uint64_t kWindow = 64;
@@ -60,8 +59,9 @@ void SuffixSegment<Sym>::scan_windows(const uint32_t* starts, const uint32_t* st
 }
 
 template <class Sym>
-void SuffixSegment<Sym>::count_documents(Range rows, std::vector<uint32_t>& documents, std::vector<uint32_t>& counts,
+void SuffixSegment<Sym>::count_documents(Range range, std::vector<DocNumber>& documents, std::vector<uint32_t>& counts,
                                          StopFlag stop) const {
+  const Interval rows = interval_of(range);
   const DocumentMap& map = document_map();
   constexpr uint32_t kAhead = 16;
   // A counter for each document costs a pass over all of them; sorting costs about 30 ns an occurrence.
@@ -95,15 +95,6 @@ void SuffixSegment<Sym>::count_documents(Range rows, std::vector<uint32_t>& docu
     documents.push_back(found[i]);
     counts.push_back(static_cast<uint32_t>(j - i));
     i = j;
-  }
-}
-
-template <class Sym>
-void SuffixSegment<Sym>::document_bounds(const uint32_t* documents, size_t n, uint32_t* starts, uint32_t* stops) const {
-  for (size_t i = 0; i < n; ++i) {
-    const Range symbols = document_symbols(documents[i]);
-    starts[i] = symbols.lo;
-    stops[i] = symbols.hi;
   }
 }
 

@@ -19,7 +19,7 @@ struct FoundNgram {
   int64_t count;
   uint64_t rank;
   uint32_t segment;
-  uint32_t row;
+  Row row;
 
   bool before(const FoundNgram& other) const {
     return count != other.count ? count > other.count : rank < other.rank;
@@ -112,7 +112,7 @@ class NgramMerge {
   static constexpr size_t kRoom = 512;
 
   struct Cursor {
-    uint32_t next_row = 0;
+    Row next_row = 0;
     size_t at = 0, n_runs = 0;
     std::vector<Range> runs;
     const Range& run() const { return runs[at]; }
@@ -144,7 +144,7 @@ class NgramMerge {
 
   int64_t count(uint32_t s) const {
     const Range run = cursors_[s].run();
-    const uint32_t n = documents_[s] == nullptr ? run.size() : segments_[s]->count_rows_in(run, documents_[s]);
+    const uint64_t n = documents_[s] == nullptr ? run.size() : segments_[s]->count_rows_in(run, documents_[s]);
     return signs_[s] * static_cast<int64_t>(n);
   }
 
@@ -289,10 +289,10 @@ class FrequentNgrams {
       if (signs_[s] < 0) continue;
       uint64_t behind = 0;  // rows before this one need no look
       size_t m = 0;
-      for (uint64_t row = stride - 1; row < segments_[s]->n_rows(); row += stride) {
+      for (Row row = stride - 1; row < segments_[s]->n_rows(); row += stride) {
         if (row < behind) continue;
         int64_t* const at = batch.data() + m * n_;
-        if (!segments_[s]->tokens_of_row(static_cast<uint32_t>(row), n_, at)) continue;
+        if (!segments_[s]->tokens_of_row(row, n_, at)) continue;
         if (m > 0 && std::equal(at, at + n_, at - n_)) continue;
         if (++m < kBatch) continue;
         behind = count(batch, m, s, stop);

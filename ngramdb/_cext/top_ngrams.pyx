@@ -12,7 +12,7 @@ from libcpp cimport bool as cbool
 from libcpp.memory cimport unique_ptr
 from libcpp.vector cimport vector
 
-from ngramdb._cext.index cimport CorpusIndex, Index, Segment, SegmentIndex
+from ngramdb._cext.index cimport CorpusIndex, Index, Row, Segment, SegmentIndex
 from ngramdb._cext.interrupt cimport Poll, current_poll, translate_exception
 
 
@@ -20,7 +20,7 @@ cdef extern from "top_ngrams.hpp" namespace "ngramdb" nogil:
     cdef cppclass FoundNgram:
         int64_t count
         uint32_t segment
-        uint32_t row
+        Row row
 
     cdef cppclass CBlocks "ngramdb::NgramBlocks":
         CBlocks(const vector[const Segment*]&, const vector[int]&, const vector[const uint8_t*]&, uint32_t) except +
@@ -47,10 +47,6 @@ cdef extern from "top_ngrams.hpp" namespace "ngramdb" nogil:
         void add(size_t, size_t, Poll*) except +translate_exception
         uint64_t distinct()
         vector[HashedEntry] best(size_t, Poll*) except +translate_exception
-
-cdef extern from "segment.hpp" namespace "ngramdb" nogil:
-    cdef cppclass RowSegment "const ngramdb::Segment":
-        cbool tokens_of_row(uint32_t, uint32_t, int64_t*) except +translate_exception
 
 
 class NegativeCount(ValueError):
@@ -144,7 +140,7 @@ cdef class NgramBlocks:
         with nogil:
             for i in range(found.size()):
                 counts[i] = found[i].count
-                (<RowSegment*>self.kept[found[i].segment]).tokens_of_row(found[i].row, self.n, &tokens[i * self.n])
+                self.kept[found[i].segment].tokens_of_row(found[i].row, self.n, &tokens[i * self.n])
         arrays = as_arrays(tokens, counts, self.n)
         if blocks.negative.size() > 0:
             raise NegativeCount(tuple(arrays[0][0].tolist()))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb._cext.construction import first_wrong_row, key_directory, mark_lcps
-from ngramdb._cext.index import SegmentIndex
+from ngramdb._cext.index import SuffixIndex
 from ngramdb.errors import CorruptionError
 from ngramdb.segments.builder import DOC_IDS, FORM, positions
 from ngramdb.segments.container import Container, Section, item_size
@@ -50,11 +50,11 @@ class Segment:
         self._check_sizes()
 
     @cached_property
-    def index(self) -> SegmentIndex:
+    def index(self) -> SuffixIndex:
         """The kernel's view of the segment. Raises CorruptionError when its sections do not fit together."""
         few = self.n_documents <= CHECKED_AT_USE
         try:
-            return SegmentIndex(
+            return SuffixIndex(
                 self._container.array("tokens"),
                 self._container.array("suffix_array"),
                 self._container.array("directory.tree"),

@@ -12,7 +12,7 @@ from reference import ReferenceSegment
 
 from ngramdb._cext import docsets
 from ngramdb._cext.construction import first_wrong_row, key_directory, mark_lcps, suffix_array
-from ngramdb._cext.index import Index, SegmentIndex
+from ngramdb._cext.index import Index, SuffixIndex
 from ngramdb.segments.symbols import SymbolBuilder, dense_ranks
 
 EXAMPLES = settings(max_examples=120, deadline=None, derandomize=True)
@@ -83,7 +83,7 @@ def segment_by_builder(documents, lcp_width=0):
     rows = suffix_array(*dense_ranks(stream))
     mark_lcps(stream, rows, lcp_width)
     directory = key_directory(stream, rows, lcp_width=lcp_width)
-    return SegmentIndex(stream, rows, *directory, starts, gap, "", lcp_width), stream, rows
+    return SuffixIndex(stream, rows, *directory, starts, gap, "", lcp_width), stream, rows
 
 
 @EXAMPLES

@@ -153,7 +153,7 @@ void check_documents(Random& random) {
     all[i] = i;
     CHECK(segment->document_length(i) == documents[i].size());
     Exact<uint32_t> ids(documents[i].size());
-    segment->document(i, ids.data());
+    segment->document_tokens(i, 0, static_cast<uint32_t>(ids.size()), ids.data());
     CHECK(std::equal(documents[i].begin(), documents[i].end(), ids.data(),
                      [](int64_t a, uint32_t b) { return static_cast<uint32_t>(a) == b; }));
   }
@@ -361,7 +361,7 @@ void ask_everything(Random& random, const Segment& segment, const std::vector<Do
     numbers[i] = i;
     survive([&] {
       Exact<uint32_t> ids(segment.document_length(i));
-      segment.document(i, ids.data());
+      segment.document_tokens(i, 0, static_cast<uint32_t>(ids.size()), ids.data());
     });
   }
   CorpusIndex index;

@@ -69,6 +69,7 @@ struct Corpus {
 
  private:
   bool is_wide_ = false;
+  std::vector<std::unique_ptr<Segment>> segments_;
 
   void add(const Documents& part, int sign) {
     documents.push_back(part);
@@ -77,17 +78,8 @@ struct Corpus {
 
   template <class Sym>
   void add_column(const Made<Sym>& made, int sign) {
-    SegmentArrays<Sym> a;
-    a.text = made.text.data();
-    a.n_text = made.text.size();
-    a.rows = Rows(made.rows.data(), made.lcp_width);
-    a.n_rows = made.rows.size();
-    a.tree = made.tree.data();
-    a.rest = made.rest.data();
-    a.starts = made.starts.data();
-    a.n_documents = made.starts.size() - 1;
-    a.gap = Made<Sym>::kGap;
-    data.columns.add(std::make_unique<TypedColumn<Sym>>(a, "file", sign, separator));
+    segments_.push_back(made.segment());
+    data.columns.add(*segments_.back(), sign);
   }
 };
 

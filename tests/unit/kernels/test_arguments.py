@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from indexes import arrays_of, index_of, packed, segment_of
 
-from ngramdb._cext.index import Index, SegmentIndex
+from ngramdb._cext.index import Index, SuffixIndex
 from ngramdb._cext.lm import LanguageIndex, Model
 
 DOCUMENTS = [[1, 2, 3, 1, 2], [0, 1], [2**32 - 2]]
@@ -257,7 +257,7 @@ def test_arrays_live_as_long_as_what_was_made_of_them():
     *arrays, gap = arrays_of(DOCUMENTS)
     arrays = [array.view(Tracked) for array in arrays]
     alive = [weakref.ref(array) for array in arrays]
-    index = Index([SegmentIndex(*arrays, gap)], [1])
+    index = Index([SuffixIndex(*arrays, gap)], [1])
     del arrays
     gc.collect()
     assert all(ref() is not None for ref in alive)
@@ -321,7 +321,7 @@ def test_no_call_leaks_memory_or_references(index):
 def test_errors_raised_by_the_kernels_leak_no_references():
     *arrays, gap = arrays_of([[0, 1, 2]] * 4, np.uint8)
     arrays[1][:] = 77
-    segment = SegmentIndex(*arrays, gap, "damaged.segment")
+    segment = SuffixIndex(*arrays, gap, "damaged.segment")
 
     def fail():
         with pytest.raises(Exception, match="77"):

@@ -10,7 +10,7 @@ import pytest
 from indexes import WIDTHS, arrays_of, packed, with_lcps
 
 from ngramdb._cext.construction import first_wrong_row
-from ngramdb._cext.index import Index, SegmentIndex
+from ngramdb._cext.index import Index, SuffixIndex
 from ngramdb.errors import CorruptionError
 
 NAMES = ("tokens", "suffix_array", "tree", "rest", "doc_starts")
@@ -72,7 +72,7 @@ def test_damage_to_one_array_is_survived(dtype, part):
         *arrays, gap = with_lcps(arrays_of(some_documents(rng), dtype), lcp_width)
         damage(arrays[part], rng)
         try:
-            segment = SegmentIndex(*arrays, gap, "damaged.segment", lcp_width)
+            segment = SuffixIndex(*arrays, gap, "damaged.segment", lcp_width)
         except ValueError:
             continue
         first_wrong_row(arrays[0], arrays[1])
@@ -94,7 +94,7 @@ def test_damage_to_all_arrays_of_several_segments_is_survived():
                 for array in arrays:
                     damage(array, rng)
                 arrays[4][[0, -1]] = ends
-                segments.append(SegmentIndex(*arrays, gap, "damaged.segment", lcp_width))
+                segments.append(SuffixIndex(*arrays, gap, "damaged.segment", lcp_width))
             answers(segments, rng)
 
 
@@ -104,13 +104,13 @@ def test_all_zeros_and_all_ones_are_survived():
         for value in (0, -1):
             *arrays, gap = arrays_of([*some_documents(rng), [0, 1, 2] * 100], np.uint16)
             arrays[part][:] = np.array(value).astype(arrays[part].dtype)
-            answers([SegmentIndex(*arrays, gap, "damaged.segment")], rng)
+            answers([SuffixIndex(*arrays, gap, "damaged.segment")], rng)
 
 
 def test_a_row_that_leads_out_of_the_text_is_named():
     *arrays, gap = arrays_of([[0, 1, 2]], np.uint8)
     arrays[1][:] = 77
-    segment = SegmentIndex(*arrays, gap, "damaged.segment")
+    segment = SuffixIndex(*arrays, gap, "damaged.segment")
     with pytest.raises(CorruptionError, match="77") as caught:
         segment.find([1])
     assert caught.value.found == 77 and "4" in caught.value.expected
@@ -122,7 +122,7 @@ def test_a_row_that_leads_out_of_the_text_is_named():
 
 def test_the_map_of_documents_can_be_asked_for_again_after_it_failed():
     *arrays, gap = arrays_of([[0, 1]] * 50, np.uint8)
-    segment = SegmentIndex(*arrays, gap, "damaged.segment")
+    segment = SuffixIndex(*arrays, gap, "damaged.segment")
     end = arrays[4][-1]
     arrays[4][-1] = end - 1
     for _ in range(3):
@@ -134,13 +134,13 @@ def test_the_map_of_documents_can_be_asked_for_again_after_it_failed():
 
 def test_arrays_of_sizes_that_contradict_each_other_are_refused():
     *arrays, gap = arrays_of([[0, 1, 2], [1]] * 50, np.uint8)
-    assert SegmentIndex(*arrays, gap).n_documents == 100
+    assert SuffixIndex(*arrays, gap).n_documents == 100
     for part in range(5):
         for change in (lambda a: a[:-1], lambda a: np.append(a, a[-1:]), lambda a: a[:0]):
             wrong = list(arrays)
             wrong[part] = change(wrong[part])
             with pytest.raises(ValueError):
-                SegmentIndex(*wrong, gap)
+                SuffixIndex(*wrong, gap)
 
 
 def test_arrays_of_other_kinds_are_refused():
@@ -154,17 +154,17 @@ def test_arrays_of_other_kinds_are_refused():
             wrong = list(arrays)
             wrong[part] = change(wrong[part])
             with pytest.raises((TypeError, ValueError)):
-                SegmentIndex(*wrong, gap)
+                SuffixIndex(*wrong, gap)
     for impossible in (256, 2**32, 2**63):
         with pytest.raises(ValueError, match="gap"):
-            SegmentIndex(*arrays, impossible)
+            SuffixIndex(*arrays, impossible)
     with pytest.raises(ValueError):
-        SegmentIndex(np.repeat(arrays[0], 2)[::2], *arrays[1:], gap)
+        SuffixIndex(np.repeat(arrays[0], 2)[::2], *arrays[1:], gap)
 
 
 def test_a_file_name_that_is_no_utf8_can_be_named():
     *arrays, gap = arrays_of([[0, 1, 2]], np.uint8)
     arrays[1][:] = 77
-    segment = SegmentIndex(*arrays, gap, "caf\udce9.segment")
+    segment = SuffixIndex(*arrays, gap, "caf\udce9.segment")
     with pytest.raises(CorruptionError, match=r"caf.*\.segment"):
         segment.find([1])

@@ -18,7 +18,7 @@ import pytest
 
 from ngramdb import interrupts
 from ngramdb._cext.construction import first_wrong_row, key_directory, suffix_array, tree_words
-from ngramdb._cext.index import Index, SegmentIndex
+from ngramdb._cext.index import Index, SuffixIndex
 from ngramdb._cext.words import Vocabulary
 from ngramdb.errors import Interrupted, TimeoutExceeded
 from ngramdb.interrupts import Interrupt
@@ -34,7 +34,7 @@ def huge():
     """A segment of 2**30 tokens in one document: all rows lead to the same place."""
     _large_text()  # made here, not while a clock runs
     n = 2**30
-    return SegmentIndex(
+    return SuffixIndex(
         np.zeros(n + 1, dtype=np.uint8),
         np.zeros(n, dtype=np.uint32),
         np.zeros(tree_words(n), dtype=np.uint64),
@@ -57,7 +57,7 @@ def corpus():
     ends = np.flatnonzero(text == 0) + 1
     starts = np.concatenate(([0], ends)).astype(np.uint32)
     # Many segments make each question long, and so the gaps between two looks.
-    segments = [SegmentIndex(text, rows, tree, rest, starts, 255, "sound") for _ in range(20)]
+    segments = [SuffixIndex(text, rows, tree, rest, starts, 255, "sound") for _ in range(20)]
     return Index(segments, [1] * 20), random.integers(0, 199, 2**24)
 
 

@@ -10,7 +10,7 @@ from indexes import WIDTHS, arrays_of, stream_of
 
 from ngramdb._cext.construction import Cores, key_directory, lcp_width_for, mark_lcps, suffix_array
 from ngramdb._cext.filtering import filter_rows
-from ngramdb._cext.index import SegmentIndex
+from ngramdb._cext.index import SuffixIndex
 
 
 def key_of(stream, position):
@@ -109,7 +109,7 @@ def test_wrong_widths_and_rows_are_refused():
             lambda width=width: suffix_array(stream, 4, lcp_width=width),
             lambda width=width: key_directory(stream, rows, lcp_width=width),
             lambda width=width: filter_rows(rows, starts, np.ones(1, dtype=np.uint8), width),
-            lambda width=width: SegmentIndex(stream, rows, tree, rest, starts, gap, "a", width),
+            lambda width=width: SuffixIndex(stream, rows, tree, rest, starts, gap, "a", width),
         ):
             with pytest.raises(ValueError, match="bits"):
                 call()

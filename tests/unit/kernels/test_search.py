@@ -9,7 +9,7 @@ import pytest
 from indexes import WIDTHS, arrays_of, packed, segment_of, with_lcps
 
 from ngramdb._cext.construction import key_directory, tree_words
-from ngramdb._cext.index import Index, SegmentIndex
+from ngramdb._cext.index import Index, SuffixIndex
 
 # Rows: one below, at and above where the directory gains a sample, a padded node, or a level.
 EDGES = [64 * 8**k + d for k in range(4) for d in (-1, 0, 1)] + [1, 2, 128, 129, 64 * 9, 64 * 64 + 65]
@@ -39,7 +39,7 @@ class SortedRows:
 def compare_all(arrays, asked):
     """Every n-gram (ids) has the rows that bisection finds, alone and in a batch, with LCPs and without."""
     oracle, gap, asked = SortedRows(arrays), arrays[5], list(asked)
-    segments = {width: SegmentIndex(*with_lcps(arrays, width), "", width) for width in (0, 5, 6, 7)}
+    segments = {width: SuffixIndex(*with_lcps(arrays, width), "", width) for width in (0, 5, 6, 7)}
     expected = [oracle.find([token + 1 if token < gap else token for token in ngram]) for ngram in asked]
     for width, segment in segments.items():
         for ngram, rows in zip(asked, expected, strict=True):
@@ -75,7 +75,7 @@ def test_a_directory_of_five_levels_finds_every_sampled_row():
     rng = np.random.default_rng(0)
     document = rng.integers(0, 250, 64 * 8**4 + 1).tolist()
     arrays = arrays_of([document], np.uint8)
-    segment = SegmentIndex(*arrays)
+    segment = SuffixIndex(*arrays)
     for row in [*range(0, len(document), 4096 + 64), *range(63, len(document), 8192), len(document) - 1]:
         position = int(arrays[1][row])
         ngram = document[position : position + 12]
@@ -105,7 +105,7 @@ def test_many_equal_prefixes_longer_than_a_key_span_many_samples(dtype):
     shared = rng.integers(0, 9, 40).tolist()
     documents = [shared + rng.integers(0, 3, 6).tolist() for _ in range(300)] + [shared[:17]] * 150
     arrays = arrays_of(documents, dtype)
-    segment = SegmentIndex(*arrays)
+    segment = SuffixIndex(*arrays)
     asked = [document[:n] for document in documents[:25] for n in (16, 17, 39, 40, 41, 43, 46)]
     asked += [document[3:n] for document in documents[:25] for n in (12, 20, 46)]
     asked += [[*shared, 3], [*shared, 0, 9], shared[:17], [*shared[:17], 8], [*shared[:39], 9], shared[20:]]

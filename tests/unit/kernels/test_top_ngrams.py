@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from indexes import WIDTHS, arrays_of, segment_of
 
-from ngramdb._cext.index import Index, SegmentIndex
+from ngramdb._cext.index import Index, SuffixIndex
 from ngramdb._cext.top_ngrams import NegativeCount, NgramBlocks, count_documents, frequent
 from ngramdb.errors import CorruptionError, TimeoutExceeded
 from ngramdb.interrupts import Interrupt
@@ -137,7 +137,7 @@ def test_damaged_rows_are_refused_or_counted():
             if not len(rows):
                 continue
             rows[rng.integers(len(rows))] = rng.choice([len(arrays[0]) - 1, len(arrays[0]), 2**32 - 1, 0])
-            segment = SegmentIndex(*arrays, "damaged")
+            segment = SuffixIndex(*arrays, "damaged")
             try:
                 all_blocks(NgramBlocks([segment, segment], [1, 1], int(rng.integers(1, 12))), 7)
             except CorruptionError as error:
@@ -149,7 +149,7 @@ def test_damaged_rows_are_refused_or_counted():
 def test_long_work_ends_when_its_time_is_over():
     n = 2**26
     # All rows lead to the same place, and make one run.
-    segment = SegmentIndex(
+    segment = SuffixIndex(
         np.zeros(n + 1, dtype=np.uint8) + np.uint8(1) * (np.arange(n + 1) < n).astype(np.uint8),
         np.zeros(n, dtype=np.uint32),
         np.zeros(arrays_like(n)[0], dtype=np.uint64),

@@ -9,7 +9,7 @@ import pytest
 from indexes import arrays_of
 from language_corpora import DOCUMENTS, View
 
-from ngramdb._cext.index import Index, SegmentIndex
+from ngramdb._cext.index import Index, SuffixIndex
 from ngramdb.errors import CorruptionError
 from ngramdb.lm import KneserNey, analyze, make
 
@@ -20,7 +20,7 @@ def test_a_pointer_out_of_the_text_is_reported(row):
     arrays[1] = arrays[1].copy()
     arrays[1][row] = 4_000_000_000
     view = View(DOCUMENTS)
-    view.index = Index([SegmentIndex(*arrays, "damaged.seg")], [1])
+    view.index = Index([SuffixIndex(*arrays, "damaged.seg")], [1])
     with pytest.raises(CorruptionError, match=r"damaged\.seg"):
         make(KneserNey(), view, analyze(view)).score([0, 1, 2, 3], sentence=True)
 

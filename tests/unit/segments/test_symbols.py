@@ -9,7 +9,7 @@ import pytest
 from indexes import packed
 
 from ngramdb._cext.construction import first_wrong_row, key_directory, suffix_array, write_symbols
-from ngramdb._cext.index import SegmentIndex
+from ngramdb._cext.index import SuffixIndex
 from ngramdb.segments.symbols import SymbolBuilder, dense_ranks
 
 
@@ -63,7 +63,7 @@ def test_the_narrowest_width_is_used_and_every_id_fits(ids, dtype, gap, n_chunks
     assert decoded(stream, starts, found) == documents
     rows = suffix_array(*dense_ranks(stream))
     assert first_wrong_row(stream, rows) is None
-    segment = SegmentIndex(stream, rows, *key_directory(stream, rows), starts, found)
+    segment = SuffixIndex(stream, rows, *key_directory(stream, rows), starts, found)
     assert [segment.document(i).tolist() for i in range(len(documents))] == documents
     for token in {*ids[:50], *ids[-50:]}:
         lo, hi = segment.find([token])
