@@ -17,6 +17,7 @@ from ngramdb.engine.directory import MemoryDirectory, RealDirectory
 from ngramdb.engine.store import Store
 from ngramdb.errors import BindError, ExecutionError, InvalidArgument, NotSupportedError
 from ngramdb.interrupts import Interrupt, ProgressCallback, holding
+from ngramdb.kinds import DEFAULT_TOKENIZER
 from ngramdb.lazy import lazy_module
 from ngramdb.planner.names import default_corpus
 from ngramdb.planner.options import CORPUS_OPTIONS
@@ -294,7 +295,7 @@ class Connection:
     def create_corpus(
         self,
         name: str,
-        tokenizer: str | os.PathLike[str] = "words",
+        tokenizer: str | os.PathLike[str] = DEFAULT_TOKENIZER,
         if_not_exists: bool = False,
         **options: Unpack[CorpusOptions],
     ) -> Corpus:

@@ -18,6 +18,7 @@ from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.reader import read_documents
 from ngramdb.ingest.sources import expand, total_size
 from ngramdb.ingest.streams import Meter
+from ngramdb.kinds import CHARACTER_TOKENIZERS
 from ngramdb.lm import agreement as agreeing
 from ngramdb.lm import arpa, drafting, figures
 from ngramdb.lm import evaluation as evaluating
@@ -96,7 +97,7 @@ def export_arpa(view: Corpus, path: str, order: int) -> list[int]:
     """`Corpus.export_arpa`."""
     model = language_model(view, as_model(KneserNey(order)))
     tokenizer = view.tokenizer
-    if tokenizer.kind in ("chars", "bytes"):
+    if tokenizer.kind in CHARACTER_TOKENIZERS:
         raise InvalidArgument(
             f"corpus {view.entry.name} has {tokenizer.kind} for tokens, "
             "and an ARPA file is of words without blanks"

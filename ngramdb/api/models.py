@@ -6,8 +6,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ngramdb.errors import InvalidArgument
+from ngramdb.kinds import MODELS
 from ngramdb.lazy import lazy_module
-from ngramdb.lm.spec import KINDS, ModelSpec
+from ngramdb.lm.spec import ModelSpec
 from ngramdb.planner.plan import Model
 from ngramdb.planner.source import Catalog
 
@@ -44,7 +45,7 @@ def as_model(model: Any) -> Model:
 @lru_cache(maxsize=256)
 def _parsed(text: str) -> Model:
     kind = text.lower()
-    if kind in KINDS:  # reading the grammar takes a tenth of a second
+    if kind in MODELS:  # reading the grammar takes a tenth of a second
         return Model(kind)
     return binder.Binder(_NO_CATALOG, None, text).model(parser.parse_model(text))
 

@@ -13,10 +13,9 @@ from ngramdb.cli.progress import LoadWatch
 from ngramdb.cli.writing import add_lock_timeout, writing
 from ngramdb.errors import InvalidArgument
 from ngramdb.formats import READ
+from ngramdb.kinds import DEFAULT_TOKENIZER, NAMED_TOKENIZERS
 
-DEFAULT_TOKENIZER = "words"
 # Tokenizers that are known by a word; any other is the path of a tokenizer.json, of kind "json".
-NAMED_TOKENIZERS = ("words", "chars", "bytes", "tokens")
 
 DESCRIPTION = """\
 Add documents to a corpus. Database and corpus are made when they are missing. A load is one commit: it

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from ngramdb.errors import CorruptionError
+from ngramdb.kinds import TOKENIZER_KINDS
 from ngramdb.limits import MAX_INTEGER
 from ngramdb.segments.container import DOCUMENT_SETS, STATISTICS, FileInfo, parse_json
 
 OptionValue: TypeAlias = "str | int | float | bool"
 
-TOKENIZER_KINDS = ("words", "chars", "bytes", "tokens", "json")
 _FILE_NAME = re.compile(r"(segments|vocabularies|tokenizers|audits)/[0-9a-f]{8,64}\.[a-z]{1,20}")
 _ID = re.compile(r"[0-9a-f]{32}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")

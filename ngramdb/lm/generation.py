@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from ngramdb import interrupts
 from ngramdb._cext.lm import Sampler
 from ngramdb.errors import CorruptionError, InvalidArgument
+from ngramdb.kinds import MODELS
 from ngramdb.lm.models import LanguageModel, as_ids
 from ngramdb.lm.spec import is_whole
 from ngramdb.lm.values import END, UNKNOWN, Floats, Integers
@@ -238,7 +239,7 @@ class Generator:
 
     def _candidates_after(self, context: tuple[int, ...]) -> tuple[Integers, Floats]:
         """Tokens that may come next, each with a probability above 0; they sum to 1."""
-        if self.model.spec.kind in ("ngram", "infgram"):
+        if MODELS[self.model.spec.kind].is_relative:
             ids, counts, _, length = self.model.successors(context)
             kept = counts >= self.model.spec.min_count
             if kept.any():

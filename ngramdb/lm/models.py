@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from ngramdb._cext import lm as kernel
 from ngramdb.errors import InvalidArgument
+from ngramdb.kinds import MODELS
 from ngramdb.lm.sentences import View
 from ngramdb.lm.sharing import language_index
 from ngramdb.lm.spec import ModelSpec
@@ -156,7 +157,7 @@ class LanguageModel(ABC):
         stupid backoff divided by their sum. Cost: microseconds a token, and once a pass over the occurrences
         of each suffix that is frequent.
         """
-        if self.spec.kind not in ("kneser_ney", "backoff"):
+        if MODELS[self.spec.kind].is_relative:
             return None
         used, begins = self._used(context)
         return kernel.Sampler(self._model, used, begins)

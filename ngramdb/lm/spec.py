@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass
 
 from ngramdb.errors import InvalidArgument
+from ngramdb.kinds import MODELS
 
 # The weight of stupid backoff that its authors recommend: Brants et al. 2007, section 4.
 BACKOFF_WEIGHT = 0.4
 
 # Orders are 32-bit in the kernels.
 MAX_ORDER = 2**31 - 1
-
-KINDS = ("ngram", "infgram", "backoff", "kneser_ney")
 
 # No n-gram occurs so often.
 MAX_MIN_COUNT = 2**62 - 1
@@ -37,10 +36,9 @@ class ModelSpec:
     min_count: int = 1
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise InvalidArgument(
-                f"no model {self.kind!r}; there are {', '.join(KINDS[:-1])} and {KINDS[-1]}"
-            )
+        if self.kind not in MODELS:
+            *others, last = MODELS
+            raise InvalidArgument(f"no model {self.kind!r}; there are {', '.join(others)} and {last}")
         if self.order is not None and not (is_whole(self.order) and 1 <= self.order <= MAX_ORDER):
             raise InvalidArgument(f"the order of a model is a whole number from 1 on, not {self.order!r}")
         if not (is_whole(self.min_count) and 1 <= self.min_count <= MAX_MIN_COUNT):
@@ -61,7 +59,7 @@ class ModelSpec:
     @property
     def is_probability(self) -> bool:
         """Whether distributions sum to 1: scores of stupid backoff do not."""
-        return self.kind != "backoff"
+        return MODELS[self.kind].is_probability
 
     def __str__(self) -> str:
         """As it stands after USING."""

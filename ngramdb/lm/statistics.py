@@ -14,6 +14,7 @@ from typing import Any
 
 from ngramdb._cext.lm import LanguageIndex
 from ngramdb.errors import InvalidArgument
+from ngramdb.kinds import CHARACTER_TOKENIZERS
 from ngramdb.lm.sentences import View, separator_of
 
 # Discounts are estimated up to these lengths, by kind of token, and the last ones are reused above.
@@ -147,7 +148,7 @@ def discounts_of(counts: Iterable[int]) -> tuple[Discount, bool]:
 
 def max_length_of(view: View) -> int:
     """Up to which length discounts are estimated for this kind of tokens."""
-    return MAX_LENGTH_OF_CHARACTERS if view.tokenizer.kind in ("chars", "bytes") else MAX_LENGTH
+    return MAX_LENGTH_OF_CHARACTERS if view.tokenizer.kind in CHARACTER_TOKENIZERS else MAX_LENGTH
 
 
 def take_statistics(view: View, index: LanguageIndex, max_length: int | None = None) -> Statistics:

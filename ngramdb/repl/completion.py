@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from ngramdb.cli import human
 from ngramdb.cli.dot import COMMANDS
+from ngramdb.kinds import NAMED_TOKENIZERS
 from ngramdb.language.expect import Expected, expected
 from ngramdb.repl.catalog import Catalog
 from ngramdb.repl.options import OPTIONS
@@ -22,7 +23,6 @@ from ngramdb.repl.tokens import next_words
 # What a document has beside its metadata, for conditions and ORDER BY.
 OWN_FIELDS = ("doc_id", "length")
 _CONSTANTS = frozenset({"TRUE", "FALSE", "NULL"})
-TOKENIZERS = ("words", "chars", "bytes", "tokens")
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DOT_COMMAND = re.compile(r"\s*\.(?P<name>\w*)(?P<rest>\s.*)?", re.DOTALL)
@@ -193,7 +193,7 @@ def _paths(there: Expected, cursor: int, catalog: Catalog) -> Iterator[Candidate
 
 
 def _tokenizers(there: Expected, cursor: int, catalog: Catalog) -> Iterator[Candidate]:
-    for name in TOKENIZERS:
+    for name in NAMED_TOKENIZERS:
         if _begins(name, there.partial):
             yield _string(name, there, "tokenizer")
     if there.quote and there.partial:

@@ -5,11 +5,10 @@ The library `tokenizers` is imported only when a `tokenizer.json` is used.
 """
 
 from ngramdb.tokenizers.base import FileContent, Sections, Tokenizer, as_ids
-from ngramdb.tokenizers.registry import KINDS, create_tokenizer, open_tokenizer
+from ngramdb.tokenizers.registry import create_tokenizer, open_tokenizer
 from ngramdb.types import UNKNOWN
 
 __all__ = [
-    "KINDS",
     "UNKNOWN",
     "FileContent",
     "Sections",

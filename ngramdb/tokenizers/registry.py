@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 
 from ngramdb.errors import CorruptionError, InvalidArgument
+from ngramdb.kinds import TOKENIZER_KINDS
 from ngramdb.tokenizers.base import Sections, Tokenizer
 from ngramdb.tokenizers.bytes import BytesTokenizer
 from ngramdb.tokenizers.chars import CharsTokenizer
@@ -23,9 +24,6 @@ _BUILT_IN: dict[str, type[Tokenizer]] = {
     "bytes": BytesTokenizer,
     "tokens": TokensTokenizer,
 }
-
-# What a manifest may name: the built-in kinds, and a stored tokenizer.json.
-KINDS = (*_BUILT_IN, "json")
 
 
 def create_tokenizer(spec: str | os.PathLike[str]) -> Tokenizer:
@@ -81,7 +79,7 @@ def open_tokenizer(
     if kind in _BUILT_IN:
         return _BUILT_IN[kind]()
     if kind != "json":
-        raise CorruptionError(f"unknown kind of tokenizer {kind!r}", expected=KINDS, found=kind)
+        raise CorruptionError(f"unknown kind of tokenizer {kind!r}", expected=TOKENIZER_KINDS, found=kind)
     if definition is None:
         raise CorruptionError("the corpus has a tokenizer.json, but its tokenizer file is not named")
     path = getattr(definition, "path", None)

@@ -59,6 +59,7 @@ BELOW: dict[str, frozenset[str]] = {
     "errors": frozenset(),
     "formats": frozenset(),
     "interrupts": frozenset({"_cext"}),
+    "kinds": frozenset(),
     "lazy": frozenset(),
     "limits": frozenset(),
     "opening": frozenset(),
@@ -66,7 +67,9 @@ BELOW: dict[str, frozenset[str]] = {
     "visible": frozenset(),
 }
 # Leaves that every room may import.
-LEAVES = frozenset({"errors", "formats", "interrupts", "lazy", "limits", "opening", "types", "visible"})
+LEAVES = frozenset(
+    {"errors", "formats", "interrupts", "kinds", "lazy", "limits", "opening", "types", "visible"}
+)
 
 # Libraries that take longer to import than a question to answer: the one reason to import in a function.
 HEAVY = frozenset(

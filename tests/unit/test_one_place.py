@@ -8,10 +8,19 @@ from pathlib import Path
 import pytest
 
 import ngramdb
-from ngramdb import limits
+from ngramdb import kinds, limits
+from ngramdb._cext import lm as kernel
+from ngramdb.errors import InvalidArgument
+from ngramdb.language.parser import parse_model
+from ngramdb.lm.spec import ModelSpec
+from ngramdb.tokenizers import registry
 
 PACKAGE = Path(ngramdb.__file__).parent
-SHARED = {**{name: "limits.py" for name in vars(limits) if name.isupper()}, "Docs": "types.py"}
+SHARED = {
+    **{name: "limits.py" for name in vars(limits) if name.isupper()},
+    **{name: "kinds.py" for name in vars(kinds) if name.isupper()},
+    "Docs": "types.py",
+}
 
 
 def assigned(tree):
@@ -30,3 +39,26 @@ def test_shared_names_are_defined_once(name):
         if name in assigned(ast.parse(path.read_text(encoding="utf-8")))
     ]
     assert found == [SHARED[name]]
+
+
+def test_every_named_tokenizer_is_built_in():
+    assert tuple(registry._BUILT_IN) == kinds.NAMED_TOKENIZERS
+    assert [cls.kind for cls in registry._BUILT_IN.values()] == list(kinds.NAMED_TOKENIZERS)
+    assert kinds.DEFAULT_TOKENIZER in kinds.NAMED_TOKENIZERS
+
+
+def test_every_kind_of_model_is_known_to_grammar_kernel_and_messages():
+    assert tuple(kinds.MODELS) == kernel.KINDS
+    for kind in kinds.MODELS:
+        assert parse_model(kind).kind == parse_model(kind.upper()).kind == ModelSpec(kind).kind == kind
+        with pytest.raises(InvalidArgument, match=kind):
+            ModelSpec("bigram")
+
+
+@pytest.mark.parametrize("names", [kinds.TOKENIZER_KINDS, kinds.NAMED_TOKENIZERS, tuple(kinds.MODELS)])
+def test_lists_of_kinds_are_not_written_again(names):
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
+                values = {item.value for item in node.elts if isinstance(item, ast.Constant)}
+                assert not values >= set(names), f"{path}:{node.lineno}"

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ngramdb.errors import PlanError
+from ngramdb.kinds import CHARACTER_TOKENIZERS
 from ngramdb.language import ast
 from ngramdb.lazy import lazy_module
 from ngramdb.planner import plan
@@ -23,7 +24,6 @@ else:
 # characters.
 WINDOW = 10
 WINDOW_OF_CHARACTERS = 40
-CHARACTER_KINDS = ("chars", "bytes")
 # No document is longer; a larger number in WINDOW means the same.
 WHOLE_DOCUMENT = 2**32 - 1
 
@@ -33,7 +33,7 @@ DRAWN_SEEDS = 2**31
 
 def default_window(kind: str) -> int:
     """The window of a corpus with this kind of tokenizer."""
-    return WINDOW_OF_CHARACTERS if kind in CHARACTER_KINDS else WINDOW
+    return WINDOW_OF_CHARACTERS if kind in CHARACTER_TOKENIZERS else WINDOW
 
 
 def sampling(scope: Scope, node: ast.Sample | None) -> plan.Sampling | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ngramdb.errors import InvalidArgument, PlanError
+from ngramdb.kinds import DEFAULT_TOKENIZER
 from ngramdb.language import ast
 from ngramdb.planner import plan
 from ngramdb.planner.binding.scope import Scope
@@ -13,7 +14,7 @@ from ngramdb.planner.options import CORPUS_OPTIONS, LOAD_OPTIONS
 
 
 def _create(scope: Scope, node: ast.CreateCorpus) -> plan.Plan:
-    tokenizer = "words" if node.tokenizer is None else scope.string(node.tokenizer, "TOKENIZER")
+    tokenizer = DEFAULT_TOKENIZER if node.tokenizer is None else scope.string(node.tokenizer, "TOKENIZER")
     options = scope.options(node.options, CORPUS_OPTIONS)
     if not node.name.value:
         scope.fail(PlanError, "a corpus's name has at least one character", node.name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from ngramdb.kinds import MODELS
 from ngramdb.lm.spec import BACKOFF_WEIGHT, ModelSpec
 from ngramdb.planner.plan.grams import Gram
 
@@ -37,7 +38,7 @@ class Model:
     @cached_property
     def counted(self) -> bool:
         """Whether an answer is a count divided by a count, which the index gives by itself."""
-        return self.kind in ("ngram", "infgram") and self.min_count == 1
+        return MODELS[self.kind].is_relative and self.min_count == 1
 
     def label(self) -> str:
         return str(self.spec)

@@ -12,14 +12,15 @@ from typing import Any
 import pytest
 
 from ngramdb.errors import CorruptionError, InvalidArgument
-from ngramdb.tokenizers import KINDS, create_tokenizer, open_tokenizer
+from ngramdb.kinds import NAMED_TOKENIZERS, TOKENIZER_KINDS
+from ngramdb.tokenizers import create_tokenizer, open_tokenizer
 from ngramdb.tokenizers.registry import title_of
 
 
-@pytest.mark.parametrize("kind", ["words", "chars", "bytes", "tokens"])
+@pytest.mark.parametrize("kind", NAMED_TOKENIZERS)
 def test_a_built_in_kind_is_made_and_opened_by_its_name(kind: str) -> None:
     assert create_tokenizer(kind).kind == open_tokenizer(kind).kind == kind
-    assert kind in KINDS
+    assert kind in TOKENIZER_KINDS
 
 
 def test_a_tokenizer_json_is_found_by_path_or_folder(tmp_path: Path, byte_level_json: bytes) -> None:
