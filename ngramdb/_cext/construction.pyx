@@ -8,6 +8,7 @@ import numpy as np
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp cimport bool as cbool
+from libcpp.memory cimport unique_ptr
 
 from ngramdb._cext.interrupt cimport Interrupt, Poll, poll_of, translate_exception
 from ngramdb._cext.segment_arrays cimport Rows, kMostLcpWidth, lcp_width_of, symbol_t
@@ -47,22 +48,19 @@ cdef class Cores:
     more threads as cores are free when they begin.
     """
 
-    cdef CppCores* cores
+    cdef unique_ptr[CppCores] cores
 
     def __cinit__(self, int n):
         if n < 1:
             raise ValueError(f"there must be at least one core, got {n}")
-        self.cores = new CppCores(n)
-
-    def __dealloc__(self):
-        del self.cores
+        self.cores.reset(new CppCores(n))
 
     def __enter__(self):
-        self.cores.join()
+        self.cores.get().join()
         return self
 
     def __exit__(self, *exception):
-        self.cores.give(1)
+        self.cores.get().give(1)
 
 
 def release(uint8_t[::1] array):
@@ -131,7 +129,7 @@ def suffix_array(const symbol_t[::1] text, uint32_t n_symbols, Interrupt stop=No
         raise ValueError(f"symbol {largest} is out of range: n_symbols is {n_symbols}")
     rows = np.empty(n, dtype=np.uint32)
     cdef uint32_t[::1] rows_view = rows
-    cdef CppCores* shared = cores.cores if cores is not None else NULL
+    cdef CppCores* shared = cores.cores.get() if cores is not None else NULL
     with nogil:
         sort_suffixes(&text[0], &rows_view[0], <uint32_t>n, <uint32_t>n_separators, n_symbols, lcp_width, shared,
                       &poll)
@@ -156,7 +154,7 @@ def mark_lcps(const symbol_t[::1] text, uint32_t[::1] rows, uint32_t width, Inte
     cdef uint64_t i
     cdef cbool outside = False
     cdef Poll poll = poll_of(stop)
-    cdef CppCores* shared = cores.cores if cores is not None else NULL
+    cdef CppCores* shared = cores.cores.get() if cores is not None else NULL
     checked_mask(n_text, width)
     with nogil:
         for i in range(n_rows):

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -21,6 +22,11 @@ struct Estimate {
   int32_t effective_n = 0;
   bool sparse = false;
 };
+
+// index.pyx makes arrays of them, by a dtype that is written by hand.
+static_assert(sizeof(Estimate) == 24 && offsetof(Estimate, cont_count) == 0 && offsetof(Estimate, context_count) == 8 &&
+                  offsetof(Estimate, effective_n) == 16 && offsetof(Estimate, sparse) == 20 && sizeof(bool) == 1,
+              "ESTIMATE in index.pyx has another layout");
 
 struct Distribution {
   std::vector<Run> runs;         // of next tokens, ascending by id; counts are net, none is zero

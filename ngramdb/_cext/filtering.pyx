@@ -4,6 +4,7 @@
 import numpy as np
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libcpp.memory cimport unique_ptr
 
 from ngramdb._cext.interrupt cimport Poll, current_poll, translate_exception
 from ngramdb._cext.segment_arrays cimport Rows, kMostLcpWidth
@@ -64,8 +65,6 @@ def filter_rows(const uint32_t[::1] rows, const uint32_t[::1] starts, const uint
 
 cdef uint64_t filter_nonempty(Rows rows, uint64_t n_rows, const uint32_t* starts, const uint8_t* kept,
                               uint64_t n_documents, uint32_t* out, uint64_t n_kept, Poll* poll) except? 0 nogil:
-    cdef KeptPositions* positions = new KeptPositions(starts, kept, n_documents)
-    try:
-        return c_filter_rows(rows, n_rows, positions[0], out, n_kept, poll)
-    finally:
-        del positions
+    cdef unique_ptr[KeptPositions] positions
+    positions.reset(new KeptPositions(starts, kept, n_documents))
+    return c_filter_rows(rows, n_rows, positions.get()[0], out, n_kept, poll)

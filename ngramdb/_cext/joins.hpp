@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "docsets.hpp"
 #include "interrupt.hpp"
 
 namespace ngramdb {
@@ -14,13 +15,7 @@ namespace ngramdb {
 // values where the window before began further on).
 inline size_t seek(const uint32_t* values, size_t n, size_t from, uint32_t value) {
   if (from > 0 && values[from - 1] >= value) return static_cast<size_t>(std::lower_bound(values, values + from, value) - values);
-  size_t step = 1, lo = from, hi = from;
-  while (hi < n && values[hi] < value) {
-    lo = hi + 1;
-    hi += step;
-    step *= 2;
-  }
-  return static_cast<size_t>(std::lower_bound(values + lo, values + std::min(hi, n), value) - values);
+  return gallop(values, n, from, value);
 }
 
 // Whether some value (they ascend) lies in [lo[i], hi[i]). Windows that ascend cost O(n + m), or O(n log(m / n)) where

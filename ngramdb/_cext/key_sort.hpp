@@ -45,6 +45,8 @@ struct Limits {
   uint32_t largest_bucket = 3;
   // Unresolved rows cost memory: it gives up at more than 1 in so many.
   uint32_t most_unresolved = 8;
+  // Of the induced sorting of names.
+  uint32_t max_marked = sais::kMaxMarked;
 };
 
 // Rows lo … lo + size - 1, whose suffixes agree in their first symbols.
@@ -72,7 +74,6 @@ struct KeyReader {
   bool ended(uint64_t key) const { return (key >> (64 - bits * per_key) & ((uint64_t{1} << bits) - 1)) == 0; }
 
   uint64_t key(uint64_t position) const {
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     if (sizeof(Sym) < 4 && position + 8 / sizeof(Sym) <= n) {
       constexpr uint64_t ones = sizeof(Sym) == 1 ? 0x0101010101010101u : 0x0001000100010001u;
       uint64_t word;
@@ -87,7 +88,6 @@ struct KeyReader {
       if (sizeof(Sym) == 1) return word;
       return (word & 0x00ff00ff00ff00ffu) << 8 | (word >> 8 & 0x00ff00ff00ff00ffu);
     }
-#endif
     uint64_t word = 0;
     // A text ends in a separator, so nothing behind it is read.
     for (uint32_t i = 0; i < per_key; ++i) {
@@ -470,7 +470,7 @@ class Sorter {
     Pages<uint32_t> names(n_named), positions(n_named), order(n_named);
     name_rows(named, names, positions);
     const uint32_t n_names = sais::renumber(names.data(), n_named, n_);
-    sais::solve<false>(names.data(), order.data(), n_named, 0, n_names, nullptr, 0, stop_);
+    sais::solve<false>(names.data(), order.data(), n_named, 0, n_names, nullptr, 0, limits_.max_marked, stop_);
     uint32_t next = 0;
     for (const Group& group : unresolved_) {
       const uint32_t name = names[named.rank(position_at(group.lo))];

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "byte_order.hpp"
+
 namespace ngramdb {
 
 struct Key {

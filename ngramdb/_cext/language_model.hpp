@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -29,6 +30,12 @@ struct Scored {
   bool sparse = false;
 };
 
+// lm.pyx makes arrays of them, by a dtype that is written by hand.
+static_assert(sizeof(Scored) == 32 && offsetof(Scored, prob) == 0 && offsetof(Scored, count) == 8 &&
+                  offsetof(Scored, context_count) == 16 && offsetof(Scored, effective_n) == 24 &&
+                  offsetof(Scored, sparse) == 28 && sizeof(bool) == 1,
+              "SCORED in lm.pyx has another layout");
+
 // Discounts D1, D2, D3+ of an n-gram length.
 using Discount = std::array<double, 3>;
 
@@ -46,6 +53,7 @@ struct ModelSettings {
   Discount top{};                   // of the greatest order, by occurrences
   Successors empty;                 // of the empty context, by left neighbours
   int64_t n_left_of_end = 0;
+  int64_t share_from = 1 << 13;  // tokens of a batch that threads are worth starting for; tests make it small
 };
 
 // The corpus and what all models over it share.
@@ -92,7 +100,7 @@ class Model {
   // `</s>` is scored behind it, one more entry each (probability 1 behind a separator, which has ended the
   // sentence).
   //
-  // From kShareFrom tokens on, documents are shared by all cores that are free.
+  // From settings.share_from tokens on, documents are shared by all cores that are free.
   void score(const int64_t* ids, const int64_t* offsets, size_t n, bool sentences, Scored* out, StopFlag stop) const;
 
   // P(token | context) for n pairs. begins: whether `<s>` stands before the context. A token may be kEnd.
@@ -114,11 +122,6 @@ class Model {
   static constexpr size_t kLanes = 12;
   // Long documents are cut, so that pieces are walked side by side.
   static constexpr size_t kPiece = 1024;
-  // Tokens that threads are worth starting for; tests make the number small.
-#ifndef NGRAMDB_SHARE_FROM
-#define NGRAMDB_SHARE_FROM (1 << 13)
-#endif
-  static constexpr int64_t kShareFrom = NGRAMDB_SHARE_FROM;
   // Tokens between two looks at the stop flag: a few milliseconds.
   static constexpr uint64_t kLookInterval = 1024;
 
@@ -391,7 +394,7 @@ inline void Model::score(const int64_t* ids, const int64_t* offsets, size_t n, b
                          StopFlag stop) const {
   Batch batch{ids, offsets, n, sentences, out};
   const int64_t n_tokens = offsets[n] - offsets[0] + (sentences ? static_cast<int64_t>(n) : 0);
-  Team team(n_tokens < kShareFrom ? nullptr : &Cores::of_machine(), stop);
+  Team team(n_tokens < m_.share_from ? nullptr : &Cores::of_machine(), stop);
   team.run([&](uint32_t thread) {
     Poll poll = team.poll_of(thread);
     score_share(batch, &poll);

@@ -198,13 +198,11 @@ cdef class LanguageIndex:
         if not 2 <= max_length <= 1000:
             raise ValueError(f"counts are taken up to a length of 2 … 1000, not {max_length}")
         cdef Poll poll = current_poll()
-        cdef CensusTaker* taker = new CensusTaker(self.data.columns, self.data.lexicon.get()[0], max_length)
+        cdef unique_ptr[CensusTaker] taker
+        taker.reset(new CensusTaker(self.data.columns, self.data.lexicon.get()[0], max_length))
         cdef Census found
-        try:
-            with nogil:
-                found = taker.take(&poll)
-        finally:
-            del taker
+        with nogil:
+            found = taker.get().take(&poll)
         continuation, raw = np.empty((max_length, 4), np.int64), np.empty((max_length, 4), np.int64)
         n_types = np.empty(max_length, np.int64)
         cdef int64_t[:, ::1] continuation_view = continuation, raw_view = raw
@@ -262,7 +260,7 @@ cdef class Model:
         n_left_of_end : different tokens before `</s>` (Kneser-Ney)
     """
 
-    cdef CppModel* model
+    cdef unique_ptr[CppModel] model
     cdef readonly LanguageIndex index
 
     def __cinit__(self, LanguageIndex index, str kind, uint32_t order=0, int64_t min_count=1, double weight=0.4,
@@ -289,10 +287,7 @@ cdef class Model:
         settings.empty.pruned = 0
         self.index = index
         with nogil:
-            self.model = new CppModel(&index.data, settings, &poll)
-
-    def __dealloc__(self):
-        del self.model
+            self.model.reset(new CppModel(&index.data, settings, &poll))
 
     def score(self, flat, offsets, bint sentences=False):
         """Every token of documents flat[offsets[i]:offsets[i + 1]] given those before it in its document.
@@ -317,7 +312,7 @@ cdef class Model:
         cdef const int64_t* ids = &flat_view[0] if flat_view.shape[0] > 0 else &nothing
         cdef Poll poll = current_poll()
         with nogil:
-            self.model.score(ids, &offset_view[0], n, sentences, <Scored*>&out_view[0], &poll)
+            self.model.get().score(ids, &offset_view[0], n, sentences, <Scored*>&out_view[0], &poll)
         return out
 
     def estimate(self, flat, offsets, tokens, begins):
@@ -345,7 +340,7 @@ cdef class Model:
         cdef const int64_t* ids = &flat_view[0] if flat_view.shape[0] > 0 else &nothing
         cdef Poll poll = current_poll()
         with nogil:
-            self.model.estimate(ids, &offset_view[0], &token_view[0], &begin_view[0], n, <Scored*>&out_view[0], &poll)
+            self.model.get().estimate(ids, &offset_view[0], &token_view[0], &begin_view[0], n, <Scored*>&out_view[0], &poll)
         return out
 
     def distribution(self, context, bint begins=False):
@@ -358,7 +353,7 @@ cdef class Model:
         cdef vector[double] found
         cdef Poll poll = current_poll()
         with nogil:
-            found = self.model.distribution(ids, n, begins, &poll)
+            found = self.model.get().distribution(ids, n, begins, &poll)
         out = np.empty(found.size(), dtype=np.float64)
         cdef double[::1] out_view = out
         memcpy(&out_view[0], found.data(), sizeof(double) * found.size())
@@ -380,7 +375,7 @@ cdef class Model:
         cdef vector[pair[uint32_t, int64_t]] found
         cdef Poll poll = current_poll()
         with nogil:
-            found = self.model.successors(ids, n, begins, longest, &context_count, &length, &poll)
+            found = self.model.get().successors(ids, n, begins, longest, &context_count, &length, &poll)
         tokens, counts = np.empty(found.size(), dtype=np.int64), np.empty(found.size(), dtype=np.int64)
         cdef int64_t[::1] token_view = tokens, count_view = counts
         for i in range(found.size()):
@@ -395,7 +390,7 @@ cdef class Sampler:
     Raises ValueError for another model.
     """
 
-    cdef CppSampler* sampler
+    cdef unique_ptr[CppSampler] sampler
     cdef readonly Model model
 
     def __cinit__(self, Model model, context, bint begins=False):
@@ -407,10 +402,7 @@ cdef class Sampler:
         cdef Poll poll = current_poll()
         self.model = model
         with nogil:
-            self.sampler = new CppSampler(model.model[0], ids, n, begins, &poll)
-
-    def __dealloc__(self):
-        del self.sampler
+            self.sampler.reset(new CppSampler(model.model.get()[0], ids, n, begins, &poll))
 
     def next(self, uint64_t seed):
         """The next token, or END, and its probability among those that the corpus has: the same for the same seed.
@@ -420,5 +412,5 @@ cdef class Sampler:
         cdef Drawn drawn
         cdef Poll poll = current_poll()
         with nogil:
-            drawn = self.sampler.next(seed, &poll)
+            drawn = self.sampler.get().next(seed, &poll)
         return drawn.id, drawn.prob

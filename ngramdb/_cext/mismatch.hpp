@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "byte_order.hpp"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -19,11 +21,7 @@ inline size_t mismatch_words(const uint8_t* a, const uint8_t* b, size_t n) {
     std::memcpy(&x, a + i, 8);
     std::memcpy(&y, b + i, 8);
     if (x != y) {
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-      return i + static_cast<size_t>(__builtin_clzll(x ^ y)) / 8;
-#else
       return i + static_cast<size_t>(__builtin_ctzll(x ^ y)) / 8;
-#endif
     }
   }
   for (; i < n; ++i) {

@@ -16,7 +16,6 @@ namespace ngramdb {
 // Key of the suffix at a position; the text ends in a separator.
 template <class Sym>
 inline Key key_at(const Sym* text, uint64_t n_text, uint64_t position) {
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
   constexpr uint32_t per_word = symbols_per_word<Sym>();
   if (position + 2 * per_word <= n_text) {
     const uint64_t first = load_word(text + position), rest = load_word(text + position + per_word);
@@ -26,7 +25,6 @@ inline Key key_at(const Sym* text, uint64_t n_text, uint64_t position) {
     const auto has_zero = [&](uint64_t word) { return ((word - ones) & ~word & highs) != 0; };
     if (!has_zero(first) && !has_zero(rest)) return {first, rest};
   }
-#endif
   return pack_suffix(text + position, n_text - position);
 }
 

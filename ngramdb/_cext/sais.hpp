@@ -149,13 +149,10 @@ uint32_t induce_s(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_separato
 
 // ---- induction with marks --------------------------------------------------------------------------------
 //
-// The same two passes for n < kMaxMarked, half as many reads of the text: when a suffix is placed, the symbol before it
+// The same two passes for n < max_marked, half as many reads of the text: when a suffix is placed, the symbol before it
 // is at hand, and the two bits that positions leave free say what its predecessor needs.
 
-#ifndef NGRAMDB_MAX_MARKED
-#define NGRAMDB_MAX_MARKED (1u << 30)  // tests set it to 0, to reach the passes for longer texts
-#endif
-constexpr uint32_t kMaxMarked = NGRAMDB_MAX_MARKED;
+constexpr uint32_t kMaxMarked = 1u << 30;
 // The pass from left to right leaves the row alone: its predecessor is S-type, or there is none.
 constexpr uint32_t kLater = 1u << 31;
 // An LMS suffix, placed by the pass from right to left.
@@ -245,7 +242,7 @@ inline uint32_t lower_half(uint32_t n) { return n / 2 + (n & 1); }
 
 template <bool kSeparated, class Sym>
 void solve(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_separators, uint32_t n_symbols, uint32_t* spare,
-           size_t n_spare, StopFlag stop);
+           size_t n_spare, uint32_t max_marked, StopFlag stop);
 
 // Names, and (with marks) positions, of LMS substrings that occur once.
 constexpr uint32_t kUnique = 1u << 31;
@@ -300,7 +297,8 @@ uint32_t name_substrings(const Sym* text, uint32_t* sa, uint32_t n, uint32_t m, 
 // Sorts the LMS suffixes by their names, sa[p/2] for LMS position p, of which there are `names`; their order by names
 // stands at sa[n-m, n). On return they stand in order at sa[0, m).
 template <bool kSeparated, class Sym>
-void recurse_on_all(const Sym* text, uint32_t* sa, uint32_t n, uint32_t m, uint32_t names, StopFlag stop) {
+void recurse_on_all(const Sym* text, uint32_t* sa, uint32_t n, uint32_t m, uint32_t names, uint32_t max_marked,
+                    StopFlag stop) {
   uint32_t* const reduced = sa + (n - m);
   if (names == m) {
     std::memmove(sa, reduced, sizeof(uint32_t) * m);
@@ -310,7 +308,7 @@ void recurse_on_all(const Sym* text, uint32_t* sa, uint32_t n, uint32_t m, uint3
   for (uint32_t i = lower_half(n); i-- > 0;) {
     if (sa[i] != kEmpty) sa[--write] = sa[i];
   }
-  solve<false>(reduced, sa, m, 0, names, sa + m, n - 2 * size_t{m}, stop);
+  solve<false>(reduced, sa, m, 0, names, sa + m, n - 2 * size_t{m}, max_marked, stop);
   write = n;
   for_each_lms<kSeparated>(text, n, stop, [&](uint32_t p) { sa[--write] = p; });
   for (uint32_t i = 0; i < m; ++i) {
@@ -322,9 +320,9 @@ void recurse_on_all(const Sym* text, uint32_t* sa, uint32_t n, uint32_t m, uint3
 // Sorts the LMS suffixes, given their substrings' order at sa[n-m, n): by name, or by recursion where names repeat.
 // On return they stand in order at sa[0, m).
 template <bool kSeparated, class Sym>
-void sort_lms_suffixes(const Sym* text, uint32_t* sa, uint32_t n, uint32_t m, StopFlag stop) {
+void sort_lms_suffixes(const Sym* text, uint32_t* sa, uint32_t n, uint32_t m, uint32_t max_marked, StopFlag stop) {
   const uint32_t names = name_substrings<kSeparated, false>(text, sa, n, m, stop);
-  recurse_on_all<kSeparated>(text, sa, n, m, names, stop);
+  recurse_on_all<kSeparated>(text, sa, n, m, names, max_marked, stop);
 }
 
 // Replaces names, all below n_names, by their ranks among those that occur; returns how many do. The bitmap that
@@ -345,11 +343,12 @@ inline uint32_t renumber(uint32_t* names, uint32_t n, uint32_t n_names) {
   return sum;
 }
 
-// The same for n < kMaxMarked, with a smaller problem to recurse on. A comparison ends at the first name that is
+// The same for n < max_marked, with a smaller problem to recurse on. A comparison ends at the first name that is
 // unique, so only names that are not, and the one behind each of these, need be sorted. What is unique has its
 // place already.
 template <bool kSeparated, class Sym>
-void sort_lms_suffixes_marked(const Sym* text, uint32_t* sa, uint32_t n, uint32_t m, StopFlag stop) {
+void sort_lms_suffixes_marked(const Sym* text, uint32_t* sa, uint32_t n, uint32_t m, uint32_t max_marked,
+                              StopFlag stop) {
   const uint32_t names = name_substrings<kSeparated, true>(text, sa, n, m, stop);
   const uint32_t half = lower_half(n);
   uint32_t n_kept = 0;
@@ -365,7 +364,7 @@ void sort_lms_suffixes_marked(const Sym* text, uint32_t* sa, uint32_t n, uint32_
       if (sa[i] != kEmpty) sa[i] &= ~kUnique;
     }
     for (uint32_t i = n - m; i < n; ++i) sa[i] &= ~kUnique;
-    recurse_on_all<kSeparated>(text, sa, n, m, names, stop);
+    recurse_on_all<kSeparated>(text, sa, n, m, names, max_marked, stop);
     return;
   }
   // The kept names at sa[0, n_kept), their suffixes behind them, the order by names at the end as it was.
@@ -381,7 +380,8 @@ void sort_lms_suffixes_marked(const Sym* text, uint32_t* sa, uint32_t n, uint32_
   }
   uint32_t* const order = sa + n_kept;
   const uint32_t n_kept_names = renumber(sa, n_kept, names);
-  solve<false>(sa, order, n_kept, 0, n_kept_names, sa + 2 * size_t{n_kept}, n - m - 2 * size_t{n_kept}, stop);
+  solve<false>(sa, order, n_kept, 0, n_kept_names, sa + 2 * size_t{n_kept}, n - m - 2 * size_t{n_kept}, max_marked,
+               stop);
   uint32_t* const kept = sa;
   k = m;
   for_each_lms<kSeparated>(text, n, stop, [&](uint32_t p) {
@@ -428,7 +428,7 @@ void seed_separators(const Sym* text, uint32_t* sa, uint32_t n) {
 
 template <bool kSeparated, class Sym>
 void solve(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_separators, uint32_t n_symbols, uint32_t* spare,
-           size_t n_spare, StopFlag stop) {
+           size_t n_spare, uint32_t max_marked, StopFlag stop) {
   if (n == 0) return;
   std::vector<uint32_t> owned;
   uint32_t* arrays = spare;
@@ -448,7 +448,7 @@ void solve(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_separators, uin
     sa[--b.at[text[p]]] = p;
     ++n_lms;
   });
-  const bool marked = n < kMaxMarked;
+  const bool marked = n < max_marked;
   if (n_lms > 1) {
     if (marked) {
       induce_l_marked<kSeparated>(text, sa, n, n_separators, b, stop);
@@ -458,9 +458,9 @@ void solve(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_separators, uin
       induce_s<kSeparated, true>(text, sa, n, n_separators, b, stop);
     }
     if (marked) {
-      sort_lms_suffixes_marked<kSeparated>(text, sa, n, n_lms, stop);
+      sort_lms_suffixes_marked<kSeparated>(text, sa, n, n_lms, max_marked, stop);
     } else {
-      sort_lms_suffixes<kSeparated>(text, sa, n, n_lms, stop);
+      sort_lms_suffixes<kSeparated>(text, sa, n, n_lms, max_marked, stop);
     }
     seed_sorted_lms(text, sa, n, n_lms, b, stop);
     if (kSeparated) seed_separators(text, sa, n);
@@ -480,11 +480,12 @@ void solve(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_separators, uin
 // are the separators themselves, by position.
 //
 // text: n symbols, each < n_symbols; the last one is a separator (0). n < 2^32 - 1. Raises Interrupted when
-// its work shall stop (looked at every few milliseconds), std::bad_alloc when memory ends.
+// its work shall stop (looked at every few milliseconds), std::bad_alloc when memory ends. max_marked: texts below
+// this length are sorted with marks; tests make it small, to reach the passes for longer texts.
 template <class Sym>
 void suffix_sort(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_separators, uint32_t n_symbols,
-                 StopFlag stop) {
-  sais::solve<true>(text, sa, n, n_separators, n_symbols, nullptr, 0, stop);
+                 StopFlag stop, uint32_t max_marked = sais::kMaxMarked) {
+  sais::solve<true>(text, sa, n, n_separators, n_symbols, nullptr, 0, max_marked, stop);
 }
 
 }  // namespace ngramdb

@@ -296,20 +296,12 @@ class SuffixSegment final : public Segment {
 
   // Number of the first symbol in which two words in memory order differ.
   static uint32_t first_symbol_of(uint64_t differs) {
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    return static_cast<uint32_t>(__builtin_clzll(differs)) / (8 * sizeof(Sym));
-#else
     return static_cast<uint32_t>(__builtin_ctzll(differs)) / (8 * sizeof(Sym));
-#endif
   }
 
   // A word in memory order that has ones in its first n symbols, fewer than all, and zeros behind them.
   static uint64_t first_symbols(uint32_t n) {
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    return ~(~uint64_t{0} >> (8 * sizeof(Sym) * n));
-#else
     return ~(~uint64_t{0} << (8 * sizeof(Sym) * n));
-#endif
   }
 
   // The same, symbols from the known lcp on, as far as the text reaches.

@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "byte_order.hpp"
 #include "interrupt.hpp"
 #include "prefetch.hpp"
 #include "unicode_tables.hpp"
@@ -109,11 +110,6 @@ inline unsigned count_trailing_zeros(std::uint64_t bits) {
   return n;
 #endif
 }
-
-// Numbers in files are little-endian, and so are the tricks below.
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "ngramdb needs a little-endian machine"
-#endif
 
 inline std::uint64_t load64(const std::uint8_t* p) {
   std::uint64_t value;

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -109,14 +110,14 @@ def alter(
     connection: Connection, name: str, other: str, sign: int, version: int | None = None, statement: str = ""
 ) -> combining.CombiningOutcome:
     """Runs ALTER CORPUS … ADD (sign 1) or SUBTRACT (-1) CORPUS other, as of a version where one is given."""
-    change = combining.add_corpus if sign > 0 else combining.subtract_corpus
+    # Only what is removed is recorded with its statement.
+    change = combining.add_corpus if sign > 0 else partial(combining.subtract_corpus, statement=statement)
     with connection._writing() as timeout_s:
         return change(
             connection._store,
             name,
             other,
             version=version,
-            statement=statement,
             segment_tokens=segment_tokens(connection, name),
             auto_compact=connection.settings.auto_compact,
             lock_timeout_s=timeout_s,

@@ -44,7 +44,6 @@ def add_corpus(
     *,
     segment_tokens: int,
     version: int | None = None,
-    statement: str = "",
     auto_compact: bool = True,
     lock_timeout_s: float = 0.0,
 ) -> CombiningOutcome:
@@ -53,7 +52,7 @@ def add_corpus(
     Segment files are shared, nothing is copied; but where vocabularies of words differ, segments are
     translated and written anew. Documents get new ids: their own plus the corpus's next id.
 
-    With a `version`, `other` is taken as it was then. `statement` goes nowhere: nothing is removed.
+    With a `version`, `other` is taken as it was then.
 
     Raises
         BindError : no such corpus or version, or the two do not share a tokenizer

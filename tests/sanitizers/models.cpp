@@ -100,6 +100,7 @@ Discount discount_of(const std::array<int64_t, 4>& n) {
 ModelSettings settings_of(Random& random, const Corpus& corpus, Kind kind) {
   ModelSettings settings;
   settings.kind = kind;
+  if (random.chance(2)) settings.share_from = 0;
   settings.order = random.pick(std::vector<uint32_t>{0, 0, 1, 2, 3, 6});
   settings.least = random.pick(Ids{1, 1, 1, 2, 3});
   const uint32_t longest = 2 + static_cast<uint32_t>(random.below(6));

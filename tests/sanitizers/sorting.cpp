@@ -1,6 +1,6 @@
-// Randomised checks of suffix sorting against comparison, to be run under sanitizers, and with several values of
-// NGRAMDB_MAX_MARKED: the passes for very long texts are reached with short ones then. Sorting by keys is given small
-// limits for the same reason.
+// Randomised checks of suffix sorting against comparison, to be run under sanitizers. Induced sorting is given several
+// values of max_marked, so that short texts reach the passes for very long ones. Sorting by keys is given small limits
+// for the same reason.
 #include <algorithm>
 
 #include "check.hpp"
@@ -8,12 +8,15 @@
 
 using namespace ngramdb;
 
+// Values of max_marked: marks at all levels, at none, and at the lower ones only.
+constexpr uint32_t kMarkedBelow[] = {sais::kMaxMarked, 0, 50};
+
 template <class Sym>
-Exact<uint32_t> sorted_rows(const Exact<Sym>& text, uint32_t n_symbols, StopFlag stop = nullptr) {
+Exact<uint32_t> sorted_rows(const Exact<Sym>& text, uint32_t n_symbols, uint32_t max_marked, StopFlag stop = nullptr) {
   const uint32_t n = static_cast<uint32_t>(text.size());
   const uint32_t n_separators = static_cast<uint32_t>(std::count(text.data(), text.data() + n, Sym{0}));
   Exact<uint32_t> rows(n);
-  suffix_sort(text.data(), rows.data(), n, n_separators, n_symbols, stop);
+  suffix_sort(text.data(), rows.data(), n, n_separators, n_symbols, stop, max_marked);
   return rows;
 }
 
@@ -32,9 +35,11 @@ std::vector<uint32_t> rows_by_comparison(const Exact<Sym>& text) {
 template <class Sym>
 void compare(const std::vector<Sym>& symbols, uint32_t n_symbols) {
   const Exact<Sym> text(symbols);
-  const Exact<uint32_t> rows = sorted_rows(text, n_symbols);
   const std::vector<uint32_t> expected = rows_by_comparison(text);
-  CHECK(std::equal(expected.begin(), expected.end(), rows.data()));
+  for (const uint32_t max_marked : kMarkedBelow) {
+    const Exact<uint32_t> rows = sorted_rows(text, n_symbols, max_marked);
+    CHECK(std::equal(expected.begin(), expected.end(), rows.data()));
+  }
 }
 
 // Sorting by keys, with 1 to 3 threads; false when it gives up.
@@ -80,6 +85,7 @@ void check_random(Random& random) {
 
 keysort::Limits random_limits(Random& random) {
   keysort::Limits limits;
+  limits.max_marked = kMarkedBelow[random.below(3)];
   limits.chunk_rows = 1 + static_cast<uint32_t>(random.below(random.chance(2) ? 4 : 300));
   limits.split_rows = 1 + static_cast<uint32_t>(random.below(random.chance(2) ? 4 : 300));
   limits.least_depth = 1 + static_cast<uint32_t>(random.below(12));
@@ -145,7 +151,7 @@ void check_periodic(Random& random) {
 // More rows than lie between two looks at the stop flag. Verified through ranks: comparing would take too long.
 void check_large(Random& random) {
   const Exact<uint16_t> text(random_text<uint16_t>(random, (1u << 20) + 5000, 3000));
-  const Exact<uint32_t> rows = sorted_rows(text, 3000);
+  const Exact<uint32_t> rows = sorted_rows(text, 3000, random.chance(2) ? sais::kMaxMarked : 0);
   std::vector<uint32_t> rank(text.size(), ~0u);
   for (uint32_t row = 0; row < rows.size(); ++row) {
     CHECK(rows[row] < text.size() && rank[rows[row]] == ~0u);
@@ -167,7 +173,7 @@ void check_stopping(Random& random) {
     std::vector<uint8_t> text = random_text<uint8_t>(random, 1 + random.below(200), 4);
     text.front() = 1;
     if (text.size() == 1) text.push_back(0);
-    sorted_rows(Exact<uint8_t>(text), 4, &stop);
+    sorted_rows(Exact<uint8_t>(text), 4, kMarkedBelow[random.below(3)], &stop);
   } catch (const Interrupted&) {
     stopped = true;
   }

@@ -70,12 +70,9 @@ def require_sanitizers(sanitizers, tmp_path):
         ("ngrams", "address,undefined", (), ()),
         # With the library's own checks: they see indexes beyond a vector's end but within its capacity.
         ("models", "address,undefined", ("-D_GLIBCXX_ASSERTIONS",), ()),
-        ("models", "thread", ("-DNGRAMDB_SHARE_FROM=0",), ("2", "0", "threads")),
+        ("models", "thread", (), ("2", "0", "threads")),
         ("sorting", "address,undefined", (), ()),
         ("sorting", "thread", (), ("1", "0", "by keys, u16")),
-        # The passes for texts that are too long for marks: at all levels, and at the upper ones only.
-        ("sorting", "address,undefined", ("-DNGRAMDB_MAX_MARKED=0",), ()),
-        ("sorting", "address,undefined", ("-DNGRAMDB_MAX_MARKED=50",), ()),
     ],
     ids=[
         "questions",
@@ -85,8 +82,6 @@ def require_sanitizers(sanitizers, tmp_path):
         "models on threads",
         "sorting",
         "sorting on threads",
-        "sorting without marks",
-        "sorting with marks below",
     ],
 )
 def test_the_kernels_are_clean_and_right(program, sanitizers, options, arguments, tmp_path):
