@@ -36,7 +36,8 @@ def open_regular(path: str, flags: int = os.O_RDONLY, mode: int = 0o666, dir_fd:
     """A descriptor of a regular file.
 
     Parameters
-        flags : as for `os.open`; with `NO_FOLLOW` a symbolic link is an error, else it is followed; with
+    ----------
+    flags : as for `os.open`; with `NO_FOLLOW` a symbolic link is an error, else it is followed; with
         `os.O_CREAT` the file may be missing.
     Raises OSError: what the system reports, or what stands there instead of a regular file.
     """

@@ -19,10 +19,10 @@ _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 def visible(text: str, lines: bool = False) -> str:
-    """The text with what steers a terminal written out; with `lines`, line feeds and tabs stay.
+    r"""The text with what steers a terminal written out; with `lines`, line feeds and tabs stay.
 
-    >>> visible("a\\x1b[2Jb")
-    'a\\\\x1b[2Jb'
+    >>> visible("a\x1b[2Jb")
+    'a\\x1b[2Jb'
     """
     pattern = _STEERING_IN_LINES if lines else _STEERING
     return pattern.sub(lambda match: written_out(match[0]), text)

@@ -1,5 +1,6 @@
 """Verbs of a corpus that change which documents it has, and that carry documents and the records of removed
-ones out of it."""
+ones out of it.
+"""
 
 from __future__ import annotations
 

@@ -13,6 +13,6 @@ def quoted(name: str) -> str:
 
 
 def describe(connection: Connection, name: str) -> dict[str, Any]:
-    """The properties of a corpus as DESCRIBE lists them: tokenizer, documents, tokens, 'field year', …"""
+    """The properties of a corpus as DESCRIBE lists them: tokenizer, sizes, a 'field …' each."""
     rows = connection.execute(f"DESCRIBE {quoted(name)}").fetchall()
     return {str(name): value for name, value in rows}

@@ -25,6 +25,7 @@ WATCH = re.compile(
 
 
 def mode(shell: Shell, arguments: list[str]) -> None:
+    """Set how results look, or list the ways."""
     if arguments:
         shell.set_mode(None if arguments[0] == "auto" else arguments[0])
         return
@@ -34,6 +35,7 @@ def mode(shell: Shell, arguments: list[str]) -> None:
 
 
 def rows(shell: Shell, arguments: list[str]) -> None:
+    """Set the most rows of a table, or show it."""
     if not arguments:
         chosen = "" if shell.n_rows is None else " (.rows auto: what fits the screen)"
         shell.screen().write(f"tables show at most {shell.shown_rows():,} rows{chosen}\n")
@@ -47,6 +49,7 @@ def rows(shell: Shell, arguments: list[str]) -> None:
 
 
 def timer(shell: Shell, arguments: list[str]) -> None:
+    """Switch the time after each result on or off, or show whether it is on."""
     if not arguments:
         shell.screen().write(f"timer is {'on' if shell.timer else 'off'}\n")
     else:
@@ -54,18 +57,22 @@ def timer(shell: Shell, arguments: list[str]) -> None:
 
 
 def tables(shell: Shell, arguments: list[str]) -> None:
+    """List the corpora."""
     shell.statement("SHOW CORPORA")
 
 
 def read(shell: Shell, arguments: list[str]) -> None:
+    """Run the statements of a file."""
     shell.run_file(arguments[0])
 
 
 def output(shell: Shell, arguments: list[str]) -> None:
+    """Send results to a file or a command, or back to standard output."""
     shell.send_to(None if not arguments or arguments[0] == "stdout" else arguments[0])
 
 
 def once(shell: Shell, arguments: list[str]) -> None:
+    """Send the next result alone to a file or a command."""
     name = arguments[0].removesuffix(";").strip()
     shell.once = name if name.startswith("|") else name.strip("'\"")
 
@@ -102,10 +109,12 @@ def _without_pager(prompt: AtPrompt | None) -> Iterator[None]:
 
 
 def edit(shell: Shell, arguments: list[str]) -> None:
+    """Open the last statement, or a file, in the editor."""
     _prompt(shell, "edit").edit(arguments[0] if arguments else None)
 
 
 def pager(shell: Shell, arguments: list[str]) -> None:
+    """Switch the pager on or off, or show whether it is on."""
     prompt = _prompt(shell, "pager")
     if arguments:
         prompt.pager = _switch("pager", arguments[0])
@@ -114,6 +123,7 @@ def pager(shell: Shell, arguments: list[str]) -> None:
 
 
 def keys(shell: Shell, arguments: list[str]) -> None:
+    """Choose the keys of emacs or of vi, or show them."""
     prompt = _prompt(shell, "keys")
     if not arguments:
         shell.screen().write(f"keys are those of {prompt.keys}\n")
@@ -124,10 +134,12 @@ def keys(shell: Shell, arguments: list[str]) -> None:
 
 
 def open_(shell: Shell, arguments: list[str]) -> None:
+    """Open another database, or one in memory."""
     shell.reopen(arguments[0] if arguments else None)
 
 
 def quit_(shell: Shell, arguments: list[str]) -> None:
+    """End the session."""
     shell.finished = True
 
 

@@ -110,8 +110,9 @@ class MeasureWatch(Bar):
     """The progress callback of measurements by documents: `perplexity` and `agreement`.
 
     Parameters
-        share : how much is done after so many documents, None where nobody knows
-        begun : called before anything is drawn
+    ----------
+    share : how much is done after so many documents, None where nobody knows
+    begun : called before anything is drawn
     """
 
     def __init__(

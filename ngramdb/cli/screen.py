@@ -89,7 +89,7 @@ def takes_boxes(stream: TextIO) -> bool:
 
 
 def tolerate_any_character() -> None:
-    """Make standard output and error write \\xNN for what their encoding lacks instead of failing."""
+    r"""Make standard output and error write \xNN for what their encoding lacks instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

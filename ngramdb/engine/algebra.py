@@ -58,8 +58,11 @@ class AlgebraView:
     """Corpora with signs, at given versions, as one corpus. Immutable; safe to share between threads.
 
     Raises
-        BindError : the corpora do not share a tokenizer
-        ResourceError : vocabularies differ, and too many tokens would have to be translated
+    ------
+    BindError
+        the corpora do not share a tokenizer
+    ResourceError
+        vocabularies differ, and too many tokens would have to be translated
     """
 
     def __init__(self, terms: Sequence[Term]) -> None:
@@ -116,7 +119,8 @@ class AlgebraView:
 
     def removed(self, i: int) -> Docs:
         """Local numbers of the documents of segment i that don't count: removed, or equal to a subtracted
-        one."""
+        one.
+        """
         return self._removed[i]
 
     def corpus_of(self, i: int) -> str:

@@ -27,7 +27,9 @@ def bounded(segment_tokens: int, threads: int, memory_limit: int) -> tuple[int, 
     Fewer threads come before smaller segments, since those make every question slower.
 
     Raises
-        ResourceError : the limit has no room for the smallest segment
+    ------
+    ResourceError
+        the limit has no room for the smallest segment
     """
     if not memory_limit:
         return segment_tokens, threads

@@ -55,9 +55,13 @@ def add_corpus(
     With a `version`, `other` is taken as it was then.
 
     Raises
-        BindError : no such corpus or version, or the two do not share a tokenizer
-        LockedError : another writer is at work
-        Interrupted : asked to stop; nothing has happened
+    ------
+    BindError
+        no such corpus or version, or the two do not share a tokenizer
+    LockedError
+        another writer is at work
+    Interrupted
+        asked to stop; nothing has happened
 
     Cost: a manifest; with different vocabularies some 100 ns a token of `other`.
     """
@@ -101,10 +105,14 @@ def subtract_corpus(
     as it is.
 
     Raises
-        ExecutionError : `other` has a document that `name` lacks, so that counts could fall below zero; names
-            it, and nothing has happened
-        BindError : no such corpus, or the two do not share a tokenizer
-        LockedError : another writer is at work
+    ------
+    ExecutionError
+        `other` has a document that `name` lacks, so that counts could fall below zero; names
+        it, and nothing has happened
+    BindError
+        no such corpus, or the two do not share a tokenizer
+    LockedError
+        another writer is at work
 
     Cost: 20 µs a document of `other` and segment of `name`, and that of removing the documents.
     """

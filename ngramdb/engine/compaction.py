@@ -49,10 +49,15 @@ def compact(
     has room.
 
     Raises
-        BindError : no such corpus
-        LockedError : another writer is at work
-        Interrupted : asked to stop; everything is as it was
-        CorruptionError : a file that would have been carried over is damaged; everything is as it was
+    ------
+    BindError
+        no such corpus
+    LockedError
+        another writer is at work
+    Interrupted
+        asked to stop; everything is as it was
+    CorruptionError
+        a file that would have been carried over is damaged; everything is as it was
 
     Cost: some 100 ns a token of segments that are merged, 5 ns a token (and what texts and metadata take) of
     those that lost documents only; memory of the largest segment that is written, 7 bytes a token (u16

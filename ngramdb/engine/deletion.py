@@ -1,5 +1,6 @@
 """Removing documents: one commit that adds a segment of just these documents, to be subtracted, and an audit
-record."""
+record.
+"""
 
 from __future__ import annotations
 
@@ -52,17 +53,21 @@ def delete_documents(
     """Removes documents from a corpus: one commit, or none when there are none to remove.
 
     Parameters
-        choose : called with the writer's lock held, on the newest version, so that nothing can come in
-            between
-        segment_tokens : most tokens in a segment
-        action : what SHOW VERSIONS tells
-        statement, reason : what the audit record tells to have been asked, and why
-        details : what it notes of each document
-        auto_compact : merge small segments as loads do
+    ----------
+    choose : called with the writer's lock held, on the newest version, so that nothing can come in
+        between
+    segment_tokens : most tokens in a segment
+    action : what SHOW VERSIONS tells
+    statement, reason : what the audit record tells to have been asked, and why
+    details : what it notes of each document
+    auto_compact : merge small segments as loads do
 
     Raises
-        BindError : no such corpus
-        LockedError : another writer is at work
+    ------
+    BindError
+        no such corpus
+    LockedError
+        another writer is at work
         whatever `choose` and `details` raise; then nothing has happened
 
     Cost: some 100 ns a token of the removed documents, besides finding them; a file of 6 bytes for each.

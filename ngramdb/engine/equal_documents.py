@@ -1,5 +1,6 @@
 """Finding documents by their content: which documents of some segments are those of others, token by
-token."""
+token.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ class Listed:
 @dataclass(frozen=True)
 class Matches:
     """Which documents equal wanted ones: per segment looked at, and those wanted that nothing was left
-    for."""
+    for.
+    """
 
     found: list[Docs]
     missing: list[Listed]

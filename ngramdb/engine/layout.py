@@ -19,6 +19,7 @@ _DATA_FILE = re.compile(rf"(?:{'|'.join(KINDS)})/[0-9a-f]{{32}}\.[a-z]{{1,20}}")
 
 
 def manifest_name(version: int) -> str:
+    """The name of a version's manifest."""
     return f"{MANIFESTS}/{version:010d}.manifest"
 
 
@@ -34,6 +35,7 @@ def temporary_name(final: str) -> str:
 
 
 def is_temporary(name: str) -> bool:
+    """Whether a writer gives this name to a file that is not complete."""
     return _TEMPORARY.fullmatch(name) is not None
 
 

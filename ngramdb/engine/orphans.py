@@ -21,8 +21,9 @@ def collect_orphans(
     """Removes orphans and returns their names.
 
     Parameters
-        newest : the newest version.
-        read_older : the other kept versions, newest first; read only as far as there are files to account
+    ----------
+    newest : the newest version.
+    read_older : the other kept versions, newest first; read only as far as there are files to account
         for.
     Failures to remove a file are passed over: the next writer tries again.
     Cost: listing the folders; in the common case no file is read.

@@ -27,8 +27,9 @@ def next_merge(sizes: Sequence[int], most: int) -> slice | None:
     """The neighbours to merge next, or None when all is well.
 
     Parameters
-        sizes : symbols (tokens and separators) of each segment, in order
-        most : symbols that a merged segment may have; segments above half of that are left alone
+    ----------
+    sizes : symbols (tokens and separators) of each segment, in order
+    most : symbols that a merged segment may have; segments above half of that are left alone
     """
     return _small_tail(sizes, most) or _full_tier(sizes, most)
 

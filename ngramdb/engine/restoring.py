@@ -25,8 +25,11 @@ def restore_corpus(store: Store, name: str, version: int, lock_timeout_s: float 
     Ids of documents are never given twice: `next_doc_id` stays what it is. Audit records stay, too.
 
     Raises
-        BindError : the version is not kept, or had no such corpus
-        LockedError : another writer is at work
+    ------
+    BindError
+        the version is not kept, or had no such corpus
+    LockedError
+        another writer is at work
 
     Cost: one manifest; no file of the corpus is touched.
     """

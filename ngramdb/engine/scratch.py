@@ -1,5 +1,6 @@
 """Corpora that live for one question: documents indexed in memory, under another corpus's tokenizer or as
-words."""
+words.
+"""
 
 from __future__ import annotations
 

@@ -35,8 +35,11 @@ def common_tokenizer(corpora: Sequence[tuple[str, CorpusView]]) -> tuple[Tokeniz
     """The tokenizer of all these corpora, and for each how its ids are translated.
 
     Raises
-        BindError : two corpora have tokenizers of different kinds, or different tokenizer files
-        ResourceError : too much would have to be translated
+    ------
+    BindError
+        two corpora have tokenizers of different kinds, or different tokenizer files
+    ResourceError
+        too much would have to be translated
     """
     name, first = corpora[0]
     for other_name, other in corpora[1:]:

@@ -93,22 +93,27 @@ def load_documents(
     """Adds the documents to the corpus: one commit, or none at all.
 
     Parameters
-        segment_tokens : a segment is closed before it would hold more; a longer document has one for itself
-        threads : segments that are built at a time
-        in_background : read the next batch in another thread while the present one is tokenized; not for
-            iterators that are bound to the caller's thread
-        meter : how far the documents' files are read, for `progress`
-        skipped : takes down documents that cannot be tokenized, which are then left out; without it they end
-            the load
-        lock_timeout_s : how long to wait for another writer, before the first document is read
-        memory_limit : bytes that reading, tokenizing and building segments may take; fewer and smaller
-            segments are built at a time, larger documents are refused. 0: no limit
-        auto_compact : merge small segments in the same commit, as `engine.policy` says
+    ----------
+    segment_tokens : a segment is closed before it would hold more; a longer document has one for itself
+    threads : segments that are built at a time
+    in_background : read the next batch in another thread while the present one is tokenized; not for
+        iterators that are bound to the caller's thread
+    meter : how far the documents' files are read, for `progress`
+    skipped : takes down documents that cannot be tokenized, which are then left out; without it they end
+        the load
+    lock_timeout_s : how long to wait for another writer, before the first document is read
+    memory_limit : bytes that reading, tokenizing and building segments may take; fewer and smaller
+        segments are built at a time, larger documents are refused. 0: no limit
+    auto_compact : merge small segments in the same commit, as `engine.policy` says
 
     Raises
-        BindError : no such corpus
-        LockedError : another writer is at work
-        LoadError : a document that cannot be tokenized, or with metadata that cannot be stored; says which
+    ------
+    BindError
+        no such corpus
+    LockedError
+        another writer is at work
+    LoadError
+        a document that cannot be tokenized, or with metadata that cannot be stored; says which
         whatever `documents` raises; then nothing is committed, and the files written so far are removed
     """
     if segment_tokens < 1 or threads < 1:

@@ -18,6 +18,7 @@ LOAD_COLUMNS = ("documents", "tokens", "segments", "skipped", "version")
 
 
 def create(plan: CreateCorpus, session: Session) -> Result:
+    """Run CREATE CORPUS."""
     version = session.run_create(plan)
     if version is None:
         return Result(summary={"message": f"corpus {plan.name} exists already", "changed": False})
@@ -25,6 +26,7 @@ def create(plan: CreateCorpus, session: Session) -> Result:
 
 
 def drop(plan: DropCorpus, session: Session) -> Result:
+    """Run DROP CORPUS."""
     version = session.run_drop(plan)
     if version is None:
         return Result(summary={"message": f"there is no corpus {plan.name}", "changed": False})
@@ -55,11 +57,13 @@ def analyze(plan: AnalyzeCorpus, session: Session) -> Result:
 
 
 def use(plan: UseCorpus, session: Session) -> Result:
+    """Run USE."""
     session.run_use(plan.name)
     return Result(summary={"message": f"using corpus {plan.name}"})
 
 
 def change_setting(plan: ChangeSetting, session: Session) -> Result:
+    """Run SET and RESET."""
     value = session.run_setting(plan)
     message = f"{plan.name} = {notation(value)}"
     return Result(summary={"message": message, "name": plan.name, "value": value})

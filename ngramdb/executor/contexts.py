@@ -34,6 +34,8 @@ class Line(NamedTuple):
 
 
 class Shown(NamedTuple):
+    """The three texts of a line of KWIC; joined, a piece of the document."""
+
     left: str
     match: str
     right: str

@@ -27,7 +27,9 @@ def language_model(corpus: Corpus, model: Model) -> LanguageModel:
     they are computed and kept in memory.
 
     Raises
-        ExecutionError : the corpus is a difference, and what is subtracted is no part of the rest
+    ------
+    ExecutionError
+        the corpus is a difference, and what is subtracted is no part of the rest
     """
     with _LOCK:
         made = _MODELS.setdefault(corpus, {}).get(model)

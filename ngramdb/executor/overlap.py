@@ -154,7 +154,8 @@ def marked_places(flat: Ids, offsets: Offsets, other: Corpus, n: int) -> Marks:
 
 def spans_of(marks: Marks, ids: Ids, other: Corpus, n: int) -> list[Span]:
     """The maximal runs of marked places of one document, whose ids are those of the other corpus's
-    tokenizer."""
+    tokenizer.
+    """
     length = min(n, len(ids))
     edges = np.flatnonzero(np.diff(np.concatenate([[0], marks.astype(np.int8), [0]])))
     return [

@@ -102,7 +102,7 @@ class Result:
         return made
 
     def _under(self, work: Interrupt) -> Result:
-        """This result, its rows made under a token: what stops the statement stops their making."""
+        """The same result, its rows made under a token: what stops the statement stops their making."""
         self._work = work
         if self.pieces is not None:
             self.pieces = under(work, self.pieces)
@@ -110,7 +110,7 @@ class Result:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences on the answer, for a person: that it is an estimate, what a text may have meant, …"""
+        """Sentences on the answer, for a person: that it is an estimate, what a text may have meant."""
         said = []
         if not self.exact:
             error = self.summary.get("standard_error")

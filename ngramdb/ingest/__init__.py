@@ -1,0 +1,1 @@
+"""Files, folders and streams to documents, with errors that name file and line."""

@@ -119,7 +119,8 @@ class LineParser:
 
     def _form(self, line: bytes, record: dict[str, Any]) -> bytes | None:
         """How the document stands in its line; None where it is not kept whole, or will turn out to be
-        none."""
+        none.
+        """
         if self._kept is not None:
             return None
         for path in (self._path, None if self._instead is None else split_path(self._instead)):

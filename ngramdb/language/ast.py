@@ -210,6 +210,8 @@ class Overlap(Node):
 
 @dataclass(frozen=True)
 class And(Node):
+    """`x AND y`: all operands hold."""
+
     operands: tuple[Condition, ...]
 
 
@@ -223,11 +225,15 @@ class Within(Node):
 
 @dataclass(frozen=True)
 class Or(Node):
+    """`x OR y`: some operand holds."""
+
     operands: tuple[Condition, ...]
 
 
 @dataclass(frozen=True)
 class Not(Node):
+    """`NOT x`: the operand does not hold."""
+
     operand: Condition
 
 
@@ -468,17 +474,23 @@ class Analyze(Node):
 
 @dataclass(frozen=True)
 class DropCorpus(Node):
+    """DROP CORPUS [IF EXISTS] name."""
+
     name: Name
     if_exists: bool = False
 
 
 @dataclass(frozen=True)
 class Use(Node):
+    """USE name."""
+
     name: Name
 
 
 @dataclass(frozen=True)
 class Describe(Node):
+    """DESCRIBE name."""
+
     name: Name
 
 

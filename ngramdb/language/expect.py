@@ -69,18 +69,19 @@ class Expected:
     """What may come next at the cursor, and what has been typed of it.
 
     Attributes
-      start - `text[start:cursor]` is what a completion replaces; inside quotes, it is inside them
-      partial - that piece as it reads, escapes resolved; '' between words
-      quote - the mark of the open literal in which the cursor stands (one of " ' ` [), or ''
-      keywords - those that may come next and begin with `partial`, each with the ones that must follow it
+    ----------
+    start : `text[start:cursor]` is what a completion replaces; inside quotes, it is inside them
+    partial : that piece as it reads, escapes resolved; '' between words
+    quote : the mark of the open literal in which the cursor stands (one of " ' ` [), or ''
+    keywords : those that may come next and begin with `partial`, each with the ones that must follow it
         ('ORDER BY'); without clauses that the statement has already
-      kinds - what else may come next: 'corpus', 'new_corpus', 'field', 'key', 'setting', 'option', 'word',
+    kinds : what else may come next: 'corpus', 'new_corpus', 'field', 'key', 'setting', 'option', 'word',
         'path', 'tokenizer', 'value', 'number', 'ngram', 'token_ids', 'gap', 'parameter'
-      field - the keys of the field whose value is wanted, or of the path that goes on
-      setting, option - whose value is wanted, in lower case
-      context - the open n-gram so far, from its quote to the cursor, escapes resolved
-      corpora - the corpora that the statement asks, before and behind the cursor; () means the current one
-      head - the keywords that the statement begins with: 'COUNT', 'COUNT DOCS', 'CREATE CORPUS'
+    field : the keys of the field whose value is wanted, or of the path that goes on
+    setting, option : whose value is wanted, in lower case
+    context : the open n-gram so far, from its quote to the cursor, escapes resolved
+    corpora : the corpora that the statement asks, before and behind the cursor; () means the current one
+    head : the keywords that the statement begins with: 'COUNT', 'COUNT DOCS', 'CREATE CORPUS'
     """
 
     start: int

@@ -64,6 +64,7 @@ def span_of(children: Sequence[Any]) -> ast.Span:
 
 
 def clause_of(label: str, value: Any, children: Sequence[Any]) -> Clause:
+    """A clause with its place, from the parts of its rule."""
     return Clause(label, value, start_of(children[0]), stop_of(children[-1]))
 
 
@@ -80,10 +81,12 @@ def clauses_of(children: Sequence[Any]) -> dict[str, Any]:
 
 
 def is_terminal(child: Any, terminal: str) -> bool:
+    """Whether a part is a lexeme of this terminal."""
     return isinstance(child, Lexeme) and child.type == terminal
 
 
 def has_terminal(children: Sequence[Any], terminal: str) -> bool:
+    """Whether a lexeme of this terminal is among the parts."""
     return any(is_terminal(child, terminal) for child in children)
 
 
@@ -93,6 +96,7 @@ def node_of(value: Any) -> Any:
 
 
 def fields_of(children: Sequence[Any]) -> tuple[ast.Field, ...]:
+    """The fields among the parts."""
     return tuple(child for child in children if isinstance(child, ast.Field))
 
 
@@ -128,6 +132,7 @@ def operands_of(children: Sequence[Nested | Lexeme], kind: type[ast.And] | type[
 
 
 def limited(nested: Nested) -> Nested:
+    """The same condition; Fault where operators are nested too deeply."""
     if nested.depth > MAX_CONDITION_DEPTH:
         message = (
             f"the condition is nested too deeply: at most {MAX_CONDITION_DEPTH} operators inside one another"
@@ -144,4 +149,5 @@ def name_of(children: Sequence[Any]) -> ast.Name:
 
 
 def lowered(name: ast.Name) -> ast.Name:
+    """The same name in small letters."""
     return ast.Name(name.value.lower(), span=name.span)

@@ -28,10 +28,11 @@ class Situation:
     """All that is known when a lexeme is refused.
 
     Parameters
-      found - the lexeme
-      before - the lexemes that were accepted
-      state - the parser's state before it
-      whole - what the text was read as: 'statement', 'condition' or 'model'
+    ----------
+    found : the lexeme
+    before : the lexemes that were accepted
+    state : the parser's state before it
+    whole : what the text was read as: 'statement', 'condition' or 'model'
     """
 
     def __init__(
@@ -114,8 +115,9 @@ def expected_terminals(state: syntax.State, head: Sequence[str]) -> list[str]:
     The end is left out where a clause is missing.
 
     Parameters
-      state - the parser's state
-      head - the terminals of the statement so far
+    ----------
+    state : the parser's state
+    head : the terminals of the statement so far
     """
     scope = _scope(head)
     given = CLAUSE_HEADS.intersection(scope)

@@ -20,11 +20,11 @@ class Piece(NamedTuple):
 
 
 def split(text: str) -> list[Piece]:
-    """The statements of `text` in order, empty ones left out; only the last one can be incomplete.
+    r"""The statements of `text` in order, empty ones left out; only the last one can be incomplete.
 
     A text that ends inside a comment has an incomplete piece there.
 
-    >>> split("COUNT ';'; -- one\\nSHOW CORPORA")
+    >>> split("COUNT ';'; -- one\nSHOW CORPORA")
     [Piece(text="COUNT ';';", start=0, complete=True), Piece(text='SHOW CORPORA', start=18, complete=False)]
 
     Cost - linear in the text.

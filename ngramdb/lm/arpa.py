@@ -33,8 +33,10 @@ def write_arpa(model: LanguageModel, file: TextIO, words: Words) -> list[int]:
     words : the text of a token id; it must be without blanks
 
     Raises
-        InvalidArgument : no Kneser-Ney model with an order from 2 on and without least count; or a token
-            that cannot stand in such a file
+    ------
+    InvalidArgument
+        no Kneser-Ney model with an order from 2 on and without least count; or a token
+        that cannot stand in such a file
 
     Cost: some two microseconds an n-gram, most of it for the text; 60 bytes of memory an n-gram.
     """

@@ -29,7 +29,9 @@ def draw_agreement(panels: Mapping[str, Agreement], path: str, *, sparse: str = 
     sparse : the title of the panel of sparse estimates
 
     Raises
-        InvalidArgument : no panel, an ending that matplotlib does not know, or no matplotlib
+    ------
+    InvalidArgument
+        no panel, an ending that matplotlib does not know, or no matplotlib
     """
     if not panels:
         raise InvalidArgument("a figure of agreement has at least one model")

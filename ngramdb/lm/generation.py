@@ -115,7 +115,9 @@ class Generator:
         first ones stay the first drawn.
 
         Raises
-            InvalidArgument : more continuations than the method has (1 for greedy, as many as beams for a
+        ------
+        InvalidArgument
+            more continuations than the method has (1 for greedy, as many as beams for a
             search)
         """
         if n < 0 or n_return < 1:

@@ -87,13 +87,16 @@ def interpolate(
     """The mixture with the least perplexity on validation tokens.
 
     Parameters
-        corpus : scores of the tokens under the corpus model (∞-gram, as a rule)
-        neural : (n,) probabilities that the neural model gives the same tokens
-        per_token : a weight for every token, by a random forest on effective n and counts (needs
+    ----------
+    corpus : scores of the tokens under the corpus model (∞-gram, as a rule)
+    neural : (n,) probabilities that the neural model gives the same tokens
+    per_token : a weight for every token, by a random forest on effective n and counts (needs
         scikit-learn)
 
     Raises
-        InvalidArgument : arrays of different lengths, values that are no probabilities (scores of stupid
+    ------
+    InvalidArgument
+        arrays of different lengths, values that are no probabilities (scores of stupid
         backoff among them), or no scikit-learn
     """
     _check_distribution(corpus)
@@ -135,7 +138,7 @@ def best_weight(corpus: Floats, neural: Floats) -> float:
 
 
 def perplexity_of(probs: ArrayLike) -> float:
-    """exp of the mean negative logarithm; infinite when a probability is 0, NaN without any."""
+    """Exponential of the mean negative logarithm; infinite when a probability is 0, NaN without any."""
     values = np.asarray(probs, dtype=np.float64)
     with np.errstate(divide="ignore"):
         return float(np.exp(-np.log(values).mean())) if values.size else float("nan")

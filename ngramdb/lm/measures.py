@@ -60,7 +60,7 @@ class Measure:
 
     @property
     def perplexity(self) -> float:
-        """exp of the mean negative logarithm: infinite when a probability is 0, NaN without any answer."""
+        """Exponential of the mean negative logarithm: infinite when one is 0, NaN without answers."""
         return _perplexity(self.logprob, self.n_answered)
 
     @property

@@ -33,7 +33,9 @@ def make(
     separator: the token between sentences inside documents; by default the corpus's own, if it has one.
 
     Raises
-        InvalidArgument : the statistics are those of another corpus or version, or of other sentences
+    ------
+    InvalidArgument
+        the statistics are those of another corpus or version, or of other sentences
     """
     index = language_index(view, separator)
     if spec.kind == "kneser_ney":
@@ -59,7 +61,9 @@ def as_ids(ids: ArrayLike) -> Integers:
     """Token ids as a contiguous int64 array, UNKNOWN, END and BEGIN among them.
 
     Raises
-        InvalidArgument : not a flat sequence of integers from BEGIN to 2**32 - 1
+    ------
+    InvalidArgument
+        not a flat sequence of integers from BEGIN to 2**32 - 1
     """
     return token_ids(ids, BEGIN)
 
@@ -112,7 +116,9 @@ class LanguageModel(ABC):
         """P(tokens[i] | flat[offsets[i]:offsets[i + 1]]) of n pairs.
 
         Raises
-            ValueError : offsets that do not ascend, or arrays that do not fit together
+        ------
+        ValueError
+            offsets that do not ascend, or arrays that do not fit together
         """
         bounds = integers(offsets, "offsets")
         begins = np.zeros(max(0, len(bounds) - 1), dtype=np.bool_)

@@ -32,14 +32,17 @@ def neural_probabilities(causal: Any, ids: ArrayLike, *, bos: int, window: int |
     """What a causal model gives each token of a text after those before it: (n,) float64, for `interpolate`.
 
     Parameters
-        causal : a causal language model as transformers has them: `causal(input_ids=tensor).logits`
-        ids : (n,) token ids
-        bos : the id that stands before a text's first token
-        window : most tokens that the model reads at a time; longer texts are read in windows that overlap by
-            half, so that every token but the first ones has half a window before it at least
+    ----------
+    causal : a causal language model as transformers has them: `causal(input_ids=tensor).logits`
+    ids : (n,) token ids
+    bos : the id that stands before a text's first token
+    window : most tokens that the model reads at a time; longer texts are read in windows that overlap by
+        half, so that every token but the first ones has half a window before it at least
 
     Raises
-        InvalidArgument : a window below 2, an id that the model has not, or torch is not installed
+    ------
+    InvalidArgument
+        a window below 2, an id that the model has not, or torch is not installed
     """
     tokens = as_ids(ids)
     size = _window_of(causal) if window is None else window
@@ -111,10 +114,11 @@ class CorpusLogits:
     what they are.
 
     Parameters
-        model : over a corpus with the neural model's token ids
-        weights : what `interpolate` has tuned; without it fixed weights, larger for sparse estimates
-        eos : the id that stands for the end of a document; without one, a document's end is not foreseen
-        prompt : ids of a prompt's beginning that are no text (as `<s>`), which contexts do not reach across
+    ----------
+    model : over a corpus with the neural model's token ids
+    weights : what `interpolate` has tuned; without it fixed weights, larger for sparse estimates
+    eos : the id that stands for the end of a document; without one, a document's end is not foreseen
+    prompt : ids of a prompt's beginning that are no text (as `<s>`), which contexts do not reach across
 
     Source: Liu et al. 2024, section 5 (the mixture); the logits are logarithms of it.
     """

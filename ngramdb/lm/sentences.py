@@ -35,7 +35,9 @@ def separator_of(view: View) -> int | None:
     it.
 
     Raises
-        InvalidArgument : a sum of corpora whose separators differ; a text that is not one token
+    ------
+    InvalidArgument
+        a sum of corpora whose separators differ; a text that is not one token
     """
     texts = set(_texts(view))
     if len(texts) > 1:
@@ -68,7 +70,9 @@ def token_of(text: str, tokenizer: Any) -> int | None:
     come as ids, the text is a number.
 
     Raises
-        InvalidArgument : the text is no token, or several
+    ------
+    InvalidArgument
+        the text is no token, or several
     """
     if tokenizer.kind == "tokens":
         if not (text.isascii() and text.isdigit() and int(text) <= MAX_ID):

@@ -21,7 +21,9 @@ def language_index(view: View, separator: int | None = None) -> LanguageIndex:
     separator : the token between sentences; by default the corpus's own, if it has one
 
     Raises
-        InvalidArgument : the corpus has token ids that are too large; the corpora of a sum have different
+    ------
+    InvalidArgument
+        the corpus has token ids that are too large; the corpora of a sum have different
         separators
     """
     if separator is None:

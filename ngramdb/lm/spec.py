@@ -27,7 +27,9 @@ class ModelSpec:
     min_count : n-grams that occur less often count as unseen (for the ∞-gram: the least count of a context)
 
     Raises
-        InvalidArgument : no such kind, or a parameter out of range
+    ------
+    InvalidArgument
+        no such kind, or a parameter out of range
     """
 
     kind: str

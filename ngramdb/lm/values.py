@@ -104,7 +104,7 @@ class Scores:
 
     @property
     def perplexity(self) -> float:
-        """exp of the mean negative log-probability of the tokens with an answer; infinite when one is 0."""
+        """Exponential of the mean negative log-probability of the answered tokens; infinite when one is 0."""
         return self.measure.perplexity
 
 

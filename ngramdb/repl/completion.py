@@ -136,9 +136,9 @@ def _name(name: str) -> str:
 
 
 def keys_of(path: str) -> tuple[str, ...]:
-    """The keys of a metadata path as DESCRIBE lists it; a dot that belongs to a key has a backslash before.
+    r"""The keys of a metadata path as DESCRIBE lists it; a dot that belongs to a key has a backslash before.
 
-    >>> keys_of("meta.year"), keys_of("a\\\\.b")
+    >>> keys_of("meta.year"), keys_of("a\\.b")
     (('meta', 'year'), ('a.b',))
     """
     separated = _ESCAPED_DOT.sub(lambda match: match[1] if match[1] else "\x00", path)

@@ -40,8 +40,9 @@ def next_words(ask: Ask, kind: str, context: str) -> list[Word]:
     """The likeliest words at the end of `context`, or for the word that has been begun there.
 
     Parameters
-      ask - gives the likeliest next tokens of a context with their counts
-      kind - the tokenizer's: 'words', 'chars', 'bytes' or 'json'; others have no text to complete
+    ----------
+    ask : gives the likeliest next tokens of a context with their counts
+    kind : the tokenizer's: 'words', 'chars', 'bytes' or 'json'; others have no text to complete
 
     Cost - a few questions to `ask`; for characters, bytes and parts of words no more than BUDGET_S.
     """

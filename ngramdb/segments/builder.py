@@ -85,14 +85,17 @@ class SegmentBuilder:
         """Adds n documents.
 
         Parameters
-            ids, offsets : (m,) of at most 32 bits and (n + 1,) int64: document k has
-                ids[offsets[k]:offsets[k + 1]]
-            texts : what must be stored of each document's text, None where its ids give it back
-            forms : how documents stood in their lines (`ngramdb.ingest.line_forms`), for all n or for none
-            metadata : one mapping a document; an iterator is asked for the next when the last one is stored
+        ----------
+        ids, offsets : (m,) of at most 32 bits and (n + 1,) int64: document k has
+            ids[offsets[k]:offsets[k + 1]]
+        texts : what must be stored of each document's text, None where its ids give it back
+        forms : how documents stood in their lines (`ngramdb.ingest.line_forms`), for all n or for none
+        metadata : one mapping a document; an iterator is asked for the next when the last one is stored
 
         Raises
-            ResourceError : the segment would hold more than 2**32 - 2 tokens and separators
+        ------
+        ResourceError
+            the segment would hold more than 2**32 - 2 tokens and separators
         """
         n_symbols = self.n_tokens + self.n_documents + len(ids) + len(offsets) - 1
         if n_symbols > MAX_SYMBOLS:
@@ -115,7 +118,9 @@ class SegmentBuilder:
         `cores` are those that builds share; the caller has entered them.
 
         Raises
-            QueryCancelled : it was asked to stop
+        ------
+        QueryCancelled
+            it was asked to stop
         Cost
             O(n) time; about 6.5 bytes a token at the peak (u16 tokens), up to 9 where long passages repeat.
         """

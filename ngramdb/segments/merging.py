@@ -42,7 +42,8 @@ Numbers = NDArray[np.uint32]
 @dataclass(frozen=True)
 class Part:
     """Documents `numbers` (ascending) of a segment; `new_ids[id]` replaces their token ids where it is
-    given."""
+    given.
+    """
 
     segment: Segment
     numbers: Numbers
@@ -70,12 +71,16 @@ def write_merged(
     """Writes the documents of all parts, in this order, as one segment; ids must ascend.
 
     Parameters
-        with_content : carry texts and metadata over; without, the segment has tokens only
-        stop : for kernels, when this runs in another thread than the work's own
+    ----------
+    with_content : carry texts and metadata over; without, the segment has tokens only
+    stop : for kernels, when this runs in another thread than the work's own
 
     Raises
-        CorruptionError : a part's file is damaged
-        Interrupted : the work was asked to stop
+    ------
+    CorruptionError
+        a part's file is damaged
+    Interrupted
+        the work was asked to stop
 
     Cost
         O(n) time: some 80 ns a token, or 5 ns a row and what texts and metadata take where one segment is
@@ -208,7 +213,8 @@ def _carried_symbols(parts: Sequence[Part]) -> tuple[NDArray[Any], NDArray[np.ui
 
 def _filtered(parts: Sequence[Part], stream: NDArray[Any], gap: int) -> tuple[NDArray[np.uint32] | None, int]:
     """The suffix array of the documents, and how wide its LCPs are, where they come from one segment and
-    filtering costs less than sorting."""
+    filtering costs less than sorting.
+    """
     if len(parts) != 1 or parts[0].new_ids is not None:
         return None, 0
     part = parts[0]

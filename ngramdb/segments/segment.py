@@ -85,7 +85,8 @@ class Segment:
 
     def form(self, i: int) -> bytes | None:
         """How document i stood in its line of JSON (`ngramdb.ingest.line_forms`), None where that is not
-        known."""
+        known.
+        """
         return self._forms.text(i)
 
     @cached_property

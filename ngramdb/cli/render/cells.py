@@ -160,7 +160,7 @@ def _marked(text: str, spans: Sequence[Span], screen: Screen) -> Cell:
 
 
 def encodable(text: str, screen: Screen) -> str:
-    """The text with \\xNN for what the stream lacks, so that its width is the one that will be drawn."""
+    r"""The text with \xNN for what the stream lacks, so that its width is the one that will be drawn."""
     return text.encode(screen.encoding, "backslashreplace").decode(screen.encoding)
 
 

@@ -43,11 +43,12 @@ class FaultyDirectory(Directory):
     """A directory that counts its operations and breaks at a given one.
 
     Parameters
-        start : the files at the beginning, all durable; the object itself is left alone.
-        fail_at : the operation, or operations, counted from 1, that raise OSError instead of succeeding.
-        error : the errno of that OSError.
-        persistent : all operations after the first such one fail as well, save those that only look.
-        crash_at : the operation before which the process dies (SimulatedCrash, then and from then on).
+    ----------
+    start : the files at the beginning, all durable; the object itself is left alone.
+    fail_at : the operation, or operations, counted from 1, that raise OSError instead of succeeding.
+    error : the errno of that OSError.
+    persistent : all operations after the first such one fail as well, save those that only look.
+    crash_at : the operation before which the process dies (SimulatedCrash, then and from then on).
     `operations` lists what has been asked so far, such as "sync segments/ab12.segment".
     """
 

@@ -13,6 +13,8 @@ ANALYZE_COLUMNS = ("length", "ngrams", "d1", "d2", "d3", "fallback")
 
 @dataclass(frozen=True)
 class CreateCorpus(Plan):
+    """CREATE CORPUS."""
+
     name: str
     tokenizer: str
     if_not_exists: bool = False
@@ -24,6 +26,8 @@ class CreateCorpus(Plan):
 
 @dataclass(frozen=True)
 class DropCorpus(Plan):
+    """DROP CORPUS."""
+
     name: str
     if_exists: bool = False
 
@@ -50,6 +54,8 @@ class Load(Plan):
 
 @dataclass(frozen=True)
 class UseCorpus(Plan):
+    """USE: the session's current corpus."""
+
     name: str
 
     def label(self) -> str:
@@ -58,12 +64,16 @@ class UseCorpus(Plan):
 
 @dataclass(frozen=True)
 class DescribeCorpus(Question):
+    """DESCRIBE: the properties of a corpus."""
+
     def label(self) -> str:
         return "describe"
 
 
 @dataclass(frozen=True)
 class AnalyzeCorpus(Plan):
+    """ANALYZE: the statistics of Kneser-Ney models, kept with the corpus."""
+
     name: str
 
     def label(self) -> str:
@@ -83,6 +93,8 @@ class ShowTable(Plan):
 
 @dataclass(frozen=True)
 class CheckCorpora(Plan):
+    """CHECK: the problems of corpora, one per row."""
+
     names: tuple[str, ...]
 
     def label(self) -> str:

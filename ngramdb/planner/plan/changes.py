@@ -51,6 +51,8 @@ class DeleteDocuments(Question):
 
 @dataclass(frozen=True)
 class RestoreCorpus(Plan):
+    """RESTORE CORPUS: an earlier version becomes the current one."""
+
     name: str
     version: int
 
@@ -60,6 +62,8 @@ class RestoreCorpus(Plan):
 
 @dataclass(frozen=True)
 class CompactCorpora(Plan):
+    """COMPACT: segments are merged, removed documents dropped."""
+
     names: tuple[str, ...]
 
     def label(self) -> str:

@@ -16,12 +16,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AllDocs(DocExpr):
+    """Every document."""
+
     def label(self) -> str:
         return "all documents"
 
 
 @dataclass(frozen=True)
 class NoDocs(DocExpr):
+    """No document; `reason` is shown by EXPLAIN."""
+
     reason: str = field(default="", compare=False)
 
     def label(self) -> str:

@@ -150,7 +150,7 @@ class OneOf(ValuePredicate):
 
 @dataclass(frozen=True)
 class Resembles(Predicate):
-    """LIKE: `%` stands for any characters, `_` for one, `\\%` for a percent sign; ILIKE in any case.
+    r"""LIKE: `%` stands for any characters, `_` for one, `\%` for a percent sign; ILIKE in any case.
 
     It is true of strings only. The executor matches many at once, in time that grows with their length.
     """

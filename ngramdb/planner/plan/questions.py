@@ -32,6 +32,8 @@ SCORE_COLUMNS = (
 
 @dataclass(frozen=True)
 class CountGram(Question):
+    """COUNT of one n-gram in all documents."""
+
     gram: Gram
 
     def label(self) -> str:
@@ -102,6 +104,8 @@ class GroupedCount(Question):
 
 @dataclass(frozen=True)
 class CountDocuments(Question):
+    """COUNT DOCS."""
+
     where: DocExpr
     costs: Costs | None = field(default=None, compare=False)
 
@@ -114,6 +118,8 @@ class CountDocuments(Question):
 
 @dataclass(frozen=True)
 class Documents(Question):
+    """DOCS."""
+
     where: DocExpr
     descending: bool = False
     limit: int | None = None
@@ -141,6 +147,8 @@ class Documents(Question):
 
 @dataclass(frozen=True)
 class Probability(Question):
+    """PROB."""
+
     continuation: Gram
     context: Gram
     model: Model
@@ -151,6 +159,8 @@ class Probability(Question):
 
 @dataclass(frozen=True)
 class Distribution(Question):
+    """DIST."""
+
     context: Gram
     model: Model
     top: int | None = None

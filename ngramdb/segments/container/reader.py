@@ -63,10 +63,11 @@ class Container:
         """A reader of the container that `buffer` holds from its first to its last byte.
 
         Parameters
-            buffer : the whole file, as bytes; writable memory is shown as read-only.
-            path : what messages call the file.
-            kind : the kind that the file must be of; None takes any.
-            expect : size and checksum that the file must have, from whoever refers to it.
+        ----------
+        buffer : the whole file, as bytes; writable memory is shown as read-only.
+        path : what messages call the file.
+        kind : the kind that the file must be of; None takes any.
+        expect : size and checksum that the file must have, from whoever refers to it.
         Raises CorruptionError when header, footer, table of contents or a section's bounds are wrong, or when
         it is another file than expected; FormatVersionError when only a newer program can read it.
         Cost: the same for every size of file; sections are not read.

@@ -57,10 +57,11 @@ class ContainerWriter:
     """Writes one container from front to back; the file counts only once `finish` has returned.
 
     Parameters
-        file : where the bytes go; this object closes it in `finish`, and only there.
-        kind : four characters A-Z or 0-9 that say what the file is (`SEGM`, `MNFT`, …).
-        reader_flags, writer_flags : feature bits that a program must know to read, or to replace, the file.
-        file_id : 16 bytes, drawn at random if not given.
+    ----------
+    file : where the bytes go; this object closes it in `finish`, and only there.
+    kind : four characters A-Z or 0-9 that say what the file is (`SEGM`, `MNFT`, …).
+    reader_flags, writer_flags : feature bits that a program must know to read, or to replace, the file.
+    file_id : 16 bytes, drawn at random if not given.
     Cost: a checksum over all bytes; memory for one chunk and 4 bytes per 64 KiB written.
     """
 
