@@ -268,7 +268,10 @@ std::vector<double> shares_of(const Corpus& corpus, const Model& model, Kind kin
     shares = distribution(model, context, begins);
     shares.pop_back();
   } else {
-    for (const Scored& scored : estimates(model, context, begins, all_tokens(corpus))) shares.push_back(scored.prob);
+    // What is not frequent enough scores as an unknown word does, and is not drawn.
+    for (const Scored& scored : estimates(model, context, begins, all_tokens(corpus))) {
+      shares.push_back(scored.prob > kUnknownShare ? scored.prob : 0.0);
+    }
   }
   double sum = 0.0;
   for (const double share : shares) sum += share;
