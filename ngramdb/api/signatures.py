@@ -27,7 +27,7 @@ ModelLike: TypeAlias = Union[str, ModelSpec]  # noqa: UP007
 
 
 class Table(Protocol):
-    """What offers its rows by Arrow's stream protocol: frames of pandas and polars, tables of pyarrow and others."""
+    """What offers its rows by Arrow's stream protocol, as frames of pandas and polars do."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
