@@ -42,6 +42,8 @@ else:
 DEEPEST_READ = 16
 # The frame, the header, the footer, and the prompt above and below.
 LINES_AROUND_A_TABLE = 8
+# More rows than this are for a file: nobody turns so many pages, and a table keeps all of them.
+MOST_PAGED_ROWS = 10_000
 # A table on a low screen; a pager takes over where this is too much.
 FEWEST_ROWS = 10
 
@@ -195,7 +197,10 @@ class Shell:
         is_cut = self.prompt is not None and n_rows > screen.n_rows and (self.mode or "table") == "table"
         if is_cut and not self._hinted:
             self._hinted = True
-            self.note(f"(.rows {n_rows} shows them all, in a pager)")
+            more = f".rows {n_rows} shows them all, in a pager"
+            self.note(
+                f"({more})" if n_rows <= MOST_PAGED_ROWS else "(.once FILE writes them all into a file)"
+            )
 
     def _unpaged(self, waiting: Waiting) -> Screen:
         """The screen for what is to be seen while it is made, which a pager would hold back."""

@@ -8,6 +8,10 @@ from contextlib import contextmanager
 
 from ngramdb.api import Connection, connect
 from ngramdb.cli.common import seconds
+from ngramdb.errors import LockedError
+
+# How a statement lets a writer wait, as the error says it; a command has a flag.
+IN_A_STATEMENT = "SET lock_timeout = seconds"
 
 
 def add_lock_timeout(parser: argparse.ArgumentParser) -> None:
@@ -33,4 +37,8 @@ def writing(
     with connect(options.database, read_only=read_only) as connection:
         if options.lock_timeout is not None:
             connection.settings["lock_timeout"] = options.lock_timeout
-        yield connection
+        try:
+            yield connection
+        except LockedError as error:
+            said = str(error).replace(IN_A_STATEMENT, "--lock-timeout SECONDS")
+            raise LockedError(said, path=error.path, holder=error.holder) from error

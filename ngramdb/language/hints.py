@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from ngramdb.language import syntax
+from ngramdb.language import habits, syntax
 from ngramdb.language.situation import CLAUSE_HEADS, Situation, quote
 from ngramdb.language.synonyms import nearest
 
@@ -335,6 +335,7 @@ def _missing_semicolon(situation: Situation) -> str | None:
 
 
 _RULES: tuple[Callable[[Situation], str | None], ...] = (
+    *habits.FIRST,
     _copy,
     _delete,
     _did_you_mean,
@@ -362,4 +363,5 @@ _RULES: tuple[Callable[[Situation], str | None], ...] = (
     _value_quotes,
     _name_quotes,
     _missing_semicolon,
+    *habits.LAST,
 )

@@ -9,6 +9,7 @@ them stays what it is: the other documents.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -153,11 +154,24 @@ def _field_test(
         kind = None if literal is None else unfit(types, literal)
         if kind is not None:
             shown = plan.show_value(literal)
-            what = f"{key.path} is a {kind} and cannot be compared with {shown}"
+            what = (
+                f"{key.path} is a {kind} and cannot be compared with {shown}{_other_spelling(kind, literal)}"
+            )
             if isinstance(node, ast.Like):
                 what = f"LIKE compares strings, and {key.path} is a {kind}"
             scope.fail(PlanError, what, value_node)
     return plan.FieldTest(key.path, predicate, key.own, negated)
+
+
+def _other_spelling(kind: str, literal: Any) -> str:
+    """How a literal is written that was meant to be of this kind, or nothing."""
+    if kind == "number" and isinstance(literal, str):
+        with suppress(ValueError):
+            float(literal)
+            return f"; a number takes no quotes: write {literal.strip()}"
+    if kind == "string" and isinstance(literal, int | float) and not isinstance(literal, bool):
+        return f"; a string takes single quotes: write '{literal}'"
+    return ""
 
 
 def _as_ngram(scope: Scope, node: Any) -> str:

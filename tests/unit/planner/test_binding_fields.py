@@ -33,7 +33,16 @@ def db():
         ('COUNT "the" GROUP BY knid', "no document has a field 'knid'; did you mean kind?", 22),
         ("DOCS ORDER BY yeer", "no document has a field 'yeer'; did you mean year?", 15),
         ("COUNT DOCS WHERE year > 'abc'", "year is a number and cannot be compared with 'abc'", 25),
-        ("COUNT DOCS WHERE kind IN ('a', 2)", "kind is a string and cannot be compared with 2", 32),
+        (
+            "COUNT DOCS WHERE year > '1990'",
+            "year is a number and cannot be compared with '1990'; a number takes no quotes: write 1990",
+            25,
+        ),
+        (
+            "COUNT DOCS WHERE kind IN ('a', 2)",
+            "kind is a string and cannot be compared with 2; a string takes",
+            32,
+        ),
         ("COUNT DOCS WHERE tags = 2", "tags is a string and cannot be compared with 2", 25),
         ("COUNT DOCS WHERE year LIKE 'a%'", "LIKE compares strings, and year is a number", 28),
         ("COUNT DOCS WHERE length = 'a'", "length is a number and cannot be compared with 'a'", 27),

@@ -1,0 +1,91 @@
+"""What people write out of habit from other query languages, and how it is said here: rules for `hints`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+
+from ngramdb.language import syntax
+from ngramdb.language.situation import Situation, quote
+
+# `field CONTAINS 'text'`, where the field is the word that was refused.
+_PART_OF_A_STRING = re.compile(
+    r"\s+(?P<verb>CONTAINS|INCLUDES|HAS|MATCHES|STARTS\s*WITH|ENDS\s*WITH|PREFIX)\s+'(?P<text>[^']*)'",
+    re.IGNORECASE,
+)
+_SCHEMA = frozenset({"FIELDS", "FIELD", "COLUMNS", "SCHEMA", "METADATA"})
+
+
+def _update(situation: Situation) -> str | None:
+    if situation.statement_may_start and situation.raw.upper() in ("UPDATE", "MERGE", "REPLACE", "UPSERT"):
+        return "documents are not changed in place: DELETE DOCS WHERE … removes them, COPY adds the new ones"
+    return None
+
+
+def _schema(situation: Situation) -> str | None:
+    if situation.head == ["SHOW"] and situation.raw.upper() in _SCHEMA:
+        return "DESCRIBE corpus lists its fields"
+    return None
+
+
+def _prob_without_context(situation: Situation) -> str | None:
+    if not situation.at_end or situation.head[:1] != ["PROB"] or situation.expected != ["GIVEN"]:
+        return None
+    literal = situation.before[-1]
+    if literal.type != "TEXT_LITERAL":
+        return 'GIVEN names the context, GIVEN "" none'
+    try:
+        words = str(json.loads(situation.written(literal), strict=False)).rsplit(None, 1)
+    except ValueError:
+        words = []
+    if len(words) < 2:
+        return 'GIVEN names the context, GIVEN "" none'
+    context, word = (json.dumps(part, ensure_ascii=False) for part in words)
+    return f'GIVEN names the context: PROB {quote(word)} GIVEN {quote(context)}; GIVEN "" is none'
+
+
+def _version_without_corpus(situation: Situation) -> str | None:
+    if situation.raw.upper() == "AT" and situation.may_be("FROM"):
+        return "a version is that of a corpus: FROM corpus AT VERSION n"
+    return None
+
+
+def _part_of_a_string(situation: Situation) -> str | None:
+    if not (situation.condition_may_start and situation.is_name):
+        return None
+    match = _PART_OF_A_STRING.match(situation.text, situation.found.stop)
+    if match is None:
+        return None
+    verb, text = match["verb"].upper(), match["text"]
+    template = f"{'' if verb.startswith(('STARTS', 'PREFIX')) else '%'}{text}"
+    template += "" if verb.startswith("ENDS") else "%"
+    return f"a part of a string is found by LIKE: {quote(situation.raw)} LIKE '{quote(template)}'"
+
+
+def _count_between(situation: Situation) -> str | None:
+    if situation.raw.upper() in ("BETWEEN", "IN") and situation.previous == "RPAR":
+        return 'a count is compared: COUNT("x") >= 1 AND COUNT("x") <= 3'
+    return None
+
+
+def _name_of_two_words(situation: Situation) -> str | None:
+    if situation.previous != "CORPUS_NAME" or not situation.is_word or situation.head[-2:-1] != ["FROM"]:
+        return None
+    first = situation.before[-1]
+    if situation.found.type in syntax.NAMES or situation.raw.upper() == "CORPUS":
+        name = f"{situation.written(first)} {situation.raw}"
+        return f"names that are no plain words take backquotes: FROM `{quote(name)}`"
+    return None
+
+
+# Rules that come before all others, and one for what no other explains.
+FIRST: tuple[Callable[[Situation], str | None], ...] = (
+    _update,
+    _schema,
+    _prob_without_context,
+    _version_without_corpus,
+    _part_of_a_string,
+    _count_between,
+)
+LAST: tuple[Callable[[Situation], str | None], ...] = (_name_of_two_words,)
