@@ -21,11 +21,23 @@ from ngramdb._cext.interrupt import Interrupt, check, current, step
 from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
+    import threading
     from concurrent import futures
 else:
+    threading = lazy_module("threading")
     futures = lazy_module("concurrent.futures")
 
-__all__ = ["Interrupt", "ProgressCallback", "check", "current", "holding", "result_of", "step", "under"]
+__all__ = [
+    "Interrupt",
+    "ProgressCallback",
+    "check",
+    "current",
+    "holding",
+    "result_of",
+    "step",
+    "under",
+    "waited_for",
+]
 
 # Told how far a statement is: `fraction` and `elapsed` of the token are what to look at.
 ProgressCallback = Callable[[Interrupt], None]
@@ -66,6 +78,25 @@ def under(work: Interrupt, items: Iterable[Value]) -> Iterator[Value]:
                 return  # no check: it is all there
             check()
         yield item
+
+
+def waited_for(work: Callable[[], Value]) -> Value:
+    """What a call gives that cannot be stopped, and lets other threads run.
+
+    It runs in a thread of its own; when the current work shall stop, its answer is no longer waited for.
+    """
+    if current() is None:
+        return work()
+    future: futures.Future[Value] = futures.Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return result_of(future)
 
 
 def result_of(future: futures.Future[Value]) -> Value:

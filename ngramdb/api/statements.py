@@ -42,10 +42,11 @@ def execute_all(
 
     `timeout` is for all of them together; None means that of the settings, for each.
     """
-    statements, placeholders = parsed(sql)
+    work = connection._work(timeout, progress)
+    with work:
+        statements, placeholders = parsed(sql)
     parameters = Parameters(placeholders, params, sql)
     result = Result(summary={"message": "(no statement)"}, snapshot=connection.version)
-    work = connection._work(timeout, progress)
     for statement in statements:
         result.close()
         if result.cautions:  # nobody will see its note

@@ -7,7 +7,6 @@ else what the tokenizer shows for the ids.
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from typing import NamedTuple
@@ -16,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb.executor.stored_text import solid, token_lengths
-from ngramdb.planner.plan import Pattern, StoredText, Variants, any_case
+from ngramdb.executor.text_search import Sought
+from ngramdb.planner.plan import Pattern, StoredText, Variants
 from ngramdb.planner.source import Segment, Tokenizer
 
 # Documents whose words are kept, and how many words of them together (some 24 bytes each).
@@ -41,15 +41,10 @@ class Shown(NamedTuple):
     right: str
 
 
-def sought_text(pattern: Pattern) -> re.Pattern[str] | None:
+def sought_text(pattern: Pattern) -> Sought | None:
     """What finds the matches of a pattern that may begin or end within a token; None where tokens match."""
     sought = pattern.sought if isinstance(pattern, Variants) else pattern
-    if not isinstance(sought, StoredText):
-        return None
-    text = sought.text
-    body = any_case(text) if sought.ignore_case else re.escape(text)
-    # Overlapping matches count, so the search takes nothing up.
-    return re.compile(f"(?=({body}))")
+    return Sought(sought) if isinstance(sought, StoredText) else None
 
 
 class Display:
@@ -134,8 +129,9 @@ class SpelledContexts(Contexts):
     def _places(self, text: str, first_ends: int, last_begins: int) -> list[tuple[bytes, bytes, bytes]]:
         assert self._sought is not None
         found = []
-        for place in self._sought.finditer(text):
-            parts = text[: place.start(1)], place.group(1), text[place.end(1) :]
+        for start in self._sought.starts(text).tolist():
+            stop = start + self._sought.length
+            parts = text[:start], text[start:stop], text[stop:]
             before, match, behind = (part.encode("utf-8", "surrogateescape") for part in parts)
             if len(before) < first_ends and len(before) + len(match) > last_begins:
                 found.append((before, match, behind))
@@ -150,14 +146,14 @@ class Words(NamedTuple):
     """Where the words of a document stand in its text, in characters.
 
     starts, stops : (n,) int64, of each token
-    matches : where the sought string stands, (start, stop)
+    matches : (m,) int64, where the sought string begins
     first : (len(matches),) int64, the token in which each match begins
     """
 
     text: str
     starts: NDArray[np.int64]
     stops: NDArray[np.int64]
-    matches: list[tuple[int, int]]
+    matches: NDArray[np.int64]
     first: NDArray[np.int64]
 
 
@@ -177,13 +173,13 @@ class StoredContexts(Contexts):
             return self._decoded.show(line)
         text = words.text
         if not len(words.starts):  # white space alone: a match has no words beside it
-            start, stop = words.matches[min(line.nth, len(words.matches) - 1)] if words.matches else (0, 0)
+            start, stop = self._match(words, min(line.nth, len(words.matches) - 1))
             return Shown(*(_shown(part) for part in (text[:start], text[start:stop], text[stop:])))
         start, stop = int(words.starts[line.start]), int(words.stops[line.stop - 1])
         if self._sought is not None:
             same = np.flatnonzero(words.first == line.start)
             if line.nth < len(same):
-                start, stop = words.matches[int(same[line.nth])]
+                start, stop = self._match(words, int(same[line.nth]))
         first, last = line.start - self._window, line.stop + self._window
         begin = 0 if first <= 0 else int(words.starts[first])
         end = len(text) if last >= len(words.starts) else int(words.stops[last - 1])
@@ -191,6 +187,13 @@ class StoredContexts(Contexts):
         if not self._window:
             begin, end = start, stop
         return Shown(*(_shown(part) for part in (text[begin:start], text[start:stop], text[stop:end])))
+
+    def _match(self, words: Words, number: int) -> tuple[int, int]:
+        """The characters of a match, none where there is none."""
+        if number < 0 or self._sought is None:
+            return 0, 0
+        start = int(words.matches[number])
+        return start, start + self._sought.length
 
     def _words(self, document: int) -> Words | None:
         if document in self._recent:
@@ -216,12 +219,11 @@ class StoredContexts(Contexts):
         if len(ends) and ends[-1] != len(places):
             return None  # not the text of these tokens; they are shown themselves
         stops = places[ends - 1] + 1
-        matches: list[tuple[int, int]] = []
+        matches = np.empty(0, dtype=np.int64)
         first = np.empty(0, dtype=np.int64)
         if self._sought is not None:
-            matches = [place.span(1) for place in self._sought.finditer(text)]
-            begins = np.array([begin for begin, _ in matches], dtype=np.int64)
-            first = np.minimum(np.searchsorted(stops, begins, side="right"), max(len(ends) - 1, 0))
+            matches = self._sought.starts(text)
+            first = np.minimum(np.searchsorted(stops, matches, side="right"), max(len(ends) - 1, 0))
         return Words(text, places[ends - lengths], stops, matches, first)
 
 

@@ -7,7 +7,6 @@ spell its text without white space, so that the token at a place in the text is 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import cache
 from weakref import WeakKeyDictionary
 
@@ -16,7 +15,8 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb.errors import CorruptionError
-from ngramdb.planner.plan import StoredText, any_case
+from ngramdb.executor.text_search import Sought
+from ngramdb.planner.plan import StoredText
 from ngramdb.planner.source import Segment, Tokenizer
 from ngramdb.types import Docs
 
@@ -98,9 +98,8 @@ class TextMatches:
 
     def count(self, pattern: StoredText, docs: Docs) -> int:
         """How many matches there are in these documents. Cost: reads the documents' texts, no more."""
-        sought = pattern.text.encode("utf-8")
-        # Where no beginning of the string is an end of it, matches cannot overlap.
-        apart = not any(sought.endswith(sought[:n]) for n in range(1, len(sought)))
+        sought = Sought(pattern)
+        in_bytes = None if pattern.ignore_case or sought.overlaps else pattern.text.encode("utf-8")
         total = 0
         for n, i in enumerate(docs.tolist()):
             if n % CHECK_DOCUMENTS == 0:
@@ -108,16 +107,14 @@ class TextMatches:
             content = self._segment.text(i, self._tokenizer)
             if content is None:
                 continue
-            if apart and not pattern.ignore_case:
-                total += content.count(sought)
+            if in_bytes is not None:
+                total += content.count(in_bytes)
             else:
-                text = content.decode("utf-8", "surrogateescape")
-                expression = any_case(pattern.text) if pattern.ignore_case else None
-                total += sum(1 for _ in _places(text, pattern.text, expression))
+                total += len(sought.starts(content.decode("utf-8", "surrogateescape")))
         return total
 
     def _find(self, pattern: StoredText, docs: Docs) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-        expression = any_case(pattern.text) if pattern.ignore_case else None
+        sought = Sought(pattern)
         starts: list[NDArray[np.int64]] = []
         stops: list[NDArray[np.int64]] = []
         bounds = self._segment.index.document_bounds(docs)
@@ -128,9 +125,9 @@ class TextMatches:
             if content is None:
                 continue
             text = content.decode("utf-8", "surrogateescape")
-            places = np.array(list(_places(text, pattern.text, expression)), dtype=np.int64)
+            places = sought.starts(text)
             if len(places):
-                first, last = self._tokens(text, i, places)
+                first, last = self._tokens(text, i, places, places + sought.length)
                 starts.append(first + int(bounds[0][n]))
                 stops.append(last + int(bounds[0][n]))
         if not starts:
@@ -139,14 +136,14 @@ class TextMatches:
         return np.concatenate(starts).astype(np.uint32), np.concatenate(stops).astype(np.uint32)
 
     def _tokens(
-        self, text: str, i: int, places: NDArray[np.int64]
+        self, text: str, i: int, starts: NDArray[np.int64], stops: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The tokens [first, last) that the characters [start, stop) of a document touch; at least one."""
         token_ends = self._token_ends(i)
         n_tokens = len(token_ends)
         before = np.concatenate(([0], np.cumsum(solid(text))))
-        first = np.searchsorted(token_ends, before[places[:, 0]], side="right")
-        last = np.searchsorted(token_ends, before[places[:, 1]], side="left") + 1
+        first = np.searchsorted(token_ends, before[starts], side="right")
+        last = np.searchsorted(token_ends, before[stops], side="left") + 1
         first = np.minimum(first, max(n_tokens - 1, 0))
         return first, np.minimum(np.maximum(last, first + 1), max(n_tokens, 1))
 
@@ -154,18 +151,3 @@ class TextMatches:
         """Where each token of a document ends, in characters without white space."""
         ends: NDArray[np.int64] = np.cumsum(token_lengths(self._segment, self._tokenizer, i))
         return ends
-
-
-def _places(text: str, sought: str, expression: str | None) -> Iterator[tuple[int, int]]:
-    """Where a string, or else an expression, matches in a text: overlapping matches, too."""
-    if expression is None:
-        place = text.find(sought)
-        while place >= 0:
-            yield place, place + len(sought)
-            place = text.find(sought, place + 1)
-        return
-    compiled = re.compile(expression)
-    match = compiled.search(text)
-    while match is not None:
-        yield match.span()
-        match = compiled.search(text, match.start() + 1)

@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from lark import UnexpectedToken
 
+from ngramdb import interrupts
 from ngramdb.errors import ParseError
 from ngramdb.language import ast, diagnostics, scanner, syntax
 from ngramdb.language.literals import (
@@ -29,6 +30,9 @@ from ngramdb.language.literals import (
 )
 from ngramdb.language.parts import Lexeme
 from ngramdb.language.situation import Situation
+
+# Characters that are parsed, in some milliseconds, between two interrupt checks.
+CHECK_CHARACTERS = 2048
 
 _CONSTANTS: Mapping[str, bool | None] = {"TRUE": True, "FALSE": False, "NULL": None}
 _NAMES = frozenset(syntax.NAMES)
@@ -217,7 +221,15 @@ class Walk:
 
 def _parse(text: str, start_rule: str) -> Any:
     walk = Walk(text, start_rule)
+    ended, looked = False, 0
     for kind, start, stop in scanner.scan(text):
-        if kind not in scanner.BLANK:
+        if kind in scanner.BLANK:
+            continue
+        if start - looked >= CHECK_CHARACTERS:
+            interrupts.check()
+            looked = start
+        # A statement ends once, whatever the number of semicolons.
+        if not (ended and text[start] == ";"):
             walk.take(kind, start, stop)
+        ended = text[start] == ";" and start_rule == "script"
     return walk.finish()

@@ -32,6 +32,12 @@ COUNTED_TOKENS = 256
 # N-grams that are counted in one call.
 COUNTED_AT_ONCE = 1 << 16
 
+# Characters of a string that are worked on between two interrupt checks.
+CHECK_CHARACTERS = 1 << 12
+
+# Bytes of a vocabulary that are searched between two interrupt checks.
+CHECK_BYTES = 1 << 20
+
 # No state: what was read is no part of the string.
 DEAD = -1
 
@@ -42,7 +48,9 @@ class Automaton:
     def __init__(self, text: str, ignore_case: bool) -> None:
         states: list[dict[int, int]] = [{}]
         begin = 0
-        for character in text:
+        for n, character in enumerate(text):
+            if n % CHECK_CHARACTERS == 0:
+                interrupts.check()
             choices = same_letters(character) if ignore_case else character
             end = len(states)
             states.append({})
@@ -58,6 +66,8 @@ class Automaton:
         self.accepting = begin
         self.table = np.full((len(states), 256), DEAD, dtype=np.int32)
         for state, edges in enumerate(states):
+            if state % CHECK_CHARACTERS == 0:
+                interrupts.check()
             for byte, following in edges.items():
                 self.table[state, byte] = following
 
@@ -97,6 +107,7 @@ class _Vocabulary:
         """The string gone on with from the first byte of any token."""
         found = self._steps.get(state)
         if found is None:
+            interrupts.check()
             lengths = np.diff(self._offsets)
             tokens = np.flatnonzero(lengths)
             found = self._run(self._offsets[:-1][tokens], tokens, state)
@@ -184,6 +195,7 @@ def case_variants(text: str, choices: Sequence[IntArray], corpus: Corpus) -> Var
     """The n-grams whose token i is one of choices[i], as far as they occur: IGNORE CASE token by token."""
     found: dict[tuple[int, ...], int] = {(): 0}
     for tokens in choices:
+        interrupts.check()
         found = {ids: count for _, ids, count in _following(list(found), tokens, corpus)}
         _limit(len(found), text)
     variants = {ids: (1, count) for ids, count in found.items()}
@@ -271,7 +283,15 @@ class WordList:
 
     def matching(self, expression: bytes) -> IntArray:
         """The ids of the words that match an expression, which must not match line ends: ascending."""
-        places = [match.start() for match in re.finditer(expression, self._content, re.MULTILINE)]
+        compiled = re.compile(expression, re.MULTILINE)
+        places: list[int] = []
+        start = 0
+        while start < len(self._content):
+            interrupts.check()
+            last = int(np.searchsorted(self._ends, min(start + CHECK_BYTES, len(self._content) - 1)))
+            stop = int(self._ends[last]) + 1
+            places.extend(match.start() for match in compiled.finditer(self._content, start, stop))
+            start = stop
         ids: IntArray = np.unique(np.searchsorted(self._ends, np.array(places, dtype=np.int64)))
         return ids
 

@@ -15,7 +15,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -145,10 +145,17 @@ class HuggingFaceTokenizer(Tokenizer):
         _Threads.used = True
         for batch in _batches(texts):
             interrupts.check()
-            with _library_errors():
-                encodings = self._encode(batch, add_special_tokens=False)
+            # A text that cannot be cut takes the library seconds a megabyte, in which it cannot be stopped.
+            if any(len(text) > 2 * PIECE_CHARS for text in batch):
+                encodings = interrupts.waited_for(partial(self._encodings, batch))
+            else:
+                encodings = self._encodings(batch)
             for encoding in encodings:
                 yield encoding.ids
+
+    def _encodings(self, texts: list[str]) -> Any:
+        with _library_errors():
+            return self._encode(texts, add_special_tokens=False)
 
     def decode(self, ids: npt.ArrayLike) -> str:
         values = as_ids(ids)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from ngramdb import interrupts
 from ngramdb.errors import InvalidArgument, PlanError, ResourceError
 from ngramdb.language import ast
 from ngramdb.lazy import lazy_module
@@ -37,6 +39,10 @@ IDEOGRAPH = "\u5b57"
 
 # Conditions on more words than this cost more than reading the texts that they spare.
 MAX_NEEDED_WORDS = 2000
+
+# Of a longer word a part is looked for in the vocabulary, where regular expressions take time for each of its
+# characters at every place.
+MAX_NEEDED_CHARACTERS = 32
 
 
 def pattern(scope: Scope, node: ast.Pattern, corpus: Corpus) -> plan.Pattern:
@@ -125,16 +131,23 @@ def _matched(text: str, as_text: bool, ignore_case: bool, corpus: Corpus) -> pla
         # Letters of another case make other tokens: under sub-word tokenizers, text is what is meant.
         return matching.spelled_variants(_valid(text), ignore_case, corpus)
     if tokenizer.kind == "chars":
-        choices = [
-            np.sort(np.concatenate([tokenizer.encode(c) for c in plan.same_letters(character)]))
-            if ignore_case
-            else tokenizer.encode(character)
-            for character in _valid(text)
-        ]
+        choices = [_in_any_case(c, tokenizer) if ignore_case else tokenizer.encode(c) for c in _letters(text)]
         return matching.case_variants(text, choices, corpus)
     if not plan.takes_text(tokenizer):
         _refuse(corpus)
     return _stored(text, ignore_case, corpus) if as_text else _words_in_any_case(text, corpus)
+
+
+def _in_any_case(character: str, tokenizer: Tokenizer) -> IntArray:
+    return np.sort(np.concatenate([tokenizer.encode(c) for c in plan.same_letters(character)]))
+
+
+def _letters(text: str) -> Iterator[str]:
+    """The characters of a text, with interrupt checks between them."""
+    for n, character in enumerate(_valid(text)):
+        if n % matching.CHECK_CHARACTERS == 0:
+            interrupts.check()
+        yield character
 
 
 def _valid(text: str) -> str:
@@ -171,6 +184,11 @@ def _needs(text: str, ignore_case: bool, corpus: Corpus) -> list[tuple[plan.Gram
     pieces = _pieces(text, ignore_case, corpus.tokenizer)
 
     def having(piece: str, before: bytes = b"", behind: bytes = b"") -> IntArray:
+        if len(piece) > MAX_NEEDED_CHARACTERS:  # a part of it will do
+            if before or not behind:
+                piece, behind = piece[:MAX_NEEDED_CHARACTERS], b""
+            else:
+                piece = piece[-MAX_NEEDED_CHARACTERS:]
         return words.matching(before + matching.byte_expression(piece, ignore_case) + behind)
 
     if pieces is None:

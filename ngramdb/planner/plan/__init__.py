@@ -70,7 +70,7 @@ if TYPE_CHECKING:
         UnionOf,
     )
     from ngramdb.planner.plan.estimates import Actual, Costs, Estimate
-    from ngramdb.planner.plan.folding import any_case, same_letters
+    from ngramdb.planner.plan.folding import one_case, same_letters
     from ngramdb.planner.plan.generation import GENERATION_COLUMNS, Generation
     from ngramdb.planner.plan.grams import SHOWN_CHARACTERS, Gram, show_ids, show_text, takes_text
     from ngramdb.planner.plan.models import Model
@@ -201,10 +201,10 @@ __all__ = [
     "UseCorpus",
     "ValuePredicate",
     "Variants",
-    "any_case",
     "changed",
     "kind_of",
     "may_mislead",
+    "one_case",
     "same_letters",
     "show_ids",
     "show_text",

@@ -6,8 +6,10 @@ Two characters are the same when they have the same full case folding (Unicode, 
 
 from __future__ import annotations
 
-import re
 from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
 
 # All characters with a case folding lie below this one (Unicode 15.1: the last is U+1E921).
 LAST_FOLDED = 0x1F000
@@ -31,10 +33,20 @@ def same_letters(character: str) -> str:
     return character + others.replace(character, "")
 
 
-def any_case(text: str) -> str:
-    """A regular expression that matches the text in any case."""
-    pieces = []
-    for character in text:
-        same = same_letters(character)
-        pieces.append(re.escape(character) if len(same) == 1 else f"[{re.escape(same)}]")
-    return "".join(pieces)
+def one_case(text: str) -> str:
+    """The text with one letter in place of all that are the same: equal where texts are but for case."""
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    table = _one_of_each()
+    below = codes < LAST_FOLDED
+    found = np.where(below, table[np.where(below, codes, 0)], codes)
+    return found.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+
+
+@cache
+def _one_of_each() -> NDArray[np.uint32]:
+    """For every code point below LAST_FOLDED the least one of the same letters."""
+    table = np.arange(LAST_FOLDED, dtype=np.uint32)
+    for characters in _classes().values():
+        codes = [ord(character) for character in characters]
+        table[codes] = min(codes)
+    return table

@@ -202,3 +202,33 @@ def test_results_that_are_read_to_their_end_are_beyond_interrupting(db, wiki):
     rows = result.fetchall()
     db.interrupt()
     assert len(rows) == 3 and result.fetchall() == []
+
+
+# ---- long texts in statements ------------------------------------------------------------------------------
+
+LONG = "ab" * 250_000
+STUBBORN = {
+    "many statements": ("CHECK;" * 300_000, []),
+    "a long string in any case": ("COUNT ? MATCH TEXT IGNORE CASE FROM repeated", ["a" * 20_000]),
+    "a long word in any case": ("COUNT ? MATCH TEXT IGNORE CASE FROM letters", ["a" * 20_000]),
+    "a long word of characters": ("COUNT ? MATCH TEXT FROM letters", [LONG]),
+    "a long word of bytes": ("COUNT ? MATCH TEXT FROM octets", [LONG]),
+    "a long word of pieces": ("COUNT ? FROM pieces", [LONG * 8]),
+}
+
+
+@pytest.mark.parametrize("what", STUBBORN)
+def test_a_timeout_ends_what_is_done_with_a_long_text(db, subwords, what):
+    text, parameters = STUBBORN[what]
+    db.create_corpus("repeated").append(["a" * 5_000_000])
+    for name, tokenizer in (("letters", "chars"), ("octets", "bytes"), ("pieces", str(subwords))):
+        db.create_corpus(name, tokenizer).append(["a" * 100_000])
+    db.execute("CHECK")  # what is made once
+    started = time.perf_counter()
+    with pytest.raises(TimeoutExceeded):
+        db.execute(text, parameters, timeout=0.2).fetchall()
+    assert time.perf_counter() - started < 5  # some 0.3 s, on a machine that does nothing else
+
+
+def test_semicolons_alone_are_parsed_at_once(db):
+    assert db.execute(";" * 100_000 + "SHOW CORPORA;;").fetchall() == []

@@ -1,0 +1,73 @@
+"""Where a string begins in a text: every place, overlapping ones too, in time linear in string and text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb import interrupts
+from ngramdb.planner.plan import StoredText, one_case
+
+# Characters that are searched, or places that are found, between two interrupt checks.
+CHECK_CHARACTERS = 1 << 20
+CHECK_PLACES = 1 << 14
+
+
+class Sought:
+    """A string that texts are searched for, as it stands or in any case of its letters."""
+
+    def __init__(self, pattern: StoredText) -> None:
+        self._ignore_case = pattern.ignore_case
+        self._text = one_case(pattern.text) if pattern.ignore_case else pattern.text
+        self.length = len(self._text)
+
+    @cached_property
+    def _period(self) -> int:
+        """By how much the string must be moved, at least, to match itself where both overlap."""
+        text, borders, n = self._text, [0] * self.length, 0
+        for i in range(1, self.length):  # Knuth, Morris and Pratt's table
+            if i % CHECK_CHARACTERS == 0:
+                interrupts.check()
+            while n and text[i] != text[n]:
+                n = borders[n - 1]
+            n += text[i] == text[n]
+            borders[i] = n
+        return self.length - n
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether two places of the string can overlap."""
+        return self._period < self.length
+
+    def starts(self, text: str) -> NDArray[np.int64]:
+        """Where the string begins in the text: (n,) int64, in characters, ascending."""
+        return np.fromiter(self._starts(one_case(text) if self._ignore_case else text), dtype=np.int64)
+
+    def _starts(self, text: str) -> Iterator[int]:
+        n_found = 0
+        start = self._find(text, 0)
+        while start >= 0:
+            yield start
+            n_found += 1
+            if n_found % CHECK_PLACES == 0:
+                interrupts.check()
+            # The next place is one period on, where the text goes on so. Where it does not, all places that
+            # share a period with this one are none (Fine and Wilf), and the search goes on behind them.
+            period = self._period
+            if period < self.length and text.startswith(self._text[-period:], start + self.length):
+                start += period
+            else:
+                start = self._find(text, start + max(period, self.length - period + 1))
+
+    def _find(self, text: str, start: int) -> int:
+        step = max(CHECK_CHARACTERS, self.length)
+        while start + self.length <= len(text):
+            place = text.find(self._text, start, start + step + self.length - 1)
+            if place >= 0:
+                return place
+            interrupts.check()
+            start += step
+        return -1
