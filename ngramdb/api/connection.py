@@ -80,6 +80,17 @@ def connect(path: str | os.PathLike[str] | None = None, *, read_only: bool = Fal
     return Connection(store)
 
 
+def connect_later(path: str | os.PathLike[str]) -> Connection:
+    """As `connect`, but a database that is missing is made by what is first written to it."""
+    directory = RealDirectory(path)
+    parent, _ = os.path.split(directory.description)
+    if not os.path.isdir(parent) or os.path.lexists(directory.description):
+        return connect(path)
+    connection = Connection(Store.open(MemoryDirectory()))
+    connection._unmade = directory
+    return connection
+
+
 class Connection:
     """An open database. May be shared by threads; made by `connect`.
 
@@ -98,6 +109,8 @@ class Connection:
         # Reentrant, so that documents whose making writes to the same database meet an error and no deadlock.
         self._write_lock = threading.RLock()
         self._n_writing = 0
+        # Where the database is to be, while there is none yet and nothing has been written.
+        self._unmade: RealDirectory | None = None
         self._current: str | None = None
         # What `interrupt` sets; each piece of work begins with a child of it.
         self._requests = Interrupt()
@@ -152,6 +165,9 @@ class Connection:
         """Looks for a newer committed version and goes over to it; True when there was one."""
         with self._lock:
             before = self.snapshot
+            if self._unmade is not None and os.path.lexists(self._unmade.description):
+                self._make()  # somebody else has made it
+                return True
             self._store.refresh()
             manifest = self._store.snapshot().manifest
             if manifest.version == before.version:
@@ -160,6 +176,15 @@ class Connection:
             for corpus in self._bound:
                 corpus._follow()
             return True
+
+    def _make(self) -> None:
+        """Makes the database that the connection is to be to, or opens the one that is there by now."""
+        with self._lock:
+            if self._unmade is not None:
+                store, before = Store.open(self._unmade), self._store
+                self._store, self._snapshot = store, Snapshot(store, store.snapshot().manifest)
+                self._unmade = None
+                before.close()
 
     def _register(self, corpus: BoundCorpus) -> None:
         """Lets the corpus follow to each new version."""
@@ -352,6 +377,9 @@ class Connection:
         self.refresh()
         if plan.if_not_exists and plan.name in self.snapshot.manifest.corpora:
             return None
+        if self._unmade is not None:
+            corpora.checked_tokenizer(plan.tokenizer, plan.options)
+            self._make()
         with self._writing() as timeout_s:
             version = corpora.create_corpus(
                 self._store,

@@ -11,6 +11,7 @@ from ngramdb.engine.manifest import CorpusEntry, TokenizerEntry
 from ngramdb.engine.store import Store
 from ngramdb.errors import BindError
 from ngramdb.lm import sentences
+from ngramdb.tokenizers import Tokenizer
 from ngramdb.tokenizers.registry import create_tokenizer
 
 
@@ -33,9 +34,7 @@ def create_corpus(
     InvalidArgument
         No such tokenizer, or a separator of sentences that is not one of its tokens.
     """
-    made = create_tokenizer(tokenizer)
-    if sentences.OPTION in options:
-        sentences.token_of(options[sentences.OPTION], made)
+    made = checked_tokenizer(tokenizer, options)
     with store.begin(lock_timeout_s) as transaction:
         corpora = dict(transaction.manifest.corpora)
         if name in corpora:
@@ -49,6 +48,14 @@ def create_corpus(
         entry = TokenizerEntry(made.kind, file, (), made.n_vocabulary)
         corpora[name] = CorpusEntry(name, uuid.uuid4().hex, entry, (), 0, dict(options))
         return transaction.commit(corpora, f"create corpus {name}").version
+
+
+def checked_tokenizer(tokenizer: str, options: Mapping[str, Any]) -> Tokenizer:
+    """The tokenizer of a corpus that is to be made. Raises InvalidArgument, as `create_corpus` does."""
+    made = create_tokenizer(tokenizer)
+    if sentences.OPTION in options:
+        sentences.token_of(options[sentences.OPTION], made)
+    return made
 
 
 def drop_corpus(store: Store, name: str, if_exists: bool, lock_timeout_s: float = 0.0) -> int | None:

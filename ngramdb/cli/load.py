@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import glob
+import os
 from typing import Any
 
 from ngramdb.api import Connection, Corpus, LoadReport, connect
 from ngramdb.cli import human
 from ngramdb.cli.catalog import describe
-from ngramdb.cli.common import OK, add_common_flags, glued, guarded, positive
+from ngramdb.cli.common import OK, UsageError, add_common_flags, glued, guarded, positive
 from ngramdb.cli.progress import LoadWatch
 from ngramdb.cli.writing import add_lock_timeout, writing
 from ngramdb.errors import InvalidArgument
@@ -84,6 +86,8 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> int:
+    if not os.path.lexists(options.database):
+        _check_before_making(options)
     with writing(options, create=True) as connection:
         if options.threads is not None:
             connection.settings["threads"] = options.threads
@@ -102,6 +106,19 @@ def _run(options: argparse.Namespace) -> int:
             raise
     print(summary(options.corpus, report))
     return OK
+
+
+def _check_before_making(options: argparse.Namespace) -> None:
+    """Raises where a database would be made for nothing: arguments swapped, or files that are not there."""
+    if os.path.exists(options.corpus):
+        raise UsageError(
+            f"there is no database {options.database}, and the corpus {options.corpus} is the name of a file "
+            "or folder; the order is: ngramdb load DB CORPUS PATH…"
+        )
+    for path in options.paths:
+        found = path == "-" or os.path.exists(os.path.expanduser(path))
+        if not found and next(glob.iglob(os.path.expanduser(path), recursive=True), None) is None:
+            raise InvalidArgument(f"{path}: no such file or folder; no database has been made")
 
 
 def open_corpus(connection: Connection, name: str, tokenizer: str | None) -> tuple[Corpus, bool]:

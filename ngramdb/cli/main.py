@@ -49,6 +49,8 @@ def _replace_closed_streams() -> None:
 
 def _choose(arguments: list[str]) -> tuple[str, list[str]]:
     """The module to run and its arguments: a subcommand's name wins over a database of the same name."""
+    if arguments in (["help"], ["version"]) and not os.path.exists(arguments[0]):
+        return PROGRAM, [f"--{arguments[0]}"]
     n_flags = 0
     while n_flags < len(arguments) and arguments[n_flags] in _LEADING_FLAGS:
         n_flags += 1

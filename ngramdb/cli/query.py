@@ -57,7 +57,7 @@ def make_parser() -> argparse.ArgumentParser:
         "database",
         metavar="DB",
         nargs="?",
-        help="the database's folder, created when missing; in memory without one",
+        help="the database's folder, made by the first write when missing; in memory without one",
     )
     parser.add_argument(
         "statements",

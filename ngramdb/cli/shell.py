@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
 from ngramdb.api import Connection, connect
+from ngramdb.api.connection import connect_later
 from ngramdb.cli import human
 from ngramdb.cli.destination import Announced, destination
 from ngramdb.cli.marks import marks_of
@@ -270,7 +271,10 @@ class Shell:
         self.connection, self.path = connection, path
 
     def _connect(self, path: str | None) -> Connection:
-        connection = connect(path, read_only=self.read_only and path is not None)
+        if path is None or path == ":memory:" or self.read_only:
+            connection = connect(path, read_only=self.read_only and path is not None)
+        else:
+            connection = connect_later(path)
         if self.timeout is not None:
             connection.settings["timeout"] = self.timeout
         return connection
