@@ -18,7 +18,6 @@ from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.reader import read_documents
 from ngramdb.ingest.sources import expand, total_size
 from ngramdb.ingest.streams import Meter
-from ngramdb.kinds import CHARACTER_TOKENIZERS
 from ngramdb.lm import agreement as agreeing
 from ngramdb.lm import arpa, drafting, figures
 from ngramdb.lm import evaluation as evaluating
@@ -48,11 +47,12 @@ def agreement(
     tokenizer: Tokenizer,
     docs: Any,
     sentence: bool,
+    skip: int,
     progress: evaluating.Progress | None,
 ) -> agreeing.Agreement:
     """`Corpus.agreement`."""
     documents = token_ids_of(docs, tokenizer)
-    return agreeing.measure_agreement(model, documents, sentence=sentence, progress=progress)
+    return agreeing.measure_agreement(model, documents, sentence=sentence, skip=skip, progress=progress)
 
 
 def agreement_panels(
@@ -60,6 +60,7 @@ def agreement_panels(
     docs: Sequence[Any],
     order: int,
     progress: evaluating.Progress | None = None,
+    skip: int = 0,
 ) -> dict[str, agreeing.Agreement]:
     """Agreement as in the paper's figure: of the n-gram model of an order, and of the ∞-gram.
 
@@ -75,7 +76,7 @@ def agreement_panels(
             progress((len(panels) * len(docs) + documents) // 2, (n_tokens + tokens) // 2)
 
     for name, model in models.items():
-        panels[name] = corpus.agreement(docs, model, progress=report)
+        panels[name] = corpus.agreement(docs, model, skip=skip, progress=report)
         n_tokens = panels[name].total
     return panels
 
@@ -85,23 +86,19 @@ def draw_agreement(panels: dict[str, agreeing.Agreement], path: str) -> None:
     figures.draw_agreement(panels, path, sparse="sparse ∞-gram")
 
 
-def draft(view: Corpus, ids: IntArray, n: int, least_prob: float) -> drafting.Draft:
+def draft(view: Corpus, ids: IntArray, n: int, least_prob: float, least_count: int) -> drafting.Draft:
     """`Corpus.draft`."""
     if isinstance(n, bool) or not isinstance(n, int) or n < 0:
         raise InvalidArgument(f"n is a whole number of at least 0, not {n!r}")
-    model = language_model(view, as_model(InfGram()))
+    model = language_model(view, as_model(InfGram(min_count=least_count)))
     return drafting.draft(model, ids, n, least_prob=least_prob)
 
 
 def export_arpa(view: Corpus, path: str, order: int) -> list[int]:
     """`Corpus.export_arpa`."""
+    arpa.check_order(order)  # before the work
     model = language_model(view, as_model(KneserNey(order)))
     tokenizer = view.tokenizer
-    if tokenizer.kind in CHARACTER_TOKENIZERS:
-        raise InvalidArgument(
-            f"corpus {view.entry.name} has {tokenizer.kind} for tokens, "
-            "and an ARPA file is of words without blanks"
-        )
     sizes: list[int] = []
 
     def write(file: TextIO) -> int:

@@ -121,18 +121,19 @@ class EvaluationVerbs(ModelVerbs):
             run = generating.Run(plan)
         return under(work, run.pieces())
 
-    def draft(self, given: Ngram, n: int, *, least_prob: float = 0.0) -> Draft:
+    def draft(self, given: Ngram, n: int, *, least_prob: float = 0.0, least_count: int = 1) -> Draft:
         """The most frequent continuation in the corpus, for a larger model to check (speculative decoding).
 
         After the longest suffix of the context that occurs, token by token: `ids`, `probs` and
         `effective_n` are arrays, `confidence` is the probability of all. Ends before a token less probable
-        than `least_prob`.
+        than `least_prob`. A suffix that occurs once foresees its next token with probability 1: with
+        `least_count` shorter ones are taken until one occurs so often.
         """
         view = self._current()
         if isinstance(given, str):
             cautioning.warn_of(view, given)
         with self._connection._work():
-            return evaluation.draft(view, self._ids(given), n, least_prob)
+            return evaluation.draft(view, self._ids(given), n, least_prob, least_count)
 
     def _generation(
         self,
@@ -202,16 +203,21 @@ class EvaluationVerbs(ModelVerbs):
         model: ModelLike = "infgram",
         *,
         sentence: bool = False,
+        skip: int = 0,
         progress: Progress | None = None,
     ) -> Agreement:
         """How many tokens of documents a model gives more than one half of its probability, by effective n.
 
-        As `perplexity`; an `ngramdb.lm.Agreement`, which tells sparse estimates apart and is also the
-        histogram of effective n.
+        As `perplexity`; an `ngramdb.lm.Agreement`: `share` of all tokens, `n_tokens` and `n_agreeing` by
+        effective n, and the same of sparse estimates alone.
+
+        Parameters
+        ----------
+        skip : so many tokens at the start of each document, a prompt for example, are context only
         """
         used = self.language_model(model)
         with self._connection._work():
-            return evaluation.agreement(used, self._current().tokenizer, docs, sentence, progress)
+            return evaluation.agreement(used, self._current().tokenizer, docs, sentence, skip, progress)
 
     def export_arpa(self, path: str | os.PathLike[str], order: int) -> list[int]:
         """Writes the Kneser-Ney model of an order as an ARPA file; how many n-grams there are of each length.
@@ -221,8 +227,12 @@ class EvaluationVerbs(ModelVerbs):
         Raises
         ------
         InvalidArgument
-            An order below 2, or tokens that cannot stand in such a file (blanks, or the names `<s>`, `</s>`,
-            `<unk>`).
+            An order below 2.
+
+        Notes
+        -----
+        A blank in a token is written as `▁`, other white space as `\\u000a`; a token without text, or with
+        that of another one or of `<s>`, `</s>` and `<unk>`, by its id: `id:17`.
         """
         view = self._current()
         with self._connection._work():

@@ -119,6 +119,9 @@ class NextTokens(NamedTuple):
     context_count: int
     effective_n: int
 
+    def __repr__(self) -> str:
+        return measures.shown_arrays("NextTokens", **self._asdict())
+
 
 class NextTokensMany(NamedTuple):
     """Next-token distributions of n contexts; that of context i is entries offsets[i] … offsets[i + 1] - 1.
@@ -133,6 +136,9 @@ class NextTokensMany(NamedTuple):
     n_end: NDArray[np.int64]
     context_count: NDArray[np.int64]
     effective_n: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return measures.shown_arrays("NextTokensMany", **self._asdict())
 
     @classmethod
     def of(cls, each: Sequence[NextTokens]) -> NextTokensMany:
@@ -155,6 +161,9 @@ class Spans(NamedTuple):
     starts: NDArray[np.int64]
     lengths: NDArray[np.int64]
     counts: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return measures.shown_arrays("Spans", **self._asdict())
 
 
 class Scores:

@@ -11,7 +11,7 @@ from typing import Any
 from ngramdb.api import Corpus, Result, connect
 from ngramdb.api.evaluation import agreement_panels, draw_agreement
 from ngramdb.cli import held_out
-from ngramdb.cli.common import OK, UsageError, add_common_flags, guarded, positive
+from ngramdb.cli.common import OK, UsageError, add_common_flags, guarded, not_negative, positive
 from ngramdb.cli.progress import MeasureWatch
 from ngramdb.cli.render import MODES, render
 from ngramdb.cli.screen import detect
@@ -29,6 +29,7 @@ COLUMNS = (
     *("effective_n", "tokens", "agreeing", "share"),
     *("sparse_tokens", "sparse_agreeing", "sparse_share"),
 )
+TOTAL_COLUMNS = ("model", *COLUMNS[1:], "mean_effective_n", "median_effective_n")
 
 
 def run(arguments: list[str]) -> int:
@@ -58,6 +59,14 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="OUT",
         help="draw both, and sparse estimates, into a PNG or SVG (needs matplotlib)",
     )
+    add(
+        "--skip",
+        metavar="N",
+        type=not_negative,
+        default=0,
+        help="the first N tokens of each document, a prompt for example, are context only",
+    )
+    add("--total", action="store_true", help="one row for all tokens instead of one for each effective n")
     add("--format", choices=MODES, help="how results look; table at a terminal, tsv elsewhere")
     add_common_flags(parser)
     return parser
@@ -75,6 +84,11 @@ def _run(options: argparse.Namespace) -> int:
         "mean_effective_n": found.mean_effective_n,
         "median_effective_n": found.median_effective_n,
     }
+    if options.total:
+        render(
+            Result.of_rows(TOTAL_COLUMNS, totals(options, found, beside)), detect(sys.stdout), options.format
+        )
+        return OK
     columns: tuple[str, ...] = COLUMNS
     table = rows(found)
     if beside is not None:
@@ -90,13 +104,13 @@ def _measure(
 ) -> tuple[Any, Any]:
     """The model's agreement, and that of the n-gram model beside it, where it is asked for."""
     if options.ngram is None and options.figure is None:
-        return corpus.agreement(docs, model=options.model, progress=watch), None
+        return corpus.agreement(docs, model=options.model, skip=options.skip, progress=watch), None
     if options.model != "infgram":
         raise UsageError("--ngram and --figure compare with the ∞-gram; leave --model out")
     order = options.ngram or FIGURE_ORDER
     held = list(docs)
     watch.share = lambda n_documents: n_documents / len(held)
-    panels = agreement_panels(corpus, held, order, watch)
+    panels = agreement_panels(corpus, held, order, watch, options.skip)
     if options.figure is not None:
         draw_agreement(panels, options.figure)
     beside, found = panels.values()
@@ -122,6 +136,25 @@ def rows(found: Any) -> list[tuple[object, ...]]:
         for n, (tokens, agreeing, sparse, right) in enumerate(table, start=1)
         if tokens
     ]
+
+
+def totals(options: argparse.Namespace, found: Any, beside: Any) -> list[tuple[object, ...]]:
+    """A row of `TOTAL_COLUMNS` for the model, and one for the n-gram model where it stands beside it."""
+    models = {options.model: found}
+    if beside is not None:
+        models = {f"{options.ngram or FIGURE_ORDER}-gram": beside, **models}
+    return [
+        (
+            *(name, one.total, int(one.n_agreeing.sum()), _or_null(one.share)),
+            *(int(one.n_sparse.sum()), int(one.n_sparse_agreeing.sum()), _or_null(one.sparse_share)),
+            *(_or_null(one.mean_effective_n), _or_null(one.median_effective_n)),
+        )
+        for name, one in models.items()
+    ]
+
+
+def _or_null(value: float) -> float | None:
+    return None if math.isnan(value) else value
 
 
 def _percent(share: float) -> str:

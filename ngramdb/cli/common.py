@@ -136,12 +136,21 @@ def glued(arguments: list[str], flags: tuple[str, ...]) -> list[str]:
 
 def positive(text: str) -> int:
     """An argument that counts something: a whole number of at least 1; `_` and `,` may group the digits."""
+    return _whole(text, 1)
+
+
+def not_negative(text: str) -> int:
+    """The same from 0 on."""
+    return _whole(text, 0)
+
+
+def _whole(text: str, least: int) -> int:
     try:
         value = int(text.replace(",", "").replace("_", ""))
     except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+        value = least - 1
+    if value < least:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least {least}")
     return value
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+import time
 from collections.abc import Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -14,6 +15,9 @@ from ngramdb.lm.sentences import is_cut
 from ngramdb.lm.statistics import Statistics, fingerprint
 from ngramdb.planner.plan import Model
 from ngramdb.planner.source import Corpus
+
+# Statistics that took so long are worth keeping, and a note says so.
+NOTED_SECONDS = 1.0
 
 _LOCK = threading.Lock()
 _STATISTICS: WeakKeyDictionary[Corpus, Statistics] = WeakKeyDictionary()
@@ -37,8 +41,15 @@ def language_model(corpus: Corpus, model: Model) -> LanguageModel:
         return made
     spec = model.spec
     corpus.check_difference()
+    began = time.perf_counter()
     statistics = statistics_of(corpus) if spec.kind == "kneser_ney" else None
+    seconds = time.perf_counter() - began
     made = make(spec, corpus, statistics)
+    if seconds >= NOTED_SECONDS and getattr(corpus, "terms", None) is None:
+        made.advice = (
+            f"counting for Kneser-Ney took {seconds:.1f} s, and is for this session only: "
+            f"ANALYZE {corpus.entry.name} keeps the counts"
+        )
     with _LOCK:
         return _MODELS[corpus].setdefault(model, made)
 

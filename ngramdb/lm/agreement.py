@@ -13,8 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ngramdb.errors import InvalidArgument
 from ngramdb.lm.evaluation import Progress, batches_of, score_batch
+from ngramdb.lm.measures import shown_arrays
 from ngramdb.lm.models import LanguageModel
+from ngramdb.lm.spec import is_whole
 
 # A token agrees when its probability is above this: it is then the most probable one.
 AGREES_ABOVE = 0.5
@@ -22,13 +25,14 @@ AGREES_ABOVE = 0.5
 Integers = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Agreement:
     """Agreement by effective n. Entry i of every array is effective n = i + 1.
 
     n_tokens : (m,) int64, tokens predicted with that effective n: the histogram
     n_agreeing : (m,) int64, those that the model gave more than one half
     n_sparse, n_sparse_agreeing : the same of estimates whose context has one continuation only
+    share, sparse_share : of all tokens, and of those with a sparse estimate, the part that agrees
     """
 
     n_tokens: Integers
@@ -37,6 +41,17 @@ class Agreement:
     n_sparse_agreeing: Integers
     mean_effective_n: float
     median_effective_n: float
+
+    def __repr__(self) -> str:
+        return shown_arrays(
+            "Agreement",
+            share=self.share,
+            total=self.total,
+            sparse_share=self.sparse_share,
+            mean_effective_n=self.mean_effective_n,
+            n_tokens=self.n_tokens,
+            n_agreeing=self.n_agreeing,
+        )
 
     @property
     def total(self) -> int:
@@ -64,16 +79,28 @@ def measure_agreement(
     documents: Iterable[ArrayLike],
     *,
     sentence: bool = False,
+    skip: int = 0,
     progress: Progress | None = None,
 ) -> Agreement:
-    """Token-wise agreement of a model with documents of token ids. For 'n-gram' of the paper: NGram(order=n).
+    """Token-wise agreement of a model with documents of token ids.
+
+    The n-gram model of the paper's figures has an effective n of its own, up to n: InfGram(order=n), which
+    goes over to shorter contexts. NGram(order=n) has no answer after a context that does not occur.
+
+    skip : so many tokens at the start of each document, a prompt for example, are context only
 
     Tokens without an answer (n-gram models after an unseen context) do not agree. Cost: that of scoring.
     """
+    if not is_whole(skip) or skip < 0:
+        raise InvalidArgument(f"skip is a whole number of at least 0, not {skip!r}")
     tables = np.zeros((4, 1), dtype=np.int64)
     n_documents = 0
     for batch in batches_of(documents):
-        scores = score_batch(model, batch, sentence=sentence).scores
+        scored = score_batch(model, batch, sentence=sentence)
+        scores = scored.scores
+        if skip:
+            places = np.arange(len(scores)) - np.repeat(scored.bounds[:-1], np.diff(scored.bounds))
+            scores = scores[places >= skip]
         n_documents += len(batch)
         with np.errstate(invalid="ignore"):
             agrees = scores.prob > AGREES_ABOVE

@@ -7,7 +7,8 @@ backing off means to multiply by the weight of the context.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Container, Iterator
 from typing import Any, TextIO
 
 import numpy as np
@@ -16,6 +17,7 @@ from ngramdb import interrupts
 from ngramdb.errors import InvalidArgument
 from ngramdb.lm.models import KneserNeyModel, LanguageModel
 from ngramdb.lm.ngram_levels import Level, levels_of
+from ngramdb.lm.spec import is_whole
 from ngramdb.lm.values import Floats
 
 # n-grams that are written together.
@@ -24,19 +26,23 @@ BATCH = 1 << 16
 # Digits behind the point of a logarithm: programs keep them as 32-bit floats, which have fewer.
 DIGITS = 8
 
+# Stands for a blank in a token.
+BLANK = "▁"
+
+_WHITE_SPACE = re.compile(r"\s")
+
 Words = Callable[[int], str]
 
 
 def write_arpa(model: LanguageModel, file: TextIO, words: Words) -> list[int]:
     """Writes the model; returns how many n-grams of each length.
 
-    words : the text of a token id; it must be without blanks
+    words : the text of a token id; what cannot stand in such a file is written otherwise, see `name_of`
 
     Raises
     ------
     InvalidArgument
-        no Kneser-Ney model with an order from 2 on and without least count; or a token
-        that cannot stand in such a file
+        no Kneser-Ney model with an order from 2 on and without least count
 
     Cost: some two microseconds an n-gram, most of it for the text; 60 bytes of memory an n-gram.
     """
@@ -59,6 +65,26 @@ def write_arpa(model: LanguageModel, file: TextIO, words: Words) -> list[int]:
     return sizes
 
 
+def name_of(token: int, text: str, taken: Container[str]) -> str:
+    r"""What a token is called in an ARPA file, whose words have no white space and differ from each other.
+
+    A blank becomes `▁` (as in the vocabularies of SentencePiece), other white space `\u000a`. A token without
+    text, or whose name is taken, is called by its id: `id:17`.
+    """
+    name = _WHITE_SPACE.sub(lambda found: BLANK if found[0] == " " else f"\\u{ord(found[0]):04x}", text)
+    if not name or name in taken:
+        name = f"id:{token}"
+    while name in taken:
+        name = f"id:{name}"
+    return name
+
+
+def check_order(order: Any) -> None:
+    """Raises: InvalidArgument when an ARPA file cannot be of that order."""
+    if not is_whole(order) or order < 2:
+        raise InvalidArgument(f"an ARPA file takes a Kneser-Ney model with an order from 2 on, not {order!r}")
+
+
 def _names(model: KneserNeyModel, words: Words) -> Any:
     """Tokens as an ARPA file writes them, by their codes: an Arrow array."""
     import pyarrow as pa
@@ -67,12 +93,7 @@ def _names(model: KneserNeyModel, words: Words) -> Any:
     names: list[str] = []
     taken = {"</s>", "<s>", "<unk>", "<UNK>"}
     for token in types.tolist():
-        word = words(token)
-        if not word or word.split() != [word] or word in taken:
-            raise InvalidArgument(
-                f"token {token}, {word!r}, cannot stand in an ARPA file: its words are separated by "
-                "blanks, differ from each other, and from <s>, </s> and <unk>"
-            )
+        word = name_of(token, words(token), taken)
         taken.add(word)
         names.append(word)
     return pa.array([*names, "</s>", "<s>"])

@@ -7,13 +7,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ngramdb.lm.measures import shown_arrays
 from ngramdb.lm.models import LanguageModel, as_ids
 from ngramdb.lm.values import END, Floats, Integers
 
 
 class Draft(NamedTuple):
-    """ids (k,) int64; probs (k,) float64, each token's share; effective_n (k,), the length of the n-grams
-    behind them.
+    """A continuation: ids (k,) int64; probs (k,) float64, each token's share; effective_n (k,), the length of
+    the n-grams behind them.
 
     `confidence` is the probability of the whole draft.
     """
@@ -25,6 +26,9 @@ class Draft(NamedTuple):
     @property
     def confidence(self) -> float:
         return float(self.probs.prod())
+
+    def __repr__(self) -> str:
+        return shown_arrays("Draft", **self._asdict())
 
 
 def draft(model: LanguageModel, context: ArrayLike, n: int, *, least_prob: float = 0.0) -> Draft:

@@ -78,6 +78,21 @@ def _perplexity(logprob: float, n: int) -> float:
         return math.inf
 
 
+def shown_arrays(name: str, **fields: object) -> str:
+    """An object in one line: arrays by their length and first values."""
+    parts = ", ".join(f"{field}={_shown_field(value)}" for field, value in fields.items())
+    return f"{name}({parts})"
+
+
+def _shown_field(value: object) -> str:
+    if isinstance(value, np.ndarray):
+        first = ", ".join(
+            f"{item:.4g}" if isinstance(item, float) else str(item) for item in value[:6].tolist()
+        )
+        return f"[{first}]" if len(value) <= 6 else f"[{first}, … {len(value):,} in all]"
+    return shown(value) if isinstance(value, float) else str(value)
+
+
 def shown(value: float) -> str:
     """A measured number in a representation: six digits, and the same whether numpy's or Python's."""
     return f"{value:.6g}"

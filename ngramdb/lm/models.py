@@ -93,6 +93,8 @@ class LanguageModel(ABC):
         self.spec = spec
         self.index = index
         self._model = model
+        # What whoever has made the model wants said beside its own note.
+        self.advice: str | None = None
 
     @property
     def note(self) -> str | None:
@@ -278,7 +280,8 @@ class KneserNeyModel(LanguageModel):
 
     @property
     def note(self) -> str | None:
-        return self.statistics.note(self.spec.order)
+        notes = (self.statistics.note(self.spec.order), self.advice)
+        return ". ".join(note for note in notes if note) or None
 
     def dist(self, context: ArrayLike) -> Distribution:
         """Every token that occurs, END, and UNKNOWN for any other: V entries that sum to 1.

@@ -377,9 +377,60 @@ def test_arpa_files(corpus, tmp_path, db):
     with pytest.raises(ExecutionError, match="cannot write the file"):
         corpus.export_arpa(tmp_path / "none" / "x.arpa", 2)
     letters = db.create_corpus("letters", tokenizer="chars")
-    with pytest.raises(InvalidArgument, match="has chars for tokens"):
-        letters.export_arpa(tmp_path / "letters.arpa", 3)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["pets.arpa", "pets.arpa.gz"]
+    letters.append(["a b\n", "b a"])
+    letters.export_arpa(tmp_path / "letters.arpa", 2)
+    words = {
+        line.split("\t")[1] for line in (tmp_path / "letters.arpa").read_text().splitlines() if "\t" in line
+    }
+    assert {"▁", "\\u000a", "a ▁", "▁ b", "b \\u000a"} <= words
+    names = ["letters.arpa", "pets.arpa", "pets.arpa.gz"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+
+
+def test_an_order_that_no_arpa_file_has_is_refused_before_the_work(corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr("ngramdb.api.evaluation.language_model", lambda *_: pytest.fail("worked"))
+    for order in (1, 0, -1, True, 2.0, "3", None):
+        with pytest.raises(InvalidArgument, match="an order from 2 on"):
+            corpus.export_arpa(tmp_path / "x.arpa", order)
+
+
+def test_agreement_can_skip_a_prompt(corpus):
+    docs = ["the cat sat on the mat", "a dog", "the dog sat on the mat"]
+    whole = corpus.agreement(docs)
+    prompts = corpus.agreement([" ".join(text.split()[:3]) for text in docs])
+    rest = corpus.agreement(docs, skip=3)
+    assert rest.total == whole.total - prompts.total == 6
+    n = len(prompts.n_tokens)
+    assert (rest.n_tokens[:n] == (whole.n_tokens[:n] - prompts.n_tokens)[: len(rest.n_tokens)]).all()
+    assert rest.n_agreeing.sum() == whole.n_agreeing.sum() - prompts.n_agreeing.sum()
+    assert corpus.agreement(docs, skip=100).total == 0 and corpus.agreement(docs, skip=0).share == whole.share
+    for skip in (-1, True, 1.5):
+        with pytest.raises(InvalidArgument, match="skip is a whole number"):
+            corpus.agreement(docs, skip=skip)
+
+
+def test_a_draft_can_rest_on_more_than_one_occurrence(db):
+    corpus = db.create_corpus("drafts")
+    corpus.append(["x a b c d", "y a b e", "z a b e"])
+    assert corpus.tokenizer.decode(corpus.draft("x a b", 1).ids) == "c"
+    found = corpus.draft("x a b", 1, least_count=2)
+    assert corpus.tokenizer.decode(found.ids) == "e" and found.probs[0] == pytest.approx(2 / 3)
+    assert len(corpus.draft("x a b", 1, least_count=2, least_prob=0.9).ids) == 0
+    with pytest.raises(InvalidArgument, match="least count"):
+        corpus.draft("x a b", 1, least_count=0)
+
+
+def test_counts_that_took_long_are_worth_keeping_and_a_note_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr("ngramdb.executor.models.NOTED_SECONDS", 0.0)
+    with ngramdb.connect(tmp_path / "db") as db:
+        db.create_corpus("kept").append(["a b a c", "a b"])
+        note = db.execute('PROB "b" GIVEN "a" USING KNESER_NEY').summary["note"]
+        assert "ANALYZE kept keeps the counts" in note and "stand in" in note
+        assert "ANALYZE" in db.execute('SCORE "a b" USING KNESER_NEY').summary["note"]
+        db.execute("ANALYZE kept")
+    monkeypatch.undo()
+    with ngramdb.connect(tmp_path / "db") as db:
+        assert "ANALYZE" not in db.execute('PROB "b" GIVEN "a" USING KNESER_NEY').summary["note"]
 
 
 def test_the_share_of_files_that_is_read_is_known_where_their_size_is(tmp_path):

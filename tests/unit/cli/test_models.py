@@ -117,6 +117,25 @@ def test_analyze_and_its_rows(database: str, capsys: pytest.CaptureFixture[str])
     assert "no corpus 'cats'" in capsys.readouterr().err
 
 
+def test_agreement_of_all_tokens_and_behind_a_prompt(
+    database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "held.txt").write_text("the dog sat on the mat\n\na cat and a dog\n")
+    command = ["agreement", database, "pets", "held.txt", "--input", "lines", "--format", "jsonl"]
+    assert main(command) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert main([*command, "--total"]) == 0
+    (total,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert total["model"] == "infgram" and total["tokens"] == 11
+    for name in ("tokens", "agreeing", "sparse_tokens", "sparse_agreeing"):
+        assert total[name] == sum(row[name] for row in rows)
+    assert total["share"] == total["agreeing"] / 11
+    assert main([*command, "--total", "--ngram", "2", "--skip", "2"]) == 0
+    both = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(row["model"], row["tokens"]) for row in both] == [("2-gram", 7), ("infgram", 7)]
+    assert main([*command, "--skip", "-1"]) == 2
+
+
 def test_agreement_beside_the_ngram_model_and_as_a_figure(
     database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -64,8 +64,29 @@ def test_only_models_that_fit_the_format_are_written(documents, spec):
         write_arpa(model_of(documents, spec), io.StringIO(), word)
 
 
-@pytest.mark.parametrize("bad", ["a b", "", "<s>", "w0", "\n"])
-def test_a_token_that_cannot_stand_in_the_file_is_an_error(documents, bad):
-    model = model_of(documents, KneserNey(order=2))
-    with pytest.raises(InvalidArgument, match="cannot stand in an ARPA file"):
-        write_arpa(model, io.StringIO(), lambda token: bad if token == 3 else word(token))
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        *(("a b", "a▁b"), (" ", "▁"), ("\n", "\\u000a"), ("\u2028x", "\\u2028x"), ("\x1c", "\\u001c")),
+        *(("", "id:3"), ("<s>", "id:3"), ("</s>", "id:3"), ("<unk>", "id:3"), ("w0", "id:3")),
+    ],
+)
+def test_what_cannot_stand_in_the_file_is_written_otherwise(documents, text, name):
+    model = model_of(documents, KneserNey(order=3))
+    plain, escaped = io.StringIO(), io.StringIO()
+    write_arpa(model, plain, word)
+    write_arpa(model, escaped, lambda token: text if token == 3 else word(token))
+    sizes, table = read(escaped.getvalue())
+    expected_sizes, expected = read(plain.getvalue())
+    assert sizes == expected_sizes
+    assert table == {tuple(name if one == "w3" else one for one in words): p for words, p in expected.items()}
+
+
+def test_a_name_that_looks_like_an_id_is_not_taken_twice(documents):
+    file = io.StringIO()
+    write_arpa(
+        model_of(documents, KneserNey(order=2)),
+        file,
+        lambda token: {1: "id:3", 3: ""}.get(token, word(token)),
+    )
+    assert {("id:3",), ("id:id:3",)} <= read(file.getvalue())[1].keys()
