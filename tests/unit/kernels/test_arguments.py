@@ -116,6 +116,7 @@ def test_what_is_no_sequence_of_integers_is_refused(index, ids):
             call()
 
 
+REFUSED = "outside 0|too large|too big|below 2|expected a one-dimensional array of integers"
 COUNTING = [
     lambda index, ids, token: index.count(ids),
     lambda index, ids, token: index.prob(ids, 1),
@@ -130,7 +131,7 @@ COUNTING = [
     lambda index, ids, token: index.segments[0].docs_containing(ids),
     lambda index, ids, token: index.segments[0].filter_docs(np.arange(2, dtype=np.uint32), ids),
     lambda index, ids, token: index.segments[0].places(ids, [0, len(ids)]),
-    lambda index, ids, token: index.segments[0].docs_where([0], [ids], 1.0, 1.0),
+    lambda index, ids, token: index.segments[0].docs_where([0], [ids], (1.0, 1.0, 1.0, 8)),
 ]
 # The borders of a sentence, -2 and -3, are ids to language models.
 MODELLING = [
@@ -157,7 +158,7 @@ def test_what_does_not_fit_a_token_id_is_refused_by_every_kernel(index, token):
     calls = [*COUNTING, *([] if token in (-2, -3) else MODELLING)]
     for ids in forms:
         for call in calls:
-            with pytest.raises((ValueError, OverflowError, TypeError)):
+            with pytest.raises((ValueError, OverflowError, TypeError), match=REFUSED):
                 call(model if call in MODELLING else index, ids, token)
 
 
