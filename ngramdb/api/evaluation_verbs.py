@@ -220,7 +220,7 @@ class EvaluationVerbs(ModelVerbs):
             return evaluation.agreement(used, self._current().tokenizer, docs, sentence, skip, progress)
 
     def export_arpa(self, path: str | os.PathLike[str], order: int) -> list[int]:
-        """Writes the Kneser-Ney model of an order as an ARPA file; how many n-grams there are of each length.
+        r"""Writes the Kneser-Ney model of an order as an ARPA file; how many n-grams there are of each length.
 
         The file appears under its name when it is complete; a name in .gz or .zst has it compressed.
 
@@ -231,7 +231,7 @@ class EvaluationVerbs(ModelVerbs):
 
         Notes
         -----
-        A blank in a token is written as `▁`, other white space as `\\u000a`; a token without text, or with
+        A blank in a token is written as `▁`, other white space as `\u000a`; a token without text, or with
         that of another one or of `<s>`, `</s>` and `<unk>`, by its id: `id:17`.
         """
         view = self._current()
