@@ -220,7 +220,7 @@ class EvaluationVerbs(ModelVerbs):
             return evaluation.agreement(used, self._current().tokenizer, docs, sentence, skip, progress)
 
     def export_arpa(self, path: str | os.PathLike[str], order: int) -> list[int]:
-        r"""Writes the Kneser-Ney model of an order as an ARPA file; how many n-grams there are of each length.
+        r"""Writes the Kneser-Ney model of an order as an ARPA file; how many n-grams each length has.
 
         The file appears under its name when it is complete; a name in .gz or .zst has it compressed.
 
