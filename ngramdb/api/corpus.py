@@ -234,7 +234,7 @@ class Corpus(CurationVerbs):
 
         Parameters
         ----------
-        pattern : text or token ids
+        pattern : text or token ids; patterns with gaps, as in `"a" [0..2] "b"`, stand in the statement KWIC
         where : only in documents that meet this condition, with `?` or `:name` for `params`
         window : tokens on either side
         order_by : 'doc_id' (then by position), 'left' or 'right', the text on that side

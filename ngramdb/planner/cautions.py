@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ngramdb.errors import ExecutionError, ResourceError
 from ngramdb.planner import matching
 from ngramdb.planner.plan import DeleteDocuments, ExportDocuments, Gram, Phrase, Plan, show_text
-from ngramdb.planner.plan.phrases import STAR
+from ngramdb.planner.plan.phrases import LIKE_A_PATTERN, STAR
 from ngramdb.planner.source import Corpus, IntArray
 
 BLANK = " "
@@ -63,9 +63,10 @@ def _of(phrase: Phrase, acts: bool) -> Caution | None:
         said = said or (_of_continuation(phrase) if phrase.before else _of_blanks(phrase))
         if said is not None:
             return Caution(said)
-    if STAR in text and not corpus.index.count(phrase.gram.ids):
-        return Caution(_of_star(text), about_tokens=False)
-    return None
+    is_pattern = LIKE_A_PATTERN.match(text) is not None
+    if not (is_pattern or STAR in text) or corpus.index.count(phrase.gram.ids):
+        return None
+    return Caution(_of_pattern(text) if is_pattern else _of_star(text), about_tokens=False)
 
 
 def _of_spellings(phrase: Phrase) -> str | None:
@@ -123,6 +124,11 @@ def _of_continuation(phrase: Phrase) -> str | None:
                 f"{context.shown} {_times(n)}"
             )
     return _of_blanks(phrase._replace(gram=before, before=None)) if before.text else None
+
+
+def _of_pattern(text: str) -> str:
+    said = f"{show_text(text)} is one n-gram, its quotation marks included"
+    return f"{said}; patterns stand in statements, as in KWIC {text.strip()}"
 
 
 def _of_star(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from ngramdb.planner.plan.grams import Gram
@@ -9,6 +10,9 @@ from ngramdb.planner.source import Corpus
 
 # The sign that other programs use for any characters; in an n-gram it is a character like others.
 STAR = "*"
+
+# What reads as a pattern of the language: a quoted part, and something after it.
+LIKE_A_PATTERN = re.compile(r'\s*"(?:[^"\\]|\\.)+"\s*(?:\[|MATCH\b|IGNORE\b|AND\b|OR\b)', re.IGNORECASE)
 
 # Longer texts are passages that are read token by token, not phrases that are looked for.
 MAX_PHRASE_CHARACTERS = 200
@@ -37,4 +41,4 @@ def may_mislead(text: str | None, kind: str) -> bool:
     """
     if not text or len(text) > MAX_PHRASE_CHARACTERS:
         return False
-    return kind == "json" or STAR in text
+    return kind == "json" or STAR in text or LIKE_A_PATTERN.match(text) is not None

@@ -245,3 +245,17 @@ def test_a_star_is_warned_of_under_any_tokenizer(db):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             assert corpus.count("2 * 3") == 1
+
+
+@pytest.mark.parametrize("kind", ["words", "chars", "bytes"])
+@pytest.mark.parametrize("text", ['"a" [0..2] "b"', ' "a" match text', '"a" OR "b"'])
+def test_what_reads_as_a_pattern_is_warned_of(db, kind, text):
+    corpus = db.create_corpus("c", tokenizer=kind)
+    corpus.append(["a b", 'he said "a" and "b"'])
+    for ask in (corpus.count, corpus.kwic):
+        with pytest.warns(PhraseWarning, match="is one n-gram, its quotation marks included"):
+            ask(text)
+    assert db.execute("COUNT ?", [text]).summary["note"].endswith(f"as in KWIC {text.strip()}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert corpus.count('"a" and "b"') == corpus.count('said "a"') == 1
