@@ -22,6 +22,8 @@ if not hasattr(pexpect, "spawn"):
 import ngramdb  # noqa: E402
 
 COMMAND = [sys.executable, "-m", "ngramdb"]
+# A pipe is read as a shell hands it over, `<(command)`: under a number, and not by its name.
+PIPED = "/dev/fd/9"
 ESCAPES = re.compile(r"\x1b(\[[0-9;?]*[ -/]*[@-~]|\][^\x07]*\x07|[@-Z\\-_=>])")
 DOCUMENTS = [
     {"text": "the cat sat on the mat", "source": "a", "year": 2020},
@@ -57,11 +59,19 @@ class Terminal:
     """A program under a pseudo-terminal; what it wrote is read without its escape sequences."""
 
     def __init__(
-        self, arguments: list[str], environment: dict[str, str], cwd: Path, columns: int = 100
+        self,
+        arguments: list[str],
+        environment: dict[str, str],
+        cwd: Path,
+        columns: int = 100,
+        piped: Path | None = None,
     ) -> None:
+        command = [*COMMAND, *arguments]
+        if piped is not None:
+            command = ["bash", "-c", 'exec 9<"$0"; exec "$@"', str(piped), *command]
         self.process = pexpect.spawn(
-            COMMAND[0],
-            [*COMMAND[1:], *arguments],
+            command[0],
+            command[1:],
             env=environment,
             cwd=str(cwd),
             dimensions=(30, columns),
@@ -106,8 +116,8 @@ def repl(database: Path, environment: dict[str, str], tmp_path: Path) -> Iterato
 
 
 @contextmanager
-def endless(path: Path) -> Iterator[None]:
-    """A file of JSON lines that never ends: a pipe that a thread keeps full while the block runs."""
+def endless(path: Path) -> Iterator[Path]:
+    """A stream of JSON lines that never ends: a pipe that a thread keeps full while the block runs."""
     os.mkfifo(path)
     lines = b'{"text": "a line that is followed by another one"}\n' * 1000
 
@@ -120,7 +130,7 @@ def endless(path: Path) -> Iterator[None]:
     feeder = threading.Thread(target=feed, daemon=True)
     feeder.start()
     try:
-        yield
+        yield path
     finally:
         # a reader that comes and goes frees a feeder that nobody has read from
         os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
@@ -177,13 +187,13 @@ def test_ctrl_c_drops_the_line_and_ctrl_d_leaves(repl: Terminal) -> None:
     assert repl.code() == 0
 
 
-def test_ctrl_c_stops_a_statement_and_keeps_the_session(repl: Terminal, tmp_path: Path) -> None:
-    repl.process.send(".open fresh.ngdb\r")
-    repl.expect("ngramdb>")
-    repl.process.send("CREATE CORPUS slow;\r")
-    repl.expect("slow>")
-    with endless(tmp_path / "endless.jsonl"):
-        repl.process.send("COPY slow FROM 'endless.jsonl';\r")
+def test_ctrl_c_stops_a_statement_and_keeps_the_session(environment: dict[str, str], tmp_path: Path) -> None:
+    with endless(tmp_path / "endless") as stream:
+        repl = Terminal(["fresh.ngdb"], environment, tmp_path, piped=stream)
+        repl.expect("ngramdb>")
+        repl.process.send("CREATE CORPUS slow;\r")
+        repl.expect("slow>")
+        repl.process.send(f"COPY slow FROM '{PIPED}' (FORMAT jsonl);\r")
         repl.expect("loading")  # the bar is there, so the load is running
         repl.interrupt_until("interrupted")
     repl.process.send('COUNT "";\r')
@@ -304,8 +314,9 @@ def test_load_draws_a_bar_at_a_terminal_and_one_line_at_the_end(
 def test_interrupting_a_load_is_130_and_leaves_nothing_behind(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
-    with endless(tmp_path / "endless.jsonl"):
-        terminal = Terminal(["load", "db.ngdb", "wiki", "endless.jsonl"], environment, tmp_path)
+    with endless(tmp_path / "endless") as stream:
+        load = ["load", "db.ngdb", "wiki", PIPED, "--format", "jsonl"]
+        terminal = Terminal(load, environment, tmp_path, piped=stream)
         terminal.expect("loading wiki")
         terminal.process.sendintr()
         assert "interrupted" in terminal.rest()
@@ -537,9 +548,9 @@ def test_a_timeout_is_124_and_says_how_long(
 
 
 def test_ctrl_c_in_a_statement_is_130(environment: dict[str, str], tmp_path: Path) -> None:
-    with endless(tmp_path / "endless.jsonl"):
-        statement = "CREATE CORPUS x; COPY x FROM 'endless.jsonl'"
-        terminal = Terminal(["new.ngdb", "-c", statement], environment, tmp_path)
+    with endless(tmp_path / "endless") as stream:
+        statement = f"CREATE CORPUS x; COPY x FROM '{PIPED}' (FORMAT jsonl)"
+        terminal = Terminal(["new.ngdb", "-c", statement], environment, tmp_path, piped=stream)
         terminal.expect("loading")
         terminal.process.sendintr()
         assert "interrupted" in terminal.rest()
@@ -550,8 +561,9 @@ def test_a_locked_database_is_waited_for_as_long_as_asked(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
     (tmp_path / "d.jsonl").write_text('{"text": "a b c"}\n')
-    with endless(tmp_path / "endless.jsonl"):
-        writer = Terminal(["load", "db.ngdb", "slow", "endless.jsonl"], environment, tmp_path)
+    with endless(tmp_path / "endless") as stream:
+        load = ["load", "db.ngdb", "slow", PIPED, "--format", "jsonl"]
+        writer = Terminal(load, environment, tmp_path, piped=stream)
         writer.expect("loading")
         started = time.perf_counter()
         done = run(["load", "db.ngdb", "wiki", "d.jsonl", "--lock-timeout", "1"], environment, tmp_path)
