@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from ngramdb.executor.result import Result
     from ngramdb.lm import values
     from ngramdb.lm.models import LanguageModel
+    from ngramdb.lm.spec import ModelSpec
     from ngramdb.planner import plan as plans
-    from ngramdb.planner.plan import Model
     from ngramdb.planner.source import IntArray
 else:
     cautioning = lazy_module("ngramdb.api.cautioning")
@@ -70,7 +70,7 @@ class ModelVerbs(BoundCorpus):
         ):
             # The usual question goes to the kernel as it is: checks here would cost more than the answer.
             try:
-                step = ask(context, token, used.infgram, used.order)
+                step = ask(context, token, used.infgram, used.limit)
                 if not step[0] or (used.infgram and type(given) is str):
                     self._never_follows(continuation, given)
                 return results.Probability(step[0] / step[1], step) if step[1] else None
@@ -129,10 +129,10 @@ class ModelVerbs(BoundCorpus):
                 return _next_tokens(model_cache.language_model(self._view, used), self._ids(given))
         context = self._ids(given) if not isinstance(given, (list, tuple)) else given
         try:
-            found = self._dist(context, used.infgram, used.order, _FEW)
+            found = self._dist(context, used.infgram, used.limit, _FEW)
             if found is None:
                 with self._connection._work():
-                    found = self._dist(context, used.infgram, used.order)
+                    found = self._dist(context, used.infgram, used.limit)
         except (TypeError, OverflowError, ValueError) as error:
             cause, found = error, None
         if found is None:
@@ -160,16 +160,16 @@ class ModelVerbs(BoundCorpus):
                 each = [_next_tokens(asked, flat[start:stop]) for start, stop in pairwise(offsets.tolist())]
                 return results.NextTokensMany.of(each)
             starts, ids, counts, n_end, context_count, n = view.index.dist_many(
-                flat, offsets, used.infgram, used.order
+                flat, offsets, used.infgram, used.limit
             )
         return results.NextTokensMany(starts, ids, counts, n_end, context_count, n + 1)
 
-    def _counted(self, model: Any) -> Model:
+    def _counted(self, model: Any) -> ModelSpec:
         """A model whose answers are counts divided by counts. Raises InvalidArgument for others."""
         used = models.as_model(model)
         if not used.counted:
             raise InvalidArgument(
-                f"{used.label()} has no distribution of counts; corpus.language_model(…).dist(ids) has its "
+                f"{used} has no distribution of counts; corpus.language_model(…).dist(ids) has its "
                 "probabilities as arrays"
             )
         return used
@@ -194,7 +194,7 @@ class ModelVerbs(BoundCorpus):
         if isinstance(contexts, list) and isinstance(continuations, list):
             unseen = (scores.count == 0) | (scores.effective_n <= np.diff(offsets))
             cautioning.warn_of_many(view, continuations, np.flatnonzero(unseen), contexts)
-        return results.Scores.of(scores, used.spec.is_probability)
+        return results.Scores.of(scores, used.is_probability)
 
     def _continuations(self, given: Any) -> tuple[IntArray, IntArray]:
         if isinstance(given, np.ndarray) or (
@@ -222,7 +222,7 @@ class ModelVerbs(BoundCorpus):
         used = models.as_model(model)
         with self._connection._work():
             found = scoring.token_scores(view, ids, offsets, used, sentence)
-        return results.Scores.of(found, used.spec.is_probability)
+        return results.Scores.of(found, used.is_probability)
 
     def score_many(
         self, docs: Ngrams, model: ModelLike = "ngram", *, sentence: bool = False
@@ -234,7 +234,7 @@ class ModelVerbs(BoundCorpus):
         with self._connection._work():
             scores = scoring.token_scores(view, flat, offsets, used, sentence)
         bounds = offsets + np.arange(len(offsets)) if sentence else offsets
-        return results.DocumentScores(results.Scores.of(scores, used.spec.is_probability), bounds)
+        return results.DocumentScores(results.Scores.of(scores, used.is_probability), bounds)
 
 
 def _next_tokens(model: LanguageModel, context: IntArray) -> NextTokens:

@@ -9,7 +9,6 @@ from ngramdb.errors import InvalidArgument
 from ngramdb.kinds import MODELS
 from ngramdb.lazy import lazy_module
 from ngramdb.lm.spec import ModelSpec
-from ngramdb.planner.plan import Model
 from ngramdb.planner.source import Catalog
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ else:
     binder = lazy_module("ngramdb.planner.binder")
 
 
-def as_model(model: Any) -> Model:
+def as_model(model: Any) -> ModelSpec:
     """A model from its text (`"ngram"`, `"kneser_ney order 5"`) or from an `ngramdb.lm.ModelSpec`.
 
     Raises
@@ -32,10 +31,8 @@ def as_model(model: Any) -> Model:
     """
     if isinstance(model, str):
         return _parsed(model)
-    if isinstance(model, Model):
-        return model
     if isinstance(model, ModelSpec):
-        return Model.of(model)
+        return model
     raise InvalidArgument(
         f"a model is text such as 'infgram', or an object such as ngramdb.lm.KneserNey(), "
         f"not {type(model).__name__}"
@@ -43,10 +40,10 @@ def as_model(model: Any) -> Model:
 
 
 @lru_cache(maxsize=256)
-def _parsed(text: str) -> Model:
+def _parsed(text: str) -> ModelSpec:
     kind = text.lower()
     if kind in MODELS:  # reading the grammar takes a tenth of a second
-        return Model(kind)
+        return ModelSpec(kind)
     return binder.Binder(_NO_CATALOG, None, text).model(parser.parse_model(text))
 
 

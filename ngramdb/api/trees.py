@@ -9,7 +9,7 @@ from typing import Any
 
 from ngramdb.errors import InvalidArgument
 from ngramdb.language import ast
-from ngramdb.planner.plan import Model
+from ngramdb.lm.spec import ModelSpec
 from ngramdb.types import token_ids
 
 # What separates the keys of a path, or else is escaped in one of them.
@@ -72,7 +72,7 @@ def trace(text: Any, min_length: int) -> ast.Trace:
 def generate(
     given: Any,
     tokens: int,
-    model: Model,
+    model: ModelSpec,
     method: str | None,
     beams: int | None,
     temperature: float | None,
@@ -138,10 +138,10 @@ def _ngram(value: Any) -> ast.Text | ast.TokenIds:
     return ast.Text(value) if isinstance(value, str) else ast.TokenIds(tuple(token_ids(value).tolist()))
 
 
-def _model(model: Model) -> ast.Model:
+def _model(model: ModelSpec) -> ast.Model:
     return ast.Model(
         model.kind,
-        order=ast.Value(model.order) if model.order else None,
+        order=None if model.order is None else ast.Value(model.order),
         weight=ast.Value(model.weight) if model.kind == "backoff" else None,
         min_count=ast.Value(model.min_count),
     )

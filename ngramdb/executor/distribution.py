@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from ngramdb.executor.models import is_counted, language_model
 from ngramdb.executor.result import BATCH_ROWS, Result, Row
+from ngramdb.lm.spec import ModelSpec
 from ngramdb.lm.values import UNKNOWN
-from ngramdb.planner.plan import DISTRIBUTION_COLUMNS, Distribution, Model
+from ngramdb.planner.plan import DISTRIBUTION_COLUMNS, Distribution
 from ngramdb.planner.source import Index, IntArray, Tokenizer
 
 # Stands for the end of a document among token ids while rows are sorted: above every id.
@@ -46,9 +47,9 @@ class NextTokens:
         return len(self.ids) == 1 and not self.n_end
 
 
-def next_tokens(index: Index, context: Any, model: Model) -> NextTokens:
+def next_tokens(index: Index, context: Any, model: ModelSpec) -> NextTokens:
     """The whole distribution. Cost: one search per segment, then galloping over what follows."""
-    ids, counts, n_end, context_count, suffix_len = index.dist(context, model.infgram, model.order)
+    ids, counts, n_end, context_count, suffix_len = index.dist(context, model.infgram, model.limit)
     return NextTokens(ids, counts, int(n_end), int(context_count), int(suffix_len) + 1)
 
 

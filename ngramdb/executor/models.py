@@ -12,8 +12,8 @@ from weakref import WeakKeyDictionary
 from ngramdb.lm import sharing
 from ngramdb.lm.models import LanguageModel, make
 from ngramdb.lm.sentences import is_cut
+from ngramdb.lm.spec import ModelSpec
 from ngramdb.lm.statistics import Statistics, fingerprint
-from ngramdb.planner.plan import Model
 from ngramdb.planner.source import Corpus
 
 # Statistics that took so long are worth keeping, and a note says so.
@@ -21,10 +21,10 @@ NOTED_SECONDS = 1.0
 
 _LOCK = threading.Lock()
 _STATISTICS: WeakKeyDictionary[Corpus, Statistics] = WeakKeyDictionary()
-_MODELS: WeakKeyDictionary[Corpus, dict[Model, LanguageModel]] = WeakKeyDictionary()
+_MODELS: WeakKeyDictionary[Corpus, dict[ModelSpec, LanguageModel]] = WeakKeyDictionary()
 
 
-def language_model(corpus: Corpus, model: Model) -> LanguageModel:
+def language_model(corpus: Corpus, model: ModelSpec) -> LanguageModel:
     """The model over the corpus.
 
     Kneser-Ney takes the statistics that ANALYZE has stored; where they are missing or of another version,
@@ -39,12 +39,11 @@ def language_model(corpus: Corpus, model: Model) -> LanguageModel:
         made = _MODELS.setdefault(corpus, {}).get(model)
     if made is not None:
         return made
-    spec = model.spec
     corpus.check_difference()
     began = time.perf_counter()
-    statistics = statistics_of(corpus) if spec.kind == "kneser_ney" else None
+    statistics = statistics_of(corpus) if model.kind == "kneser_ney" else None
     seconds = time.perf_counter() - began
-    made = make(spec, corpus, statistics)
+    made = make(model, corpus, statistics)
     if seconds >= NOTED_SECONDS and getattr(corpus, "terms", None) is None:
         made.advice = (
             f"counting for Kneser-Ney took {seconds:.1f} s, and is for this session only: "
@@ -54,7 +53,7 @@ def language_model(corpus: Corpus, model: Model) -> LanguageModel:
         return _MODELS[corpus].setdefault(model, made)
 
 
-def is_counted(corpus: Corpus, model: Model) -> bool:
+def is_counted(corpus: Corpus, model: ModelSpec) -> bool:
     """Whether answers are counts divided by counts, which the index gives by itself: not where a separator
     cuts documents into sentences.
     """

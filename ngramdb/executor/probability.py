@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from ngramdb.executor.models import is_counted, language_model
 from ngramdb.executor.result import Result
-from ngramdb.planner.plan import PROBABILITY_COLUMNS, Model, Probability
+from ngramdb.lm.spec import ModelSpec
+from ngramdb.planner.plan import PROBABILITY_COLUMNS, Probability
 from ngramdb.planner.source import Corpus, Index, IntArray
 
 
@@ -41,7 +42,7 @@ class TokenScores:
     sparse: NDArray[np.bool_]
 
 
-def chain(corpus: Corpus, context: IntArray, continuation: IntArray, model: Model) -> Chain:
+def chain(corpus: Corpus, context: IntArray, continuation: IntArray, model: ModelSpec) -> Chain:
     """P(continuation | context), one step per token; a step that is 0 or has no answer is the last.
 
     `prob` is None where the model has no answer to a step (NGRAM after a context that has no occurrence, or
@@ -62,11 +63,11 @@ def chain(corpus: Corpus, context: IntArray, continuation: IntArray, model: Mode
     return step._replace(prob=prob)
 
 
-def _counted_step(index: Index, model: Model) -> Callable[[IntArray, int], tuple[Any, ...]]:
+def _counted_step(index: Index, model: ModelSpec) -> Callable[[IntArray, int], tuple[Any, ...]]:
     """One step of a model whose answers are ratios of counts."""
 
     def step(context: IntArray, token: int) -> tuple[Any, ...]:
-        found = index.prob(context, token, model.infgram, model.order)
+        found = index.prob(context, token, model.infgram, model.limit)
         count, context_count = int(found[0]), int(found[1])
         prob = count / context_count if context_count else None
         return prob, count, context_count, int(found[2]), bool(found[3])
@@ -93,7 +94,7 @@ def chain_many(
     corpus: Corpus,
     contexts: tuple[IntArray, IntArray],
     continuations: tuple[IntArray, IntArray],
-    model: Model,
+    model: ModelSpec,
 ) -> TokenScores:
     """`chain` for many pairs, in one kernel call.
 
@@ -110,7 +111,7 @@ def chain_many(
     else:
         flat, offsets = _step_contexts(contexts, continuations)
     if is_counted(corpus, model):
-        answers = corpus.index.prob_many(flat, offsets, continuations[0], model.infgram, model.order)
+        answers = corpus.index.prob_many(flat, offsets, continuations[0], model.infgram, model.limit)
         scores = TokenScores(ratios(answers[0], answers[1]), *answers)
     else:
         scores = TokenScores(*language_model(corpus, model).prob_many(flat, offsets, continuations[0]))

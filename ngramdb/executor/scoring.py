@@ -13,8 +13,9 @@ from ngramdb.executor.models import is_counted, language_model
 from ngramdb.executor.probability import TokenScores, ratios
 from ngramdb.executor.result import BATCH_ROWS, Result, Row
 from ngramdb.lm.measures import Measure
+from ngramdb.lm.spec import ModelSpec
 from ngramdb.lm.values import END
-from ngramdb.planner.plan import SCORE_COLUMNS, Model, Scoring
+from ngramdb.planner.plan import SCORE_COLUMNS, Scoring
 from ngramdb.planner.source import Corpus, IntArray, Tokenizer
 
 # How a sentence's end is shown, and a word that the vocabulary lacks; they have no token id.
@@ -23,14 +24,14 @@ SHOWN_UNKNOWN = "<unk>"
 
 
 def token_scores(
-    corpus: Corpus, flat: IntArray, offsets: IntArray, model: Model, sentence: bool = False
+    corpus: Corpus, flat: IntArray, offsets: IntArray, model: ModelSpec, sentence: bool = False
 ) -> TokenScores:
     """The scores of several documents' tokens, one after the other; contexts begin with the document.
 
     With `sentence` each is a sentence of its own, behind `<s>`; the score of `</s>` is its last entry.
     """
     if is_counted(corpus, model) and not sentence:
-        counts = corpus.index.score(flat, offsets, model.infgram, model.order)
+        counts = corpus.index.score(flat, offsets, model.infgram, model.limit)
         return TokenScores(ratios(counts[0], counts[1]), *counts)
     found = language_model(corpus, model).score_many(flat, offsets, sentence=sentence)
     return TokenScores(found.prob, found.count, found.context_count, found.effective_n, found.sparse)

@@ -195,7 +195,7 @@ class RelativeModel(LanguageModel):
     """n-gram and ∞-gram: relative frequencies after the whole context, or its longest suffix that occurs."""
 
     def __init__(self, spec: ModelSpec, index: kernel.LanguageIndex) -> None:
-        super().__init__(spec, index, kernel.Model(index, spec.kind, spec.order or 0, spec.min_count))
+        super().__init__(spec, index, kernel.Model(index, spec.kind, spec.limit, spec.min_count))
 
     def dist(self, context: ArrayLike) -> Distribution:
         """Occurrences at a document's end are the id END. Empty after a context that an n-gram model has not
@@ -225,7 +225,7 @@ class BackoffModel(LanguageModel):
     """
 
     def __init__(self, spec: ModelSpec, index: kernel.LanguageIndex) -> None:
-        model = kernel.Model(index, "backoff", spec.order or 0, spec.min_count, spec.weight)
+        model = kernel.Model(index, "backoff", spec.limit, spec.min_count, spec.weight)
         super().__init__(spec, index, model)
 
     @property
@@ -268,7 +268,7 @@ class KneserNeyModel(LanguageModel):
         model = kernel.Model(
             index,
             "kneser_ney",
-            spec.order or 0,
+            spec.limit,
             spec.min_count,
             discounts=statistics.discounts(),
             top=top,

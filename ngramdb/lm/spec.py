@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
+from functools import cached_property
 
 from ngramdb.errors import InvalidArgument
 from ngramdb.kinds import MODELS
@@ -32,7 +33,7 @@ class ModelSpec:
         no such kind, or a parameter out of range
     """
 
-    kind: str
+    kind: str = "ngram"
     order: int | None = None
     weight: float = BACKOFF_WEIGHT
     min_count: int = 1
@@ -53,10 +54,30 @@ class ModelSpec:
             )
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ModelSpec) and astuple(self) == astuple(other)
+        return isinstance(other, ModelSpec) and self._values == other._values
 
     def __hash__(self) -> int:
-        return hash(astuple(self))
+        return hash(self._values)
+
+    # Kept once found: verbs that answer in a microsecond ask for these.
+    @cached_property
+    def _values(self) -> tuple[str, int | None, float, int]:
+        return self.kind, self.order, self.weight, self.min_count
+
+    @cached_property
+    def limit(self) -> int:
+        """The order as kernels take it: 0 for no limit."""
+        return self.order or 0
+
+    @cached_property
+    def infgram(self) -> bool:
+        """Whether the longest suffix of the context that occurs takes its place."""
+        return self.kind == "infgram"
+
+    @cached_property
+    def counted(self) -> bool:
+        """Whether an answer is a count divided by a count, which the index gives by itself."""
+        return MODELS[self.kind].is_relative and self.min_count == 1
 
     @property
     def is_probability(self) -> bool:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from reference import ReferenceIndex, contains
 
 import ngramdb
-from ngramdb.planner.plan import Model
+from ngramdb.lm import ModelSpec
 from ngramdb.planner.planner import rule_names
 
 EXAMPLES = settings(max_examples=40, deadline=None, derandomize=True)
@@ -210,7 +210,7 @@ def test_documents_equal_brute_force(corpus, condition, limit, offset, descendin
 @given(corpora(), ngrams(6), st.sampled_from(IDS[:4]), st.integers(1, 4))
 def test_infgram_with_an_order_looks_at_the_last_tokens_only(corpus, context, token, order):
     with loaded(corpus) as (_, c, oracle):
-        answer = c.prob([token], given=context, model=Model("infgram", order))
+        answer = c.prob([token], given=context, model=ModelSpec("infgram", order or None))
         count, context_count, effective_n, sparse = oracle.prob(context, token, True, order)
         if context_count:
             assert answer == count / context_count

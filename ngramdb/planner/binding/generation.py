@@ -7,6 +7,7 @@ from typing import Any
 
 from ngramdb.errors import PlanError
 from ngramdb.language import ast
+from ngramdb.lm.spec import ModelSpec
 from ngramdb.planner import plan
 from ngramdb.planner.binding.scope import SHARES, Range, Scope
 
@@ -33,7 +34,7 @@ def _generate(scope: Scope, node: ast.Generate) -> plan.Plan:
         scope.context(node.context, corpus),
         n_tokens,
         # With shorter contexts where a long one is unseen, NGRAM is the same; INFGRAM says so.
-        plan.Model("infgram") if node.model is None else scope.model(node.model),
+        ModelSpec("infgram") if node.model is None else scope.model(node.model),
         method,
         beams=beams,
         temperature=scope.real(node.temperature, "TEMPERATURE", TEMPERATURES),

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, NoReturn
 from ngramdb.errors import BindError, InvalidArgument, PlanError, QueryError
 from ngramdb.language import ast
 from ngramdb.limits import MAX_INTEGER
-from ngramdb.lm.spec import BACKOFF_WEIGHT, MAX_MIN_COUNT, MAX_ORDER
+from ngramdb.lm.spec import BACKOFF_WEIGHT, MAX_MIN_COUNT, MAX_ORDER, ModelSpec
 from ngramdb.planner import plan
 from ngramdb.planner.grams import bind_gram, bind_text
 from ngramdb.planner.names import default_corpus, listing, nearest
@@ -162,13 +162,13 @@ class Scope:
             self.fail(PlanError, f"{what} is a string in single quotes, not {value!r}", node)
         return value
 
-    def model(self, node: ast.Model | None) -> plan.Model:
+    def model(self, node: ast.Model | None) -> ModelSpec:
         """What stands after USING; NGRAM when nothing does."""
         if node is None:
-            return plan.Model()
-        return plan.Model(
+            return ModelSpec()
+        return ModelSpec(
             node.kind,
-            self.number(node.order, "ORDER", 1, MAX_ORDER) or 0,
+            self.number(node.order, "ORDER", 1, MAX_ORDER),
             self.real(node.weight, "the weight of stupid backoff", SHARES) or BACKOFF_WEIGHT,
             self.number(node.min_count, "MIN COUNT", 1, MAX_MIN_COUNT) or 1,
         )

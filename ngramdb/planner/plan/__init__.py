@@ -73,7 +73,6 @@ if TYPE_CHECKING:
     from ngramdb.planner.plan.folding import one_case, same_letters
     from ngramdb.planner.plan.generation import GENERATION_COLUMNS, Generation
     from ngramdb.planner.plan.grams import SHOWN_CHARACTERS, Gram, show_ids, show_text, takes_text
-    from ngramdb.planner.plan.models import Model
     from ngramdb.planner.plan.nodes import DocExpr, Node, Occurring, changed
     from ngramdb.planner.plan.occurring import AnyOf, InDocs, NearTo, Nowhere, OccurrencesOf
     from ngramdb.planner.plan.patterns import Gapped, Pattern, Simple, StoredText, Variants
@@ -170,7 +169,6 @@ __all__ = [
     "Intersection",
     "Load",
     "Missing",
-    "Model",
     "NearTo",
     "Nearby",
     "NgramList",
@@ -223,7 +221,6 @@ _MODULES = (
         "occurring",
         "documents",
         "patterns",
-        "models",
         "predicates",
     ),
     *("estimates", "plain", "concordance", "folding", "generation", "actions", "changes"),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ngramdb.lm.spec import ModelSpec
 from ngramdb.planner.plan.base import Question
 from ngramdb.planner.plan.grams import Gram
-from ngramdb.planner.plan.models import Model
 
 GENERATION_COLUMNS = ("rank", "text", "logprob")
 
@@ -17,7 +17,7 @@ class Generation(Question):
 
     context: Gram
     n_tokens: int
-    model: Model
+    model: ModelSpec
     method: str = "greedy"
     beams: int | None = None
     temperature: float | None = None
@@ -40,5 +40,5 @@ class Generation(Question):
         many = f", {self.n_returned} continuations" if self.n_returned > 1 else ""
         return (
             f"generate {self.n_tokens:,} tokens given {self.context.shown}, {self.method}{how}, "
-            f"{self.model.label()}{many}"
+            f"{self.model}{many}"
         )

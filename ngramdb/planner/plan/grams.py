@@ -74,6 +74,10 @@ class Gram:
     def __repr__(self) -> str:
         return f"Gram({self.key}, {self.shown!r})"
 
+    def before(self, order: int | None) -> Gram:
+        """The part of a context that a model of an order looks at: its last `order - 1` tokens."""
+        return self.last(order - 1) if order else self
+
     def last(self, n: int) -> Gram:
         """The last `n` tokens; a shorter n-gram is shown as a list of token ids."""
         if n >= len(self.ids):

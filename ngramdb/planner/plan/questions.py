@@ -9,10 +9,10 @@ from ngramdb.planner.plan.base import Plan, Question
 from ngramdb.planner.plan.nodes import DocExpr, Node, Occurring
 
 if TYPE_CHECKING:
+    from ngramdb.lm.spec import ModelSpec
     from ngramdb.planner.plan.concordance import Sampling
     from ngramdb.planner.plan.estimates import Costs
     from ngramdb.planner.plan.grams import Gram
-    from ngramdb.planner.plan.models import Model
 
 COUNT_COLUMNS = ("count",)
 PROBABILITY_COLUMNS = ("prob", "cont_count", "context_count", "effective_n", "sparse")
@@ -151,10 +151,10 @@ class Probability(Question):
 
     continuation: Gram
     context: Gram
-    model: Model
+    model: ModelSpec
 
     def label(self) -> str:
-        return f"probability of {self.continuation.shown} given {self.context.shown}, {self.model.label()}"
+        return f"probability of {self.continuation.shown} given {self.context.shown}, {self.model}"
 
 
 @dataclass(frozen=True)
@@ -162,12 +162,12 @@ class Distribution(Question):
     """DIST."""
 
     context: Gram
-    model: Model
+    model: ModelSpec
     top: int | None = None
 
     def label(self) -> str:
         top = "" if self.top is None else f", top {self.top:,}"
-        return f"distribution given {self.context.shown}, {self.model.label()}{top}"
+        return f"distribution given {self.context.shown}, {self.model}{top}"
 
 
 @dataclass(frozen=True)
@@ -175,10 +175,10 @@ class Scoring(Question):
     """SCORE. `sentence`: between `<s>` and `</s>`."""
 
     gram: Gram
-    model: Model
+    model: ModelSpec
     sentence: bool = False
 
     def label(self) -> str:
         n = len(self.gram)
         what = "as a sentence, " if self.sentence else ""
-        return f"score {n:,} token{'' if n == 1 else 's'}, {what}{self.model.label()}"
+        return f"score {n:,} token{'' if n == 1 else 's'}, {what}{self.model}"

@@ -10,13 +10,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from ngramdb.planner.plan import Distribution, Gram, Model, Plan, Probability
+from ngramdb.lm.spec import ModelSpec
+from ngramdb.planner.plan import Distribution, Gram, Plan, Probability
 from ngramdb.planner.rules.base import Rule
 
 
-def cut(context: Gram, model: Model) -> Gram:
+def cut(context: Gram, model: ModelSpec) -> Gram:
     """The part of the context that can matter."""
-    context = model.context(context)
+    context = context.before(model.order)
     if not model.infgram or context.known:
         return context
     last_unknown = int(np.flatnonzero(context.ids < 0)[-1])

@@ -58,12 +58,12 @@ def _fold(plan: Plan) -> Plan:
     if isinstance(plan, CountGram) and not plan.gram.known:
         return Constant(plan.corpus, COUNT_COLUMNS, ((0,),), reason(plan.gram))
     if isinstance(plan, Probability) and plan.model.kind == "ngram":
-        context = plan.model.context(plan.context)
+        context = plan.context.before(plan.model.order)
         if not context.known:
             row = (None, 0, 0, len(context) + 1, False)
             return Constant(plan.corpus, PROBABILITY_COLUMNS, (row,), reason(plan.context))
     if isinstance(plan, Distribution) and plan.model.kind == "ngram":
-        context = plan.model.context(plan.context)
+        context = plan.context.before(plan.model.order)
         if not context.known:
             summary = {"total": 0, "context_count": 0, "effective_n": len(context) + 1, "sparse": False}
             return Constant(plan.corpus, DISTRIBUTION_COLUMNS, (), reason(plan.context), summary)

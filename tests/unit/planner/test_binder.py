@@ -8,6 +8,7 @@ from reference import ReferenceCatalog, ReferenceCorpus
 
 from ngramdb.errors import BindError, PlanError
 from ngramdb.language.parser import parse, parse_statement
+from ngramdb.lm.spec import ModelSpec
 from ngramdb.planner import plan
 from ngramdb.planner.binder import Binder
 from ngramdb.planner.parameters import Parameters
@@ -89,7 +90,7 @@ def test_values_that_make_no_sense_are_plan_errors(text, message):
 
 def test_parameters_may_be_text_ids_and_numbers():
     bound = bind("DIST GIVEN ? USING NGRAM ORDER ? TOP ?", ["a b", 3, np.int64(7)])
-    assert (bound.context.key, bound.model, bound.top) == ((0, 1), plan.Model("ngram", 3), 7)
+    assert (bound.context.key, bound.model, bound.top) == ((0, 1), ModelSpec("ngram", 3), 7)
     for ids in ([0, 1], (0, 1), np.array([0, 1], dtype=np.uint32)):
         assert bind("COUNT :x", {"x": ids}).gram.key == (0, 1)
 
