@@ -19,6 +19,7 @@ from ngramdb._cext.index import Index, SegmentIndex
 from ngramdb._cext.lm import LanguageIndex, Model
 from ngramdb._cext.reference_segments import DefaultIndex, PlainIndex
 from ngramdb._cext.top_ngrams import NgramBlocks
+from ngramdb.kinds import MODELS
 
 __all__ = ["check_index", "check_same", "packed", "plain_index"]
 
@@ -162,7 +163,7 @@ def _models(index: SegmentIndex) -> Answers:
             yield f"n-grams of length {n}", _plain(language.ngrams(n))
         asked = packed([index.document(i).tolist() for i in range(min(index.n_documents, 4))])
         n_types = len(language.types()[0])
-        for kind in ("ngram", "infgram", "backoff", "kneser_ney"):
+        for kind in MODELS:
             for order in (0, 3):
                 counts, top = (2 * n_types, n_types, 0, 0), (0.5, 1.0, 1.5)
                 model = Model(language, kind, order, empty=counts, top=top)

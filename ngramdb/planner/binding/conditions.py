@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -187,8 +187,10 @@ def _as_ngram(scope: Scope, node: Any) -> str:
     return plan.show_text(value if isinstance(value, str) and value else "…")
 
 
-# A value that a field is compared with, and where it stands.
-Literal = tuple[plan.Scalar | None, ast.Scalar]
+if TYPE_CHECKING:
+    # A value that a field is compared with, and where it stands. For types only: at run time it would import
+    # modules of plans that a COUNT does not need.
+    Literal = tuple[plan.Scalar | None, ast.Scalar]
 
 
 def _predicate(scope: Scope, node: Any) -> tuple[plan.Predicate, list[Literal]]:
