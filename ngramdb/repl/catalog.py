@@ -56,6 +56,9 @@ class Catalog(Protocol):
     def next_tokens(self, corpora: Corpora, context: str) -> Sequence[Counted]:
         """The tokens that follow the longest suffix of the context which occurs, the likeliest first."""
 
+    def count(self, corpora: Corpora, text: str) -> int:
+        """How often a text occurs as an n-gram, 0 where that is not known in time."""
+
     def paths(self, beginning: str) -> Sequence[str]:
         """Files and folders, folders with a slash at their end, whose path begins so."""
 
@@ -122,6 +125,12 @@ class ConnectionCatalog:
             return [(token, count) for token, _, count, _ in rows if token]
 
         return self._answer(("next", corpora, context), ask, ())
+
+    def count(self, corpora: Corpora, text: str) -> int:
+        def ask(timeout_s: float) -> int:
+            return int(self._rows(f"COUNT ? MATCH TOKENS{_from(corpora)}", timeout_s, [text])[0][0])
+
+        return self._answer(("count", corpora, text), ask, 0)
 
     def paths(self, beginning: str) -> Sequence[str]:
         folder, name = os.path.split(beginning)

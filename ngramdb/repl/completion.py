@@ -220,11 +220,17 @@ def _ngram(there: Expected, cursor: int, catalog: Catalog) -> Iterator[Candidate
     def ask(context: str) -> list[tuple[str, int]]:
         return [(str(token), count) for token, count in catalog.next_tokens(there.corpora, context)]
 
-    for word in next_words(ask, catalog.tokenizer(there.corpora), there.context):
+    def count(text: str) -> int:
+        return catalog.count(there.corpora, text)
+
+    for word in next_words(ask, count, catalog.tokenizer(there.corpora), there.context):
         # What is typed of a word are letters and digits, which are written as they read.
         start = cursor - word.n_typed
         written = json.dumps(word.text, ensure_ascii=False)[1:-1]
-        yield Candidate(written, start, "token", shown=word.text, about=human.short(word.count))
+        about = human.short(word.count)
+        if word.after is not None:  # not the n-gram's count, which is 0
+            about += f" after {word.after}" if word.after else " in all"
+        yield Candidate(written, start, "token", shown=word.text, about=about)
 
 
 # ---- dot commands -----------------------------------------------------------------------------------------

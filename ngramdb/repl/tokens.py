@@ -11,9 +11,10 @@ import itertools
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 Ask = Callable[[str], Sequence[tuple[str, int]]]
+Count = Callable[[str], int]
 
 # As many words are offered as can be looked through at a glance.
 MOST_WORDS = 12
@@ -29,42 +30,54 @@ _TYPED = re.compile(r"\w*$")
 
 @dataclass(frozen=True)
 class Word:
-    """A word to type next: all its `text`, of which `n_typed` characters are there, and its `count`."""
+    """A word to type next: all its `text`, of which `n_typed` characters are there, and its `count`.
+
+    `after` is None where the word follows all that stands before it: so often the n-gram occurs. Else it is
+    the shorter text that the word follows (`""`: none), and what stands there does not occur with it.
+    """
 
     text: str
     n_typed: int
     count: int
+    after: str | None = None
 
 
-def next_words(ask: Ask, kind: str, context: str) -> list[Word]:
+def next_words(ask: Ask, count: Count, kind: str, context: str) -> list[Word]:
     """The likeliest words at the end of `context`, or for the word that has been begun there.
 
     Parameters
     ----------
     ask : gives the likeliest next tokens of a context with their counts
+    count : how often a text occurs as an n-gram
     kind : the tokenizer's: 'words', 'chars', 'bytes' or 'json'; others have no text to complete
 
-    Cost - a few questions to `ask`; for characters, bytes and parts of words no more than BUDGET_S.
+    Cost: a few questions to `ask`, and a count for each word that is offered; for characters, bytes and parts
+    of words no more than BUDGET_S.
     """
     typed = _TYPED.search(context)
     begun = typed[0] if typed else ""
     if kind == "words":
-        return list(
-            itertools.islice(_whole_words(ask, context[: len(context) - len(begun)], begun), MOST_WORDS)
-        )
+        before = context[: len(context) - len(begun)].rstrip()
+        return list(itertools.islice(_whole_words(ask, count, before, begun), MOST_WORDS))
     if kind in ("json", "chars", "bytes"):
-        return _joined(ask, context, begun, is_pieces=kind == "json")
+        return _joined(ask, count, context, begun, is_pieces=kind == "json")
     return []
 
 
-def _whole_words(ask: Ask, before: str, begun: str) -> Iterator[Word]:
-    """Words that the tokens are; with a beginning, also those that follow shorter and shorter contexts."""
+def _whole_words(ask: Ask, count: Count, before: str, begun: str) -> Iterator[Word]:
+    """Words that the tokens are, after the longest context that occurs; of a beginning also those after
+    shorter and shorter ones.
+    """
     seen = {begun}
-    for context in _shorter(before.rstrip()) if begun else [before.rstrip()]:
-        for token, count in ask(context):
+    for context in _shorter(before):
+        if context and not count(context):
+            continue  # the answer would be that of a shorter one
+        for token, n in ask(context):
             if token.startswith(begun) and token not in seen:
                 seen.add(token)
-                yield Word(token, len(begun), count)
+                yield Word(token, len(begun), n, None if context == before else context)
+        if not begun:
+            return
 
 
 def _shorter(context: str) -> Iterator[str]:
@@ -78,17 +91,37 @@ def _shorter(context: str) -> Iterator[str]:
         yield ""
 
 
-def _joined(ask: Ask, context: str, begun: str, is_pieces: bool) -> list[Word]:
-    """Words put together out of the likeliest tokens, until one begins another word."""
+def _joined(ask: Ask, count: Count, context: str, begun: str, is_pieces: bool) -> list[Word]:
+    """Words put together out of tokens, after the longest context with which they occur."""
     deadline = time.perf_counter() + BUDGET_S
+    whole = context[: len(context) - len(begun)]
+    blank = whole[len(whole.rstrip()) :]
+    for shorter in _shorter(whole.rstrip()):
+        before = whole if shorter == whole.rstrip() else f" {shorter}{blank}" if shorter else blank
+        found = _occurring(ask, count, before, begun, is_pieces, deadline)
+        if found:
+            after = None if before == whole else shorter
+            return [replace(word, after=after) for word in found]
+    return []
+
+
+def _occurring(
+    ask: Ask, count: Count, before: str, begun: str, is_pieces: bool, deadline: float
+) -> list[Word]:
+    """Words made of the likeliest tokens, until one begins another word, that do occur after a context."""
     words: dict[str, Word] = {}
-    for start, lead in _starts(context, begun, is_pieces):
-        fitting = [(token, count) for token, count in ask(start) if _fits(token, lead, is_pieces)]
-        for token, count in fitting[: MOST_WORDS if is_pieces else MOST_BRANCHES]:
-            tail = _continued(ask, start + token, deadline)
-            text = (token + tail).removeprefix(" ") if lead else begun + token + tail
-            if text != begun and text.startswith(begun) and text not in words:
-                words[text] = Word(text, len(begun), count)
+    for start, lead in _starts(before + begun, begun, is_pieces):
+        fitting = [token for token, _ in ask(start) if _fits(token, lead, is_pieces)]
+        for token in fitting[: MOST_WORDS if is_pieces else MOST_BRANCHES]:
+            for tail in (_continued(ask, start + token, deadline), ""):
+                text = (token + tail).removeprefix(" ") if lead else begun + token + tail
+                if text == begun or not text.startswith(begun) or text in words:
+                    break
+                # Tokens are put together by their texts, and contexts may have been cut: neither need occur.
+                n = count(before + text)
+                if n:
+                    words[text] = Word(text, len(begun), n)
+                    break
     return sorted(words.values(), key=lambda word: -word.count)[:MOST_WORDS]
 
 

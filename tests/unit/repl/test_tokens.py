@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
+from subwords import write_tokenizer
 
 import ngramdb
 from ngramdb.repl.catalog import ConnectionCatalog
-from ngramdb.repl.tokens import MOST_WORDS, next_words
+from ngramdb.repl.tokens import MOST_WORDS, Ask, Count, next_words
 
 
 def texts(kind: str, known: dict[str, list[tuple[str, int]]], context: str) -> list[str]:
     def ask(asked: str) -> Sequence[tuple[str, int]]:
         return known.get(asked, [])
 
-    return [word.text for word in next_words(ask, kind, context)]
+    def count(text: str) -> int:
+        found = [n for key in known for token, n in known[key] if (key + token).startswith(text)]
+        return max(found, default=0)
+
+    return [word.text for word in next_words(ask, count, kind, context)]
 
 
 def test_a_word_that_was_begun_is_looked_for_behind_shorter_contexts_too() -> None:
@@ -61,12 +68,32 @@ def test_an_index_knows_what_comes_next(kind: str) -> None:
         corpus.append(["natural language processing"] * 3 + ["natural laws", "the end"])
         catalog = ConnectionCatalog(lambda: connection, patience_s=10)
 
-        def ask(context: str) -> Sequence[tuple[str, int]]:
-            return catalog.next_tokens((), context)
-
-        words = next_words(ask, catalog.tokenizer(()), "natural la")
+        words = next_words(*questions(catalog), catalog.tokenizer(()), "natural la")
         assert [word.text for word in words] == ["language", "laws"]
         assert [word.n_typed for word in words] == [2, 2]
+
+
+def questions(catalog: ConnectionCatalog) -> tuple[Ask, Count]:
+    return (lambda context: catalog.next_tokens((), context)), (lambda text: catalog.count((), text))
+
+
+@pytest.mark.parametrize("kind", ["words", "chars", "bytes", "sub-words"])
+def test_what_is_offered_occurs_so_often_or_is_set_apart(kind: str, tmp_path: Path) -> None:
+    tokenizer = str(write_tokenizer(tmp_path / "tokenizer.json")) if kind == "sub-words" else kind
+    texts = ["a fox and a fox", "one fox, two oxen", "an old ox and one oxcart", "foxes are no oxen", "two"]
+    with ngramdb.connect() as connection:
+        corpus = connection.create_corpus("c", tokenizer=tokenizer)
+        corpus.append(texts)
+        catalog = ConnectionCatalog(lambda: connection, patience_s=10)
+        offered = Counter[str]()
+        for text in [*texts, "never fox and", "two old oxen an", " fo", "o", "zzz "]:
+            for typed in (text[:i] for i in range(len(text) + 1)):
+                for word in next_words(*questions(catalog), catalog.tokenizer(()), typed):
+                    whole = typed[: len(typed) - word.n_typed] + word.text
+                    n = connection.execute("COUNT ?", [whole]).fetchall()[0][0]
+                    assert (n == word.count and n > 0) if word.after is None else n == 0, (typed, word)
+                    offered["follows" if word.after is None else "set apart"] += 1
+        assert offered["follows"] > 50 and offered["set apart"] > 0
 
 
 def test_a_catalog_answers_from_memory_until_there_is_a_new_version() -> None:
