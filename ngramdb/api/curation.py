@@ -172,13 +172,13 @@ def first_positions(segment: Segment, gram: Gram, docs: Docs) -> NDArray[np.int6
     lo, hi = segment.index.find(gram.ids) if gram.known and len(gram) else (0, 0)
     if lo == hi:
         return None
-    positions = segment.index.positions(lo, hi).astype(np.int64)
-    starts = segment.starts.astype(np.int64)
-    owners = np.searchsorted(starts, positions, side="right") - 1
+    positions = segment.index.positions(lo, hi)
+    owners = segment.index.documents_at(positions)
+    starts, _ = segment.index.document_bounds(owners)
     places = np.searchsorted(docs, owners)
     inside = (places < len(docs)) & (docs[np.minimum(places, len(docs) - 1)] == owners)
     first = np.full(len(docs), np.iinfo(np.int64).max)
-    np.minimum.at(first, places[inside], (positions - starts[owners])[inside])
+    np.minimum.at(first, places[inside], (positions - starts).astype(np.int64)[inside])
     first[first == np.iinfo(np.int64).max] = -1
     return first
 

@@ -136,19 +136,18 @@ def write_text(name: str, write: Callable[[TextIO], int]) -> int:
 
 def document_line(segment: Segment, i: int, tokenizer: Tokenizer) -> bytes:
     """The line of JSON that a document came in, or one made for it."""
-    source: Any = segment
     metadata = segment.metadata.row(i)
     text = segment.text(i, tokenizer)
-    form = source.form(i)
+    form = segment.form(i)
     try:
         ids = segment.document(i).tolist() if text is None else None
         shown = None if text is None else text.decode("utf-8", "backslashreplace")
         return plain_line(metadata, shown, ids) if form is None else line_of(form, metadata, shown, ids)
     except (KeyError, ValueError, TypeError, AttributeError) as error:
         raise CorruptionError(
-            f"{source.path}: what is stored of the line of document {segment.doc_id(i)} does not fit it: "
+            f"{segment.path}: what is stored of the line of document {segment.doc_id(i)} does not fit it: "
             f"{error!r}; run CHECK, and restore the file from a backup",
-            path=source.path,
+            path=segment.path,
         ) from error
 
 

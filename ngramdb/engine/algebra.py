@@ -22,7 +22,7 @@ from ngramdb.engine.manifest import SegmentEntry
 from ngramdb.engine.view import CorpusView
 from ngramdb.engine.vocabularies import common_tokenizer, translated
 from ngramdb.errors import ExecutionError
-from ngramdb.segments.segment import Segment
+from ngramdb.segments.base import Segment
 from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.types import Docs
 

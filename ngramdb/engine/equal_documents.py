@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb.segments.segment import Segment
+from ngramdb.segments.base import Segment
 from ngramdb.types import Docs
 
 # Rows that are looked at first; four times as many in each further step.
@@ -65,13 +65,14 @@ def equal_documents(segment: Segment, ids: NDArray[np.uint32]) -> Docs:
     Suffixes that are the whole n-gram and end there come first among those that begin with it, by position.
     """
     if not len(ids):
-        return np.flatnonzero(np.diff(segment.starts) == 1).astype(np.uint32)
+        every = np.arange(segment.n_documents, dtype=np.uint32)
+        return np.flatnonzero(segment.lengths(every) == 0).astype(np.uint32)
     lo, hi = segment.index.find(ids)
     n_rows = FIRST_ROWS
-    found = [np.empty(0, dtype=np.uint32)]
+    found = [np.empty(0, dtype=segment.index.position_type)]
     while lo < hi:
         positions = segment.index.positions(lo, min(hi, lo + n_rows))
-        at_end = segment.symbols[positions.astype(np.int64) + len(ids)] == 0
+        at_end = segment.index.tokens_at(positions, len(ids)) < 0
         n_ending = len(positions) if at_end.all() else int(np.argmin(at_end))
         found.append(positions[:n_ending])
         if n_ending < len(positions):
@@ -79,8 +80,9 @@ def equal_documents(segment: Segment, ids: NDArray[np.uint32]) -> Docs:
         lo += n_ending
         n_rows *= 4
     positions = np.concatenate(found)
-    places = np.searchsorted(segment.starts, positions)
-    equal: Docs = places[segment.starts[places] == positions].astype(np.uint32)
+    documents = segment.index.documents_at(positions)
+    starts, _ = segment.index.document_bounds(documents)
+    equal: Docs = documents[starts == positions]
     return equal
 
 

@@ -19,13 +19,14 @@ from typing import Any, NoReturn, TypeAlias, TypeVar
 from ngramdb.errors import CorruptionError
 from ngramdb.kinds import TOKENIZER_KINDS
 from ngramdb.limits import MAX_INTEGER
-from ngramdb.segments.container import DOCUMENT_SETS, STATISTICS, FileInfo, parse_json
+from ngramdb.segments.container import DOCUMENT_SETS, NATIVE, SEGMENT_KINDS, STATISTICS, FileInfo, parse_json
 
 OptionValue: TypeAlias = "str | int | float | bool"
 
 _FILE_NAME = re.compile(r"(segments|vocabularies|tokenizers|audits)/[0-9a-f]{8,64}\.[a-z]{1,20}")
 _ID = re.compile(r"[0-9a-f]{32}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+_KIND = re.compile(r"[a-z][a-z0-9-]{0,30}")
 #: Ids of documents stay so far below that, that offsets can be added to them.
 _MAX_DOC_ID = 2**61
 #: Seconds since 1970: the last that has a date of four digits.
@@ -52,7 +53,8 @@ class SegmentEntry:
     """One segment of a corpus; `sign` is +1, or -1 where its counts are subtracted.
 
     A subtracted segment holds the documents that were removed, under their ids. `doc_id_offset` is added to
-    all ids that its file tells (the file was another corpus's); `first_doc_id` includes it.
+    all ids that its file tells (the file was another corpus's); `first_doc_id` includes it. `kind` names what
+    opens its file (`ngramdb.segments.registry`).
     """
 
     file: FileRef
@@ -62,6 +64,7 @@ class SegmentEntry:
     first_doc_id: int
     created_version: int
     doc_id_offset: int = 0
+    kind: str = NATIVE
 
 
 @dataclass(frozen=True)
@@ -165,7 +168,8 @@ class Manifest:
             for segment in corpus.segments
         )
         audited = any(corpus.audits for corpus in self.corpora.values())
-        return DOCUMENT_SETS if needed or audited else 0
+        kinds = {segment.kind for corpus in self.corpora.values() for segment in corpus.segments}
+        return (DOCUMENT_SETS if needed or audited else 0) | (SEGMENT_KINDS if kinds - {NATIVE} else 0)
 
     @property
     def writer_flags(self) -> int:
@@ -234,13 +238,20 @@ def _corpus_to_json(corpus: CorpusEntry) -> dict[str, Any]:
             "file": None if tokenizer.file is None else vars(tokenizer.file),
             "vocabulary": [vars(ref) for ref in tokenizer.vocabulary],
         },
-        "segments": [{**vars(segment), "file": vars(segment.file)} for segment in corpus.segments],
+        "segments": [_segment_to_json(segment) for segment in corpus.segments],
         "options": dict(corpus.options),
         "audits": [vars(ref) for ref in corpus.audits],
     }
     del value["statistics"]
     if corpus.statistics is not None:
         value["statistics"] = vars(corpus.statistics)
+    return value
+
+
+def _segment_to_json(segment: SegmentEntry) -> dict[str, Any]:
+    value = {**vars(segment), "file": vars(segment.file)}
+    if segment.kind == NATIVE:
+        del value["kind"]  # as in manifests that were written before there were others
     return value
 
 
@@ -347,6 +358,7 @@ def _read_segment(reader: _Reader) -> SegmentEntry:
         created_version=reader.integer("created_version", 1),
         # Version 1 began without this key, and without "audits" and "by".
         doc_id_offset=reader.integer("doc_id_offset", 0, _MAX_DOC_ID) if reader.has("doc_id_offset") else 0,
+        kind=reader.matching("kind", _KIND) if reader.has("kind") else NATIVE,
     )
 
 

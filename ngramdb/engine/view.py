@@ -16,9 +16,8 @@ from ngramdb.engine.manifest import CorpusEntry, SegmentEntry
 from ngramdb.engine.store import Store
 from ngramdb.engine.vocabulary import tokenizer_of
 from ngramdb.errors import CorruptionError
-from ngramdb.segments.builder import KIND
-from ngramdb.segments.merging import token_ids
-from ngramdb.segments.segment import Segment
+from ngramdb.segments.base import Segment
+from ngramdb.segments.registry import kind_named
 from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.tokenizers.registry import title_of
 from ngramdb.types import Docs
@@ -27,9 +26,14 @@ __all__ = ["CorpusView", "Segment", "last_id", "open_segment"]
 
 
 def open_segment(store: Store, entry: SegmentEntry) -> Segment:
-    """The segment that an entry names. Raises CorruptionError when its file says otherwise than the entry."""
+    """The segment that an entry names, opened by its kind.
+
+    Raises CorruptionError when its file says otherwise than the entry, FormatVersionError for a kind that
+    this program does not know.
+    """
     path = store.directory.path_of(entry.file.name)
-    segment = Segment(store.read(entry.file, KIND), path, entry.doc_id_offset)
+    kind = kind_named(entry.kind, path)
+    segment = kind.open(store.read(entry.file, kind.container), path, entry.doc_id_offset)
     numbers = (segment.n_tokens, segment.n_documents, segment.first_doc_id)
     expected = (entry.n_tokens, entry.n_documents, entry.first_doc_id)
     if numbers != expected:
@@ -174,6 +178,6 @@ def last_id(segment: Segment) -> int:
 def _same_documents(removed: Segment, segment: Segment) -> bool:
     """Whether documents of both that have the same id have the same tokens."""
     numbers = segment.locals_of(removed.doc_ids())
-    expected_ids, expected_offsets = token_ids(removed, removed.locals_of(segment.doc_ids(numbers)))
-    ids, offsets = token_ids(segment, numbers)
+    expected_ids, expected_offsets = removed.token_ids(removed.locals_of(segment.doc_ids(numbers)))
+    ids, offsets = segment.token_ids(numbers)
     return np.array_equal(ids, expected_ids) and np.array_equal(offsets, expected_offsets)

@@ -17,10 +17,11 @@ from ngramdb.engine.directory.memory import MemoryDirectory
 from ngramdb.engine.manifest import TokenizerEntry
 from ngramdb.engine.view import CorpusView
 from ngramdb.errors import BindError, ResourceError
+from ngramdb.segments.base import Segment
 from ngramdb.segments.builder import KIND
 from ngramdb.segments.container import Container
 from ngramdb.segments.merging import Part, write_merged
-from ngramdb.segments.segment import Segment
+from ngramdb.segments.segment import NativeSegment
 from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.tokenizers.words import WordsTokenizer
 
@@ -115,7 +116,7 @@ def _translated(segment: Segment, new_ids: IdMap) -> Segment:
     write_merged(file, [Part(segment, np.arange(segment.n_documents, dtype=np.uint32), new_ids)])
     container = Container.open(directory.open_read("translated"), segment.path, KIND)
     # The merged segment's own ids include the offset that the first one had.
-    return Segment(container, segment.path)
+    return NativeSegment(container, segment.path)
 
 
 def _require_same_kind(name: str, view: CorpusView, other_name: str, other: CorpusView) -> None:

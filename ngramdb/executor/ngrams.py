@@ -59,7 +59,7 @@ class Answer:
 
 def _of_all(plan: NgramList) -> Answer:
     """From the net index: deleted and subtracted documents are taken off by their counts."""
-    index: Any = plan.corpus.index
+    index = plan.corpus.index
     if plan.top == 0:
         return Answer(iter(()))
     if plan.n > max((segment.n_tokens for segment in index.segments), default=0):

@@ -119,7 +119,7 @@ def n_documents_with(corpus: Corpus, ngrams: Iterable[SharedNgrams]) -> int:
     Cost: a search for each n-gram and segment, and a bit for each token of the corpus.
     """
     indexes = [segment.index for segment in corpus.segments]
-    found = [np.zeros(index.n_tokens + index.n_documents + 1, dtype=np.bool_) for index in indexes]
+    found = [np.zeros(index.n_positions + 1, dtype=np.bool_) for index in indexes]
     for flat, offsets in ngrams:
         for index, marks in zip(indexes, found, strict=True):
             marks[index.places(flat, offsets)] = True
@@ -234,7 +234,7 @@ class _Matcher:
         own, theirs = self._back
         ids_here = _ids_of(theirs, own)
         index = self._segment.index
-        marks = np.zeros(index.n_tokens + index.n_documents, dtype=np.bool_)
+        marks = np.zeros(index.n_positions, dtype=np.bool_)
         for windows in _windows(self._other, self._n):
             marks[index.places(*_packed(windows if ids_here is None else ids_here[windows]))] = True
         return np.flatnonzero(marks)

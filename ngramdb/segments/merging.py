@@ -7,7 +7,7 @@ the one that loading these documents would have made, but for their ids.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb._cext.filtering import filter_rows
+from ngramdb.segments.base import Numbers, Segment
 from ngramdb.segments.builder import (
     FORM,
     KIND,
@@ -26,7 +27,7 @@ from ngramdb.segments.builder import (
 )
 from ngramdb.segments.container import DOCUMENT_SETS, ContainerWriter, Sink
 from ngramdb.segments.metadata import MetadataBuilder
-from ngramdb.segments.segment import Segment
+from ngramdb.segments.segment import NativeSegment
 from ngramdb.segments.symbols import WIDTHS, SymbolBuilder
 from ngramdb.segments.text import TextBuilder
 
@@ -35,8 +36,6 @@ CHUNK_DOCUMENTS = 8192
 CHUNK_SYMBOLS = 1 << 22
 # Filtering looks at every row of the segment, some 4 ns each; sorting takes about 80 ns a token that stays.
 SORTING_COSTS = 20
-
-Numbers = NDArray[np.uint32]
 
 
 @dataclass(frozen=True)
@@ -56,9 +55,7 @@ class Part:
     @property
     def lengths(self) -> NDArray[np.int64]:
         """Symbols of each document, its separator included: (n,) int64."""
-        starts = self.segment.starts.astype(np.int64)
-        lengths: NDArray[np.int64] = starts[self.numbers + np.int64(1)] - starts[self.numbers]
-        return lengths
+        return self.segment.lengths(self.numbers) + 1
 
     @property
     def n_symbols(self) -> int:
@@ -92,7 +89,8 @@ def write_merged(
     content = SegmentContent(stream, starts, gap)
     content.rows, content.lcp_width = _filtered(parts, stream, gap)
     if with_content:
-        content.text, content.forms = _column(parts, TextBuilder()), _column(parts, TextBuilder(FORM))
+        content.text = _column(parts, TextBuilder(), lambda segment: segment.stored_text)
+        content.forms = _column(parts, TextBuilder(FORM), lambda segment: segment.form)
         content.metadata = _metadata(parts)
     writer = ContainerWriter(file, KIND, reader_flags=DOCUMENT_SETS if has_gaps else 0)
     return write_segment(writer, content, int(ids[0]) if len(ids) else 0, ids if has_gaps else None, stop)
@@ -109,7 +107,7 @@ def write_removed(
     ids = np.concatenate([part.segment.doc_ids(part.numbers) for part in parts])
     if len(parts) == 1 or (np.diff(ids) > 0).all():
         return write_merged(file, parts, with_content=False, stop=stop)
-    taken = [token_ids(part.segment, part.numbers) for part in parts]
+    taken = [part.segment.token_ids(part.numbers) for part in parts]
     flat = np.concatenate([tokens for tokens, _ in taken])
     lengths = np.concatenate([np.diff(offsets) for _, offsets in taken])
     order = np.argsort(ids, kind="stable")
@@ -133,34 +131,6 @@ def _reordered(
     return flat[places], offsets
 
 
-def token_ids(segment: Segment, numbers: Numbers) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """Token ids of documents (ascending numbers): flat (m,) uint32 and offsets (n + 1,) int64."""
-    starts = segment.starts
-    symbols = np.concatenate(
-        [segment.symbols[:0], *(segment.symbols[a:b] for a, b in _runs(segment, numbers))]
-    )
-    offsets = np.zeros(len(numbers) + 1, dtype=np.int64)
-    wide = starts.astype(np.int64)
-    np.cumsum(wide[numbers + np.int64(1)] - wide[numbers] - 1, out=offsets[1:])
-    symbols = symbols[symbols != 0]
-    ids = symbols.astype(np.uint32)
-    ids -= symbols <= segment.gap
-    return ids, offsets
-
-
-def _runs(segment: Segment, numbers: Numbers) -> Iterator[tuple[int, int]]:
-    """Ranges of symbols that the documents fill, neighbours joined, their checksums verified."""
-    if not len(numbers):
-        return
-    starts = segment.starts
-    breaks = np.flatnonzero(np.diff(numbers) != 1) + 1
-    firsts = numbers[np.concatenate([[0], breaks])]
-    lasts = numbers[np.concatenate([breaks - 1, [len(numbers) - 1]])]
-    for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True):
-        segment.verify_documents(first, last)
-        yield int(starts[first]), int(starts[last + 1])
-
-
 def _chunks(part: Part) -> Iterator[Numbers]:
     """The part's documents in pieces of at most CHUNK_DOCUMENTS, and of CHUNK_SYMBOLS unless one has more."""
     symbols = np.cumsum(part.lengths)
@@ -182,27 +152,28 @@ def _symbols(parts: Sequence[Part]) -> tuple[NDArray[Any], NDArray[np.uint32], i
     builder = SymbolBuilder(max(sum(part.n_symbols for part in parts), 1))
     for part in parts:
         for numbers in _chunks(part):
-            ids, offsets = token_ids(part.segment, numbers)
+            ids, offsets = part.segment.token_ids(numbers)
             builder.add(ids if part.new_ids is None else part.new_ids[ids], offsets)
     return builder.finish()
 
 
 def _carried_symbols(parts: Sequence[Part]) -> tuple[NDArray[Any], NDArray[np.uint32], int] | None:
     """The same by copying stored symbols, where all parts write ids alike, and as the builder would."""
-    width = parts[0].segment.symbols.dtype
-    gap = int(np.iinfo(width).max)
-    if any(part.new_ids is not None or part.segment.symbols.dtype != width for part in parts):
+    native = [(part, part.segment) for part in parts if isinstance(part.segment, NativeSegment)]
+    if len(native) < len(parts) or any(part.new_ids is not None for part in parts):
         return None
-    if any(part.segment.gap != gap for part in parts):
+    width = native[0][1].symbols.dtype
+    gap = int(np.iinfo(width).max)
+    if any(segment.symbols.dtype != width or segment.gap != gap for _, segment in native):
         return None
     lengths = np.concatenate([np.zeros(1, dtype=np.int64), *(part.lengths for part in parts)])
     starts = np.cumsum(lengths)
     stream = np.empty(int(starts[-1]), dtype=width)
     at = 0
-    for part in parts:
+    for part, segment in native:
         for numbers in _chunks(part):
-            for start, stop in _runs(part.segment, numbers):
-                stream[at : at + stop - start] = part.segment.symbols[start:stop]
+            for start, stop in segment.symbol_ranges(numbers):
+                stream[at : at + stop - start] = segment.symbols[start:stop]
                 at += stop - start
     narrower = WIDTHS[WIDTHS.index(width) - 1] if width != WIDTHS[0] else None
     # With one symbol more than the narrower width has, a gap might make room: the builder finds out.
@@ -219,7 +190,7 @@ def _filtered(parts: Sequence[Part], stream: NDArray[Any], gap: int) -> tuple[ND
         return None, 0
     part = parts[0]
     segment = part.segment
-    if SORTING_COSTS * part.n_symbols < segment.n_tokens:
+    if not isinstance(segment, NativeSegment) or SORTING_COSTS * part.n_symbols < segment.n_tokens:
         return None, 0
     segment.verify_rows()
     rows, width = segment.rows, segment.lcp_width
@@ -233,13 +204,15 @@ def _filtered(parts: Sequence[Part], stream: NDArray[Any], gap: int) -> tuple[ND
     return filter_rows(rows, segment.starts, kept, width), width
 
 
-def _column(parts: Sequence[Part], builder: TextBuilder) -> TextBuilder:
-    """A column of bytes of all documents, carried over."""
+def _column(
+    parts: Sequence[Part], builder: TextBuilder, of: Callable[[Segment], Callable[[int], bytes | None]]
+) -> TextBuilder:
+    """A column of bytes of all documents, carried over; `of` a segment tells that of a document."""
     for part in parts:
-        column = part.segment.column(builder.prefix)
+        value_of = of(part.segment)
         for numbers in _chunks(part):
             for i in numbers.tolist():
-                builder.add(column.text(i))
+                builder.add(value_of(i))
     return builder
 
 

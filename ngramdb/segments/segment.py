@@ -7,8 +7,9 @@ over the tokens are verified by `check`, and before tokens are carried into anot
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from ngramdb._cext.construction import first_wrong_row, key_directory, mark_lcps
 from ngramdb._cext.index import SuffixIndex
 from ngramdb.errors import CorruptionError
+from ngramdb.segments.base import Numbers, Segment
 from ngramdb.segments.builder import DOC_IDS, FORM, positions
 from ngramdb.segments.container import Container, Section, item_size
 from ngramdb.segments.metadata import MetadataReader
@@ -27,25 +29,15 @@ CHECKED_AT_USE = 1 << 22
 MOST_LCP_WIDTH = 7
 
 
-class Decoder(Protocol):
-    """What is asked of a tokenizer: the text that ids spell."""
-
-    def decode_exact(self, ids: Any, /) -> bytes | None: ...
-
-
-class Segment:
-    """One immutable segment.
-
-    Document i has the id `first_doc_id + i`, or, where ids have gaps, the one that the section documents.ids
-    tells; `doc_id_offset` is added to all of them.
-    """
+class NativeSegment(Segment):
+    """A segment in our own format. `doc_id_offset` is added to all ids that its file has."""
 
     def __init__(self, container: Container, path: str, doc_id_offset: int = 0) -> None:
         self._container = container
         self.path = path
-        self.n_tokens = self._number("n_tokens")
-        self.n_documents = self._number("n_documents")
-        self.first_doc_id = self._number("first_doc_id") + doc_id_offset
+        numbers = (self._number(name) for name in ("n_tokens", "n_documents", "first_doc_id"))
+        n_tokens, n_documents, first_doc_id = numbers
+        super().__init__(path, n_tokens, n_documents, first_doc_id + doc_id_offset)
         self._offset = doc_id_offset
         self._check_sizes()
 
@@ -79,10 +71,6 @@ class Segment:
     def _forms(self) -> TextReader:
         return TextReader(self._container, self.n_documents, self.path, FORM)
 
-    def column(self, prefix: str) -> TextReader:
-        """The stored texts, or the forms of documents' lines, by the prefix of their sections' names."""
-        return self._forms if prefix == FORM else self._texts
-
     def form(self, i: int) -> bytes | None:
         """How document i stood in its line of JSON (`ngramdb.ingest.line_forms`), None where that is not
         known.
@@ -90,7 +78,7 @@ class Segment:
         return self._forms.text(i)
 
     @cached_property
-    def _ids(self) -> NDArray[np.int64] | None:
+    def ids(self) -> NDArray[np.int64] | None:
         """The documents' ids where they have gaps, ascending; else None."""
         if not self._container.has(DOC_IDS):
             return None
@@ -101,40 +89,6 @@ class Segment:
         if (ids[1:] <= ids[:-1]).any() or (len(ids) and int(ids[-1]) + self._offset >= 2**63):
             raise self._corruption(f"the ids in its section {DOC_IDS} do not ascend to at most 2**63 - 1")
         return ids.astype(np.int64) + self._offset
-
-    def doc_id(self, i: int) -> int:
-        """The id of document i."""
-        return self.first_doc_id + i if self._ids is None else int(self._ids[i])
-
-    def doc_ids(self, numbers: NDArray[Any] | None = None) -> NDArray[np.int64]:
-        """The ids of these documents (local numbers), of all in order without any: (n,) int64."""
-        if numbers is None:
-            numbers = np.arange(self.n_documents)
-        if self._ids is None:
-            return np.asarray(numbers).astype(np.int64) + self.first_doc_id
-        return self._ids[numbers]
-
-    def local_of(self, doc_id: int) -> int | None:
-        """The local number of the document with this id, None when it isn't here."""
-        if self._ids is None:
-            i = doc_id - self.first_doc_id
-            return i if 0 <= i < self.n_documents else None
-        i = int(np.searchsorted(self._ids, doc_id))
-        return i if i < len(self._ids) and self._ids[i] == doc_id else None
-
-    def locals_of(self, doc_ids: NDArray[np.int64]) -> NDArray[np.uint32]:
-        """The local numbers of those of the ids (ascending) that are here: (k,) uint32, ascending.
-
-        Cost: k binary searches, whatever the number of documents.
-        """
-        if self._ids is None:
-            start, stop = np.searchsorted(doc_ids, [self.first_doc_id, self.first_doc_id + self.n_documents])
-            return (doc_ids[start:stop] - self.first_doc_id).astype(np.uint32)
-        places = np.searchsorted(self._ids, doc_ids)
-        inside = places < len(self._ids)
-        places, wanted = places[inside], doc_ids[inside]
-        numbers: NDArray[np.uint32] = places[self._ids[places] == wanted].astype(np.uint32)
-        return numbers
 
     @property
     def symbols(self) -> NDArray[Any]:
@@ -193,6 +147,35 @@ class Segment:
                 f"of documents {first} to {last} one does not end in a separator, or has another"
             )
 
+    def lengths(self, numbers: Numbers) -> NDArray[np.int64]:
+        """Numbers of tokens of documents: (n,) int64."""
+        starts = self.starts.astype(np.int64)
+        lengths: NDArray[np.int64] = starts[numbers + np.int64(1)] - starts[numbers] - 1
+        return lengths
+
+    def symbol_ranges(self, numbers: Numbers) -> Iterator[tuple[int, int]]:
+        """Ranges of symbols that documents (ascending) fill, neighbours joined, each verified as
+        `verify_documents` does.
+        """
+        if not len(numbers):
+            return
+        breaks = np.flatnonzero(np.diff(numbers) != 1) + 1
+        firsts = numbers[np.concatenate([[0], breaks])]
+        lasts = numbers[np.concatenate([breaks - 1, [len(numbers) - 1]])]
+        for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True):
+            self.verify_documents(first, last)
+            yield int(self.starts[first]), int(self.starts[last + 1])
+
+    def token_ids(self, numbers: Numbers) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        ranges = self.symbol_ranges(numbers)
+        symbols = np.concatenate([self.symbols[:0], *(self.symbols[a:b] for a, b in ranges)])
+        offsets = np.zeros(len(numbers) + 1, dtype=np.int64)
+        np.cumsum(self.lengths(numbers), out=offsets[1:])
+        symbols = symbols[symbols != 0]
+        ids = symbols.astype(np.uint32)
+        ids -= symbols <= self.gap
+        return ids, offsets
+
     def largest_id(self) -> int:
         """The largest token id, -1 where there are no tokens. Cost: a pass over the symbols."""
         largest = int(self.symbols.max()) if self.n_tokens else 0
@@ -213,20 +196,6 @@ class Segment:
     @property
     def size_bytes(self) -> int:
         return self._container.info.size
-
-    def document(self, i: int) -> NDArray[np.uint32]:
-        """Token ids of document i: (length,) uint32."""
-        ids: NDArray[np.uint32] = self.index.document(i)
-        return ids
-
-    def document_length(self, i: int) -> int:
-        """Number of tokens of document i."""
-        return int(self.index.document_length(i))
-
-    def text(self, i: int, tokenizer: Decoder) -> bytes | None:
-        """The text of document i, byte for byte as it came; None for documents that came as token ids."""
-        stored = self._texts.text(i)
-        return stored if stored is not None else tokenizer.decode_exact(self.document(i))
 
     def check(self) -> None:
         """Verifies checksums and every invariant of the arrays. Raises CorruptionError naming what is wrong.
@@ -252,7 +221,7 @@ class Segment:
         if len(wrong_lcps):
             raise self._corruption(f"row {wrong_lcps[0]} of its suffix array has a wrong LCP")
         self._check_directory(tokens)
-        if self._ids is not None and (np.diff(self._ids) <= 0).any():
+        if self.ids is not None and (np.diff(self.ids) <= 0).any():
             raise self._corruption("its documents' ids do not ascend")
         self.metadata.check()
         self._texts.check()

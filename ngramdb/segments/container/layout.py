@@ -11,9 +11,12 @@ FORMAT_VERSION = 1
 #: Feature bits. FORMAT.md, "Versions and features", says what each of them stands for.
 DOCUMENT_SETS = 1 << 0
 STATISTICS = 1 << 1
+SEGMENT_KINDS = 1 << 2
 #: Those that this program understands.
-KNOWN_READER_FLAGS = DOCUMENT_SETS
-KNOWN_WRITER_FLAGS = DOCUMENT_SETS | STATISTICS
+KNOWN_READER_FLAGS = DOCUMENT_SETS | SEGMENT_KINDS
+KNOWN_WRITER_FLAGS = DOCUMENT_SETS | STATISTICS | SEGMENT_KINDS
+#: The kind of segments that FORMAT.md describes; a manifest entry without a kind has this one.
+NATIVE = "native"
 
 #: Bytes. A cache line, so that an aligned vector load never straddles two lines.
 ALIGNMENT = 64

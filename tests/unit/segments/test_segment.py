@@ -16,7 +16,7 @@ from ngramdb.segments import builder as builder_module
 from ngramdb.segments.builder import KIND, SegmentBuilder
 from ngramdb.segments.container import Container, ContainerWriter
 from ngramdb.segments.merging import Part, write_merged
-from ngramdb.segments.segment import Segment
+from ngramdb.segments.segment import NativeSegment
 from ngramdb.tokenizers.bytes import BytesTokenizer
 
 DOCUMENTS = [[1, 2, 3, 1, 2], [], [300, 1], [1, 2, 3, 1, 2], [2] * 70]
@@ -38,7 +38,7 @@ def built(documents, first_doc_id=0, texts=None, metadata=None, stop=None, batch
 
 
 def opened(content, path="a.segment"):
-    return Segment(Container.open(memoryview(content), path, KIND), path)
+    return NativeSegment(Container.open(memoryview(content), path, KIND), path)
 
 
 def rewritten(content, changes=None, properties=None, leave_out=()):
