@@ -11,7 +11,8 @@ on its line; it is written in the place of times, versions, sizes and names of f
 
 Every file is run in several arrangements of the same documents, and the answers must be the same: in one
 segment, with the planner's rules off, in three segments, in a segment for each document, beside documents
-that were removed, and with the database opened anew before each statement. Directives:
+that were removed, with the database opened anew before each statement, and in segments of two kinds.
+Directives:
 
     # corpora: a b     (first lines of the file) the corpora of CORPORA that are asked, the current one first
     # params: […]      the values of the statement's parameters, as JSON
@@ -32,6 +33,7 @@ from pathlib import Path
 
 import pytest
 from golden import FILES, Case, agrees, answer, cases, corpora, message, parsed, rewrite
+from plain_kind import make_plain
 
 import ngramdb
 from ngramdb.language import ast
@@ -84,6 +86,15 @@ def beside_removed(db: ngramdb.Connection, name: str) -> None:
     db.execute(f"DELETE DOCS WHERE doc_id >= {len(lines)} FROM {name}")
 
 
+def of_two_kinds(db: ngramdb.Connection, name: str) -> None:
+    """In four segments, one of them of removed documents; every second one is of another kind."""
+    lines = lines_of(name)
+    half = len(lines) // 2
+    load(db, name, [lines[:half], lines[half:], lines])
+    db.execute(f"DELETE DOCS WHERE doc_id >= {len(lines)} FROM {name}")
+    make_plain(db._store)
+
+
 ARRANGEMENTS: dict[str, Callable[[ngramdb.Connection, str], None]] = {
     "one segment": in_one,
     "rules off": in_one,
@@ -91,6 +102,7 @@ ARRANGEMENTS: dict[str, Callable[[ngramdb.Connection, str], None]] = {
     "many segments": in_many,
     "beside removed": beside_removed,
     "opened anew": in_one,
+    "two kinds": of_two_kinds,
 }
 
 
