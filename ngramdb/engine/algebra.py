@@ -193,7 +193,7 @@ class _Opened:
         ]
 
 
-class NetIndex(Index):  # type: ignore[misc]
+class NetIndex(Index):
     """An index whose answers must not be below zero. `corpus` names things in errors."""
 
     corpus: AlgebraView

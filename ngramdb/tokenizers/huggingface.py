@@ -164,7 +164,8 @@ class HuggingFaceTokenizer(Tokenizer):
         if self._table is None:
             text: str = self._library.decode(values.tolist(), skip_special_tokens=False)
             return text
-        spelled: bytes = self._table.decode(values)
+        spelled = self._table.decode(values)
+        assert spelled is not None, "ids beyond the vocabulary were refused"
         return spelled.decode("utf-8", "backslashreplace")
 
     def decode_rows(self, rows: npt.NDArray[np.uint32]) -> list[str]:

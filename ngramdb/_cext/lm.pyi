@@ -1,0 +1,53 @@
+from collections.abc import Sequence
+from typing import Any
+
+from numpy import bool_, dtype, float64, int64
+from numpy.typing import NDArray
+
+Ids = Any  # a sequence or an array of integers
+
+UNKNOWN: int
+END: int
+BEGIN: int
+KINDS: tuple[str, ...]
+SCORED: dtype[Any]
+
+class LanguageIndex:
+    segments: tuple[Any, ...]
+    separator: int | None
+    def __init__(
+        self, segments: Sequence[Any], signs: Sequence[int], separator: int | None = None
+    ) -> None: ...
+    @property
+    def n_tokens(self) -> int: ...
+    @property
+    def n_sentences(self) -> int: ...
+    def types(self) -> tuple[NDArray[int64], NDArray[int64]]: ...
+    def census(self, max_length: int) -> tuple[NDArray[int64], NDArray[int64], NDArray[int64], int]: ...
+    def ngrams(self, n: int) -> tuple[NDArray[int64], NDArray[int64], NDArray[bool_], int]: ...
+
+class Model:
+    index: LanguageIndex
+    def __init__(
+        self,
+        index: LanguageIndex,
+        kind: str,
+        order: int = 0,
+        min_count: int = 1,
+        weight: float = 0.4,
+        discounts: Any = None,
+        top: Any = None,
+        empty: Any = None,
+        n_left_of_end: int = 0,
+    ) -> None: ...
+    def score(self, flat: Ids, offsets: Ids, sentences: bool = False) -> NDArray[Any]: ...
+    def estimate(self, flat: Ids, offsets: Ids, tokens: Ids, begins: Any) -> NDArray[Any]: ...
+    def distribution(self, context: Ids, begins: bool = False) -> NDArray[float64]: ...
+    def successors(
+        self, context: Ids, begins: bool = False, longest: int = ...
+    ) -> tuple[NDArray[int64], NDArray[int64], int, int]: ...
+
+class Sampler:
+    model: Model
+    def __init__(self, model: Model, context: Ids, begins: bool = False) -> None: ...
+    def next(self, seed: int) -> tuple[int, float]: ...

@@ -1,0 +1,86 @@
+"""The stubs of the kernels name what the compiled modules have, with the same parameters where these tell."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+from pathlib import Path
+
+import pytest
+
+import ngramdb._cext as kernels
+
+FOLDERS = [Path(folder) for folder in kernels.__path__]
+STUBS = sorted({stub.stem: stub for folder in FOLDERS for stub in folder.glob("*.pyi")}.items())
+SOURCES = {source.stem for folder in FOLDERS for source in folder.glob("*.pyx")}
+
+
+def is_public(name):
+    return not name.startswith("_")
+
+
+def stubbed(body):
+    """The names that a module or a class of a stub defines, and their nodes; aliases of types are none."""
+    found = {}
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found[node.name] = node
+        elif isinstance(node, ast.AnnAssign):
+            found[node.target.id] = node
+    return found
+
+
+def own(module):
+    """What a module defines itself."""
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if is_public(name)
+        and not inspect.ismodule(value)
+        and getattr(value, "__module__", module.__name__) in (module.__name__, None)
+        and (callable(value) or name.isupper())
+    }
+
+
+def parameters(node):
+    arguments = node.args
+    return [one.arg for one in (*arguments.posonlyargs, *arguments.args) if one.arg != "self"]
+
+
+@pytest.mark.skipif(not SOURCES, reason="the kernels' sources are not here")
+def test_every_kernel_has_a_stub():
+    assert {name for name, _ in STUBS} == SOURCES
+
+
+@pytest.mark.parametrize(("name", "stub"), STUBS)
+def test_a_stub_has_the_names_of_its_module(name, stub):
+    module = importlib.import_module(f"ngramdb._cext.{name}")
+    tree = ast.parse(stub.read_text(encoding="utf-8"))
+    nodes = stubbed(tree.body)
+    assert {one for one in nodes if is_public(one)} == set(own(module))
+    for one, node in nodes.items():
+        if isinstance(node, ast.ClassDef):
+            cls = getattr(module, one)
+            declared = {each for each in stubbed(node.body) if is_public(each)}
+            missing = {each for each in vars(cls) if is_public(each)} - declared
+            assert not missing, f"{one} has {missing}"
+            assert all(hasattr(cls, each) or issubclass(cls, Exception) for each in declared)
+            pairs = [(getattr(cls, each, None), each_node) for each, each_node in stubbed(node.body).items()]
+        else:
+            pairs = [(getattr(module, one), node)]
+        for function, definition in pairs:
+            check_parameters(function, definition)
+
+
+def check_parameters(function, definition):
+    """Compares names of parameters where the compiled function tells them."""
+    if not isinstance(definition, ast.FunctionDef) or definition.name.startswith("_"):
+        return
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    told = [one for one in signature.parameters if one != "self"]
+    if told and told != ["args", "kwargs"]:
+        assert parameters(definition) == told, definition.name
