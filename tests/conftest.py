@@ -6,7 +6,12 @@ import os
 import signal
 
 import pytest
+from plain_kind import PlainSegment
 from writes import Writes
+
+from ngramdb.segments import registry
+from ngramdb.segments.builder import KIND
+from ngramdb.segments.registry import Kind
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -14,6 +19,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--rewrite",
         action="store_true",
         help="replace what golden files and examples on pages expect by what is printed now",
+    )
+    parser.addoption(
+        "--plain",
+        action="store_true",
+        help="open every segment as one of the plain kind (tests/plain_kind.py): slow, and what looks into "
+        "the native kind's arrays fails",
     )
 
 
@@ -23,6 +34,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if config.getoption("--rewrite"):
         os.environ["NGRAMDB_REWRITE"] = "1"
+    if config.getoption("--plain"):
+        registry._KINDS["native"] = Kind("native", KIND, PlainSegment)
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
