@@ -1,4 +1,4 @@
-"""The grammar as a parser: made by lark from the grammar file once, on first use, and shared by all threads.
+"""The grammar as a parser: made by lark from the grammar file, on first use, and shared by all threads.
 
 What a walk through the grammar needs beside lark's own: which terminals there are, in which order to list
 them, which of them may come next, and which words a keyword brings along.
@@ -16,6 +16,7 @@ from typing import Any
 from lark import Lark
 
 from ngramdb.language.parts import Lexeme
+from ngramdb.language.tables import kept_parser
 from ngramdb.language.transformer import AstBuilder
 
 # Lark's InteractiveParser, whose methods carry no types.
@@ -23,6 +24,14 @@ State = Any
 
 STARTS = ("script", "condition", "model")
 END = "$END"
+_OPTIONS: dict[str, Any] = {
+    "parser": "lalr",
+    # Never used, as lexemes are handed to the automaton one by one; the cheapest to make.
+    "lexer": "basic",
+    "start": list(STARTS),
+    "keep_all_tokens": True,
+    "maybe_placeholders": False,
+}
 # Names and strings have a terminal for each kind of thing that they stand for. In the order of trial; the
 # first is that of one which can stand for nothing.
 NAMES = ("FIELD_NAME", "CORPUS_NAME", "SETTING_NAME", "OPTION_NAME", "BARE_WORD", "KEY_NAME", "NEW_NAME")
@@ -45,7 +54,7 @@ _built: Syntax | None = None
 
 
 def syntax() -> Syntax:
-    """The one there is. The first call builds it (about 0.15 s)."""
+    """The one there is. The first call of a process takes 20 ms, the first one ever 0.1 s (`tables`)."""
     global _built
     if _built is None:
         with _lock:
@@ -56,16 +65,7 @@ def syntax() -> Syntax:
 
 def _build() -> Syntax:
     grammar = read_grammar()
-    lark = Lark(
-        grammar,
-        parser="lalr",
-        # Never used, as lexemes are handed to the automaton one by one; the cheapest to make.
-        lexer="basic",
-        start=list(STARTS),
-        transformer=AstBuilder(),
-        keep_all_tokens=True,
-        maybe_placeholders=False,
-    )
+    lark = kept_parser(grammar, _grammar_file(), AstBuilder(), _OPTIONS)
     spelling = {terminal.name: terminal.pattern.value for terminal in lark.terminals}
     spelled = sorted(spelling, key=lambda name: grammar.find(f'"{spelling[name]}"'))
     declared = [line.split()[1:] for line in grammar.splitlines() if line.startswith("%declare")]
@@ -79,7 +79,12 @@ def _build() -> Syntax:
 
 def read_grammar() -> str:
     """The text of the grammar file."""
-    return resources.files("ngramdb.grammar").joinpath("ngramdb.lark").read_text(encoding="utf-8")
+    text: str = _grammar_file().read_text(encoding="utf-8")
+    return text
+
+
+def _grammar_file() -> Any:
+    return resources.files("ngramdb.grammar").joinpath("ngramdb.lark")
 
 
 def after(start_rule: str, terminals: Iterable[str]) -> State:
