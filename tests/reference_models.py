@@ -35,12 +35,12 @@ class ReferenceCounts:
 
 
 def discounts(t1, t2, t3, t4):
-    """Chen & Goodman's D1, D2, D3+; 0.5, 1, 1.5 where they cannot be had."""
+    """Chen & Goodman's D1, D2, D3+; None where they cannot be estimated."""
     if t1 == 0 or t2 == 0 or t3 == 0:
-        return 0.5, 1.0, 1.5
+        return None
     y = t1 / (t1 + 2 * t2)
     found = (1 - 2 * y * t2 / t1, 2 - 3 * y * t3 / t2, 3 - 4 * y * t4 / t3)
-    return found if all(0 <= d <= k for k, d in enumerate(found, start=1)) else (0.5, 1.0, 1.5)
+    return found if all(0 <= d <= k for k, d in enumerate(found, start=1)) else None
 
 
 class ReferenceKneserNey:
@@ -69,8 +69,11 @@ class ReferenceKneserNey:
         return t
 
     def discounts(self, length):
-        cut = min(length, self.max_length)
-        return discounts(*self.counts_of_counts(cut, raw=length == self.order))
+        """0.5, 1, 1.5 where they cannot be estimated; beyond max_length the last that can be."""
+        raw = length == self.order
+        lengths = [length] if length <= self.max_length else range(self.max_length, 0, -1)
+        found = (discounts(*self.counts_of_counts(n, raw=raw)) for n in lengths)
+        return next((estimated for estimated in found if estimated is not None), (0.5, 1.0, 1.5))
 
     def p(self, token, context):
         """P(token | context), a tuple."""

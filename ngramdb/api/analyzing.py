@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from ngramdb.engine.manifest import StatisticsEntry
 from ngramdb.engine.view import CorpusView
-from ngramdb.errors import BindError
+from ngramdb.errors import BindError, InvalidArgument
 from ngramdb.executor.models import digest, statistics_of, stored_statistics
 from ngramdb.lm import sharing
+from ngramdb.lm.spec import MAX_ANALYZED_ORDER, MIN_ANALYZED_ORDER, is_whole
 from ngramdb.lm.statistics import Statistics
 
 if TYPE_CHECKING:
@@ -30,12 +31,26 @@ class AnalysisReport:
     changed: bool
 
 
-def analyze(connection: Connection, name: str) -> AnalysisReport:
-    """Runs ANALYZE: one commit, none when the statistics that are kept are those of the corpus as it is.
+def analyze(connection: Connection, name: str, order: int | None = None) -> AnalysisReport:
+    """Runs ANALYZE: one commit, none when the statistics that are kept are those of the corpus as it is, up
+    to the length asked for.
+
+    order : the greatest length of n-grams that is counted. None: that of the statistics that are kept, where
+    they are those of the corpus as it is, else what suits the tokenizer.
 
     Taken under the writer's lock, so that nothing comes between the count and the commit; readers do not
     wait.
+
+    Raises
+    ------
+    InvalidArgument
+        an order that is not a whole number from 2 to 1,000
     """
+    if order is not None and not (is_whole(order) and MIN_ANALYZED_ORDER <= order <= MAX_ANALYZED_ORDER):
+        raise InvalidArgument(
+            f"the order of analyze is a whole number from {MIN_ANALYZED_ORDER} to {MAX_ANALYZED_ORDER:,}, "
+            f"not {order!r}"
+        )
     connection.refresh()
     with connection._writing() as timeout_s, connection._store.begin(timeout_s) as transaction:
         entry = transaction.manifest.corpora.get(name)
@@ -45,9 +60,9 @@ def analyze(connection: Connection, name: str) -> AnalysisReport:
         if view.entry != entry:
             view = CorpusView(connection._store, entry)
         stored = stored_statistics(view)
-        if stored is not None:
+        if stored is not None and order in (None, stored.max_length):
             return AnalysisReport(stored, transaction.manifest.version, False)
-        statistics = statistics_of(view)
+        statistics = statistics_of(view) if order is None else sharing.analyze(view, order)
         kept = replace(entry, statistics=entry_of(statistics))
         corpora = {**transaction.manifest.corpora, name: kept}
         version = transaction.commit(corpora, f"analyze {name}").version

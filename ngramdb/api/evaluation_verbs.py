@@ -43,14 +43,23 @@ else:
 class EvaluationVerbs(ModelVerbs):
     """ANALYZE, GENERATE, and what has no statement of its own."""
 
-    def analyze(self) -> AnalysisReport:
+    def analyze(self, order: int | None = None) -> AnalysisReport:
         """Takes the counts of counts that Kneser-Ney's discounts come from, and keeps them: ANALYZE.
 
-        One commit; nothing is done where the corpus has not changed since. Without it they are taken in
-        memory when they are first needed. Cost: a pass over the index, less than building it.
+        order : the greatest length of n-grams that has discounts of its own, 2 to 1,000; by default 10, or 50
+            where tokens are characters or bytes. Longer n-grams reuse the last that could be estimated.
+
+        One commit; nothing is done where the corpus has not changed since, and no other order is asked for.
+        Without it they are taken in memory when they are first needed. Cost: a pass over the index, less than
+        building it.
+
+        Raises
+        ------
+        InvalidArgument
+            an order that is not a whole number from 2 to 1,000
         """
         with self._connection._work():
-            return analyzing.analyze(self._connection, self.name)
+            return analyzing.analyze(self._connection, self.name, order)
 
     def language_model(self, model: ModelLike = "kneser_ney") -> LanguageModel:
         """The model over the corpus's current version, as `ngramdb.lm.make` makes it.

@@ -87,7 +87,7 @@ class Session(SnapshotCatalog):
         return exporting.export_documents(plan.documents, plan.path, plan.options.get("format"))
 
     def run_analyze(self, plan: AnalyzeCorpus, /) -> analyzing.AnalysisReport:
-        return analyzing.analyze(self._connection, plan.name)
+        return analyzing.analyze(self._connection, plan.name, plan.order)
 
     def run_use(self, name: str, /) -> None:
         self._connection.use(name)

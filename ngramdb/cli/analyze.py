@@ -34,6 +34,12 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("database", metavar="DB", help="the database's folder")
     parser.add_argument("corpus", metavar="CORPUS", help="the corpus's name")
     parser.add_argument(
+        "--order",
+        type=int,
+        metavar="N",
+        help="the greatest length of n-grams that is counted; 10, or 50 where tokens are characters or bytes",
+    )
+    parser.add_argument(
         "--format", choices=MODES, help="how the discounts look; table at a terminal, tsv elsewhere"
     )
     add_lock_timeout(parser)
@@ -44,6 +50,7 @@ def make_parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> int:
     with writing(options) as connection:
         with Waiting(not options.no_progress) as waiting:
-            result = connection.execute(f"ANALYZE {quoted(options.corpus)}", progress=waiting)
+            clause = "" if options.order is None else f" ORDER {options.order}"
+            result = connection.execute(f"ANALYZE {quoted(options.corpus)}{clause}", progress=waiting)
         render(result, detect(sys.stdout), options.format)
     return OK

@@ -53,7 +53,7 @@ data:
   RESTORE CORPUS corpus TO VERSION n
   COMPACT [corpus]
   CHECK [corpus]
-  ANALYZE corpus
+  ANALYZE corpus [ORDER n]
   DROP CORPUS [IF EXISTS] corpus
   USE corpus
   DESCRIBE corpus

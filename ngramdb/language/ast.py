@@ -467,9 +467,10 @@ class Alter(Node):
 
 @dataclass(frozen=True)
 class Analyze(Node):
-    """ANALYZE name: the discounts of Kneser-Ney models."""
+    """ANALYZE name [ORDER n]: the discounts of Kneser-Ney models."""
 
     name: Name
+    order: Scalar | None = None
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,8 @@ class DataRules:
         return ast.Alter(children[2].node, term, span=span_of(children))
 
     def analyze(self, children: list[Any]) -> ast.Analyze:
-        return ast.Analyze(children[1].node, span=span_of(children))
+        clauses = clauses_of(children)
+        return ast.Analyze(children[1].node, clauses.get("ORDER"), span=span_of(children))
 
     def drop_corpus(self, children: list[Any]) -> ast.DropCorpus:
         clauses = clauses_of(children)

@@ -270,7 +270,7 @@ class KneserNeyModel(LanguageModel):
             "kneser_ney",
             spec.limit,
             spec.min_count,
-            discounts=statistics.discounts(),
+            discounts=(*statistics.discounts(), statistics.discount(statistics.max_length + 1)),
             top=top,
             empty=statistics.empty_context,
             n_left_of_end=statistics.n_left_of_end,

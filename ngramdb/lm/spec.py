@@ -14,6 +14,9 @@ BACKOFF_WEIGHT = 0.4
 # Orders are 32-bit in the kernels.
 MAX_ORDER = 2**31 - 1
 
+# Up to which lengths discounts may be counted: a model needs two, and the kernel keeps a table of so many.
+MIN_ANALYZED_ORDER, MAX_ANALYZED_ORDER = 2, 1000
+
 # No n-gram occurs so often.
 MAX_MIN_COUNT = 2**62 - 1
 

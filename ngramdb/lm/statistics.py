@@ -2,8 +2,8 @@
 catalog keeps.
 
 Source: Chen & Goodman 1999, section 3.3 (discounts from counts of counts); adjusted counts as Heafield et
-al. 2013, section 3. Without a limit on order: Shareghi et al. 2016, section 4, discounts of the greatest
-length reused above.
+al. 2013, section 3. Without a limit on order: Shareghi et al. 2016, section 4, the discounts of the last
+length for which they can be estimated are reused above.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from ngramdb._cext.lm import LanguageIndex
 from ngramdb.errors import InvalidArgument
 from ngramdb.kinds import CHARACTER_TOKENIZERS
 from ngramdb.lm.sentences import View, separator_of
+from ngramdb.lm.spec import MAX_ANALYZED_ORDER
 
-# Discounts are estimated up to these lengths, by kind of token, and the last ones are reused above.
+# Discounts are estimated up to these lengths, by kind of token, where nothing else is asked for, and the last
+# ones are reused above.
 MAX_LENGTH = 10
 MAX_LENGTH_OF_CHARACTERS = 50
 
@@ -96,8 +98,15 @@ class Statistics:
         return cls(**{name: _as_tuples(stored[name]) for name in names})
 
     def discount(self, length: int, *, raw: bool = False) -> Discount:
-        """D1, D2, D3+ of an n-gram length; beyond max_length those of max_length."""
-        return discounts_of((self.raw if raw else self.continuation)[min(length, self.max_length) - 1])[0]
+        """D1, D2, D3+ of an n-gram length; beyond max_length those of the last length for which they can be
+        estimated.
+        """
+        table = self.raw if raw else self.continuation
+        if length <= self.max_length:
+            return discounts_of(table[length - 1])[0]
+        return next(
+            (found for found, is_estimated in map(discounts_of, reversed(table)) if is_estimated), FALLBACK
+        )
 
     def discounts(self) -> tuple[Discount, ...]:
         """Of lengths 1 … max_length, by adjusted counts."""
@@ -113,15 +122,21 @@ class Statistics:
         return tuple(n for n in lengths if not discounts_of(table[n][n - 1])[1])
 
     def note(self, order: int | None = None) -> str | None:
-        """A sentence on lengths without discounts of their own, or None."""
-        lengths = self.fallbacks(order)
-        if not lengths:
-            return None
-        return (
-            f"the corpus is too small (or unusual) to estimate Kneser-Ney discounts for n-grams of "
-            f"length {_listed(lengths)}; "
-            f"{FALLBACK[0]}, {FALLBACK[1]:g} and {FALLBACK[2]} stand in"
-        )
+        """What to say on lengths (of a model of that order) without discounts of their own, or None."""
+        said = []
+        if lengths := self.fallbacks(order):
+            said.append(
+                f"the corpus is too small (or unusual) to estimate Kneser-Ney discounts for n-grams of "
+                f"length {_listed(lengths)}; "
+                f"{FALLBACK[0]}, {FALLBACK[1]:g} and {FALLBACK[2]} stand in"
+            )
+        if order is not None and order > self.max_length:
+            most = min(order, MAX_ANALYZED_ORDER)
+            said.append(
+                f"Kneser-Ney discounts were counted for n-grams of up to {self.max_length} tokens, and "
+                f"longer ones reuse the last that could be estimated; ANALYZE … ORDER {most} counts more"
+            )
+        return ". ".join(said) or None
 
     @property
     def empty_context(self) -> tuple[int, int, int, int]:

@@ -8,6 +8,7 @@ from typing import Any
 from ngramdb.errors import InvalidArgument, PlanError
 from ngramdb.kinds import DEFAULT_TOKENIZER
 from ngramdb.language import ast
+from ngramdb.lm.spec import MAX_ANALYZED_ORDER, MIN_ANALYZED_ORDER
 from ngramdb.planner import plan
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.options import CORPUS_OPTIONS, LOAD_OPTIONS
@@ -42,7 +43,8 @@ def _describe(scope: Scope, node: ast.Describe) -> plan.Plan:
 
 
 def _analyze(scope: Scope, node: ast.Analyze) -> plan.Plan:
-    return plan.AnalyzeCorpus(scope.corpus_name(node.name))
+    order = scope.number(node.order, "ANALYZE's ORDER", MIN_ANALYZED_ORDER, MAX_ANALYZED_ORDER)
+    return plan.AnalyzeCorpus(scope.corpus_name(node.name), order)
 
 
 def _show(scope: Scope, node: ast.Show) -> plan.Plan:

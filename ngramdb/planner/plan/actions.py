@@ -72,12 +72,16 @@ class DescribeCorpus(Question):
 
 @dataclass(frozen=True)
 class AnalyzeCorpus(Plan):
-    """ANALYZE: the statistics of Kneser-Ney models, kept with the corpus."""
+    """ANALYZE: the statistics of Kneser-Ney models, kept with the corpus.
+
+    order : the greatest length of n-grams that is counted; None: what suits the tokenizer
+    """
 
     name: str
+    order: int | None = None
 
     def label(self) -> str:
-        return f"analyze {self.name}"
+        return f"analyze {self.name}" + ("" if self.order is None else f" order {self.order}")
 
 
 @dataclass(frozen=True)

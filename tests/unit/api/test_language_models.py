@@ -191,6 +191,21 @@ def test_analyze_keeps_statistics_until_the_corpus_changes(tmp_path):
         assert "statistics" not in dict(db.execute("DESCRIBE pets").fetchall())
 
 
+def test_analyze_counts_up_to_the_order_asked_for(db, corpus):
+    assert len(corpus.analyze(4).statistics.n_types) == 4
+    assert "ANALYZE … ORDER 6 counts more" in corpus.language_model(lm.KneserNey(order=6)).note
+    kept = corpus.analyze()  # nothing is asked for: what is kept is good
+    assert not kept.changed and kept.statistics.max_length == 4
+    assert [row[0] for row in db.execute("ANALYZE pets ORDER 6").fetchall()] == [1, 2, 3, 4, 5, 6]
+    assert "counts more" not in corpus.language_model(lm.KneserNey(order=6)).note
+    assert not corpus.analyze(order=6).changed
+    (line, *_) = [row[0] for row in db.execute("EXPLAIN ANALYZE pets ORDER ?", [6])]
+    assert line == "analyze pets order 6"
+    for order in (1, 1001, True, 2.5, "3"):
+        with pytest.raises(InvalidArgument, match="from 2 to 1,000"):
+            corpus.analyze(order)
+
+
 def test_statistics_that_are_kept_are_used(db, corpus, monkeypatch):
     corpus.analyze()
     db.refresh()

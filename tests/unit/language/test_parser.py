@@ -181,6 +181,8 @@ STATEMENTS: list[tuple[str, ast.Statement]] = [
     ("EXPLAIN ANALYZE wiki", ast.Explain(ast.Analyze(Name("wiki")))),
     ("EXPLAIN ANALYZE ANALYZE wiki", ast.Explain(ast.Analyze(Name("wiki")), analyze=True)),
     ("ANALYZE wiki", ast.Analyze(Name("wiki"))),
+    ("ANALYZE wiki ORDER 12", ast.Analyze(Name("wiki"), Value(12))),
+    ("EXPLAIN ANALYZE wiki ORDER 12", ast.Explain(ast.Analyze(Name("wiki"), Value(12)))),
     ('DELETE DOCS WHERE "a"', ast.Delete(A)),
     (
         'DELETE DOCS FROM wiki RETURNING doc_id, meta.url WHERE "a"',

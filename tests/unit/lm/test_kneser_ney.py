@@ -13,6 +13,7 @@ from reference_models import BEGIN, END, UNKNOWN, ReferenceKneserNey
 
 from ngramdb.lm import KneserNey, analyze, make
 from ngramdb.lm.ngram_levels import levels_of
+from ngramdb.lm.statistics import FALLBACK
 
 orders = st.sampled_from([None, 1, 2, 3, 5])
 
@@ -117,6 +118,29 @@ def test_discounts_of_the_greatest_length_are_reused_above(documents, max_length
     text = tuple(max(documents, key=len))
     expected = [reference.p(token, context) for token, context in contexts_of(text)]
     np.testing.assert_allclose(model.score(list(text), sentence=True).prob, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("order", [None, 6, 7, 9])
+@pytest.mark.parametrize("max_length", [5, 6])
+def test_longer_ngrams_reuse_the_last_discounts_that_could_be_estimated(max_length, order):
+    """Not those of a length that has too few n-grams for an estimate of its own."""
+    random = np.random.default_rng(3)
+    repeated = random.integers(0, 5, 20).tolist()
+    documents = [random.integers(0, 5, random.integers(1, 9)).tolist() for _ in range(50)] + [repeated] * 2
+    view = View(documents)
+    statistics = analyze(view, max_length)
+    estimated = set(range(1, max_length + 1)) - set(statistics.fallbacks())
+    assert max_length not in estimated and max(estimated) >= 2
+    assert statistics.discount(max_length) == FALLBACK
+    assert statistics.discount(max_length + 1) == statistics.discount(max(estimated)) != FALLBACK
+    model = make(KneserNey(order=order), view, statistics)
+    reference = ReferenceKneserNey(documents, order, max_length)
+    text = [*repeated[:15], 3, *repeated[2:12]]
+    expected = [reference.p(token, context) for token, context in contexts_of(tuple(text))]
+    np.testing.assert_allclose(model.score(text, sentence=True).prob, expected, rtol=1e-10)
+    distribution = model.dist(repeated[:12])
+    assert abs(distribution.probs.sum() - 1) < 1e-9
+    assert ("up to" in (model.note or "")) == (order is not None and order > max_length)
 
 
 def test_long_repeats_follow_the_formulas_at_every_length():
