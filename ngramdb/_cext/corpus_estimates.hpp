@@ -84,9 +84,9 @@ inline void CorpusIndex::estimate(const int64_t* contexts, const int64_t* offset
 inline void CorpusIndex::estimate_ngrams(const int64_t* contexts, const int64_t* offsets, const int64_t* tokens,
                                          size_t n, uint32_t order, Estimate* out, StopFlag stop) const {
   // Context and context + token are two searches that run side by side.
-  Request requests[2 * kLanes];
+  Room<Request, 2 * kLanes> requests;
   int64_t counts[2 * kLanes];
-  std::vector<Range> ranges(2 * kLanes * width());
+  std::vector<Range> ranges(2 * std::min(kLanes, n) * width());
   std::vector<int64_t> ids;
   for (size_t base = 0; base < n; base += kLanes) {
     if (base % kStopLanes == 0) check_stop(stop, base, n);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "segment.hpp"
@@ -49,6 +50,18 @@ inline uint32_t usable_length(int64_t length, uint32_t order) {
   const int64_t most = order == 0 ? int64_t{UINT32_MAX} - 2 : int64_t{order} - 1;
   return static_cast<uint32_t>(std::min(length, most));
 }
+
+// Room for n values that are written before they are read: to fill it first would take some percent of a single
+// question's time.
+template <class T, size_t n>
+class Room {
+ public:
+  static_assert(std::is_trivially_copyable<T>::value, "values are assigned to raw memory");
+  operator T*() { return reinterpret_cast<T*>(bytes_); }  // NOLINT: stands for an array
+
+ private:
+  alignas(T) unsigned char bytes_[n * sizeof(T)];
+};
 
 class CorpusIndex {
  public:
@@ -145,7 +158,7 @@ class CorpusIndex {
 
 inline void CorpusIndex::find(const Request* requests, size_t n, int64_t* counts, Range* ranges) const {
   if (width() > 1 && n <= kFewRequests && find_alongside(requests, n, counts, ranges)) return;
-  Range answers[2 * kLanes];
+  Room<Range, 2 * kLanes> answers;
   for (size_t base = 0; base < n; base += 2 * kLanes) {
     const size_t m = std::min(n - base, 2 * kLanes);
     std::fill(counts + base, counts + base + m, int64_t{0});
@@ -199,7 +212,7 @@ inline bool CorpusIndex::find_alongside(const Request* requests, size_t n, int64
 // Narrows each request within its own rows of every segment.
 inline void CorpusIndex::extend(Request* requests, const Range* within, size_t n, int64_t* counts,
                                 Range* ranges) const {
-  Range answers[kLanes];
+  Room<Range, kLanes> answers;
   std::fill(counts, counts + n, int64_t{0});
   for (size_t s = 0; s < width(); ++s) {
     for (size_t i = 0; i < n; ++i) requests[i].within = within[i * width() + s];
