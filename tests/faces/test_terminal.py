@@ -542,7 +542,7 @@ def test_a_narrow_or_dumb_terminal_does(
 def test_a_timeout_is_124_and_says_how_long(
     database: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    statements = "CHECK; COUNT 'never asked'"
+    statements = 'CHECK; COUNT "never asked"'
     done = run([str(database), "--timeout", "0.000001", "-c", statements], environment, tmp_path)
     assert done.returncode == 124 and done.stderr.startswith("error: stopped by its timeout")
 
