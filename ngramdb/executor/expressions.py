@@ -62,9 +62,16 @@ class Expressions:
             found = self._in_documents(expr, within)
             if expr.difference and found.negated and self.bound(expr.what):
                 left_out = DocSet(found.docs, found.n_documents)
-                return self.total(expr.what) - self._total(expr.what, left_out)
+                return self.total(expr.what) - self._left_out(expr.what, left_out)
             return self._sum(expr.what, found)
         return self._sum(expr, within)
+
+    def _left_out(self, expr: Occurring, documents: DocSet) -> int:
+        """The occurrences that are subtracted from all."""
+        if self._meter is None:
+            return self._total(expr, documents)
+        with self._meter.aside():
+            return self._total(expr, documents)
 
     def _sum(self, expr: Occurring, within: DocSet | None) -> int:
         if isinstance(expr, NearTo):

@@ -14,19 +14,44 @@ class Meter:
 
     def __init__(self) -> None:
         self.actual: dict[int, Actual] = {}
+        self._running: set[int] = set()
+        self._is_aside = False
 
     def of(self, node: Node) -> Actual:
-        """The figures of one node."""
+        """The figures of one node; within `aside` they are discarded."""
+        if self._is_aside:
+            return Actual()
         return self.actual.setdefault(id(node), Actual())
 
     @contextmanager
     def timed(self, node: Node) -> Iterator[Actual]:
-        """Adds a call and its time, that of operands included, to a node's figures."""
+        """Adds a call and its time, that of operands included, to a node's figures.
+
+        A node may be timed within its own call, where a count is a sum over documents: only the outer call
+        counts.
+        """
+        key = id(node)
+        if key in self._running:
+            yield Actual()
+            return
         actual = self.of(node)
         started = time.perf_counter()
         actual.calls += 1
-        yield actual
+        self._running.add(key)
+        try:
+            yield actual
+        finally:
+            self._running.discard(key)
         actual.seconds += time.perf_counter() - started
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Leaves the nodes' figures as they are, for work on what does not belong to the answer."""
+        before, self._is_aside = self._is_aside, True
+        try:
+            yield
+        finally:
+            self._is_aside = before
 
     def note(self, node: Node, method: str) -> None:
         """Counts a method that was used for a node."""

@@ -6,6 +6,7 @@ Over one, three and many segments; with all rules and choices on, all off, and e
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 
 from hypothesis import given, settings
@@ -64,6 +65,15 @@ def test_counts_equal_brute_force(corpus, simple, nested, where, disabled):
             assert found == [(count_of(what, chosen),)]
             sampled = db.execute(f"{statement} SAMPLE 1000", parameters)
             assert (sampled.fetchall(), sampled.exact) == (found, True)
+            if what in simple:
+                assert set(reported_of_root(db, statement, parameters)) <= {f"{found[0][0]:,}"}
+
+
+def reported_of_root(db, statement, parameters):
+    """The occurrences that the topmost node found according to EXPLAIN ANALYZE, if it ran."""
+    lines = [line for (line,) in db.execute(f"EXPLAIN ANALYZE {statement}", parameters).fetchall()]
+    root = next((i for i, line in enumerate(lines) if line.startswith("└─ ")), len(lines))
+    return re.findall(r"actual ([\d,]+) occurrences", " ".join(lines[root : root + 1]))
 
 
 def shown(value):

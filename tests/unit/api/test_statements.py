@@ -127,6 +127,24 @@ def test_explain_analyze_measures_every_operator(wiki, db):
     assert re.search(r'contains "understanding" +count 1, .*; actual 1 docs', lines[5])
 
 
+def actual_occurrences(db, statement):
+    """What EXPLAIN ANALYZE says that each node found, from the top."""
+    lines = "\n".join(line for (line,) in db.execute(f"EXPLAIN ANALYZE {statement}"))
+    return [int(n) for n in re.findall(r"actual (\d+) occurrences", lines)]
+
+
+def test_explain_analyze_counts_each_occurrence_once(db):
+    corpus = db.create_corpus("flights")
+    corpus.append(["time flies", *["flies like flies"] * 20])
+    near = '"flies" AND "like" WITHIN 3 TOKENS'
+    assert corpus.count("flies") == 41
+    assert actual_occurrences(db, f"COUNT {near}") == [40, 20, 40]
+    # All occurrences less those in the documents with "time".
+    assert db.execute('COUNT "flies" AND NOT "time"').fetchone() == (40,)
+    assert actual_occurrences(db, 'COUNT "flies" AND NOT "time"') == [40, 41]
+    assert actual_occurrences(db, 'COUNT ("flies" OR "like") AND NOT "time"') == [60, 61, 41, 20]
+
+
 def test_explain_analyze_says_what_was_never_reached(wiki, db):
     lines = [
         row[0] for row in db.execute('EXPLAIN ANALYZE DOCS WHERE "language" AND "the" AND "end natural"')
