@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 from ngramdb.cli.common import UsageError
 from ngramdb.language.highlight import lex
 
-Value = int | float | str | list[int]
+Value = int | float | str | list[Any]
 ParameterValues = list[Value] | dict[str, Value] | None
 
 _NAMED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
@@ -74,7 +75,10 @@ class Parameters:
 
 
 def parse_value(text: str) -> Value:
-    """A number, a list of token ids `[5613, 4086]`, a text in double quotes (JSON), or the text as it is."""
+    """A number, a text in double quotes or a list of them (JSON), or the text as it is.
+
+    A list is token ids `[5613, 4086]`, or the values of an IN `["a", "b"]`.
+    """
     if _NUMBER.fullmatch(text):
         return int(text) if text.lstrip("+-").isdigit() else float(text)
     if text[:1] in ("[", '"'):
@@ -82,8 +86,7 @@ def parse_value(text: str) -> Value:
             value = json.loads(text)
         except ValueError:
             return text
-        if isinstance(value, str):
-            return value
-        if isinstance(value, list) and all(type(item) is int for item in value):
+        # Any list, also one that nobody takes: as a text it would be a value that no document has.
+        if isinstance(value, (str, list)):
             return value
     return text
