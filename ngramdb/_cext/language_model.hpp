@@ -12,9 +12,11 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 
 #include "cores.hpp"
 #include "suffix_chains.hpp"
+#include "token_shares.hpp"
 
 namespace ngramdb {
 namespace lm {
@@ -82,6 +84,11 @@ struct LanguageData {
   std::vector<int64_t> n_left_;
 };
 
+// What an unknown word has for its share of the corpus in stupid backoff: 0.4^100, below that of any known one.
+constexpr double kUnknownShare = 1.6069380442589993e-40;
+// Hundreds of tokens of context given up would make a score 0, and its logarithm infinite.
+constexpr double kLeastScore = std::numeric_limits<double>::min();
+
 class Model {
   friend class Sampler;
 
@@ -110,6 +117,14 @@ class Model {
 
   // Kneser-Ney: P(w | context) of every type, in the lexicon's order, then of `</s>` and of any other token.
   std::vector<double> distribution(const int64_t* ids, size_t n, bool begins, StopFlag stop) const;
+
+  // Kneser-Ney and stupid backoff: P(w | context) of the tokens that follow a suffix of the context. Any other has
+  // `rest` times its entry of `unigrams`.
+  TokenShares shares(const int64_t* ids, size_t n, bool begins, StopFlag stop) const;
+
+  // What every type has without context, in the lexicon's order, and then `</s>`: a probability under Kneser-Ney; a
+  // count under stupid backoff, 0 if it is below the least count.
+  const std::vector<double>& unigrams(StopFlag stop) const;
 
   // The successors of the suffix that the model uses, code and count; context_count and length of the suffix.
   std::vector<std::pair<Code, int64_t>> successors(const int64_t* ids, size_t n, bool begins, uint32_t longest,
@@ -197,6 +212,14 @@ class Model {
   double p_unknown() const { return interpolate(1.0 / vocabulary(), m_.empty, 0, discount(1)); }
 
   const std::vector<double>& unigram_sums(StopFlag stop) const;
+  ShareList kneser_ney_shares(const Walk& walk, Workspace& work, StopFlag stop) const;
+  ShareList backoff_shares(const Walk& walk, size_t n_before, Workspace& work, StopFlag stop) const;
+
+  // Tokens of the longest suffix that is walked, and of what stupid backoff counts the lost tokens from.
+  size_t whole_of(const Walk& walk, size_t n_before) const {
+    if (m_.order > 0) return std::min<size_t>(n_before, walk_.longest);
+    return walk.starts.alive ? size_t{walk.starts.n_tokens} + 1 : size_t{walk.chains.back().length};
+  }
 
   // Kneser-Ney: successors of chain c, with running sums of discounted counts.
   FollowerCache::Followers followers(const Walk& walk, size_t c, Workspace& work, StopFlag stop) const {
@@ -211,6 +234,39 @@ class Model {
     });
   }
 
+  // Stupid backoff: the same by counts. shorter: those of the chain before it, null for no context.
+  FollowerCache::Followers counted_followers(const Walk& walk, size_t c, const FollowerList* shorter, Workspace& work,
+                                             StopFlag stop) const {
+    return walk.follower_list(c, followers_, work, stop, [&](FollowerList& found) { add_counts(found, shorter); });
+  }
+
+  void add_counts(FollowerList& found, const FollowerList* shorter) const {
+    double sum = 0.0;
+    for (const Follower& f : found.list) {
+      if (f.count >= m_.least) {
+        sum += static_cast<double>(f.count);
+        found.n_in_shorter += static_cast<double>(count_in(shorter, f.code));
+      }
+      found.sums.push_back(sum);
+    }
+  }
+
+  int64_t count_in(const FollowerList* followers, Code code) const {
+    if (followers != nullptr) {
+      const Follower* const found = find_follower(*followers, code);
+      return found == nullptr ? 0 : found->count;
+    }
+    if (code == kBorder) return data_->columns.n_sentences();
+    const int64_t type = data_->lexicon->find(code);
+    return type < 0 ? 0 : data_->lexicon->counts[static_cast<size_t>(type)];
+  }
+
+  static const Follower* find_follower(const FollowerList& followers, Code code) {
+    const auto found = std::lower_bound(followers.list.begin(), followers.list.end(), code,
+                                        [](const Follower& f, Code wanted) { return f.code < wanted; });
+    return found == followers.list.end() || found->code != code ? nullptr : &*found;
+  }
+
   const Discount& discount(size_t length) const {
     if (m_.order > 0 && length >= m_.order) return m_.top;
     return m_.discounts[std::min(length, m_.discounts.size()) - 1];
@@ -221,8 +277,8 @@ class Model {
   WalkSettings walk_;
   mutable RecordCache cache_;
   mutable FollowerCache followers_;
-  mutable std::once_flag sums_once_;
-  mutable std::vector<double> unigram_sums_;
+  mutable std::once_flag sums_once_, unigrams_once_;
+  mutable std::vector<double> unigram_sums_, unigrams_;
 };
 
 // The share of a context's probability that goes to shorter contexts: all that is discounted or pruned.
@@ -349,9 +405,6 @@ inline Scored Model::ngram(const Walk& walk, const Step& step, Workspace& work, 
   return out;
 }
 
-// What an unknown word has for its share of the corpus in stupid backoff: 0.4^100, below that of any known one.
-constexpr double kUnknownShare = 1.6069380442589993e-40;
-
 // The longest suffix that occurs with the token; each token given up costs the weight. Without a limit on
 // order the count of them starts at the longest suffix that occurs at all.
 inline Scored Model::backoff(const Walk& walk, const Step& step) const {
@@ -372,9 +425,7 @@ inline Scored Model::backoff(const Walk& walk, const Step& step) const {
   out.effective_n = static_cast<int32_t>(used + 1);
   const double share = out.count == 0 ? kUnknownShare
                                       : static_cast<double>(out.count) / static_cast<double>(out.context_count);
-  // Hundreds of tokens of context given up would make it 0, and its logarithm infinite.
-  out.prob = std::max(std::pow(m_.weight, static_cast<double>(whole - used)) * share,
-                      std::numeric_limits<double>::min());
+  out.prob = std::max(std::pow(m_.weight, static_cast<double>(whole - used)) * share, kLeastScore);
   return out;
 }
 
@@ -526,34 +577,11 @@ inline void Model::estimate(const int64_t* ids, const int64_t* offsets, const in
 }
 
 // From the shortest context to the longest: all that was there is scaled, then each successor gets its part.
-inline std::vector<double> Model::distribution(const int64_t* ids, size_t n, bool begins, StopFlag stop) const {
-  const Lexicon& lexicon = *data_->lexicon;
-  const size_t n_types = lexicon.size();
-  const std::vector<int64_t>& lefts = data_->n_left(stop);
-  Searches searches(data_->columns);
-  Workspace work;
-  Walk walk(walk_);
-  locate(walk, behind_border(ids, n, begins), searches, work, stop);
-
-  std::vector<double> p(n_types + 2, 0.0), added(n_types + 1, 0.0);
-  // P(w | suffix) = share · P(w | empty context) + added[w].
-  double share = 1.0;
-  std::vector<size_t> parts;
-  std::vector<bool> has_part(n_types + 1, false);
-  const auto index_of = [&](Code code) {
-    return code == kBorder ? n_types : static_cast<size_t>(lexicon.find(code));
-  };
-  const auto raise = [&](double factor) {
-    share *= factor;
-    for (const size_t i : parts) added[i] *= factor;
-  };
-  const auto give = [&](Code code, double amount) {
-    const size_t i = index_of(code);
-    if (i >= has_part.size()) return;  // not in the corpus: only in a damaged file
-    if (!has_part[i]) parts.push_back(i);
-    has_part[i] = true;
-    added[i] += amount;
-  };
+inline ShareList Model::kneser_ney_shares(const Walk& walk, Workspace& work, StopFlag stop) const {
+  // P(w | suffix) = rest · P(w | empty context) + what w has in the list.
+  ShareList shares;
+  std::vector<ShareList::Entry> gains, amounts;
+  const auto add = [](double has, double amount) { return has + amount; };
   for (size_t c = 1; c < walk.chains.size(); ++c) {
     const Chain& chain = walk.chains[c];
     const FollowerCache::Followers found = followers(walk, c, work, stop);
@@ -561,41 +589,119 @@ inline std::vector<double> Model::distribution(const int64_t* ids, size_t n, boo
     const double low = through_chain(0.0, chain, false);
     const double scale = through_chain(1.0, chain, false) - low;
     const double gain = through_chain(0.0, chain, true);
-    raise(scale);
-    if (gain > 0.0) {
-      for (const Follower& f : found->list) {
-        if (f.count >= m_.least) give(f.code, gain);
-      }
-    }
     const size_t length = size_t{chain.length} + 1;
     const bool raw = m_.order == length;
     const Discount& d = discount(length);
-    raise(share_of_shorter(chain.record.next, d));
+    const double total = static_cast<double>(chain.record.next.total);
+    gains.clear();
+    amounts.clear();
     for (const Follower& f : found->list) {
       if (f.count < m_.least) continue;
-      const int64_t adjusted = raw ? f.count : f.n_left;
-      give(f.code, discounted(adjusted, d) / static_cast<double>(chain.record.next.total));
+      gains.emplace_back(f.code, gain);
+      amounts.emplace_back(f.code, discounted(raw ? f.count : f.n_left, d) / total);
     }
+    shares.scale(scale);
+    if (gain > 0.0) shares.update(gains, add);
+    shares.scale(share_of_shorter(chain.record.next, d));
+    shares.update(amounts, add);
   }
   if (walk.starts.alive) {
     const Discount& d = discount(size_t{walk.starts.n_tokens} + 2);
-    raise(share_of_shorter(walk.starts.next, d));
+    amounts.clear();
     walk.start_followers(walk.starts, [&](Code code, int64_t count) {
-      if (count >= m_.least) give(code, discounted(count, d) / static_cast<double>(walk.starts.next.total));
+      if (count >= m_.least) {
+        amounts.emplace_back(code, discounted(count, d) / static_cast<double>(walk.starts.next.total));
+      }
     });
+    shares.scale(share_of_shorter(walk.starts.next, d));
+    shares.update(amounts, add);
   }
+  return shares;
+}
 
-  const bool raw = m_.order == 1;
-  const Discount& d = discount(1);
-  const double unknown = p_unknown();
-  const auto unigram = [&](int64_t count, int64_t n_left) {
-    const int64_t adjusted = count < m_.least ? 0 : raw ? count : n_left;
-    return m_.empty.total <= 0 ? unknown : discounted(adjusted, d) / static_cast<double>(m_.empty.total) + unknown;
+// From the shortest context to the longest: what a longer one has counts.
+inline ShareList Model::backoff_shares(const Walk& walk, size_t n_before, Workspace& work, StopFlag stop) const {
+  const size_t whole = whole_of(walk, n_before);
+  const auto cost = [&](size_t length) { return std::pow(m_.weight, static_cast<double>(whole - length)); };
+  ShareList shares;
+  std::vector<ShareList::Entry> amounts;
+  const auto take = [](double, double amount) { return amount; };
+  const auto collect = [&](Code code, int64_t count, size_t length, int64_t context_count) {
+    if (count < m_.least) return;
+    const double score = cost(length) * static_cast<double>(count) / static_cast<double>(context_count);
+    amounts.emplace_back(code, std::max(score, kLeastScore));
   };
-  for (size_t i = 0; i < n_types; ++i) p[i] = share * unigram(lexicon.counts[i], lefts[i]) + added[i];
-  p[n_types] = share * unigram(data_->columns.n_sentences(), m_.n_left_of_end) + added[n_types];
-  p[n_types + 1] = share * unknown;
+  FollowerCache::Followers shorter;
+  for (size_t c = 1; c < walk.chains.size(); ++c) {
+    const Chain& chain = walk.chains[c];
+    shorter = counted_followers(walk, c, shorter.get(), work, stop);
+    amounts.clear();
+    for (const Follower& f : shorter->list) collect(f.code, f.count, chain.length, chain.count);
+    shares.update(amounts, take);
+  }
+  if (walk.starts.alive) {
+    amounts.clear();
+    walk.start_followers(walk.starts, [&](Code code, int64_t count) {
+      collect(code, count, size_t{walk.starts.n_tokens} + 1, walk.starts.count);
+    });
+    shares.update(amounts, take);
+  }
+  const int64_t n_tokens = walk.chains[0].count + data_->columns.n_sentences();
+  shares.set_rest(cost(0) / static_cast<double>(std::max<int64_t>(1, n_tokens)));
+  return shares;
+}
+
+inline TokenShares Model::shares(const int64_t* ids, size_t n, bool begins, StopFlag stop) const {
+  const bool is_kneser_ney = m_.kind == Kind::kKneserNey;
+  if (!is_kneser_ney && m_.kind != Kind::kBackoff) throw std::invalid_argument("this model has successors, no shares");
+  const std::vector<double>& alone = unigrams(stop);
+  Searches searches(data_->columns);
+  Workspace work;
+  Walk walk(walk_);
+  const Context context = behind_border(ids, n, begins);
+  locate(walk, context, searches, work, stop);
+  const ShareList list = is_kneser_ney ? kneser_ney_shares(walk, work, stop)
+                                       : backoff_shares(walk, context.n + context.begins, work, stop);
+  TokenShares found;
+  found.rest = list.rest();
+  const auto give = [&](size_t place, double amount) {
+    found.places.push_back(static_cast<int64_t>(place));
+    found.probs.push_back(is_kneser_ney ? found.rest * alone[place] + amount : amount);
+  };
+  const std::vector<ShareList::Entry>& entries = list.entries();
+  for (const ShareList::Entry& entry : entries) {
+    const int64_t type = entry.first == kBorder ? -1 : data_->lexicon->find(entry.first);
+    if (type >= 0) give(static_cast<size_t>(type), entry.second);  // below 0: `</s>`, or in a damaged file
+  }
+  if (!entries.empty() && entries[0].first == kBorder) give(data_->lexicon->size(), entries[0].second);
+  return found;
+}
+
+inline std::vector<double> Model::distribution(const int64_t* ids, size_t n, bool begins, StopFlag stop) const {
+  const TokenShares found = shares(ids, n, begins, stop);
+  std::vector<double> p = unigrams(stop);
+  for (double& alone : p) alone *= found.rest;
+  for (size_t i = 0; i < found.places.size(); ++i) p[static_cast<size_t>(found.places[i])] = found.probs[i];
+  p.push_back(found.rest * p_unknown());
   return p;
+}
+
+inline const std::vector<double>& Model::unigrams(StopFlag stop) const {
+  const bool is_kneser_ney = m_.kind == Kind::kKneserNey;
+  const std::vector<int64_t>* const lefts = is_kneser_ney ? &data_->n_left(stop) : nullptr;
+  std::call_once(unigrams_once_, [&] {
+    const Lexicon& lexicon = *data_->lexicon;
+    const double unknown = is_kneser_ney ? p_unknown() : 0.0;
+    const double total = is_kneser_ney ? static_cast<double>(m_.empty.total) : 1.0;
+    const auto add = [&](int64_t count, int64_t n_left) {
+      const int64_t kept = count < m_.least ? 0 : is_kneser_ney && m_.order != 1 ? n_left : count;
+      const double alone = is_kneser_ney ? discounted(kept, discount(1)) : static_cast<double>(kept);
+      unigrams_.push_back(total <= 0.0 ? unknown : alone / total + unknown);
+    };
+    for (size_t i = 0; i < lexicon.size(); ++i) add(lexicon.counts[i], is_kneser_ney ? (*lefts)[i] : 0);
+    add(data_->columns.n_sentences(), m_.n_left_of_end);
+  });
+  return unigrams_;
 }
 
 // Running sums over the types, and then `</s>`, of what they have at the level without context: Kneser-Ney's

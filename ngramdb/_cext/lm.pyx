@@ -88,11 +88,18 @@ cdef extern from "language_model.hpp" namespace "ngramdb::lm" nogil:
         Successors empty
         int64_t n_left_of_end
 
+    cdef cppclass TokenShares:
+        double rest
+        vector[int64_t] places
+        vector[double] probs
+
     cdef cppclass CppModel "ngramdb::lm::Model":
         CppModel(LanguageData*, const ModelSettings&, Poll*) except +translate_exception
         void score(const int64_t*, const int64_t*, size_t, cbool, Scored*, Poll*) except +translate_exception
         void estimate(const int64_t*, const int64_t*, const int64_t*, const uint8_t*, size_t, Scored*, Poll*) except +translate_exception
         vector[double] distribution(const int64_t*, size_t, cbool, Poll*) except +translate_exception
+        TokenShares shares(const int64_t*, size_t, cbool, Poll*) except +translate_exception
+        const vector[double]& unigrams(Poll*) except +translate_exception
         vector[pair[uint32_t, int64_t]] successors(const int64_t*, size_t, cbool, uint32_t, int64_t*, uint32_t*, Poll*) except +translate_exception
 
 cdef extern from "lm_sampling.hpp" namespace "ngramdb::lm" nogil:
@@ -354,6 +361,43 @@ cdef class Model:
         cdef Poll poll = current_poll()
         with nogil:
             found = self.model.get().distribution(ids, n, begins, &poll)
+        out = np.empty(found.size(), dtype=np.float64)
+        cdef double[::1] out_view = out
+        memcpy(&out_view[0], found.data(), sizeof(double) * found.size())
+        return out
+
+    def shares(self, context, bint begins=False):
+        """Kneser-Ney and stupid backoff: P(w | context) of the tokens that follow a suffix of the context.
+
+        Returns: places (k,) int64 ascending, of types in the index's order, END's after the last; probs (k,) float64;
+        and the factor by which `unigrams` gives the probability of any other. Raises ValueError for another model.
+        """
+        context = id_array(context, BEGIN)
+        cdef const int64_t[::1] view = context
+        cdef int64_t nothing = 0
+        cdef const int64_t* ids = &view[0] if view.shape[0] > 0 else &nothing
+        cdef size_t n = view.shape[0], size
+        cdef TokenShares found
+        cdef Poll poll = current_poll()
+        with nogil:
+            found = self.model.get().shares(ids, n, begins, &poll)
+        size = found.places.size()
+        places, probs = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.float64)
+        cdef int64_t[::1] place_view = places
+        cdef double[::1] prob_view = probs
+        if size > 0:
+            memcpy(&place_view[0], found.places.data(), sizeof(int64_t) * size)
+            memcpy(&prob_view[0], found.probs.data(), sizeof(double) * size)
+        return places, probs, found.rest
+
+    def unigrams(self):
+        """What the index's types, and then END, have without context: (k,) float64, probabilities (Kneser-Ney) or counts
+        (stupid backoff; 0 for those that are not frequent enough).
+        """
+        cdef Poll poll = current_poll()
+        cdef const vector[double]* found
+        with nogil:
+            found = &self.model.get().unigrams(&poll)
         out = np.empty(found.size(), dtype=np.float64)
         cdef double[::1] out_view = out
         memcpy(&out_view[0], found.data(), sizeof(double) * found.size())

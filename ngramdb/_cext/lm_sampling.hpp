@@ -177,9 +177,7 @@ class Sampler {
   // The levels of the context, the longest first; the last one is that without context.
   void collect_levels(StopFlag stop) {
     levels_.clear();
-    const size_t longest =
-        walk_.starts.alive ? size_t{walk_.starts.n_tokens} + 1 : size_t{walk_.chains.back().length};
-    const size_t whole = m_.m_.order > 0 ? std::min<size_t>(context_.size() + begins_, m_.walk_.longest) : longest;
+    const size_t whole = m_.whole_of(walk_, context_.size() + begins_);
     const auto add = [&](size_t length, int64_t context_count, const FollowerCache::Followers& followers) {
       const double weight =
           std::pow(m_.m_.weight, static_cast<double>(whole - length)) / static_cast<double>(context_count);
@@ -190,14 +188,13 @@ class Sampler {
     for (size_t c = 1; c < walk_.chains.size(); ++c) {
       const FollowerList* const shorter = levels_.back().followers.get();
       add(walk_.chains[c].length, walk_.chains[c].count,
-          walk_.follower_list(c, m_.followers_, work_, stop,
-                              [&](FollowerList& found) { add_counts(found, shorter); }));
+          m_.counted_followers(walk_, c, shorter, work_, stop));
     }
     if (walk_.starts.alive) {
       auto found = std::make_shared<FollowerList>();
       walk_.start_followers(walk_.starts, [&](Code code, int64_t count) { found->list.push_back({code, count, 0}); });
-      add_counts(*found, levels_.back().followers.get());
-      add(longest, walk_.starts.count, found);
+      m_.add_counts(*found, levels_.back().followers.get());
+      add(size_t{walk_.starts.n_tokens} + 1, walk_.starts.count, found);
     }
     for (size_t k = 0; k < levels_.size(); ++k) {
       // Counts are exact, so nothing is left to a level whose tokens all stand after longer contexts.
@@ -211,34 +208,6 @@ class Sampler {
     return followers == nullptr ? m_.unigram_sums_ : followers->sums;
   }
 
-  // shorter: null for no context.
-  void add_counts(FollowerList& found, const FollowerList* shorter) const {
-    double sum = 0.0;
-    for (const Follower& f : found.list) {
-      if (f.count >= m_.m_.least) {
-        sum += static_cast<double>(f.count);
-        found.n_in_shorter += static_cast<double>(count_in(shorter, f.code));
-      }
-      found.sums.push_back(sum);
-    }
-  }
-
-  int64_t count_in(const FollowerList* followers, Code code) const {
-    if (followers != nullptr) {
-      const Follower* const found = find_follower(*followers, code);
-      return found == nullptr ? 0 : found->count;
-    }
-    if (code == kBorder) return m_.data_->columns.n_sentences();
-    const int64_t type = lexicon().find(code);
-    return type < 0 ? 0 : lexicon().counts[static_cast<size_t>(type)];
-  }
-
-  static const Follower* find_follower(const FollowerList& followers, Code code) {
-    const auto found = std::lower_bound(followers.list.begin(), followers.list.end(), code,
-                                        [](const Follower& f, Code wanted) { return f.code < wanted; });
-    return found == followers.list.end() || found->code != code ? nullptr : &*found;
-  }
-
   // A successor that no longer context has, by counts. With count 0 when there is none, as in a damaged file.
   Follower draw_new(const FollowerList* followers, const FollowerList* longer, std::mt19937_64& random,
                     StopFlag stop) const {
@@ -246,10 +215,10 @@ class Sampler {
     const auto follower_at = [&](size_t place) {
       if (followers != nullptr) return followers->list[place];
       const Code code = code_of_type(place);
-      return Follower{code, count_in(nullptr, code), 0};
+      return Follower{code, m_.count_in(nullptr, code), 0};
     };
     const auto is_new = [&](const Follower& f) {
-      const Follower* const known = longer == nullptr ? nullptr : find_follower(*longer, f.code);
+      const Follower* const known = longer == nullptr ? nullptr : Model::find_follower(*longer, f.code);
       return known == nullptr || known->count < m_.m_.least;
     };
     for (size_t k = 0; k < kTries && !sums.empty(); ++k) {

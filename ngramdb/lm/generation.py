@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,8 +21,7 @@ from numpy.typing import ArrayLike
 from ngramdb import interrupts
 from ngramdb._cext.lm import Sampler
 from ngramdb.errors import CorruptionError, InvalidArgument
-from ngramdb.kinds import MODELS
-from ngramdb.lm.models import LanguageModel, as_ids
+from ngramdb.lm.models import LanguageModel, SharingModel, as_ids
 from ngramdb.lm.spec import is_whole
 from ngramdb.lm.values import END, UNKNOWN, Floats, Integers
 
@@ -77,6 +77,16 @@ class Search:
 
 
 Method = Greedy | Sampling | Search
+
+
+class Wanted(NamedTuple):
+    """Which tokens a method chooses from: the `top` most probable, or as few of them as have a `share`."""
+
+    top: int | None = None
+    share: float = 1.0
+
+
+ALL = Wanted()
 
 
 @dataclass(frozen=True)
@@ -150,7 +160,10 @@ class Generator:
             best = self.generate(context, n, method)[0]
             known = tuple(as_ids(context).tolist())
             for token in (*best.ids, *([END] if best.ended else [])):
-                yield token, self._logprob(known, token)
+                ids, probs = self._candidates(known, ALL)
+                if not len(ids):  # a corpus without tokens
+                    return
+                yield token, float(np.log(probs[ids == token][0]))
                 known = (*known, token)
             return
         yield from self._tokens(tuple(as_ids(context).tolist()), n, method, _random(seed, 0))
@@ -174,9 +187,10 @@ class Generator:
         if sampler is not None:
             yield from _drawn(sampler, n, random)
             return
+        wanted = _wanted(method)
         for _ in range(n):
             interrupts.check()
-            ids, probs = self._candidates(context)
+            ids, probs = self._candidates(context, wanted)
             if not len(ids):  # a corpus without tokens
                 return
             best = int(np.argmax(probs)) if isinstance(method, Greedy) else _draw(probs, method, random)
@@ -210,7 +224,7 @@ class Generator:
                 if beam.ended:
                     continue
                 interrupts.check()
-                ids, probs = self._candidates(context + beam.ids)
+                ids, probs = self._candidates(context + beam.ids, Wanted(method.beams))
                 if not len(ids):
                     return beams
                 scores = np.log(probs)
@@ -227,7 +241,7 @@ class Generator:
         self, context: tuple[int, ...], beam: Continuation, width: int
     ) -> list[Continuation]:
         interrupts.check()
-        ids, probs = self._candidates(context + beam.ids)
+        ids, probs = self._candidates(context + beam.ids, Wanted(width))
         if not len(ids):
             return [Continuation(beam.ids, beam.logprob, True)]
         best = np.lexsort((ids, -probs))[:width]
@@ -235,13 +249,15 @@ class Generator:
 
     # ---- what may come next ----
 
-    def _logprob(self, context: tuple[int, ...], token: int) -> float:
-        ids, probs = self._candidates(context)
-        return float(np.log(probs[ids == token][0]))
-
-    def _candidates_after(self, context: tuple[int, ...]) -> tuple[Integers, Floats]:
-        """Tokens that may come next, each with a probability above 0; they sum to 1."""
-        if MODELS[self.model.spec.kind].is_relative:
+    def _candidates_after(self, context: tuple[int, ...], wanted: Wanted) -> tuple[Integers, Floats]:
+        """Tokens that may come next, each with a probability above 0: at least those that are wanted, by
+        themselves or out of all. Those of all sum to 1.
+        """
+        if isinstance(self.model, SharingModel):
+            shares = self.model.shares(context)
+            total = shares.total
+            ids, probs = shares.wanted(wanted.top, wanted.share)
+        else:
             ids, counts, _, length = self.model.successors(context)
             kept = counts >= self.model.spec.min_count
             if kept.any():
@@ -252,12 +268,20 @@ class Generator:
                     counts[1:],
                 )  # nothing is known of the context: least of all that it ends
             probs = counts.astype(np.float64)
-        else:
-            distribution = self.model.dist(context)
-            possible = (distribution.ids != UNKNOWN) & (distribution.probs > 0)
-            ids, probs = distribution.ids[possible], distribution.probs[possible]
-        total = probs.sum()
+            total = probs.sum()
         return ids, probs / total if total > 0 else probs
+
+
+def _wanted(method: Method) -> Wanted:
+    if isinstance(method, Greedy):
+        return Wanted(1)
+    if not isinstance(method, Sampling):
+        return ALL
+    if method.top_k is not None:
+        return Wanted(method.top_k + 1)  # with one more they are known to be a part of all
+    if method.top_p is not None and method.temperature == 1.0:
+        return Wanted(share=method.top_p)
+    return ALL
 
 
 def _random(seed: int | None, number: int) -> np.random.Generator:
@@ -299,7 +323,9 @@ def _draw(probs: Floats, method: Method, random: np.random.Generator) -> int:
     if method.top_p is not None and method.top_p < 1.0:
         order = np.argsort(-weights, kind="stable")
         reached = np.cumsum(weights[order])
-        n_kept = int(np.searchsorted(reached, method.top_p * reached[-1])) + 1
+        # Of all tokens, whose probabilities sum to 1, the most probable may be here alone.
+        total = 1.0 if _wanted(method).share < 1.0 else reached[-1]
+        n_kept = int(np.searchsorted(reached, method.top_p * total)) + 1
         order = order[:n_kept]
         places = order if places is None else places[order]
         weights = weights[order]

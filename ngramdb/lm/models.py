@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike
 from ngramdb._cext import lm as kernel
 from ngramdb.errors import InvalidArgument
 from ngramdb.kinds import MODELS
+from ngramdb.lm.candidates import Shares, Vocabulary
 from ngramdb.lm.sentences import View
 from ngramdb.lm.sharing import language_index
 from ngramdb.lm.spec import ModelSpec
@@ -219,48 +221,60 @@ class RelativeModel(LanguageModel):
         return Distribution(ids, counts / max(1, context_count), counts, context_count, length + 1)
 
 
-class BackoffModel(LanguageModel):
+class SharingModel(LanguageModel):
+    """Models that give every token a share after every context: Kneser-Ney and stupid backoff."""
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The tokens in the order of `dist`, UNKNOWN left out, with what they have without context."""
+        types, _ = self.index.types()
+        return Vocabulary(np.append(types, END), self._model.unigrams())
+
+    def shares(self, context: ArrayLike) -> Shares:
+        """The distribution, token by token only where they follow some suffix of the context.
+
+        Cost: grows with the number of those, not with the vocabulary.
+        """
+        return Shares(self.vocabulary, *self._model.shares(*self._used(context)))
+
+
+class BackoffModel(SharingModel):
     """Stupid backoff: scores, not probabilities. No score is 0: an unknown word has 0.4^100 for its share of
     the corpus, so that texts with unknown words can be ranked.
     """
 
     def __init__(self, spec: ModelSpec, index: kernel.LanguageIndex) -> None:
-        model = kernel.Model(index, "backoff", spec.limit, spec.min_count, spec.weight)
+        model = kernel.Model(index, "backoff", spec.order or 0, spec.min_count, spec.weight)
         super().__init__(spec, index, model)
 
     @property
     def note(self) -> str | None:
         return "stupid backoff gives scores, not probabilities: they do not sum to 1"
 
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        types, _ = self.index.types()
+        return Vocabulary(np.append(END, types), np.roll(self._model.unigrams(), 1), LEAST_SCORE)
+
+    def shares(self, context: ArrayLike) -> Shares:
+        places, probs, rest = self._model.shares(*self._used(context))
+        size = len(self.vocabulary.ids)
+        if len(places) and places[-1] == size - 1:  # END comes first in these distributions
+            places, probs = np.roll(places, 1), np.roll(probs, 1)
+        return Shares(self.vocabulary, (places + 1) % size, probs, rest)
+
     def dist(self, context: ArrayLike) -> Distribution:
         """Every token that occurs (often enough), and END, with its score. Unknown words have a score, too,
-        but no entry: `prob` gives it. Cost: grows with the length of the suffix that occurs.
+        but no entry: `prob` gives it. Cost: a pass over the types, and over what follows the suffixes.
         """
-        used, begins = self._used(context)
-        types, _ = self.index.types()
-        ids = np.concatenate([[END], types])
-        scores = np.zeros(len(ids))
+        scores = self.shares(context).all()
         _, _, context_count, longest = self.successors(context)
-        whole = longest
-        if self.spec.order is not None:
-            whole = min(self.spec.order - 1, len(used) + begins)
-        length = longest
-        while True:
-            found, counts, context_count_here, length = self.successors(context, length)
-            kept = counts >= self.spec.min_count
-            places = np.searchsorted(ids, found[kept])
-            cost = self.spec.weight ** (whole - length)
-            values = np.maximum(cost * counts[kept] / max(1, context_count_here), LEAST_SCORE)
-            free = scores[places] == 0.0
-            scores[places[free]] = values[free]
-            if length == 0:
-                break
-            length -= 1
         frequent = scores > 0.0
-        return Distribution(ids[frequent], scores[frequent], None, context_count, longest + 1)
+        ids = self.vocabulary.ids[frequent]
+        return Distribution(ids, scores[frequent], None, context_count, longest + 1)
 
 
-class KneserNeyModel(LanguageModel):
+class KneserNeyModel(SharingModel):
     """Interpolated modified Kneser-Ney of an order, or without a limit."""
 
     def __init__(self, spec: ModelSpec, index: kernel.LanguageIndex, statistics: Statistics) -> None:
@@ -290,7 +304,6 @@ class KneserNeyModel(LanguageModel):
         """
         used, begins = self._used(context)
         probs = self._model.distribution(used, begins)
-        types, _ = self.index.types()
-        ids = np.concatenate([types, np.array([END, UNKNOWN], dtype=np.int64)])
+        ids = np.append(self.vocabulary.ids, UNKNOWN)
         _, _, context_count, length = self.successors(context)
         return Distribution(ids, probs, None, context_count, length + 1)
