@@ -283,6 +283,7 @@ cdef class SegmentIndex:
 
     def __cinit__(self, *args, **kwargs):
         self.segment = new EmptySegment()
+        self.is_narrow = True
         self.position_type = np.uint32
         self.name = ""
 

@@ -16,7 +16,7 @@ import pytest
 from indexes import arrays_of, packed, with_lcps
 
 from ngramdb._cext import construction, docsets, filtering, joins, pieces, words
-from ngramdb._cext.index import Index, SegmentIndex
+from ngramdb._cext.index import Index, SegmentIndex, SuffixIndex
 from ngramdb._cext.lm import LanguageIndex
 from ngramdb.errors import CorruptionError, NgramdbError
 
@@ -194,9 +194,18 @@ def test_segments(dtype):
                 damage(array, rng)
             if rng.random() < 0.8:
                 arrays[4][[0, -1]] = 0, arrays[0].size
-            segment = attempt(SegmentIndex, *(guarded(a, TAIL) for a in arrays), gap, "damaged", width)
+            segment = attempt(SuffixIndex, *(guarded(a, TAIL) for a in arrays), gap, "damaged", width)
             if segment is not None:
                 ask(segment, rng)
+
+    survives(work)
+
+
+def test_a_segment_of_no_kind_is_empty():
+    def work():
+        rng = np.random.default_rng(5)
+        for _ in range(N_ROUNDS):
+            ask(SegmentIndex(), rng)
 
     survives(work)
 
@@ -232,6 +241,6 @@ def ask(segment, rng):
 def test_what_is_refused_names_the_file():
     *arrays, gap = arrays_of([[0, 1, 2]], np.uint8)
     arrays[1][:] = 77
-    segment = SegmentIndex(*(guarded(a, TAIL) for a in arrays), gap, "damaged.segment")
+    segment = SuffixIndex(*(guarded(a, TAIL) for a in arrays), gap, "damaged.segment")
     with pytest.raises(CorruptionError, match=r"damaged\.segment"):
         segment.find([1])
