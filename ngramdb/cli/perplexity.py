@@ -8,7 +8,7 @@ import sys
 from ngramdb.api import Result, connect
 from ngramdb.cli import held_out
 from ngramdb.cli.common import OK, add_common_flags, guarded
-from ngramdb.cli.render import MODES, render
+from ngramdb.cli.render import MODES, draws_table, render
 from ngramdb.cli.screen import detect
 
 DESCRIPTION = """\
@@ -63,5 +63,9 @@ def _run(options: argparse.Namespace) -> int:
             found.logprob,
         )
         result = Result.of_rows(COLUMNS, [row], **note)
-    render(result, detect(sys.stdout), options.format)
+    screen = detect(sys.stdout)
+    render(result, screen, options.format)
+    if not draws_table(screen, options.format):
+        for said in result.notes:
+            print(f"note: {said}", file=sys.stderr)
     return OK

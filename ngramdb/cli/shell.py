@@ -20,7 +20,7 @@ from ngramdb.cli.destination import Announced, destination
 from ngramdb.cli.marks import marks_of
 from ngramdb.cli.parameters import Parameters, ParameterValues
 from ngramdb.cli.progress import LoadWatch
-from ngramdb.cli.render import MODES, default_mode, render, write_pieces
+from ngramdb.cli.render import MODES, default_mode, draws_table, render, write_pieces
 from ngramdb.cli.screen import SHOWN_ROWS, Screen, detect
 from ngramdb.cli.script import Script, Unit, lines_of
 from ngramdb.cli.terminal import bare
@@ -208,7 +208,7 @@ class Shell:
         return detect(cast("TextIO", Announced(self._stream(), waiting.stop)))
 
     def _draws_tables(self, screen: Screen) -> bool:
-        return screen.is_terminal and (self.mode or default_mode(screen)) == "table"
+        return draws_table(screen, self.mode)
 
     def write(self, text: str) -> None:
         """Write a text of our own to where results go, through the pager where it is long."""

@@ -36,6 +36,11 @@ def default_mode(screen: Screen) -> str:
     return "table" if screen.is_terminal else "tsv"
 
 
+def draws_table(screen: Screen, mode: str | None = None) -> bool:
+    """Whether a result in this mode is a table with its summary and notes below it."""
+    return screen.is_terminal and (mode or default_mode(screen)) == "table"
+
+
 def render(result: Tabular, screen: Screen, mode: str | None = None) -> None:
     """Write the result to the screen in the mode, or in the screen's default mode.
 

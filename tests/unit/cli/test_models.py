@@ -82,6 +82,18 @@ def test_a_note_is_told_beside_other_modes(
     assert capsys.readouterr().err.startswith("note: stupid backoff")
 
 
+def test_perplexity_of_scores_has_a_note(
+    database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "held.txt").write_text("the dog sat\n")
+    command = ["perplexity", database, "pets", "held.txt", "--input", "lines", "--model"]
+    for flags in ([], ["--per-document"], ["--format", "table"]):
+        assert main([*command, "backoff", *flags]) == 0
+        assert capsys.readouterr().err.startswith("note: stupid backoff gives scores, not probabilities")
+    assert main([*command, "kneser_ney"]) == 0
+    assert "note" not in capsys.readouterr().err
+
+
 def test_a_continuation_is_written_while_it_is_made(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     statement = 'GENERATE GIVEN "sat" TOKENS 2'
     assert typed(database, statement, monkeypatch) == f"on the\nlogprob {math.log(2 / 3):.6g}\n"
