@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -20,128 +18,19 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb.errors import ResourceError
+from ngramdb.planner.automaton import Automaton, Pieces
+from ngramdb.planner.following import ROOT, Path, Paths
 from ngramdb.planner.plan import Gram, StoredText, Variants, same_letters, show_text
 from ngramdb.planner.source import Corpus, IntArray, Tokenizer
 
 # Variants beyond this make a plan that nobody can read, and a count that is cheaper by other means.
 MAX_VARIANTS = 20_000
 
-# Below so many tokens that may follow, each is counted; above, all that do follow are listed.
-COUNTED_TOKENS = 256
-
-# N-grams that are counted in one call.
-COUNTED_AT_ONCE = 1 << 16
-
-# Characters of a string that are worked on between two interrupt checks.
-CHECK_CHARACTERS = 1 << 12
+# Tokens of a variant that plans print.
+SHOWN_TOKENS = 100
 
 # Bytes of a vocabulary that are searched between two interrupt checks.
 CHECK_BYTES = 1 << 20
-
-# No state: what was read is no part of the string.
-DEAD = -1
-
-
-class Automaton:
-    """Reads a string byte by byte: state 0 is its beginning, `accepting` its end."""
-
-    def __init__(self, text: str, ignore_case: bool) -> None:
-        states: list[dict[int, int]] = [{}]
-        begin = 0
-        for n, character in enumerate(text):
-            if n % CHECK_CHARACTERS == 0:
-                interrupts.check()
-            choices = same_letters(character) if ignore_case else character
-            end = len(states)
-            states.append({})
-            for choice in choices:
-                state, encoded = begin, choice.encode()
-                for byte in encoded[:-1]:
-                    if byte not in states[state]:
-                        states[state][byte] = len(states)
-                        states.append({})
-                    state = states[state][byte]
-                states[state][encoded[-1]] = end
-            begin = end
-        self.accepting = begin
-        self.table = np.full((len(states), 256), DEAD, dtype=np.int32)
-        for state, edges in enumerate(states):
-            if state % CHECK_CHARACTERS == 0:
-                interrupts.check()
-            for byte, following in edges.items():
-                self.table[state, byte] = following
-
-
-@dataclass(frozen=True)
-class Steps:
-    """What single tokens do from one state: those that complete the string, those that lead on, and where."""
-
-    complete: NDArray[np.int64]
-    partial: NDArray[np.int64]
-    states: NDArray[np.int32]
-
-    @cached_property
-    def tokens(self) -> NDArray[np.int64]:
-        """All of them, ascending, each once."""
-        return np.union1d(self.complete, self.partial)
-
-
-class _Vocabulary:
-    """The bytes of all tokens, run through an automaton."""
-
-    def __init__(self, flat: NDArray[np.uint8], offsets: IntArray, automaton: Automaton) -> None:
-        self._flat = flat
-        self._offsets = offsets
-        self._automaton = automaton
-        self._steps: dict[int, Steps] = {}
-
-    @cached_property
-    def _token_at(self) -> IntArray:
-        return np.repeat(np.arange(len(self._offsets) - 1), np.diff(self._offsets))
-
-    def beginnings(self) -> Steps:
-        """The string begun at any byte of any token; a token stands once for each place."""
-        return self._run(np.arange(len(self._flat)), self._token_at, 0)
-
-    def steps(self, state: int) -> Steps:
-        """The string gone on with from the first byte of any token."""
-        found = self._steps.get(state)
-        if found is None:
-            interrupts.check()
-            lengths = np.diff(self._offsets)
-            tokens = np.flatnonzero(lengths)
-            found = self._run(self._offsets[:-1][tokens], tokens, state)
-            empty = np.flatnonzero(lengths == 0)
-            if len(empty):  # they spell nothing and lead nowhere else
-                partial = np.concatenate([found.partial, empty])
-                states = np.concatenate([found.states, np.full(len(empty), state, dtype=np.int32)])
-                found = Steps(found.complete, partial, states)
-            self._steps[state] = found
-        return found
-
-    def _run(self, places: IntArray, tokens: IntArray, state: int) -> Steps:
-        table, accepting = self._automaton.table, self._automaton.accepting
-        complete, partial, partial_states = [], [], []
-        states = table[state, self._flat[places]]
-        while True:
-            alive = states != DEAD
-            places, tokens, states = places[alive] + 1, tokens[alive], states[alive]
-            if not len(places):
-                break
-            done = states == accepting
-            complete.append(tokens[done])
-            at_end = ~done & (places == self._offsets[tokens + 1])
-            partial.append(tokens[at_end])
-            partial_states.append(states[at_end])
-            open_ = ~(done | at_end)
-            places, tokens = places[open_], tokens[open_]
-            states = table[states[open_], self._flat[places]] if len(places) else states[open_]
-        none = np.empty(0, dtype=np.int64)
-        return Steps(
-            np.concatenate([none, *complete]),
-            np.concatenate([none, *partial]),
-            np.concatenate([np.empty(0, dtype=np.int32), *partial_states]),
-        )
 
 
 def spelled_variants(text: str, ignore_case: bool, corpus: Corpus) -> Variants:
@@ -156,32 +45,43 @@ def spelled_variants(text: str, ignore_case: bool, corpus: Corpus) -> Variants:
     """
     pieces = corpus.tokenizer.token_bytes
     assert pieces is not None
-    vocabulary = _Vocabulary(pieces[0], pieces[1], Automaton(text, ignore_case))
-    begun = vocabulary.beginnings()
     found: Counter[tuple[int, ...]] = Counter()
     counts: dict[tuple[int, ...], int] = {}
+    paths = Paths(corpus)
+    vocabulary = Pieces(pieces[0], pieces[1], Automaton(text, ignore_case))
+    begun = vocabulary.beginnings()
+
+    def complete(path: Path, weight: int) -> None:
+        count = paths.count(path)
+        if count:
+            ids = tuple(paths.ids(path).tolist())
+            found[ids] += weight
+            counts[ids] = count
+            _limit(len(found), text)
+
     tokens, weights = np.unique(begun.complete, return_counts=True)
     weight_of = dict(zip(tokens.tolist(), weights.tolist(), strict=True))
-    for _, ids, count in _following([()], tokens, corpus):
-        found[ids], counts[ids] = weight_of[ids[0]], count
-    level: dict[int, list[tuple[int, ...]]] = {}
+    for token, path in paths.following([ROOT], tokens):
+        complete(path, weight_of[token])
+    level: dict[int, list[Path]] = {}
     for state in np.unique(begun.states).tolist():
-        level[state] = [ids for _, ids, _ in _following([()], begun.partial[begun.states == state], corpus)]
+        level[state] = [path for _, path in paths.following([ROOT], begun.partial[begun.states == state])]
+    length = 1
     while level:
-        longer: dict[int, list[tuple[int, ...]]] = {}
-        for state, prefixes in level.items():
+        vocabulary.forget(min(level))
+        longer: dict[int, list[Path]] = {}
+        length += 1
+        for state, begun_paths in level.items():
             steps = vocabulary.steps(state)
-            complete = set(steps.complete.tolist())
+            completing = set(steps.complete.tolist())
             leads_to = dict(zip(steps.partial.tolist(), steps.states.tolist(), strict=True))
-            for token, ids, count in _following(prefixes, steps.tokens, corpus):
-                if token in complete:
+            for token, path in paths.following(begun_paths, steps.tokens):
+                if token in completing:
                     # Once for every place in its first token where the string begins.
-                    found[ids] += 1
-                    counts[ids] = count
+                    complete(path, 1)
                 else:
-                    longer.setdefault(leads_to[token], []).append(ids)
-            _limit(len(found), text)
-        level = longer
+                    longer.setdefault(leads_to[token], []).append(path)
+        level = {state: some for state, all_ in longer.items() if (some := paths.occurring(all_, length))}
     return _variants(
         {ids: (weight, counts[ids]) for ids, weight in found.items()},
         text,
@@ -191,14 +91,27 @@ def spelled_variants(text: str, ignore_case: bool, corpus: Corpus) -> Variants:
     )
 
 
-def case_variants(text: str, choices: Sequence[IntArray], corpus: Corpus) -> Variants:
+def sole_variant(text: str, corpus: Corpus, exact: bool) -> Variants:
+    """A text that can be spelled in one way only, that of its own tokens; none where it does not occur."""
+    ids = corpus.tokenizer.encode(text)
+    count = int(corpus.index.count(ids))
+    found = {tuple(ids.tolist()): (1, count)} if count else {}
+    return _variants(found, text, False, corpus.tokenizer, exact)
+
+
+def case_variants(text: str, choices: Iterable[IntArray], corpus: Corpus) -> Variants:
     """The n-grams whose token i is one of choices[i], as far as they occur: IGNORE CASE token by token."""
-    found: dict[tuple[int, ...], int] = {(): 0}
-    for tokens in choices:
-        interrupts.check()
-        found = {ids: count for _, ids, count in _following(list(found), tokens, corpus)}
-        _limit(len(found), text)
-    variants = {ids: (1, count) for ids, count in found.items()}
+    paths = Paths(corpus)
+    found = [ROOT]
+    for n, tokens in enumerate(choices):
+        found = paths.occurring([path for _, path in paths.following(found, tokens)], n + 1)
+        if len(found) > MAX_VARIANTS:
+            found = [path for path in found if paths.count(path)]
+            _limit(len(found), text)
+        if not found:
+            break
+    pairs = [(tuple(paths.ids(path).tolist()), paths.count(path)) for path in found]
+    variants = {ids: (1, count) for ids, count in pairs if count}
     return _variants(variants, text, True, corpus.tokenizer, exact=True)
 
 
@@ -211,41 +124,6 @@ def _limit(n: int, text: str) -> None:
         )
 
 
-def _following(
-    prefixes: Sequence[tuple[int, ...]], tokens: IntArray, corpus: Corpus
-) -> Iterator[tuple[int, tuple[int, ...], int]]:
-    """Which tokens follow which prefixes (all of one length): the token, both together, and how often."""
-    if not len(tokens) or not prefixes:
-        return
-    if len(tokens) > COUNTED_TOKENS and prefixes[0]:
-        for ids in prefixes:
-            interrupts.check()
-            yield from _listed(ids, tokens, corpus)
-        return
-    n_together = max(1, COUNTED_AT_ONCE // len(tokens))
-    length = len(prefixes[0])
-    offsets = np.arange(n_together * len(tokens) + 1, dtype=np.int64) * (length + 1)
-    for start in range(0, len(prefixes), n_together):
-        some = prefixes[start : start + n_together]
-        flat = np.empty((len(some), len(tokens), length + 1), dtype=np.int64)
-        flat[:, :, :-1] = np.array(some, dtype=np.int64).reshape(len(some), 1, length)
-        flat[:, :, -1] = tokens
-        counts = corpus.index.count_many(flat.ravel(), offsets[: len(some) * len(tokens) + 1])
-        for place in np.flatnonzero(counts > 0).tolist():
-            token = int(tokens[place % len(tokens)])
-            yield token, (*some[place // len(tokens)], token), int(counts[place])
-
-
-def _listed(
-    ids: tuple[int, ...], tokens: IntArray, corpus: Corpus
-) -> Iterator[tuple[int, tuple[int, ...], int]]:
-    """The same for one prefix and many tokens (ascending), from all that follow it."""
-    following, n_following, *_ = corpus.index.dist(list(ids), False, 0)
-    chosen = np.flatnonzero(np.isin(following, tokens) & (n_following > 0))
-    for token, count in zip(following[chosen].tolist(), n_following[chosen].tolist(), strict=True):
-        yield token, (*ids, token), count
-
-
 def _variants(
     found: dict[tuple[int, ...], tuple[int, int]],
     text: str,
@@ -255,10 +133,7 @@ def _variants(
 ) -> Variants:
     """Variants from {ids: (weight, count)}; `exact` says that tokens were compared, not text."""
     ordered = sorted(found.items())
-    grams = tuple(
-        Gram(np.array(ids, dtype=np.int64), " ".join(show_text(tokenizer.token_text(i)) for i in ids))
-        for ids, _ in ordered
-    )
+    grams = tuple(Gram(np.array(ids, dtype=np.int64), _shown_tokens(ids, tokenizer)) for ids, _ in ordered)
     shown = show_text(text) + ("" if exact else " MATCH TEXT") + (" IGNORE CASE" if ignore_case else "")
     return Variants(
         shown,
@@ -267,6 +142,11 @@ def _variants(
         tuple(count for _, (_, count) in ordered),
         None if exact else StoredText(shown, text, ignore_case),
     )
+
+
+def _shown_tokens(ids: tuple[int, ...], tokenizer: Tokenizer) -> str:
+    shown = [show_text(tokenizer.token_text(i)) for i in ids[:SHOWN_TOKENS]]
+    return " ".join(shown if len(ids) <= SHOWN_TOKENS else [*shown, "…"])
 
 
 # ---- vocabularies of words --------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from reference_questions import text_count
 
 import ngramdb
+from ngramdb.planner import following
 
 EXAMPLES = settings(max_examples=40, deadline=None, derandomize=True)
 
@@ -98,3 +99,22 @@ def test_words_in_any_case_are_the_words_with_the_same_letters(texts, words):
         db.execute("SET match = 'text ignore case'")
         assert db.execute("COUNT ?", [" ".join(words)]).fetchall()[0][0] >= expected
         assert db.execute("COUNT ? MATCH TOKENS", [" ".join(words)]).fetchall()[0][0] <= expected
+
+
+# Texts of few letters, so that ends of a string occur where the string does not.
+FEW = st.text("aAb ", min_size=1, max_size=40)
+
+
+@EXAMPLES
+@given(st.lists(FEW, min_size=1, max_size=4), st.data())
+@pytest.mark.parametrize("kind", ["bytes", "chars", "words", "sub-words"])
+def test_strings_that_are_longer_than_what_is_counted_at_each_step(kind, byte_level_file, texts, data):
+    """Of a long sequence only the end is counted as it grows: here of two tokens already."""
+    text = data.draw(st.sampled_from(texts))
+    start = data.draw(st.integers(0, len(text) - 1))
+    string = text[start : data.draw(st.integers(start + 1, len(text)))]
+    other = data.draw(st.sampled_from([string, string.swapcase(), string[::-1], string[:-1] + "b"]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(following, "WINDOW", 2)
+        patch.setattr(following, "COUNTED_TOKENS", data.draw(st.sampled_from([0, 256])))
+        check(byte_level_file if kind == "sub-words" else kind, texts, other, 1)

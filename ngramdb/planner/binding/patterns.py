@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from ngramdb import interrupts
 from ngramdb.errors import InvalidArgument, PlanError, ResourceError
 from ngramdb.language import ast
 from ngramdb.lazy import lazy_module
@@ -43,6 +42,9 @@ MAX_NEEDED_WORDS = 2000
 # Of a longer word a part is looked for in the vocabulary, where regular expressions take time for each of its
 # characters at every place.
 MAX_NEEDED_CHARACTERS = 32
+
+# Words within a text that are looked up in the vocabulary, the longest: each is a pass over it.
+MAX_NEEDED_PIECES = 32
 
 
 def pattern(scope: Scope, node: ast.Pattern, corpus: Corpus) -> plan.Pattern:
@@ -127,12 +129,14 @@ def _modifiers(scope: Scope, node: ast.Ngram | ast.Matching, value: str | None) 
 def _matched(text: str, as_text: bool, ignore_case: bool, corpus: Corpus) -> plan.Simple:
     """A text under MATCH TEXT, IGNORE CASE or both."""
     tokenizer = corpus.tokenizer
+    if tokenizer.kind in ("bytes", "chars") and not ignore_case:
+        return matching.sole_variant(_valid(text), corpus, exact=tokenizer.kind == "chars")
     if tokenizer.token_bytes is not None:
         # Letters of another case make other tokens: under sub-word tokenizers, text is what is meant.
         return matching.spelled_variants(_valid(text), ignore_case, corpus)
     if tokenizer.kind == "chars":
-        choices = [_in_any_case(c, tokenizer) if ignore_case else tokenizer.encode(c) for c in _letters(text)]
-        return matching.case_variants(text, choices, corpus)
+        in_any_case = cache(partial(_in_any_case, tokenizer=tokenizer))
+        return matching.case_variants(text, map(in_any_case, _valid(text)), corpus)
     if not plan.takes_text(tokenizer):
         _refuse(corpus)
     return _stored(text, ignore_case, corpus) if as_text else _words_in_any_case(text, corpus)
@@ -140,14 +144,6 @@ def _matched(text: str, as_text: bool, ignore_case: bool, corpus: Corpus) -> pla
 
 def _in_any_case(character: str, tokenizer: Tokenizer) -> IntArray:
     return np.sort(np.concatenate([tokenizer.encode(c) for c in plan.same_letters(character)]))
-
-
-def _letters(text: str) -> Iterator[str]:
-    """The characters of a text, with interrupt checks between them."""
-    for n, character in enumerate(_valid(text)):
-        if n % matching.CHECK_CHARACTERS == 0:
-            interrupts.check()
-        yield character
 
 
 def _valid(text: str) -> str:
@@ -168,8 +164,12 @@ def _refuse(corpus: Corpus) -> NoReturn:
 def _words_in_any_case(text: str, corpus: Corpus) -> plan.Simple:
     words = matching.word_list(corpus.tokenizer)
     pieces = corpus.tokenizer.split(text)
-    choices = [words.matching(b"^" + matching.byte_expression(word, True) + b"$") for word in pieces]
-    return matching.case_variants(text, choices, corpus)
+
+    @cache
+    def in_any_case(word: str) -> IntArray:
+        return words.matching(b"^" + matching.byte_expression(word, True) + b"$")
+
+    return matching.case_variants(text, map(in_any_case, pieces), corpus)
 
 
 def _stored(text: str, ignore_case: bool, corpus: Corpus) -> plan.StoredText:
@@ -198,7 +198,8 @@ def _needs(text: str, ignore_case: bool, corpus: Corpus) -> list[tuple[plan.Gram
     else:
         sets = [having(pieces[0], behind=b"$"), having(pieces[-1], before=b"^")]
         if ignore_case:
-            sets.extend(having(piece, b"^", b"$") for piece in pieces[1:-1])
+            inside = sorted(set(pieces[1:-1]), key=len, reverse=True)[:MAX_NEEDED_PIECES]
+            sets.extend(having(piece, b"^", b"$") for piece in inside)
     clauses = [
         tuple(plan.Gram(np.array([i]), plan.show_text(corpus.tokenizer.token_text(i))) for i in ids.tolist())
         for ids in sets

@@ -1,0 +1,179 @@
+"""A string as an automaton over bytes, and the tokens of a vocabulary that are run through it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb import interrupts
+from ngramdb.planner.plan import same_letters
+from ngramdb.planner.source import IntArray
+
+# Characters of a string that are worked on between two interrupt checks.
+CHECK_CHARACTERS = 1 << 12
+
+# First bytes of tokens by which those that may go on with a string are found.
+KEY_BYTES = 3
+
+# No state: what was read is no part of the string.
+DEAD = -1
+
+
+class Automaton:
+    """Reads a string byte by byte: state 0 is its beginning, `accepting` its end.
+
+    Bytes lead to states a few further on, and most states are alike: a state holds the number of one of few
+    rows, which say for every byte how far it leads (0: nowhere). Four bytes for a state.
+    """
+
+    def __init__(self, text: str, ignore_case: bool) -> None:
+        rows: dict[tuple[tuple[int, int], ...], int] = {}
+        blocks: dict[str, list[int]] = {}
+        states: list[int] = []
+        for n, character in enumerate(text):
+            if n % CHECK_CHARACTERS == 0:
+                interrupts.check()
+            block = blocks.get(character)
+            if block is None:
+                steps = _steps_of(same_letters(character) if ignore_case else character)
+                block = blocks[character] = [rows.setdefault(step, len(rows)) for step in steps]
+            states.extend(block)
+        self.accepting = len(states)
+        states.append(rows.setdefault((), len(rows)))
+        self._row_of = np.array(states, dtype=np.int32)
+        self._rows = np.zeros((len(rows), 256), dtype=np.uint8)
+        for edges, row in rows.items():
+            for byte, step in edges:
+                self._rows[row, byte] = step
+
+    def read(self, states: NDArray[np.int32], read: NDArray[np.uint8]) -> NDArray[np.int32]:
+        """Where a byte leads from each state, or DEAD."""
+        steps = self._rows[self._row_of[states], read]
+        return np.where(steps > 0, states + steps, np.int32(DEAD))
+
+    def leading(self, state: int) -> list[tuple[int, int]]:
+        """The bytes that lead on from a state, and where."""
+        row = self._rows[self._row_of[state]]
+        return [(byte, state + int(row[byte])) for byte in np.flatnonzero(row).tolist()]
+
+
+def _steps_of(choices: Iterable[str]) -> list[tuple[tuple[int, int], ...]]:
+    """The states of one character, any of the choices: for each, its bytes and how far they lead."""
+    states: list[dict[int, int]] = [{}]
+    last = []
+    for choice in choices:
+        state, encoded = 0, choice.encode()
+        for byte in encoded[:-1]:
+            if byte not in states[state]:
+                states[state][byte] = len(states)
+                states.append({})
+            state = states[state][byte]
+        last.append((state, encoded[-1]))
+    for state, byte in last:
+        states[state][byte] = len(states)
+    return [tuple((byte, to - n) for byte, to in sorted(edges.items())) for n, edges in enumerate(states)]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What single tokens do from one state: those that complete the string, those that lead on, and where."""
+
+    complete: NDArray[np.int64]
+    partial: NDArray[np.int64]
+    states: NDArray[np.int32]
+
+    @cached_property
+    def tokens(self) -> NDArray[np.int64]:
+        """All of them, ascending, each once."""
+        return np.union1d(self.complete, self.partial)
+
+
+class Pieces:
+    """The bytes of all tokens, run through an automaton."""
+
+    def __init__(self, flat: NDArray[np.uint8], offsets: IntArray, automaton: Automaton) -> None:
+        self._flat = flat
+        self._offsets = offsets
+        self._automaton = automaton
+        self._steps: dict[int, Steps] = {}
+        lengths = np.diff(offsets)
+        self._empty = np.flatnonzero(lengths == 0)
+        keys = np.zeros(len(lengths), dtype=np.uint32)
+        for n in range(KEY_BYTES):
+            keys <<= np.uint32(8)
+            there = np.flatnonzero(lengths > n)
+            keys[there] |= flat[offsets[there] + n]
+        filled = np.flatnonzero(lengths)
+        self._sorted = filled[np.argsort(keys[filled], kind="stable")]
+        self._keys = keys[self._sorted]
+
+    @cached_property
+    def _token_at(self) -> IntArray:
+        return np.repeat(np.arange(len(self._offsets) - 1), np.diff(self._offsets))
+
+    def beginnings(self) -> Steps:
+        """The string begun at any byte of any token; a token stands once for each place."""
+        return self._run(np.arange(len(self._flat)), self._token_at, 0)
+
+    def steps(self, state: int) -> Steps:
+        """The string gone on with from the first byte of any token."""
+        found = self._steps.get(state)
+        if found is None:
+            tokens = self._candidates(state)
+            found = self._run(self._offsets[:-1][tokens], tokens, state)
+            if len(self._empty):  # they spell nothing and lead nowhere else
+                partial = np.concatenate([found.partial, self._empty])
+                states = np.concatenate([found.states, np.full(len(self._empty), state, dtype=np.int32)])
+                found = Steps(found.complete, partial, states)
+            self._steps[state] = found
+        return found
+
+    def forget(self, below: int) -> None:
+        """Drops the steps of states that will not be asked for again."""
+        for state in [state for state in self._steps if state < below]:
+            del self._steps[state]
+
+    def _candidates(self, state: int) -> IntArray:
+        """The tokens, and perhaps few others, whose first bytes can be read from a state."""
+        ranges: set[tuple[int, int]] = set()
+        unread = [(state, 0, 0)]
+        while unread:
+            at, key, n_read = unread.pop()
+            n_bits = 8 * (KEY_BYTES - n_read)
+            if n_read == KEY_BYTES or at == self._automaton.accepting:
+                ranges.add((key << n_bits, (key + 1 << n_bits) - 1))
+                continue
+            ranges.add((key << n_bits, key << n_bits))  # a token that ends here
+            unread += [(to, key << 8 | byte, n_read + 1) for byte, to in self._automaton.leading(at)]
+        bounds = np.array(sorted(ranges), dtype=np.uint32)
+        starts = np.searchsorted(self._keys, bounds[:, 0], "left").tolist()
+        stops = np.searchsorted(self._keys, bounds[:, 1], "right").tolist()
+        return np.concatenate([self._sorted[a:b] for a, b in zip(starts, stops, strict=True)])
+
+    def _run(self, places: IntArray, tokens: IntArray, state: int) -> Steps:
+        read, accepting = self._automaton.read, self._automaton.accepting
+        complete, partial, partial_states = [], [], []
+        states = read(np.full(len(places), state, dtype=np.int32), self._flat[places])
+        while True:
+            alive = states != DEAD
+            places, tokens, states = places[alive] + 1, tokens[alive], states[alive]
+            if not len(places):
+                break
+            done = states == accepting
+            complete.append(tokens[done])
+            at_end = ~done & (places == self._offsets[tokens + 1])
+            partial.append(tokens[at_end])
+            partial_states.append(states[at_end])
+            open_ = ~(done | at_end)
+            places, tokens = places[open_], tokens[open_]
+            states = read(states[open_], self._flat[places])
+        none = np.empty(0, dtype=np.int64)
+        return Steps(
+            np.concatenate([none, *complete]),
+            np.concatenate([none, *partial]),
+            np.concatenate([np.empty(0, dtype=np.int32), *partial_states]),
+        )
