@@ -26,7 +26,7 @@ QUANTITIES = frozenset(
     {
         *("count", "cont_count", "context_count", "documents", "tokens", "vocabulary", "bytes", "length"),
         *("skipped", "rows", "probes", "removed", "deleted", "bytes_before", "bytes_after"),
-        "documents_dropped",
+        *("documents_dropped", "ngrams"),
     }
 )
 # Columns of tokens, where a blank at an end matters and must be seen.
