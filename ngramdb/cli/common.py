@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from ngramdb.cli import human
 from ngramdb.cli.screen import Screen, detect
@@ -85,6 +85,12 @@ def message_of(error: Exception) -> str:
 def say(text: str) -> None:
     """Write a line to standard error; a closed standard error is no reason to fail."""
     _on_standard_error(lambda screen: screen.write(text))
+
+
+def say_notes(notes: Iterable[str]) -> None:
+    """Write what there is to say on an answer to standard error, a line each."""
+    for note in notes:
+        say(f"note: {note}")
 
 
 def say_error(message: str) -> None:

@@ -7,7 +7,7 @@ import argparse
 from ngramdb.api import connect
 from ngramdb.cli import human
 from ngramdb.cli.catalog import quoted
-from ngramdb.cli.common import OK, UsageError, add_common_flags, glued, guarded, positive
+from ngramdb.cli.common import OK, UsageError, add_common_flags, glued, guarded, positive, say_notes
 from ngramdb.cli.waiting import Waiting
 from ngramdb.formats import WRITTEN
 
@@ -94,4 +94,5 @@ def _export_documents(options: argparse.Namespace) -> int:
             result = connection.execute(statement, [options.out], progress=waiting)
         n_documents, path = result.fetchall()[0]
     print(f"{human.count(n_documents, 'document')} written to {path}")
+    say_notes(result.notes)
     return OK

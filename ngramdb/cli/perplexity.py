@@ -7,7 +7,7 @@ import sys
 
 from ngramdb.api import Result, connect
 from ngramdb.cli import held_out
-from ngramdb.cli.common import OK, add_common_flags, guarded
+from ngramdb.cli.common import OK, add_common_flags, guarded, say_notes
 from ngramdb.cli.render import MODES, draws_table, render
 from ngramdb.cli.screen import detect
 
@@ -66,6 +66,5 @@ def _run(options: argparse.Namespace) -> int:
     screen = detect(sys.stdout)
     render(result, screen, options.format)
     if not draws_table(screen, options.format):
-        for said in result.notes:
-            print(f"note: {said}", file=sys.stderr)
+        say_notes(result.notes)
     return OK
