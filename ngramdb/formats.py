@@ -8,6 +8,8 @@ from ngramdb.errors import InvalidArgument
 
 # Behind a format's ending; reading tells by the first bytes, too.
 COMPRESSIONS = (".gz", ".zst", ".zstd")
+# The file by which a folder is known for a database.
+MARKER = "NGRAMDB"
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from ngramdb.engine.directory.base import Directory
 from ngramdb.engine.layout import (
     LOCK,
     MANIFESTS,
-    MARKER,
     MARKER_KIND,
     is_temporary,
     manifest_name,
@@ -26,6 +25,7 @@ from ngramdb.engine.layout import (
 from ngramdb.engine.manifest import Manifest
 from ngramdb.engine.versions import write_version
 from ngramdb.errors import CorruptionError, NotADatabase, StorageError
+from ngramdb.formats import MARKER
 from ngramdb.lazy import lazy_module
 from ngramdb.segments.container import Container, ContainerWriter
 

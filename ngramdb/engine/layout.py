@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 
-MARKER = "NGRAMDB"
+from ngramdb.formats import MARKER
+
 MARKER_KIND = "ROOT"
 MANIFEST_KIND = "MNFT"
 LOCK = "LOCK"

@@ -10,9 +10,10 @@ import contextlib
 from collections.abc import Callable, Iterator
 
 from ngramdb.engine.directory.base import Directory
-from ngramdb.engine.layout import KINDS, MANIFESTS, MARKER, is_data_file, is_temporary
+from ngramdb.engine.layout import KINDS, MANIFESTS, is_data_file, is_temporary
 from ngramdb.engine.manifest import Manifest
 from ngramdb.errors import StorageError
+from ngramdb.formats import MARKER
 
 
 def collect_orphans(

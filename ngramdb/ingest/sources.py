@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from ngramdb.errors import InvalidArgument, LoadError
-from ngramdb.formats import READ, REGISTRY, endings_of
+from ngramdb.formats import MARKER, READ, REGISTRY, endings_of
 from ngramdb.opening import inherited_descriptor, require_regular
 
 PathLike = str | os.PathLike[str]
@@ -97,6 +97,12 @@ def _expand_one(path: str, format: str | None) -> list[Source]:
         return [Source(STDIN, STDIN, format or "jsonl")]
     path = os.path.expanduser(path)
     if os.path.isdir(path):
+        if os.path.lexists(os.path.join(path, MARKER)):
+            raise LoadError(
+                "the folder is a database, not documents; its corpora are written to files by "
+                "COPY (DOCS …) TO or ngramdb export, and those can be loaded",
+                source=path,
+            )
         return _expand_folder(path, format)
     # A file whose name has brackets is a file first.
     if os.path.exists(path):

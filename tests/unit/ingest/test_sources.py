@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import ngramdb
 from ngramdb.errors import InvalidArgument, LoadError
 from ngramdb.ingest.sources import expand, total_size
 
@@ -153,3 +154,10 @@ def test_the_total_size_is_known_if_that_of_every_file_is(tmp_path):
     (tmp_path / "b.txt").unlink()
     assert total_size(sources) is None
     assert total_size([]) == 0
+
+
+def test_a_database_is_no_folder_of_documents(tmp_path):
+    with ngramdb.connect(tmp_path / "some.ngdb") as db:
+        db.create_corpus("c").append(["a b"])
+        with pytest.raises(LoadError, match=r"some\.ngdb: the folder is a database, not documents"):
+            db.corpus("c").load(tmp_path / "some.ngdb")
