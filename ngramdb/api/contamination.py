@@ -120,6 +120,14 @@ class EvaluationSet:
         )
         return n_documents_with(self.items, shared)
 
+    @property
+    def n_short(self) -> int:
+        """How many items have fewer tokens than an n-gram that is compared, and so are never found."""
+        every = (
+            s.index.document_bounds(np.arange(s.n_documents, dtype=np.uint32)) for s in self.items.segments
+        )
+        return sum(int((stops - starts < self.by.n).sum()) for starts, stops in every)
+
     def spans(self, corpus: CorpusView, segment: Segment, docs: Docs) -> Iterator[Iterator[dict[str, Any]]]:
         """For each document its spans as they are reported."""
         if self.by.fold is None:

@@ -62,6 +62,7 @@ class SetOverlap:
 
     `items_found` of its `items` have an n-gram that a document of the corpus has; `documents` of the corpus
     have such an n-gram, and `largest_share` is the largest share of any of them (0 where there are none).
+    `items_short` have fewer than n tokens: nothing can be found of them, a smaller n is needed.
     """
 
     against: str
@@ -69,6 +70,7 @@ class SetOverlap:
     items_found: int
     documents: int
     largest_share: float
+    items_short: int = 0
 
 
 @dataclass
@@ -209,6 +211,7 @@ def _overlap(view: CorpusView, one: EvaluationSet, overlapping: list[tuple[Docs,
         items_found=one.n_found(view, [docs for docs, _ in overlapping]),
         documents=sum(len(docs) for docs, _ in overlapping),
         largest_share=float(max((shares.max() for _, shares in overlapping if len(shares)), default=0.0)),
+        items_short=one.n_short,
     )
 
 

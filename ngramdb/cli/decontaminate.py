@@ -97,6 +97,8 @@ def _run(options: argparse.Namespace) -> int:
     say(summary(options.corpus, report, options.dry_run))
     for overlap in report.overlaps:
         say(f"  {in_common(overlap)}")
+        if overlap.items_short:
+            say(f"  {too_short(overlap, options.ngram)}")
     return OK
 
 
@@ -117,4 +119,13 @@ def in_common(overlap: SetOverlap) -> str:
         f"{overlap.against}: {human.count(overlap.documents, 'document')} {has} n-grams of "
         f"{overlap.items_found:,} of {human.count(overlap.items, 'item')}, "
         f"the largest share is {overlap.largest_share:.3g}"
+    )
+
+
+def too_short(overlap: SetOverlap, n: int) -> str:
+    """That items of a set cannot be found, on one line."""
+    are = "item is" if overlap.items_short == 1 else "items are"
+    return (
+        f"note: {overlap.items_short:,} {are} shorter than an n-gram of {n} tokens and cannot be found; "
+        "a smaller --ngram compares more"
     )

@@ -68,4 +68,5 @@ def test_decontamination_finds_what_comparing_finds(
     assert overlap.documents == sum(share > 0 for share in shares)
     assert overlap.largest_share == max(shares)
     assert overlap.items == len(items)
+    assert overlap.items_short == sum(len(item) < n for item in items)
     assert overlap.items_found == sum(any(has(item, ngram) for ngram in used) for item in items)

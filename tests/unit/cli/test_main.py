@@ -490,6 +490,8 @@ def test_decontaminate_removes_what_an_evaluation_set_has(
         "wiki: 1 of 3 documents would be removed",
         "  exam.jsonl: 1 document has n-grams of 1 of 1 item, the largest share is 1",
     ]
+    assert main([*command[:-1], "7", "--dry-run"]) == 0
+    assert "note: 1 item is shorter than an n-gram of 7 tokens" in capsys.readouterr().err
     rows = [json.loads(line) for line in captured.out.splitlines()]
     assert sum(row["contaminated"] for row in rows) == 1
     assert len((tmp_path / "found.jsonl").read_text().splitlines()) == 1
