@@ -60,7 +60,7 @@ cdef extern from "ngram_census.hpp" namespace "ngramdb::lm" nogil:
         vector[uint8_t] fresh
         size_t n_within
 
-    NgramLevel list_ngrams(const Columns&, uint32_t, Poll*) except +translate_exception
+    NgramLevel list_ngrams(const Columns&, uint32_t, size_t, Poll*) except +translate_exception
 
 cdef extern from "language_model.hpp" namespace "ngramdb::lm" nogil:
     cdef cppclass LanguageData:
@@ -135,6 +135,17 @@ cdef object offsets_of(object offsets, Py_ssize_t n_flat):
     if np.diff(offsets).max(initial=0) >= 2**31:
         raise ValueError(f"a context or document has at most {2**31 - 1} tokens")
     return offsets
+
+
+cdef object _taken(vector[int64_t]& numbers):
+    """An array of the numbers; the vector is left empty."""
+    out = np.empty(numbers.size(), dtype=np.int64)
+    cdef int64_t[::1] view = out
+    cdef vector[int64_t] empty
+    if numbers.size() > 0:
+        memcpy(&view[0], numbers.data(), sizeof(int64_t) * numbers.size())
+    numbers.swap(empty)
+    return out
 
 
 cdef class LanguageIndex:
@@ -222,9 +233,11 @@ cdef class LanguageIndex:
                 raw_view[n, k] = found.raw[n + 1][k]
         return continuation, raw, n_types, found.n_left_of_end
 
-    def ngrams(self, uint32_t n):
+    def ngrams(self, uint32_t n, size_t n_expected=0):
         """Every n-gram that occurs, once, in the order of the tokens (END anywhere among them), those that begin
         with `<s>` last; `<s>` alone is none.
+
+        n_expected : about how many there are, where it is known; at most the number of tokens and sentences counts
 
         Returns
             last : (k,) int64 : the last tokens, END among them
@@ -239,16 +252,16 @@ cdef class LanguageIndex:
             raise ValueError(f"n-grams of a length of 1 … 1000 are listed, not {n}")
         cdef Poll poll = current_poll()
         cdef NgramLevel found
+        n_expected = min(n_expected, <size_t>max(0, self.n_tokens + 2 * self.n_sentences))
         with nogil:
-            found = list_ngrams(self.data.columns, n, &poll)
+            found = list_ngrams(self.data.columns, n, n_expected, &poll)
         cdef size_t size = found.last.size()
-        last, counts = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+        # Each vector goes before the next array comes: together they would be the most memory that is needed.
+        last = _taken(found.last)
+        counts = _taken(found.counts)
         fresh = np.empty(size, dtype=np.bool_)
-        cdef int64_t[::1] last_view = last, counts_view = counts
         cdef uint8_t[::1] fresh_view = fresh.view(np.uint8)
         if size > 0:
-            memcpy(&last_view[0], found.last.data(), sizeof(int64_t) * size)
-            memcpy(&counts_view[0], found.counts.data(), sizeof(int64_t) * size)
             memcpy(&fresh_view[0], found.fresh.data(), size)
         return last, counts, fresh, found.n_within
 

@@ -310,6 +310,11 @@ struct NgramLevel {
     counts.push_back(count);
     fresh.push_back(is_fresh);
   }
+  void reserve(size_t size) {
+    last.reserve(size);
+    counts.reserve(size);
+    fresh.reserve(size);
+  }
   void extend(const NgramLevel& more) {
     last.insert(last.end(), more.last.begin(), more.last.end());
     counts.insert(counts.end(), more.counts.begin(), more.counts.end());
@@ -319,7 +324,10 @@ struct NgramLevel {
 
 class NgramLister {
  public:
-  NgramLister(const Columns& columns, uint32_t n) : columns_(columns), n_(n) {}
+  // n_expected: about how many n-grams there are, or 0; space is taken for so many at once.
+  NgramLister(const Columns& columns, uint32_t n, size_t n_expected) : columns_(columns), n_(n) {
+    within_.level.reserve(n_expected);
+  }
 
   NgramLevel list(StopFlag stop) {
     const auto see = [this](const Code* prefix, uint32_t length, uint32_t lcp, Code left, int64_t count) {
@@ -385,8 +393,8 @@ class NgramLister {
   uint32_t start_lcp_ = 0;
 };
 
-inline NgramLevel list_ngrams(const Columns& columns, uint32_t n, StopFlag stop) {
-  return NgramLister(columns, n).list(stop);
+inline NgramLevel list_ngrams(const Columns& columns, uint32_t n, size_t n_expected, StopFlag stop) {
+  return NgramLister(columns, n, n_expected).list(stop);
 }
 
 }  // namespace lm

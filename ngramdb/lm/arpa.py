@@ -44,7 +44,7 @@ def write_arpa(model: LanguageModel, file: TextIO, words: Words) -> list[int]:
     InvalidArgument
         no Kneser-Ney model with an order from 2 on and without least count
 
-    Cost: some two microseconds an n-gram, most of it for the text; 60 bytes of memory an n-gram.
+    Cost: some two microseconds an n-gram, most of it for the text; 40 bytes of memory an n-gram.
     """
     spec = model.spec
     if not isinstance(model, KneserNeyModel) or spec.order is None or spec.order < 2 or spec.min_count > 1:

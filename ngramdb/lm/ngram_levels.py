@@ -38,10 +38,11 @@ class Level:
     last: Numbers
     prefix: Numbers  # numbers of (n - 1)-grams, ascending
     suffix: Numbers  # numbers of (n - 1)-grams
-    counts: Integers  # adjusted ones; of the greatest length, and behind `<s>`, occurrences
+    counts: Numbers  # adjusted ones; of the greatest length, and behind `<s>`, occurrences
     n_within: int  # those from there on begin with `<s>`
     prob: Floats
-    backoff: Floats  # the share that goes to shorter contexts; 1 where nothing follows
+    # The share that goes to shorter contexts, 1 where nothing follows; empty for the greatest length.
+    backoff: Floats
 
     def __len__(self) -> int:
         return len(self.last)
@@ -50,7 +51,7 @@ class Level:
 def levels_of(model: KneserNeyModel, order: int) -> list[Level]:
     """The n-grams of length 1 … order, with probabilities and the weights of backing off from them.
 
-    Cost: a pass over the suffix arrays for each length; half a microsecond and some 60 bytes an n-gram.
+    Cost: a pass over the suffix arrays for each length; half a microsecond and some 40 bytes an n-gram.
     """
     types, _ = model.index.types()
     levels = [_unigrams(model, types)]
@@ -59,9 +60,7 @@ def levels_of(model: KneserNeyModel, order: int) -> list[Level]:
     for n, (shorter, level) in enumerate(pairwise(levels), start=2):
         interrupts.check()
         if n > 2:
-            shorter.counts[: shorter.n_within] = np.bincount(level.suffix, minlength=len(shorter))[
-                : shorter.n_within
-            ]
+            _count_suffixes(shorter, level)
     for n, (shorter, level) in enumerate(pairwise(levels), start=2):
         interrupts.check()
         _interpolate(shorter, level, model.statistics.discount(n, raw=n == order))
@@ -74,59 +73,83 @@ def _unigrams(model: KneserNeyModel, types: Integers) -> Level:
     probs = np.append(model.prob_many(*contexts, ids).prob, 1.0)  # `<s>` is given, and never predicted
     nothing = np.empty(0, dtype=np.int64)
     codes = np.arange(len(probs))
-    return Level(codes, nothing, nothing, nothing, len(ids), probs, np.ones(len(probs)))
+    return Level(codes, nothing, nothing, nothing, len(ids), probs, np.empty(0))
 
 
 def _longer(model: KneserNeyModel, n: int, types: Integers, shorter: Level) -> Level:
     """The n-grams, given those a token shorter; probabilities are still to be found."""
-    ids, counts, fresh, n_within = model.index.ngrams(n)
+    known = model.statistics.n_types
+    ids, counts, fresh, n_within = model.index.ngrams(n, known[n - 1] if n <= len(known) else 0)
     end = len(types)
     is_dense = end > 0 and types[-1] == end - 1  # every id up to the last occurs, as a rule
-    last = np.where(ids == END, end, ids if is_dense else np.searchsorted(types, ids))
-    followed = np.flatnonzero(shorter.last != end)
-    prefix = followed[np.cumsum(fresh) - 1]
-    suffix = last if n == 2 else _places(shorter, shorter.suffix[prefix], last, end + 2)
-    nothing = np.empty(0)
-    backoff = np.ones(len(last))
-    return Level(
-        _narrow(last, end + 2),
-        _narrow(prefix, len(shorter)),
-        _narrow(suffix, len(shorter)),
-        counts,
-        n_within,
-        nothing,
-        backoff,
-    )
+    if not is_dense:
+        ids = np.where(ids == END, END, np.searchsorted(types, ids))
+    last = _narrow(ids, end + 2)
+    del ids  # arrays of all n-grams are what memory goes to
+    last[last == END] = end
+    followed = _narrow(np.flatnonzero(shorter.last != end), len(shorter))
+    prefix = followed[np.cumsum(fresh, dtype=followed.dtype) - 1]
+    del fresh
+    suffix = last if n == 2 else _suffixes(shorter, prefix, last, end + 2)
+    return Level(last, prefix, suffix, _narrow_counts(counts), n_within, np.empty(0), np.empty(0))
 
 
-def _places(level: Level, prefix: Numbers, last: Integers, n_codes: int) -> Integers:
-    """The numbers of n-grams of a level by their prefix and last token."""
+def _suffixes(level: Level, prefix: Numbers, last: Numbers, n_codes: int) -> Numbers:
+    """The numbers, in a level, of the suffixes of n-grams a token longer: each is known by the suffix of the
+    prefix, and the last token.
+    """
     keys = level.prefix.astype(np.int64) * n_codes + level.last
-    order = np.argsort(keys, kind="stable")  # in order already, but for END
+    order = _narrow(np.argsort(keys, kind="stable"), len(level))  # in order already, but for END
     keys = keys[order]
-    found = np.empty(len(last), dtype=np.int64)
+    found = np.empty(len(last), dtype=order.dtype)
     for start in range(0, len(last), CHUNK):
         interrupts.check()
         chunk = slice(start, start + CHUNK)
-        wanted = prefix[chunk].astype(np.int64) * n_codes + last[chunk]
+        wanted = level.suffix[prefix[chunk]].astype(np.int64) * n_codes + last[chunk]
         ascending = np.argsort(wanted)  # so that look-ups go through the keys once
         found[start + ascending] = order[np.searchsorted(keys, wanted[ascending])]
     return found
+
+
+def _count_suffixes(shorter: Level, level: Level) -> None:
+    """The adjusted counts of n-grams that do not begin with `<s>`: how many longer ones end with them."""
+    counts = np.zeros(len(shorter), dtype=np.int64)
+    size = max(CHUNK, len(level) // 4)  # since numpy widens what it counts
+    for start in range(0, len(level), size):
+        counts += np.bincount(level.suffix[start : start + size], minlength=len(shorter))
+    shorter.counts[: shorter.n_within] = counts[: shorter.n_within]
 
 
 def _narrow(numbers: Integers, bound: int) -> Numbers:
     return numbers.astype(np.int32) if bound < 2**31 else numbers
 
 
+def _narrow_counts(counts: Integers) -> Numbers:
+    return _narrow(counts, int(counts.max(initial=0)) + 1)
+
+
 def _interpolate(shorter: Level, level: Level, discount: Discount) -> None:
-    if not len(level):
-        level.prob = np.empty(0)
-        return
-    starts = np.flatnonzero(np.append(True, level.prefix[1:] != level.prefix[:-1]))
-    sizes = np.diff(np.append(starts, len(level)))
-    taken = np.array(discount)[np.minimum(level.counts, 3) - 1]
-    sums = np.add.reduceat(level.counts, starts)
-    left = np.add.reduceat(taken, starts) / sums
-    level.prob = (level.counts - taken) / np.repeat(sums, sizes)
-    level.prob += np.repeat(left, sizes) * shorter.prob[level.suffix]
+    shorter.backoff = np.ones(len(shorter))
+    level.prob = np.empty(len(level))
+    starts = np.flatnonzero(np.append(True, level.prefix[1:] != level.prefix[:-1])[: len(level)])
+    first = 0
+    while first < len(starts):
+        interrupts.check()
+        beyond = max(first + 1, int(np.searchsorted(starts, starts[first] + CHUNK)))
+        stop = int(starts[beyond]) if beyond < len(starts) else len(level)
+        _interpolate_part(shorter, level, discount, starts[first:beyond], stop)
+        first = beyond
+
+
+def _interpolate_part(shorter: Level, level: Level, discount: Discount, starts: Integers, stop: int) -> None:
+    """The n-grams from the first of the starts on; n-grams of one prefix begin at each."""
+    part = slice(int(starts[0]), stop)
+    counts = level.counts[part].astype(np.int64)
+    sizes = np.diff(np.append(starts, stop))
+    taken = np.array(discount)[np.minimum(counts, 3) - 1]
+    sums = np.add.reduceat(counts, starts - starts[0])
+    left = np.add.reduceat(taken, starts - starts[0]) / sums
+    prob = (counts - taken) / np.repeat(sums, sizes)
+    prob += np.repeat(left, sizes) * shorter.prob[level.suffix[part]]
+    level.prob[part] = prob
     shorter.backoff[level.prefix[starts]] = left

@@ -233,7 +233,7 @@ void check_census(const Corpus& corpus) {
     CHECK(census.raw[n] == raw);
     CHECK(census.continuation[n] == continuation);
     if (n == 1) CHECK(census.n_left_of_end == n_left[{kEnd}]);
-    const NgramLevel level = list_ngrams(corpus.data.columns, n, nullptr);
+    const NgramLevel level = list_ngrams(corpus.data.columns, n, 0, nullptr);
     CHECK(level.last.size() == counts.size() && level.counts.size() == counts.size() && level.fresh.size() == counts.size());
     std::vector<int64_t> occurrences;
     for (const auto& entry : counts) occurrences.push_back(entry.second);
@@ -463,7 +463,7 @@ void check_damage(Random& random) {
     is_open = true;
   });
   if (!is_open) return;
-  survive([&] { list_ngrams(corpus.data.columns, 1 + static_cast<uint32_t>(random.below(4)), nullptr); });
+  survive([&] { list_ngrams(corpus.data.columns, 1 + static_cast<uint32_t>(random.below(4)), random.below(9), nullptr); });
   for (const Kind kind : kKinds) {
     survive([&] {
       const Model model(&corpus.data, settings_of(random, corpus, kind), nullptr);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from language_corpora import DOCUMENTS, View, corpora, small_documents, tokens
 from reference_models import BEGIN, END, UNKNOWN, ReferenceKneserNey
 
-from ngramdb.lm import KneserNey, analyze, make
+from ngramdb.lm import KneserNey, analyze, make, ngram_levels
 from ngramdb.lm.ngram_levels import levels_of
 from ngramdb.lm.statistics import FALLBACK
 
@@ -96,11 +97,14 @@ def test_ngrams_are_listed_once_each(corpus, n):
     assert [ngram[0] == BEGIN for ngram, _ in listed] == [k >= n_within for k in range(len(listed))]
 
 
-@given(corpora(), st.integers(2, 5))
-def test_levels_have_the_probabilities_of_single_ngrams(corpus, order):
+@given(corpora(), st.integers(2, 5), st.sampled_from([1, 2, 3, 7, 1 << 20]))
+def test_levels_have_the_probabilities_of_single_ngrams(corpus, order, chunk):
     _, view = corpus
     model = make(KneserNey(order=order), view, analyze(view, order))
-    for n, level in enumerate(levels_of(model, order), start=1):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ngram_levels, "CHUNK", chunk)
+        levels = levels_of(model, order)
+    for n, level in enumerate(levels, start=1):
         listed, _ = listed_ngrams(model.index, n)
         ngrams = [ngram for ngram, _ in listed]
         assert len(level) == len(ngrams) + (n == 1)
@@ -108,6 +112,19 @@ def test_levels_have_the_probabilities_of_single_ngrams(corpus, order):
         offsets = np.arange(len(ngrams) + 1) * (n - 1)
         expected = model.prob_many(flat, offsets, [ngram[-1] for ngram in ngrams]).prob
         np.testing.assert_allclose(level.prob[: len(ngrams)], expected, rtol=1e-12)
+
+
+def test_levels_take_no_more_memory_than_they_say():
+    random = np.random.default_rng(2)
+    view = View([(random.zipf(1.2, 50) % 5000).tolist() for _ in range(4000)])
+    model = make(KneserNey(order=3), view, analyze(view, 3))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ngram_levels, "CHUNK", 1 << 10)  # what one chunk takes is no matter of their number
+        tracemalloc.start()
+        levels = levels_of(model, 3)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert peak < 45 * sum(map(len, levels))
 
 
 @given(small_documents, st.integers(2, 4), orders)
