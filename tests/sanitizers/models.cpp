@@ -439,6 +439,7 @@ void ask_everything(Random& random, const Corpus& corpus, const Model& model, Ki
     });
     if (kind == Kind::kKneserNey) survive([&] { distribution(model, context, begins); });
     if (kind != Kind::kKneserNey && kind != Kind::kBackoff) continue;
+    survive([&] { model.shares(ids.data(), ids.size(), begins, nullptr); });
     survive([&] {
       Sampler sampler(model, ids.data(), ids.size(), begins, nullptr);
       for (int k = 0; k < 24; ++k) {
