@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ngramdb.executor.known_tokens import from_files
 from ngramdb.executor.models import is_counted, language_model
 from ngramdb.executor.result import BATCH_ROWS, Result, Row
 from ngramdb.lm.spec import ModelSpec
 from ngramdb.lm.values import UNKNOWN
 from ngramdb.planner.plan import DISTRIBUTION_COLUMNS, Distribution
-from ngramdb.planner.source import Index, IntArray, Tokenizer
+from ngramdb.planner.source import Corpus, Index, IntArray
 
 # Stands for the end of a document among token ids while rows are sorted: above every id.
 END_OF_DOCUMENT = 2**32
@@ -92,7 +93,7 @@ def _modelled(plan: Distribution) -> Result:
         ids, counts, *_ = model.successors(plan.context.ids, found.effective_n - 1)
         for start in range(0, len(order), BATCH_ROWS):
             part = order[start : start + BATCH_ROWS]
-            yield _modelled_rows(found.ids[part], found.probs[part], ids, counts, plan.corpus.tokenizer)
+            yield _modelled_rows(found.ids[part], found.probs[part], ids, counts, plan.corpus)
 
     return Result(
         DISTRIBUTION_COLUMNS, batches(), summary=summary, n_rows=n_rows, types=(str, int, int, float)
@@ -100,7 +101,7 @@ def _modelled(plan: Distribution) -> Result:
 
 
 def _modelled_rows(
-    ids: IntArray, probs: NDArray[np.float64], seen: IntArray, counts: IntArray, tokenizer: Tokenizer
+    ids: IntArray, probs: NDArray[np.float64], seen: IntArray, counts: IntArray, corpus: Corpus
 ) -> list[Row]:
     """A batch of rows; `seen` (ascending) and `counts` are the tokens that follow the context, and how
     often.
@@ -111,7 +112,7 @@ def _modelled_rows(
     known = ids >= 0
     shown_ids: list[int | None] = [token if token >= 0 else None for token in ids.tolist()]
     texts: list[str | None] = [SHOWN_UNKNOWN if token == UNKNOWN else None for token in ids.tolist()]
-    for i, text in zip(np.flatnonzero(known).tolist(), tokenizer.token_texts(ids[known]), strict=True):
+    for i, text in zip(np.flatnonzero(known).tolist(), _texts(ids[known], corpus), strict=True):
         texts[i] = text
     return list(zip(texts, shown_ids, shown_counts.tolist(), probs.tolist(), strict=True))
 
@@ -127,19 +128,24 @@ def _counted(plan: Distribution) -> Result:
         "sparse": found.sparse,
     }
     n_rows = total if plan.top is None else min(total, plan.top)
-    batches = _batches(found, plan.top, plan.corpus.tokenizer)
+    batches = _batches(found, plan.top, plan.corpus)
     return Result(DISTRIBUTION_COLUMNS, batches, summary=summary, n_rows=n_rows, types=(str, int, int, float))
 
 
-def _batches(found: NextTokens, top: int | None, tokenizer: Tokenizer) -> Iterator[list[Row]]:
+def _batches(found: NextTokens, top: int | None, corpus: Corpus) -> Iterator[list[Row]]:
     every_id, every_count = best(found, top)
     for start in range(0, len(every_id), BATCH_ROWS):
         part = every_id[start : start + BATCH_ROWS]
         counts = every_count[start : start + BATCH_ROWS]
         ids: list[int | None] = part.tolist()
-        texts: list[str | None] = list(tokenizer.token_texts(part[part != END_OF_DOCUMENT]))
+        texts: list[str | None] = list(_texts(part[part != END_OF_DOCUMENT], corpus))
         for i in np.flatnonzero(part == END_OF_DOCUMENT).tolist():
             ids[i] = None
             texts.insert(i, None)
         probs = counts / found.context_count
         yield list(zip(texts, ids, counts.tolist(), probs.tolist(), strict=True))
+
+
+def _texts(ids: IntArray, corpus: Corpus) -> list[str]:
+    with from_files(corpus.tokenizer, corpus.segments):
+        return corpus.tokenizer.token_texts(ids)

@@ -20,9 +20,10 @@ from ngramdb.errors import ExecutionError
 from ngramdb.executor.conditions import Meter
 from ngramdb.executor.docset import DocSet
 from ngramdb.executor.documents import matching
+from ngramdb.executor.known_tokens import from_files
 from ngramdb.executor.result import BATCH_ROWS, Result, Row
 from ngramdb.planner.plan import NGRAM_COLUMNS, AllDocs, NgramList
-from ngramdb.planner.source import IntArray, Segment, Tokenizer
+from ngramdb.planner.source import Corpus, IntArray, Segment, Tokenizer
 
 # N-grams of a block: some 24 bytes of memory each while the index is read, and a pass over it per block.
 BLOCK_NGRAMS = 1 << 20
@@ -45,7 +46,7 @@ def ngrams(plan: NgramList, meter: Meter | None = None) -> Result:
         found = _of_some(plan, matching(plan.corpus, plan.where, plan.costs, meter))
     n_rows = found.distinct if plan.top is None or found.distinct is None else min(plan.top, found.distinct)
     summary: dict[str, Any] = {} if found.distinct is None else {"total": found.distinct}
-    batches = _batches(found.blocks, plan.corpus.tokenizer)
+    batches = _batches(found.blocks, plan.corpus)
     return Result(NGRAM_COLUMNS, batches, summary=summary, n_rows=n_rows, types=(str, list, int))
 
 
@@ -135,8 +136,9 @@ def _bitmap(docs: DocSet) -> NDArray[np.uint8]:
     return np.packbits(flags, bitorder="little")
 
 
-def _batches(blocks: Iterator[Counted], tokenizer: Tokenizer) -> Iterator[list[Row]]:
-    with _negative_named(tokenizer):
+def _batches(blocks: Iterator[Counted], corpus: Corpus) -> Iterator[list[Row]]:
+    tokenizer = corpus.tokenizer
+    with from_files(tokenizer, corpus.segments), _negative_named(tokenizer):
         for ids, counts in blocks:
             for start in range(0, len(counts), BATCH_ROWS):
                 part = ids[start : start + BATCH_ROWS]

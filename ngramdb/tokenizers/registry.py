@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ngramdb.errors import CorruptionError, InvalidArgument
 from ngramdb.kinds import TOKENIZER_KINDS
+from ngramdb.opening import open_regular
 from ngramdb.tokenizers.base import Sections, Tokenizer
 from ngramdb.tokenizers.bytes import BytesTokenizer
 from ngramdb.tokenizers.chars import CharsTokenizer
@@ -40,10 +41,11 @@ def create_tokenizer(spec: str | os.PathLike[str]) -> Tokenizer:
     path = Path(spec)
     if path.is_dir():
         path = path / "tokenizer.json"
-    if not path.is_file():
+    if not path.exists():
         raise InvalidArgument(_no_such_tokenizer(os.fspath(spec)))
     try:
-        definition = path.read_bytes()
+        with open(open_regular(os.fspath(path)), "rb") as file:
+            definition = file.read()
     except OSError as error:
         raise InvalidArgument(f"cannot read the tokenizer {path}: {error.strerror}") from error
     return _from_json(definition, str(path))

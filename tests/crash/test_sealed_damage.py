@@ -177,9 +177,25 @@ def join_first_two(parts):
     change_entries("tokens", **{f"at_{end}": 5})(parts)
 
 
+def change_suffixes(token):
+    """Another word in place of the last one, wherever it stands: all orders remain right."""
+
+    def change(parts):
+        data, dtype = parts.sections["tokens"]
+        array = np.frombuffer(data, dtype=f"<{dtype}").copy()
+        array[array == array.max()] = token
+        parts.sections["tokens"] = array.tobytes(), dtype
+
+    return change
+
+
 WHEN_USED = [
     (drop("metadata"), "ALTER CORPUS sum ADD CORPUS c", "no section '?metadata"),
     (change_entries("tokens", at_3=200), 'KWIC "1 w" MATCH TEXT', "document 0 has the token id"),
+    (change_suffixes(200), "NGRAMS 1", "it has the token id 199"),
+    (change_suffixes(200), "NGRAMS 1 WHERE doc_id >= 0", "it has the token id 199"),
+    (change_suffixes(200), 'DIST GIVEN ""', "it has the token id 199"),
+    (change_suffixes(200), 'DIST GIVEN "" USING INFGRAM', "it has the token id 199"),
     (join_first_two, "COMPACT c", "does not end in a separator"),
     (change_entries("tokens", at_3=0), "COMPACT c", "does not end in a separator, or has another"),
     (retype("text.offsets", "f8"), "DOCS SAMPLE 40 SEED 1", "the type of text.offsets"),

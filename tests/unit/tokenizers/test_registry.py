@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -88,3 +89,12 @@ def test_two_files_of_one_kind_have_titles_of_their_own(
     assert re.fullmatch(r"json \(WordPiece, [0-9a-f]{8}\)", title_of("json", word_piece_json))
     assert title_of("json", byte_level_json) != title_of("json", byte_level_json + b" ")
     assert re.fullmatch(r"json \([0-9a-f]{8}\)", title_of("json", b"no json"))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+def test_a_named_pipe_is_refused_as_what_it_is_without_waiting(tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    os.mkfifo(path)
+    for spec in (path, tmp_path):
+        with pytest.raises(InvalidArgument, match=r"tokenizer\.json: it is a named pipe"):
+            create_tokenizer(spec)
