@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,11 @@ from ngramdb.planner.plan import (
 
 # Integers up to here are 64-bit floats, too.
 EXACT_FLOAT = 2**53
+
+
+# Bytes times the length of a template from which on a search may take a second. It cannot be stopped, and so
+# runs where nobody has to wait for its end.
+LONG_SEARCH = 1 << 26
 
 
 def meets(test: FieldTest, values: Values) -> Mask:
@@ -180,7 +186,9 @@ def _matching(pc: Any, strings: Any, expression: str, predicate: Resembles) -> A
         for start in range(0, len(strings), CHECK_VALUES):
             interrupts.check()
             some = strings.slice(start, CHECK_VALUES)
-            matching = pc.match_substring_regex(some, expression, ignore_case=predicate.ignore_case)
+            search = partial(pc.match_substring_regex, some, expression, ignore_case=predicate.ignore_case)
+            is_long = some.nbytes * len(expression) > LONG_SEARCH
+            matching = interrupts.waited_for(search) if is_long else search()
             found += getattr(matching, "chunks", [matching])
     except pyarrow.ArrowInvalid as error:  # too large for RE2's memory
         n = len(predicate.template)

@@ -237,5 +237,16 @@ def test_a_text_that_has_one_spelling_is_counted_at_once(db, tokenizer):
         assert db.execute("COUNT ? MATCH TEXT FROM c", [text], timeout=5).fetchall() == [(n,)]
 
 
+@pytest.mark.parametrize("mixed", [False, True])
+def test_a_timeout_ends_the_search_of_one_long_value(db, mixed):
+    values = ["a" * 200_000, 1 if mixed else "b"]
+    db.create_corpus("valued").append([{"text": "a", "long": value} for value in values])
+    db.execute("COUNT DOCS WHERE long LIKE '%b' FROM valued").fetchall()  # what is made once
+    started = time.perf_counter()
+    with pytest.raises(TimeoutExceeded):
+        db.execute("COUNT DOCS WHERE long LIKE ? FROM valued", ["%a_" * 4000 + "%b"], timeout=0.2).fetchall()
+    assert time.perf_counter() - started < 5
+
+
 def test_semicolons_alone_are_parsed_at_once(db):
     assert db.execute(";" * 100_000 + "SHOW CORPORA;;").fetchall() == []
