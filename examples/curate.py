@@ -23,11 +23,20 @@ SHOWN_LINES = 3
 
 def main() -> int:
     given = arguments()
-    with ngramdb.connect(given.database) as db:
-        corpus = db.create_corpus(given.corpus, given.tokenizer, if_not_exists=True)
+    try:
+        return curate(given)
+    except (ngramdb.NgramdbError, OSError) as error:
+        print(f"curate.py: {error}", file=sys.stderr)
+        return 1
+
+
+def curate(given: argparse.Namespace) -> int:
+    with ngramdb.connect(given.database, read_only=given.dry_run and not given.files) as db:
         if given.files:
+            corpus = db.create_corpus(given.corpus, given.tokenizer, if_not_exists=True)
             report = corpus.load(given.files)
             print(f"loaded {report.documents:,} documents, {report.tokens:,} tokens")
+        corpus = db.corpus(given.corpus)  # an error where it is missing: nothing is cleaned, or overwritten
         before = corpus.n_documents
         start = db.version
         look(corpus, given.phrase)
@@ -39,7 +48,7 @@ def main() -> int:
         exported = corpus.export(given.out)
         recorded = corpus.export_removals(given.record)
         print(f"{exported:,} documents written to {given.out}, {recorded:,} records to {given.record}")
-        print(f"RESTORE CORPUS {given.corpus} TO VERSION {start} takes all of it back")
+        print(f"RESTORE CORPUS `{given.corpus}` TO VERSION {start} takes all of it back")
         return prove(db, corpus, given, before - removed, exported)
 
 
@@ -53,7 +62,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--tokenizer", default="words", help="of a corpus that is made: words, a tokenizer.json"
     )
-    parser.add_argument("--phrase", action="append", default=[], help="documents with it are removed")
+    parser.add_argument(
+        "--phrase", action="append", default=[], type=phrase, help="documents with it are removed"
+    )
     parser.add_argument("--evaluation", action="append", default=[], help="a file of evaluation items")
     parser.add_argument("--ngram", type=int, default=13, help="tokens of an n-gram that is compared")
     parser.add_argument("--threshold", type=float, default=0.8, help="the share that is too much")
@@ -61,6 +72,13 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--record", default="removed.jsonl")
     parser.add_argument("--dry-run", action="store_true")
     return parser.parse_args()
+
+
+def phrase(text: str) -> str:
+    """A phrase as given. One of white space alone would remove every document, or nearly."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("a phrase has letters or other signs, and this one is empty")
+    return text
 
 
 def look(corpus: ngramdb.Corpus, phrases: list[str]) -> None:

@@ -80,8 +80,8 @@ def run_plan(plan: plans.Plan, session: Session) -> Result:
         # Before it runs: what stops the statement here stops it before it changes anything.
         said = cautions.cautions_of(asked)
     result = explaining.explain(plan) if isinstance(plan, plans.ExplainPlan) else run(plan, session)
-    if asked.phrases and isinstance(asked, plans.CountGram) and not result.found:
-        said = cautions.cautions_of(asked)
+    if asked.phrases and result.found is False and not said:
+        said = cautions.cautions_of_nothing(asked)
     return _finished(result, session, said)
 
 

@@ -119,13 +119,15 @@ def concordance(plan: Concordance, meter: Meter | None = None) -> Result:
     types = CONCORDANCE_TYPES
     if plan.corpus.n_added > 1:
         columns, types = ("corpus", *columns), (str, *types)
-    return Result(
+    result = Result(
         columns,
         batched(rows, BATCH_LINES),
         summary=summary,
         n_rows=max(0, stop - plan.offset),
         types=types,
     )
+    result.found = total > 0
+    return result
 
 
 def _draw(plan: Concordance, parts: Sequence[SegmentLines]) -> None:

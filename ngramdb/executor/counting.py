@@ -43,7 +43,9 @@ def count_occurrences(plan: nodes.CountOccurrences, meter: Meter | None = None) 
         total = 0
         for evaluator, kept in evaluators(plan.corpus, plan.costs, meter):
             total += evaluator.expressions.total(plan.what, kept)
-    return Result.of_rows(nodes.COUNT_COLUMNS, [(total,)])
+    result = Result.of_rows(nodes.COUNT_COLUMNS, [(total,)])
+    result.found = total > 0
+    return result
 
 
 def net_count(corpus: Corpus, expr: nodes.Occurring) -> int | None:

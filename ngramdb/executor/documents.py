@@ -60,7 +60,10 @@ def _plain(where: PlainDocs, segment: Segment, costs: Costs | None) -> DocSet:
 def count_documents(plan: CountDocuments, meter: Meter | None = None) -> Result:
     """One row, one number."""
     found = matching(plan.corpus, plan.where, plan.costs, meter)
-    return Result.of_rows(COUNT_COLUMNS, [(sum(len(docs) for _, docs in found),)])
+    n = sum(len(docs) for _, docs in found)
+    result = Result.of_rows(COUNT_COLUMNS, [(n,)])
+    result.found = n > 0
+    return result
 
 
 def documents(plan: Documents, meter: Meter | None = None) -> Result:
@@ -80,7 +83,9 @@ def documents(plan: Documents, meter: Meter | None = None) -> Result:
         rows = _rows(plan, found, fields, plan.corpus.tokenizer, stop)
     batches = batched(rows, BATCH_DOCUMENTS)
     n_rows = max(0, stop - plan.offset)
-    return Result(columns, batches, summary={"total": total}, n_rows=n_rows, types=types)
+    result = Result(columns, batches, summary={"total": total}, n_rows=n_rows, types=types)
+    result.found = total > 0
+    return result
 
 
 def _shape(corpus: Corpus) -> tuple[dict[str, list[str]], tuple[str, ...], tuple[type, ...]]:

@@ -34,6 +34,14 @@ def cautions_of(plan: Plan) -> list[Caution]:
     return list(dict.fromkeys(_cautions(plan.phrases, acts)))
 
 
+def cautions_of_nothing(plan: Plan) -> list[Caution]:
+    """What is to be said of the phrases of a plan that found nothing.
+
+    Each may occur by itself, and not where the others do: then the text that was meant is more frequent.
+    """
+    return cautions_of(plan) or list(dict.fromkeys(_cautions(plan.phrases, acts=False, rarer=True)))
+
+
 def cautions_of_removed(phrases: Iterable[Phrase]) -> list[Caution]:
     """What is to be said of the phrases of a condition by which documents are removed."""
     return list(dict.fromkeys(_cautions(phrases, acts=True)))
@@ -44,23 +52,23 @@ def caution_of(phrase: Phrase) -> Caution | None:
     return next(_cautions((phrase,), acts=False), None)
 
 
-def _cautions(phrases: Iterable[Phrase], acts: bool) -> Iterator[Caution]:
+def _cautions(phrases: Iterable[Phrase], acts: bool, rarer: bool = False) -> Iterator[Caution]:
     for phrase in phrases:
         try:
-            found = _of(phrase, acts)
+            found = _of(phrase, acts, rarer)
         except ExecutionError:  # nobody asked for these counts, so their failure is nobody's
             continue
         if found is not None:
             yield found
 
 
-def _of(phrase: Phrase, acts: bool) -> Caution | None:
+def _of(phrase: Phrase, acts: bool, rarer: bool) -> Caution | None:
     text, corpus = phrase.gram.text, phrase.corpus
     if not text:
         return None
     if not phrase.as_text and corpus.tokenizer.kind == "json":
         said = _of_spellings(phrase) if acts else None
-        said = said or (_of_continuation(phrase) if phrase.before else _of_blanks(phrase))
+        said = said or (_of_continuation(phrase) if phrase.before else _of_blanks(phrase, rarer))
         if said is not None:
             return Caution(said)
     is_pattern = LIKE_A_PATTERN.match(text) is not None
@@ -87,14 +95,18 @@ def _of_spellings(phrase: Phrase) -> str | None:
     return f"{gram.shown} occurs {times}, {share} as these tokens; {phrase.matched} finds all"
 
 
-def _of_blanks(phrase: Phrase) -> str | None:
-    """A text that occurs nowhere but with a blank before it, or without the one at its end."""
+def _of_blanks(phrase: Phrase, rarer: bool = False) -> str | None:
+    """A text that occurs nowhere but with a blank before it, or without the one at its end.
+
+    `rarer`: or occurs less often as it stands.
+    """
     corpus, gram = phrase.corpus, phrase.gram
-    if corpus.index.count(gram.ids):
+    n_as_it_stands = int(corpus.index.count(gram.ids))
+    if n_as_it_stands and not rarer:
         return None
     text = gram.text or ""
     found = _most_frequent(corpus, gram, _other_blanks(text))
-    if found is None:
+    if found is None or found[1] <= n_as_it_stands:
         return None
     other, n = found
     advice = f"; {phrase.matched} finds both" if phrase.matched else ""

@@ -85,7 +85,7 @@ def test_curate_removes_what_it_says_and_proves_it(tmp_path: Path) -> None:
         f"{exam}, source web: 2 of 3 documents (66.67%)",
         "removed 2 contaminated documents",
         f"3 documents written to {out}, 3 records to {record}",
-        "RESTORE CORPUS books TO VERSION 3 takes all of it back",
+        "RESTORE CORPUS `books` TO VERSION 3 takes all of it back",
         "yes  CHECK finds nothing",
         "yes  3 documents are left",
         "yes  no phrase occurs any more",
@@ -114,6 +114,25 @@ def test_curate_leaves_no_phrase_that_grep_finds(tmp_path: Path, tokenizer: str)
     left = out.read_text()
     assert not any(phrase in json.loads(line)["text"] for line in left.splitlines() for phrase in phrases)
     assert [json.loads(line)["text"] for line in left.splitlines()] == ["f ox", "Fox", "x"]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--phrase", ""], "this one is empty"),
+        (["--phrase", "x"], "no corpus 'dump'"),
+        (["nowhere.jsonl", "--phrase", "x"], "nowhere.jsonl"),
+    ],
+)
+def test_curate_writes_nothing_where_it_is_asked_for_nothing(
+    tmp_path: Path, given: list[str], said: str
+) -> None:
+    out = tmp_path / "clean.jsonl"
+    out.write_text("precious")
+    command = [sys.executable, str(EXAMPLES / "curate.py"), str(tmp_path / "new.ngdb"), "dump"]
+    done = subprocess.run([*command, *given, "--out", str(out)], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode in (1, 2) and said in done.stderr and "Traceback" not in done.stderr
+    assert out.read_text() == "precious"
 
 
 def test_next_words_suggests_what_the_corpus_goes_on_with(database: Path) -> None:

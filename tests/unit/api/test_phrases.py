@@ -101,6 +101,29 @@ def test_what_acts_on_documents_says_so_even_where_some_are_found(db, foxes, tmp
     assert foxes.n_documents == 0
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        'COUNT "a" [0..2] "fox"',
+        'KWIC "a" [0..2] "fox"',
+        'COUNT "and" AND "fox" WITHIN 2 TOKENS',
+        'COUNT DOCS WHERE "a" AND "fox"',
+        'DOCS WHERE "a" [0..2] "fox"',
+    ],
+)
+def test_parts_that_occur_apart_and_not_together_have_a_note(db, subwords, statement):
+    corpus = db.create_corpus("foxes", tokenizer=str(subwords))
+    corpus.append(["a fox and a fox", "fox x"])
+    said = db.execute(statement).summary["note"]
+    assert '" fox", with a blank before it, is other tokens and occurs 2 times' in said
+
+
+def test_parts_as_frequent_as_they_can_be_have_no_note(db, subwords):
+    corpus = db.create_corpus("foxes", tokenizer=str(subwords))
+    corpus.append(["a fox", "fox x", "fox y"])
+    assert "note" not in db.execute('COUNT "a" [0..2] "fox"').summary
+
+
 def test_two_phrases_have_a_note_each_and_a_repeated_one_has_one(db, foxes):
     note = db.execute('COUNT "fox" OR "fox," OR "fox"').summary["note"]
     second = '" fox,", with a blank before it, is other tokens and occurs once; "fox," MATCH TEXT finds both'
