@@ -30,7 +30,9 @@ def _schema(situation: Situation) -> str | None:
 
 
 def _prob_without_context(situation: Situation) -> str | None:
-    if not situation.at_end or situation.head[:1] != ["PROB"] or situation.expected != ["GIVEN"]:
+    if situation.head[:1] != ["PROB"] or situation.expected != ["GIVEN"]:
+        return None
+    if not situation.at_end and situation.raw.upper() not in ("FROM", "USING", "MIN"):
         return None
     literal = situation.before[-1]
     if literal.type != "TEXT_LITERAL":
