@@ -116,7 +116,7 @@ class Corpus(CurationVerbs):
         ----------
         paths : files, globs, folders, or '-' for standard input; .gz and .zst are unpacked
         text : path of the JSON field with a document's text; "text" when not given
-        format : 'jsonl' or 'text'; by the files' names when not given
+        format : 'jsonl', 'text' or 'lines'; by the files' names when not given
         limit : most documents to read
         on_error : 'fail', or 'skip' to count documents that can't be read and go on
         options : `ids`, `metadata`, `separator`, `max_document_bytes`, as COPY takes them
