@@ -81,6 +81,8 @@ def check_parameters(function, definition):
         signature = inspect.signature(function)
     except (TypeError, ValueError):
         return
-    told = [one for one in signature.parameters if one != "self"]
+    # From 3.13 on Python makes up a name, which is then positional only.
+    named = (one for one in signature.parameters.values() if one.kind is not one.POSITIONAL_ONLY)
+    told = [one.name for one in named if one.name != "self"]
     if told and told != ["args", "kwargs"]:
         assert parameters(definition) == told, definition.name
