@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ngramdb.engine.manifest import StatisticsEntry
-from ngramdb.engine.view import CorpusView
-from ngramdb.errors import BindError, InvalidArgument
+from ngramdb.errors import InvalidArgument
 from ngramdb.executor.models import digest, statistics_of, stored_statistics
 from ngramdb.lm import sharing
 from ngramdb.lm.spec import MAX_ANALYZED_ORDER, MIN_ANALYZED_ORDER, is_whole
@@ -52,20 +51,16 @@ def analyze(connection: Connection, name: str, order: int | None = None) -> Anal
             f"not {order!r}"
         )
     connection.refresh()
-    with connection._writing() as timeout_s, connection._store.begin(timeout_s) as transaction:
-        entry = transaction.manifest.corpora.get(name)
-        if entry is None:
-            raise BindError(f"no corpus {name!r}; it may have been dropped meanwhile")
+    with connection._change(name, f"analyze {name}") as change:
         view = connection.snapshot.view(name)
-        if view.entry != entry:
-            view = CorpusView(connection._store, entry)
+        if view.entry != change.before:
+            view = change.view
         stored = stored_statistics(view)
         if stored is not None and order in (None, stored.max_length):
-            return AnalysisReport(stored, transaction.manifest.version, False)
+            return AnalysisReport(stored, change.commit().version, False)
         statistics = statistics_of(view) if order is None else sharing.analyze(view, order)
-        kept = replace(entry, statistics=entry_of(statistics))
-        corpora = {**transaction.manifest.corpora, name: kept}
-        version = transaction.commit(corpora, f"analyze {name}").version
+        change.entry = replace(change.before, statistics=entry_of(statistics))
+        version = change.commit().version
     # The same documents: what questions have made of them stays good.
     sharing.carry_over(view, connection.snapshot.view(name))
     return AnalysisReport(statistics, version, True)

@@ -31,11 +31,14 @@ if TYPE_CHECKING:
     from ngramdb.api.cursor import Cursor
     from ngramdb.api.session import Session
     from ngramdb.api.signatures import CorpusOptions, Unpack
+    from ngramdb.engine import change as changing
+    from ngramdb.engine.change import Change
     from ngramdb.executor.result import Result
     from ngramdb.planner import plan as plans
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.plan import CreateCorpus, DropCorpus, Load, Plan
 else:
+    changing = lazy_module("ngramdb.engine.change")
     corpora = lazy_module("ngramdb.api.corpora")
     cursor = lazy_module("ngramdb.api.cursor")
     loading = lazy_module("ngramdb.api.loading")
@@ -404,27 +407,24 @@ class Connection:
         """Runs a COPY … FROM. `progress` None means the connection's own callback, if that is wanted."""
         if progress is None and self.settings.progress:
             progress = self.progress
-        entry = self.snapshot.view(plan.name).entry
-        with self._writing() as timeout_s:
-            report = loading.load_files(self._store, entry, plan, self.settings, progress, timeout_s)
-        return report
+        return loading.load_files(self, plan, progress)
 
     def _append(
         self, name: str, documents: Iterator[Any], progress: loading.ProgressCallback | None = None
     ) -> loading.LoadReport:
         """Adds documents that `api.documents` has made; one commit."""
-        entry = self.snapshot.view(name).entry
+        return loading.load(self, name, documents, f"append to {name}", progress)
+
+    @contextmanager
+    def _change(self, name: str, action: str) -> Iterator[Change]:
+        """A change of a corpus under the writer's lock; the connection goes over to what it commits."""
+        settings = self.settings
         with self._writing() as timeout_s:
-            report = loading.load(
-                self._store,
-                entry,
-                documents,
-                self.settings,
-                f"append to {name}",
-                progress,
-                lock_timeout_s=timeout_s,
+            options = changing.WriteOptions(
+                settings.segment_tokens, settings.auto_compact, settings.memory_limit, timeout_s
             )
-        return report
+            with changing.Change.begin(self._store, name, action, options) as change:
+                yield change
 
     @contextmanager
     def _writing(self) -> Iterator[float]:

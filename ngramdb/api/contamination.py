@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb.api import curation
 from ngramdb.api.loading import read_options
 from ngramdb.engine.directory import MemoryDirectory
 from ngramdb.engine.scratch import scratch_corpus
 from ngramdb.engine.view import CorpusView, Segment
 from ngramdb.errors import InvalidArgument
+from ngramdb.executor.audit_notes import OWN_ID_FIELDS
 from ngramdb.executor.overlap import (
     SharedNgrams,
     Span,
@@ -211,7 +211,7 @@ def _told(
             ),
             {},
         )
-        item_id = next((item[key] for key in curation.OWN_ID_FIELDS if key in item), None)
+        item_id = next((item[key] for key in OWN_ID_FIELDS if key in item), None)
         text = tokenizer.decode(ids[span.start : span.stop])
         yield {
             "start": span.start,

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ngramdb.api.bound import BoundCorpus
 from ngramdb.api.evaluation_verbs import EvaluationVerbs
@@ -15,18 +15,19 @@ from ngramdb.interrupts import under
 from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from ngramdb.api import cautioning, curation, decontaminating, exporting, parsing
+    from ngramdb.api import cautioning, decontaminating, exporting, parsing
     from ngramdb.api.decontaminating import DecontaminationReport
     from ngramdb.engine import audit
     from ngramdb.engine.audit import Removal, RemovedDocument
-    from ngramdb.engine.combining import CombiningOutcome
+    from ngramdb.engine.change import ChangeOutcome
     from ngramdb.engine.compaction import CompactionOutcome
     from ngramdb.engine.restoring import RestoreOutcome
-    from ngramdb.engine.view import CorpusView
+    from ngramdb.executor import changes
     from ngramdb.planner import binder, cautions, parameters
     from ngramdb.planner import plan as plans
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.plan import DocExpr
+    from ngramdb.planner.source import Catalog, Corpus
 else:
     cautioning = lazy_module("ngramdb.api.cautioning")
     cautions = lazy_module("ngramdb.planner.cautions")
@@ -35,7 +36,7 @@ else:
     parameters = lazy_module("ngramdb.planner.parameters")
     plans = lazy_module("ngramdb.planner.plan")
     audit = lazy_module("ngramdb.engine.audit")
-    curation = lazy_module("ngramdb.api.curation")
+    changes = lazy_module("ngramdb.executor.changes")
     decontaminating = lazy_module("ngramdb.api.decontaminating")
     exporting = lazy_module("ngramdb.api.exporting")
 
@@ -61,33 +62,34 @@ class CurationVerbs(EvaluationVerbs):
         tree, placeholders, _ = parsing.parsed_condition(where)
         values = parameters.Parameters(placeholders, params, where)
 
-        def bind(session: Any, view: CorpusView) -> DocExpr:
-            bound = binder.Binder(session, values, where)
-            found = bound.condition(tree, view)
+        def bind(catalog: Catalog, corpus: Corpus) -> DocExpr:
+            bound = binder.Binder(catalog, values, where)
+            found = bound.condition(tree, corpus)
             if bound.phrases:  # before anything is removed: a filter may make an error of a warning
                 cautioning.warn(cautions.cautions_of_removed(bound.phrases))
             return found
 
         statement = values.told(f"DELETE DOCS WHERE {where}", tree)
         with self._connection._work():
-            return curation.delete(self._connection, self.name, bind, statement, reason).documents
+            session = self._connection._session()
+            return changes.remove(session, self.name, bind, statement, reason).documents
 
     def compact(self) -> CompactionOutcome:
         """Merges small segments and drops what was removed; answers stay the same: COMPACT."""
-        with self._connection._work():
-            return curation.compact(self._connection, self.name)
+        connection = self._connection
+        with connection._work(), connection._change(self.name, f"compact {self.name}") as change:
+            return change.compact()
 
     def restore(self, version: int) -> RestoreOutcome:
         """Makes the corpus what it was in an earlier version: RESTORE CORPUS … TO VERSION."""
         with self._connection._work():
-            return curation.restore(self._connection, self.name, version)
+            return self._connection._session().run_restore(plans.RestoreCorpus(self.name, version))
 
-    def add(self, other: str | BoundCorpus) -> CombiningOutcome:
+    def add(self, other: str | BoundCorpus) -> ChangeOutcome:
         """Adds all documents of another corpus, for good: ALTER CORPUS … ADD CORPUS."""
-        with self._connection._work():
-            return self._alter("ADD", other, 1)
+        return self._alter("ADD", other, 1)
 
-    def subtract(self, other: str | BoundCorpus) -> CombiningOutcome:
+    def subtract(self, other: str | BoundCorpus) -> ChangeOutcome:
         """Removes, for each document of another corpus, an equal one: ALTER CORPUS … SUBTRACT CORPUS.
 
         Raises
@@ -95,13 +97,14 @@ class CurationVerbs(EvaluationVerbs):
         ExecutionError
             The other corpus has a document that this one lacks; nothing has happened.
         """
-        with self._connection._work():
-            return self._alter("SUBTRACT", other, -1)
+        return self._alter("SUBTRACT", other, -1)
 
-    def _alter(self, verb: str, other: str | BoundCorpus, sign: int) -> CombiningOutcome:
+    def _alter(self, verb: str, other: str | BoundCorpus, sign: int) -> ChangeOutcome:
         name = other.name if isinstance(other, BoundCorpus) else other
         statement = f"ALTER CORPUS {self.name} {verb} CORPUS {name}"
-        return curation.alter(self._connection, self.name, name, sign, statement=statement)
+        with self._connection._work():
+            plan = plans.AlterCorpus(self.name, name, sign, None, statement)
+            return self._connection._session().run_alter(plan)
 
     # ---- evaluation sets --------------------------------------------------------------------------------
 

@@ -12,20 +12,19 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ngramdb import interrupts
-from ngramdb.api import curation
 from ngramdb.api.contamination import Criterion, EvaluationSet, Shares, folding
 from ngramdb.api.documents import as_paths
 from ngramdb.api.exporting import write_lines
-from ngramdb.engine import deletion
 from ngramdb.engine.view import CorpusView, Segment
 from ngramdb.errors import InvalidArgument
+from ngramdb.executor.audit_notes import OWN_ID_FIELDS
 from ngramdb.formats import written_format
 from ngramdb.types import Docs
 
@@ -100,6 +99,12 @@ class _Findings:
     table: list[tuple[str, Any, int, int, float]] = field(default_factory=list)
     overlaps: list[SetOverlap] = field(default_factory=list)
 
+    def reported(self, contaminated: int, removed: int, version: int) -> DecontaminationReport:
+        """The report, with how many documents there were to remove and how many were removed."""
+        return DecontaminationReport(
+            self.documents, contaminated, removed, version, self.table, self.overlaps
+        )
+
 
 def decontaminate(
     connection: Connection,
@@ -143,54 +148,24 @@ def decontaminate(
     if report is not None:
         written_format(os.fspath(report), among=("jsonl",))
     sets = [EvaluationSet(view, path, text, criterion) for path in paths]
-    found = _Findings()
-
-    def choose(now: CorpusView) -> list[Docs]:
-        nonlocal found
-        found, chosen = _find(now, sets, source_field)
-        if report is not None:
-            write_lines(os.fspath(report), (_line(one) for one in found.contaminated))
-        return chosen
-
     if dry_run:
-        n_contaminated, n_removed = sum(map(len, choose(view))), 0
-        version = connection.version
-    else:
-        outcome = _remove(connection, name, choose, lambda: found.contaminated, sets)
-        n_contaminated = n_removed = outcome.documents
-        version = outcome.version
-    return DecontaminationReport(
-        found.documents, n_contaminated, n_removed, version, found.table, found.overlaps
-    )
-
-
-def _remove(
-    connection: Connection,
-    name: str,
-    choose: Callable[[CorpusView], list[Docs]],
-    found: Callable[[], list[Contaminated]],
-    sets: Sequence[EvaluationSet],
-) -> deletion.DeletionOutcome:
-    def details(view: CorpusView, docs: Sequence[Docs]) -> Iterator[dict[str, Any]]:
-        return _notes(view, docs, found())
-
+        found, chosen = _find(view, sets, source_field, report)
+        return found.reported(sum(map(len, chosen)), 0, connection.version)
     names = ", ".join(one.name for one in sets)
-    with connection._writing() as timeout_s:
-        return deletion.delete_documents(
-            connection._store,
-            name,
-            choose,
-            segment_tokens=curation.segment_tokens(connection, name),
-            action=f"decontaminate {name}",
-            statement=f"decontaminate {name} against {names}: {sets[0].by}",
-            details=details,
-            auto_compact=connection.settings.auto_compact,
-            lock_timeout_s=timeout_s,
-        )
+    with connection._change(name, f"decontaminate {name}") as change:
+        found, chosen = _find(change.view, sets, source_field, report)
+        notes = list(_notes(change.view, chosen, found.contaminated))
+        change.remove(chosen, notes, statement=f"decontaminate {name} against {names}: {criterion}")
+        outcome = change.commit()
+    return found.reported(outcome.documents, outcome.documents, outcome.version)
 
 
-def _find(view: CorpusView, sets: Sequence[EvaluationSet], source_field: str) -> tuple[_Findings, list[Docs]]:
-    """What is found in a version of the corpus, and the contaminated documents of each segment."""
+def _find(
+    view: CorpusView, sets: Sequence[EvaluationSet], source_field: str, report: Path | None
+) -> tuple[_Findings, list[Docs]]:
+    """What is found in a version of the corpus (and written, where a report is asked for), and the
+    contaminated documents of each segment.
+    """
     found = _Findings(documents=view.n_documents)
     chosen: list[Docs] = [np.empty(0, dtype=np.uint32) for _ in view.segments]
     for one in sets:
@@ -201,6 +176,8 @@ def _find(view: CorpusView, sets: Sequence[EvaluationSet], source_field: str) ->
         for i, (docs, shares) in enumerate(hits):
             found.contaminated.extend(_explained(view, i, docs, shares, one, source_field))
             chosen[i] = np.union1d(chosen[i], docs)
+    if report is not None:
+        write_lines(os.fspath(report), (_line(one) for one in found.contaminated))
     return found, chosen
 
 
@@ -236,7 +213,7 @@ def _explained(
         strict=True,
     ):
         interrupts.check()
-        own_id = next((fields[key] for key in curation.OWN_ID_FIELDS if key in fields), None)
+        own_id = next((fields[key] for key in OWN_ID_FIELDS if key in fields), None)
         source, spans = fields.get(source_field), tuple(rows)
         yield Contaminated(segment.doc_id(number), own_id, source, against.name, share, spans)
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
-from ngramdb.api.settings import Settings
 from ngramdb.engine.budget import DocumentLimits
-from ngramdb.engine.manifest import CorpusEntry, TokenizerEntry
-from ngramdb.engine.store import Store
+from ngramdb.engine.manifest import TokenizerEntry
 from ngramdb.engine.writer import LoadProgress, load_documents
 from ngramdb.errors import InvalidArgument
 from ngramdb.ingest.documents import Document, ErrorLog
@@ -19,6 +17,9 @@ from ngramdb.ingest.reader import read_documents
 from ngramdb.ingest.sources import Source, expand, total_size
 from ngramdb.ingest.streams import Limits, Meter
 from ngramdb.planner.plan import Load
+
+if TYPE_CHECKING:
+    from ngramdb.api.connection import Connection
 
 ProgressCallback = Callable[[LoadProgress], None]
 
@@ -47,34 +48,18 @@ class LoadReport:
     bytes: int = 0
 
 
-def load_files(
-    store: Store,
-    entry: CorpusEntry,
-    plan: Load,
-    settings: Settings,
-    progress: ProgressCallback | None,
-    lock_timeout_s: float = 0.0,
-) -> LoadReport:
+def load_files(connection: Connection, plan: Load, progress: ProgressCallback | None) -> LoadReport:
     """Runs COPY … FROM. Nothing is committed unless every document was read, or skipped as was asked."""
-    options = read_options(plan, entry.tokenizer, settings.memory_limit)
+    entry = connection.snapshot.view(plan.name).entry
+    options = read_options(plan, entry.tokenizer, connection.settings.memory_limit)
     sources = expand(list(plan.paths), plan.options.get("format"))
     check_separator(options.separator, sources)
     if entry.tokenizer.kind == "tokens" and any(source.format != "jsonl" for source in sources):
         raise InvalidArgument(f"corpus {entry.name} takes token ids, which text files do not have")
     errors, meter = ErrorLog(), Meter(total_bytes=total_size(sources))
     documents = read_documents(sources, options, errors, meter)
-    return load(
-        store,
-        entry,
-        documents,
-        settings,
-        f"load {entry.name}",
-        progress,
-        errors,
-        meter,
-        skip=plan.skip_errors,
-        lock_timeout_s=lock_timeout_s,
-    )
+    action = f"load {entry.name}"
+    return load(connection, entry.name, documents, action, progress, errors, meter, skip=plan.skip_errors)
 
 
 def check_separator(separator: str | None, sources: list[Source]) -> None:
@@ -87,21 +72,19 @@ def check_separator(separator: str | None, sources: list[Source]) -> None:
 
 
 def load(
-    store: Store,
-    entry: CorpusEntry,
+    connection: Connection,
+    name: str,
     documents: Iterator[Document],
-    settings: Settings,
     action: str,
     progress: ProgressCallback | None,
     errors: ErrorLog | None = None,
     meter: Meter | None = None,
     *,
     skip: bool = False,
-    lock_timeout_s: float = 0.0,
 ) -> LoadReport:
     """Hands documents to the writer. One commit; on any error none.
 
-    With a `meter` they come from files, which may be read in a thread of their own; `errors` takes down what
+    With a `meter` they come from files, which may be read in a thread of their own; `errors` records what
     is skipped there, and with `skip` also documents that cannot be tokenized.
     """
     started = time.perf_counter()
@@ -113,22 +96,16 @@ def load(
         if progress is not None:
             progress(state)
 
-    segment_tokens: Any = entry.options.get("segment_tokens", settings.segment_tokens)
-    outcome = load_documents(
-        store,
-        entry.name,
-        documents,
-        segment_tokens=int(segment_tokens),
-        threads=settings.threads,
-        action=action,
-        progress=report,
-        in_background=meter is not None,
-        meter=meter,
-        skipped=errors if skip else None,
-        lock_timeout_s=lock_timeout_s,
-        auto_compact=settings.auto_compact,
-        memory_limit=settings.memory_limit,
-    )
+    with connection._change(name, action) as change:
+        outcome = load_documents(
+            change,
+            documents,
+            threads=connection.settings.threads,
+            progress=report,
+            in_background=meter is not None,
+            meter=meter,
+            skipped=errors if skip else None,
+        )
     errors = errors or ErrorLog()
     return LoadReport(
         documents=outcome.documents,

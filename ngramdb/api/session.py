@@ -3,36 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from ngramdb.api.catalog import SnapshotCatalog
 from ngramdb.api.checking import find_problems
+from ngramdb.api.snapshot import Snapshot
 from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from ngramdb.api import analyzing, curation, exporting
+    from ngramdb.api import analyzing, exporting
     from ngramdb.api.loading import LoadReport
-    from ngramdb.engine import audit
+    from ngramdb.engine import audit, combining, restoring
     from ngramdb.engine.audit import Removal
-    from ngramdb.engine.combining import CombiningOutcome
-    from ngramdb.engine.compaction import CompactionOutcome
+    from ngramdb.engine.change import Change, ChangeOutcome
     from ngramdb.engine.restoring import RestoreOutcome
+    from ngramdb.planner import plan as plans
+    from ngramdb.planner import planner
     from ngramdb.planner.plan import (
         AlterCorpus,
         AnalyzeCorpus,
+        BindCondition,
         ChangeSetting,
+        CountDocuments,
         CreateCorpus,
-        DeleteDocuments,
         DropCorpus,
         ExportDocuments,
         Load,
         RestoreCorpus,
     )
+    from ngramdb.planner.source import Corpus
 else:
     analyzing = lazy_module("ngramdb.api.analyzing")
     audit = lazy_module("ngramdb.engine.audit")
-    curation = lazy_module("ngramdb.api.curation")
+    combining = lazy_module("ngramdb.engine.combining")
     exporting = lazy_module("ngramdb.api.exporting")
+    planner = lazy_module("ngramdb.planner.planner")
+    plans = lazy_module("ngramdb.planner.plan")
+    restoring = lazy_module("ngramdb.engine.restoring")
 
 
 class Session(SnapshotCatalog):
@@ -69,19 +77,29 @@ class Session(SnapshotCatalog):
     def run_load(self, plan: Load, /) -> LoadReport:
         return self._connection._load(plan)
 
-    def run_delete(self, plan: DeleteDocuments, /) -> curation.DeletionReport:
-        return curation.delete(self._connection, plan.corpus.entry.name, plan.condition, plan.statement)
+    def change(self, name: str, action: str, /) -> AbstractContextManager[Change]:
+        return self._connection._change(name, action)
+
+    def planned(self, condition: BindCondition, corpus: Corpus, /) -> CountDocuments:
+        """The condition bound and planned on the newest version, which is that of a change under way."""
+        store = self._connection._store
+        newest = Session(self._connection, Snapshot(store, store.snapshot().manifest))
+        plan, _ = planner.optimize(
+            plans.CountDocuments(corpus, condition(newest, corpus)), self.disabled_rules()
+        )
+        assert isinstance(plan, plans.CountDocuments)
+        return plan
 
     def run_restore(self, plan: RestoreCorpus, /) -> RestoreOutcome:
-        return curation.restore(self._connection, plan.name, plan.version)
+        with self._connection._writing() as timeout_s:
+            return restoring.restore_corpus(self._connection._store, plan.name, plan.version, timeout_s)
 
-    def run_compact(self, name: str, /) -> CompactionOutcome:
-        return curation.compact(self._connection, name)
-
-    def run_alter(self, plan: AlterCorpus, /) -> CombiningOutcome:
-        return curation.alter(
-            self._connection, plan.name, plan.other, plan.sign, plan.version, plan.statement
-        )
+    def run_alter(self, plan: AlterCorpus, /) -> ChangeOutcome:
+        if plan.sign > 0:
+            with self.change(plan.name, f"add {plan.other} to {plan.name}") as change:
+                return combining.add_corpus(change, plan.other, plan.version)
+        with self.change(plan.name, f"subtract {plan.other} from {plan.name}") as change:
+            return combining.subtract_corpus(change, plan.other, plan.version, plan.statement)
 
     def run_export(self, plan: ExportDocuments, /) -> int:
         return exporting.export_documents(plan.documents, plan.path, plan.options.get("format"))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb.engine.compaction import segment_entry, tidy
-from ngramdb.engine.deletion import removed_from
+from ngramdb.engine.change import Change, ChangeOutcome
+from ngramdb.engine.compaction import segment_entry
 from ngramdb.engine.equal_documents import Listed, match_documents
 from ngramdb.engine.files import write_content
 from ngramdb.engine.manifest import CorpusEntry, SegmentEntry
@@ -20,7 +20,7 @@ from ngramdb.engine.transaction import Transaction
 from ngramdb.engine.view import CorpusView, open_segment
 from ngramdb.engine.vocabularies import IdMap, id_map_onto, translated
 from ngramdb.engine.vocabulary import remember
-from ngramdb.errors import BindError, ExecutionError
+from ngramdb.errors import ExecutionError
 from ngramdb.segments.merging import Part, write_merged
 from ngramdb.tokenizers.base import Tokenizer
 
@@ -28,26 +28,8 @@ from ngramdb.tokenizers.base import Tokenizer
 SHOWN_TOKENS = 12
 
 
-@dataclass(frozen=True)
-class CombiningOutcome:
-    """What was added or taken away; `version` is the database's version that has it."""
-
-    documents: int
-    tokens: int
-    version: int
-
-
-def add_corpus(
-    store: Store,
-    name: str,
-    other: str,
-    *,
-    segment_tokens: int,
-    version: int | None = None,
-    auto_compact: bool = True,
-    lock_timeout_s: float = 0.0,
-) -> CombiningOutcome:
-    """Adds all documents of the corpus `other` to the corpus `name`, behind its own; `other` stays as it is.
+def add_corpus(change: Change, other: str, version: int | None = None) -> ChangeOutcome:
+    """Adds all documents of the corpus `other`, after the corpus's own, and commits; `other` stays as it is.
 
     Segment files are shared, nothing is copied; but where vocabularies of words differ, segments are
     translated and written anew. Documents get new ids: their own plus the corpus's next id.
@@ -58,100 +40,58 @@ def add_corpus(
     ------
     BindError
         no such corpus or version, or the two do not share a tokenizer
-    LockedError
-        another writer is at work
     Interrupted
         asked to stop; nothing has happened
 
     Cost: a manifest; with different vocabularies some 100 ns a token of `other`.
     """
-    with store.begin(lock_timeout_s) as transaction:
-        into, source = _entry(transaction, name), _entry_then(store, transaction, other, version)
-        view, added = CorpusView(store, into), CorpusView(store, source)
-        tokenizer, new_ids = id_map_onto((name, view), (other, added))
-        shifted = [_shifted(one, into.next_doc_id, transaction) for one in source.segments]
-        if new_ids is None:
-            wider = max(into.tokenizer, source.tokenizer, key=lambda entry: entry.n_vocabulary)
-            changed = replace(into, tokenizer=wider)
-        else:
-            shifted = _rewritten(store, transaction, source, shifted, new_ids)
-            changed = _with_words(transaction, into, tokenizer)
-            remember(store, changed.tokenizer, tokenizer)
-        more = [one for one in shifted if one.sign > 0], [one for one in shifted if one.sign < 0]
-        changed = replace(
-            changed,
-            segments=(*into.added, *more[0], *into.subtracted, *more[1]),
-            next_doc_id=into.next_doc_id + source.next_doc_id,
-        )
-        if auto_compact:
-            changed = tidy(store, transaction, changed, segment_tokens)
-        corpora = {**transaction.manifest.corpora, name: changed}
-        manifest = transaction.commit(corpora, f"add {other} to {name}")
-        return CombiningOutcome(source.n_documents, source.n_tokens, manifest.version)
+    store, transaction = change.store, change.transaction
+    into, source = change.before, change.other(other, version)
+    tokenizer, new_ids = id_map_onto((into.name, change.view), (other, CorpusView(store, source)))
+    shifted = [_shifted(one, into.next_doc_id, transaction) for one in source.segments]
+    if new_ids is None:
+        wider = max(into.tokenizer, source.tokenizer, key=lambda entry: entry.n_vocabulary)
+        changed = replace(into, tokenizer=wider)
+    else:
+        shifted = _rewritten(store, transaction, source, shifted, new_ids)
+        changed = _with_words(transaction, into, tokenizer)
+        remember(store, changed.tokenizer, tokenizer)
+    more = [one for one in shifted if one.sign > 0], [one for one in shifted if one.sign < 0]
+    change.entry = replace(
+        changed,
+        segments=(*into.added, *more[0], *into.subtracted, *more[1]),
+        next_doc_id=into.next_doc_id + source.next_doc_id,
+    )
+    change.documents, change.tokens = source.n_documents, source.n_tokens
+    change.tidy()
+    return change.commit()
 
 
 def subtract_corpus(
-    store: Store,
-    name: str,
-    other: str,
-    *,
-    segment_tokens: int,
-    version: int | None = None,
-    statement: str = "",
-    auto_compact: bool = True,
-    lock_timeout_s: float = 0.0,
-) -> CombiningOutcome:
-    """Removes from the corpus `name`, for each document of `other`, one with the same tokens; `other` stays
+    change: Change, other: str, version: int | None = None, statement: str = ""
+) -> ChangeOutcome:
+    """Removes, for each document of the corpus `other`, one with the same tokens, and commits; `other` stays
     as it is.
 
     Raises
     ------
     ExecutionError
-        `other` has a document that `name` lacks, so that counts could fall below zero; names
+        `other` has a document that the corpus lacks, so that counts could fall below zero; names
         it, and nothing has happened
     BindError
         no such corpus, or the two do not share a tokenizer
-    LockedError
-        another writer is at work
 
-    Cost: 20 µs a document of `other` and segment of `name`, and that of removing the documents.
+    Cost: 20 µs a document of `other` and segment of the corpus, and that of removing the documents.
     """
-    with store.begin(lock_timeout_s) as transaction:
-        view = CorpusView(store, _entry(transaction, name))
-        gone = CorpusView(store, _entry_then(store, transaction, other, version))
-        tokenizer, new_ids = id_map_onto((name, view), (other, gone))
-        rest = [Listed(segment, view.kept(i)) for i, segment in enumerate(view.segments)]
-        wanted = [
-            Listed(segment, gone.kept(i)) for i, segment in enumerate(translated(gone.segments, new_ids))
-        ]
-        matches = match_documents(rest, wanted)
-        if matches.missing:
-            raise _missing(matches.missing, matches.n_missing, tokenizer, name, other)
-        action = f"subtract {other} from {name}"
-        changed, outcome = removed_from(
-            transaction, view, matches.found, segment_tokens, action, statement, None
-        )
-        if outcome.documents:
-            if auto_compact:
-                changed = tidy(store, transaction, changed, segment_tokens)
-            transaction.commit({**transaction.manifest.corpora, name: changed}, action)
-        return CombiningOutcome(outcome.documents, outcome.tokens, transaction.manifest.version)
-
-
-def _entry(transaction: Transaction, name: str) -> CorpusEntry:
-    entry = transaction.manifest.corpora.get(name)
-    if entry is None:
-        raise BindError(f"no corpus {name!r}; it may have been dropped meanwhile")
-    return entry
-
-
-def _entry_then(store: Store, transaction: Transaction, name: str, version: int | None) -> CorpusEntry:
-    if version is None:
-        return _entry(transaction, name)
-    entry = store.version(version).corpora.get(name)
-    if entry is None:
-        raise BindError(f"there was no corpus {name!r} in version {version}")
-    return entry
+    view, gone = change.view, CorpusView(change.store, change.other(other, version))
+    tokenizer, new_ids = id_map_onto((change.before.name, view), (other, gone))
+    rest = [Listed(segment, view.kept(i)) for i, segment in enumerate(view.segments)]
+    wanted = [Listed(segment, gone.kept(i)) for i, segment in enumerate(translated(gone.segments, new_ids))]
+    matches = match_documents(rest, wanted)
+    if matches.missing:
+        raise _missing(matches.missing, matches.n_missing, tokenizer, change.before.name, other)
+    change.remove(matches.found, statement=statement)
+    return change.commit()
 
 
 def _shifted(entry: SegmentEntry, by: int, transaction: Transaction) -> SegmentEntry:

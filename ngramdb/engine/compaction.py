@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb.engine.audit import joined
-from ngramdb.engine.budget import bounded, memory_errors
 from ngramdb.engine.files import write_content
 from ngramdb.engine.manifest import CorpusEntry, FileRef, SegmentEntry, TokenizerEntry
 from ngramdb.engine.policy import next_append_merge, next_merge, packed
@@ -23,7 +22,6 @@ from ngramdb.engine.store import Store
 from ngramdb.engine.transaction import Transaction
 from ngramdb.engine.view import CorpusView, open_segment
 from ngramdb.engine.vocabulary import remember, tokenizer_of
-from ngramdb.errors import BindError
 from ngramdb.segments.builder import SegmentSummary
 from ngramdb.segments.merging import Part, write_merged, write_removed
 
@@ -40,44 +38,13 @@ class CompactionOutcome:
     bytes_after: int
     version: int
 
-
-def compact(
-    store: Store, name: str, *, segment_tokens: int, memory_limit: int = 0, lock_timeout_s: float = 0.0
-) -> CompactionOutcome:
-    """Merges what fits into segments of `segment_tokens`, and drops all removed documents; one commit, or
-    none when there is nothing to do. With a `memory_limit` (bytes) segments are merged only as far as that
-    has room.
-
-    Raises
-    ------
-    BindError
-        no such corpus
-    LockedError
-        another writer is at work
-    Interrupted
-        asked to stop; everything is as it was
-    CorruptionError
-        a file that would have been carried over is damaged; everything is as it was
-
-    Cost: some 100 ns a token of segments that are merged, 5 ns a token (and what texts and metadata take) of
-    those that lost documents only; memory of the largest segment that is written, 7 bytes a token (u16
-    tokens).
-    """
-    segment_tokens, _ = bounded(segment_tokens, 1, memory_limit)
-    with memory_errors("a compaction", segment_tokens), store.begin(lock_timeout_s) as transaction:
-        before = transaction.manifest.corpora.get(name)
-        if before is None:
-            raise BindError(f"no corpus {name!r}; it may have been dropped meanwhile")
-        after = _Compaction(store, transaction, before, segment_tokens).complete()
-        version = transaction.manifest.version
-        if after != before:
-            corpora = {**transaction.manifest.corpora, name: after}
-            version = transaction.commit(corpora, f"compact {name}").version
-        removed = sum(entry.n_documents for entry in before.subtracted)
-        return CompactionOutcome(
+    @classmethod
+    def of(cls, before: CorpusEntry, after: CorpusEntry, version: int) -> CompactionOutcome:
+        """What led from one entry of a corpus to the other."""
+        return cls(
             len(before.segments),
             len(after.segments),
-            removed,
+            sum(entry.n_documents for entry in before.subtracted),
             sum(entry.n_tokens for entry in before.subtracted),
             sum(ref.size for ref in before.files()),
             sum(ref.size for ref in after.files()),
@@ -85,7 +52,12 @@ def compact(
         )
 
 
-def tidy(store: Store, transaction: Transaction, entry: CorpusEntry, segment_tokens: int) -> CorpusEntry:
+def compacted(store: Store, transaction: Transaction, entry: CorpusEntry, segment_tokens: int) -> CorpusEntry:
+    """The corpus with all that fits merged into segments of `segment_tokens`, without removed documents."""
+    return _Compaction(store, transaction, entry, segment_tokens).complete()
+
+
+def tidied(store: Store, transaction: Transaction, entry: CorpusEntry, segment_tokens: int) -> CorpusEntry:
     """The corpus as the tiered policy would have it, after a commit's worth of new segments or removals.
 
     Part of that commit: its files need not be committed yet. Amortized cost: O(log n) times that of writing a

@@ -7,6 +7,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 
+from ngramdb.engine.change import Change, WriteOptions
 from ngramdb.engine.directory.base import Directory
 from ngramdb.engine.files import write_content
 from ngramdb.engine.manifest import CorpusEntry, TokenizerEntry
@@ -38,5 +39,6 @@ def scratch_corpus(
         tokenizer = TokenizerEntry(kind, file, (), n_vocabulary)
         entry = CorpusEntry(NAME, uuid.uuid4().hex, tokenizer, (), 0, {})
         transaction.commit({NAME: entry}, "scratch")
-    load_documents(store, NAME, documents, segment_tokens=SEGMENT_TOKENS, threads=1, action="scratch")
+    with Change.begin(store, NAME, "scratch", WriteOptions(SEGMENT_TOKENS, auto_compact=False)) as change:
+        load_documents(change, documents)
     return CorpusView(store, store.snapshot().manifest.corpora[NAME])

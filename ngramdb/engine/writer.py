@@ -22,14 +22,14 @@ from ngramdb import interrupts
 from ngramdb._cext.construction import MAX_SYMBOLS, Cores
 from ngramdb.engine.batches import Batch, batches, read_ahead
 from ngramdb.engine.budget import DocumentLimits, bounded, memory_errors
-from ngramdb.engine.compaction import segment_entry, tidy
+from ngramdb.engine.change import Change
+from ngramdb.engine.compaction import segment_entry
 from ngramdb.engine.directory import WritableFile
 from ngramdb.engine.files import write_content
 from ngramdb.engine.manifest import CorpusEntry, SegmentEntry
-from ngramdb.engine.store import Store, Transaction
+from ngramdb.engine.transaction import Transaction
 from ngramdb.engine.vocabulary import remember, tokenizer_of
 from ngramdb.errors import (
-    BindError,
     ExecutionError,
     InvalidArgument,
     LoadError,
@@ -75,70 +75,63 @@ class LoadOutcome:
 
 
 def load_documents(
-    store: Store,
-    corpus_name: str,
+    change: Change,
     documents: Iterator[Document],
     *,
-    segment_tokens: int,
-    threads: int,
-    action: str,
+    threads: int = 1,
     progress: Callable[[LoadProgress], None] | None = None,
     in_background: bool = False,
     meter: Meter | None = None,
     skipped: ErrorLog | None = None,
-    lock_timeout_s: float = 0.0,
-    auto_compact: bool = False,
-    memory_limit: int = 0,
 ) -> LoadOutcome:
-    """Adds the documents to the corpus: one commit, or none at all.
+    """Adds the documents to the corpus and commits: one commit, or none at all.
+
+    A segment is closed before it would hold more tokens than it may; a longer document has one for itself.
 
     Parameters
     ----------
-    segment_tokens : a segment is closed before it would hold more; a longer document has one for itself
-    threads : segments that are built at a time
+    threads : segments that are built at a time; fewer and smaller ones where the change has a memory limit,
+        and larger documents are refused
     in_background : read the next batch in another thread while the present one is tokenized; not for
         iterators that are bound to the caller's thread
     meter : how far the documents' files are read, for `progress`
-    skipped : takes down documents that cannot be tokenized, which are then left out; without it they end
+    skipped : records documents that cannot be tokenized, which are then left out; without it they end
         the load
-    lock_timeout_s : how long to wait for another writer, before the first document is read
-    memory_limit : bytes that reading, tokenizing and building segments may take; fewer and smaller
-        segments are built at a time, larger documents are refused. 0: no limit
-    auto_compact : merge small segments in the same commit, as `engine.policy` says
 
     Raises
     ------
-    BindError
-        no such corpus
-    LockedError
-        another writer is at work
     LoadError
         a document that cannot be tokenized, or with metadata that cannot be stored; says which
         whatever `documents` raises; then nothing is committed, and the files written so far are removed
     """
-    if segment_tokens < 1 or threads < 1:
+    options = change.options
+    if change.segment_tokens < 1 or threads < 1:
         raise InvalidArgument(
-            f"segment_tokens and threads must be positive, got {segment_tokens} and {threads}"
+            f"segment_tokens and threads must be positive, got {change.segment_tokens} and {threads}"
         )
-    segment_tokens, threads = bounded(segment_tokens, threads, memory_limit)
-    with memory_errors("a load", segment_tokens), store.begin(lock_timeout_s) as transaction:
-        entry = transaction.manifest.corpora.get(corpus_name)
-        if entry is None:
-            raise BindError(f"no corpus {corpus_name!r}; it may have been dropped meanwhile")
-        tokenizer = tokenizer_of(store, entry.tokenizer).fork()
-        limits = DocumentLimits.of(memory_limit, threads)
-        load = _Load(transaction, entry, tokenizer, segment_tokens, threads, progress, meter, skipped, limits)
+    segment_tokens, threads = bounded(change.segment_tokens, threads, options.memory_limit)
+    limits = DocumentLimits.of(options.memory_limit, threads)
+    with memory_errors("a load", segment_tokens):
+        tokenizer = tokenizer_of(change.store, change.before.tokenizer).fork()
+        load = _Load(
+            change.transaction,
+            change.before,
+            tokenizer,
+            segment_tokens,
+            threads,
+            progress,
+            meter,
+            skipped,
+            limits,
+        )
         with read_ahead(batches(documents, meter), in_background) as ready:
             entries = load.run(ready)
-        if load.documents == 0:
-            return LoadOutcome(0, 0, 0, transaction.manifest.version)
-        changed = load.changed_entry(entries)
-        if auto_compact:
-            remember(store, changed.tokenizer, load.tokenizer)
-            changed = tidy(store, transaction, changed, segment_tokens)
-        manifest = transaction.commit({**transaction.manifest.corpora, corpus_name: changed}, action)
-        remember(store, changed.tokenizer, load.tokenizer)
-    return LoadOutcome(load.documents, load.tokens, len(entries), manifest.version)
+        if load.documents:
+            change.entry = load.changed_entry(entries)
+            remember(change.store, change.entry.tokenizer, load.tokenizer)
+            change.tidy(segment_tokens)
+        change.documents, change.tokens = load.documents, load.tokens
+        return LoadOutcome(load.documents, load.tokens, len(entries), change.commit().version)
 
 
 class _Located:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
+from ngramdb.executor.audit_notes import notes
 from ngramdb.executor.documents import (
     BATCH_DOCUMENTS,
     column_of,
     document_text,
+    matching,
     metadata_fields,
     value_at,
 )
 from ngramdb.executor.result import Result, Row, batched
-from ngramdb.executor.session import Removed, Session
+from ngramdb.executor.session import Session
 from ngramdb.planner.plan import (
     ALTER_COLUMNS,
     COMPACT_COLUMNS,
@@ -21,6 +24,7 @@ from ngramdb.planner.plan import (
     EXPORT_COLUMNS,
     RESTORE_COLUMNS,
     AlterCorpus,
+    BindCondition,
     CompactCorpora,
     DeleteDocuments,
     ExportDocuments,
@@ -28,24 +32,58 @@ from ngramdb.planner.plan import (
     RestoreCorpus,
 )
 from ngramdb.planner.source import Corpus, Segment
+from ngramdb.types import Docs
+
+
+@dataclass(frozen=True)
+class Removed:
+    """What a removal did.
+
+    `documents` with so many `tokens` are no longer part of the corpus from `version` on. `view` is the corpus
+    before, and `chosen` the documents per segment of it, so that RETURNING can show them.
+    """
+
+    documents: int
+    tokens: int
+    version: int
+    view: Corpus
+    chosen: tuple[Docs, ...]
+
+
+def remove(
+    session: Session, name: str, condition: BindCondition, statement: str = "", reason: str = ""
+) -> Removed:
+    """Removes the documents that meet a condition, which is bound to the very version that they are removed
+    from.
+
+    The audit record has the statement and the reason once, and of each document what `audit_notes` gives.
+    """
+    with session.change(name, f"delete from {name}") as change:
+        view = change.view
+        asked = session.planned(condition, view)
+        chosen = [docs.numbers() for _, docs in matching(view, asked.where, asked.costs, None)]
+        details = list(notes(view, chosen, asked.where))
+        change.remove(chosen, details, statement=statement, reason=reason)
+        outcome = change.commit()
+    return Removed(outcome.documents, outcome.tokens, outcome.version, view, tuple(chosen))
 
 
 def delete(plan: DeleteDocuments, session: Session) -> Result:
     """One row: what was removed; with RETURNING a row per removed document, read from the version before."""
-    report = session.run_delete(plan)
-    summary = {"documents": report.documents, "tokens": report.tokens, "version": report.version}
+    removed = remove(session, plan.corpus.entry.name, plan.condition, plan.statement)
+    summary = {"documents": removed.documents, "tokens": removed.tokens, "version": removed.version}
     if not plan.returning:
         return Result.of_rows(DELETE_COLUMNS, [tuple(summary.values())], **summary)
-    batches = batched(_removed_rows(report, plan.returning), BATCH_DOCUMENTS)
+    batches = batched(_removed_rows(removed, plan.returning), BATCH_DOCUMENTS)
     columns = tuple(column_of(key.path, key.own) for key in plan.returning)
-    return Result(columns, batches, summary=summary, n_rows=report.documents)
+    return Result(columns, batches, summary=summary, n_rows=removed.documents)
 
 
-def _removed_rows(report: Removed, keys: tuple[FieldKey, ...]) -> Iterator[Row]:
-    types = metadata_fields(report.view)
-    for segment, numbers in report.found():
+def _removed_rows(removed: Removed, keys: tuple[FieldKey, ...]) -> Iterator[Row]:
+    types = metadata_fields(removed.view)
+    for segment, numbers in zip(removed.view.segments, removed.chosen, strict=True):
         for i in numbers.tolist():
-            yield tuple(_value(report.view, segment, i, key, types) for key in keys)
+            yield tuple(_value(removed.view, segment, i, key, types) for key in keys)
 
 
 def _value(corpus: Corpus, segment: Segment, i: int, key: FieldKey, types: dict[str, list[str]]) -> Any:
@@ -67,7 +105,8 @@ def compact(plan: CompactCorpora, session: Session) -> Result:
     """A row per corpus."""
     rows: list[Row] = []
     for name in plan.names:
-        done = session.run_compact(name)
+        with session.change(name, f"compact {name}") as change:
+            done = change.compact()
         rows.append(
             (
                 name,

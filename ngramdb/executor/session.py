@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from ngramdb.lm.statistics import Statistics
 from ngramdb.planner.plan import (
     AlterCorpus,
     AnalyzeCorpus,
+    BindCondition,
     ChangeSetting,
+    CountDocuments,
     CreateCorpus,
-    DeleteDocuments,
     DropCorpus,
     ExportDocuments,
     Load,
     RestoreCorpus,
 )
-from ngramdb.planner.source import Corpus, Segment
+from ngramdb.planner.source import Corpus
 from ngramdb.types import Docs
 
 
@@ -38,7 +40,7 @@ class LoadReport(Protocol):
     def version(self) -> int: ...
 
 
-class Change(Protocol):
+class Outcome(Protocol):
     """What a change of a corpus's documents did."""
 
     @property
@@ -47,14 +49,6 @@ class Change(Protocol):
     def tokens(self) -> int: ...
     @property
     def version(self) -> int: ...
-
-
-class Removed(Change, Protocol):
-    """What DELETE did; `view` is the corpus before, `found` the documents by segment."""
-
-    @property
-    def view(self) -> Corpus: ...
-    def found(self) -> Iterator[tuple[Segment, Docs]]: ...
 
 
 class Compaction(Protocol):
@@ -72,6 +66,23 @@ class Compaction(Protocol):
     def bytes_after(self) -> int: ...
     @property
     def version(self) -> int: ...
+
+
+class Change(Protocol):
+    """A change of a corpus: the writer's lock is held, and `view` is the version that it succeeds."""
+
+    @property
+    def view(self) -> Corpus: ...
+    def remove(
+        self,
+        chosen: Sequence[Docs],
+        notes: Sequence[dict[str, Any]] | None = None,
+        *,
+        statement: str = "",
+        reason: str = "",
+    ) -> None: ...
+    def compact(self) -> Compaction: ...
+    def commit(self) -> Outcome: ...
 
 
 class Analysis(Protocol):
@@ -98,10 +109,10 @@ class Session(Protocol):
     def run_create(self, plan: CreateCorpus, /) -> int | None: ...
     def run_drop(self, plan: DropCorpus, /) -> int | None: ...
     def run_load(self, plan: Load, /) -> LoadReport: ...
-    def run_delete(self, plan: DeleteDocuments, /) -> Removed: ...
-    def run_restore(self, plan: RestoreCorpus, /) -> Change: ...
-    def run_compact(self, name: str, /) -> Compaction: ...
-    def run_alter(self, plan: AlterCorpus, /) -> Change: ...
+    def change(self, name: str, action: str, /) -> AbstractContextManager[Change]: ...
+    def planned(self, condition: BindCondition, corpus: Corpus, /) -> CountDocuments: ...
+    def run_restore(self, plan: RestoreCorpus, /) -> Outcome: ...
+    def run_alter(self, plan: AlterCorpus, /) -> Outcome: ...
     def run_export(self, plan: ExportDocuments, /) -> int: ...
     def run_analyze(self, plan: AnalyzeCorpus, /) -> Analysis: ...
     def run_use(self, name: str, /) -> None: ...

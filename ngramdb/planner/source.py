@@ -7,7 +7,7 @@ their sign, sorted sets of local documents stand side by side.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from typing import Any, Protocol
 
@@ -107,6 +107,7 @@ class Metadata(Protocol):
     def rest(self) -> Any | None: ...
     def rest_has(self, path: str, /) -> bool: ...
     def row(self, i: int, /) -> dict[str, Any]: ...
+    def rows(self, numbers: Sequence[int], /) -> Iterator[dict[str, Any]]: ...
 
 
 class Segment(Protocol):

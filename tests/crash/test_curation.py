@@ -16,17 +16,14 @@ from functools import cache
 
 import numpy as np
 import pytest
+from changes import add_corpus, compact, delete_documents, load_documents, subtract_corpus
 
-from ngramdb.engine.combining import add_corpus, subtract_corpus
-from ngramdb.engine.compaction import compact
-from ngramdb.engine.deletion import delete_documents
 from ngramdb.engine.directory import MemoryDirectory
 from ngramdb.engine.directory.faulty import FaultyDirectory, SimulatedCrash
 from ngramdb.engine.manifest import CorpusEntry, TokenizerEntry
 from ngramdb.engine.restoring import restore_corpus
 from ngramdb.engine.store import Store
 from ngramdb.engine.view import CorpusView
-from ngramdb.engine.writer import load_documents
 from ngramdb.errors import StorageError
 from ngramdb.ingest.documents import Document
 

@@ -7,13 +7,13 @@ import uuid
 
 import numpy as np
 import pytest
+from changes import load_documents
 
 from ngramdb.engine.directory import MemoryDirectory
 from ngramdb.engine.files import write_content
 from ngramdb.engine.manifest import CorpusEntry, TokenizerEntry
 from ngramdb.engine.store import Store
 from ngramdb.engine.view import CorpusView
-from ngramdb.engine.writer import load_documents
 from ngramdb.ingest.documents import Document
 from ngramdb.tokenizers.registry import create_tokenizer
 

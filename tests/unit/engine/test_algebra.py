@@ -7,14 +7,12 @@ import random
 
 import numpy as np
 import pytest
+from changes import add_corpus, compact, delete_documents, subtract_corpus
 from indexes import packed, plain, rows_of
 from reference import ReferenceIndex
 
 from ngramdb.engine import vocabularies
 from ngramdb.engine.algebra import AlgebraView, Term
-from ngramdb.engine.combining import add_corpus, subtract_corpus
-from ngramdb.engine.compaction import compact
-from ngramdb.engine.deletion import delete_documents
 from ngramdb.engine.equal_documents import equal_documents
 from ngramdb.errors import BindError, ExecutionError, ResourceError
 

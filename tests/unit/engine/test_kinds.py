@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from changes import compact, delete_documents
 from plain_kind import PlainSegment, make_plain
 
-from ngramdb.engine.compaction import compact
-from ngramdb.engine.deletion import delete_documents
 from ngramdb.engine.manifest import Manifest
 from ngramdb.errors import CorruptionError, FormatVersionError
 from ngramdb.segments.base import Segment

@@ -7,12 +7,11 @@ from itertools import chain
 
 import numpy as np
 import pytest
+from changes import compact, delete_documents
 from indexes import packed, plain, rows_of
 from reference import ReferenceIndex
 
 from ngramdb.engine.audit import removals, removed_documents
-from ngramdb.engine.compaction import compact
-from ngramdb.engine.deletion import delete_documents
 from ngramdb.engine.restoring import restore_corpus
 from ngramdb.errors import BindError, CorruptionError, LockedError
 
@@ -178,7 +177,7 @@ def test_the_cost_of_removing_grows_with_what_is_removed(database):
 def test_an_audit_record_tells_what_went_and_why(database):
     database.create()
     database.load([[1], [2], [3], [4]])
-    remove(database, [2], statement="DELETE DOCS WHERE …", details=lambda view, chosen: [{"id": "x"}])
+    remove(database, [2], statement="DELETE DOCS WHERE …", notes=lambda view, chosen: [{"id": "x"}])
     remove(database, [0, 3])
     found = list(removed_documents(database.store, database.view().entry.audits))
     assert [one.doc_id for one in found] == [2, 0, 3]

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from changes import delete_documents
 from reference import ReferenceIndex
 
-from ngramdb.engine.deletion import delete_documents
 from ngramdb.engine.store import Store
 from ngramdb.engine.view import CorpusView
 from ngramdb.engine.vocabulary import MAX_OPEN, tokenizer_of

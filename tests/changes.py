@@ -1,0 +1,46 @@
+"""Changes of a corpus in one call each, below the level of connections and statements."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ngramdb.engine import combining, writer
+from ngramdb.engine.change import Change, WriteOptions
+
+BIG = 10**6
+
+
+def begin(store, name, action, segment_tokens=BIG, auto_compact=True, memory_limit=0):
+    return Change.begin(store, name, action, WriteOptions(segment_tokens, auto_compact, memory_limit))
+
+
+def delete_documents(store, name, choose, *, notes=None, statement="", reason="", **options):
+    """Removes what `choose` takes of the corpus as it is; what was removed before is no matter."""
+    with begin(store, name, f"delete from {name}", **options) as change:
+        view = change.view
+        chosen = [np.setdiff1d(docs, view.removed(i)) for i, docs in enumerate(choose(view))]
+        details = None if notes is None else list(notes(view, chosen))
+        change.remove(chosen, details, statement=statement, reason=reason)
+        return change.commit()
+
+
+def compact(store, name, **options):
+    with begin(store, name, f"compact {name}", **options) as change:
+        return change.compact()
+
+
+def add_corpus(store, name, other, version=None, **options):
+    with begin(store, name, f"add {other} to {name}", **options) as change:
+        return combining.add_corpus(change, other, version)
+
+
+def subtract_corpus(store, name, other, version=None, **options):
+    with begin(store, name, f"subtract {other} from {name}", **options) as change:
+        return combining.subtract_corpus(change, other, version)
+
+
+def load_documents(
+    store, name, documents, *, segment_tokens=BIG, action="load", auto_compact=False, memory_limit=0, **how
+):
+    with begin(store, name, action, segment_tokens, auto_compact, memory_limit) as change:
+        return writer.load_documents(change, documents, **how)
