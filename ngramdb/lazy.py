@@ -14,6 +14,7 @@ else:
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from functools import cache
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -35,6 +36,14 @@ class _LazyModule:
 def lazy_module(name: str) -> Any:
     """A stand-in for the module of that (absolute) name. Safe in threads, by Python's own import lock."""
     return _LazyModule(name)
+
+
+@cache
+def function_named(package: str, name: str) -> Callable[..., Any]:
+    """Return the function "module.function" of a package; the first call imports the module."""
+    module, _, function = name.rpartition(".")
+    found: Callable[..., Any] = getattr(import_module(f"{package}.{module}"), function)
+    return found
 
 
 def lazy_shelf(package: str, modules: Sequence[str], names: Collection[str]) -> Callable[[str], Any]:

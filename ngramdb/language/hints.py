@@ -19,13 +19,6 @@ _BARE_VALUE = re.compile(r"[^\s;,()'\"]+")
 _BARE_NAME = re.compile(r"[\w.-]+")
 _BOUNDS = re.compile(r"\[\s*(\d+)\s*(?:(?:[-,:]|\.+|to)\s*(\d+)\s*)?\]", re.IGNORECASE)
 
-_STATEMENT_HEADS = frozenset(
-    {
-        *("COUNT", "DOCS", "KWIC", "NGRAMS", "TRACE", "PROB", "DIST", "SCORE", "GENERATE", "EXPLAIN"),
-        *("CREATE", "COPY", "DELETE", "RESTORE", "COMPACT", "ALTER", "ANALYZE", "DROP", "USE", "DESCRIBE"),
-        *("SHOW", "CHECK", "SET", "RESET"),
-    }
-)
 _NGRAMS = frozenset({"TEXT_LITERAL", "IDS_LITERAL"})
 _NUMBERS = frozenset({"INTEGER_LITERAL", "NUMBER_LITERAL"})
 _VALUES = _NUMBERS | frozenset(syntax.STRINGS)
@@ -328,8 +321,13 @@ def _delete(situation: Situation) -> str | None:
     return None
 
 
+def _statement_heads() -> list[str]:
+    """The keywords that a statement may begin with."""
+    return syntax.acceptable(syntax.after("script", ()))
+
+
 def _missing_semicolon(situation: Situation) -> str | None:
-    if situation.may_be("SEMICOLON") and situation.found.type in _STATEMENT_HEADS:
+    if situation.may_be("SEMICOLON") and situation.found.type in _statement_heads():
         return "a ';' stands between two statements"
     return None
 

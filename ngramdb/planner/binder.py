@@ -7,27 +7,26 @@ numbers are checked. Whatever cannot be bound is a BindError or a PlanError with
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ngramdb.errors import PlanError
 from ngramdb.language import ast
-from ngramdb.lazy import lazy_module
+from ngramdb.lazy import function_named, lazy_module
 from ngramdb.planner import plan
 from ngramdb.planner.binding.scope import Scope
+from ngramdb.planner.plan.base import BINDERS
 from ngramdb.planner.source import Corpus
 
 if TYPE_CHECKING:
-    from ngramdb.planner.binding import changes, concordance, conditions, data, generation, questions
+    from ngramdb.planner.binding import conditions
 else:
-    changes = lazy_module("ngramdb.planner.binding.changes")
-    concordance = lazy_module("ngramdb.planner.binding.concordance")
     conditions = lazy_module("ngramdb.planner.binding.conditions")
-    data = lazy_module("ngramdb.planner.binding.data")
-    generation = lazy_module("ngramdb.planner.binding.generation")
-    questions = lazy_module("ngramdb.planner.binding.questions")
 
-# Asked for a statement's handler in this order, and imported meanwhile.
-_FAMILIES = (questions, concordance, generation, data, changes)
+# The modules of `planner.plan` that register statements, imported in this order until one has registered
+# the statement at hand.
+_FAMILIES = ("questions", "concordance", "generation", "actions", "changes")
 
 
 class Binder(Scope):
@@ -35,13 +34,21 @@ class Binder(Scope):
 
     def bind(self, statement: ast.Statement) -> plan.Plan:
         """The logical plan of a statement."""
-        for family in _FAMILIES:
-            handler: Callable[[Scope, Any], plan.Plan] | None = family.HANDLERS.get(type(statement))
-            if handler is not None:
-                found = handler(self, statement)
-                return plan.changed(found, phrases=tuple(self.phrases)) if self.phrases else found
-        raise PlanError(f"{type(statement).__name__} is no statement that can be run")
+        found: plan.Plan = binder_of(type(statement).__name__)(self, statement)
+        return plan.changed(found, phrases=tuple(self.phrases)) if self.phrases else found
 
     def condition(self, node: ast.Condition | None, corpus: Corpus) -> plan.DocExpr:
         """A condition on documents as a document expression; no condition means all documents."""
         return conditions.condition(self, node, corpus)
+
+
+@cache
+def binder_of(kind: str) -> Callable[..., Any]:
+    """Return the binder of a kind of statement, by the name of its class."""
+    for family in _FAMILIES:
+        if kind in BINDERS:
+            break
+        import_module(f"ngramdb.planner.plan.{family}")
+    if kind not in BINDERS:
+        raise PlanError(f"{kind} is no statement that can be run")
+    return function_named("ngramdb.planner.binding", BINDERS[kind])

@@ -3,12 +3,16 @@ docs/reliability.md has the figures of (hours)."""
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from registered import questions
+
+from ngramdb.language.parser import parse_statement
 
 FOLDER = Path(__file__).parent
 FULL = os.environ.get("NGRAMDB_TORTURE") == "full"
@@ -20,6 +24,12 @@ DOSES = {
     "fuzz.py": ["--statements", "1200"],
     "readers.py": ["--seconds", "3", "--readers", "4"],
 }
+
+
+def test_damaged_databases_are_asked_every_kind_of_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(FOLDER)
+    damage = importlib.import_module("damage")
+    assert questions() <= {type(parse_statement(text)) for text in damage.QUESTIONS}
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked")

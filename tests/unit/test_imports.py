@@ -76,6 +76,13 @@ HEAVY = frozenset(
     {"lark", "numpy", "pandas", "polars", "prompt_toolkit", "pyarrow", "rich", "tokenizers", "zstandard"}
 )
 
+# Arguments of a plan's class: who imports what they name, and from which package.
+REGISTERED = {
+    "binders": ("planner.binder", "planner.binding"),
+    "operator": ("executor.run", "executor"),
+    "action": ("executor.run", "executor"),
+}
+
 MODULE_NAME = re.compile(rf"{PACKAGE}(?:\.\w+)+")
 
 
@@ -137,6 +144,18 @@ class Walk(ast.NodeVisitor):
         for name in node.names:
             inner = f"{node.module}.{name.name}"
             self._add(node, inner if inner in modules() else node.module)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        """What a plan registers: `planner.binder` imports the binders, `executor.run` the rest."""
+        for keyword in node.keywords:
+            if keyword.arg not in REGISTERED:
+                continue
+            importer, room = REGISTERED[keyword.arg]
+            names = [item.value for item in ast.walk(keyword.value) if isinstance(item, ast.Constant)]
+            for name in names[len(names) // 2 :] if keyword.arg == "binders" else names:
+                target = f"{PACKAGE}.{room}.{str(name).partition('.')[0]}"
+                self.found.append(Import(f"{PACKAGE}.{importer}", node.lineno, target, in_string=True))
+        self.generic_visit(node)
 
     def visit_Constant(self, node: ast.Constant) -> None:
         value = node.value

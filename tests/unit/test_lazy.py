@@ -9,14 +9,8 @@ from pathlib import Path
 import pytest
 
 import ngramdb
-from ngramdb.executor import run
 from ngramdb.lazy import lazy_module, lazy_shelf
 from ngramdb.planner import plan
-
-
-def all_kinds(kind: type[plan.Plan]) -> set[str]:
-    """The names of a kind of plan and of all kinds of it."""
-    return {kind.__name__}.union(*map(all_kinds, kind.__subclasses__()))
 
 
 def test_every_name_of_the_plans_is_found_and_no_other() -> None:
@@ -24,15 +18,6 @@ def test_every_name_of_the_plans_is_found_and_no_other() -> None:
         assert getattr(plan, name) is not None
     with pytest.raises(AttributeError, match=r"'ngramdb\.planner\.plan' has no attribute 'dataclass'"):
         _ = plan.dataclass  # type: ignore[attr-defined]
-
-
-def test_every_kind_of_plan_has_one_operator() -> None:
-    for name in plan.__all__:
-        getattr(plan, name)  # so that all kinds are there
-    tables = [run._QUESTIONS, run._DOCUMENT_QUESTIONS, run._SESSION_STATEMENTS]
-    named = [name for table in tables for name in table]
-    # Constants answer themselves; explanations are not run.
-    assert sorted([*named, "Plan", "Question", "Constant", "ExplainPlan"]) == sorted(all_kinds(plan.Plan))
 
 
 def test_a_shelf_asks_its_modules_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

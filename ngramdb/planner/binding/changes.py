@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from ngramdb.errors import PlanError
 from ngramdb.language import ast
 from ngramdb.planner import plan
 from ngramdb.planner.binding.conditions import condition
 from ngramdb.planner.binding.fields import bound_field
-from ngramdb.planner.binding.questions import HANDLERS as QUESTIONS
+from ngramdb.planner.binding.questions import docs
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.options import EXPORT_OPTIONS
 from ngramdb.planner.source import Catalog, Corpus
 
 
-def _delete(scope: Scope, node: ast.Delete) -> plan.Plan:
+def delete(scope: Scope, node: ast.Delete) -> plan.Plan:
+    """Bind DELETE."""
     if node.source is not None and not _is_one_corpus(node.source):
         scope.fail(PlanError, "documents are deleted from one corpus, as it is now", node.source)
     corpus = scope.corpus(node.source)
@@ -39,28 +37,32 @@ def _is_one_corpus(source: ast.Source) -> bool:
     return len(source.terms) == 1 and source.terms[0].sign > 0 and source.terms[0].version is None
 
 
-def _restore(scope: Scope, node: ast.Restore) -> plan.Plan:
+def restore(scope: Scope, node: ast.Restore) -> plan.Plan:
+    """Bind RESTORE."""
     # The corpus may have been dropped since: its name is looked up in that version.
     version = scope.number(node.version, "VERSION", 1)
     assert version is not None
     return plan.RestoreCorpus(node.name.value, version)
 
 
-def _compact(scope: Scope, node: ast.Compact) -> plan.Plan:
+def compact(scope: Scope, node: ast.Compact) -> plan.Plan:
+    """Bind COMPACT."""
     if node.name is None:
         return plan.CompactCorpora(tuple(scope.catalog.corpus_names()))
     return plan.CompactCorpora((scope.corpus_name(node.name),))
 
 
-def _alter(scope: Scope, node: ast.Alter) -> plan.Plan:
+def alter(scope: Scope, node: ast.Alter) -> plan.Plan:
+    """Bind ALTER CORPUS."""
     name = scope.corpus_name(node.name)
     version = scope.number(node.term.version, "VERSION", 1)
     other = scope.corpus_name(node.term.corpus) if version is None else node.term.corpus.value
     return plan.AlterCorpus(name, other, node.term.sign, version, _statement(scope, node))
 
 
-def _export(scope: Scope, node: ast.CopyTo) -> plan.Plan:
-    documents = QUESTIONS[ast.Docs](scope, node.docs)
+def export(scope: Scope, node: ast.CopyTo) -> plan.Plan:
+    """Bind COPY … TO."""
+    documents = docs(scope, node.docs)
     assert isinstance(documents, plan.Documents)
     path = scope.string(node.path, "the path after TO")
     return plan.ExportDocuments(documents, path, scope.options(node.options, EXPORT_OPTIONS))
@@ -71,12 +73,3 @@ def _statement(scope: Scope, node: ast.Node) -> str:
     if scope.text is None or node.span is None:
         return ""
     return scope.parameters.told(scope.text[node.span.start : node.span.stop], node)
-
-
-HANDLERS: dict[type[Any], Callable[[Scope, Any], plan.Plan]] = {
-    ast.Delete: _delete,
-    ast.Restore: _restore,
-    ast.Compact: _compact,
-    ast.Alter: _alter,
-    ast.CopyTo: _export,
-}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ngramdb.errors import PlanError
 from ngramdb.kinds import CHARACTER_TOKENIZERS
@@ -46,7 +45,8 @@ def sampling(scope: Scope, node: ast.Sample | None) -> plan.Sampling | None:
     return plan.Sampling(size, secrets.randbelow(DRAWN_SEEDS) if seed is None else seed)
 
 
-def _kwic(scope: Scope, node: ast.Kwic) -> plan.Plan:
+def kwic(scope: Scope, node: ast.Kwic) -> plan.Plan:
+    """Bind KWIC."""
     corpus = scope.corpus(node.source)
     sought = pattern(scope, node.pattern, corpus)
     if isinstance(sought, plan.Gram) and not len(sought):
@@ -82,21 +82,16 @@ def _order(scope: Scope, keys: tuple[ast.OrderBy, ...]) -> tuple[str, bool]:
     scope.fail(PlanError, f"KWIC is ordered by {known}, not by {name}{tail}", key)
 
 
-def _ngrams(scope: Scope, node: ast.Ngrams) -> plan.Plan:
+def ngrams(scope: Scope, node: ast.Ngrams) -> plan.Plan:
+    """Bind NGRAMS."""
     corpus = scope.corpus(node.source)
     n = scope.number(node.n, "the length of NGRAMS", 1)
     assert n is not None
     return plan.NgramList(corpus, n, condition(scope, node.where, corpus), scope.number(node.top, "TOP", 0))
 
 
-def _trace(scope: Scope, node: ast.Trace) -> plan.Plan:
+def trace(scope: Scope, node: ast.Trace) -> plan.Plan:
+    """Bind TRACE."""
     corpus = scope.corpus(node.source)
     least = scope.number(node.min_length, "MIN LENGTH", 1)
     return plan.Tracing(corpus, scope.passage(node.ngram, corpus), 1 if least is None else least)
-
-
-HANDLERS: dict[type[Any], Callable[[Scope, Any], plan.Plan]] = {
-    ast.Kwic: _kwic,
-    ast.Ngrams: _ngrams,
-    ast.Trace: _trace,
-}

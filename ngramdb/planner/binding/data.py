@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from ngramdb.errors import InvalidArgument, PlanError
 from ngramdb.kinds import DEFAULT_TOKENIZER
 from ngramdb.language import ast
@@ -14,7 +11,8 @@ from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.options import CORPUS_OPTIONS, LOAD_OPTIONS
 
 
-def _create(scope: Scope, node: ast.CreateCorpus) -> plan.Plan:
+def create(scope: Scope, node: ast.CreateCorpus) -> plan.Plan:
+    """Bind CREATE CORPUS."""
     tokenizer = DEFAULT_TOKENIZER if node.tokenizer is None else scope.string(node.tokenizer, "TOKENIZER")
     options = scope.options(node.options, CORPUS_OPTIONS)
     if not node.name.value:
@@ -23,31 +21,37 @@ def _create(scope: Scope, node: ast.CreateCorpus) -> plan.Plan:
     return plan.CreateCorpus(node.name.value, tokenizer, node.if_not_exists, options)
 
 
-def _copy(scope: Scope, node: ast.CopyFrom) -> plan.Plan:
+def copy_from(scope: Scope, node: ast.CopyFrom) -> plan.Plan:
+    """Bind COPY … FROM."""
     name = scope.corpus_name(node.corpus)
     path = scope.string(node.path, "the path after FROM")
     return plan.Load(name, (path,), scope.options(node.options, LOAD_OPTIONS), node.skip_errors)
 
 
-def _drop(scope: Scope, node: ast.DropCorpus) -> plan.Plan:
+def drop(scope: Scope, node: ast.DropCorpus) -> plan.Plan:
+    """Bind DROP CORPUS."""
     name = node.name.value if node.if_exists else scope.corpus_name(node.name)
     return plan.DropCorpus(name, node.if_exists)
 
 
-def _use(scope: Scope, node: ast.Use) -> plan.Plan:
+def use(scope: Scope, node: ast.Use) -> plan.Plan:
+    """Bind USE."""
     return plan.UseCorpus(scope.corpus_name(node.name))
 
 
-def _describe(scope: Scope, node: ast.Describe) -> plan.Plan:
+def describe(scope: Scope, node: ast.Describe) -> plan.Plan:
+    """Bind DESCRIBE."""
     return plan.DescribeCorpus(scope.named_corpus(node.name))
 
 
-def _analyze(scope: Scope, node: ast.Analyze) -> plan.Plan:
+def analyze(scope: Scope, node: ast.Analyze) -> plan.Plan:
+    """Bind ANALYZE."""
     order = scope.number(node.order, "ANALYZE's ORDER", MIN_ANALYZED_ORDER, MAX_ANALYZED_ORDER)
     return plan.AnalyzeCorpus(scope.corpus_name(node.name), order)
 
 
-def _show(scope: Scope, node: ast.Show) -> plan.Plan:
+def show(scope: Scope, node: ast.Show) -> plan.Plan:
+    """Bind SHOW."""
     if node.source is None:
         return plan.ShowTable(node.what)
     if node.what not in ("segments", "versions", "removals"):
@@ -55,7 +59,8 @@ def _show(scope: Scope, node: ast.Show) -> plan.Plan:
     return plan.ShowTable(node.what, scope.corpus(node.source).entry.name)
 
 
-def _check(scope: Scope, node: ast.Check) -> plan.Plan:
+def check(scope: Scope, node: ast.Check) -> plan.Plan:
+    """Bind CHECK."""
     if node.name is None:
         return plan.CheckCorpora(tuple(scope.catalog.corpus_names()))
     return plan.CheckCorpora((scope.corpus_name(node.name),))
@@ -68,7 +73,8 @@ def _setting_name(scope: Scope, name: ast.Name) -> str:
     return name.value.lower()
 
 
-def _set(scope: Scope, node: ast.SetSetting) -> plan.Plan:
+def set_setting(scope: Scope, node: ast.SetSetting) -> plan.Plan:
+    """Bind SET."""
     name = _setting_name(scope, node.name)
     try:
         value = scope.catalog.check_setting(name, scope.scalar(node.value))
@@ -77,19 +83,6 @@ def _set(scope: Scope, node: ast.SetSetting) -> plan.Plan:
     return plan.ChangeSetting(name, value)
 
 
-def _reset(scope: Scope, node: ast.ResetSetting) -> plan.Plan:
+def reset_setting(scope: Scope, node: ast.ResetSetting) -> plan.Plan:
+    """Bind RESET."""
     return plan.ChangeSetting(_setting_name(scope, node.name), reset=True)
-
-
-HANDLERS: dict[type[Any], Callable[[Scope, Any], plan.Plan]] = {
-    ast.CreateCorpus: _create,
-    ast.CopyFrom: _copy,
-    ast.DropCorpus: _drop,
-    ast.Use: _use,
-    ast.Describe: _describe,
-    ast.Analyze: _analyze,
-    ast.Show: _show,
-    ast.Check: _check,
-    ast.SetSetting: _set,
-    ast.ResetSetting: _reset,
-}

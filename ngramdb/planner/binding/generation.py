@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from ngramdb.errors import PlanError
 from ngramdb.language import ast
 from ngramdb.lm.spec import ModelSpec
@@ -15,7 +12,8 @@ TEMPERATURES = Range("above 0 (METHOD greedy is the limit)", lambda x: x > 0)
 DIVERSITIES = Range("0 or more", lambda x: x >= 0)
 
 
-def _generate(scope: Scope, node: ast.Generate) -> plan.Plan:
+def generate(scope: Scope, node: ast.Generate) -> plan.Plan:
+    """Bind GENERATE."""
     corpus = scope.corpus(node.source)
     method = _method(scope, node)
     n_tokens = scope.number(node.tokens, "TOKENS", 0)
@@ -66,6 +64,3 @@ def _method(scope: Scope, node: ast.Generate) -> str:
         if kind != named and name != "SEED":
             scope.fail(PlanError, f"{name} belongs to METHOD {kind}, not to METHOD {named}", value)
     return named
-
-
-HANDLERS: dict[type[Any], Callable[[Scope, Any], plan.Plan]] = {ast.Generate: _generate}

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from ngramdb.errors import PlanError
 from ngramdb.language import ast
@@ -17,7 +15,8 @@ from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.source import Corpus
 
 
-def _count(scope: Scope, node: ast.Count) -> plan.Plan:
+def count(scope: Scope, node: ast.Count) -> plan.Plan:
+    """Bind COUNT."""
     corpus = scope.corpus(node.source)
     what = occurring(scope, node.what, corpus, condition)
     if node.where is not None:
@@ -33,7 +32,8 @@ def _count(scope: Scope, node: ast.Count) -> plan.Plan:
     return plan.CountOccurrences(corpus, what, sample=sample)
 
 
-def _count_docs(scope: Scope, node: ast.CountDocs) -> plan.Plan:
+def count_docs(scope: Scope, node: ast.CountDocs) -> plan.Plan:
+    """Bind COUNT DOCS."""
     corpus = scope.corpus(node.source)
     where = condition(scope, node.where, corpus)
     if node.group_by:
@@ -71,7 +71,8 @@ def _group_column(scope: Scope, item: ast.OrderBy, keys: tuple[plan.FieldKey, ..
     scope.fail(PlanError, f"ORDER BY takes count or a field of GROUP BY, not {path}", item)
 
 
-def _prob(scope: Scope, node: ast.Prob) -> plan.Plan:
+def prob(scope: Scope, node: ast.Prob) -> plan.Plan:
+    """Bind PROB."""
     corpus = scope.corpus(node.source)
     continuation = scope.gram(node.continuation, corpus)
     if not len(continuation):
@@ -84,18 +85,21 @@ def _prob(scope: Scope, node: ast.Prob) -> plan.Plan:
     return plan.Probability(corpus, continuation, context, scope.model(node.model))
 
 
-def _dist(scope: Scope, node: ast.Dist) -> plan.Plan:
+def dist(scope: Scope, node: ast.Dist) -> plan.Plan:
+    """Bind DIST."""
     corpus = scope.corpus(node.source)
     top = scope.number(node.top, "TOP", 0)
     return plan.Distribution(corpus, scope.context(node.context, corpus), scope.model(node.model), top)
 
 
-def _score(scope: Scope, node: ast.Score) -> plan.Plan:
+def score(scope: Scope, node: ast.Score) -> plan.Plan:
+    """Bind SCORE."""
     corpus = scope.corpus(node.source)
     return plan.Scoring(corpus, scope.passage(node.ngram, corpus), scope.model(node.model), node.sentence)
 
 
-def _docs(scope: Scope, node: ast.Docs) -> plan.Plan:
+def docs(scope: Scope, node: ast.Docs) -> plan.Plan:
+    """Bind DOCS."""
     corpus = scope.corpus(node.source)
     keys = []
     for item in node.order_by:
@@ -113,13 +117,3 @@ def _docs(scope: Scope, node: ast.Docs) -> plan.Plan:
         order=() if by_id else tuple(keys),
         sample=sampling(scope, node.sample),
     )
-
-
-HANDLERS: dict[type[Any], Callable[[Scope, Any], plan.Plan]] = {
-    ast.Count: _count,
-    ast.CountDocs: _count_docs,
-    ast.Prob: _prob,
-    ast.Dist: _dist,
-    ast.Score: _score,
-    ast.Docs: _docs,
-}

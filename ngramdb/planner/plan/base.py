@@ -5,11 +5,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from ngramdb.planner.plan.nodes import DocExpr, Node, changed
 from ngramdb.planner.plan.phrases import Phrase
 from ngramdb.planner.source import Corpus
+
+# The binder of each statement by its class in `language.ast`: "module.function" in `planner.binding`.
+BINDERS: dict[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -17,9 +20,30 @@ class Plan:
     """What a statement does: a question (with a `corpus`) or an action. As for `Node`: no ABC.
 
     `phrases` are texts in it whose tokens may differ from those of the same text inside a document.
+
+    A class registers what belongs to it by the arguments of its definition, all of them names, so that
+    nothing is imported before it is needed:
+
+    operator : "module.function" in `executor` that answers it from the corpus alone, given the plan, and a
+        `Meter` if the plan has a `tree`
+    action : "module.function" in `executor` that runs it, given the plan and the session
+    binders : the statements that become such a plan, by their classes in `language.ast`, each with its
+        binder, "module.function" in `planner.binding`. One that may become one of several plans stands once
     """
 
+    operator: ClassVar[str | None] = None
+    action: ClassVar[str | None] = None
+
     phrases: tuple[Phrase, ...] = field(default=(), compare=False, repr=False, kw_only=True)
+
+    def __init_subclass__(
+        cls,
+        operator: str | None = None,
+        action: str | None = None,
+        binders: Mapping[str, str] | None = None,
+    ) -> None:
+        cls.operator, cls.action = operator, action
+        BINDERS.update(binders or {})
 
     @abstractmethod
     def label(self) -> str:

@@ -31,7 +31,7 @@ BindCondition = Callable[[Catalog, Corpus], DocExpr]
 
 
 @dataclass(frozen=True)
-class DeleteDocuments(Question):
+class DeleteDocuments(Question, action="changes.delete", binders={"Delete": "changes.delete"}):
     """DELETE DOCS. `where` is the condition on the version that was planned on, for EXPLAIN; what is removed
     is what `condition` gives on the version that is succeeded. `statement` is for the audit record.
     """
@@ -50,7 +50,7 @@ class DeleteDocuments(Question):
 
 
 @dataclass(frozen=True)
-class RestoreCorpus(Plan):
+class RestoreCorpus(Plan, action="changes.restore", binders={"Restore": "changes.restore"}):
     """RESTORE CORPUS: an earlier version becomes the current one."""
 
     name: str
@@ -61,7 +61,7 @@ class RestoreCorpus(Plan):
 
 
 @dataclass(frozen=True)
-class CompactCorpora(Plan):
+class CompactCorpora(Plan, action="changes.compact", binders={"Compact": "changes.compact"}):
     """COMPACT: segments are merged, removed documents dropped."""
 
     names: tuple[str, ...]
@@ -71,7 +71,7 @@ class CompactCorpora(Plan):
 
 
 @dataclass(frozen=True)
-class AlterCorpus(Plan):
+class AlterCorpus(Plan, action="changes.alter", binders={"Alter": "changes.alter"}):
     """ALTER CORPUS name ADD (`sign` 1) or SUBTRACT (-1) CORPUS other, as of `version` where one is given."""
 
     name: str
@@ -87,7 +87,7 @@ class AlterCorpus(Plan):
 
 
 @dataclass(frozen=True)
-class ExportDocuments(Plan):
+class ExportDocuments(Plan, action="changes.export", binders={"CopyTo": "changes.export"}):
     """COPY (DOCS …) TO. `options` are those of `EXPORT_OPTIONS`."""
 
     documents: Documents

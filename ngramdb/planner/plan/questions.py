@@ -31,7 +31,7 @@ SCORE_COLUMNS = (
 
 
 @dataclass(frozen=True)
-class CountGram(Question):
+class CountGram(Question, operator="counting.count", binders={"Count": "questions.count"}):
     """COUNT of one n-gram in all documents."""
 
     gram: Gram
@@ -42,7 +42,7 @@ class CountGram(Question):
 
 
 @dataclass(frozen=True)
-class CountOccurrences(Question):
+class CountOccurrences(Question, operator="counting.count_occurrences"):
     """COUNT of an expression."""
 
     what: Occurring
@@ -72,7 +72,7 @@ class FieldKey:
 
 
 @dataclass(frozen=True)
-class GroupedCount(Question):
+class GroupedCount(Question, operator="grouping.grouped_count"):
     """COUNT … GROUP BY: occurrences, or documents, for each combination of the fields' values.
 
     `order` has places of columns, the last one being the count, each with whether it descends.
@@ -103,7 +103,9 @@ class GroupedCount(Question):
 
 
 @dataclass(frozen=True)
-class CountDocuments(Question):
+class CountDocuments(
+    Question, operator="documents.count_documents", binders={"CountDocs": "questions.count_docs"}
+):
     """COUNT DOCS."""
 
     where: DocExpr
@@ -117,7 +119,7 @@ class CountDocuments(Question):
 
 
 @dataclass(frozen=True)
-class Documents(Question):
+class Documents(Question, operator="documents.documents", binders={"Docs": "questions.docs"}):
     """DOCS."""
 
     where: DocExpr
@@ -146,7 +148,7 @@ class Documents(Question):
 
 
 @dataclass(frozen=True)
-class Probability(Question):
+class Probability(Question, operator="probability.probability", binders={"Prob": "questions.prob"}):
     """PROB."""
 
     continuation: Gram
@@ -158,7 +160,7 @@ class Probability(Question):
 
 
 @dataclass(frozen=True)
-class Distribution(Question):
+class Distribution(Question, operator="distribution.distribution", binders={"Dist": "questions.dist"}):
     """DIST."""
 
     context: Gram
@@ -171,7 +173,7 @@ class Distribution(Question):
 
 
 @dataclass(frozen=True)
-class Scoring(Question):
+class Scoring(Question, operator="scoring.score", binders={"Score": "questions.score"}):
     """SCORE. `sentence`: between `<s>` and `</s>`."""
 
     gram: Gram

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from registered import STATEMENTS
 
 from ngramdb.errors import ParseError
-from ngramdb.language import parser
-from ngramdb.language.parser import parse, parse_condition, parse_model
+from ngramdb.language import ast, parser
+from ngramdb.language.parser import parse, parse_condition, parse_model, parse_statement
 
 words = st.sampled_from(sorted(parser.keywords()))
 whole = [
@@ -181,9 +183,10 @@ docs = statement(
     SAMPLE=samples,
 )
 methods = st.sampled_from(["GREEDY", "sample", "BEAM", "beam(4)"])
-questions = st.one_of(
-    docs,
-    statement(
+# By the class of what is parsed.
+shapes: dict[type[ast.Node], st.SearchStrategy[str]] = {
+    ast.Docs: docs,
+    ast.Count: statement(
         conditions.map("COUNT {}".format),
         FROM=sources,
         WHERE=conditions,
@@ -192,8 +195,10 @@ questions = st.one_of(
         TOP=amounts,
         SAMPLE=samples,
     ),
-    statement(st.just("COUNT DOCS"), FROM=sources, WHERE=conditions, GROUP_BY=listed(fields), TOP=amounts),
-    statement(
+    ast.CountDocs: statement(
+        st.just("COUNT DOCS"), FROM=sources, WHERE=conditions, GROUP_BY=listed(fields), TOP=amounts
+    ),
+    ast.Kwic: statement(
         patterns.map("KWIC {}".format),
         FROM=sources,
         WHERE=conditions,
@@ -203,12 +208,12 @@ questions = st.one_of(
         OFFSET=amounts,
         SAMPLE=samples,
     ),
-    statement(amounts.map("NGRAMS {}".format), FROM=sources, WHERE=conditions, TOP=amounts),
-    statement(ngrams.map("TRACE {}".format), FROM=sources, MIN_LENGTH=amounts),
-    statement(filled("PROB {} GIVEN {}", ngrams, ngrams), FROM=sources, USING=models),
-    statement(ngrams.map("DIST GIVEN {}".format), FROM=sources, USING=models, TOP=amounts),
-    statement(ngrams.map("SCORE {} SENTENCE".format), FROM=sources, USING=models),
-    statement(
+    ast.Ngrams: statement(amounts.map("NGRAMS {}".format), FROM=sources, WHERE=conditions, TOP=amounts),
+    ast.Trace: statement(ngrams.map("TRACE {}".format), FROM=sources, MIN_LENGTH=amounts),
+    ast.Prob: statement(filled("PROB {} GIVEN {}", ngrams, ngrams), FROM=sources, USING=models),
+    ast.Dist: statement(ngrams.map("DIST GIVEN {}".format), FROM=sources, USING=models, TOP=amounts),
+    ast.Score: statement(ngrams.map("SCORE {} SENTENCE".format), FROM=sources, USING=models),
+    ast.Generate: statement(
         filled("GENERATE GIVEN {} TOKENS {}", ngrams, amounts),
         FROM=sources,
         USING=models,
@@ -220,23 +225,42 @@ questions = st.one_of(
         SEED=amounts,
         RETURN=amounts,
     ),
-)
-data = st.one_of(
-    statement(names.map("CREATE CORPUS {}".format), TOKENIZER=strings, WITH=options),
-    statement(
+    ast.CreateCorpus: statement(names.map("CREATE CORPUS {}".format), TOKENIZER=strings, WITH=options),
+    ast.CopyFrom: statement(
         filled("COPY {} FROM {} {}", names, strings, options), ON_ERROR=st.sampled_from(["SKIP", "FAIL"])
     ),
-    filled("COPY ({}) TO {} {}", docs, strings, options),
-    statement(conditions.map("DELETE DOCS WHERE {}".format), FROM=sources, RETURNING=listed(fields)),
-    filled("RESTORE CORPUS {} TO VERSION {}", names, amounts),
-    names.map("COMPACT {}".format)
-    | st.sampled_from(["ANALYZE wiki", "ANALYZE `count`"])
-    | st.just("COMPACT"),
-    filled("ALTER CORPUS {} {} CORPUS {}", names, st.sampled_from(["ADD", "SUBTRACT"]), terms),
-    filled("SET {} = {}", names, values),
-    statement(st.sampled_from(["SHOW CORPORA", "SHOW SEGMENTS", "SHOW REMOVALS"]), FROM=sources),
-)
-statements = questions | data | (questions | data).map("EXPLAIN {}".format)
+    ast.CopyTo: filled("COPY ({}) TO {} {}", docs, strings, options),
+    ast.Delete: statement(
+        conditions.map("DELETE DOCS WHERE {}".format), FROM=sources, RETURNING=listed(fields)
+    ),
+    ast.Restore: filled("RESTORE CORPUS {} TO VERSION {}", names, amounts),
+    ast.Compact: names.map("COMPACT {}".format) | st.just("COMPACT"),
+    ast.Alter: filled("ALTER CORPUS {} {} CORPUS {}", names, st.sampled_from(["ADD", "SUBTRACT"]), terms),
+    ast.Analyze: filled("ANALYZE {}{}", names, st.sampled_from(["", " ORDER 3", " ORDER ?"])),
+    ast.DropCorpus: filled("DROP CORPUS {}{}", st.sampled_from(["", "IF EXISTS "]), names),
+    ast.Use: names.map("USE {}".format),
+    ast.Describe: names.map("DESCRIBE {}".format),
+    ast.Show: statement(st.sampled_from(["SHOW CORPORA", "SHOW SEGMENTS", "SHOW REMOVALS"]), FROM=sources),
+    ast.Check: names.map("CHECK {}".format) | st.just("CHECK"),
+    ast.SetSetting: filled("SET {} = {}", names, values),
+    ast.ResetSetting: names.map("RESET {}".format),
+}
+explainable = st.one_of(*shapes.values())
+statements = explainable | explainable.map("EXPLAIN {}".format)
+
+
+def test_every_kind_of_statement_is_drawn() -> None:
+    assert set(shapes) == set(STATEMENTS)
+
+
+@pytest.mark.parametrize("kind", shapes)
+def test_a_shape_is_parsed_as_its_kind(kind: type[ast.Node]) -> None:
+    @settings(max_examples=20)
+    @given(shapes[kind])
+    def check_kind(text: str) -> None:
+        assert type(parse_statement(text)) is kind
+
+    check_kind()
 
 
 @given(st.lists(statements, max_size=4))

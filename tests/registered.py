@@ -1,0 +1,38 @@
+"""The statements as the classes of plans register them, for tests that must leave out none."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import get_args
+
+from ngramdb.language import ast
+from ngramdb.planner import plan
+from ngramdb.planner.binder import binder_of
+from ngramdb.planner.plan.base import BINDERS
+
+# EXPLAIN is bound by what it explains.
+STATEMENTS: tuple[type[ast.Node], ...] = tuple(
+    kind for kind in get_args(ast.Statement) if kind is not ast.Explain
+)
+for _kind in STATEMENTS:
+    binder_of(_kind.__name__)  # so that all are registered
+
+
+def plans(kind: type[plan.Plan] = plan.Plan) -> list[type[plan.Plan]]:
+    """All classes of plans but the general ones."""
+    below = [found for each in kind.__subclasses__() for found in (each, *plans(each))]
+    return [each for each in below if each not in (plan.Question, plan.Constant, plan.ExplainPlan)]
+
+
+def questions() -> set[type[ast.Node]]:
+    """The statements that only read, so that they may be asked of any database, any number of times."""
+    return set(get_args(ast.Question))
+
+
+def function(room: str, name: str) -> object:
+    """What a registration names."""
+    module, _, attribute = name.partition(".")
+    return getattr(import_module(f"ngramdb.{room}.{module}"), attribute)
+
+
+__all__ = ["BINDERS", "STATEMENTS", "function", "plans", "questions"]
