@@ -13,7 +13,7 @@ else:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from types import ModuleType
@@ -44,21 +44,3 @@ def function_named(package: str, name: str) -> Callable[..., Any]:
     module, _, function = name.rpartition(".")
     found: Callable[..., Any] = getattr(import_module(f"{package}.{module}"), function)
     return found
-
-
-def lazy_shelf(package: str, modules: Sequence[str], names: Collection[str]) -> Callable[[str], Any]:
-    """`__getattr__` for a package that hands on names of its modules.
-
-    The modules are asked in this order, and imported meanwhile: those that are needed most come first.
-    """
-
-    def find(name: str) -> Any:
-        if name in names:
-            for module in modules:
-                namespace = vars(import_module(f"{package}.{module}"))
-                if name in namespace:
-                    setattr(import_module(package), name, namespace[name])
-                    return namespace[name]
-        raise AttributeError(f"module {package!r} has no attribute {name!r}")
-
-    return find

@@ -15,6 +15,9 @@ def main(path: str) -> None:
     package = Path(ngramdb.__file__).parent
     assert "site-packages" in str(package), f"not the installed package: {package}"
     assert (package / "py.typed").exists()
+    assert (package / "planner" / "plan" / "__init__.pyi").exists(), (
+        "stubs, from which names are imported, are missing"
+    )
     assert not list(package.rglob("*.pyx")), "sources of kernels are in the wheel"
     assert resources.files("ngramdb.grammar").joinpath("ngramdb.lark").is_file()
     with ngramdb.connect(path) as db:

@@ -43,7 +43,7 @@ def test_an_addition_names_every_file_that_the_last_one_touched(title: str) -> N
         str(path.relative_to(ROOT))
         for folder in ("ngramdb", "grammar")
         for path in (ROOT / folder).rglob("*.*")
-        if path.suffix in (".py", ".pyx", ".hpp", ".lark")
+        if path.suffix in (".py", ".pyi", ".pyx", ".hpp", ".lark")
         and re.search(EXISTING[title], path.read_text(encoding="utf-8"))
     }
     assert len(touched) >= 5

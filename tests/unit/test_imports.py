@@ -1,7 +1,7 @@
 """The one direction of imports: every arrow between the rooms goes down the picture of ARCHITECTURE.md.
 
 What counts as an arrow: import statements wherever they stand (in functions and for type checkers, too), and
-names of modules in strings, since that is how modules are imported lazily.
+names of modules in strings and stubs of packages, since that is how modules are imported lazily.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FACES = frozenset(
 )
 BELOW: dict[str, frozenset[str]] = {
     "__main__": frozenset({"cli"}),
-    "__init__": frozenset({"api", "lm"}),
+    "__init__": frozenset({"api", "lm", "ngramdb.executor.result"}),
     "cli": FACES | {"repl", PACKAGE},  # the package itself, for its version
     "repl": FACES | {"cli", PACKAGE},
     "api": frozenset({"language", "planner", "executor", "engine", "ingest", "lm", "tokenizers"}),
@@ -183,7 +183,15 @@ class Walk(ast.NodeVisitor):
 @cache
 def walked(module: str) -> Walk:
     walk = Walk(module)
-    walk.visit(ast.parse(modules()[module].read_text(encoding="utf-8")))
+    path = modules()[module]
+    walk.visit(ast.parse(path.read_text(encoding="utf-8")))
+    stub = path.with_suffix(".pyi")
+    if path.name == "__init__.py" and stub.exists():  # what `lazy_loader` imports
+        for node in ast.parse(stub.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ImportFrom):
+                names = [node.module] if node.module else [alias.name for alias in node.names]
+                targets = [f"{module}.{name}" for name in names]
+                walk.found += [Import(module, node.lineno, target, in_string=True) for target in targets]
     return walk
 
 

@@ -2,39 +2,54 @@
 
 from __future__ import annotations
 
+import ast
+import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 
 import ngramdb
-from ngramdb.lazy import lazy_module, lazy_shelf
-from ngramdb.planner import plan
+from ngramdb.lazy import lazy_module
+
+PACKAGE = Path(ngramdb.__file__).parent
+# The packages whose names are imported at their first use.
+STUBS = sorted(PACKAGE.rglob("__init__.pyi"))
 
 
-def test_every_name_of_the_plans_is_found_and_no_other() -> None:
-    for name in plan.__all__:
-        assert getattr(plan, name) is not None
-    with pytest.raises(AttributeError, match=r"'ngramdb\.planner\.plan' has no attribute 'dataclass'"):
-        _ = plan.dataclass  # type: ignore[attr-defined]
+def lazy_names(stub: Path) -> list[tuple[str, str]]:
+    """The names of a package's stub, each with the module that defines it."""
+    package = ".".join((PACKAGE.name, *stub.parent.relative_to(PACKAGE).parts))
+    nodes = [node for node in ast.parse(stub.read_text()).body if isinstance(node, ast.ImportFrom)]
+    return [
+        (alias.name, ".".join(filter(None, (package, node.module)))) for node in nodes for alias in node.names
+    ]
 
 
-def test_a_shelf_asks_its_modules_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shelf = tmp_path / "shelf_for_test"
-    shelf.mkdir()
-    (shelf / "__init__.py").write_text("")
-    (shelf / "first.py").write_text("import os\napple = 1\n")
-    (shelf / "second.py").write_text("from shelf_for_test.first import apple\npear = apple + 1\n")
-    (shelf / "third.py").write_text("raise RuntimeError\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    find = lazy_shelf("shelf_for_test", ("first", "second", "third"), frozenset(("apple", "pear", "plum")))
-    assert find("apple") == 1 and "shelf_for_test.second" not in sys.modules
-    assert find("pear") == 2 and sys.modules["shelf_for_test"].pear == 2
-    with pytest.raises(AttributeError, match="'shelf_for_test' has no attribute 'os'"):
-        find("os")
-    with pytest.raises(RuntimeError):
-        find("plum")
+@pytest.mark.parametrize("stub", STUBS, ids=lambda stub: stub.parent.name)
+def test_every_name_of_a_stub_is_found_where_it_is_said_to_be_and_no_other(stub: Path) -> None:
+    package = import_module(".".join((PACKAGE.name, *stub.parent.relative_to(PACKAGE).parts)))
+    names = lazy_names(stub)
+    assert len(names) > 20
+    for name, home in names:
+        value = getattr(package, name)
+        assert value is getattr(import_module(home), name)
+        if isinstance(value, type | FunctionType):
+            assert value.__module__ == home
+    assert {name for name, _ in names} <= set(package.__all__) <= set(dir(package))
+    with pytest.raises(AttributeError, match="attribute dataclass"):
+        _ = package.dataclass
+
+
+def test_all_names_can_be_imported_at_once() -> None:
+    code = "import ngramdb.planner.plan; print(len(vars(ngramdb.planner.plan)))"
+    command = [sys.executable, "-c", code]
+    environment = {**os.environ, "EAGER_IMPORT": "1"}  # what lazy_loader knows for such a check
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert int(done.stdout) > 100
 
 
 def test_a_module_is_imported_at_its_first_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
