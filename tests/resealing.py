@@ -29,6 +29,7 @@ class Unsealed:
 
     kind: str
     flags: tuple[int, int]
+    block_size: int
     sections: dict[str, tuple[bytes, str]] = field(default_factory=dict)
     properties: dict[str, Any] = field(default_factory=dict)
 
@@ -36,7 +37,7 @@ class Unsealed:
 def unsealed(content: bytes) -> Unsealed:
     container = Container.open(memoryview(content), "file")
     _, _, _, reader_flags, writer_flags, _ = HEADER.unpack_from(content, 0)
-    found = Unsealed(container.kind, (reader_flags, writer_flags))
+    found = Unsealed(container.kind, (reader_flags, writer_flags), container.block_size)
     for name, place in container.sections.items():
         found.sections[name] = bytes(container.section(name)), place.dtype
     found.properties = dict(container.properties)
@@ -47,7 +48,11 @@ def sealed(parts: Unsealed) -> tuple[bytes, FileInfo]:
     directory = MemoryDirectory()
     reader_flags, writer_flags = parts.flags
     writer = ContainerWriter(
-        directory.create("file"), parts.kind, reader_flags=reader_flags, writer_flags=writer_flags
+        directory.create("file"),
+        parts.kind,
+        reader_flags=reader_flags,
+        writer_flags=writer_flags,
+        block_size=parts.block_size,
     )
     for name, (data, dtype) in parts.sections.items():
         writer.begin(name, dtype)

@@ -3,10 +3,12 @@
 
 #include <Python.h>
 
+#include <cstdio>
 #include <new>
 #include <stdexcept>
 #include <string>
 
+#include "checksums.hpp"
 #include "interrupt.hpp"
 #include "segment.hpp"
 
@@ -20,25 +22,39 @@ inline PyObject* error_class(const char* name) {
   return found;
 }
 
-inline void set_corruption_error(const CorruptPointer& e) {
+// Takes over both references; either may be null, with an exception set.
+inline void set_corruption(PyObject* message, PyObject* fields) {
   PyObject* const type = error_class("CorruptionError");
-  if (type == nullptr) return;
+  PyObject* const args = message ? PyTuple_Pack(1, message) : nullptr;
+  PyObject* const error = type && args && fields ? PyObject_Call(type, args, fields) : nullptr;
+  if (error != nullptr) PyErr_SetObject(type, error);
+  Py_XDECREF(error);
+  Py_XDECREF(args);
+  Py_XDECREF(type);
+  Py_XDECREF(fields);
+  Py_XDECREF(message);
+}
+
+inline void set_corruption_error(const CorruptPointer& e) {
+  const unsigned long long row = e.row, found = e.found, n_symbols = e.limit;
   const std::string limit = "a value below " + std::to_string(e.limit);
   PyObject* const message = PyUnicode_FromFormat(
       "%s is damaged: the pointer of row %llu leads to %llu, beyond the %llu symbols of the text; "
       "run CHECK, and restore the file from a backup or load the documents again",
-      e.file.c_str(), static_cast<unsigned long long>(e.row), static_cast<unsigned long long>(e.found),
-      static_cast<unsigned long long>(e.limit));
-  PyObject* const args = message ? PyTuple_Pack(1, message) : nullptr;
-  PyObject* const kwargs = Py_BuildValue("{s:s,s:s,s:K}", "path", e.file.c_str(), "expected", limit.c_str(), "found",
-                                         static_cast<unsigned long long>(e.found));
-  PyObject* const error = args && kwargs ? PyObject_Call(type, args, kwargs) : nullptr;
-  if (error != nullptr) PyErr_SetObject(type, error);
-  Py_XDECREF(error);
-  Py_XDECREF(kwargs);
-  Py_XDECREF(args);
-  Py_XDECREF(message);
-  Py_DECREF(type);
+      e.file.c_str(), row, found, n_symbols);
+  set_corruption(message, Py_BuildValue("{s:s,s:s,s:K}", "path", e.file.c_str(), "expected", limit.c_str(), "found",
+                                        found));
+}
+
+inline void set_damage_error(const DamagedBlock& e) {
+  const unsigned long long block = e.block, offset = e.offset, expected = e.expected, found = e.found;
+  char sums[64];
+  std::snprintf(sums, sizeof(sums), "expected crc32 0x%08x, found 0x%08x", e.expected, e.found);
+  PyObject* const message =
+      PyUnicode_FromFormat("%s: block %llu at byte %llu is damaged: %s; restore the file from a backup",
+                           e.file.c_str(), block, offset, sums);
+  set_corruption(message, Py_BuildValue("{s:s,s:K,s:K,s:K}", "path", e.file.c_str(), "offset", offset, "expected",
+                                        expected, "found", found));
 }
 
 // Made where the current work is known: it tells how far it was.
@@ -58,6 +74,8 @@ inline void translate_exception() {
     throw;
   } catch (const CorruptPointer& e) {
     set_corruption_error(e);
+  } catch (const DamagedBlock& e) {
+    set_damage_error(e);
   } catch (const Interrupted& e) {
     set_interrupted_error(e);
   } catch (const std::bad_alloc&) {

@@ -39,7 +39,7 @@ from ngramdb.errors import (
 from ngramdb.ingest.documents import Document, ErrorLog, TokenIds
 from ngramdb.ingest.streams import Meter
 from ngramdb.segments.builder import KIND, SegmentBuilder
-from ngramdb.segments.container import ContainerWriter
+from ngramdb.segments.container import SMALL_BLOCK_SIZE, ContainerWriter
 from ngramdb.tokenizers.base import Offsets, Tokenizer
 
 # What may end tokenizing, and is no reason to refuse a document: a limit of the load, a request to stop.
@@ -355,7 +355,9 @@ class _Load:
     def _build(self, builder: SegmentBuilder, name: str, file: WritableFile) -> SegmentEntry:
         try:
             with self._cores:
-                summary = builder.write(ContainerWriter(file, kind=KIND), self._stop, self._cores)
+                summary = builder.write(
+                    ContainerWriter(file, KIND, block_size=SMALL_BLOCK_SIZE), self._stop, self._cores
+                )
         finally:
             file.close()
         return segment_entry(self._transaction, name, summary, 1)

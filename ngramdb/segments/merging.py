@@ -25,7 +25,7 @@ from ngramdb.segments.builder import (
     positions,
     write_segment,
 )
-from ngramdb.segments.container import DOCUMENT_SETS, ContainerWriter, Sink
+from ngramdb.segments.container import DOCUMENT_SETS, SMALL_BLOCK_SIZE, ContainerWriter, Sink
 from ngramdb.segments.metadata import MetadataBuilder
 from ngramdb.segments.segment import NativeSegment
 from ngramdb.segments.symbols import WIDTHS, SymbolBuilder
@@ -92,7 +92,9 @@ def write_merged(
         content.text = _column(parts, TextBuilder(), lambda segment: segment.stored_text)
         content.forms = _column(parts, TextBuilder(FORM), lambda segment: segment.form)
         content.metadata = _metadata(parts)
-    writer = ContainerWriter(file, KIND, reader_flags=DOCUMENT_SETS if has_gaps else 0)
+    writer = ContainerWriter(
+        file, KIND, reader_flags=DOCUMENT_SETS if has_gaps else 0, block_size=SMALL_BLOCK_SIZE
+    )
     return write_segment(writer, content, int(ids[0]) if len(ids) else 0, ids if has_gaps else None, stop)
 
 
@@ -115,7 +117,9 @@ def write_removed(
     builder.add(*_reordered(flat, lengths, order))
     ids = ids[order]
     has_gaps = int(ids[-1]) - int(ids[0]) + 1 != len(ids)
-    writer = ContainerWriter(file, KIND, reader_flags=DOCUMENT_SETS if has_gaps else 0)
+    writer = ContainerWriter(
+        file, KIND, reader_flags=DOCUMENT_SETS if has_gaps else 0, block_size=SMALL_BLOCK_SIZE
+    )
     content = SegmentContent(*builder.finish())
     return write_segment(writer, content, int(ids[0]), ids if has_gaps else None, stop)
 

@@ -2,7 +2,10 @@
 
 Each folder here has a database as it was on disk, the questions that it was asked then with their answers,
 and the script that wrote both. Nothing in them is ever replaced: where a test here fails, people cannot use
-the databases that they have.
+the databases that they have. `format_1/write.py` wrote the others, too:
+
+- `format_1`: the first one
+- `format_1_small_blocks`: segments have a checksum for every 4,096 bytes
 """
 
 from __future__ import annotations

@@ -12,9 +12,10 @@ FORMAT_VERSION = 1
 DOCUMENT_SETS = 1 << 0
 STATISTICS = 1 << 1
 SEGMENT_KINDS = 1 << 2
+SMALL_BLOCKS = 1 << 3
 #: Those that this program understands.
-KNOWN_READER_FLAGS = DOCUMENT_SETS | SEGMENT_KINDS
-KNOWN_WRITER_FLAGS = DOCUMENT_SETS | STATISTICS | SEGMENT_KINDS
+KNOWN_READER_FLAGS = DOCUMENT_SETS | SEGMENT_KINDS | SMALL_BLOCKS
+KNOWN_WRITER_FLAGS = DOCUMENT_SETS | STATISTICS | SEGMENT_KINDS | SMALL_BLOCKS
 #: The kind of segments that FORMAT.md describes; a manifest entry without a kind has this one.
 NATIVE = "native"
 
@@ -22,10 +23,15 @@ NATIVE = "native"
 ALIGNMENT = 64
 #: Zero bytes after each section: a kernel may read a full vector past the end of an array.
 TAIL = 64
-#: Bytes per checksum: small enough to place damage, large enough that the table is 1/16384 of the file.
+#: Bytes per checksum of files that are read whole: the table is 1/16384 of the file.
 BLOCK_SIZE = 65536
-#: Bytes. Smaller sections are verified when they are first used (some milliseconds at most); of larger ones a
-#: question may need a few pages only, and `verify` reads them all.
+#: The same of files that are read at random places: a page of most systems, so that a look-up reads and
+#: verifies one page at each place; the table is 1/1024 of the file.
+SMALL_BLOCK_SIZE = 4096
+#: Powers of two that a file may have.
+BLOCK_SIZES = tuple(1 << shift for shift in range(12, 17))
+#: Bytes. Smaller sections are verified when they are first used as a whole (some milliseconds at most); of
+#: larger ones a question may need a few pages only, and `verify` reads them all.
 VERIFIED_AT_USE = 16 * 2**20
 #: Bytes. A real table of contents has a few kB; a larger claim is damage and must not cost memory.
 MAX_TOC_LENGTH = 64 * 2**20

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import struct
 import zlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
@@ -14,6 +13,7 @@ from ngramdb.lazy import lazy_module
 from ngramdb.segments.container.layout import (
     ALIGNMENT,
     BLOCK_SIZE,
+    BLOCK_SIZES,
     CRC,
     DTYPES,
     FOOTER,
@@ -25,6 +25,7 @@ from ngramdb.segments.container.layout import (
     MAGIC,
     MAX_NAME_LENGTH,
     MAX_TOC_LENGTH,
+    SMALL_BLOCKS,
     TAIL,
     VERIFIED_AT_USE,
     FileInfo,
@@ -35,8 +36,14 @@ from ngramdb.segments.container.layout import (
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+    from ngramdb._cext import checksums as kernels
 else:
+    kernels = lazy_module("ngramdb._cext.checksums")
     np = lazy_module("numpy")  # opening a database reads two small files without it
+
+# Bytes that are verified at a time, so that Ctrl-C is heard in between.
+_PIECE = 1 << 24
 
 
 class Container:
@@ -52,9 +59,7 @@ class Container:
         self._header = header
         self._toc = toc
         self.path = path
-        # Blocks whose checksum was right when they were first used. Threads may look twice; that does no
-        # harm.
-        self._sound: set[int] = set()
+        self._checksums: kernels.FileChecksums | None = None
 
     @classmethod
     def open(
@@ -132,6 +137,21 @@ class Container:
             self._buffer, dtype=dtype, count=place.length // dtype.itemsize, offset=place.offset
         )
 
+    @property
+    def block_size(self) -> int:
+        """Bytes per checksum."""
+        return self._footer.block_size
+
+    @property
+    def checksums(self) -> kernels.FileChecksums:
+        """The checksums of the file's blocks, and which have been verified; made at first use, and kept."""
+        if self._checksums is None:
+            footer = self._footer
+            self._checksums = kernels.FileChecksums(
+                self._buffer, footer.table_offset, footer.block_size, self.path
+            )
+        return self._checksums
+
     def verify(self) -> None:
         """Reads the whole file and checks every byte against its checksum.
 
@@ -145,11 +165,8 @@ class Container:
         found = zlib.crc32(table_bytes)
         if found != footer.table_crc:
             _damaged_crc(self.path, "the table of checksums", footer.table_offset, footer.table_crc, found)
-        for i, expected in enumerate(struct.unpack(f"<{footer.n_blocks}I", table_bytes)):
-            start = i * BLOCK_SIZE
-            found = zlib.crc32(self._buffer[start : min(start + BLOCK_SIZE, footer.table_offset)])
-            if found != expected:
-                _damaged_crc(self.path, f"block {i}", start, expected, found)
+        for start in range(0, footer.table_offset, _PIECE):
+            self.checksums.verify(start, min(start + _PIECE, footer.table_offset), again=True)
         self._verify_tails()
 
     def verify_range(self, start: int, stop: int) -> None:
@@ -166,16 +183,9 @@ class Container:
                 None,
                 None,
             )
-        blocks = [i for i in range(start // BLOCK_SIZE, -(-stop // BLOCK_SIZE)) if i not in self._sound]
-        if blocks:
+        if not self.checksums.verified(start, stop):
             self._check_length()
-        for i in blocks:
-            (expected,) = struct.unpack_from("<I", self._buffer, table_offset + 4 * i)
-            begin = i * BLOCK_SIZE
-            found = zlib.crc32(self._buffer[begin : min(begin + BLOCK_SIZE, table_offset)])
-            if found != expected:
-                _damaged_crc(self.path, f"block {i}", begin, expected, found)
-            self._sound.add(i)
+            self.checksums.verify(start, stop)
 
     def _check_length(self) -> None:
         """Raises CorruptionError where the file was cut short since it was mapped.
@@ -216,6 +226,7 @@ class Container:
 
 class _Header(NamedTuple):
     kind: str
+    reader_flags: int
     writer_flags: int
     file_id: bytes
 
@@ -225,6 +236,7 @@ class _Footer(NamedTuple):
     table_offset: int
     toc_length: int
     n_blocks: int
+    block_size: int
     toc_crc: int
     table_crc: int
     crc: int
@@ -257,7 +269,7 @@ def _read_header(buffer: memoryview, path: str, kind: str | None) -> _Header:
     name = kind_bytes.decode("ascii", "backslashreplace")
     if kind is not None and name != kind:
         _damaged(path, f"is of kind {name}, and a file of kind {kind} belongs here", 8, kind, name)
-    return _Header(name, writer_flags, file_id)
+    return _Header(name, reader_flags, writer_flags, file_id)
 
 
 def check_flags(path: str, verb: str, flags: int, known: int) -> None:
@@ -293,17 +305,18 @@ def _read_footer(buffer: memoryview, path: str, header: _Header, expect: FileInf
             path, "is another file than the one that was written here", start, hex(expect.crc), hex(found)
         )
     sound = (
-        block_size == BLOCK_SIZE
+        block_size in BLOCK_SIZES
+        and (block_size != BLOCK_SIZE) == bool(header.reader_flags & SMALL_BLOCKS)
         and toc_offset >= HEADER_SIZE
         and toc_offset % ALIGNMENT == 0
         and toc_length <= MAX_TOC_LENGTH
         and table_offset == toc_offset + toc_length + -toc_length % ALIGNMENT
-        and n_blocks == -(-table_offset // BLOCK_SIZE)
+        and n_blocks == -(-table_offset // block_size)
         and start == table_offset + 4 * n_blocks
     )
     if not sound:
         _damaged(path, "has a footer that contradicts itself or the file's size", start, None, None)
-    return _Footer(toc_offset, table_offset, toc_length, n_blocks, toc_crc, table_crc, found)
+    return _Footer(toc_offset, table_offset, toc_length, n_blocks, block_size, toc_crc, table_crc, found)
 
 
 def _read_toc(buffer: memoryview, path: str, footer: _Footer) -> _Toc:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import struct
 import zlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -15,6 +14,7 @@ from ngramdb.lazy import lazy_module
 from ngramdb.segments.container.layout import (
     ALIGNMENT,
     BLOCK_SIZE,
+    BLOCK_SIZES,
     CRC,
     DTYPES,
     FOOTER,
@@ -24,6 +24,7 @@ from ngramdb.segments.container.layout import (
     MAGIC,
     MAX_NAME_LENGTH,
     MAX_TOC_LENGTH,
+    SMALL_BLOCKS,
     TAIL,
     FileInfo,
     Section,
@@ -35,9 +36,12 @@ if TYPE_CHECKING:
 
     import numpy as np
     import numpy.typing as npt
+
+    from ngramdb._cext import checksums
 else:
+    checksums = lazy_module("ngramdb._cext.checksums")  # readers need none of these
     futures = lazy_module("concurrent.futures")
-    np = lazy_module("numpy")  # opening a database reads two small files without it
+    np = lazy_module("numpy")
 
 Bytes: TypeAlias = "bytes | bytearray | memoryview | npt.NDArray[Any]"
 _KIND = re.compile(r"[A-Z0-9]{4}")
@@ -62,7 +66,8 @@ class ContainerWriter:
     kind : four characters A-Z or 0-9 that say what the file is (`SEGM`, `MNFT`, …).
     reader_flags, writer_flags : feature bits that a program must know to read, or to replace, the file.
     file_id : 16 bytes, drawn at random if not given.
-    Cost: a checksum over all bytes; memory for one chunk and 4 bytes per 64 KiB written.
+    block_size : bytes per checksum, one of `BLOCK_SIZES`.
+    Cost: a checksum over all bytes; memory for one chunk and 4 bytes per block written.
     """
 
     def __init__(
@@ -73,16 +78,18 @@ class ContainerWriter:
         reader_flags: int = 0,
         writer_flags: int = 0,
         file_id: bytes | None = None,
+        block_size: int = BLOCK_SIZE,
     ) -> None:
+        if block_size not in BLOCK_SIZES:
+            raise InvalidArgument(f"a block has {', '.join(map(str, BLOCK_SIZES))} bytes, not {block_size!r}")
         if not _KIND.fullmatch(kind):
             raise InvalidArgument(f"a container's kind is four characters A-Z or 0-9, not {kind!r}")
         self._file = file
         self._file_id = os.urandom(16) if file_id is None else file_id
         self._sections: dict[str, Section] = {}
         self._open_section: tuple[str, int, str] | None = None
-        self._offset = 0
-        self._block_crc = 0
-        self._block_crcs: list[int] = []
+        self._sums = checksums.BlockSums(block_size)
+        reader_flags |= SMALL_BLOCKS if block_size != BLOCK_SIZE else 0
         header = HEADER.pack(
             MAGIC, kind.encode("ascii"), FORMAT_VERSION, reader_flags, writer_flags, self._file_id
         )
@@ -91,7 +98,7 @@ class ContainerWriter:
     @property
     def offset(self) -> int:
         """Bytes written so far."""
-        return self._offset
+        return self._sums.n_bytes
 
     def add(self, name: str, data: Bytes, dtype: str | None = None) -> None:
         """Writes a whole section. `dtype` is that of the array if not given, and "u1" for plain bytes.
@@ -112,7 +119,7 @@ class ContainerWriter:
             raise InvalidArgument(f"a section's name has 1 to {MAX_NAME_LENGTH} characters")
         if dtype not in DTYPES:
             raise InvalidArgument(f"dtype {dtype!r} is none of {', '.join(DTYPES)}")
-        self._open_section = (name, self._offset, dtype)
+        self._open_section = (name, self.offset, dtype)
 
     def write(self, chunk: Bytes) -> None:
         """Appends bytes, or the elements of an array of the section's type, to the section that was begun."""
@@ -125,7 +132,7 @@ class ContainerWriter:
         if self._open_section is None:
             raise InvalidArgument("no section has been begun")
         name, start, dtype = self._open_section
-        length = self._offset - start
+        length = self.offset - start
         if length % item_size(dtype):
             raise InvalidArgument(f"section {name!r}: {length} bytes are no whole number of {dtype} elements")
         self._sections[name] = Section(start, length, dtype)
@@ -141,18 +148,17 @@ class ContainerWriter:
         if self._open_section is not None:
             raise InvalidArgument(f"section {self._open_section[0]!r} has not ended")
         toc = _encode_toc(self._sections, properties or {})
-        toc_offset = self._offset
+        toc_offset = self.offset
         self._put(toc)
         self._align()
-        table_offset = self._offset
-        crcs = self._block_crcs + ([self._block_crc] if table_offset % BLOCK_SIZE else [])
-        table = struct.pack(f"<{len(crcs)}I", *crcs)
+        table_offset = self.offset
+        table = self._sums.table()
         footer = FOOTER.pack(
             toc_offset,
             table_offset,
             len(toc),
-            len(crcs),
-            BLOCK_SIZE,
+            len(table) // 4,
+            self._sums.block_size,
             zlib.crc32(toc),
             zlib.crc32(table),
             self._file_id,
@@ -165,32 +171,20 @@ class ContainerWriter:
         return FileInfo(table_offset + len(table) + FOOTER_SIZE, crc)
 
     def _align(self) -> None:
-        self._put(bytes(-self._offset % ALIGNMENT))
+        self._put(bytes(-self.offset % ALIGNMENT))
 
     def _put(self, data: bytes | memoryview) -> None:
-        """Writes bytes and carries the running block checksum along."""
+        """Writes bytes and sums them up, at the same time where they are many."""
         view = memoryview(data)
         if len(view) < _WORTH_A_THREAD:
             if len(view):
                 self._file.write(view)
-            self._sum(view)
+            self._sums.add(view)
             return
         with futures.ThreadPoolExecutor(1, thread_name_prefix="ngramdb-checksum") as pool:
-            summing = pool.submit(self._sum, view)
+            summing = pool.submit(self._sums.add, view)
             self._file.write(view)
             summing.result()
-
-    def _sum(self, view: memoryview) -> None:
-        """Carries the running block checksum over bytes, and the offset."""
-        start = 0
-        while start < len(view):
-            stop = min(len(view), start + BLOCK_SIZE - self._offset % BLOCK_SIZE)
-            self._block_crc = zlib.crc32(view[start:stop], self._block_crc)
-            self._offset += stop - start
-            start = stop
-            if self._offset % BLOCK_SIZE == 0:
-                self._block_crcs.append(self._block_crc)
-                self._block_crc = 0
 
 
 def _encode_toc(sections: Mapping[str, Section], properties: Mapping[str, Any]) -> bytes:

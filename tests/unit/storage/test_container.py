@@ -12,7 +12,7 @@ import pytest
 
 from ngramdb.engine.directory import MemoryDirectory
 from ngramdb.errors import CorruptionError, FormatVersionError, InvalidArgument
-from ngramdb.segments.container import BLOCK_SIZE, Container, ContainerWriter, FileInfo
+from ngramdb.segments.container import BLOCK_SIZE, SMALL_BLOCK_SIZE, Container, ContainerWriter, FileInfo
 
 
 def make(fill=lambda writer: None, properties=None, kind="SEGM", **options):
@@ -81,19 +81,39 @@ def test_a_section_written_in_chunks_equals_one_written_at_once():
     assert chunked_info == info
 
 
+@pytest.mark.parametrize("block_size", [BLOCK_SIZE, SMALL_BLOCK_SIZE, 2 * SMALL_BLOCK_SIZE])
 @pytest.mark.parametrize("length", [0, 1, 63, 64, 65, BLOCK_SIZE - 193, BLOCK_SIZE, 3 * BLOCK_SIZE + 1])
-def test_sections_are_aligned_followed_by_zeros_and_verified_at_any_length(length):
+def test_sections_are_aligned_followed_by_zeros_and_verified_at_any_length(length, block_size):
     def fill(writer):
         writer.add("first", b"\xff" * length)
         writer.add("second", b"\xff")
 
-    data, info = make(fill)
+    data, info = make(fill, block_size=block_size)
     container = opened(data, expect=info)
+    assert container.block_size == block_size
     for place in container.sections.values():
         stop = place.offset + place.length
         assert place.offset % 64 == 0
         assert data[stop : stop + 64] == bytes(64)
     container.verify()
+
+
+@pytest.mark.parametrize("block_size", [0, 1, 2048, 4095, 5000, 2 * BLOCK_SIZE, -4096])
+def test_a_block_has_a_size_that_readers_know(block_size):
+    with pytest.raises(InvalidArgument, match="a block has 4096, 8192, 16384, 32768, 65536 bytes, not"):
+        make(block_size=block_size)
+
+
+def test_programs_that_know_one_size_of_blocks_are_told_of_another():
+    reader_flags = [struct.unpack_from("<Q", make(block_size=size)[0], 16)[0] for size in (65536, 4096)]
+    assert reader_flags == [0, 1 << 3]
+
+
+def test_the_checksums_are_those_of_zlib():
+    data, _ = make(lambda writer: writer.add("a", bytes(range(256)) * 200), block_size=SMALL_BLOCK_SIZE)
+    (table_offset,) = struct.unpack_from("<Q", data, len(data) - 56)
+    blocks = [data[i : min(i + 4096, table_offset)] for i in range(0, table_offset, 4096)]
+    assert data[table_offset:-64] == struct.pack(f"<{len(blocks)}I", *map(zlib.crc32, blocks))
 
 
 def test_two_dimensional_arrays_are_stored_row_by_row():

@@ -7,12 +7,12 @@ import pytest
 
 from ngramdb.engine.directory import MemoryDirectory
 from ngramdb.errors import CorruptionError, StorageError
-from ngramdb.segments.container import BLOCK_SIZE, Container, ContainerWriter
+from ngramdb.segments.container import BLOCK_SIZE, SMALL_BLOCK_SIZE, Container, ContainerWriter
 
 
-def make(n_values):
+def make(n_values, block_size=BLOCK_SIZE):
     directory = MemoryDirectory()
-    writer = ContainerWriter(directory.create("a.segment"), "SEGM")
+    writer = ContainerWriter(directory.create("a.segment"), "SEGM", block_size=block_size)
     writer.add("values", np.arange(n_values, dtype=np.uint32))
     writer.add("text", b"abc")
     info = writer.finish({"n": n_values})
@@ -21,6 +21,7 @@ def make(n_values):
 
 SMALL, SMALL_INFO = make(50)
 LARGE, LARGE_INFO = make(4 * BLOCK_SIZE // 4)
+FINE, FINE_INFO = make(4 * BLOCK_SIZE // 4, SMALL_BLOCK_SIZE)
 
 
 def read_all(data, info=None):
@@ -62,13 +63,14 @@ def test_every_truncation_and_extension_of_a_small_file_is_found_by_opening():
             Container.open(memoryview(SMALL + bytes(extra)), "a.segment")
 
 
-def test_random_flips_in_a_file_of_several_blocks_name_the_block():
+@pytest.mark.parametrize(("data", "size"), [(LARGE, BLOCK_SIZE), (FINE, SMALL_BLOCK_SIZE)])
+def test_random_flips_in_a_file_of_several_blocks_name_the_block(data, size):
     rng = np.random.default_rng(3)
-    table = Container.open(memoryview(LARGE), "a.segment").info.size - 64 - 4 * 5
+    table = len(data) - 64 - 4 * (len(data) // size + 1)
     for offset in rng.integers(64, table - 4096, 200).tolist():
         with pytest.raises(CorruptionError) as caught:
-            read_all(flipped(LARGE, offset, 1 << int(rng.integers(8))))
-        assert caught.value.offset == offset // BLOCK_SIZE * BLOCK_SIZE
+            read_all(flipped(data, offset, 1 << int(rng.integers(8))))
+        assert caught.value.offset == offset // size * size
         assert isinstance(caught.value.expected, int)
         assert isinstance(caught.value.found, int)
         assert caught.value.expected != caught.value.found
@@ -91,6 +93,16 @@ def test_zeroed_pages_and_swapped_blocks_are_found():
     one, two = LARGE[BLOCK_SIZE : 2 * BLOCK_SIZE], LARGE[2 * BLOCK_SIZE : 3 * BLOCK_SIZE]
     with pytest.raises(CorruptionError, match="block 1"):
         read_all(LARGE[:BLOCK_SIZE] + two + one + LARGE[3 * BLOCK_SIZE :])
+
+
+def test_a_range_is_verified_by_the_blocks_that_it_touches_and_no_others():
+    bad = 5 * SMALL_BLOCK_SIZE + 17
+    container = Container.open(memoryview(flipped(FINE, bad, 1)), "a.segment", "SEGM", FINE_INFO)
+    container.verify_range(0, 5 * SMALL_BLOCK_SIZE)
+    container.verify_range(6 * SMALL_BLOCK_SIZE, 20 * SMALL_BLOCK_SIZE)
+    for start, stop in [(bad, bad + 1), (0, 5 * SMALL_BLOCK_SIZE + 1), (6 * SMALL_BLOCK_SIZE - 1, 10**5)]:
+        with pytest.raises(CorruptionError, match=rf"block 5 at byte {5 * SMALL_BLOCK_SIZE} is damaged"):
+            container.verify_range(start, stop)
 
 
 def test_a_file_made_of_two_files_is_found():

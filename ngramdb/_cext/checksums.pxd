@@ -1,0 +1,22 @@
+# cython: language_level=3
+"""The checksums of a file, as other kernels take them."""
+
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libcpp.memory cimport unique_ptr
+from libcpp.string cimport string
+
+from ngramdb._cext.interrupt cimport translate_exception
+
+
+cdef extern from "checksums.hpp" namespace "ngramdb" nogil:
+    cdef cppclass Checksums:
+        Checksums(const uint8_t*, uint64_t, const uint8_t*, uint32_t, string) except +translate_exception
+        bint verified(uint64_t, uint64_t)
+        void verify(uint64_t, uint64_t) except +translate_exception
+        void verify_again(uint64_t, uint64_t) except +translate_exception
+
+
+cdef class FileChecksums:
+    cdef unique_ptr[Checksums] sums
+    cdef const uint8_t[::1] buffer
+    cdef readonly uint64_t n_bytes
