@@ -1,4 +1,4 @@
-"""A small byte-level tokenizer.json, under which a word behind a blank is another token than alone."""
+"""Small tokenizer.json files: byte-level sub-words, and words at blanks."""
 
 from __future__ import annotations
 
@@ -18,5 +18,14 @@ def write_tokenizer(path: Path, merges: Sequence[str] = ("Ġ f", "Ġf o", "Ġfo 
     vocabulary = {part: i for i, part in enumerate(parts)}
     model = {"type": "BPE", "vocab": vocabulary, "merges": list(merges)}
     definition = {"version": "1.0", "pre_tokenizer": level, "decoder": level, "model": model}
+    path.write_text(json.dumps(definition), encoding="utf-8")
+    return path
+
+
+def word_level(path: Path, words: Sequence[str]) -> Path:
+    """A tokenizer of words at blanks, and `?` for those that are not in its vocabulary."""
+    vocabulary = {word: i for i, word in enumerate(["?", *words])}
+    model = {"type": "WordLevel", "vocab": vocabulary, "unk_token": "?"}
+    definition = {"version": "1.0", "pre_tokenizer": {"type": "WhitespaceSplit"}, "model": model}
     path.write_text(json.dumps(definition), encoding="utf-8")
     return path

@@ -189,7 +189,8 @@ class EvaluationVerbs(ModelVerbs):
         sentence: bool = True,
         progress: Progress | None = None,
     ) -> Perplexity:
-        """How well a model of the corpus predicts documents, with and without their unknown words.
+        """How well a model of the corpus predicts documents, with and without their unknown words: those that
+        do not occur in it.
 
         Parameters
         ----------

@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 from ngramdb.executor.models import is_counted, language_model
 from ngramdb.executor.probability import TokenScores, ratios
 from ngramdb.executor.result import BATCH_ROWS, Result, Row
+from ngramdb.lm.known_words import are_known, types_among
 from ngramdb.lm.measures import Measure
+from ngramdb.lm.sentences import is_cut, separator_of
 from ngramdb.lm.spec import ModelSpec
 from ngramdb.lm.values import END
 from ngramdb.planner.plan import SCORE_COLUMNS, Scoring
 from ngramdb.planner.source import Corpus, IntArray, Tokenizer
 
-# How a sentence's end is shown, and a word that the vocabulary lacks; they have no token id.
+# How a sentence's end is shown, and a word that does not occur in the corpus.
 SHOWN_END = "</s>"
 SHOWN_UNKNOWN = "<unk>"
 
@@ -49,24 +51,27 @@ def score(plan: Scoring) -> Result:
     bounds = np.array([0, len(ids)], dtype=np.int64)
     found = token_scores(plan.corpus, ids, bounds, plan.model, plan.sentence)
     logprob = log_probabilities(found.prob)
-    batches = _batches(ids, found, logprob, plan.corpus.tokenizer)
-    types = (int, str, int, int, int, int, float, float, bool)
-    summary = totals(ids, logprob)
+    types = types_among(ids, plan.corpus.index)
+    separator = separator_of(plan.corpus) if is_cut(plan.corpus) else None
+    known = are_known(ids, types, separator)
+    batches = _batches(ids, known, found, logprob, plan.corpus.tokenizer)
+    columns = (int, str, int, int, int, int, float, float, bool)
+    summary = totals(known, logprob)
     if not is_counted(plan.corpus, plan.model):
         note = language_model(plan.corpus, plan.model).note
         summary |= {} if note is None else {"note": note}
-    return Result(SCORE_COLUMNS, batches, summary=summary, n_rows=len(found.prob), types=types)
+    return Result(SCORE_COLUMNS, batches, summary=summary, n_rows=len(found.prob), types=columns)
 
 
-def totals(ids: IntArray, logprob: NDArray[np.float64]) -> dict[str, Any]:
+def totals(known: NDArray[np.bool_], logprob: NDArray[np.float64]) -> dict[str, Any]:
     """Sums over the tokens with a probability, as `ngramdb.lm.measures` defines them; `perplexity` is None
     where no token has one. `perplexity_nonzero` leaves out the tokens of probability 0, and is there where
-    one is.
+    one is. `known` marks the tokens that `ngramdb.lm.known_words` calls so.
     """
     found = Measure.of(logprob)
     return {
         "tokens": found.n_tokens,
-        "unknown_words": int((ids < 0).sum()),
+        "unknown_words": int((~known).sum()),
         "unseen_contexts": found.n_unanswered,
         "zero_probabilities": found.n_zero,
         "logprob": found.logprob,
@@ -80,17 +85,21 @@ def _or_none(value: float) -> float | None:
 
 
 def _batches(
-    ids: IntArray, found: TokenScores, logprob: NDArray[np.float64], tokenizer: Tokenizer
+    ids: IntArray,
+    known: NDArray[np.bool_],
+    found: TokenScores,
+    logprob: NDArray[np.float64],
+    tokenizer: Tokenizer,
 ) -> Iterator[list[Row]]:
     ended = len(found.prob) > len(ids)
-    ids = np.append(ids, END) if ended else ids
+    named = known & (ids >= 0) & (ids < tokenizer.n_vocabulary)
+    if ended:
+        ids, named = np.append(ids, END), np.append(named, False)
     for start in range(0, len(ids), BATCH_ROWS):
         part = slice(start, start + BATCH_ROWS)
-        known = (ids[part] >= 0) & (ids[part] < tokenizer.n_vocabulary)
-        texts = [SHOWN_UNKNOWN] * len(known)
-        for i, text in zip(
-            np.flatnonzero(known).tolist(), tokenizer.token_texts(ids[part][known]), strict=True
-        ):
+        shown = np.flatnonzero(named[part])
+        texts = [SHOWN_UNKNOWN] * len(named[part])
+        for i, text in zip(shown.tolist(), tokenizer.token_texts(ids[part][shown]), strict=True):
             texts[i] = text
         if ended and start + BATCH_ROWS >= len(ids):
             texts[-1] = SHOWN_END

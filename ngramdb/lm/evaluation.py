@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ngramdb.lm.known_words import are_known
 from ngramdb.lm.measures import Measure, shown
 from ngramdb.lm.models import LanguageModel, as_ids, pack
-from ngramdb.lm.values import BEGIN, END, Floats, Integers, Scores
+from ngramdb.lm.values import END, Floats, Integers, Scores
 
 # Tokens that are scored together: enough to keep many documents in flight, few enough to report progress.
 BATCH_TOKENS = 1 << 16
@@ -37,7 +38,7 @@ class Perplexity:
     perplexity_known : unknown words left out
     perplexity_nonzero : tokens of probability 0 left out
     logprob : the sum of natural logarithms over the tokens with an answer
-    n_tokens, n_unknown : tokens that were scored, and how many of them are out of vocabulary
+    n_tokens, n_unknown : tokens that were scored, and how many of them do not occur in the corpus
     n_unanswered : tokens without an answer (n-gram models after an unseen context), left out of all figures
     n_zero : tokens of probability 0
     per_document : (n,) float64, as `perplexity`
@@ -117,8 +118,7 @@ class _Tally:
 
     def __init__(self, types: Integers, separator: int | None) -> None:
         self._types = types
-        # What is known although it is no type.
-        self._borders = [END, BEGIN] if separator is None else [END, BEGIN, separator]
+        self._separator = separator
         self._sums: list[Floats] = []
         self._lengths: list[Integers] = []
         self._all = Measure()
@@ -132,7 +132,7 @@ class _Tally:
         return self._all.n_tokens
 
     def add(self, tokens: Integers, logprob: Floats, bounds: Integers) -> None:
-        known = np.isin(tokens, self._borders) | _contains(self._types, tokens)
+        known = are_known(tokens, self._types, self._separator)
         self.n_unknown += int((~known).sum())
         self._all += Measure.of(logprob)
         self._known += Measure.of(logprob[known])
@@ -163,13 +163,6 @@ class _Tally:
             seconds=self.seconds,
             is_probability=is_probability,
         )
-
-
-def _contains(ascending: Integers, values: Integers) -> NDArray[np.bool_]:
-    places = np.searchsorted(ascending, values)
-    found = places < len(ascending)
-    found[found] = ascending[places[found]] == values[found]
-    return found
 
 
 class ScoredBatch(NamedTuple):

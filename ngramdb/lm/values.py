@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ngramdb._cext import lm as kernel
 from ngramdb.lm.measures import Measure, shown
 
-# Token ids with a meaning of their own: a word that the corpus has not, `</s>`, and `<s>`.
+# Token ids with a meaning of their own: a word that does not occur in the corpus, `</s>`, and `<s>`.
 UNKNOWN: int = kernel.UNKNOWN
 END: int = kernel.END
 BEGIN: int = kernel.BEGIN
@@ -126,7 +126,7 @@ def shown_scores(scores: Any, measure: Measure) -> str:
 class Distribution:
     """The next token of a context: ids (k,) int64 and probs (k,) float64, in the order of the ids.
 
-    END stands for the end of the document, UNKNOWN (Kneser-Ney only) for any token that the corpus has not.
+    END stands for the end of the document, UNKNOWN (Kneser-Ney only) for any token that does not occur.
     `counts` are those of the suffix that was used (n-gram, ∞-gram), else None. context_count : how often the
     suffix occurs.
     effective_n : tokens of the suffix, plus one.

@@ -20,6 +20,7 @@ from indexes import index_of
 from peer_data import data_file
 
 from ngramdb.lm import BEGIN, END, UNKNOWN, Backoff, KneserNey, analyze, make, perplexity, write_arpa
+from ngramdb.lm.known_words import are_known
 
 TOYS = ["kenlm_toy.json", "kenlm_toy_fallback.json"]
 TOLERANCE = 1e-5
@@ -102,8 +103,11 @@ def test_toy_sentences_score_as_in_kenlm(name: str, order: int, split: bool) -> 
     text = toy_text(name, split)
     model = make(KneserNey(order=order), text, analyze(text))
     for query in toy(name)["models"][str(order)]["queries"]:
-        scores = model.score(text.encode(query["text"]), sentence=True)
-        log10, lengths, _ = zip(*query["tokens"], strict=True)
+        ids = text.encode(query["text"])
+        scores = model.score(ids, sentence=True)
+        log10, lengths, is_unknown = zip(*query["tokens"], strict=True)
+        known = are_known(np.array([*ids, END]), model.index.types()[0], None)
+        assert (~known).tolist() == list(is_unknown)
         assert scores.logprob / math.log(10) == pytest.approx(log10, abs=TOLERANCE)
         assert scores.effective_n.tolist() == list(lengths)
 

@@ -61,7 +61,7 @@ def test_an_empty_corpus_has_natural_empty_answers():
         assert asked('PROB "a" GIVEN ""', empty).fetchall() == [(None, 0, 0, 1, False)]
         assert asked('PROB "a" GIVEN "b" USING INFGRAM', empty).fetchall() == [(None, 0, 0, 1, False)]
         assert asked('DIST GIVEN ""', empty).fetchall() == []
-        assert asked('SCORE "a"', empty).fetchall() == [(0, "a", 0, 1, 0, 0, None, None, False)]
+        assert asked('SCORE "a"', empty).fetchall() == [(0, "<unk>", 0, 1, 0, 0, None, None, False)]
         assert asked('DOCS WHERE "a"', empty).fetchall() == []
 
 
