@@ -7,13 +7,21 @@ import re
 from typing import Any
 
 from ngramdb.cli.common import UsageError
+from ngramdb.errors import PlanError
 from ngramdb.language.highlight import lex
 
-Value = int | float | str | list[Any]
+Value = int | float | bool | str | list[Any] | None
 ParameterValues = list[Value] | dict[str, Value] | None
 
 _NAMED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+# As the language and JSON write them; the language in either case.
+_WORDS = {"null": None, "true": True, "false": False}
+# What a statement says where it was given something else than a text.
+_WANTS_TEXT = re.compile("is text or |is a string|takes a string")
+AS_TEXT = (
+    "a text that looks like a number, a list, true, false or null goes into double quotes: --param '\"10\"'"
+)
 
 
 class Parameters:
@@ -74,11 +82,21 @@ class Parameters:
             raise UsageError(f"{n_given} --param values were given, the statements ask for {self._n_used}")
 
 
-def parse_value(text: str) -> Value:
-    """A number, a text in double quotes or a list of them (JSON), or the text as it is.
+def advise(error: PlanError) -> None:
+    """Adds how a text is given to an error of a statement that was given another value for a placeholder."""
+    at_placeholder = error.text is not None and error.start is not None and error.text[error.start] in "?:"
+    if at_placeholder and _WANTS_TEXT.search(error.message):
+        error.message = f"{error.message}; {AS_TEXT}"
 
-    A list is token ids `[5613, 4086]`, or the values of an IN `["a", "b"]`.
+
+def parse_value(text: str) -> Value:
+    """A number, `true`, `false`, `null`, a text in double quotes or a list (JSON), or the text as it is.
+
+    A list is token ids `[5613, 4086]`, or the values of an IN `["a", "b"]`. As a text, what looks like one of
+    them would be a value that no document has.
     """
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
     if _NUMBER.fullmatch(text):
         return int(text) if text.lstrip("+-").isdigit() else float(text)
     if text[:1] in ("[", '"'):
@@ -86,7 +104,6 @@ def parse_value(text: str) -> Value:
             value = json.loads(text)
         except ValueError:
             return text
-        # Any list, also one that nobody takes: as a text it would be a value that no document has.
         if isinstance(value, (str, list)):
             return value
     return text

@@ -18,14 +18,14 @@ from ngramdb.api.connection import connect_later
 from ngramdb.cli import human
 from ngramdb.cli.destination import Announced, destination
 from ngramdb.cli.marks import marks_of
-from ngramdb.cli.parameters import Parameters, ParameterValues
+from ngramdb.cli.parameters import Parameters, ParameterValues, advise
 from ngramdb.cli.progress import LoadWatch
 from ngramdb.cli.render import MODES, default_mode, draws_table, render, write_pieces
 from ngramdb.cli.screen import SHOWN_ROWS, Screen, detect
 from ngramdb.cli.script import Script, Unit, lines_of
 from ngramdb.cli.terminal import bare
 from ngramdb.cli.waiting import Waiting
-from ngramdb.errors import InvalidArgument, NgramdbError
+from ngramdb.errors import InvalidArgument, NgramdbError, PlanError
 from ngramdb.lazy import lazy_module
 from ngramdb.opening import open_named
 
@@ -178,6 +178,10 @@ class Shell:
             self.connection.progress = loading
             try:
                 return self.connection.execute(text, parameters, progress=waiting)
+            except PlanError as error:
+                if parameters is not None:
+                    advise(error)
+                raise
             finally:
                 self.connection.progress = None
 

@@ -153,24 +153,24 @@ def _field_test(
     for literal, value_node in literals:
         kind = None if literal is None else unfit(types, literal)
         if kind is not None:
-            shown = plan.show_value(literal)
-            what = (
-                f"{key.path} is a {kind} and cannot be compared with {shown}{_other_spelling(kind, literal)}"
-            )
+            shown, advice = plan.show_value(literal), _other_spelling(kind, literal, value_node)
+            what = f"{key.path} is a {kind} and cannot be compared with {shown}{advice}"
             if isinstance(node, ast.Like):
                 what = f"LIKE compares strings, and {key.path} is a {kind}"
             scope.fail(PlanError, what, value_node)
     return plan.FieldTest(key.path, predicate, key.own, negated)
 
 
-def _other_spelling(kind: str, literal: Any) -> str:
+def _other_spelling(kind: str, literal: Any, place: ast.Node) -> str:
     """How a literal is written that was meant to be of this kind, or nothing."""
+    is_given = isinstance(place, ast.Parameter)
     if kind == "number" and isinstance(literal, str):
         with suppress(ValueError):
             float(literal)
-            return f"; a number takes no quotes: write {literal.strip()}"
+            advice = "give the number" if is_given else "a number takes no quotes: write"
+            return f"; {advice} {literal.strip()}"
     if kind == "string" and isinstance(literal, int | float) and not isinstance(literal, bool):
-        return f"; a string takes single quotes: write '{literal}'"
+        return "; give a text" if is_given else f"; a string takes single quotes: write '{literal}'"
     return ""
 
 
