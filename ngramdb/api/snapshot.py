@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ngramdb.engine.manifest import Manifest
 from ngramdb.engine.store import Store
-from ngramdb.errors import BindError
+from ngramdb.errors import BindError, NotSupportedError
 from ngramdb.lazy import lazy_module
 from ngramdb.planner.names import listing, nearest
 
@@ -41,6 +41,9 @@ class Snapshot:
             }
             for view in self._views.values():
                 view.hold = self._hold
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise NotSupportedError("a snapshot holds open files and cannot be pickled; pickle the connection")
 
     @property
     def version(self) -> int:

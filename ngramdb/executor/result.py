@@ -213,6 +213,28 @@ class Result:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The result as data, for pickles and copies: with all rows that were not read yet, which stay to be
+        read here as well.
+
+        Raises
+        ------
+        ExecutionError
+            The result is closed, or its rows cannot be made.
+        """
+        while self._pull():
+            pass
+        return {
+            **self.__dict__,
+            "pieces": None,
+            "_batches": None,
+            "_buffer": self._buffer[self._next :],
+            "_next": 0,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _batches=iter(()))
+
     def _require_rows(self) -> None:
         """Raises when there were rows, and all of them have been read: a table would be empty, and look as if
         the answer were.

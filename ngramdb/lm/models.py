@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ngramdb._cext import lm as kernel
-from ngramdb.errors import InvalidArgument
+from ngramdb.errors import InvalidArgument, NotSupportedError
 from ngramdb.kinds import MODELS
 from ngramdb.lm.candidates import Shares, Vocabulary
 from ngramdb.lm.sentences import View
@@ -158,6 +158,12 @@ class LanguageModel(ABC):
         separated = "" if self.index.separator is None else f", separator {self.index.separator}"
         n_tokens, n_sentences = self.index.n_tokens, self.index.n_sentences
         return f"<{self.spec} over {n_tokens:,} tokens in {n_sentences:,} sentences{separated}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise NotSupportedError(
+            "a model reads its corpus's files and cannot be pickled; pickle the corpus and the model's "
+            "description (its spec), and ask the corpus for language_model(spec) there"
+        )
 
     def sampler(self, context: ArrayLike) -> kernel.Sampler | None:
         """What draws tokens one after the other behind the context: `next(seed)` gives an id, or END, and

@@ -92,6 +92,10 @@ class HuggingFaceTokenizer(Tokenizer):
         # Absent from older versions; it leaves out the character offsets, which nobody asks for here.
         self._encode = getattr(self._library, "encode_batch_fast", self._library.encode_batch)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled is the file's content."""
+        return HuggingFaceTokenizer, (self._definition, self._source)
+
     @cached_property
     def _parts(self) -> dict[str, Any]:
         parts: dict[str, Any] = json.loads(self._definition)

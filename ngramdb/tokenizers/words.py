@@ -59,6 +59,10 @@ class WordsTokenizer(Tokenizer):
             _append_file(vocabulary, file)
         return cls(vocabulary)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled are the words: a copy of the vocabulary, which grows by itself."""
+        return _of_words, self._vocabulary.export(0)
+
     @property
     def n_vocabulary(self) -> int:
         return len(self._vocabulary)
@@ -155,6 +159,14 @@ class WordsTokenizer(Tokenizer):
                 expected=wrong,
                 found=self._vocabulary.lookup(self._vocabulary.word(wrong)),
             )
+
+
+def _of_words(entries: npt.NDArray[np.uint8], offsets: npt.NDArray[np.uint64]) -> WordsTokenizer:
+    """The tokenizer that was pickled."""
+    vocabulary = kernel.Vocabulary()
+    if len(offsets) > 1:
+        vocabulary.append(entries, offsets)
+    return WordsTokenizer(vocabulary)
 
 
 def _append_file(vocabulary: Any, file: Sections) -> None:

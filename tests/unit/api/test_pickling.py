@@ -9,8 +9,10 @@ import os
 import pickle
 
 import pytest
+from subwords import write_tokenizer
 
 import ngramdb
+from ngramdb import lm
 from ngramdb.errors import BindError, NotSupportedError, StorageError
 
 
@@ -68,3 +70,62 @@ def test_what_cannot_be_opened_elsewhere_is_refused(corpus, tmp_path):
     assert not (tmp_path / "db").exists()
     with ngramdb.connect(tmp_path / "db"), pytest.raises(StorageError, match="this is an older copy"):
         pickle.loads(newer)
+
+
+@pytest.mark.parametrize("again", [lambda it: pickle.loads(pickle.dumps(it)), copy.copy, copy.deepcopy])
+def test_a_result_is_pickled_as_data(corpus, again):
+    corpus.append([{"text": f"a {n}", "n": n} for n in range(1200)])
+    for statement in (
+        "DOCS LIMIT 1100",
+        'KWIC "a"',
+        'DIST GIVEN "a"',
+        'COUNT "x"',
+        "SHOW CORPORA",
+        "DESCRIBE c",
+    ):
+        expected = corpus._connection.execute(statement).fetchall()
+        result = corpus._connection.execute(statement)
+        first = result.fetchmany(1)
+        one = again(result)
+        assert first + one.fetchall() == expected == first + result.fetchall()
+        for name in ("columns", "types", "summary", "n_rows", "exact", "snapshot", "notes", "cautions"):
+            assert getattr(one, name) == getattr(result, name)
+        assert repr(one) == repr(result)
+        if len(expected) > 1:
+            with pytest.raises(ngramdb.ExecutionError, match="rows can be read once"):
+                one.df()
+    result = corpus._connection.execute("DOCS")
+    result.close()
+    with pytest.raises(ngramdb.ExecutionError, match="closed"):
+        again(result)
+
+
+@pytest.mark.parametrize("kind", ["words", "chars", "bytes", "tokens", "json"])
+def test_a_tokenizer_is_pickled_with_its_vocabulary(tmp_path, kind):
+    spec = str(write_tokenizer(tmp_path / "tokenizer.json")) if kind == "json" else kind
+    with ngramdb.connect() as db:
+        for texts in ([], ["a fox", "ein Füchslein, fox"]):
+            corpus = db.create_corpus(f"c{len(texts)}", spec)
+            corpus.append([[1, 2]] if kind == "tokens" else texts)
+            tokenizer = corpus.tokenizer
+            for one in (pickle.loads(pickle.dumps(tokenizer)), copy.deepcopy(tokenizer)):
+                assert one.n_vocabulary == tokenizer.n_vocabulary and one.kind == kind
+                if kind != "tokens":
+                    for text in ("fox a", "Füchslein xyzzy", ""):
+                        assert one.encode(text).tolist() == tokenizer.encode(text).tolist()
+                    ids = tokenizer.encode(texts[0] if texts else "")
+                    assert one.decode(ids) == tokenizer.decode(ids)
+                    one.encode_batch([b"many other words"])
+                    assert tokenizer.encode("other").tolist() == corpus.tokenizer.encode("other").tolist()
+        assert corpus.count([0, 0, 0]) == 0
+
+
+def test_what_holds_files_open_says_what_to_pickle_instead(corpus):
+    for spec in (lm.NGram(), lm.KneserNey(3), lm.Backoff(0.4)):
+        model = corpus.language_model(spec)
+        with pytest.raises(NotSupportedError, match="pickle the corpus"):
+            pickle.dumps(model)
+        there, spec = pickle.loads(pickle.dumps((corpus, model.spec)))
+        assert there.language_model(spec).prob([0], 1) == model.prob([0], 1)
+    with pytest.raises(NotSupportedError, match="pickle the connection"):
+        pickle.dumps(corpus._connection.snapshot)
