@@ -12,25 +12,25 @@ import contextlib
 import gzip
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TextIO, cast
 
 from ngramdb import interrupts
 from ngramdb.engine.audit import Removal, RemovedDocument
 from ngramdb.errors import CorruptionError, ExecutionError
 from ngramdb.executor.arrow_types import arrow_type
+from ngramdb.executor.docset import DocSet
 from ngramdb.executor.documents import (
     REST_COLUMN,
+    chosen,
     column_of,
     document_text,
     has_rest,
-    matching,
     metadata_fields,
     rest_of,
     value_at,
 )
 from ngramdb.executor.ordering import in_order
-from ngramdb.executor.sampling import sample_documents
 from ngramdb.formats import endings_of, written_format
 from ngramdb.ingest.line_forms import line_of, plain_line
 from ngramdb.planner.plan import Documents
@@ -47,8 +47,11 @@ class Sink(Protocol):
     def write(self, data: bytes, /) -> Any: ...
 
 
-def export_documents(plan: Documents, path: str | os.PathLike[str], format: str | None = None) -> int:
-    """Writes the documents of a DOCS question, in its order, to a file; how many they are.
+def export_documents(
+    plan: Documents, path: str | os.PathLike[str], format: str | None = None
+) -> tuple[int, dict[str, int]]:
+    """Writes the documents of a DOCS question, in its order, to a file; how many they are, and the summary
+    of the question.
 
     Parameters
     ----------
@@ -64,9 +67,11 @@ def export_documents(plan: Documents, path: str | os.PathLike[str], format: str 
     """
     name = os.fspath(path)
     kind = written_format(name, format)
+    found, summary = chosen(plan)
+    documents = listed(plan, found)
     if kind == "parquet":
-        return _replacing(name, lambda file: _write_parquet(plan, file))
-    return write_lines(name, _lines(plan))
+        return _replacing(name, lambda file: _write_parquet(plan, documents, file)), summary
+    return write_lines(name, _lines(plan, documents)), summary
 
 
 def export_removals(
@@ -95,11 +100,8 @@ def _audit_rows(removed: Iterable[RemovedDocument]) -> Iterator[dict[str, Any]]:
         yield {"doc_id": one.doc_id, **given, **one.details, "removal": removal}
 
 
-def listed(plan: Documents) -> Iterator[tuple[Segment, int]]:
-    """The documents of a DOCS question, one after the other: segment and number."""
-    found = matching(plan.corpus, plan.where, plan.costs, None)
-    if plan.sample is not None:
-        found = sample_documents(plan.corpus, found, plan.sample)
+def listed(plan: Documents, found: Sequence[tuple[Segment, DocSet]]) -> Iterator[tuple[Segment, int]]:
+    """The documents of a DOCS question in its order, out of those chosen: segment and number."""
     total = sum(len(docs) for _, docs in found)
     stop = total if plan.limit is None else min(total, plan.offset + plan.limit)
     if plan.order:
@@ -151,8 +153,8 @@ def document_line(segment: Segment, i: int, tokenizer: Tokenizer) -> bytes:
         ) from error
 
 
-def _lines(plan: Documents) -> Iterator[bytes]:
-    for segment, i in listed(plan):
+def _lines(plan: Documents, documents: Iterable[tuple[Segment, int]]) -> Iterator[bytes]:
+    for segment, i in documents:
         yield document_line(segment, i, plan.corpus.tokenizer)
 
 
@@ -221,7 +223,7 @@ def _replacing(name: str, write: Callable[[Any], int]) -> int:
 # ---- Parquet --------------------------------------------------------------------------------------------
 
 
-def _write_parquet(plan: Documents, file: Any) -> int:
+def _write_parquet(plan: Documents, documents: Iterator[tuple[Segment, int]], file: Any) -> int:
     """A column for the text and one for each metadata field, by its path; values of several types as JSON."""
     import pyarrow
     import pyarrow.parquet
@@ -240,7 +242,7 @@ def _write_parquet(plan: Documents, file: Any) -> int:
     )
     n = 0
     with pyarrow.parquet.ParquetWriter(file, schema, compression="zstd") as writer:
-        for batch in _batches(listed(plan)):
+        for batch in _batches(documents):
             interrupts.check()
             columns: dict[str, list[Any]] = {name: [] for name in schema.names}
             for segment, i in batch:

@@ -101,7 +101,7 @@ class Session(SnapshotCatalog):
         with self.change(plan.name, f"subtract {plan.other} from {plan.name}") as change:
             return combining.subtract_corpus(change, plan.other, plan.version, plan.statement)
 
-    def run_export(self, plan: ExportDocuments, /) -> int:
+    def run_export(self, plan: ExportDocuments, /) -> tuple[int, dict[str, int]]:
         return exporting.export_documents(plan.documents, plan.path, plan.options.get("format"))
 
     def run_analyze(self, plan: AnalyzeCorpus, /) -> analyzing.AnalysisReport:

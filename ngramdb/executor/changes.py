@@ -131,5 +131,6 @@ def alter(plan: AlterCorpus, session: Session) -> Result:
 
 def export(plan: ExportDocuments, session: Session) -> Result:
     """One row: how many documents were written, and where."""
-    n_documents = session.run_export(plan)
-    return Result.of_rows(EXPORT_COLUMNS, [(n_documents, plan.path)], documents=n_documents)
+    n_documents, question = session.run_export(plan)
+    drawn = question if "seed" in question else {}
+    return Result.of_rows(EXPORT_COLUMNS, [(n_documents, plan.path)], documents=n_documents, **drawn)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,29 +77,45 @@ def evaluators(
 
 
 def _estimated(plan: nodes.CountOccurrences, sample: nodes.Sampling, meter: Meter | None) -> Result:
-    """Counts in a sample of the documents, each with the same chance, times what the sample is of all."""
+    """Counts in a sample of the documents, each with the same chance, times what the sample is of all.
+
+    Documents are drawn from those that WHERE selects: so all of them serve the estimate, and a condition that
+    few meet does not leave a sample without any.
+    """
+    where: nodes.DocExpr
+    if isinstance(plan.what, nodes.Among):
+        what, where = plan.what.what, plan.what.docs
+    else:
+        what, where = plan.what, nodes.AllDocs()
     pairs = list(evaluators(plan.corpus, plan.costs, meter))
-    population = [
-        (segment, docset.DocSet.all(segment.n_documents) if kept is None else kept)
-        for segment, (_, kept) in zip(plan.corpus.segments, pairs, strict=True)
-    ]
+    population = []
+    for segment, (evaluator, kept) in zip(plan.corpus.segments, pairs, strict=True):
+        docs = evaluator.evaluate(where)
+        population.append((segment, docs if kept is None else docs & kept))
     drawn = sampling.sample_documents(plan.corpus, population, sample)
-    values = [
-        _per_document(docs, evaluator.expressions.counts(plan.what, docs))
-        for (evaluator, _), (_, docs) in zip(pairs, drawn, strict=True)
-    ]
-    n_population = sum(len(docs) for _, docs in population)
-    n_drawn = sum(len(docs) for _, docs in drawn)
-    estimate = sampling.estimated_total(np.concatenate([np.empty(0), *values]), n_population)
-    result = Result.of_rows(
-        nodes.COUNT_COLUMNS,
-        [(round(estimate.total),)],
-        standard_error=estimate.standard_error,
-        sampled_documents=n_drawn,
-        documents=n_population,
-        seed=sample.seed,
-    )
-    result.exact = n_drawn == n_population
+    with nullcontext(nodes.Actual()) if meter is None else meter.timed(plan.what) as actual:
+        values = [
+            _per_document(docs, evaluator.expressions.counts(what, docs))
+            for (evaluator, _), (_, docs) in zip(pairs, drawn, strict=True)
+        ]
+        n_population = sum(len(docs) for _, docs in population)
+        counts = np.concatenate([np.empty(0), *values])
+        actual.rows += int(counts.sum())
+    estimate = sampling.estimated_total(counts, n_population)
+    summary: dict[str, Any] = {
+        "standard_error": estimate.standard_error,
+        "sampled_documents": len(counts),
+        "documents": n_population,
+        "seed": sample.seed,
+    }
+    if len(counts) < n_population and not counts.any():
+        most = sampling.most_without(len(counts), n_population)
+        summary["note"] = (
+            f"no document of the sample has any; so at most {most:,} of all {n_population:,} have, with "
+            f"{sampling.CONFIDENCE:.0%} confidence"
+        )
+    result = Result.of_rows(nodes.COUNT_COLUMNS, [(round(estimate.total),)], **summary)
+    result.exact = len(counts) == n_population
     return result
 
 

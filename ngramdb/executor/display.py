@@ -51,7 +51,7 @@ def as_text(result: Result) -> str:
     rule = BETWEEN.join("─" * column.width for column in shown)
     body = [BETWEEN.join(column.line(i) for column in shown).rstrip() for i in range(len(rows))]
     head = BETWEEN.join(column.head() for column in shown).rstrip()
-    notes = [visible(f"note: {note}", lines=True) for note in _notes(result)]
+    notes = [visible(f"note: {note}", lines=True) for note in result._remarks]
     return "\n".join([head, rule, *body, footer, *notes])
 
 
@@ -68,7 +68,7 @@ def as_html(result: Result) -> str:
     styles = [parts.get(name, "") for name in result.columns]
     body = "".join(f"<tr>{''.join(map(_html_cell, row, styles))}</tr>" for row in rows)
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    said = [footer, *(f"note: {note}" for note in _notes(result))]
+    said = [footer, *(f"note: {note}" for note in result._remarks)]
     return table + "".join(f"<p>{html.escape(visible(line))}</p>" for line in said)
 
 
@@ -92,11 +92,6 @@ def _rows_and_footer(result: Result) -> tuple[list[tuple[Any, ...]], str]:
     rows, footer = result._preview()
     said = [visible(fact) for fact in facts(result.summary, result.n_rows)]
     return rows, f"({', '.join([footer, *said])})"
-
-
-def _notes(result: Result) -> tuple[str, ...]:
-    """The notes on an answer; that it is an estimate the footer says."""
-    return result.notes if result.exact else result.notes[1:]
 
 
 class _Column:

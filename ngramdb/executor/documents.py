@@ -71,11 +71,9 @@ def documents(plan: Documents, meter: Meter | None = None) -> Result:
 
     Which documents match is settled here; their metadata and texts are read with their rows.
     """
-    found = matching(plan.corpus, plan.where, plan.costs, meter)
-    if plan.sample is not None:
-        found = sample_documents(plan.corpus, found, plan.sample)
-    total = sum(len(docs) for _, docs in found)
-    stop = total if plan.limit is None else min(total, plan.offset + plan.limit)
+    found, summary = chosen(plan, meter)
+    n = sum(len(docs) for _, docs in found)
+    stop = n if plan.limit is None else min(n, plan.offset + plan.limit)
     fields, columns, types = _shape(plan.corpus)
     if plan.order:
         rows = _rows_by_fields(plan, found, fields, stop)
@@ -83,9 +81,25 @@ def documents(plan: Documents, meter: Meter | None = None) -> Result:
         rows = _rows(plan, found, fields, plan.corpus.tokenizer, stop)
     batches = batched(rows, BATCH_DOCUMENTS)
     n_rows = max(0, stop - plan.offset)
-    result = Result(columns, batches, summary={"total": total}, n_rows=n_rows, types=types)
-    result.found = total > 0
+    result = Result(columns, batches, summary=summary, n_rows=n_rows, types=types)
+    result.found = summary["total"] > 0
     return result
+
+
+def chosen(
+    plan: Documents, meter: Meter | None = None
+) -> tuple[list[tuple[Segment, DocSet]], dict[str, int]]:
+    """The documents of a DOCS question, its LIMIT aside, and its summary.
+
+    `total` is how many meet the condition; with SAMPLE, `sampled` is how many of them were drawn, and `seed`
+    draws the same again.
+    """
+    found = matching(plan.corpus, plan.where, plan.costs, meter)
+    summary = {"total": sum(len(docs) for _, docs in found)}
+    if plan.sample is not None:
+        found = sample_documents(plan.corpus, found, plan.sample)
+        summary.update(sampled=sum(len(docs) for _, docs in found), seed=plan.sample.seed)
+    return found, summary
 
 
 def _shape(corpus: Corpus) -> tuple[dict[str, list[str]], tuple[str, ...], tuple[type, ...]]:

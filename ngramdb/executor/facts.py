@@ -10,12 +10,36 @@ from typing import Any
 def facts(summary: Mapping[str, Any], n_rows: int | None) -> Iterator[str]:
     """`25 in all`, `context count 4`, …: no zeros, and no total that is the number of rows again."""
     for name, value in summary.items():
+        if name == "seed":
+            yield f"seed {value}"
+            continue
         if not value or not isinstance(value, int | float | str) or (name == "total" and value == n_rows):
             continue
         if name == "note":  # a sentence, which has a line of its own
             continue
+        if isinstance(value, float) and math.isnan(value):  # it is not known
+            continue
         words = {"total": f"{_shown(value)} in all", "message": _shown(value)}
         yield words.get(name, f"{name.replace('_', ' ')} {_shown(value)}")
+
+
+def drawn(summary: Mapping[str, Any], exact: bool) -> str | None:
+    """What was drawn at random for an answer, in words, with the seed that draws it again; None for none."""
+    if "seed" not in summary:
+        return None
+    seed = f"seed {summary['seed']}"
+    if "sampled_documents" in summary:
+        said = f"a sample of {summary['sampled_documents']:,} of {summary['documents']:,} documents, {seed}"
+        error = summary["standard_error"]
+        known = (
+            ""
+            if exact or math.isnan(error)
+            else f", standard error {error:{',.0f' if error >= 10 else '.3g'}}"
+        )
+        return said if exact else f"an estimate from {said}{known}"
+    if "sampled" in summary:
+        return f"a sample of {summary['sampled']:,} of {summary['total']:,}, {seed}"
+    return f"drawn with {seed}"
 
 
 def _shown(value: float | str) -> str:
@@ -24,5 +48,5 @@ def _shown(value: float | str) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
-        return "" if math.isnan(value) else f"{value:.6g}"
+        return f"{value:.6g}"
     return value

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     import polars  # type: ignore[import-not-found, unused-ignore]
     import pyarrow
 
-    from ngramdb.executor import display, frames
+    from ngramdb.executor import display, facts, frames
 else:
     display = lazy_module("ngramdb.executor.display")
+    facts = lazy_module("ngramdb.executor.facts")
     frames = lazy_module("ngramdb.executor.frames")
 
 Row = tuple[Any, ...]
@@ -111,14 +112,13 @@ class Result:
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences on the answer, for a person: that it is an estimate, what a text may have meant."""
-        said = []
-        if not self.exact:
-            error = self.summary.get("standard_error")
-            known = "" if error is None else f", standard error {error:,.0f}"
-            said.append(f"an estimate from a sample{known}")
-        if "note" in self.summary:
-            said.append(str(self.summary["note"]))
-        return tuple(said)
+        drawn = facts.drawn(self.summary, self.exact)
+        return (*filter(None, [drawn]), *self._remarks)
+
+    @property
+    def _remarks(self) -> tuple[str, ...]:
+        """The notes without what the facts below a table say: how the sample was drawn."""
+        return (str(self.summary["note"]),) if "note" in self.summary else ()
 
     # ---- reading ----------------------------------------------------------------------------------------
 

@@ -111,7 +111,10 @@ def sample_documents(
 
 
 class Estimated(NamedTuple):
-    """A total estimated from a sample, and its standard error (NaN where one value tells nothing)."""
+    """A total estimated from a sample, and its standard error.
+
+    The error is NaN where the values do not tell how much documents differ: there is one, or all are equal.
+    """
 
     total: float
     standard_error: float
@@ -132,4 +135,21 @@ def estimated_total(values: NDArray[Any], n_population: int) -> Estimated:
     if m == 1:
         return Estimated(total, math.nan)
     variance = float(np.var(values, ddof=1))
+    if not variance:  # that of the others is not known to be 0
+        return Estimated(total, math.nan)
     return Estimated(total, n_population * math.sqrt((1 - m / n_population) * variance / m))
+
+
+# How sure a bound is for what no document of a sample has.
+CONFIDENCE = 0.95
+
+
+def most_without(n_sampled: int, n_population: int) -> int:
+    """At most how many documents have what none of a sample has: an upper bound with CONFIDENCE.
+
+    Were it more of them than a share p, n draws would miss all with probability (1 - p)^n or less, since a
+    document is drawn once only; p = 1 - (1 - CONFIDENCE)^(1/n) makes that 5 %: about 3/n, the "rule of three"
+    (Hanley & Lippman-Hand 1983, "If Nothing Goes Wrong, Is Everything All Right?").
+    """
+    share: float = 1 - (1 - CONFIDENCE) ** (1 / n_sampled)
+    return min(n_population - n_sampled, math.floor(share * n_population))

@@ -21,6 +21,8 @@ def count(scope: Scope, node: ast.Count) -> plan.Plan:
     what = occurring(scope, node.what, corpus, condition)
     if node.where is not None:
         what = plan.InDocs(what, condition(scope, node.where, corpus))
+    if node.sample is not None and isinstance(what, plan.InDocs):
+        what = plan.Among(what.what, what.docs)
     if node.group_by:
         if node.sample is not None:
             scope.fail(PlanError, "SAMPLE and GROUP BY don't go together", node.sample)

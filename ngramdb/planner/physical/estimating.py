@@ -8,6 +8,7 @@ from dataclasses import replace
 from ngramdb.planner.choices import pattern_bound
 from ngramdb.planner.physical.foreseeing import Choices
 from ngramdb.planner.plan import (
+    Among,
     AnyOf,
     Complement,
     CountTest,
@@ -139,7 +140,7 @@ class Estimator:
         children = below.children()
         if isinstance(node, AnyOf):
             rows = sum(map(_rows, children))
-        elif isinstance(node, InDocs):
+        elif isinstance(node, (Among, InDocs)):
             rows = _rows(children[0]) * min(1.0, _rows(children[1]) / self._n if self._n else 0.0)
         elif isinstance(node, NearTo):
             rows = _rows(children[0])

@@ -16,6 +16,7 @@ from ngramdb.planner import choices
 from ngramdb.planner.choices import LOCATE, SCAN, Leaf
 from ngramdb.planner.plan import (
     AllDocs,
+    Among,
     Complement,
     Costs,
     CountTest,
@@ -217,6 +218,9 @@ class _Foresight:
                 self._among(expr.docs, min(self._sizes.n_documents, choices.bound(expr.what, self._sizes)))
             else:
                 self.among_all(expr.docs)
+            self.occurring(expr.what)
+        elif isinstance(expr, Among):
+            self.among_all(expr.docs)
             self.occurring(expr.what)
         else:
             if isinstance(expr, NearTo):

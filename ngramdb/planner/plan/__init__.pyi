@@ -63,6 +63,7 @@ from .nodes import DocExpr as DocExpr
 from .nodes import Node as Node
 from .nodes import Occurring as Occurring
 from .nodes import changed as changed
+from .occurring import Among as Among
 from .occurring import AnyOf as AnyOf
 from .occurring import InDocs as InDocs
 from .occurring import NearTo as NearTo

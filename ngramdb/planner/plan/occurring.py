@@ -65,6 +65,27 @@ class InDocs(Occurring):
 
 
 @dataclass(frozen=True)
+class Among(Occurring):
+    """What COUNT … SAMPLE counts: occurrences of the first operand in documents drawn from the second.
+
+    It is the topmost node of its plan. Unlike InDocs it stays where the documents are all or none: how many
+    there are to draw from is a part of the answer.
+    """
+
+    what: Occurring
+    docs: DocExpr
+
+    def label(self) -> str:
+        return "in a sample of these documents"
+
+    def children(self) -> tuple[Node, ...]:
+        return (self.what, self.docs)
+
+    def with_children(self, children: tuple[Any, ...]) -> Node:
+        return replace(self, what=children[0], docs=children[1])
+
+
+@dataclass(frozen=True)
 class NearTo(Occurring):
     """The first operand's occurrences near one of every other, and near none of those in `apart`.
 

@@ -81,9 +81,13 @@ def test_the_footer_has_the_totals_that_the_prompt_shows():
     )
     assert repr(result).splitlines()[-2:] == ["(2 rows, 25 in all, context count 1,234)", "note: a note"]
     assert result._repr_html_().endswith("<p>(2 rows, 25 in all, context count 1,234)</p><p>note: a note</p>")
-    estimate = Result(("count",), [[(7,)]], exact=False, summary={"standard_error": 2.5})
-    assert repr(estimate).splitlines()[-1] == "(1 row, approximate, standard error 2.5)"
-    assert estimate.notes == ("an estimate from a sample, standard error 2",)
+    estimate = Result(("count",), [[(7,)]], exact=False)
+    estimate.summary.update(standard_error=2.5, sampled_documents=1000, documents=2000, seed=1234567)
+    facts = "approximate, standard error 2.5, sampled documents 1,000, documents 2,000, seed 1234567"
+    assert repr(estimate).splitlines()[-1] == f"(1 row, {facts})"
+    assert estimate.notes == (
+        "an estimate from a sample of 1,000 of 2,000 documents, seed 1234567, standard error 2.5",
+    )
 
 
 def test_a_concordance_in_a_notebook_is_aligned_to_its_match():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ngramdb
-from ngramdb.executor.sampling import Drawing, estimated_total, ranks, smallest
+from ngramdb.executor.sampling import Drawing, estimated_total, most_without, ranks, smallest
 from ngramdb.planner.plan import Sampling
 
 
@@ -56,6 +56,74 @@ def test_estimates_and_their_errors_follow_the_formula():
     assert total == 10.0 and error == pytest.approx(10 * math.sqrt((1 - 0.2) * 2.0 / 2))
     assert math.isnan(estimated_total(np.array([3]), 10).standard_error)
     assert estimated_total(np.array([]), 0) == (0.0, 0.0)
+    # Equal counts say nothing of how much documents differ.
+    assert math.isnan(estimated_total(np.zeros(100), 1000).standard_error)
+    assert math.isnan(estimated_total(np.ones(2), 3).standard_error)
+
+
+def test_the_bound_for_what_a_sample_lacks_holds_as_often_as_it_says():
+    n_population, n_sampled = 400, 40
+    most = most_without(n_sampled, n_population)
+    assert 24 <= most <= 30  # the rule of three says 3/40 of them
+    random = np.random.default_rng(3)
+    missed = sum(
+        not (random.choice(n_population, n_sampled, replace=False) <= most).any() for _ in range(2000)
+    )
+    assert missed / 2000 <= 0.05
+    assert most_without(3, 4) == 1 and most_without(1, 10) == 9
+
+
+def test_an_estimate_without_a_hit_claims_no_certainty():
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("many", tokenizer="words")
+        corpus.append([f"text {i}" for i in range(1000)])
+        result = db.execute('COUNT "7" SAMPLE 60 SEED 1')
+        assert result.fetchall() == [(0,)] and not result.exact
+        assert math.isnan(result.summary["standard_error"])
+        bound = "at most 48 of all 1,000 have, with 95% confidence"
+        estimate, note = result.notes
+        assert estimate == "an estimate from a sample of 60 of 1,000 documents, seed 1"
+        assert bound in note and bound in str(result)
+        assert "standard error" not in str(result) + result._repr_html_()
+        # All are drawn: then it is certain.
+        result = db.execute('COUNT "7" SAMPLE 1000 SEED 1')
+        assert result.exact and result.summary["standard_error"] == 0.0
+
+
+def test_every_sample_and_every_drawn_text_has_its_seed_in_summary_notes_and_print(tmp_path):
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("many", tokenizer="words")
+        corpus.append([f"a text of {i % 9}" for i in range(100)])
+        for statement in (
+            'COUNT "text" SAMPLE 7',
+            'COUNT "3" WHERE "text" SAMPLE 7',
+            "DOCS SAMPLE 7",
+            'DOCS WHERE "3" ORDER BY length SAMPLE 7 LIMIT 2',
+            'KWIC "text" SAMPLE 7',
+            f"COPY (DOCS SAMPLE 7) TO '{tmp_path / 'out.jsonl'}'",
+            f"COPY (DOCS SAMPLE 7) TO '{tmp_path / 'out.parquet'}'",
+            'GENERATE GIVEN "a" TOKENS 3 METHOD SAMPLE',
+        ):
+            for seed in ("", " SEED 0", " SEED 123456789"):
+                place = statement.index(" SAMPLE") + len(" SAMPLE" + " 7" * ("SAMPLE 7" in statement))
+                result = db.execute(statement[:place] + seed + statement[place:])
+                drawn = result.summary["seed"]
+                assert not seed or f" SEED {drawn}" == seed
+                assert f"seed {drawn}" in result.notes[0]
+                assert f"seed {drawn}" in str(result) and f"seed {drawn}" in result._repr_html_()
+        result = corpus.sample(5, '"3"', seed=4)
+        assert result.summary == {"total": 11, "sampled": 5, "seed": 4}
+        assert result.notes == ("a sample of 5 of 11, seed 4",)
+
+
+def test_count_draws_from_the_documents_that_where_selects():
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("many", tokenizer="words")
+        corpus.append(["rare thing"] * 10 + ["frequent"] * 10_000)
+        for statement in ('COUNT "thing" WHERE "rare" SAMPLE 5', 'COUNT "thing" AND "rare" SAMPLE 5'):
+            result = db.execute(statement)
+            assert result.fetchall() == [(10,)]
+            assert (result.summary["sampled_documents"], result.summary["documents"]) == (5, 10)
 
 
 def test_estimated_totals_are_right_on_average_and_their_errors_cover_the_truth():
