@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from ngramdb.api import connect
-from ngramdb.cli.catalog import quoted
+from ngramdb.cli.catalog import in_own_words, quoted
 from ngramdb.cli.common import OK, PROBLEMS, add_common_flags, guarded, say
 from ngramdb.cli.render import MODES, render
 from ngramdb.cli.screen import detect
@@ -40,7 +40,8 @@ def make_parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> int:
     with connect(options.database, read_only=True) as connection:
         statement = "CHECK" if options.corpus is None else f"CHECK {quoted(options.corpus)}"
-        result = connection.execute(statement)
+        with in_own_words():
+            result = connection.execute(statement)
         n_problems = result.summary["problems"]
         if not n_problems:
             say(f"{options.database}: no problems found")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from ngramdb.cli.catalog import quoted
+from ngramdb.cli.catalog import in_own_words, quoted
 from ngramdb.cli.common import OK, add_common_flags, guarded
 from ngramdb.cli.render import MODES, render
 from ngramdb.cli.screen import detect
@@ -42,7 +42,7 @@ def make_parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> int:
     with writing(options) as connection:
         statement = "COMPACT" if options.corpus is None else f"COMPACT {quoted(options.corpus)}"
-        with Waiting(not options.no_progress) as waiting:
+        with in_own_words(), Waiting(not options.no_progress) as waiting:
             result = connection.execute(statement, progress=waiting)
         render(result, detect(sys.stdout), options.format)
     return OK

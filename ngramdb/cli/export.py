@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 
 from ngramdb.api import connect
 from ngramdb.cli import human
-from ngramdb.cli.catalog import quoted
 from ngramdb.cli.common import OK, UsageError, add_common_flags, glued, guarded, positive, say_notes
 from ngramdb.cli.waiting import Waiting
+from ngramdb.errors import PhraseWarning
 from ngramdb.formats import WRITTEN
 
 DESCRIPTION = """\
@@ -86,13 +87,12 @@ def _export_removals(options: argparse.Namespace) -> int:
 
 
 def _export_documents(options: argparse.Namespace) -> int:
-    where = "" if options.where is None else f" WHERE {options.where}"
-    form = "" if options.format is None else f" (FORMAT {options.format})"
-    statement = f"COPY (DOCS FROM {quoted(options.corpus)}{where}) TO ?{form}"
     with connect(options.database, read_only=True) as connection:
-        with Waiting(not options.no_progress) as waiting:
-            result = connection.execute(statement, [options.out], progress=waiting)
-        n_documents, path = result.fetchall()[0]
-    print(f"{human.count(n_documents, 'document')} written to {path}")
-    say_notes(result.notes)
+        corpus = connection.corpus(options.corpus)
+        # What a verb of Python warns of, as the note that a statement has.
+        with warnings.catch_warnings(record=True) as caught, Waiting(not options.no_progress):
+            warnings.simplefilter("always", PhraseWarning)
+            n_documents = corpus.export(options.out, options.where, format=options.format)
+    print(f"{human.count(n_documents, 'document')} written to {options.out}")
+    say_notes(str(warning.message) for warning in caught)
     return OK

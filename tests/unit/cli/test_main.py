@@ -423,6 +423,41 @@ def test_export_writes_documents_as_they_came(database: str, tmp_path: Path, cap
     assert main(["export", database, "nothing", "bad.jsonl"]) == 1
 
 
+WRONG_ARGUMENTS = {
+    "an ending": (["export", "wiki", "out.csv"], "error: out.csv: nothing is written in the format of .csv;"),
+    "two endings": (
+        ["export", "wiki", "out.parquet.gz"],
+        "error: out.parquet.gz: parquet files are compressed",
+    ),
+    "no corpus": (["export", "wiko", "out.jsonl"], "error: no corpus 'wiko'; did you mean wiki?\n"),
+    "no condition": (["export", "wiki", "out.jsonl", "--where", "x ="], "the condition is not complete:"),
+    "no field": (["export", "wiki", "out.jsonl", "--where", "y = 1"], "no document has a field 'y'"),
+    "a clause": (["export", "wiki", "out.jsonl", "--where", '"the" LIMIT 1'], "LIMIT"),
+    "a value": (
+        ["export", "wiki", "out.jsonl", "--where", "x = ?"],
+        "no value was given for parameter 1 of 1",
+    ),
+    "a corpus to check": (["check", "wiko"], "error: no corpus 'wiko'; did you mean wiki?\n"),
+    "a corpus to compact": (["compact", "wiko"], "error: no corpus 'wiko'; did you mean wiki?\n"),
+    "a corpus to analyze": (["analyze", "wiko"], "error: no corpus 'wiko'; did you mean wiki?\n"),
+    "an order": (["analyze", "wiki", "--order", "1"], "ORDER is a whole number of at least 2, not 1\n"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_ARGUMENTS)
+def test_an_error_shows_no_statement_that_the_user_has_not_written(
+    case: str, database: str, tmp_path: Path, capsys: Captured
+) -> None:
+    (command, *rest), message = WRONG_ARGUMENTS[case]
+    assert main([command, database, *rest]) == 1
+    said = capsys.readouterr().err
+    assert message in said
+    assert not any(word in said for word in ("COPY", "CHECK", "COMPACT", "ANALYZE `", "`"))
+    assert not list(tmp_path.glob("out*"))
+    if "--where" in rest:
+        assert f"\n  {rest[-1]}\n" in said
+
+
 def test_export_writes_records_of_removed_documents(database: str, tmp_path: Path, capsys: Captured) -> None:
     (tmp_path / "odd.jsonl").write_text('{"text": "a b", "id": "x"}\n{"text": "c"}\n')
     assert main(["load", database, "odd", "odd.jsonl"]) == 0
