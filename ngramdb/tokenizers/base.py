@@ -140,6 +140,10 @@ class Tokenizer(ABC):
         """
         return self
 
+    def encoder(self, fast: bool = True) -> Encoder:
+        """What one load gets its ids from: the ids of `encode_batch`, the fast way if there is one."""
+        return Encoder(self)
+
     def definition(self) -> FileContent | None:
         """What must be stored once, when a corpus is created; None when the kind says it all."""
         return None
@@ -160,6 +164,24 @@ class Tokenizer(ABC):
                 f"token id {number} is out of range: the vocabulary has {self.n_vocabulary} ids, from 0 on"
             )
         return number
+
+
+class Encoder:
+    """The ids of one load's documents, batch by batch; for one thread."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+
+    #: What a person should be told of how the ids were made.
+    note: str | None = None
+
+    #: Whether ids of earlier batches may be others than `encode_batch` of the tokenizer gives. Once it is so,
+    #: all later batches have the right ones, and the earlier ones must be encoded anew.
+    in_doubt: bool = False
+
+    def encode_batch(self, texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
+        """See `Tokenizer.encode_batch`."""
+        return self._tokenizer.encode_batch(texts)
 
 
 def as_ids(ids: npt.ArrayLike) -> Ids:

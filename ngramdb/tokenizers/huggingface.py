@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from ngramdb import interrupts
 from ngramdb._cext.pieces import PieceTable, gather
 from ngramdb.errors import ExecutionError, InvalidArgument
 from ngramdb.tokenizers.base import (
+    Encoder,
     FileContent,
     Flags,
     Ids,
@@ -38,6 +40,7 @@ from ngramdb.tokenizers.base import (
     offsets_of,
     to_utf8,
 )
+from ngramdb.tokenizers.fast import FastWay
 from ngramdb.tokenizers.seams import PIECE_CHARS, pieces, seam_of
 
 DEFINITION_KIND = "TOKZ"
@@ -137,13 +140,44 @@ class HuggingFaceTokenizer(Tokenizer):
         Cost: the library's time, on all cores. Memory for a batch of a megabyte of text, but for a longer
         document that must not be cut (see `seams`): some 150 times its size.
         """
+        cut, bounds = self.cut(texts)
+        ids, offsets = self.ids_of_pieces(cut)
+        return ids, offsets[bounds]
+
+    def cut(self, texts: Sequence[bytes]) -> tuple[list[str], Offsets]:
+        """The texts in pieces that may be tokenized one by one: text k is the pieces bounds[k]:bounds[k +
+        1].
+        """
         cut: list[str] = []
-        n_pieces = np.zeros(len(texts) + 1, dtype=np.int64)
+        bounds = np.zeros(len(texts) + 1, dtype=np.int64)
         for number, text in enumerate(from_utf8(texts)):
             cut.extend((text,) if self._seam is None else pieces(text, self._seam))
-            n_pieces[number + 1] = len(cut)
-        ids, offsets = gather(self._ids_of(cut))
-        return ids, offsets[n_pieces]
+            bounds[number + 1] = len(cut)
+        return cut, bounds
+
+    def ids_of_pieces(self, texts: list[str]) -> tuple[Ids, Offsets]:
+        """Ids and offsets of pieces, by the library."""
+        ids, offsets = gather(self._ids_of(texts))
+        return ids, offsets
+
+    def encoder(self, fast: bool = True) -> Encoder:
+        return _FastEncoder(self, self._fast_way) if fast and self._fast_way else super().encoder()
+
+    @cached_property
+    def _fast_way(self) -> FastWay | None:
+        """None but for a byte-level BPE with a token for every byte, which fails on no text."""
+        is_bpe = self.lossless and self._parts.get("model", {}).get("type") == "BPE"
+        if not is_bpe or any(self._library.token_to_id(chr(code)) is None for code in _byte_characters()):
+            return None
+        return FastWay(self._definition, self._parts, self.ids_of_pieces, self._texts_of_tokens)
+
+    def _texts_of_tokens(self) -> list[str]:
+        """The texts of all tokens that are whole characters."""
+        assert self._spelled is not None
+        spelled, offsets = self._spelled
+        ends = offsets.tolist()
+        texts = (spelled[start:stop].decode("utf-8", "ignore") for start, stop in pairwise(ends))
+        return [text for text in texts if text]
 
     def _ids_of(self, texts: list[str]) -> Iterator[list[int]]:
         _Threads.used = True
@@ -230,6 +264,30 @@ class HuggingFaceTokenizer(Tokenizer):
         content = np.frombuffer(self._definition, dtype=np.uint8)
         properties = {"library": f"tokenizers {tokenizers.__version__}", "n_vocabulary": self.n_vocabulary}
         return FileContent(DEFINITION_KIND, {"tokenizer": content}, properties)
+
+
+class _FastEncoder(Encoder):
+    """Takes the fast way as long as it is open."""
+
+    def __init__(self, tokenizer: HuggingFaceTokenizer, way: FastWay) -> None:
+        super().__init__(tokenizer)
+        self._pieces_of = tokenizer.cut
+        self._exact = tokenizer.ids_of_pieces
+        self._way = way
+        self._used = False
+
+    def encode_batch(self, texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
+        cut, bounds = self._pieces_of(texts)
+        found = self._way.ids_of(cut)
+        if found is None:
+            # Whatever closed it, a library that fails on one text is not believed on others.
+            self.in_doubt = self._used
+            self.note = self._way.closed_because
+            found = self._exact(cut)
+        else:
+            self._used = True
+        ids, offsets = found
+        return ids, offsets[bounds]
 
 
 @contextmanager

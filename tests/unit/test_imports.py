@@ -73,7 +73,18 @@ LEAVES = frozenset(
 
 # Libraries that take longer to import than a question to answer: the one reason to import in a function.
 HEAVY = frozenset(
-    {"lark", "numpy", "pandas", "polars", "prompt_toolkit", "pyarrow", "rich", "tokenizers", "zstandard"}
+    {
+        "fastokens",
+        "lark",
+        "numpy",
+        "pandas",
+        "polars",
+        "prompt_toolkit",
+        "pyarrow",
+        "rich",
+        "tokenizers",
+        "zstandard",
+    }
 )
 
 # Arguments of a plan's class: who imports what they name, and from which package.

@@ -1,0 +1,247 @@
+"""Ids by the library `fastokens`, some fifty times as fast as `tokenizers`, believed as far as they were
+compared.
+
+The database must never hold ids that `tokenizers` would not give. So the fast way is taken for byte-level
+tokenizers only, and only after both libraries gave the same ids
+
+- for texts on which implementations differ (`hard_texts`), once, before the first use;
+- for every character that texts bring, among letters, digits and blanks, before a text with it is believed;
+- for a sample of every batch: pieces drawn at random.
+
+At the first difference the way is closed for good; the batch gets its ids from `tokenizers`, and whoever took
+earlier batches of the same load is told that they have to be encoded anew (`Encoder.in_doubt`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ngramdb import interrupts
+from ngramdb.errors import QueryCancelled
+from ngramdb.tokenizers.base import Ids, Offsets, offsets_of
+from ngramdb.tokenizers.hard_texts import hard_texts
+
+# Ids and offsets of texts, as `tokenizers` gives them.
+Exact = Callable[[list[str]], tuple[Ids, Offsets]]
+
+# Opening the library and comparing it takes half a second and 100 MB: what `tokenizers` needs for so much
+# text.
+WORTHWHILE_BYTES = 1 << 20
+# Characters a call: what the library does in 50 ms, in which nothing can be stopped.
+BATCH_CHARS = 1 << 22
+# A text that may take the library longer than that: of the worst kind, a run of one letter, a megabyte takes
+# 0.3 s.
+LONG_CHARS = 1 << 20
+# Of the text of a batch so much is compared, in pieces or parts of them of so many characters: about as much
+# work for `tokenizers` as the rest is for the fast library.
+SAMPLE_SHARE = 1 / 128
+SAMPLE_CHARS = 1 << 13
+
+NOT_INSTALLED = (
+    "the library fastokens is not installed; with it, loads with a tokenizer.json are several times as fast"
+)
+
+N_CODE_POINTS = 0x110000
+_CODE_POINT = np.dtype("<u4")
+
+
+class _Closed(Exception):
+    """Why the fast way cannot be taken (any more)."""
+
+
+class _Forks:
+    """Whether this process is a child of one that used the library: it has none of the library's threads, and
+    may have locks that nobody will open.
+    """
+
+    used = False
+    inherited = False
+
+    @classmethod
+    def note(cls) -> None:
+        cls.inherited = cls.inherited or cls.used
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_Forks.note)
+
+
+class FastWay:
+    """The fast library for one `tokenizer.json`, and what it has been compared on. Threads may share it."""
+
+    def __init__(
+        self, definition: bytes, parts: dict[str, Any], exact: Exact, vocabulary: Callable[[], Sequence[str]]
+    ) -> None:
+        """
+        `parts` is what the definition says, `exact` what `tokenizers` does, `vocabulary` tells texts of
+        tokens.
+        """
+        self.closed_because: str | None = None
+        self._definition = definition
+        self._parts = parts
+        self._exact = exact
+        self._vocabulary = vocabulary
+        self._n_waiting = 0
+        self._library: Any = None
+        self._seen: npt.NDArray[np.bool_] | None = None
+        self._draw = random.Random()
+        self._lock = threading.Lock()
+
+    def ids_of(self, texts: list[str]) -> tuple[Ids, Offsets] | None:
+        """The ids of the texts, flat, and offsets; None where `tokenizers` has to do it."""
+        if self.closed_because is not None or _Forks.inherited:
+            return None
+        try:
+            if self._library is None and not self._opened(texts):
+                return None
+            return _concatenated([self._compared(batch) for batch in _batches(texts)])
+        except _Closed as reason:
+            self.closed_because = str(reason)
+            self._library = None
+            return None
+
+    def _opened(self, texts: list[str]) -> bool:
+        """Opens the library once there was text enough. Raises _Closed where it is of no use."""
+        with interrupts.holding(self._lock):
+            if self._library is not None:
+                return True
+            self._n_waiting += sum(map(len, texts))
+            if self._n_waiting < WORTHWHILE_BYTES:
+                return False
+            library = _open(self._definition, self._parts)
+            added = [
+                token["content"] for token in self._parts.get("added_tokens") or () if token.get("content")
+            ]
+            self._seen = np.zeros(N_CODE_POINTS, dtype=np.bool_)
+            for hard in (hard_texts(added, self._vocabulary(), self._draw), _of_characters(range(0x80))):
+                self._compare(hard, self._encoded(library, hard), range(len(hard)))
+            self._seen[:0x80] = True
+            self._library = library
+            return True
+
+    def _compared(self, texts: list[str]) -> tuple[Ids, Offsets]:
+        """The ids of some texts. Raises _Closed at a difference."""
+        interrupts.check()
+        library = self._library
+        self._compare_characters(library, texts)
+        found = self._encoded(library, texts)
+        drawn = self._drawn(texts)
+        whole = [k for k in drawn if len(texts[k]) <= 2 * SAMPLE_CHARS]
+        self._compare(texts, found, whole)
+        cut = [self._part_of(texts[k]) for k in drawn if len(texts[k]) > 2 * SAMPLE_CHARS]
+        self._compare(cut, self._encoded(library, cut), range(len(cut)))
+        return found
+
+    def _encoded(self, library: Any, texts: list[str]) -> tuple[Ids, Offsets]:
+        """What the library gives. Raises _Closed when it fails."""
+        _Forks.used = True
+        try:
+            # In this thread where that is quick: the library keeps what it knows of words by the thread.
+            if any(len(text) > LONG_CHARS for text in texts):
+                flat, ends = interrupts.waited_for(partial(library.encode_batch_flat, texts))
+            else:
+                flat, ends = library.encode_batch_flat(texts)
+        except (KeyboardInterrupt, SystemExit, MemoryError, QueryCancelled):
+            raise
+        except BaseException as error:  # panics of the library are no Exceptions
+            raise _Closed(f"fastokens failed on a text: {error}") from error
+        ids: Ids = np.frombuffer(flat, dtype=_CODE_POINT)
+        offsets: Offsets = np.frombuffer(ends, dtype="<u8").astype(np.int64)
+        if len(offsets) != len(texts) + 1 or offsets[-1] != len(ids) or (np.diff(offsets) < 0).any():
+            raise _Closed("fastokens gave offsets that do not fit its ids")
+        return ids, offsets
+
+    def _compare(self, texts: list[str], found: tuple[Ids, Offsets], numbers: Sequence[int]) -> None:
+        """Compares the ids of texts with these numbers. Raises _Closed at a difference."""
+        ids, offsets = found
+        exact, bounds = self._exact([texts[k] for k in numbers])
+        for j, k in enumerate(numbers):
+            if not np.array_equal(exact[bounds[j] : bounds[j + 1]], ids[offsets[k] : offsets[k + 1]]):
+                raise _Closed(f"fastokens gave other ids for a text than tokenizers: {_excerpt(texts[k])}")
+
+    def _compare_characters(self, library: Any, texts: list[str]) -> None:
+        """Compares texts with the characters that come for the first time."""
+        seen = self._seen
+        assert seen is not None
+        joined = "".join(text for text in texts if not text.isascii())
+        if not joined:
+            return
+        codes = np.frombuffer(joined.encode("utf-32-le"), dtype=_CODE_POINT)
+        new = np.unique(codes[~seen[codes]])
+        if new.size:
+            made = _of_characters(new.tolist())
+            self._compare(made, self._encoded(library, made), range(len(made)))
+            seen[new] = True
+
+    def _drawn(self, texts: list[str]) -> list[int]:
+        """The texts of which the sample is taken: drawn at random until there is enough."""
+        wanted = SAMPLE_SHARE * sum(map(len, texts))
+        drawn: dict[int, None] = {}
+        while wanted > 0 and len(drawn) < len(texts):
+            k = self._draw.randrange(len(texts))
+            if k not in drawn:
+                drawn[k] = None
+                wanted -= min(len(texts[k]), SAMPLE_CHARS)
+        return list(drawn)
+
+    def _part_of(self, text: str) -> str:
+        start = self._draw.randrange(len(text) - SAMPLE_CHARS)
+        return text[start : start + SAMPLE_CHARS]
+
+
+def _open(definition: bytes, parts: dict[str, Any]) -> Any:
+    """The library's tokenizer. Raises _Closed when it is not there, or does not take the definition."""
+    if parts["model"].get("dropout"):  # not followed here (`huggingface`), and the library would
+        parts = {**parts, "model": {**parts["model"], "dropout": None}}
+        definition = json.dumps(parts).encode()
+    try:
+        import fastokens
+    except ImportError as error:
+        raise _Closed(NOT_INSTALLED) from error
+    try:
+        library = fastokens.Tokenizer.from_json_str(definition.decode())
+        library.no_truncation()
+        library.no_padding()
+    except (KeyboardInterrupt, SystemExit, MemoryError):
+        raise
+    except BaseException as error:  # panics of the library are no Exceptions
+        raise _Closed(f"fastokens cannot read this tokenizer.json: {error}") from error
+    return library
+
+
+def _of_characters(codes: Sequence[int]) -> list[str]:
+    """Texts that show how a tokenizer classes characters: each before and after letters, digits, blanks,
+    itself.
+    """
+    return [f"a{c}b 1{c}2 .{c}. {c} {c}{c}\n{c}" for c in map(chr, codes)]
+
+
+def _batches(texts: list[str]) -> Iterator[list[str]]:
+    """Consecutive texts of BATCH_CHARS characters together; a longer text is a batch by itself."""
+    start = size = 0
+    for k, text in enumerate(texts):
+        if k > start and size + len(text) > BATCH_CHARS:
+            yield texts[start:k]
+            start, size = k, 0
+        size += len(text)
+    yield texts[start:] if start else texts
+
+
+def _concatenated(found: list[tuple[Ids, Offsets]]) -> tuple[Ids, Offsets]:
+    if len(found) == 1:
+        return found[0]
+    lengths = np.concatenate([np.diff(offsets) for _, offsets in found])
+    return np.concatenate([ids for ids, _ in found]), offsets_of(lengths.tolist())
+
+
+def _excerpt(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:57] + "...")
