@@ -36,6 +36,7 @@ class LoadReport:
     `documents` with so many `tokens` were added, in so many new `segments`; `skipped` ones could not be read,
     and `reasons` are the first few of why. `bytes` is the length of all texts; `version` is the database's
     version that has the new documents; `elapsed` is in seconds.
+    `notes` say what is worth knowing of how it went.
     """
 
     documents: int
@@ -46,6 +47,7 @@ class LoadReport:
     version: int = 0
     elapsed: float = 0.0
     bytes: int = 0
+    notes: tuple[str, ...] = ()
 
 
 def load_files(connection: Connection, plan: Load, progress: ProgressCallback | None) -> LoadReport:
@@ -105,6 +107,7 @@ def load(
             in_background=meter is not None,
             meter=meter,
             skipped=errors if skip else None,
+            fast_tokenizer=connection.settings.fast_tokenizer,
         )
     errors = errors or ErrorLog()
     return LoadReport(
@@ -116,6 +119,7 @@ def load(
         version=outcome.version,
         elapsed=time.perf_counter() - started,
         bytes=n_bytes,
+        notes=outcome.notes,
     )
 
 

@@ -127,6 +127,13 @@ SETTINGS: dict[str, Setting] = {
             _rules,
         ),
         Setting(
+            "fast_tokenizer",
+            lambda: True,
+            "boolean",
+            "whether loads with a tokenizer.json use fastokens where it gives the same ids as tokenizers",
+            _switch,
+        ),
+        Setting(
             "keep_versions",
             lambda: DEFAULT_KEEP_VERSIONS,
             "integer",
@@ -245,6 +252,11 @@ class Settings(Mapping[str, Value]):
     def auto_compact(self) -> bool:
         """Whether small segments are merged after statements that write."""
         return bool(self._values["auto_compact"])
+
+    @property
+    def fast_tokenizer(self) -> bool:
+        """Whether loads use a faster library where it gives the tokenizer's ids."""
+        return bool(self._values["fast_tokenizer"])
 
     @property
     def keep_versions(self) -> int:

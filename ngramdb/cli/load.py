@@ -10,7 +10,7 @@ from typing import Any
 from ngramdb.api import Connection, Corpus, LoadReport, connect
 from ngramdb.cli import human
 from ngramdb.cli.catalog import describe
-from ngramdb.cli.common import OK, UsageError, add_common_flags, glued, guarded, positive
+from ngramdb.cli.common import OK, UsageError, add_common_flags, glued, guarded, positive, say_notes
 from ngramdb.cli.progress import LoadWatch
 from ngramdb.cli.writing import add_lock_timeout, writing
 from ngramdb.errors import InvalidArgument
@@ -80,6 +80,11 @@ def make_parser() -> argparse.ArgumentParser:
         type=positive,
         help="cores that build segments; all of them when not given",
     )
+    add(
+        "--no-fast-tokenizer",
+        action="store_true",
+        help="take ids from the library tokenizers alone, even where fastokens gives the same ones",
+    )
     add_lock_timeout(parser)
     add_common_flags(parser)
     return parser
@@ -93,6 +98,7 @@ def _run(options: argparse.Namespace) -> int:
             connection.settings["threads"] = options.threads
         if options.segment_tokens is not None:
             connection.settings["segment_tokens"] = options.segment_tokens
+        connection.settings["fast_tokenizer"] = not options.no_fast_tokenizer
         corpus, is_new = open_corpus(connection, options.corpus, options.tokenizer)
         try:
             with LoadWatch(
@@ -105,6 +111,7 @@ def _run(options: argparse.Namespace) -> int:
                 connection.drop_corpus(options.corpus, if_exists=True)
             raise
     print(summary(options.corpus, report))
+    say_notes(report.notes)
     return OK
 
 

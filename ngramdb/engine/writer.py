@@ -16,7 +16,6 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb._cext.construction import MAX_SYMBOLS, Cores
@@ -25,25 +24,17 @@ from ngramdb.engine.budget import DocumentLimits, bounded, memory_errors
 from ngramdb.engine.change import Change
 from ngramdb.engine.compaction import segment_entry
 from ngramdb.engine.directory import WritableFile
+from ngramdb.engine.encoding import BatchEncoder, Encoded, documents_of
 from ngramdb.engine.files import write_content
 from ngramdb.engine.manifest import CorpusEntry, SegmentEntry
-from ngramdb.engine.transaction import Transaction
+from ngramdb.engine.view import open_segment
 from ngramdb.engine.vocabulary import remember, tokenizer_of
-from ngramdb.errors import (
-    ExecutionError,
-    InvalidArgument,
-    LoadError,
-    QueryCancelled,
-    ResourceError,
-)
-from ngramdb.ingest.documents import Document, ErrorLog, TokenIds
+from ngramdb.errors import InvalidArgument, LoadError
+from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.streams import Meter
 from ngramdb.segments.builder import KIND, SegmentBuilder
 from ngramdb.segments.container import SMALL_BLOCK_SIZE, ContainerWriter
 from ngramdb.tokenizers.base import Offsets, Tokenizer
-
-# What may end tokenizing, and is no reason to refuse a document: a limit of the load, a request to stop.
-NO_FAULT_OF_DOCUMENTS = (ResourceError, QueryCancelled)
 
 
 @dataclass(frozen=True)
@@ -66,12 +57,15 @@ class LoadProgress:
 
 @dataclass(frozen=True)
 class LoadOutcome:
-    """What a load did; `version` is the database's version that has the documents."""
+    """What a load did; `version` is the database's version that has the documents, `notes` what a person
+    should know of how it went.
+    """
 
     documents: int
     tokens: int
     segments: int
     version: int
+    notes: tuple[str, ...] = ()
 
 
 def load_documents(
@@ -83,6 +77,7 @@ def load_documents(
     in_background: bool = False,
     meter: Meter | None = None,
     skipped: ErrorLog | None = None,
+    fast_tokenizer: bool = True,
 ) -> LoadOutcome:
     """Adds the documents to the corpus and commits: one commit, or none at all.
 
@@ -97,6 +92,7 @@ def load_documents(
     meter : how far the documents' files are read, for `progress`
     skipped : records documents that cannot be tokenized, which are then left out; without it they end
         the load
+    fast_tokenizer : take ids from a faster library where they are those of the tokenizer (`tokenizers.fast`)
 
     Raises
     ------
@@ -113,17 +109,8 @@ def load_documents(
     limits = DocumentLimits.of(options.memory_limit, threads)
     with memory_errors("a load", segment_tokens):
         tokenizer = tokenizer_of(change.store, change.before.tokenizer).fork()
-        load = _Load(
-            change.transaction,
-            change.before,
-            tokenizer,
-            segment_tokens,
-            threads,
-            progress,
-            meter,
-            skipped,
-            limits,
-        )
+        encoding = BatchEncoder(tokenizer, limits, skipped, fast_tokenizer)
+        load = _Load(change, tokenizer, encoding, segment_tokens, threads, progress, meter)
         with read_ahead(batches(documents, meter), in_background) as ready:
             entries = load.run(ready)
         if load.documents:
@@ -131,7 +118,8 @@ def load_documents(
             remember(change.store, change.entry.tokenizer, load.tokenizer)
             change.tidy(segment_tokens)
         change.documents, change.tokens = load.documents, load.tokens
-        return LoadOutcome(load.documents, load.tokens, len(entries), change.commit().version)
+        notes = () if encoding.note is None else (encoding.note,)
+        return LoadOutcome(load.documents, load.tokens, len(entries), change.commit().version, notes)
 
 
 class _Located:
@@ -165,29 +153,29 @@ class _Load:
 
     def __init__(
         self,
-        transaction: Transaction,
-        entry: CorpusEntry,
+        change: Change,
         tokenizer: Tokenizer,
+        encoding: BatchEncoder,
         segment_tokens: int,
         threads: int,
         progress: Callable[[LoadProgress], None] | None,
         meter: Meter | None,
-        skipped: ErrorLog | None,
-        limits: DocumentLimits,
     ) -> None:
         self.tokenizer = tokenizer
         self.documents = 0
         self.tokens = 0
         self._text_bytes = 0
-        self._transaction = transaction
-        self._entry = entry
+        self._store = change.store
+        self._transaction = change.transaction
+        self._entry = entry = change.before
+        self._encoding = encoding
         self._segment_tokens = segment_tokens
         self._threads = threads
         self._progress = progress
         self._meter = meter
-        self._skipped = skipped
-        self._limits = limits
         self._read_bytes: int | None = None
+        # Ranges of ids of the documents that came with token ids: nobody encodes those anew.
+        self._came_as_ids: list[tuple[int, int]] = []
         self._started = time.perf_counter()
         self._builder = SegmentBuilder(entry.next_doc_id, segment_tokens)
         self._building: deque[Future[SegmentEntry]] = deque()
@@ -208,9 +196,7 @@ class _Load:
                 self._read_bytes = self._meter.bytes_read
             self._close_segment(pool)
             self._report()
-            while self._building:
-                self._built.append(interrupts.result_of(self._building.popleft()))
-                self._report()
+            self._await_segments()
         except BaseException:
             self._stop.set()
             raise
@@ -236,23 +222,29 @@ class _Load:
         )
 
     def _add(self, batch: Batch, pool: ThreadPoolExecutor) -> None:
-        batch = self._small_enough(batch, [0] * len(batch.documents))
-        if not batch.documents:
+        encoded = self._encoding.encode(batch)
+        if self._encoding.in_doubt:
+            self._encode_anew(pool)
+        if encoded is None:
             return
-        batch, (ids, offsets, stored) = self._tokenized(batch)
-        smaller = self._small_enough(batch, np.diff(offsets).tolist())
-        if smaller is not batch:
-            batch, (ids, offsets, stored) = smaller, self._tokenize(smaller)
-        start = 0
-        n = len(batch.documents)
-        forms = [document.form for document in batch.documents]
+        if batch.has_ids:
+            first = self._entry.next_doc_id + self.documents
+            self._came_as_ids.append((first, first + len(encoded.documents)))
+        self._store_batch(encoded, pool)
+        self._read_bytes = batch.read_bytes
+
+    def _store_batch(self, encoded: Encoded, pool: ThreadPoolExecutor) -> None:
+        """Adds documents to the present segment, and to the next ones when it is full."""
+        ids, offsets, stored = encoded.ids, encoded.offsets, encoded.stored
+        forms = [document.form for document in encoded.documents]
+        start, n = 0, len(encoded.documents)
         while start < n:
             stop = self._fitting(offsets, start)
             if stop == start:
                 self._close_segment(pool)
                 stop = max(self._fitting(offsets, start), start + 1)
             lo, hi = int(offsets[start]), int(offsets[stop])
-            with _Located(batch.documents[start:stop]) as documents:
+            with _Located(encoded.documents[start:stop]) as documents:
                 self._builder.add(
                     ids[lo:hi],
                     offsets[start : stop + 1] - lo,
@@ -263,8 +255,7 @@ class _Load:
             start = stop
         self.documents += n
         self.tokens += len(ids)
-        self._text_bytes += batch.n_bytes
-        self._read_bytes = batch.read_bytes
+        self._text_bytes += encoded.n_bytes
 
     def _fitting(self, offsets: Offsets, start: int) -> int:
         """The first document from `start` on that the present segment has no room for."""
@@ -279,67 +270,32 @@ class _Load:
         )
         return start + max(int(fitting), 1) - 1
 
-    def _small_enough(self, batch: Batch, n_tokens: list[int]) -> Batch:
-        """The batch without documents that the memory limit has no room for; the same one where it has.
+    def _encode_anew(self, pool: ThreadPoolExecutor) -> None:
+        """Encodes anew what this load has taken, by a way that is beyond doubt, from the segments that have
+        it.
 
-        Raises ResourceError at the first one, unless documents are skipped.
+        Rare, so that it need not be quick: the segments are finished first. Their files are not committed,
+        and go.
         """
-        if self._limits.n_bytes is None:
-            return batch
-        kept: list[Document] = []
-        for document, n in zip(batch.documents, n_tokens, strict=True):
-            size = len(document.text or b"")
-            why = self._limits.refusal(size, n if document.ids is None else len(document.ids))
-            if why is None:
-                kept.append(document)
-                continue
-            refused = LoadError(why, source=document.source, line=document.line)
-            if self._skipped is None:
-                raise ResourceError(str(refused), limit=self._limits.memory_limit, asked=max(size, n))
-            self._skipped.add(refused)
-        return batch if len(kept) == len(batch.documents) else replace(batch, documents=kept)
+        self._encoding.make_certain()
+        self._close_segment(pool)
+        self._await_segments()
+        doubted, self._built = self._built, []
+        came_as_ids, self._came_as_ids = self._came_as_ids, []
+        read_bytes = self._read_bytes
+        self.documents = self.tokens = self._text_bytes = 0
+        self._builder = SegmentBuilder(self._entry.next_doc_id, self._segment_tokens)
+        for entry in doubted:
+            documents = documents_of(open_segment(self._store, entry), self.tokenizer, came_as_ids)
+            for batch in batches(documents):
+                self._add(replace(batch, read_bytes=read_bytes), pool)
+                self._report()
 
-    def _tokenized(self, batch: Batch) -> tuple[Batch, tuple[TokenIds, Offsets, list[bytes | None]]]:
-        """The batch, without documents that are skipped, and what `_tokenize` makes of it."""
-        try:
-            return batch, self._tokenize(batch)
-        except NO_FAULT_OF_DOCUMENTS:
-            raise
-        except ExecutionError:
-            sound = replace(batch, documents=list(self._sound(batch)))
-        return sound, self._tokenize(sound)
-
-    def _sound(self, batch: Batch) -> Iterator[Document]:
-        """The documents that the tokenizer takes. Raises LoadError at the first other one, or skips them."""
-        for document in batch.documents:
-            try:
-                self.tokenizer.encode_batch([document.text or b""])
-            except NO_FAULT_OF_DOCUMENTS:
-                raise
-            except ExecutionError as error:
-                refused = LoadError(str(error), source=document.source, line=document.line)
-                if self._skipped is None:
-                    raise refused from error
-                self._skipped.add(refused)
-            else:
-                yield document
-
-    def _tokenize(self, batch: Batch) -> tuple[TokenIds, Offsets, list[bytes | None]]:
-        """Ids and offsets of a batch, and the texts that ids don't give back."""
-        if batch.has_ids:
-            lengths = [len(document.ids) for document in batch.documents if document.ids is not None]
-            offsets: NDArray[np.int64] = np.zeros(len(lengths) + 1, dtype=np.int64)
-            np.cumsum(lengths, out=offsets[1:])
-            parts = [document.ids for document in batch.documents if document.ids is not None]
-            return np.concatenate(parts), offsets, [document.text for document in batch.documents]
-        texts = [document.text or b"" for document in batch.documents]
-        ids, offsets = self.tokenizer.encode_batch(texts)
-        spelled = self.tokenizer.reproduces(texts, ids, offsets)
-        return (
-            ids,
-            offsets,
-            [None if same else text for text, same in zip(texts, spelled.tolist(), strict=True)],
-        )
+    def _await_segments(self) -> None:
+        """Waits for the segments that are being built."""
+        while self._building:
+            self._built.append(interrupts.result_of(self._building.popleft()))
+            self._report()
 
     def _close_segment(self, pool: ThreadPoolExecutor) -> None:
         """Hands the present segment to a worker; waits while as many as there are threads are being built."""

@@ -37,7 +37,8 @@ def load(plan: Load, session: Session) -> Result:
     """One row: what was loaded. The summary has the first few reasons of documents that were skipped."""
     report = session.run_load(plan)
     row = (report.documents, report.tokens, report.segments, report.skipped, report.version)
-    return Result.of_rows(LOAD_COLUMNS, [row], reasons=list(report.reasons))
+    note = {"note": "; ".join(report.notes)} if report.notes else {}
+    return Result.of_rows(LOAD_COLUMNS, [row], reasons=list(report.reasons), **note)
 
 
 def analyze(plan: AnalyzeCorpus, session: Session) -> Result:

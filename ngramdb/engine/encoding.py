@@ -1,0 +1,174 @@
+"""The documents of a load as token ids: what becomes of each batch before it enters a segment.
+
+Documents come with text or with ids of their own. Ids of text may come a faster way than the tokenizer's own
+(`tokenizers.base.Encoder`); where that is found to have given other ids, documents that are in segments
+already are taken out of them again (`documents_of`) and encoded anew: their texts are all there, stored or
+spelled by their ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb import interrupts
+from ngramdb.engine.batches import Batch
+from ngramdb.engine.budget import DocumentLimits
+from ngramdb.errors import ExecutionError, LoadError, QueryCancelled, ResourceError
+from ngramdb.ingest.documents import Document, ErrorLog, TokenIds
+from ngramdb.segments.base import Segment
+from ngramdb.tokenizers.base import Encoder, Offsets, Tokenizer
+
+# What may end tokenizing, and is no reason to refuse a document: a limit of the load, a request to stop.
+NO_FAULT_OF_DOCUMENTS = (ResourceError, QueryCancelled)
+# Documents that are taken out of a segment at a time.
+CHUNK_DOCUMENTS = 1024
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A batch as a segment takes it: document k has ids[offsets[k]:offsets[k + 1]]; `stored` is each text
+    that its ids don't give back.
+    """
+
+    documents: list[Document]
+    n_bytes: int
+    ids: TokenIds
+    offsets: Offsets
+    stored: list[bytes | None]
+
+
+class BatchEncoder:
+    """Encodes the batches of one load.
+
+    Parameters
+    ----------
+    limits : documents beyond them are refused
+    skipped : takes down documents that cannot be loaded; without it the first of them ends the load
+    fast : whether ids may come a faster way than the tokenizer's own
+    """
+
+    def __init__(
+        self, tokenizer: Tokenizer, limits: DocumentLimits, skipped: ErrorLog | None, fast: bool = True
+    ) -> None:
+        self._tokenizer = tokenizer
+        self._limits = limits
+        self._skipped = skipped
+        self._encoder: Encoder = tokenizer.encoder(fast)
+        self._note: str | None = None
+
+    @property
+    def note(self) -> str | None:
+        """What a person should be told of how ids were made."""
+        return self._note or self._encoder.note
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether batches before the last one may have wrong ids, and must be encoded anew."""
+        return self._encoder.in_doubt
+
+    def make_certain(self) -> None:
+        """Takes no faster way from here on; nothing is in doubt any more."""
+        self._note = self.note
+        self._encoder = self._tokenizer.encoder(fast=False)
+
+    def encode(self, batch: Batch) -> Encoded | None:
+        """The batch without documents that are skipped; None where none is left.
+
+        Raises LoadError, or ResourceError for one beyond the limits, naming the document, unless it is
+        skipped.
+        """
+        batch = self._small_enough(batch, [0] * len(batch.documents))
+        if not batch.documents:
+            return None
+        encoded = self._tokenized(batch)
+        kept = replace(batch, documents=encoded.documents)
+        smaller = self._small_enough(kept, np.diff(encoded.offsets).tolist())
+        return encoded if smaller is kept else self._encoded(smaller)
+
+    def _small_enough(self, batch: Batch, n_tokens: list[int]) -> Batch:
+        """The batch without documents that the memory limit has no room for; the same one where it has.
+
+        Raises ResourceError at the first one, unless documents are skipped.
+        """
+        if self._limits.n_bytes is None:
+            return batch
+        kept: list[Document] = []
+        for document, n in zip(batch.documents, n_tokens, strict=True):
+            size = len(document.text or b"")
+            why = self._limits.refusal(size, n if document.ids is None else len(document.ids))
+            if why is None:
+                kept.append(document)
+                continue
+            refused = LoadError(why, source=document.source, line=document.line)
+            if self._skipped is None:
+                raise ResourceError(str(refused), limit=self._limits.memory_limit, asked=max(size, n))
+            self._skipped.add(refused)
+        return batch if len(kept) == len(batch.documents) else replace(batch, documents=kept)
+
+    def _tokenized(self, batch: Batch) -> Encoded:
+        """The batch encoded, without documents that are skipped since they cannot be tokenized."""
+        try:
+            return self._encoded(batch)
+        except NO_FAULT_OF_DOCUMENTS:
+            raise
+        except ExecutionError:
+            sound = replace(batch, documents=list(self._sound(batch)))
+        return self._encoded(sound)
+
+    def _sound(self, batch: Batch) -> Iterator[Document]:
+        """The documents that the tokenizer takes. Raises LoadError at the first other one, or skips them."""
+        for document in batch.documents:
+            try:
+                self._tokenizer.encode_batch([document.text or b""])
+            except NO_FAULT_OF_DOCUMENTS:
+                raise
+            except ExecutionError as error:
+                refused = LoadError(str(error), source=document.source, line=document.line)
+                if self._skipped is None:
+                    raise refused from error
+                self._skipped.add(refused)
+            else:
+                yield document
+
+    def _encoded(self, batch: Batch) -> Encoded:
+        documents = batch.documents
+        if batch.has_ids:
+            parts = [document.ids for document in documents if document.ids is not None]
+            offsets: NDArray[np.int64] = np.zeros(len(parts) + 1, dtype=np.int64)
+            np.cumsum([len(ids) for ids in parts], out=offsets[1:])
+            texts = [document.text for document in documents]
+            return Encoded(documents, batch.n_bytes, np.concatenate(parts), offsets, texts)
+        given = [document.text or b"" for document in documents]
+        ids, offsets = self._encoder.encode_batch(given)
+        spelled = self._tokenizer.reproduces(given, ids, offsets)
+        stored = [None if same else text for text, same in zip(given, spelled.tolist(), strict=True)]
+        return Encoded(documents, batch.n_bytes, ids, offsets, stored)
+
+
+def documents_of(
+    segment: Segment, tokenizer: Tokenizer, came_as_ids: Sequence[tuple[int, int]]
+) -> Iterator[Document]:
+    """The documents of a segment as they were before they were encoded; of a document with an id in one of
+    the half-open ranges `came_as_ids`, its ids are kept.
+
+    Raises CorruptionError when the segment's file is damaged.
+    """
+    segment.verify_metadata()
+    for start in range(0, segment.n_documents, CHUNK_DOCUMENTS):
+        interrupts.check()
+        numbers = np.arange(start, min(start + CHUNK_DOCUMENTS, segment.n_documents), dtype=np.uint32)
+        ids, offsets = segment.token_ids(numbers)
+        rows = segment.metadata.rows(numbers.tolist())
+        for k, (i, fields) in enumerate(zip(numbers.tolist(), rows, strict=True)):
+            own = ids[offsets[k] : offsets[k + 1]]
+            text = segment.stored_text(i)
+            if any(first <= segment.doc_id(i) < last for first, last in came_as_ids):
+                yield Document(text, own, fields, segment.path, form=segment.form(i))
+            else:
+                if text is None:
+                    text = tokenizer.decode_exact(own)
+                yield Document(text, None, fields, segment.path, form=segment.form(i))
