@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from ngramdb.api.database import Database
 from ngramdb.engine.manifest import StatisticsEntry
 from ngramdb.errors import InvalidArgument
 from ngramdb.executor.models import digest, statistics_of, stored_statistics
 from ngramdb.lm import sharing
 from ngramdb.lm.spec import MAX_ANALYZED_ORDER, MIN_ANALYZED_ORDER, is_whole
 from ngramdb.lm.statistics import Statistics
-
-if TYPE_CHECKING:
-    from ngramdb.api.connection import Connection
 
 
 @dataclass(frozen=True)
@@ -30,7 +27,7 @@ class AnalysisReport:
     changed: bool
 
 
-def analyze(connection: Connection, name: str, order: int | None = None) -> AnalysisReport:
+def analyze(database: Database, name: str, order: int | None = None) -> AnalysisReport:
     """Runs ANALYZE: one commit, none when the statistics that are kept are those of the corpus as it is, up
     to the length asked for.
 
@@ -50,9 +47,9 @@ def analyze(connection: Connection, name: str, order: int | None = None) -> Anal
             f"the order of analyze is a whole number from {MIN_ANALYZED_ORDER} to {MAX_ANALYZED_ORDER:,}, "
             f"not {order!r}"
         )
-    connection.refresh()
-    with connection._change(name, f"analyze {name}") as change:
-        view = connection.snapshot.view(name)
+    database.refresh()
+    with database.change(name, f"analyze {name}") as change:
+        view = database.snapshot.view(name)
         if view.entry != change.before:
             view = change.view
         stored = stored_statistics(view)
@@ -62,7 +59,7 @@ def analyze(connection: Connection, name: str, order: int | None = None) -> Anal
         change.entry = replace(change.before, statistics=entry_of(statistics))
         version = change.commit().version
     # The same documents: what questions have made of them stays good.
-    sharing.carry_over(view, connection.snapshot.view(name))
+    sharing.carry_over(view, database.snapshot.view(name))
     return AnalysisReport(statistics, version, True)
 
 

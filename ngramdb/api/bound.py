@@ -1,4 +1,4 @@
-"""What the verbs of a corpus stand on: the connection's current version of it, and n-grams bound to it."""
+"""What the verbs of a corpus stand on: the database's newest version of it, and n-grams bound to it."""
 
 from __future__ import annotations
 
@@ -11,17 +11,23 @@ from ngramdb.lazy import lazy_module
 from ngramdb.lm.sentences import is_cut
 
 if TYPE_CHECKING:
-    from ngramdb.api import cautioning, parsing, trees
-    from ngramdb.api.connection import Connection
+    from ngramdb.api import cautioning, parsing, statements, trees
+    from ngramdb.api import session as sessions
+    from ngramdb.api.database import Database
+    from ngramdb.api.session import Session
     from ngramdb.api.snapshot import Snapshot
     from ngramdb.engine.view import CorpusView
     from ngramdb.executor.result import Result
+    from ngramdb.interrupts import Interrupt
     from ngramdb.planner import binder as binders
     from ngramdb.planner import grams, parameters, planner
+    from ngramdb.planner.binder import Binder
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.plan import DocExpr, Gram, Phrase, Plan
     from ngramdb.planner.source import IntArray
 else:
+    sessions = lazy_module("ngramdb.api.session")
+    statements = lazy_module("ngramdb.api.statements")
     cautioning = lazy_module("ngramdb.api.cautioning")
     trees = lazy_module("ngramdb.api.trees")
     parsing = lazy_module("ngramdb.api.parsing")
@@ -32,94 +38,124 @@ else:
 
 
 class BoundCorpus:
-    """A corpus's name and connection, and what is asked most of its current version, ready at hand."""
+    """A corpus's name and database, and what is asked most of its newest version, ready at hand.
 
-    def __init__(self, connection: Connection, name: str) -> None:
+    Attributes
+    ----------
+    view, snapshot : the corpus and the version that the next ones belong to
+    count, prob, dist : the kernel's; `prob` is None where a separator cuts documents into sentences, since
+        models then say what a context is
+    encode : the tokenizer's
+    """
+
+    def __init__(self, database: Database, name: str) -> None:
         self.name = name
-        self._connection = connection
-        self._rebind()
-        connection._register(self)
+        self.database = database
+        self.rebind()
+        database.register(self)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """The name and the connection, which is opened anew where this is unpickled."""
-        return type(self), (self._connection, self.name)
-
-    def _follow(self) -> None:
-        """Goes over to the connection's new version, unless that has no such corpus."""
+    def follow(self) -> None:
+        """Goes over to the database's newest version, unless that has no such corpus."""
         with contextlib.suppress(NgramdbError):
-            self._rebind()
+            self.rebind()
 
-    def _rebind(self) -> CorpusView:
-        """Goes over to the connection's current version; raises when that is closed or has no such corpus."""
-        snapshot = self._connection.snapshot
+    def rebind(self) -> CorpusView:
+        """Goes over to the database's newest version; raises when that is closed or has no such corpus."""
+        snapshot = self.database.snapshot
         view = snapshot.view(self.name)
-        self._count: Callable[[Any], int] = view.index.count
-        # Not where a separator cuts documents into sentences: then models say what a context is.
-        self._prob = None if is_cut(view) else view.index.prob
-        self._dist = view.index.dist
-        self._encode = view.tokenizer.encode
-        self._view = view
+        self.count: Callable[[Any], int] = view.index.count
+        self.prob = None if is_cut(view) else view.index.prob
+        self.dist = view.index.dist
+        self.encode = view.tokenizer.encode
+        self.view = view
         # Last, since the array verbs take it as the sign that all the others are there.
-        self._snapshot: Snapshot | None = snapshot
+        self.snapshot: Snapshot | None = snapshot
         return view
 
-    def _current(self) -> CorpusView:
-        if self._snapshot is not self._connection._snapshot:
-            return self._rebind()
-        return self._view
+    def current(self) -> CorpusView:
+        """The corpus at the newest version."""
+        if self.snapshot is not self.database.newest:
+            return self.rebind()
+        return self.view
 
-    def _refuse(self, ngram: Any, cause: Exception) -> NoReturn:
+    # ---- n-grams ----------------------------------------------------------------------------------------
+
+    def refuse(self, ngram: Any, cause: Exception) -> NoReturn:
         """Says what is wrong with an n-gram that the kernel would not take."""
-        grams.bind_gram(ngram, self._current().tokenizer)
+        grams.bind_gram(ngram, self.current().tokenizer)
         raise cause
 
-    def _gram(self, ngram: Any) -> Gram:
-        return grams.bind_gram(ngram, self._view.tokenizer)
+    def gram(self, ngram: Any) -> Gram:
+        """An n-gram from text or token ids."""
+        return grams.bind_gram(ngram, self.view.tokenizer)
 
-    def _ids(self, ngram: Any) -> IntArray:
-        return self._gram(ngram).ids
+    def ids(self, ngram: Any) -> IntArray:
+        """The ids of an n-gram."""
+        return self.gram(ngram).ids
 
-    def _passage(self, text: Any) -> IntArray:
+    def passage(self, text: Any) -> IntArray:
         """The ids of a text (or token ids) that is read token by token, and may have none."""
-        return grams.bind_text(text, self._view.tokenizer).ids
+        if isinstance(text, str):
+            cautioning.warn_of(self.view, text)
+        return grams.bind_text(text, self.view.tokenizer).ids
 
-    def _encode_ngram(self, text: str) -> IntArray:
+    def encode_ngram(self, text: str) -> IntArray:
         """The ids of one n-gram's text among many."""
-        ids = self._encode(text)
-        return ids if len(ids) else self._ids(text)
+        ids = self.encode(text)
+        return ids if len(ids) else self.ids(text)
 
-    def _bind(self, tree: Any, where: str | None, params: ParameterValues) -> Any:
+    # ---- plans ------------------------------------------------------------------------------------------
+
+    def work(self) -> Interrupt:
+        """The token of a piece of work, to be entered while it is done."""
+        return self.database.work()
+
+    def session(self) -> Session:
+        """The database at its newest version, as planner and executor use it."""
+        return sessions.Session(self.database, self.database.snapshot)
+
+    def bind(self, tree: Any, where: str | None = None, params: ParameterValues = None) -> Any:
         """The plan of a statement about this corpus, made by hand; its condition as text."""
-        self._current()
-        condition, placeholders = (None, ()) if where is None else parsing.parsed_condition(where)[:2]
-        session = self._connection._session()
-        binder = binders.Binder(session, parameters.Parameters(placeholders, params, where), where)
+        self.current()
+        condition, binder = self._parsed(where, params)
         return binder.bind(trees.about(tree, self.name, condition))
 
-    def _condition(
+    def condition(
         self, where: str | None, params: ParameterValues, view: CorpusView
     ) -> tuple[DocExpr, tuple[Phrase, ...]]:
         """A condition on documents as text, bound to the corpus, and its phrases; None means all of them."""
-        tree, placeholders = (None, ()) if where is None else parsing.parsed_condition(where)[:2]
-        values = parameters.Parameters(placeholders, params, where)
-        binder = binders.Binder(self._connection._session(), values, where)
+        tree, binder = self._parsed(where, params)
         return binder.condition(tree, view), tuple(binder.phrases)
 
-    def _documents(
+    def _parsed(self, where: str | None, params: ParameterValues) -> tuple[Any, Binder]:
+        tree, placeholders = (None, ()) if where is None else parsing.parsed_condition(where)[:2]
+        values = parameters.Parameters(placeholders, params, where)
+        return tree, binders.Binder(self.session(), values, where)
+
+    def documents(
         self, where: str | None, params: ParameterValues, view: CorpusView
     ) -> tuple[DocExpr, tuple[Phrase, ...]]:
         """The same where documents are all that is asked for: half of it may have been planned before."""
-        if where is not None and not self._connection.settings.disabled_rules:
+        if where is not None and not self.database.settings.disabled_rules:
             _, placeholders, template = parsing.parsed_condition(where)
             if template is not None:
                 found = template.filled(parameters.Parameters(placeholders, params, where))
                 if found is not None:
                     return found, ()
-        return self._condition(where, params, view)
+        return self.condition(where, params, view)
 
-    def _run(self, logical: Plan) -> Result:
-        plan, _ = planner.optimize(logical, self._connection.settings.disabled_rules, estimated=False)
-        result = self._connection._run_plan(plan)
+    def optimized(self, logical: Plan) -> Plan:
+        """The plan as it is run."""
+        return planner.optimize(logical, self.database.settings.disabled_rules, estimated=False)[0]
+
+    def run(self, logical: Plan) -> Result:
+        """What a plan answers; warns of what its result is cautious about."""
+        result = statements.answer(self.database, self.optimized(logical))
         if result.cautions:
             cautioning.warn(result.cautions)
         return result
+
+    def number(self, logical: Plan) -> int:
+        """The one number that a plan answers with."""
+        row = self.run(logical).fetchone()
+        return int(row[0]) if row else 0

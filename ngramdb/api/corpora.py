@@ -6,26 +6,18 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
+from ngramdb.api.database import Database
 from ngramdb.engine.files import write_content
 from ngramdb.engine.manifest import CorpusEntry, TokenizerEntry
-from ngramdb.engine.store import Store
 from ngramdb.errors import BindError
 from ngramdb.lm import sentences
+from ngramdb.planner.plan import CreateCorpus, DropCorpus
 from ngramdb.tokenizers import Tokenizer
 from ngramdb.tokenizers.registry import create_tokenizer
 
 
-def create_corpus(
-    store: Store,
-    name: str,
-    tokenizer: str,
-    if_not_exists: bool,
-    options: Mapping[str, Any],
-    lock_timeout_s: float = 0.0,
-) -> int | None:
-    """The version that has the new corpus; None when it existed and that is all right.
-
-    Another writer is waited for `lock_timeout_s` seconds, then there is a LockedError.
+def create_corpus(database: Database, plan: CreateCorpus) -> int | None:
+    """Runs CREATE CORPUS: the version that has the new corpus; None when it existed and that is all right.
 
     Raises
     ------
@@ -34,20 +26,26 @@ def create_corpus(
     InvalidArgument
         No such tokenizer, or a separator of sentences that is not one of its tokens.
     """
-    made = checked_tokenizer(tokenizer, options)
-    with store.begin(lock_timeout_s) as transaction:
+    database.refresh()
+    if plan.if_not_exists and plan.name in database.snapshot.manifest.corpora:
+        return None
+    made = checked_tokenizer(plan.tokenizer, plan.options)
+    database.make()
+    with database.writing() as timeout_s, database.store.begin(timeout_s) as transaction:
         corpora = dict(transaction.manifest.corpora)
-        if name in corpora:
-            if if_not_exists:
+        if plan.name in corpora:
+            if plan.if_not_exists:
                 return None
-            raise BindError(f"corpus {name} exists already; CREATE CORPUS IF NOT EXISTS leaves it as it is")
+            raise BindError(
+                f"corpus {plan.name} exists already; CREATE CORPUS IF NOT EXISTS leaves it as it is"
+            )
         definition = made.definition()
         file = (
             None if definition is None else write_content(transaction, "tokenizers", "tokenizer", definition)
         )
         entry = TokenizerEntry(made.kind, file, (), made.n_vocabulary)
-        corpora[name] = CorpusEntry(name, uuid.uuid4().hex, entry, (), 0, dict(options))
-        return transaction.commit(corpora, f"create corpus {name}").version
+        corpora[plan.name] = CorpusEntry(plan.name, uuid.uuid4().hex, entry, (), 0, dict(plan.options))
+        return transaction.commit(corpora, f"create corpus {plan.name}").version
 
 
 def checked_tokenizer(tokenizer: str, options: Mapping[str, Any]) -> Tokenizer:
@@ -58,16 +56,16 @@ def checked_tokenizer(tokenizer: str, options: Mapping[str, Any]) -> Tokenizer:
     return made
 
 
-def drop_corpus(store: Store, name: str, if_exists: bool, lock_timeout_s: float = 0.0) -> int | None:
-    """The version without the corpus; None when there was none and that is all right.
-
-    Another writer is waited for `lock_timeout_s` seconds, then there is a LockedError.
-    """
-    with store.begin(lock_timeout_s) as transaction:
+def drop_corpus(database: Database, plan: DropCorpus) -> int | None:
+    """Runs DROP CORPUS: the version without the corpus; None when there was none and that is all right."""
+    database.refresh()
+    if plan.if_exists and plan.name not in database.snapshot.manifest.corpora:
+        return None
+    with database.writing() as timeout_s, database.store.begin(timeout_s) as transaction:
         corpora = dict(transaction.manifest.corpora)
-        if name not in corpora:
-            if if_exists:
+        if plan.name not in corpora:
+            if plan.if_exists:
                 return None
-            raise BindError(f"no corpus {name!r}")
-        del corpora[name]
-        return transaction.commit(corpora, f"drop corpus {name}").version
+            raise BindError(f"no corpus {plan.name!r}")
+        del corpora[plan.name]
+        return transaction.commit(corpora, f"drop corpus {plan.name}").version

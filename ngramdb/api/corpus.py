@@ -1,46 +1,107 @@
-"""A corpus: the language's verbs as methods, and array verbs that ask millions of questions at once."""
+"""A corpus: the language's verbs as methods, and array verbs that ask millions of questions at once.
+
+What a method needs more than a few lines for stands in the modules that it names: `asking` (language models),
+`bound` (n-grams and conditions bound to the corpus), `trees`, `exporting`, `decontaminating`, `evaluation`.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb.api.curation_verbs import CurationVerbs
+from ngramdb.api import asking
+from ngramdb.api.bound import BoundCorpus
 from ngramdb.errors import InvalidArgument
+from ngramdb.interrupts import under
 from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from ngramdb.api import cautioning, packing, results, trees
+    from ngramdb.api import (
+        analyzing,
+        cautioning,
+        decontaminating,
+        evaluation,
+        exporting,
+        loading,
+        models,
+        packing,
+        parsing,
+        results,
+        trees,
+    )
     from ngramdb.api import documents as given_documents
+    from ngramdb.api.analyzing import AnalysisReport
+    from ngramdb.api.database import Database
+    from ngramdb.api.decontaminating import DecontaminationReport
     from ngramdb.api.loading import LoadReport, ProgressCallback
-    from ngramdb.api.results import Spans
-    from ngramdb.api.signatures import Documents, LoadOptions, Ngram, Ngrams, Unpack
+    from ngramdb.api.results import (
+        DocumentScores,
+        Generated,
+        NextTokens,
+        NextTokensMany,
+        Probability,
+        Scores,
+        Spans,
+    )
+    from ngramdb.api.signatures import Documents, Ids, LoadOptions, ModelLike, Ngram, Ngrams, Unpack
+    from ngramdb.engine import audit
+    from ngramdb.engine.audit import Removal, RemovedDocument
+    from ngramdb.engine.change import ChangeOutcome
+    from ngramdb.engine.compaction import CompactionOutcome
+    from ngramdb.engine.restoring import RestoreOutcome
+    from ngramdb.executor import changes, generating, scoring
+    from ngramdb.executor import models as model_cache
     from ngramdb.executor import trace as spans
     from ngramdb.executor.result import Result
-    from ngramdb.planner import grams, options
+    from ngramdb.lm.agreement import Agreement
+    from ngramdb.lm.drafting import Draft
+    from ngramdb.lm.evaluation import Perplexity, Progress
+    from ngramdb.lm.models import LanguageModel
+    from ngramdb.planner import binder, cautions, grams, options, parameters
     from ngramdb.planner import plan as plans
     from ngramdb.planner.parameters import ParameterValues
-    from ngramdb.planner.plan import Plan
+    from ngramdb.planner.plan import DocExpr
+    from ngramdb.planner.source import Catalog
+    from ngramdb.planner.source import Corpus as CorpusView
 else:
-    given_documents = lazy_module("ngramdb.api.documents")
+    analyzing = lazy_module("ngramdb.api.analyzing")
+    audit = lazy_module("ngramdb.engine.audit")
+    binder = lazy_module("ngramdb.planner.binder")
     cautioning = lazy_module("ngramdb.api.cautioning")
-    packing = lazy_module("ngramdb.api.packing")
-    results = lazy_module("ngramdb.api.results")
-    trees = lazy_module("ngramdb.api.trees")
-    spans = lazy_module("ngramdb.executor.trace")
+    cautions = lazy_module("ngramdb.planner.cautions")
+    changes = lazy_module("ngramdb.executor.changes")
+    decontaminating = lazy_module("ngramdb.api.decontaminating")
+    evaluation = lazy_module("ngramdb.api.evaluation")
+    exporting = lazy_module("ngramdb.api.exporting")
+    generating = lazy_module("ngramdb.executor.generating")
+    given_documents = lazy_module("ngramdb.api.documents")
     grams = lazy_module("ngramdb.planner.grams")
+    loading = lazy_module("ngramdb.api.loading")
+    model_cache = lazy_module("ngramdb.executor.models")
+    models = lazy_module("ngramdb.api.models")
     options = lazy_module("ngramdb.planner.options")
+    packing = lazy_module("ngramdb.api.packing")
+    parameters = lazy_module("ngramdb.planner.parameters")
+    parsing = lazy_module("ngramdb.api.parsing")
     plans = lazy_module("ngramdb.planner.plan")
+    results = lazy_module("ngramdb.api.results")
+    scoring = lazy_module("ngramdb.executor.scoring")
+    spans = lazy_module("ngramdb.executor.trace")
+    trees = lazy_module("ngramdb.api.trees")
 
-Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+Path = str | os.PathLike[str]
+Paths = Path | Sequence[Path]
+
+# Makes a named tuple of a tuple, in half the time that its class takes.
+_new = tuple.__new__
 
 
-class Corpus(CurationVerbs):
+class Corpus:
     """A corpus of a connection. Made by `Connection.corpus` and `create_corpus`; may be shared by threads.
 
     It answers from the connection's current version: own commits are seen at once, those of other processes
@@ -48,25 +109,33 @@ class Corpus(CurationVerbs):
     n-gram stands; text is tokenized by the corpus's own tokenizer, and an unknown word occurs nowhere.
     """
 
+    def __init__(self, database: Database, name: str) -> None:
+        self.name = name
+        self._bound = BoundCorpus(database, name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The name and the database, which is opened anew where this is unpickled."""
+        return type(self), (self._bound.database, self.name)
+
     # ---- properties -------------------------------------------------------------------------------------
 
     @property
     def n_documents(self) -> int:
         """How many documents there are."""
-        return self._current().n_documents
+        return self._bound.current().n_documents
 
     @property
     def n_tokens(self) -> int:
         """How many tokens there are, separators not counted; the count of the empty n-gram."""
-        return self._current().n_tokens
+        return self._bound.current().n_tokens
 
     @property
     def tokenizer(self) -> Any:
         """The corpus's tokenizer, with `encode` and `decode`."""
-        return self._current().tokenizer
+        return self._bound.current().tokenizer
 
     def __repr__(self) -> str:
-        view = self._current()
+        view = self._bound.current()
         n_segments = len(view.entry.segments)
         return (
             f"<ngramdb.Corpus {self.name}: "
@@ -95,10 +164,11 @@ class Corpus(CurationVerbs):
             One document, a table without such a column, or what iterates over names.
         """
         # Not the corpus's view as questions use it, which opens every segment.
-        tokenizer = self._connection.snapshot.view(self.name).tokenizer
+        database = self._bound.database
+        tokenizer = database.snapshot.view(self.name).tokenizer
         documents = given_documents.as_documents(docs, tokenizer.kind, tokenizer.n_vocabulary)
-        with self._connection._work():
-            return self._connection._append(self.name, documents, progress)
+        with self._bound.work():
+            return loading.load(database, self.name, documents, f"append to {self.name}", progress)
 
     def load(
         self,
@@ -134,8 +204,123 @@ class Corpus(CurationVerbs):
             paths, "load takes a path, or a list of paths (append takes documents)"
         )
         plan = plans.Load(self.name, tuple(names), checked, skip_errors=on_error == "skip")
-        with self._connection._work():
-            return self._connection._load(plan, progress)
+        with self._bound.work():
+            return loading.load_files(self._bound.database, plan, progress)
+
+    # ---- removing documents, and changing the corpus ---------------------------------------------------
+
+    def delete(self, where: str, *, params: ParameterValues = None, reason: str = "") -> int:
+        """Removes the documents that meet a condition, and returns how many: DELETE DOCS.
+
+        One commit; earlier versions keep them. Cost: that of finding them, and some 100 ns for each of their
+        tokens.
+
+        Parameters
+        ----------
+        where : what would stand after WHERE, with `?` or `:name` for `params`
+        reason : why, for the audit record
+        """
+        if not isinstance(reason, str):
+            raise InvalidArgument(f"a reason is a str, not {type(reason).__name__}")
+        tree, placeholders, _ = parsing.parsed_condition(where)
+        values = parameters.Parameters(placeholders, params, where)
+
+        def bind(catalog: Catalog, corpus: CorpusView) -> DocExpr:
+            bound = binder.Binder(catalog, values, where)
+            found = bound.condition(tree, corpus)
+            if bound.phrases:  # before anything is removed: a filter may make an error of a warning
+                cautioning.warn(cautions.cautions_of_removed(bound.phrases))
+            return found
+
+        statement = values.told(f"DELETE DOCS WHERE {where}", tree)
+        with self._bound.work():
+            return changes.remove(self._bound.session(), self.name, bind, statement, reason).documents
+
+    def compact(self) -> CompactionOutcome:
+        """Merges small segments and drops what was removed; answers stay the same: COMPACT."""
+        bound = self._bound
+        with bound.work(), bound.database.change(self.name, f"compact {self.name}") as change:
+            return change.compact()
+
+    def restore(self, version: int) -> RestoreOutcome:
+        """Makes the corpus what it was in an earlier version: RESTORE CORPUS … TO VERSION."""
+        with self._bound.work():
+            return self._bound.session().run_restore(plans.RestoreCorpus(self.name, version))
+
+    def add(self, other: str | Corpus) -> ChangeOutcome:
+        """Adds all documents of another corpus, for good: ALTER CORPUS … ADD CORPUS."""
+        return self._combine(1, other)
+
+    def subtract(self, other: str | Corpus) -> ChangeOutcome:
+        """Removes, for each document of another corpus, an equal one: ALTER CORPUS … SUBTRACT CORPUS.
+
+        Raises
+        ------
+        ExecutionError
+            The other corpus has a document that this one lacks; nothing has happened.
+        """
+        return self._combine(-1, other)
+
+    def _combine(self, sign: int, other: str | Corpus) -> ChangeOutcome:
+        name = other.name if isinstance(other, Corpus) else other
+        statement = f"ALTER CORPUS {self.name} {'ADD' if sign > 0 else 'SUBTRACT'} CORPUS {name}"
+        with self._bound.work():
+            return self._bound.session().run_alter(plans.AlterCorpus(self.name, name, sign, None, statement))
+
+    # ---- evaluation sets --------------------------------------------------------------------------------
+
+    def decontaminate(
+        self,
+        against: Path | Sequence[Path],
+        *,
+        n: int = 13,
+        threshold: float = 0.8,
+        strict: bool = False,
+        lower: bool = False,
+        fold_space: bool = False,
+        text: str | None = None,
+        source_field: str = "source",
+        dry_run: bool = False,
+        report: Path | None = None,
+    ) -> DecontaminationReport:
+        """Removes the documents of which at least a share of the n-grams stands in an evaluation set.
+
+        One commit. The report's `table` has a row for each set and source: set, source, documents,
+        contaminated ones, their share; `overlaps` says of each set what it shares at all.
+
+        Parameters
+        ----------
+        against : files of JSON lines or text, each an evaluation set of its own
+        n, threshold : tokens of an n-gram, and the share, from 0 (any overlap) to 1
+        strict : only what is above the share, not what equals it
+        lower, fold_space : letters' case, white space does not matter; n-grams are then of words
+        text : the JSON field of an item that is compared
+        source_field : the metadata field that the table is by
+        dry_run : only find and report
+        report : a file of JSON lines for what is found: documents, shares, spans, items
+
+        Raises
+        ------
+        InvalidArgument
+            A number out of range, or no file.
+        LoadError, ExecutionError
+            A set that can't be read, a report that can't be written; then nothing is removed.
+        """
+        with self._bound.work():
+            return decontaminating.decontaminate(
+                self._bound.database,
+                self.name,
+                against,
+                n=n,
+                threshold=threshold,
+                strict=strict,
+                lower=lower,
+                fold_space=fold_space,
+                text=text,
+                source_field=source_field,
+                dry_run=dry_run,
+                report=report,
+            )
 
     # ---- one question -----------------------------------------------------------------------------------
 
@@ -147,28 +332,29 @@ class Corpus(CurationVerbs):
 
         Cost: one search per segment; beyond the kernel's call some 0.1 µs.
         """
+        bound = self._bound
         if match_text or ignore_case:
-            return self._number(self._bind(trees.count(ngram, match_text, ignore_case), None, None))
-        if self._snapshot is not self._connection._snapshot:
-            self._rebind()
+            return bound.number(bound.bind(trees.count(ngram, match_text, ignore_case)))
+        if bound.snapshot is not bound.database.newest:
+            bound.rebind()
         kind = type(ngram)
         if kind is list:  # the usual question, by the million
             pass
         elif isinstance(ngram, str):
-            ids = self._encode(ngram)
+            ids = bound.encode(ngram)
             if not len(ids) and ngram:
-                raise InvalidArgument(grams.no_token(ngram, self.tokenizer, "match_text=True"))
-            n = self._count(ids)
+                raise InvalidArgument(grams.no_token(ngram, bound.view.tokenizer, "match_text=True"))
+            n = bound.count(ids)
             if not n:
-                cautioning.warn_of(self._view, ngram, "match_text=True")
+                cautioning.warn_of(bound.view, ngram, "match_text=True")
             return n
         elif kind is not tuple and kind is not np.ndarray:
-            ngram = self._ids(ngram)
+            ngram = bound.ids(ngram)
         try:
-            return self._count(ngram)
+            return bound.count(ngram)
         except (TypeError, OverflowError, ValueError) as error:
             cause = error
-        self._refuse(ngram, cause)  # outside of the handler: one error, not two
+        bound.refuse(ngram, cause)  # outside of the handler: one error, not two
 
     def docs(
         self,
@@ -190,24 +376,21 @@ class Corpus(CurationVerbs):
         order_by : a field, or several; doc_id without one. Documents without the field come last
         """
         if order_by is not None:
-            return self._run(self._bind(trees.docs(order_by, descending, limit, offset), where, params))
+            return self._bound.run(
+                self._bound.bind(trees.docs(order_by, descending, limit, offset), where, params)
+            )
         for name, value in (("limit", limit), ("offset", offset)):
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
                 raise InvalidArgument(f"{name} is a whole number of at least 0, not {value!r}")
-        view = self._current()
-        found, phrases = self._documents(where, params, view)
-        return self._run(plans.Documents(view, found, descending, limit, offset, phrases=phrases))
+        view = self._bound.current()
+        found, phrases = self._bound.documents(where, params, view)
+        return self._bound.run(plans.Documents(view, found, descending, limit, offset, phrases=phrases))
 
     def count_docs(self, where: str | None = None, *, params: ParameterValues = None) -> int:
         """How many documents meet a condition: COUNT DOCS."""
-        view = self._current()
-        found, phrases = self._documents(where, params, view)
-        return self._number(plans.CountDocuments(view, found, phrases=phrases))
-
-    def _number(self, plan: Plan) -> int:
-        """The one number that a plan answers with."""
-        row = self._run(plan).fetchone()
-        return int(row[0]) if row else 0
+        view = self._bound.current()
+        found, phrases = self._bound.documents(where, params, view)
+        return self._bound.number(plans.CountDocuments(view, found, phrases=phrases))
 
     # ---- texts around occurrences, n-grams, spans -------------------------------------------------------
 
@@ -244,7 +427,7 @@ class Corpus(CurationVerbs):
         tree = trees.kwic(
             pattern, match_text, ignore_case, window, order_by, descending, limit, offset, sample, seed
         )
-        return self._run(self._bind(tree, where, params))
+        return self._bound.run(self._bound.bind(tree, where, params))
 
     def ngrams(
         self, n: int, where: str | None = None, *, top: int | None = None, params: ParameterValues = None
@@ -253,7 +436,7 @@ class Corpus(CurationVerbs):
 
         Columns `ngram`, `token_ids`, `count`. Without `top` all of them, made as they are read.
         """
-        return self._run(self._bind(trees.ngrams(n, top), where, params))
+        return self._bound.run(self._bound.bind(trees.ngrams(n, top), where, params))
 
     def trace(self, text: Ngram, min_length: int = 1, *, docs: int | None = 10) -> Result:
         """The maximal spans of a text (or of token ids) that stand verbatim in the corpus: TRACE.
@@ -262,16 +445,14 @@ class Corpus(CurationVerbs):
         documents, None for all of them.
         """
         trees.at_least(0, "docs", docs)
-        plan = self._bind(trees.trace(text, min_length), None, None)
-        return self._run(replace(plan, n_documents=docs))
+        plan = self._bound.bind(trees.trace(text, min_length))
+        return self._bound.run(replace(plan, n_documents=docs))
 
     def trace_arrays(self, text: Ngram, min_length: int = 1) -> Spans:
         """The same spans as arrays, without their documents."""
         trees.at_least(1, "min_length", min_length)
-        view = self._current()
-        ids = self._passage(text)
-        if isinstance(text, str):
-            cautioning.warn_of(view, text)
+        view = self._bound.current()
+        ids = self._bound.passage(text)
         found = spans.maximal_spans(spans.longest_matches(view.index, ids), min_length)
         return results.Spans(found.starts, found.stops - found.starts, found.counts)
 
@@ -281,10 +462,8 @@ class Corpus(CurationVerbs):
 
         (n,) int64; 0 where the token itself does not occur. Cost: about a microsecond a token and segment.
         """
-        view = self._current()
-        ids = self._passage(text)
-        if isinstance(text, str):
-            cautioning.warn_of(view, text)
+        view = self._bound.current()
+        ids = self._bound.passage(text)
         return spans.match_ends(spans.longest_matches(view.index, ids)) - np.arange(len(ids))
 
     def sample(
@@ -299,7 +478,7 @@ class Corpus(CurationVerbs):
 
         The same seed draws the same documents; without one a seed is drawn, and `summary['seed']` tells it.
         """
-        return self._run(self._bind(trees.sample(size, seed), where, params))
+        return self._bound.run(self._bound.bind(trees.sample(size, seed), where, params))
 
     # ---- many questions ---------------------------------------------------------------------------------
 
@@ -308,13 +487,364 @@ class Corpus(CurationVerbs):
 
         `ngrams` is a list of n-grams, or a pair of arrays `(flat ids, offsets)`.
         """
-        view = self._current()
-        flat, offsets = packing.pack(ngrams, self._encode_ngram)
-        with self._connection._work():
+        view = self._bound.current()
+        flat, offsets = packing.pack(ngrams, self._bound.encode_ngram)
+        with self._bound.work():
             counts: NDArray[np.int64] = view.index.count_many(flat, offsets)
         if isinstance(ngrams, list) and not counts.all():
             cautioning.warn_of_many(view, ngrams, np.flatnonzero(counts == 0))
         return counts
+
+    # ---- language models: a model is what stands after USING, or an object of `ngramdb.lm` --------------
+
+    def prob(
+        self, continuation: Ngram | int, given: Ngram = "", model: ModelLike = "ngram"
+    ) -> Probability | None:
+        """P(continuation | given): a float with the counts behind it, or None where the context is unseen.
+
+        Parameters
+        ----------
+        continuation : text, token ids, or one token id; several tokens go by the chain rule
+        given : the context; empty for a token's share of the corpus
+        model : what stands after USING: "ngram", "ngram order 3", "infgram", "kneser_ney", "backoff(0.4)", …
+            or an object of `ngramdb.lm`
+        """
+        bound = self._bound
+        if bound.snapshot is not bound.database.newest:
+            bound.rebind()
+        used = models.as_model(model)
+        context = bound.encode_ngram(given) if type(given) is str else given
+        token = continuation if type(continuation) is int else asking.single_token(continuation)
+        if (
+            token is not None
+            and bound.prob is not None
+            and used.counted
+            and isinstance(context, (list, tuple, np.ndarray))
+        ):
+            # The usual question goes to the kernel as it is: checks here would cost more than the answer.
+            try:
+                step = bound.prob(context, token, used.infgram, used.limit)
+                if not step[0] or (used.infgram and type(given) is str):
+                    asking.warn_of_unseen(bound, continuation, given)
+                return results.Probability(step[0] / step[1], step) if step[1] else None
+            except (TypeError, OverflowError, ValueError):
+                pass  # what is wrong with it is found out, and said, below
+        found = asking.probability(bound, continuation if token is None else (token,), context, used)
+        asking.warn_of_unseen(bound, continuation, given)
+        return found
+
+    def dist(self, given: Ngram = "", model: ModelLike = "ngram", top: int | None = None) -> Result:
+        """The next-token distribution of a context, the most probable token first: DIST.
+
+        Columns `token`, `token_id`, `count`, `prob`; the end of a document is a row with token NULL.
+        Kneser-Ney has a row `<unk>` for any token that the corpus lacks; the summary's `note` says what to
+        know of a model.
+        """
+        if top is not None and (isinstance(top, bool) or not isinstance(top, int) or top < 0):
+            raise InvalidArgument(f"top is a whole number of at least 0, not {top!r}")
+        view = self._bound.current()
+        context = self._bound.gram(given)
+        told = plans.may_mislead(context.text, view.tokenizer.kind)
+        phrases = (plans.Phrase(view, context),) if told else ()
+        return self._bound.run(
+            plans.Distribution(view, context, models.as_model(model), top, phrases=phrases)
+        )
+
+    def dist_arrays(self, given: Ngram = (), model: ModelLike = "ngram") -> NextTokens:
+        """The same distribution as arrays, by token id, straight from the kernel.
+
+        Of the models whose answers are counts divided by counts, NGRAM and INFGRAM without MIN COUNT; for
+        others `language_model(model).dist(ids)` has arrays of probabilities.
+        """
+        bound = self._bound
+        if bound.snapshot is not bound.database.newest:
+            bound.rebind()
+        if model == "ngram" and type(given) is list and bound.prob is not None:
+            # The usual question goes to the kernel as it is.
+            try:
+                found = bound.dist(given, False, 0, asking.FEW)
+            except (TypeError, OverflowError, ValueError):
+                found = None  # what is wrong with it is found out, and said, below
+            if found is not None:
+                ids, counts, n_end, context_count, n = found
+                return _new(results.NextTokens, (ids, counts, n_end, context_count, n + 1))
+        return asking.next_tokens(bound, given, asking.counted(model))
+
+    def dist_many(self, contexts: Ngrams, model: ModelLike = "ngram") -> NextTokensMany:
+        """The distributions of many contexts as arrays, in one kernel call; `dist_arrays` by the thousand.
+
+        Parameters
+        ----------
+        contexts : a list of n-grams, or a pair of arrays `(flat ids, offsets)`
+        model : as `dist_arrays` takes it
+        """
+        return asking.next_tokens_many(self._bound, contexts, asking.counted(model))
+
+    def prob_many(self, contexts: Ngrams, continuations: Ngrams | Ids, model: ModelLike = "ngram") -> Scores:
+        """Many probabilities: entry i is P(continuations[i] | contexts[i]), with its counts.
+
+        Parameters
+        ----------
+        contexts : a list of n-grams, or a pair of arrays `(flat ids, offsets)`
+        continuations : an array of token ids, one per context; or a list of n-grams
+        """
+        return asking.probabilities(self._bound, contexts, continuations, models.as_model(model))
+
+    def score(self, ngram: Ngram, model: ModelLike = "ngram", *, sentence: bool = False) -> Scores:
+        """Every token of a text (or of token ids) given those before it: SCORE, as arrays.
+
+        With `sentence` the text is a sentence of its own: `<s>` stands before it, and `</s>` is scored
+        behind it, one entry more.
+        """
+        view = self._bound.current()
+        ids = self._bound.passage(ngram)
+        offsets = np.array([0, len(ids)], dtype=np.int64)
+        used = models.as_model(model)
+        with self._bound.work():
+            found = scoring.token_scores(view, ids, offsets, used, sentence)
+        return results.Scores.of(found, used.is_probability)
+
+    def score_many(
+        self, docs: Ngrams, model: ModelLike = "ngram", *, sentence: bool = False
+    ) -> DocumentScores:
+        """The scores of many documents in one kernel call; item i is what `score(docs[i])` gives."""
+        view = self._bound.current()
+        flat, offsets = packing.pack(docs, self._bound.encode)
+        used = models.as_model(model)
+        with self._bound.work():
+            scores = scoring.token_scores(view, flat, offsets, used, sentence)
+        bounds = offsets + np.arange(len(offsets)) if sentence else offsets
+        return results.DocumentScores(results.Scores.of(scores, used.is_probability), bounds)
+
+    def analyze(self, order: int | None = None) -> AnalysisReport:
+        """Takes the counts of counts that Kneser-Ney's discounts come from, and keeps them: ANALYZE.
+
+        order : the greatest length of n-grams that has discounts of its own, 2 to 1,000; by default 10, or 50
+            where tokens are characters or bytes. Longer n-grams reuse the last that could be estimated.
+
+        One commit; nothing is done where the corpus has not changed since, and no other order is asked for.
+        Without it they are taken in memory when they are first needed. Cost: a pass over the index, less than
+        building it.
+
+        Raises
+        ------
+        InvalidArgument
+            an order that is not a whole number from 2 to 1,000
+        """
+        with self._bound.work():
+            return analyzing.analyze(self._bound.database, self.name, order)
+
+    def language_model(self, model: ModelLike = "kneser_ney") -> LanguageModel:
+        """The model over the corpus's current version, as `ngramdb.lm.make` makes it.
+
+        Its methods take and give token ids and arrays, `<s>` and `</s>` (`ngramdb.lm.BEGIN` and `END`) among
+        them. It stays at this version whatever is committed later.
+        """
+        with self._bound.work():
+            return model_cache.language_model(self._bound.current(), models.as_model(model))
+
+    # ---- making text ------------------------------------------------------------------------------------
+
+    def generate(
+        self,
+        given: Ngram = "",
+        tokens: int = 20,
+        model: ModelLike = "infgram",
+        *,
+        method: str | None = None,
+        beams: int | None = None,
+        temperature: float | None = None,
+        top: int | None = None,
+        nucleus: float | None = None,
+        diversity: float | None = None,
+        seed: int | None = None,
+        n: int = 1,
+    ) -> list[Generated]:
+        """Continuations of a context, the most probable first, as texts that know more: GENERATE.
+
+        Parameters
+        ----------
+        tokens : each ends after so many, or where a document would end
+        method : 'greedy', 'sample' or 'beam'; when not given, the one that the other parameters are of, or
+            greedy
+        temperature, top, nucleus : of 'sample': above 1 flatter; from so many of the most probable tokens;
+            from as few of them as have that much probability together
+        beams, diversity : of 'beam': how many; what a token costs that another beam took at the same place
+        seed : the same continuations for the same seed
+        n : how many
+        """
+        used = models.as_model(model)
+        plan = asking.generation(
+            self._bound,
+            trees.generate(given, tokens, used, method, beams, temperature, top, nucleus, diversity, seed, n),
+        )
+        tokenizer = plan.corpus.tokenizer
+        with self._bound.work():
+            found = generating.Run(plan).continuations()
+        return [
+            results.Generated(generating.text_of(item, tokenizer), item.ids, item.logprob, item.ended)
+            for item in found
+        ]
+
+    def stream(
+        self,
+        given: Ngram = "",
+        tokens: int = 20,
+        model: ModelLike = "infgram",
+        *,
+        method: str | None = None,
+        temperature: float | None = None,
+        top: int | None = None,
+        nucleus: float | None = None,
+        seed: int | None = None,
+    ) -> Iterator[str]:
+        """The text of one continuation piece by piece, while it is made; together what `generate` gives."""
+        used = models.as_model(model)
+        plan = asking.generation(
+            self._bound,
+            trees.generate(given, tokens, used, method, None, temperature, top, nucleus, None, seed, 1),
+        )
+        work = self._bound.work()
+        with work:
+            run = generating.Run(plan)
+        return under(work, run.pieces())
+
+    def draft(self, given: Ngram, n: int, *, least_prob: float = 0.0, least_count: int = 1) -> Draft:
+        """The most frequent continuation in the corpus, for a larger model to check (speculative decoding).
+
+        After the longest suffix of the context that occurs, token by token: `ids`, `probs` and
+        `effective_n` are arrays, `confidence` is the probability of all. Ends before a token less probable
+        than `least_prob`. A suffix that occurs once foresees its next token with probability 1: with
+        `least_count` shorter ones are taken until one occurs so often.
+        """
+        view = self._bound.current()
+        if isinstance(given, str):
+            cautioning.warn_of(view, given)
+        with self._bound.work():
+            return evaluation.draft(view, self._bound.ids(given), n, least_prob, least_count)
+
+    # ---- evaluation -------------------------------------------------------------------------------------
+
+    def perplexity(
+        self,
+        docs: Documents,
+        model: ModelLike = "kneser_ney",
+        *,
+        sentence: bool = True,
+        progress: Progress | None = None,
+    ) -> Perplexity:
+        """How well a model of the corpus predicts documents, with and without their unknown words: those that
+        do not occur in it.
+
+        Parameters
+        ----------
+        docs : texts, sequences of token ids, dicts with `text` or `ids`
+        sentence : each document is a sentence, `</s>` is predicted as well
+        progress : called after each batch with the numbers of documents and tokens so far
+
+        Returns
+        -------
+        An object with `perplexity`, `perplexity_known` (unknown words left out), `per_document`, `n_tokens`,
+        `n_unknown`, `n_zero`, `tokens_per_second`, …: `ngramdb.lm.Perplexity`.
+        """
+        used = self.language_model(model)
+        with self._bound.work():
+            return evaluation.perplexity(used, self._bound.current().tokenizer, docs, sentence, progress)
+
+    def agreement(
+        self,
+        docs: Documents,
+        model: ModelLike = "infgram",
+        *,
+        sentence: bool = False,
+        skip: int = 0,
+        progress: Progress | None = None,
+    ) -> Agreement:
+        """How many tokens of documents a model gives more than one half of its probability, by effective n.
+
+        As `perplexity`; an `ngramdb.lm.Agreement`: `share` of all tokens, `n_tokens` and `n_agreeing` by
+        effective n, and the same of sparse estimates alone.
+
+        Parameters
+        ----------
+        skip : so many tokens at the start of each document, a prompt for example, are context only
+        """
+        used = self.language_model(model)
+        with self._bound.work():
+            return evaluation.agreement(used, self._bound.current().tokenizer, docs, sentence, skip, progress)
+
+    def export_arpa(self, path: str | os.PathLike[str], order: int) -> list[int]:
+        r"""Writes the Kneser-Ney model of an order as an ARPA file; how many n-grams each length has.
+
+        The file appears under its name when it is complete; a name in .gz or .zst has it compressed.
+
+        Raises
+        ------
+        InvalidArgument
+            An order below 2.
+
+        Notes
+        -----
+        A blank in a token is written as `▁`, other white space as `\u000a`; a token without text, or with
+        that of another one or of `<s>`, `</s>` and `<unk>`, by its id: `id:17`.
+        """
+        view = self._bound.current()
+        with self._bound.work():
+            return evaluation.export_arpa(view, os.fspath(path), order)
+
+    # ---- files ------------------------------------------------------------------------------------------
+
+    def export(
+        self,
+        path: Path,
+        where: str | None = None,
+        *,
+        format: str | None = None,
+        params: ParameterValues = None,
+    ) -> int:
+        """Writes the documents that meet a condition (all without one) to a file, text and metadata as they
+        came in, and returns how many: COPY (DOCS …) TO.
+
+        The file appears under its name when it is complete. `format` is 'jsonl' (compressed where the name
+        ends in .gz or .zst) or 'parquet'; by the name when not given.
+
+        Raises
+        ------
+        ExecutionError, InvalidArgument
+            A file that can't be written, of which nothing is left; no such format.
+        """
+        view = self._bound.current()
+        found, phrases = self._bound.condition(where, params, view)
+        documents = plans.Documents(view, found, False, None, 0)
+        options = {} if format is None else {"format": format}
+        return self._bound.number(plans.ExportDocuments(documents, os.fspath(path), options, phrases=phrases))
+
+    def removals(self) -> list[Removal]:
+        """What was removed so far, oldest first: SHOW REMOVALS.
+
+        Each has `version`, `created` (seconds since 1970, UTC), `by`, `statement`, `reason` (as it was given
+        to `delete`, else ""), `n_documents`, `n_tokens`.
+        """
+        view = self._bound.current()
+        with self._bound.work():
+            return list(audit.removals(self._bound.database.store, view.entry.audits))
+
+    def removed_documents(self) -> Iterator[RemovedDocument]:
+        """Every removed document, oldest removal first.
+
+        Each has its `removal`, `doc_id`, and `details`: where known, the document's own `id`, its `source`, a
+        `reason` of its own, and `matches` (`ngram` and `position`, in tokens).
+        """
+        found = audit.removed_documents(self._bound.database.store, self._bound.current().entry.audits)
+        return under(self._bound.work(), found)
+
+    def export_removals(self, path: Path, *, format: str | None = None) -> int:
+        """Writes the records of removed documents to a file, and returns how many; as `export`.
+
+        The first document of each removal has its statement, which may be long; the others have its version.
+        """
+        with self._bound.work():
+            return exporting.export_removals(self.removed_documents(), path, format)
 
 
 def _checked(name: str, value: Any) -> Any:

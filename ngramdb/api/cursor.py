@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from ngramdb.api.parsing import check_values
 from ngramdb.errors import InterfaceError, PlanError
@@ -11,14 +11,29 @@ from ngramdb.executor.result import Result, Row
 from ngramdb.interrupts import ProgressCallback
 from ngramdb.planner.parameters import ParameterValues
 
-if TYPE_CHECKING:
-    from ngramdb.api.connection import Connection
-
 # What PEP 249 asks to be told of a column: name, type, display size, internal size, precision, scale, NULLs.
 ColumnDescription = tuple[str, str | None, None, None, None, None, None]
 
 
-class Cursor:
+class Executes(Protocol):
+    """What a cursor asks of its connection."""
+
+    def execute(
+        self,
+        sql: str,
+        params: ParameterValues = None,
+        *,
+        timeout: float | None = None,
+        progress: ProgressCallback | None = None,
+    ) -> Result:
+        """Runs statements; the last one's result."""
+
+
+# Its connection's own class, which this module does without.
+ConnectionT = TypeVar("ConnectionT", bound=Executes)
+
+
+class Cursor(Generic[ConnectionT]):
     """Runs statements one after the other, and reads the rows of the last one. Made by `Connection.cursor`.
 
     Not to be shared by threads; a connection may have many.
@@ -29,7 +44,7 @@ class Cursor:
     arraysize : int, rows that `fetchmany` gives when it is not told how many
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: ConnectionT) -> None:
         self.connection = connection
         self.arraysize = 1
         self._result: Result | None = None
@@ -45,13 +60,15 @@ class Cursor:
         *,
         timeout: float | None = None,
         progress: ProgressCallback | None = None,
-    ) -> Cursor:
+    ) -> Cursor[ConnectionT]:
         """Runs a statement, as `Connection.execute` does; the cursor itself, to read from."""
         self._forget()
         self._result = self.connection.execute(operation, parameters, timeout=timeout, progress=progress)
         return self
 
-    def executemany(self, operation: str, seq_of_parameters: Iterable[ParameterValues]) -> Cursor:
+    def executemany(
+        self, operation: str, seq_of_parameters: Iterable[ParameterValues]
+    ) -> Cursor[ConnectionT]:
         """Runs a statement once for each set of parameters. Rows are thrown away, as PEP 249 lets one.
 
         Before anything runs, all sets are checked to have a value for each placeholder, and no others.
@@ -156,7 +173,7 @@ class Cursor:
             self._forget()
         self._closed = True
 
-    def __enter__(self) -> Cursor:
+    def __enter__(self) -> Cursor[ConnectionT]:
         return self
 
     def __exit__(self, *_: object) -> None:

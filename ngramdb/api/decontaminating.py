@@ -14,12 +14,13 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ngramdb import interrupts
 from ngramdb.api.contamination import Criterion, EvaluationSet, Shares, folding
+from ngramdb.api.database import Database
 from ngramdb.api.documents import as_paths
 from ngramdb.api.exporting import write_lines
 from ngramdb.engine.view import CorpusView, Segment
@@ -27,9 +28,6 @@ from ngramdb.errors import InvalidArgument
 from ngramdb.executor.audit_notes import OWN_ID_FIELDS
 from ngramdb.formats import written_format
 from ngramdb.types import Docs
-
-if TYPE_CHECKING:
-    from ngramdb.api.connection import Connection
 
 Path = str | os.PathLike[str]
 
@@ -107,7 +105,7 @@ class _Findings:
 
 
 def decontaminate(
-    connection: Connection,
+    database: Database,
     name: str,
     against: Path | Sequence[Path],
     *,
@@ -144,15 +142,15 @@ def decontaminate(
     paths = as_paths(against, "an evaluation set is a file, or several")
     if not paths:
         raise InvalidArgument("no evaluation set is given")
-    view = connection.snapshot.view(name)
+    view = database.snapshot.view(name)
     if report is not None:
         written_format(os.fspath(report), among=("jsonl",))
     sets = [EvaluationSet(view, path, text, criterion) for path in paths]
     if dry_run:
         found, chosen = _find(view, sets, source_field, report)
-        return found.reported(sum(map(len, chosen)), 0, connection.version)
+        return found.reported(sum(map(len, chosen)), 0, database.snapshot.version)
     names = ", ".join(one.name for one in sets)
-    with connection._change(name, f"decontaminate {name}") as change:
+    with database.change(name, f"decontaminate {name}") as change:
         found, chosen = _find(change.view, sets, source_field, report)
         notes = list(_notes(change.view, chosen, found.contaminated))
         change.remove(chosen, notes, statement=f"decontaminate {name} against {names}: {criterion}")

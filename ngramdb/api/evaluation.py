@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -26,8 +26,8 @@ from ngramdb.lm.spec import InfGram, KneserNey
 from ngramdb.planner.source import Corpus, IntArray, Tokenizer
 from ngramdb.types import token_ids
 
-if TYPE_CHECKING:
-    from ngramdb.api.evaluation_verbs import EvaluationVerbs
+# `Corpus.agreement` of one corpus.
+Measure = Callable[..., agreeing.Agreement]
 
 
 def perplexity(
@@ -56,7 +56,7 @@ def agreement(
 
 
 def agreement_panels(
-    corpus: EvaluationVerbs,
+    measure: Measure,
     docs: Sequence[Any],
     order: int,
     progress: evaluating.Progress | None = None,
@@ -76,7 +76,7 @@ def agreement_panels(
             progress((len(panels) * len(docs) + documents) // 2, (n_tokens + tokens) // 2)
 
     for name, model in models.items():
-        panels[name] = corpus.agreement(docs, model, skip=skip, progress=report)
+        panels[name] = measure(docs, model, skip=skip, progress=report)
         n_tokens = panels[name].total
     return panels
 

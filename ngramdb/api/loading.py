@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from ngramdb.api.database import Database
 from ngramdb.engine.budget import DocumentLimits
 from ngramdb.engine.manifest import TokenizerEntry
 from ngramdb.engine.writer import LoadProgress, load_documents
@@ -17,9 +17,6 @@ from ngramdb.ingest.reader import read_documents
 from ngramdb.ingest.sources import Source, expand, total_size
 from ngramdb.ingest.streams import Limits, Meter
 from ngramdb.planner.plan import Load
-
-if TYPE_CHECKING:
-    from ngramdb.api.connection import Connection
 
 ProgressCallback = Callable[[LoadProgress], None]
 
@@ -50,10 +47,15 @@ class LoadReport:
     notes: tuple[str, ...] = ()
 
 
-def load_files(connection: Connection, plan: Load, progress: ProgressCallback | None) -> LoadReport:
-    """Runs COPY … FROM. Nothing is committed unless every document was read, or skipped as was asked."""
-    entry = connection.snapshot.view(plan.name).entry
-    options = read_options(plan, entry.tokenizer, connection.settings.memory_limit)
+def load_files(database: Database, plan: Load, progress: ProgressCallback | None = None) -> LoadReport:
+    """Runs COPY … FROM. Nothing is committed unless every document was read, or skipped as was asked.
+
+    `progress` None means the database's own callback, if that is wanted.
+    """
+    if progress is None and database.settings.progress:
+        progress = database.progress
+    entry = database.snapshot.view(plan.name).entry
+    options = read_options(plan, entry.tokenizer, database.settings.memory_limit)
     sources = expand(list(plan.paths), plan.options.get("format"))
     check_separator(options.separator, sources)
     if entry.tokenizer.kind == "tokens" and any(source.format != "jsonl" for source in sources):
@@ -61,7 +63,7 @@ def load_files(connection: Connection, plan: Load, progress: ProgressCallback | 
     errors, meter = ErrorLog(), Meter(total_bytes=total_size(sources))
     documents = read_documents(sources, options, errors, meter)
     action = f"load {entry.name}"
-    return load(connection, entry.name, documents, action, progress, errors, meter, skip=plan.skip_errors)
+    return load(database, entry.name, documents, action, progress, errors, meter, skip=plan.skip_errors)
 
 
 def check_separator(separator: str | None, sources: list[Source]) -> None:
@@ -74,7 +76,7 @@ def check_separator(separator: str | None, sources: list[Source]) -> None:
 
 
 def load(
-    connection: Connection,
+    database: Database,
     name: str,
     documents: Iterator[Document],
     action: str,
@@ -98,11 +100,11 @@ def load(
         if progress is not None:
             progress(state)
 
-    with connection._change(name, action) as change:
+    with database.change(name, action) as change:
         outcome = load_documents(
             change,
             documents,
-            threads=connection.settings.threads,
+            threads=database.settings.threads,
             progress=report,
             in_background=meter is not None,
             meter=meter,

@@ -1,4 +1,4 @@
-"""A connection on one snapshot, as running statements see it."""
+"""A database at one snapshot, as planning and running statements see it."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from ngramdb.api.catalog import SnapshotCatalog
 from ngramdb.api.checking import find_problems
+from ngramdb.api.database import Database
+from ngramdb.api.settings import SETTINGS
 from ngramdb.api.snapshot import Snapshot
 from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from ngramdb.api import analyzing, exporting
+    from ngramdb.api import analyzing, corpora, exporting, loading
     from ngramdb.api.loading import LoadReport
     from ngramdb.engine import audit, combining, restoring
+    from ngramdb.engine.algebra import AlgebraView
     from ngramdb.engine.audit import Removal
     from ngramdb.engine.change import Change, ChangeOutcome
     from ngramdb.engine.restoring import RestoreOutcome
+    from ngramdb.engine.view import CorpusView
     from ngramdb.planner import plan as plans
     from ngramdb.planner import planner
     from ngramdb.planner.plan import (
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
     from ngramdb.planner.source import Corpus
 else:
     analyzing = lazy_module("ngramdb.api.analyzing")
+    corpora = lazy_module("ngramdb.api.corpora")
+    loading = lazy_module("ngramdb.api.loading")
     audit = lazy_module("ngramdb.engine.audit")
     combining = lazy_module("ngramdb.engine.combining")
     exporting = lazy_module("ngramdb.api.exporting")
@@ -43,47 +48,82 @@ else:
     restoring = lazy_module("ngramdb.engine.restoring")
 
 
-class Session(SnapshotCatalog):
-    """The catalog, and what running statements needs besides."""
+class Session:
+    """A database at one snapshot: the catalog that planning asks, and what statements need besides."""
+
+    def __init__(self, database: Database, snapshot: Snapshot) -> None:
+        self._database = database
+        self._snapshot = snapshot
+
+    # ---- what names are bound to ------------------------------------------------------------------------
+
+    @property
+    def current(self) -> str | None:
+        return self._database.current
+
+    def corpus_names(self) -> list[str]:
+        return self._snapshot.names()
+
+    def corpus_view(self, name: str, /) -> CorpusView:
+        return self._snapshot.view(name)
+
+    def algebra(self, terms: tuple[tuple[int, str, int | None], ...], /) -> CorpusView | AlgebraView:
+        return self._snapshot.algebra(terms)
+
+    def setting_names(self) -> list[str]:
+        return list(SETTINGS)
+
+    def check_setting(self, name: str, value: Any, /) -> Any:
+        return SETTINGS[name].check(name, value)
+
+    def disabled_rules(self) -> frozenset[str]:
+        return self._database.settings.disabled_rules
+
+    def match(self) -> str:
+        return self._database.settings.match
+
+    # ---- what tables show -------------------------------------------------------------------------------
 
     @property
     def manifest(self) -> Any:
         return self._snapshot.manifest
 
     def versions(self) -> Sequence[Any]:
-        return sorted(self._connection._store.versions(), key=lambda manifest: manifest.version)
+        return sorted(self._database.store.versions(), key=lambda manifest: manifest.version)
 
     def removals(self, name: str, /) -> Iterator[Removal]:
         """The audit records of a corpus, oldest first."""
-        return audit.removals(self._connection._store, self.manifest.corpora[name].audits)
+        return audit.removals(self._database.store, self.manifest.corpora[name].audits)
 
     def tokenizer_title(self, name: str, /) -> str:
         """What a person calls a corpus's tokenizer."""
         return self.corpus_view(name).tokenizer_title
 
     def setting_rows(self) -> list[tuple[Any, ...]]:
-        return self._connection.settings.rows()
+        return self._database.settings.rows()
 
     def findings(self, names: Sequence[str], /) -> Iterator[tuple[str | None, str, int | None, str]]:
         """Every problem of these corpora: damaged files first, then parts that contradict each other."""
-        return find_problems(self._connection._store, self._snapshot, names)
+        return find_problems(self._database.store, self._snapshot, names)
+
+    # ---- what statements change -------------------------------------------------------------------------
 
     def run_create(self, plan: CreateCorpus, /) -> int | None:
-        return self._connection._create(plan)
+        return corpora.create_corpus(self._database, plan)
 
     def run_drop(self, plan: DropCorpus, /) -> int | None:
-        return self._connection._drop(plan)
+        return corpora.drop_corpus(self._database, plan)
 
     def run_load(self, plan: Load, /) -> LoadReport:
-        return self._connection._load(plan)
+        return loading.load_files(self._database, plan)
 
     def change(self, name: str, action: str, /) -> AbstractContextManager[Change]:
-        return self._connection._change(name, action)
+        return self._database.change(name, action)
 
     def planned(self, condition: BindCondition, corpus: Corpus, /) -> CountDocuments:
         """The condition bound and planned on the newest version, which is that of a change under way."""
-        store = self._connection._store
-        newest = Session(self._connection, Snapshot(store, store.snapshot().manifest))
+        store = self._database.store
+        newest = Session(self._database, Snapshot(store, store.snapshot().manifest))
         plan, _ = planner.optimize(
             plans.CountDocuments(corpus, condition(newest, corpus)), self.disabled_rules()
         )
@@ -91,8 +131,8 @@ class Session(SnapshotCatalog):
         return plan
 
     def run_restore(self, plan: RestoreCorpus, /) -> RestoreOutcome:
-        with self._connection._writing() as timeout_s:
-            return restoring.restore_corpus(self._connection._store, plan.name, plan.version, timeout_s)
+        with self._database.writing() as timeout_s:
+            return restoring.restore_corpus(self._database.store, plan.name, plan.version, timeout_s)
 
     def run_alter(self, plan: AlterCorpus, /) -> ChangeOutcome:
         if plan.sign > 0:
@@ -105,13 +145,13 @@ class Session(SnapshotCatalog):
         return exporting.export_documents(plan.documents, plan.path, plan.options.get("format"))
 
     def run_analyze(self, plan: AnalyzeCorpus, /) -> analyzing.AnalysisReport:
-        return analyzing.analyze(self._connection, plan.name, plan.order)
+        return analyzing.analyze(self._database, plan.name, plan.order)
 
     def run_use(self, name: str, /) -> None:
-        self._connection.use(name)
+        self._database.current = self._database.corpus_name(name)
 
     def run_setting(self, plan: ChangeSetting, /) -> Any:
-        settings = self._connection.settings
+        settings = self._database.settings
         if plan.reset:
             settings.reset(plan.name)
         else:

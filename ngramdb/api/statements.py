@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ngramdb.api.database import Database
 from ngramdb.api.parsing import parsed
 from ngramdb.api.placing import placed
 from ngramdb.api.session import Session
 from ngramdb.errors import InvalidArgument, QueryError
-from ngramdb.executor.result import Result
+from ngramdb.executor.result import Result, supervised
 from ngramdb.executor.run import run
 from ngramdb.interrupts import ProgressCallback
 from ngramdb.language import ast
@@ -23,7 +24,6 @@ from ngramdb.planner.planner import make_plan
 
 if TYPE_CHECKING:
     from ngramdb.api import cautioning, explaining
-    from ngramdb.api.connection import Connection
     from ngramdb.planner import cautions
 else:
     cautioning = lazy_module("ngramdb.api.cautioning")
@@ -32,7 +32,7 @@ else:
 
 
 def execute_all(
-    connection: Connection,
+    database: Database,
     sql: str,
     params: ParameterValues,
     timeout: float | None = None,
@@ -42,27 +42,25 @@ def execute_all(
 
     `timeout` is for all of them together; None means that of the settings, for each.
     """
-    work = connection._work(timeout, progress)
+    work = database.work(timeout, progress)
     with work:
         statements, placeholders = parsed(sql)
     parameters = Parameters(placeholders, params, sql)
-    result = Result(summary={"message": "(no statement)"}, snapshot=connection.version)
+    result = Result(summary={"message": "(no statement)"}, snapshot=database.snapshot.version)
     for statement in statements:
         result.close()
         if result.cautions:  # nobody will see its note
             cautioning.warn(result.cautions)
         if timeout is None:
-            work = connection._work(None, progress)
+            work = database.work(None, progress)
         with work:
-            result = _execute_one(connection, statement, parameters, sql)
-    return result._under(work)
+            result = _execute_one(database, statement, parameters, sql)
+    return supervised(result, work)
 
 
-def _execute_one(
-    connection: Connection, statement: ast.Statement, parameters: Parameters, sql: str
-) -> Result:
-    connection.refresh()
-    session = Session(connection, connection.snapshot)
+def _execute_one(database: Database, statement: ast.Statement, parameters: Parameters, sql: str) -> Result:
+    database.refresh()
+    session = Session(database, database.snapshot)
     try:
         return run_plan(make_plan(statement, session, parameters, sql, estimated=False), session)
     except (QueryError, InvalidArgument) as error:
@@ -70,6 +68,13 @@ def _execute_one(
         if found is error:
             raise
         raise found from error
+
+
+def answer(database: Database, plan: plans.Plan) -> Result:
+    """The result of a finished plan on the newest version that is known, as a piece of work of its own."""
+    with database.work() as work:
+        result = run_plan(plan, Session(database, database.snapshot))
+    return supervised(result, work)
 
 
 def run_plan(plan: plans.Plan, session: Session) -> Result:

@@ -110,7 +110,7 @@ def _measure(
     order = options.ngram or FIGURE_ORDER
     held = list(docs)
     watch.share = lambda n_documents: n_documents / len(held)
-    panels = agreement_panels(corpus, held, order, watch, options.skip)
+    panels = agreement_panels(corpus.agreement, held, order, watch, options.skip)
     if options.figure is not None:
         draw_agreement(panels, options.figure)
     beside, found = panels.values()

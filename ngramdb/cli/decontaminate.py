@@ -12,7 +12,6 @@ from ngramdb.api.decontaminating import (
     DEFAULT_THRESHOLD,
     DecontaminationReport,
     SetOverlap,
-    decontaminate,
 )
 from ngramdb.cli import human
 from ngramdb.cli.common import OK, add_common_flags, guarded, positive, say
@@ -78,9 +77,7 @@ def _share(text: str) -> float:
 
 def _run(options: argparse.Namespace) -> int:
     with writing(options, read_only=options.dry_run) as connection, Waiting(not options.no_progress):
-        report = decontaminate(
-            connection,
-            options.corpus,
+        report = connection.corpus(options.corpus).decontaminate(
             options.against,
             n=options.ngram,
             threshold=options.threshold,

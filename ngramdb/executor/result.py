@@ -102,13 +102,6 @@ class Result:
         made._buffer, made._head, made._n_made = every, every[:SHOWN_ROWS], len(every)
         return made
 
-    def _under(self, work: Interrupt) -> Result:
-        """The same result, its rows made under a token: what stops the statement stops their making."""
-        self._work = work
-        if self.pieces is not None:
-            self.pieces = under(work, self.pieces)
-        return self
-
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences on the answer, for a person: that it is an estimate, what a text may have meant."""
@@ -313,3 +306,11 @@ class Result:
 
     def _repr_html_(self) -> str:
         return display.as_html(self)
+
+
+def supervised(result: Result, work: Interrupt) -> Result:
+    """The same result, its rows made under a token: what stops the statement stops their making."""
+    result._work = work
+    if result.pieces is not None:
+        result.pieces = under(work, result.pieces)
+    return result

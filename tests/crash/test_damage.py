@@ -13,6 +13,7 @@ import pytest
 
 import ngramdb
 from ngramdb.api.connection import Connection
+from ngramdb.api.database import Database
 from ngramdb.engine.directory import MemoryDirectory
 from ngramdb.engine.store import Store
 from ngramdb.errors import StorageError
@@ -36,7 +37,7 @@ def sound():
     """The files of a database with several segments, removals and records, and its answers."""
     directory = MemoryDirectory()
     rng = random.Random(1)
-    with Connection(Store.open(directory)) as db:
+    with Connection(Database(Store.open(directory))) as db:
         db.settings["auto_compact"] = False
         c = db.create_corpus("c")
         for _ in range(3):
@@ -57,7 +58,7 @@ def sound():
 
 def answers(files):
     """The rows of all statements over a database of these files; raises StorageError."""
-    with Connection(Store.open(MemoryDirectory(dict(files)), read_only=True)) as db:
+    with Connection(Database(Store.open(MemoryDirectory(dict(files)), read_only=True))) as db:
         return [db.execute(statement).fetchall() for statement in STATEMENTS]
 
 
@@ -73,7 +74,7 @@ def verdict(files):
 def problems(files):
     """What CHECK finds; what keeps the database from being opened counts, too."""
     try:
-        with Connection(Store.open(MemoryDirectory(dict(files)), read_only=True)) as db:
+        with Connection(Database(Store.open(MemoryDirectory(dict(files)), read_only=True))) as db:
             return db.execute("CHECK").fetchall()
     except StorageError as error:
         return [error]

@@ -12,6 +12,7 @@ import pytest
 
 import ngramdb
 from ngramdb.api.connection import Connection
+from ngramdb.api.database import Database
 from ngramdb.engine.directory import MemoryDirectory, RealDirectory
 from ngramdb.engine.store import Store
 from ngramdb.engine.view import CorpusView
@@ -116,7 +117,7 @@ def test_readers_in_threads_see_whole_versions_only():
 @pytest.mark.parametrize("kind", ["memory", "real"])
 def test_a_version_that_is_read_is_kept_until_it_is_not(tmp_path, kind):
     directory = MemoryDirectory() if kind == "memory" else RealDirectory(tmp_path / "db")
-    with Connection(Store.open(directory)) as db:
+    with Connection(Database(Store.open(directory))) as db:
         db.create_corpus("c").append(["one"])
         other = Store.open(directory, read_only=True)
         view = CorpusView(other, other.snapshot().manifest.corpora["c"])

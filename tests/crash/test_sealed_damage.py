@@ -14,6 +14,7 @@ import pytest
 from resealing import damaged, edited, unsealed
 
 from ngramdb.api.connection import Connection
+from ngramdb.api.database import Database
 from ngramdb.engine.directory import MemoryDirectory
 from ngramdb.engine.store import Store
 from ngramdb.errors import CorruptionError, NgramdbError, StorageError
@@ -51,7 +52,7 @@ def sound():
     """The files of a database with several segments, removals, records and statistics."""
     directory = MemoryDirectory()
     rng = random.Random(1)
-    with Connection(Store.open(directory)) as db:
+    with Connection(Database(Store.open(directory))) as db:
         db.settings["auto_compact"] = False
         c = db.create_corpus("c")
         for k in range(2):
@@ -73,7 +74,7 @@ def ask(files):
     """Asks everything; returns the errors of ours, and lets any other out."""
     found = []
     try:
-        with Connection(Store.open(MemoryDirectory(dict(files)))) as db:
+        with Connection(Database(Store.open(MemoryDirectory(dict(files))))) as db:
             for statement in STATEMENTS:
                 try:
                     db.use("c")
@@ -165,7 +166,7 @@ AT_ONCE = [
 @pytest.mark.parametrize(("change", "what"), AT_ONCE, ids=[what for _, what in AT_ONCE])
 def test_what_cannot_be_is_said_before_the_first_answer(change, what):
     files = edited(sound(), segment(), change)
-    db = Connection(Store.open(MemoryDirectory(files), read_only=True))
+    db = Connection(Database(Store.open(MemoryDirectory(files), read_only=True)))
     with db, pytest.raises(CorruptionError, match=what) as caught:
         db.corpus("c").count("w1")
     assert caught.value.path is not None and caught.value.path.endswith(segment())
@@ -209,7 +210,7 @@ def test_other_damage_is_said_when_a_part_is_first_used(change, statement, what)
     name = segment()
     if "text.offsets" not in unsealed(sound()[name]).sections and "SAMPLE" in statement:
         name = next(n for n in sorted(sound()) if n.startswith("segments/") and has_texts(n))
-    with Connection(Store.open(MemoryDirectory(edited(sound(), name, change)))) as db:
+    with Connection(Database(Store.open(MemoryDirectory(edited(sound(), name, change))))) as db:
         db.create_corpus("sum")
         db.use("c")
         with pytest.raises(CorruptionError, match=what) as caught:
@@ -220,7 +221,7 @@ def test_other_damage_is_said_when_a_part_is_first_used(change, statement, what)
 
 def test_tokens_that_the_vocabulary_lacks_are_found_by_check_after_compaction_too():
     files = edited(sound(), segment(), change_entries("tokens", at_3=200))
-    with Connection(Store.open(MemoryDirectory(files))) as db:
+    with Connection(Database(Store.open(MemoryDirectory(files)))) as db:
         db.use("c")
         for _ in range(2):
             problems = [row[-1] for row in db.execute("CHECK").fetchall()]
@@ -285,7 +286,7 @@ def test_statistics_that_make_no_probability_are_said_to_be_damaged():
         statistics["continuation"][0] = [0, 0, 0, 0]
 
     files = edited(sound(), newest, change_manifest(edit))
-    with Connection(Store.open(MemoryDirectory(files))) as db:
+    with Connection(Database(Store.open(MemoryDirectory(files)))) as db:
         db.use("c")
         sql = 'GENERATE GIVEN "w1" TOKENS 20 METHOD SAMPLE SEED 3 USING KNESER_NEY'
         with pytest.raises(CorruptionError, match=r"statistics .* are damaged: a token has the probability"):

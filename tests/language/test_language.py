@@ -92,7 +92,7 @@ def of_two_kinds(db: ngramdb.Connection, name: str) -> None:
     half = len(lines) // 2
     load(db, name, [lines[:half], lines[half:], lines])
     db.execute(f"DELETE DOCS WHERE doc_id >= {len(lines)} FROM {name}")
-    make_plain(db._store)
+    make_plain(db._database.store)
 
 
 ARRANGEMENTS: dict[str, Callable[[ngramdb.Connection, str], None]] = {

@@ -210,7 +210,7 @@ def test_the_most_frequent_ngrams_of_a_sample_of_rows_are_those_of_all_rows():
     documents = [(rng.zipf(1.3, 2000) % 500).tolist() for _ in range(30)]
     for n_segments in (1, 3, 30):
         with loaded((documents, n_segments, {4, 5})) as (c, left):
-            index = c._current().index
+            index = c._bound.current().index
             for n in (1, 2, 3):
                 expected = counted(left.values(), n)
                 for k in (1, 7, 40):

@@ -9,6 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from reference import occurrences
 
 from ngramdb.api.connection import Connection
+from ngramdb.api.database import Database
 from ngramdb.engine.directory import MemoryDirectory
 from ngramdb.engine.store import Store
 
@@ -26,7 +27,7 @@ class Life(RuleBasedStateMachine):
         self.left: dict[int, list[int]] = {}
         self.next_id = 0
         self.readers: list[tuple[Connection, dict[int, list[int]]]] = []
-        self.db = Connection(Store.open(self.directory))
+        self.db = Connection(Database(Store.open(self.directory)))
         self.db.create_corpus("c", tokenizer="tokens")
         self.versions = {self.db.version: {}}
 
@@ -72,12 +73,12 @@ class Life(RuleBasedStateMachine):
     @rule()
     def reopen(self):
         self.db.close()
-        self.db = Connection(Store.open(self.directory))
+        self.db = Connection(Database(Store.open(self.directory)))
 
     @rule()
     def begin_reading(self):
         """A reader that stays on its version."""
-        reader = Connection(Store.open(self.directory, read_only=True))
+        reader = Connection(Database(Store.open(self.directory, read_only=True)))
         self.readers.append((reader, dict(self.left)))
 
     @precondition(lambda self: self.readers)

@@ -86,7 +86,7 @@ def test_white_space_is_what_makes_no_token():
 
 def token_stops(corpus, kind, number, text):
     """Where each token of a document ends in its text, in bytes."""
-    segment = corpus._current().segments[0]
+    segment = corpus._bound.current().segments[0]
     stops, place = [], 0
     content = text.encode()
     for token in segment.document(number).tolist():

@@ -22,6 +22,7 @@ from children import FAILED, Child, Clock, arguments, warm_up, watch
 from statements import Statements
 
 from ngramdb.api.connection import Connection
+from ngramdb.api.database import Database
 from ngramdb.engine.directory import MemoryDirectory
 from ngramdb.engine.store import Store
 from ngramdb.errors import NgramdbError, QueryError
@@ -39,7 +40,7 @@ LAST_BYTES = 1 << 16
 def files() -> dict[str, bytes]:
     """A database with several corpora, segments and removals."""
     directory = MemoryDirectory()
-    with Connection(Store.open(directory)) as db:
+    with Connection(Database(Store.open(directory))) as db:
         db.settings["auto_compact"] = False
         for name, kind in (("c", "words"), ("d", "words"), ("e", "bytes"), ("tok", "tokens")):
             corpus = db.create_corpus(name, tokenizer=kind)
@@ -61,7 +62,7 @@ def run_batch(seed: int, n: int, content: dict[str, bytes], last: mmap.mmap, say
     source, outcomes = Statements(seed), Counter[str]()
     for k in range(n):
         if k % PER_DATABASE == 0:
-            db = Connection(Store.open(MemoryDirectory(dict(content))))
+            db = Connection(Database(Store.open(MemoryDirectory(dict(content)))))
             db.use("c")
             Path("in.jsonl").write_text('{"text": "w1 w2"}\n{"text": 7}\n')
             Path("in.txt").write_text("w1 w2 w3\n")

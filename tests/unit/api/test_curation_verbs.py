@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from connections import connection_of
 
 import ngramdb
 from ngramdb.errors import ExecutionError, InvalidArgument
@@ -108,7 +109,7 @@ def test_decontaminate_removes_what_an_evaluation_set_has(corpus, tmp_path):
 
 @pytest.mark.parametrize("tokenizer", ["bytes", "tokens"])
 def test_overlap_with_a_corpus_of_another_tokenizer_is_refused(corpus, tokenizer):
-    db = corpus._connection
+    db = connection_of(corpus)
     db.create_corpus("other", tokenizer=tokenizer)
     with pytest.raises(ngramdb.errors.PlanError, match="other has another tokenizer"):
         db.execute("COUNT DOCS WHERE OVERLAP(other, 2) > 0 FROM c")
@@ -117,7 +118,7 @@ def test_overlap_with_a_corpus_of_another_tokenizer_is_refused(corpus, tokenizer
 @pytest.mark.parametrize("n", [4, 2**40, 2**63 - 1])
 @pytest.mark.parametrize("where", ["", ' WHERE NOT "lorem"'])
 def test_ngrams_longer_than_any_document_are_none(corpus, n, where):
-    assert corpus._connection.execute(f"NGRAMS ?{where} FROM c", [n]).fetchall() == []
+    assert connection_of(corpus).execute(f"NGRAMS ?{where} FROM c", [n]).fetchall() == []
 
 
 @pytest.mark.parametrize(
@@ -133,11 +134,11 @@ def test_ngrams_longer_than_any_document_are_none(corpus, n, where):
 @pytest.mark.parametrize("number", [2**63, 10**400])
 def test_numbers_that_no_statement_can_hold_are_refused_as_parameters_too(corpus, statement, number):
     with pytest.raises(ngramdb.errors.PlanError):
-        corpus._connection.execute(statement, [number])
+        connection_of(corpus).execute(statement, [number])
 
 
 def test_overlap_in_ngrams_longer_than_any_document_is_that_of_whole_documents(corpus):
-    db = corpus._connection
+    db = connection_of(corpus)
     corpus.append(["one two three four five six", "one two three four five seven"])
     db.create_corpus("other").append(["zero one two three four five six"])
     for n in (13, 2**40, 2**63 - 1):

@@ -55,7 +55,7 @@ def load(db, tokenizer="words"):
 def test_contaminated_documents_are_removed_at_once(db, sets, tokenizer, tmp_path):
     c = load(db, tokenizer)
     path = tmp_path / "report.jsonl"
-    found = decontaminate(db, "c", sets, n=8, threshold=0.5, report=path)
+    found = decontaminate(db._database, "c", sets, n=8, threshold=0.5, report=path)
     assert (found.documents, found.contaminated, found.removed) == (5, 2, 2)
     assert found.version == db.version
     assert c.count_docs() == 3
@@ -69,7 +69,7 @@ def test_contaminated_documents_are_removed_at_once(db, sets, tokenizer, tmp_pat
     assert [(span["item"], span["item_id"]) for span in lines[0]["spans"]] == [(1, "q1")]
     (span,) = lines[1]["spans"]
     assert OTHER in span["text"]
-    records = list(removed_documents(db._store, db.snapshot.view("c").entry.audits))
+    records = list(removed_documents(db._database.store, db.snapshot.view("c").entry.audits))
     assert [one.doc_id for one in records] == [1, 3]
     assert "decontaminate c against" in records[0].removal.statement
     assert records[0].details["matches"][0]["position"] == 0
@@ -78,7 +78,7 @@ def test_contaminated_documents_are_removed_at_once(db, sets, tokenizer, tmp_pat
 
 def test_the_table_is_by_set_and_source(db, sets):
     load(db)
-    found = decontaminate(db, "c", sets, n=8, threshold=0.5, dry_run=True)
+    found = decontaminate(db._database, "c", sets, n=8, threshold=0.5, dry_run=True)
     one, two = map(str, sets)
     assert found.table == [
         (one, "book", 2, 0, 0.0),
@@ -95,7 +95,9 @@ def test_the_table_is_by_set_and_source(db, sets):
 def test_case_and_white_space_can_be_folded(db, sets, tmp_path):
     load(db, "bytes")
     path = tmp_path / "report.jsonl"
-    found = decontaminate(db, "c", sets[0], n=8, lower=True, fold_space=True, report=path, dry_run=True)
+    found = decontaminate(
+        db._database, "c", sets[0], n=8, lower=True, fold_space=True, report=path, dry_run=True
+    )
     assert found.contaminated == 2
     spans = [json.loads(line)["spans"] for line in path.read_text().splitlines()]
     assert [span["text"] for one in spans for span in one] == [QUESTION, QUESTION]
@@ -103,19 +105,21 @@ def test_case_and_white_space_can_be_folded(db, sets, tmp_path):
 
 def test_strict_means_more_than_the_threshold(db, sets):
     load(db)
-    assert decontaminate(db, "c", sets[0], threshold=1.0, dry_run=True).contaminated == 1
-    assert decontaminate(db, "c", sets[0], threshold=1.0, strict=True, dry_run=True).contaminated == 0
+    assert decontaminate(db._database, "c", sets[0], threshold=1.0, dry_run=True).contaminated == 1
+    assert (
+        decontaminate(db._database, "c", sets[0], threshold=1.0, strict=True, dry_run=True).contaminated == 0
+    )
 
 
 def test_a_set_that_is_not_there_or_makes_no_sense_is_an_error(db, sets, tmp_path):
     load(db)
     version = db.version
     with pytest.raises(ngramdb.NgramdbError):
-        decontaminate(db, "c", tmp_path / "nowhere.jsonl")
+        decontaminate(db._database, "c", tmp_path / "nowhere.jsonl")
     with pytest.raises(InvalidArgument, match="from 0 to 1"):
-        decontaminate(db, "c", sets, threshold=8)
+        decontaminate(db._database, "c", sets, threshold=8)
     with pytest.raises(InvalidArgument, match="at least 1"):
-        decontaminate(db, "c", sets, n=0)
+        decontaminate(db._database, "c", sets, n=0)
     with pytest.raises(ngramdb.NgramdbError, match="cannot write"):
-        decontaminate(db, "c", sets, n=8, report=tmp_path / "no" / "folder.jsonl")
+        decontaminate(db._database, "c", sets, n=8, report=tmp_path / "no" / "folder.jsonl")
     assert db.version == version

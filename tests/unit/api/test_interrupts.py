@@ -13,7 +13,7 @@ import pytest
 
 import ngramdb
 from ngramdb import ExecutionError, Interrupted, QueryCancelled, TimeoutExceeded, interrupts
-from ngramdb.executor.result import Result, batched
+from ngramdb.executor.result import Result, batched, supervised
 
 
 @contextmanager
@@ -35,7 +35,7 @@ def many_rows():
 
 
 def endless(db):
-    return Result(("i",), batched(many_rows(), 10))._under(db._work())
+    return supervised(Result(("i",), batched(many_rows(), 10)), db._database.work())
 
 
 def test_interrupt_stops_reading_in_another_thread_and_nothing_that_comes_after(db, wiki):

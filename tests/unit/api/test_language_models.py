@@ -209,7 +209,9 @@ def test_analyze_counts_up_to_the_order_asked_for(db, corpus):
 def test_statistics_that_are_kept_are_used(db, corpus, monkeypatch):
     corpus.analyze()
     db.refresh()
-    corpus._connection._snapshot = type(db.snapshot)(db._store, db.snapshot.manifest)  # as in another process
+    # As in another process.
+    database = db._database
+    database.newest = type(db.snapshot)(database.store, db.snapshot.manifest)
 
     def unexpected(*_):
         raise AssertionError("statistics were taken again")
@@ -462,10 +464,13 @@ def test_the_share_of_files_that_is_read_is_known_where_their_size_is(tmp_path):
 def test_the_agreement_of_two_models_reports_the_documents_that_both_have_seen(corpus):
     docs = ["the cat sat on the mat", "a dog", "the zebra"]
     seen = []
-    panels = agreement_panels(corpus, docs, 2, lambda *done: seen.append(done))
+    panels = agreement_panels(corpus.agreement, docs, 2, lambda *done: seen.append(done))
     assert seen == [(1, 5), (3, 10)]
     assert panels["∞-gram"].total == panels["2-gram"].total == 10
-    assert agreement_panels(corpus, docs, 2)["∞-gram"].n_tokens.tolist() == panels["∞-gram"].n_tokens.tolist()
+    assert (
+        agreement_panels(corpus.agreement, docs, 2)["∞-gram"].n_tokens.tolist()
+        == panels["∞-gram"].n_tokens.tolist()
+    )
 
 
 def test_documents_are_read_from_files_as_a_load_reads_them(tmp_path):

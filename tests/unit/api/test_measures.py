@@ -9,6 +9,7 @@ import json
 import math
 
 import pytest
+from connections import connection_of
 
 import ngramdb
 from ngramdb.cli import perplexity as command
@@ -60,9 +61,9 @@ def same(found, expected):
 @pytest.mark.parametrize("sentence", [False, True])
 def test_every_face_gives_the_same_perplexity(corpus, folder, tmp_path, model, text, sentence):
     statement = f'SCORE "{text}" USING {model.upper()}{" SENTENCE" if sentence else ""}'
-    result = corpus._connection.execute(statement)
+    result = connection_of(corpus).execute(statement)
     expected = by_hand([row[6] for row in result])
-    nonzero = by_hand([row[6] for row in corpus._connection.execute(statement) if row[6]])
+    nonzero = by_hand([row[6] for row in connection_of(corpus).execute(statement) if row[6]])
     assert same(result.summary["perplexity"], expected)
     assert ("perplexity_nonzero" in result.summary) == bool(result.summary["zero_probabilities"])
     if result.summary["zero_probabilities"]:

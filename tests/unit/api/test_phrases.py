@@ -167,7 +167,7 @@ def test_no_second_look_where_something_was_found(db, foxes, monkeypatch):
             return self._index.count(ids)
 
     for corpus in (foxes, words):
-        view = corpus._current()
+        view = corpus._bound.current()
         monkeypatch.setattr(view, "index", Counting(view.index))
     for statement, n in (
         ('COUNT " fox" FROM foxes', 1),

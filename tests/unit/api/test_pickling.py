@@ -9,6 +9,7 @@ import os
 import pickle
 
 import pytest
+from connections import connection_of
 from subwords import write_tokenizer
 
 import ngramdb
@@ -34,12 +35,12 @@ def test_a_corpus_goes_to_other_processes(corpus):
 
 
 def test_what_comes_back_is_the_same_corpus_of_the_same_database(corpus, monkeypatch, tmp_path):
-    db = corpus._connection
+    db = connection_of(corpus)
     db.settings["threads"], db.settings["timeout"] = 1, 7
     db.use("c")
     monkeypatch.chdir("/")
     one, again, connection = pickle.loads(pickle.dumps((corpus, corpus, db)))
-    assert one is again and one._connection is connection
+    assert one is again and one._bound.database is connection._database
     assert (one.name, one.count("a"), connection.version) == ("c", 3, db.version)
     assert dict(connection.settings) == dict(db.settings) and connection.current_corpus == "c"
     one.append(["a"])
@@ -57,13 +58,13 @@ def test_what_cannot_be_opened_elsewhere_is_refused(corpus, tmp_path):
             with pytest.raises(NotSupportedError, match="in memory lives in one process"):
                 pickle.dumps(what)
     pickled = pickle.dumps(corpus)
-    corpus._connection.drop_corpus("c")
+    connection_of(corpus).drop_corpus("c")
     with pytest.raises(BindError, match="no corpus 'c'"):
         pickle.loads(pickled)
-    newer = pickle.dumps(corpus._connection)
-    corpus._connection.close()
+    newer = pickle.dumps(connection_of(corpus))
+    connection_of(corpus).close()
     with pytest.raises(ngramdb.ExecutionError, match="closed"):
-        pickle.dumps(corpus._connection)
+        pickle.dumps(connection_of(corpus))
     os.rename(tmp_path / "db", tmp_path / "gone")
     with pytest.raises(StorageError):
         pickle.loads(newer)
@@ -83,8 +84,8 @@ def test_a_result_is_pickled_as_data(corpus, again):
         "SHOW CORPORA",
         "DESCRIBE c",
     ):
-        expected = corpus._connection.execute(statement).fetchall()
-        result = corpus._connection.execute(statement)
+        expected = connection_of(corpus).execute(statement).fetchall()
+        result = connection_of(corpus).execute(statement)
         first = result.fetchmany(1)
         one = again(result)
         assert first + one.fetchall() == expected == first + result.fetchall()
@@ -94,7 +95,7 @@ def test_a_result_is_pickled_as_data(corpus, again):
         if len(expected) > 1:
             with pytest.raises(ngramdb.ExecutionError, match="rows can be read once"):
                 one.df()
-    result = corpus._connection.execute("DOCS")
+    result = connection_of(corpus).execute("DOCS")
     result.close()
     with pytest.raises(ngramdb.ExecutionError, match="closed"):
         again(result)
@@ -128,4 +129,4 @@ def test_what_holds_files_open_says_what_to_pickle_instead(corpus):
         there, spec = pickle.loads(pickle.dumps((corpus, model.spec)))
         assert there.language_model(spec).prob([0], 1) == model.prob([0], 1)
     with pytest.raises(NotSupportedError, match="pickle the connection"):
-        pickle.dumps(corpus._connection.snapshot)
+        pickle.dumps(connection_of(corpus).snapshot)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from connections import connection_of
 
 import ngramdb
 from ngramdb.errors import InvalidArgument, NgramdbError
@@ -41,7 +42,7 @@ def corpora(request):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_statements_answer_as_with_a_document_per_sentence(corpora, model):
-    db = corpora[0]._connection
+    db = connection_of(corpora[0])
 
     def rows(question):
         """Of either corpus. Without ids: where words are tokens, the separator has one, too."""
@@ -79,7 +80,7 @@ def test_verbs_answer_as_with_a_document_per_sentence(corpora):
 
 def test_analyze_counts_sentences(corpora):
     apart, whole, _ = corpora
-    db = apart._connection
+    db = connection_of(apart)
     db.execute("ANALYZE apart")
     db.execute("ANALYZE whole")
     apart, whole = (db.snapshot.view(name).entry.statistics for name in ("apart", "whole"))

@@ -9,6 +9,7 @@ import sys
 import threading
 
 import pytest
+from connections import connection_of
 
 import ngramdb
 from ngramdb.errors import Interrupted, LoadError, QueryCancelled, TimeoutExceeded
@@ -36,8 +37,8 @@ LOADS = {
     "append": lambda c, file: c.append(["a", HUGE, "b"]),
     "load, fail": lambda c, file: c.load(file),
     "load, skip": lambda c, file: c.load(file, on_error="skip"),
-    "COPY, fail": lambda c, file: c._connection.execute(f"COPY c FROM '{file}' ON ERROR FAIL"),
-    "COPY, skip": lambda c, file: c._connection.execute(f"COPY c FROM '{file}' ON ERROR SKIP"),
+    "COPY, fail": lambda c, file: connection_of(c).execute(f"COPY c FROM '{file}' ON ERROR FAIL"),
+    "COPY, skip": lambda c, file: connection_of(c).execute(f"COPY c FROM '{file}' ON ERROR SKIP"),
 }
 
 

@@ -7,6 +7,7 @@ import decimal
 
 import pyarrow
 import pytest
+from connections import connection_of
 
 import ngramdb
 
@@ -179,10 +180,10 @@ class OldFrame:
     ["append", "load", "perplexity", "agreement", "decontaminate", "count_many", "dist_many", "score_many"],
 )
 def test_what_iterates_over_names_is_refused_by_every_verb(wiki, verb, given):
-    version = wiki._connection.version
+    version = connection_of(wiki).version
     with pytest.raises(ngramdb.InvalidArgument, match=type(given).__name__):
         getattr(wiki, verb)(given)
-    assert wiki._connection.version == version
+    assert connection_of(wiki).version == version
     with pytest.raises(ngramdb.InvalidArgument):
         wiki.prob_many(given, given)
 

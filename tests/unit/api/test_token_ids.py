@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from connections import connection_of
 
 import ngramdb
 from ngramdb.errors import InvalidArgument, LoadError, QueryError
@@ -50,13 +51,13 @@ VERBS: dict[str, Any] = {
     "draft": lambda c, ids: c.draft(ids, 2),
     "perplexity": lambda c, ids: c.perplexity([ids]),
     "agreement": lambda c, ids: c.agreement([ids]),
-    "COUNT ?": lambda c, ids: c._connection.execute("COUNT ?", [ids]).fetchall(),
-    "PROB ? GIVEN ?": lambda c, ids: c._connection.execute("PROB ? GIVEN ?", [[0], ids]).fetchall(),
-    "DIST": lambda c, ids: c._connection.execute("DIST GIVEN ?", [ids]).fetchall(),
-    "SCORE": lambda c, ids: c._connection.execute("SCORE ?", [ids]).fetchall(),
-    "KWIC": lambda c, ids: c._connection.execute("KWIC ?", [ids]).fetchall(),
-    "GENERATE": lambda c, ids: c._connection.execute("GENERATE GIVEN ? TOKENS 2", [ids]).fetchall(),
-    "TRACE": lambda c, ids: c._connection.execute("TRACE ?", [ids]).fetchall(),
+    "COUNT ?": lambda c, ids: connection_of(c).execute("COUNT ?", [ids]).fetchall(),
+    "PROB ? GIVEN ?": lambda c, ids: connection_of(c).execute("PROB ? GIVEN ?", [[0], ids]).fetchall(),
+    "DIST": lambda c, ids: connection_of(c).execute("DIST GIVEN ?", [ids]).fetchall(),
+    "SCORE": lambda c, ids: connection_of(c).execute("SCORE ?", [ids]).fetchall(),
+    "KWIC": lambda c, ids: connection_of(c).execute("KWIC ?", [ids]).fetchall(),
+    "GENERATE": lambda c, ids: connection_of(c).execute("GENERATE GIVEN ? TOKENS 2", [ids]).fetchall(),
+    "TRACE": lambda c, ids: connection_of(c).execute("TRACE ?", [ids]).fetchall(),
 }
 
 # Language models and their helpers take the borders of a sentence, too: -2 and -3.

@@ -1,0 +1,212 @@
+"""An open database, as connections, corpora and statements share it: store, version, settings, who writes.
+
+What it offers is for the modules of this package; users see it through `Connection` and `Corpus`.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+from weakref import WeakSet
+
+from ngramdb.api.settings import Settings
+from ngramdb.api.snapshot import Snapshot
+from ngramdb.engine.directory import RealDirectory
+from ngramdb.engine.store import Store
+from ngramdb.errors import ExecutionError, InvalidArgument, NotSupportedError, StorageError
+from ngramdb.interrupts import Interrupt, ProgressCallback, holding
+from ngramdb.lazy import lazy_module
+from ngramdb.planner.names import default_corpus
+
+if TYPE_CHECKING:
+    from ngramdb.engine import change as changing
+    from ngramdb.engine.change import Change
+    from ngramdb.engine.writer import LoadProgress
+else:
+    changing = lazy_module("ngramdb.engine.change")
+
+
+class Follower(Protocol):
+    """What is bound to the newest version, and goes over to the next."""
+
+    def follow(self) -> None:
+        """Goes over to the newest version."""
+
+
+class Database:
+    """A store and all that its users share. May be shared by threads.
+
+    Attributes
+    ----------
+    store : Store
+    settings : Settings, what SET changes
+    newest : the version that is read; None after `close`. Replaced as a whole, so that corpora compare it by
+        identity before each answer
+    current : the corpus that USE has chosen, or None
+    progress : callable or None, what COPY reports to
+    requests : what an interrupt from outside sets; each piece of work begins with a child of it
+    absent : where the database is to be, while there is none yet and nothing has been written
+    """
+
+    def __init__(self, store: Store, absent: RealDirectory | None = None) -> None:
+        self.store = store
+        self.settings = Settings()
+        self.newest: Snapshot | None = Snapshot(store, store.snapshot().manifest)
+        self.current: str | None = None
+        self.progress: Callable[[LoadProgress], None] | None = None
+        self.requests = Interrupt()
+        self.absent = absent
+        self._lock = threading.RLock()
+        # Reentrant, so that documents whose making writes to the same database meet an error and no deadlock.
+        self._write_lock = threading.RLock()
+        self._n_writing = 0
+        # Those that are in use. One that is asked nothing more must not keep its version for ever.
+        self._followers: WeakSet[Follower] = WeakSet()
+
+    # ---- the version that is read -----------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Ends all use of the store; results that were begun can be read to their end."""
+        with self._lock:
+            if self.newest is not None:
+                self.newest = None
+                self.store.close()
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The version that is read. Raises ExecutionError after `close`."""
+        snapshot = self.newest
+        if snapshot is None:
+            raise ExecutionError("the connection is closed")
+        return snapshot
+
+    def refresh(self) -> bool:
+        """Looks for a newer committed version and goes over to it; True when there was one."""
+        with self._lock:
+            before = self.snapshot
+            if self.absent is not None and os.path.lexists(self.absent.description):
+                self.make()  # somebody else has made it
+                return True
+            self.store.refresh()
+            manifest = self.store.snapshot().manifest
+            if manifest.version == before.version:
+                return False
+            self.newest = Snapshot(self.store, manifest, before)
+            for follower in self._followers:
+                follower.follow()
+            return True
+
+    def register(self, follower: Follower) -> None:
+        """Lets something follow to each new version, as long as it is in use."""
+        with self._lock:
+            self._followers.add(follower)
+
+    def make(self) -> None:
+        """Makes the database that is absent so far, or opens the one that is there by now."""
+        with self._lock:
+            if self.absent is not None:
+                store, before = Store.open(self.absent), self.store
+                self.store, self.newest = store, Snapshot(store, store.snapshot().manifest)
+                self.absent = None
+                before.close()
+
+    def corpus_name(self, name: str | None) -> str:
+        """The name of a corpus that there is; without one, the current corpus, or the only one.
+
+        Raises
+        ------
+        BindError
+            There is no such corpus, or it is not clear which one is meant.
+        """
+        self.refresh()
+        if name is None:
+            name = default_corpus(self.current, self.snapshot.names())
+        if not isinstance(name, str):
+            raise InvalidArgument(f"a corpus's name is a str, not {type(name).__name__}")
+        self.snapshot.view(name)
+        return name
+
+    # ---- work -------------------------------------------------------------------------------------------
+
+    def work(self, timeout: float | None = None, progress: ProgressCallback | None = None) -> Interrupt:
+        """The token of a piece of work, to be entered while it is done.
+
+        `timeout` None means that of the settings, 0 no limit.
+        """
+        seconds = self.settings.timeout if timeout is None else timeout
+        return Interrupt(self.requests, seconds or None, progress)
+
+    @contextmanager
+    def writing(self) -> Iterator[float]:
+        """One writer at a time; gives the seconds to wait for another connection's.
+
+        When the block is left without an error, `newest` is what it has committed.
+        """
+        with holding(self._write_lock):
+            # Who writes while it writes (from the documents of an append) would wait for itself.
+            timeout_s = 0.0 if self._n_writing else self.settings.lock_timeout
+            self._n_writing += 1
+            self.store.keep_versions = self.settings.keep_versions
+            try:
+                yield timeout_s
+            finally:
+                self._n_writing -= 1
+        # Another thread may have closed the connection; what is committed is committed.
+        with self._lock:
+            if self.newest is not None:
+                self.refresh()
+
+    @contextmanager
+    def change(self, name: str, action: str) -> Iterator[Change]:
+        """A change of a corpus, as `writing`."""
+        settings = self.settings
+        with self.writing() as timeout_s:
+            options = changing.WriteOptions(
+                settings.segment_tokens, settings.auto_compact, settings.memory_limit, timeout_s
+            )
+            with changing.Change.begin(self.store, name, action, options) as change:
+                yield change
+
+    # ---- other processes --------------------------------------------------------------------------------
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled is where the database is, not what it has: whoever unpickles opens it anew.
+
+        Raises
+        ------
+        NotSupportedError
+            The database is in memory.
+        """
+        version = self.snapshot.version
+        if not isinstance(self.store.directory, RealDirectory):
+            raise NotSupportedError(
+                "a database in memory lives in one process and cannot be pickled; connect to a folder instead"
+            )
+        path = self.store.directory.description
+        return reopened, (path, version, self.store.read_only, dict(self.settings), self.current)
+
+
+def reopened(
+    path: str, version: int, read_only: bool, settings: dict[str, Any], current: str | None
+) -> Database:
+    """The database that was pickled, opened anew at its newest version, the one that was pickled or a later.
+
+    Raises
+    ------
+    StorageError
+        The database is not there, or an older one is.
+    """
+    database = Database(Store.open(RealDirectory(path), read_only=read_only, create=False))
+    if database.snapshot.version < version:
+        raise StorageError(
+            f"{path}: the database is at version {database.snapshot.version}, and what was pickled read "
+            f"version {version}; this is an older copy",
+            path=path,
+        )
+    for name, value in settings.items():
+        database.settings[name] = value
+    database.current = current
+    return database
