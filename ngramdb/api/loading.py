@@ -109,7 +109,7 @@ def load(
             in_background=meter is not None,
             meter=meter,
             skipped=errors if skip else None,
-            fast_tokenizer=connection.settings.fast_tokenizer,
+            fast_tokenizer=database.settings.fast_tokenizer,
         )
     errors = errors or ErrorLog()
     return LoadReport(
