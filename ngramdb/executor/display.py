@@ -9,14 +9,11 @@ import html
 import re
 import shutil
 import unicodedata
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 from ngramdb.executor.facts import facts
 from ngramdb.visible import visible
-
-if TYPE_CHECKING:
-    from ngramdb.executor.result import Result
 
 # Characters of a value that are shown, and of a value that has the line for itself.
 SHOWN_CHARACTERS = 60
@@ -38,11 +35,22 @@ _SIGNS = str.maketrans({"\n": "⏎", "\t": "⇥", "\r": "␍"})
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
-def as_text(result: Result) -> str:
+class Preview(NamedTuple):
+    """The beginning of a result: its first rows, and in words how many there are and what else is known."""
+
+    columns: tuple[str, ...]
+    rows: list[tuple[Any, ...]]
+    size: str
+    n_rows: int | None
+    summary: Mapping[str, Any]
+    remarks: tuple[str, ...]
+
+
+def as_text(result: Preview) -> str:
     """A table that fits the terminal: wide texts are cut, columns without room are named below."""
     if not result.columns:
         return visible(str(result.summary.get("message", "(done)")), lines=True)
-    rows, footer = _rows_and_footer(result)
+    rows, footer = result.rows, _footer(result)
     limit = SHOWN_CHARACTERS if len(result.columns) > 1 else SHOWN_CHARACTERS_ALONE
     columns = [_Column(name, [row[i] for row in rows], limit) for i, name in enumerate(result.columns)]
     shown = _fitting(columns, shutil.get_terminal_size((FALLBACK_COLUMNS, 24)).columns)
@@ -51,24 +59,24 @@ def as_text(result: Result) -> str:
     rule = BETWEEN.join("─" * column.width for column in shown)
     body = [BETWEEN.join(column.line(i) for column in shown).rstrip() for i in range(len(rows))]
     head = BETWEEN.join(column.head() for column in shown).rstrip()
-    notes = [visible(f"note: {note}", lines=True) for note in result._remarks]
+    notes = [visible(f"note: {note}", lines=True) for note in result.remarks]
     return "\n".join([head, rule, *body, footer, *notes])
 
 
-def as_html(result: Result) -> str:
+def as_html(result: Preview) -> str:
     """An HTML table; numbers to the right, NULL in grey, whole values as far as a cell shows them.
 
     In a concordance the match stands out between what is left and right of it.
     """
     if not result.columns:
         return f"<p>{html.escape(str(result.summary.get('message', '(done)')))}</p>"
-    rows, footer = _rows_and_footer(result)
+    rows, footer = result.rows, _footer(result)
     parts = CONCORDANCE if set(CONCORDANCE) <= set(result.columns) else {}
     head = "".join(_html_head(name, parts.get(name, "")) for name in result.columns)
     styles = [parts.get(name, "") for name in result.columns]
     body = "".join(f"<tr>{''.join(map(_html_cell, row, styles))}</tr>" for row in rows)
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    said = [footer, *(f"note: {note}" for note in result._remarks)]
+    said = [footer, *(f"note: {note}" for note in result.remarks)]
     return table + "".join(f"<p>{html.escape(visible(line))}</p>" for line in said)
 
 
@@ -87,11 +95,10 @@ def _html(value: Any) -> str:
     return html.escape(shown(value, SHOWN_CHARACTERS_ALONE))
 
 
-def _rows_and_footer(result: Result) -> tuple[list[tuple[Any, ...]], str]:
-    """The first rows, and in parentheses how many there are and what the summary says of all of them."""
-    rows, footer = result._preview()
+def _footer(result: Preview) -> str:
+    """In parentheses how many rows there are, and what the summary says of all of them."""
     said = [visible(fact) for fact in facts(result.summary, result.n_rows)]
-    return rows, f"({', '.join([footer, *said])})"
+    return f"({', '.join([result.size, *said])})"
 
 
 class _Column:

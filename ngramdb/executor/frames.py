@@ -17,38 +17,39 @@ from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
     import pyarrow
-
-    from ngramdb.executor.result import ColumnType, Result, Row
 else:
     pyarrow = lazy_module("pyarrow")
+
+Rows = Sequence[tuple[Any, ...]]
+# What is known of the columns' values beforehand, as `Result.types` has it.
+Types = Sequence[type | None]
 
 # The whole numbers that int64 holds.
 INT64 = range(-(2**63), 2**63)
 
 
-def arrow_table(result: Result) -> Any:
-    """The rows that were not read yet as a `pyarrow.Table`."""
-    columns = _columnwise(result.fetchall(), len(result.columns))
+def arrow_table(names: Sequence[str], types: Types, rows: Rows) -> Any:
+    """Rows as a `pyarrow.Table`."""
+    columns = _columnwise(rows, len(names))
     arrays = [
         _array(values, _arrow_type(values, _arrow_name(known)))
-        for values, known in zip(columns, result.types, strict=True)
+        for values, known in zip(columns, types, strict=True)
     ]
-    return pyarrow.Table.from_arrays(arrays, names=list(result.columns))
+    return pyarrow.Table.from_arrays(arrays, names=list(names))
 
 
-def record_batches(result: Result, n_rows: int) -> Any:
-    """A `pyarrow.RecordBatchReader` over the rows that were not read yet."""
-    batches = result.batches(n_rows)
-    first = _columnwise(next(batches, []), len(result.columns))
+def record_batches(names: Sequence[str], types: Types, batches: Iterator[Rows]) -> Any:
+    """A `pyarrow.RecordBatchReader` over batches of rows."""
+    first = _columnwise(next(batches, []), len(names))
     kinds = [
         _arrow_type(values, _arrow_name(known)) if known in (None, list) else _arrow_name(known)
-        for values, known in zip(first, result.types, strict=True)
+        for values, known in zip(first, types, strict=True)
     ]
-    schema = pyarrow.schema(list(zip(result.columns, kinds, strict=True)))
+    schema = pyarrow.schema(list(zip(names, kinds, strict=True)))
     return pyarrow.RecordBatchReader.from_batches(schema, _record_batches(schema, first, batches))
 
 
-def _record_batches(schema: Any, first: list[list[Any]], batches: Iterator[list[Row]]) -> Iterator[Any]:
+def _record_batches(schema: Any, first: list[list[Any]], batches: Iterator[Rows]) -> Iterator[Any]:
     columns = first
     while True:
         arrays = [_typed_array(values, field) for values, field in zip(columns, schema, strict=True)]
@@ -77,31 +78,31 @@ def _takes(wanted: Any, found: Any) -> bool:
     return bool(wanted == text or (wanted == pyarrow.float64() and found == pyarrow.int64()))
 
 
-def pandas_frame(result: Result) -> Any:
+def pandas_frame(names: Sequence[str], types: Types, rows: Rows) -> Any:
     """A `pandas.DataFrame`: plain numpy types, but nullable Int64 and boolean where there are NULLs; texts
     are of pandas' default type for them.
     """
     pandas = _optional("pandas")
     text = "str" if int(pandas.__version__.partition(".")[0]) >= 3 else "object"
-    columns = _columnwise(result.fetchall(), len(result.columns))
+    columns = _columnwise(rows, len(names))
     series = [
         pandas.Series(values, dtype=_pandas_type(values, known, text))
-        for values, known in zip(columns, result.types, strict=True)
+        for values, known in zip(columns, types, strict=True)
     ]
     frame = pandas.concat(series, axis=1) if series else pandas.DataFrame()
-    frame.columns = list(result.columns)
+    frame.columns = list(names)
     return frame
 
 
-def polars_frame(result: Result) -> Any:
+def polars_frame(names: Sequence[str], types: Types, rows: Rows) -> Any:
     """A `polars.DataFrame`."""
-    return _optional("polars").from_arrow(arrow_table(result))
+    return _optional("polars").from_arrow(arrow_table(names, types, rows))
 
 
 # ---- types ----------------------------------------------------------------------------------------------
 
 
-def _columnwise(rows: Sequence[Row], n_columns: int) -> list[list[Any]]:
+def _columnwise(rows: Rows, n_columns: int) -> list[list[Any]]:
     return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(n_columns)]
 
 
@@ -109,7 +110,7 @@ def _kinds(values: list[Any]) -> set[type]:
     return set(map(type, values)) - {type(None)}
 
 
-def _arrow_name(known: ColumnType) -> Any:
+def _arrow_name(known: type | None) -> Any:
     """The Arrow type of a column that has no value to tell it by."""
     if known is bool:
         return pyarrow.bool_()
@@ -155,7 +156,7 @@ def _text(value: Any) -> str | None:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _pandas_type(values: list[Any], known: ColumnType, text: str) -> str:
+def _pandas_type(values: list[Any], known: type | None, text: str) -> str:
     kinds = _kinds(values) or ({known} if known is not None else set())
     has_null = None in values
     if kinds == {str}:

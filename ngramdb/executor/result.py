@@ -256,7 +256,7 @@ class Result:
             There were rows, and all of them have been read. So `arrow_batches`, `df` and `pl`.
         """
         self._require_rows()
-        return frames.arrow_table(self)
+        return frames.arrow_table(self.columns, self.types, self.fetchall())
 
     def arrow_batches(self, n_rows: int = 65_536) -> pyarrow.RecordBatchReader:
         """The same as a stream of record batches of `n_rows`, made while they are read.
@@ -269,43 +269,48 @@ class Result:
             While it is read: a later value that has no place in its column; `arrow` takes such results.
         """
         self._require_rows()
-        return frames.record_batches(self, n_rows)
+        return frames.record_batches(self.columns, self.types, self.batches(n_rows))
 
     def df(self) -> pandas.DataFrame:
         """The rows that were not read yet as a `pandas.DataFrame`; whole numbers with NULLs are Int64, and
         texts are of pandas' own type for them (str since pandas 3).
         """
         self._require_rows()
-        frame: pandas.DataFrame = frames.pandas_frame(self)
+        frame: pandas.DataFrame = frames.pandas_frame(self.columns, self.types, self.fetchall())
         return frame
 
     def pl(self) -> polars.DataFrame:
         """The rows that were not read yet as a `polars.DataFrame`, typed as `arrow` types them."""
         self._require_rows()
-        frame: polars.DataFrame = frames.polars_frame(self)
+        frame: polars.DataFrame = frames.polars_frame(self.columns, self.types, self.fetchall())
         return frame
 
     # ---- printing ---------------------------------------------------------------------------------------
 
-    def _preview(self) -> tuple[list[Row], str]:
+    def _preview(self) -> display.Preview:
         """The first rows and a line that says how many there are; the reader misses none of them."""
-        while len(self._head) < SHOWN_ROWS and self._batches is not None and self._pull():
+        while self.columns and len(self._head) < SHOWN_ROWS and self._batches is not None and self._pull():
             pass
+        size = self._size() if self.columns else ""
+        return display.Preview(self.columns, self._head, size, self.n_rows, self.summary, self._remarks)
+
+    def _size(self) -> str:
+        """How many rows there are, and how many of them are shown."""
         n_shown = len(self._head)
         total = self.n_rows
         if total is None and self._batches is not None and self._n_made == n_shown and not self._pull():
             total = self.n_rows
         known = "" if self.exact else ", approximate"
         if total is None:
-            return self._head, f"more than {n_shown} rows, {n_shown} shown{known}"
+            return f"more than {n_shown} rows, {n_shown} shown{known}"
         rows = f"{total:,} row{'' if total == 1 else 's'}"
-        return self._head, f"{rows}{known}" if n_shown == total else f"{rows}, {n_shown} shown{known}"
+        return f"{rows}{known}" if n_shown == total else f"{rows}, {n_shown} shown{known}"
 
     def __repr__(self) -> str:
-        return display.as_text(self)
+        return display.as_text(self._preview())
 
     def _repr_html_(self) -> str:
-        return display.as_html(self)
+        return display.as_html(self._preview())
 
 
 def supervised(result: Result, work: Interrupt) -> Result:
