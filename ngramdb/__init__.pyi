@@ -15,6 +15,7 @@ from .errors import DatabaseError as DatabaseError
 from .errors import DataError as DataError
 from .errors import Error as Error
 from .errors import ExecutionError as ExecutionError
+from .errors import ExportWarning as ExportWarning
 from .errors import FormatVersionError as FormatVersionError
 from .errors import IntegrityError as IntegrityError
 from .errors import InterfaceError as InterfaceError

@@ -37,6 +37,10 @@ class TokenBoundaryWarning(PhraseWarning):
     """A phrase that found nothing, or too little, is in the corpus, as other tokens."""
 
 
+class ExportWarning(UserWarning):
+    """Documents were written otherwise than they came, or so that not every corpus can load them."""
+
+
 class InterfaceError(NgramdbError):
     """The Python interface was used in a way that makes no sense, whatever the database."""
 

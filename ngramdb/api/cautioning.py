@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ngramdb.errors import PhraseWarning, TokenBoundaryWarning
 from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -29,8 +28,7 @@ MOST_NAMED = 3
 def warn(said: Iterable[Any]) -> None:
     """Warns the caller of ngramdb of what was said. Python shows equal warnings of one place once."""
     for item in said:
-        kind = TokenBoundaryWarning if item.about_tokens else PhraseWarning
-        warnings.warn(item.message, kind, stacklevel=_frames_of_ours())
+        warnings.warn(item.message, item.category, stacklevel=_frames_of_ours())
 
 
 def warn_of(view: CorpusView, text: Any, matched: str | None = None, before: Any = None) -> None:

@@ -1,8 +1,7 @@
 """COPY (DOCS …) TO: documents as they came, as JSON lines (.gz, .zst) or Parquet; and audit records as files.
 
-A JSON line is written byte for byte as it was read (`ngramdb.ingest.line_forms`); documents that came another
-way get a line of their own. A file appears under its name when it is complete: it is written beside it first,
-never through a symbolic link.
+How a document becomes a line stands in `ngramdb.api.document_lines`. A file appears under its name when it is
+complete: it is written beside it first, never through a symbolic link.
 """
 
 from __future__ import annotations
@@ -16,8 +15,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TextIO, cast
 
 from ngramdb import interrupts
+from ngramdb.api.document_lines import DocumentLines
 from ngramdb.engine.audit import Removal, RemovedDocument
-from ngramdb.errors import CorruptionError, ExecutionError
+from ngramdb.errors import ExecutionError
 from ngramdb.executor.arrow_types import arrow_type
 from ngramdb.executor.docset import DocSet
 from ngramdb.executor.documents import (
@@ -32,9 +32,9 @@ from ngramdb.executor.documents import (
 )
 from ngramdb.executor.ordering import in_order
 from ngramdb.formats import endings_of, written_format
-from ngramdb.ingest.line_forms import line_of, plain_line
+from ngramdb.planner.cautions import Caution
 from ngramdb.planner.plan import Documents
-from ngramdb.planner.source import Segment, Tokenizer
+from ngramdb.planner.source import Segment
 
 # Documents between two looks at whether to go on; rows of a Parquet group.
 BATCH_DOCUMENTS = 1024
@@ -49,9 +49,9 @@ class Sink(Protocol):
 
 def export_documents(
     plan: Documents, path: str | os.PathLike[str], format: str | None = None
-) -> tuple[int, dict[str, int]]:
-    """Writes the documents of a DOCS question, in its order, to a file; how many they are, and the summary
-    of the question.
+) -> tuple[int, dict[str, int], tuple[Caution, ...]]:
+    """Writes the documents of a DOCS question, in its order, to a file; how many they are, the summary of the
+    question, and what there is to say of the file.
 
     Parameters
     ----------
@@ -70,8 +70,9 @@ def export_documents(
     found, summary = chosen(plan)
     documents = listed(plan, found)
     if kind == "parquet":
-        return _replacing(name, lambda file: _write_parquet(plan, documents, file)), summary
-    return write_lines(name, _lines(plan, documents)), summary
+        return _replacing(name, lambda file: _write_parquet(plan, documents, file)), summary, ()
+    lines = DocumentLines(plan.corpus.tokenizer)
+    return write_lines(name, lines.of(documents)), summary, lines.cautions
 
 
 def export_removals(
@@ -134,28 +135,6 @@ def write_text(name: str, write: Callable[[TextIO], int]) -> int:
             return write(cast("TextIO", codecs.getwriter("utf-8")(cast("Any", sink))))
 
     return _replacing(name, through)
-
-
-def document_line(segment: Segment, i: int, tokenizer: Tokenizer) -> bytes:
-    """The line of JSON that a document came in, or one made for it."""
-    metadata = segment.metadata.row(i)
-    text = segment.text(i, tokenizer)
-    form = segment.form(i)
-    try:
-        ids = segment.document(i).tolist() if text is None else None
-        shown = None if text is None else text.decode("utf-8", "backslashreplace")
-        return plain_line(metadata, shown, ids) if form is None else line_of(form, metadata, shown, ids)
-    except (KeyError, ValueError, TypeError, AttributeError) as error:
-        raise CorruptionError(
-            f"{segment.path}: what is stored of the line of document {segment.doc_id(i)} does not fit it: "
-            f"{error!r}; run CHECK, and restore the file from a backup",
-            path=segment.path,
-        ) from error
-
-
-def _lines(plan: Documents, documents: Iterable[tuple[Segment, int]]) -> Iterator[bytes]:
-    for segment, i in documents:
-        yield document_line(segment, i, plan.corpus.tokenizer)
 
 
 def _json(value: Any) -> bytes:

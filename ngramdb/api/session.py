@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ngramdb.engine.view import CorpusView
     from ngramdb.planner import plan as plans
     from ngramdb.planner import planner
+    from ngramdb.planner.cautions import Caution
     from ngramdb.planner.plan import (
         AlterCorpus,
         AnalyzeCorpus,
@@ -141,7 +142,7 @@ class Session:
         with self.change(plan.name, f"subtract {plan.other} from {plan.name}") as change:
             return combining.subtract_corpus(change, plan.other, plan.version, plan.statement)
 
-    def run_export(self, plan: ExportDocuments, /) -> tuple[int, dict[str, int]]:
+    def run_export(self, plan: ExportDocuments, /) -> tuple[int, dict[str, int], tuple[Caution, ...]]:
         return exporting.export_documents(plan.documents, plan.path, plan.options.get("format"))
 
     def run_analyze(self, plan: AnalyzeCorpus, /) -> analyzing.AnalysisReport:

@@ -96,5 +96,5 @@ def _finished(result: Result, session: Session, said: Sequence[cautions.Caution]
     if said:
         notes = [result.summary["note"]] if "note" in result.summary else []
         result.summary["note"] = "; ".join([*notes, *(item.message for item in said)])
-        result.cautions = tuple(said)
+        result.cautions = (*result.cautions, *said)
     return result

@@ -9,7 +9,6 @@ from ngramdb.api import connect
 from ngramdb.cli import human
 from ngramdb.cli.common import OK, UsageError, add_common_flags, glued, guarded, positive, say_notes
 from ngramdb.cli.waiting import Waiting
-from ngramdb.errors import PhraseWarning
 from ngramdb.formats import WRITTEN
 
 DESCRIPTION = """\
@@ -91,7 +90,7 @@ def _export_documents(options: argparse.Namespace) -> int:
         corpus = connection.corpus(options.corpus)
         # What a verb of Python warns of, as the note that a statement has.
         with warnings.catch_warnings(record=True) as caught, Waiting(not options.no_progress):
-            warnings.simplefilter("always", PhraseWarning)
+            warnings.simplefilter("always")
             n_documents = corpus.export(options.out, options.where, format=options.format)
     print(f"{human.count(n_documents, 'document')} written to {options.out}")
     say_notes(str(warning.message) for warning in caught)

@@ -131,6 +131,11 @@ def alter(plan: AlterCorpus, session: Session) -> Result:
 
 def export(plan: ExportDocuments, session: Session) -> Result:
     """One row: how many documents were written, and where."""
-    n_documents, question = session.run_export(plan)
+    n_documents, question, cautions = session.run_export(plan)
     drawn = question if "seed" in question else {}
-    return Result.of_rows(EXPORT_COLUMNS, [(n_documents, plan.path)], documents=n_documents, **drawn)
+    note = {"note": "; ".join(item.message for item in cautions)} if cautions else {}
+    result = Result.of_rows(
+        EXPORT_COLUMNS, [(n_documents, plan.path)], documents=n_documents, **drawn, **note
+    )
+    result.cautions = cautions
+    return result

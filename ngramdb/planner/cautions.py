@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import NamedTuple
 
-from ngramdb.errors import ExecutionError, ResourceError
+from ngramdb.errors import ExecutionError, PhraseWarning, ResourceError, TokenBoundaryWarning
 from ngramdb.planner import matching
 from ngramdb.planner.plan import DeleteDocuments, ExportDocuments, Gram, Phrase, Plan, show_text
 from ngramdb.planner.plan.phrases import LIKE_A_PATTERN, STAR
@@ -22,10 +22,10 @@ BLANK = " "
 
 
 class Caution(NamedTuple):
-    """A sentence for the reader; `about_tokens` is False where the text was perhaps meant as a pattern."""
+    """A sentence for the reader, and what Python calls a warning of it."""
 
     message: str
-    about_tokens: bool = True
+    category: type[UserWarning] = TokenBoundaryWarning
 
 
 def cautions_of(plan: Plan) -> list[Caution]:
@@ -74,7 +74,7 @@ def _of(phrase: Phrase, acts: bool, rarer: bool) -> Caution | None:
     is_pattern = LIKE_A_PATTERN.match(text) is not None
     if not (is_pattern or STAR in text) or corpus.index.count(phrase.gram.ids):
         return None
-    return Caution(_of_pattern(text) if is_pattern else _of_star(text), about_tokens=False)
+    return Caution(_of_pattern(text) if is_pattern else _of_star(text), PhraseWarning)
 
 
 def _of_spellings(phrase: Phrase) -> str | None:

@@ -1,0 +1,102 @@
+"""Documents as lines of JSON that can be loaded again, and what is to be said of those that cannot be.
+
+A line is the very one that a document came in (`ngramdb.ingest.line_forms`). Other documents get a line of
+their own: with their text; of a document that came as token ids, a text that has just these tokens. Ids mean
+nothing without the vocabulary, so they are written only where they are all that there is, and that is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ngramdb.errors import CorruptionError, ExportWarning, NgramdbError
+from ngramdb.ingest.line_forms import line_of, plain_line
+from ngramdb.planner.cautions import Caution
+from ngramdb.planner.source import IntArray, Segment, Tokenizer
+
+# In the form of a line that had token ids.
+IDS_IN_FORM = b":2"
+
+
+class DocumentLines:
+    """The lines of documents, made one at a time; `cautions` has afterwards what there is to say of them."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._takes_ids = tokenizer.kind == "tokens"
+        self._n_as_ids = 0
+        self._n_left_out = 0
+
+    def of(self, documents: Iterable[tuple[Segment, int]]) -> Iterator[bytes]:
+        """The line of each document.
+
+        Raises
+        ------
+        CorruptionError
+            What a segment stores of a line does not fit its document.
+        """
+        for segment, i in documents:
+            yield self._line(segment, i)
+
+    def _line(self, segment: Segment, i: int) -> bytes:
+        metadata, form = segment.metadata.row(i), segment.form(i)
+        text = self._text(segment, i)
+        if text is None and form is None:
+            text = self._spelled(segment.document(i))
+        came_as_ids = form is not None and IDS_IN_FORM in form
+        ids = segment.document(i).tolist() if text is None or came_as_ids else None
+        try:
+            if form is not None:
+                line = line_of(form, metadata, text, ids)
+            else:
+                line = plain_line(metadata, text, ids)
+                self._n_left_out += ("ids" if text is None else "text") in metadata
+        except (KeyError, ValueError, TypeError, AttributeError) as error:
+            raise CorruptionError(
+                f"{segment.path}: what is stored of the line of document {segment.doc_id(i)} does not fit "
+                f"it: {error!r}; run CHECK, and restore the file from a backup",
+                path=segment.path,
+            ) from error
+        self._n_as_ids += text is None and not self._takes_ids
+        return line
+
+    def _text(self, segment: Segment, i: int) -> str | None:
+        """The document's text; None where it came as ids, and those spell no text that a line could have."""
+        found = segment.text(i, self._tokenizer)
+        try:
+            return None if found is None else found.decode("utf-8")
+        except UnicodeDecodeError:
+            return None
+
+    def _spelled(self, ids: Any) -> str | None:
+        """A text that has just these tokens under the corpus's tokenizer, None where there is none."""
+        if self._takes_ids:
+            return None
+        try:
+            text = self._tokenizer.decode(ids)
+            found: IntArray = self._tokenizer.encode(text)
+        except NgramdbError:  # an id without a text; or a text that the tokenizer does not take
+            return None
+        return text if found.tolist() == ids.tolist() else None
+
+    @property
+    def cautions(self) -> tuple[Caution, ...]:
+        """What there is to say of the lines that were made."""
+        said = []
+        if self._n_as_ids:
+            said.append(
+                f"{_documents(self._n_as_ids)} written as token ids, as given: no text stands for them. They "
+                "mean tokens of this corpus's vocabulary; only a corpus that has it can load them (IDS 'ids')"
+            )
+        if self._n_left_out:
+            name = "ids" if self._takes_ids else "text"
+            said.append(
+                f"{_documents(self._n_left_out)} written without the metadata field {name!r}: what "
+                "they consist of has that name in the file; Parquet has room for both"
+            )
+        return tuple(Caution(message, ExportWarning) for message in said)
+
+
+def _documents(n: int) -> str:
+    return f"{n:,} document{' was' if n == 1 else 's were'}"
