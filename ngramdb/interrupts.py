@@ -18,14 +18,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from ngramdb._cext.interrupt import Interrupt, check, current, step
-from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
-    import threading
     from concurrent import futures
-else:
-    threading = lazy_module("threading")
-    futures = lazy_module("concurrent.futures")
 
 __all__ = [
     "Interrupt",
@@ -85,6 +80,9 @@ def waited_for(work: Callable[[], Value]) -> Value:
 
     It runs in a thread of its own; when the current work shall stop, its answer is no longer waited for.
     """
+    import threading
+    from concurrent import futures
+
     if current() is None:
         return work()
     future: futures.Future[Value] = futures.Future()
@@ -101,6 +99,8 @@ def waited_for(work: Callable[[], Value]) -> Value:
 
 def result_of(future: futures.Future[Value]) -> Value:
     """What the future gives, or an error as soon as the current work shall stop."""
+    from concurrent import futures
+
     while True:
         try:
             return future.result(timeout=PATIENCE_S)

@@ -1,7 +1,8 @@
-"""Modules that are imported when something of them is first used.
+"""Modules that are imported when they are first used.
 
 Opening a database takes a few milliseconds; importing all that a statement needs takes ten times as long.
-Used where that matters, next to an import for type checkers:
+Packages hand on names lazily by `lazy_loader`, and a function that is rarely called imports what it needs
+itself. Where many functions of a module need the same, it has a handle, next to an import for type checkers:
 
 ```python
 if TYPE_CHECKING:

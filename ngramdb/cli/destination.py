@@ -5,15 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, TextIO, cast
+from typing import TextIO, cast
 
 from ngramdb.errors import ExecutionError, InvalidArgument
-from ngramdb.lazy import lazy_module
-
-if TYPE_CHECKING:
-    import subprocess
-else:
-    subprocess = lazy_module("subprocess")
 
 
 @contextmanager
@@ -22,6 +16,8 @@ def destination(name: str) -> Iterator[TextIO]:
 
     Raises OSError for a file that cannot be written, ExecutionError for a command that failed.
     """
+    import subprocess
+
     if not name.startswith("|"):
         with open(name, "w", encoding="utf-8", newline="\n") as file:
             yield file

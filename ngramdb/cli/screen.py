@@ -11,15 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
 from ngramdb.cli.terminal import bare, is_terminal
-from ngramdb.lazy import lazy_module
 from ngramdb.visible import visible
 
 if TYPE_CHECKING:
-    import shutil
-
     from ngramdb.cli.marks import Marks
-else:
-    shutil = lazy_module("shutil")
 
 # Columns when a terminal does not tell its width (pipes inside an editor, a serial line).
 FALLBACK_COLUMNS = 80
@@ -71,6 +66,8 @@ class Screen:
 
 def detect(stream: TextIO) -> Screen:
     """Look at the stream and the environment (NO_COLOR, TERM, COLUMNS) and say what can be shown."""
+    import shutil
+
     stream = bare(stream)
     at_terminal = is_terminal(stream)
     width = max(20, shutil.get_terminal_size((FALLBACK_COLUMNS, 24)).columns) if at_terminal else None

@@ -26,18 +26,10 @@ from ngramdb.cli.script import Script, Unit, lines_of
 from ngramdb.cli.terminal import bare
 from ngramdb.cli.waiting import Waiting
 from ngramdb.errors import InvalidArgument, NgramdbError, PlanError
-from ngramdb.lazy import lazy_module
 from ngramdb.opening import open_named
 
 if TYPE_CHECKING:
-    import shutil
-
     from ngramdb.api import LoadProgress, Result
-    from ngramdb.cli import checking, dot
-else:
-    checking = lazy_module("ngramdb.cli.checking")
-    dot = lazy_module("ngramdb.cli.dot")
-    shutil = lazy_module("shutil")
 
 # How deep scripts may read scripts; a script that reads itself ends here.
 DEEPEST_READ = 16
@@ -122,6 +114,8 @@ class Shell:
         """Run statements that were typed rather than read from a file: all or, when one of them is no
         statement, none.
         """
+        from ngramdb.cli import checking
+
         script = Script(lines_of(text))
         units = list(script)
         if len(units) > 1:
@@ -144,6 +138,8 @@ class Shell:
 
     def run_unit(self, unit: Unit) -> None:
         """Run one statement or dot command."""
+        from ngramdb.cli import dot
+
         if unit.is_command:
             dot.run(self, unit.text)
         else:
@@ -242,6 +238,8 @@ class Shell:
 
     def shown_rows(self) -> int:
         """The rows that a table shows: those asked for, else at a prompt no more than fit the screen."""
+        import shutil
+
         if self.n_rows is not None:
             return self.n_rows
         if self.prompt is None:

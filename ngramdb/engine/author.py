@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import getpass
 from functools import cache
-from typing import TYPE_CHECKING
-
-from ngramdb.lazy import lazy_module
-
-if TYPE_CHECKING:
-    import socket
-else:
-    socket = lazy_module("socket")
 
 
 @cache
 def author() -> str:
     """user@host, as far as the system tells; "" where it tells nothing."""
+    import socket
+
     try:
         user = getpass.getuser()
     except (OSError, KeyError, ImportError):  # no such user in the system's list, as in some containers

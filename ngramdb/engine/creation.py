@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ngramdb.engine.author import author
 from ngramdb.engine.directory.base import Directory
@@ -26,13 +25,7 @@ from ngramdb.engine.manifest import Manifest
 from ngramdb.engine.versions import write_version
 from ngramdb.errors import CorruptionError, NotADatabase, StorageError
 from ngramdb.formats import MARKER
-from ngramdb.lazy import lazy_module
 from ngramdb.segments.container import Container, ContainerWriter
-
-if TYPE_CHECKING:
-    import uuid
-else:
-    uuid = lazy_module("uuid")
 
 #: Seconds to wait for another process that creates the same database; it takes a few syncs.
 _PATIENCE_S = 10.0
@@ -86,6 +79,8 @@ def create_database(directory: Directory) -> Marker:
 
     Raises NotADatabase if the directory holds anything else; then nothing has been written.
     """
+    import uuid
+
     _check_free(directory)
     try:
         directory.make_root()

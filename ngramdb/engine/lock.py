@@ -13,18 +13,11 @@ import errno
 import os
 import sys
 import time
-from typing import TYPE_CHECKING
 
 from ngramdb import interrupts
 from ngramdb.engine.directory.base import WriterLock
 from ngramdb.errors import LockedError, StorageError
-from ngramdb.lazy import lazy_module
 from ngramdb.opening import NO_FOLLOW, open_regular
-
-if TYPE_CHECKING:
-    import socket
-else:
-    socket = lazy_module("socket")
 
 if sys.platform != "win32":
     import fcntl
@@ -101,6 +94,8 @@ def _try_lock(path: str) -> int | None:
 
 def _leave_note(fd: int) -> None:
     # Only for messages: a full disk must not keep a writer out who might come to free space.
+    import socket
+
     with contextlib.suppress(OSError):
         if os.fstat(fd).st_nlink > 1:  # perhaps somebody else's file: it is locked, and left as it is
             return
@@ -109,6 +104,8 @@ def _leave_note(fd: int) -> None:
 
 
 def _locked(path: str, timeout_s: float | None) -> LockedError:
+    import socket
+
     holder, host = _read_note(path)
     who = "another writer" if holder is None else f"process {holder} on {host}"
     if holder == os.getpid() and host == socket.gethostname():

@@ -11,20 +11,14 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb.executor.result import Result
-from ngramdb.lazy import lazy_module
 from ngramdb.planner import plan as nodes
 from ngramdb.planner.source import Corpus
 from ngramdb.types import Docs
 
 if TYPE_CHECKING:
-    from ngramdb.executor import conditions, docset, sampling
     from ngramdb.executor.conditions import Evaluator
     from ngramdb.executor.docset import DocSet
     from ngramdb.executor.measuring import Meter
-else:
-    conditions = lazy_module("ngramdb.executor.conditions")
-    docset = lazy_module("ngramdb.executor.docset")
-    sampling = lazy_module("ngramdb.executor.sampling")
 
 
 def count(plan: nodes.CountGram) -> Result:
@@ -68,6 +62,8 @@ def evaluators(
     corpus: Corpus, costs: nodes.Costs | None, meter: Meter | None
 ) -> Iterator[tuple[Evaluator, DocSet | None]]:
     """Per segment what evaluates expressions on it, and the documents that count (None: all of them)."""
+    from ngramdb.executor import conditions, docset
+
     n = len(corpus.segments)
     for i, segment in enumerate(corpus.segments):
         interrupts.step(i, n)
@@ -82,6 +78,8 @@ def _estimated(plan: nodes.CountOccurrences, sample: nodes.Sampling, meter: Mete
     Documents are drawn from those that WHERE selects: so all of them serve the estimate, and a condition that
     few meet does not leave a sample without any.
     """
+    from ngramdb.executor import sampling
+
     where: nodes.DocExpr
     if isinstance(plan.what, nodes.Among):
         what, where = plan.what.what, plan.what.docs

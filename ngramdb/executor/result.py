@@ -14,18 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from ngramdb.errors import ExecutionError, InvalidArgument
 from ngramdb.interrupts import Interrupt, check, under
-from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped, unused-ignore]
     import polars  # type: ignore[import-not-found, unused-ignore]
     import pyarrow
 
-    from ngramdb.executor import display, facts, frames
-else:
-    display = lazy_module("ngramdb.executor.display")
-    facts = lazy_module("ngramdb.executor.facts")
-    frames = lazy_module("ngramdb.executor.frames")
+    from ngramdb.executor import display
 
 Row = tuple[Any, ...]
 # What is known of a column's values beforehand: a type, or None where only the values tell.
@@ -105,6 +100,8 @@ class Result:
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences on the answer, for a person: that it is an estimate, what a text may have meant."""
+        from ngramdb.executor import facts
+
         drawn = facts.drawn(self.summary, self.exact)
         return (*filter(None, [drawn]), *self._remarks)
 
@@ -255,6 +252,8 @@ class Result:
         ExecutionError
             There were rows, and all of them have been read. So `arrow_batches`, `df` and `pl`.
         """
+        from ngramdb.executor import frames
+
         self._require_rows()
         return frames.arrow_table(self.columns, self.types, self.fetchall())
 
@@ -268,6 +267,8 @@ class Result:
         ExecutionError
             While it is read: a later value that has no place in its column; `arrow` takes such results.
         """
+        from ngramdb.executor import frames
+
         self._require_rows()
         return frames.record_batches(self.columns, self.types, self.batches(n_rows))
 
@@ -275,12 +276,16 @@ class Result:
         """The rows that were not read yet as a `pandas.DataFrame`; whole numbers with NULLs are Int64, and
         texts are of pandas' own type for them (str since pandas 3).
         """
+        from ngramdb.executor import frames
+
         self._require_rows()
         frame: pandas.DataFrame = frames.pandas_frame(self.columns, self.types, self.fetchall())
         return frame
 
     def pl(self) -> polars.DataFrame:
         """The rows that were not read yet as a `polars.DataFrame`, typed as `arrow` types them."""
+        from ngramdb.executor import frames
+
         self._require_rows()
         frame: polars.DataFrame = frames.polars_frame(self.columns, self.types, self.fetchall())
         return frame
@@ -289,6 +294,8 @@ class Result:
 
     def _preview(self) -> display.Preview:
         """The first rows and a line that says how many there are; the reader misses none of them."""
+        from ngramdb.executor import display
+
         while self.columns and len(self._head) < SHOWN_ROWS and self._batches is not None and self._pull():
             pass
         size = self._size() if self.columns else ""
@@ -307,9 +314,13 @@ class Result:
         return f"{rows}{known}" if n_shown == total else f"{rows}, {n_shown} shown{known}"
 
     def __repr__(self) -> str:
+        from ngramdb.executor import display
+
         return display.as_text(self._preview())
 
     def _repr_html_(self) -> str:
+        from ngramdb.executor import display
+
         return display.as_html(self._preview())
 
 

@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ngramdb.language import syntax
 from ngramdb.language.situation import Situation
-from ngramdb.lazy import lazy_module
-
-if TYPE_CHECKING:
-    import difflib
-else:
-    difflib = lazy_module("difflib")
 
 # How alike a word and a keyword must be (difflib's ratio) for "did you mean": one letter wrong, missing,
 # doubled or swapped in a word of four letters passes; words of other languages and corpus names rarely do.
@@ -85,6 +77,8 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
 
 def nearest(situation: Situation) -> str | None:
     """The keyword that the word was meant to be, if it can stand here and one is near."""
+    import difflib
+
     if not situation.is_word:
         return None
     word = situation.raw.upper()

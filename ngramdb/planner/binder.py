@@ -9,20 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ngramdb.errors import PlanError
 from ngramdb.language import ast
-from ngramdb.lazy import function_named, lazy_module
+from ngramdb.lazy import function_named
 from ngramdb.planner import plan
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.plan.base import BINDERS
 from ngramdb.planner.source import Corpus
-
-if TYPE_CHECKING:
-    from ngramdb.planner.binding import conditions
-else:
-    conditions = lazy_module("ngramdb.planner.binding.conditions")
 
 # The modules of `planner.plan` that register statements, imported in this order until one has registered
 # the statement at hand.
@@ -39,6 +34,8 @@ class Binder(Scope):
 
     def condition(self, node: ast.Condition | None, corpus: Corpus) -> plan.DocExpr:
         """A condition on documents as a document expression; no condition means all documents."""
+        from ngramdb.planner.binding import conditions
+
         return conditions.condition(self, node, corpus)
 
 

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from ngramdb.errors import BindError
-from ngramdb.lazy import lazy_module
-
-if TYPE_CHECKING:
-    import difflib
-else:
-    difflib = lazy_module("difflib")
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The name in `known` most like `name` (whatever its letters' case), or None when nothing is near."""
+    import difflib
+
     by_folded = {candidate.casefold(): candidate for candidate in known}
     # 0.6 is where difflib's ratio separates one or two slips in a short word from another word.
     matches = difflib.get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.6)

@@ -71,22 +71,6 @@ LEAVES = frozenset(
     {"errors", "formats", "interrupts", "kinds", "lazy", "limits", "opening", "types", "visible"}
 )
 
-# Libraries that take longer to import than a question to answer: the one reason to import in a function.
-HEAVY = frozenset(
-    {
-        "fastokens",
-        "lark",
-        "numpy",
-        "pandas",
-        "polars",
-        "prompt_toolkit",
-        "pyarrow",
-        "rich",
-        "tokenizers",
-        "zstandard",
-    }
-)
-
 # Arguments of a plan's class: who imports what they name, and from which package.
 REGISTERED = {
     "binders": ("planner.binder", "planner.binding"),
@@ -104,7 +88,6 @@ class Import:
     module: str
     line: int
     target: str
-    in_function: bool = False
     for_types: bool = False
     in_string: bool = False
 
@@ -136,13 +119,11 @@ class Walk(ast.NodeVisitor):
         self.module = module
         self.found: list[Import] = []
         self.relative: list[int] = []
-        self._in_function = False
         self._for_types = False
 
     def _add(self, node: ast.stmt | ast.expr, target: str) -> None:
         in_string = isinstance(node, ast.Constant)
-        found = Import(self.module, node.lineno, target, self._in_function, self._for_types, in_string)
-        self.found.append(found)
+        self.found.append(Import(self.module, node.lineno, target, self._for_types, in_string))
 
     def visit_Import(self, node: ast.Import) -> None:
         for name in node.names:
@@ -182,13 +163,6 @@ class Walk(ast.NodeVisitor):
         self._for_types = before
         for item in node.orelse:
             self.visit(item)
-
-    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        before, self._in_function = self._in_function, True
-        self.generic_visit(node)
-        self._in_function = before
-
-    visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815
 
 
 @cache
@@ -264,19 +238,6 @@ def test_modules_do_not_need_each_other() -> None:
         pytest.fail(" -> ".join(error.args[1]))
 
 
-def test_a_function_imports_only_what_is_heavy() -> None:
-    """Of ours, only a module that itself takes in a heavy library when it is imported."""
-
-    def is_heavy(target: str) -> bool:
-        return any(
-            item.target.partition(".")[0] in HEAVY and not (item.in_function or item.for_types)
-            for item in walked(target).found
-        )
-
-    within = [arrow for arrow in imports() if arrow.in_function and not arrow.in_string]
-    assert [str(arrow) for arrow in within if is_ours(arrow.target) and not is_heavy(arrow.target)] == []
-
-
 @pytest.mark.parametrize(
     ("module", "target", "fine"),
     [
@@ -323,6 +284,6 @@ from . import symbols
         Import(name, 3, "ngramdb.api"),
         Import(name, 5, "ngramdb.engine.store", for_types=True),
         Import(name, 7, "ngramdb.engine.store", in_string=True),
-        Import(name, 9, "ngramdb.cli.load", in_function=True),
+        Import(name, 9, "ngramdb.cli.load"),
     ]
     assert walk.relative == [10]

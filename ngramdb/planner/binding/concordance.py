@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ngramdb.errors import PlanError
 from ngramdb.kinds import CHARACTER_TOKENIZERS
 from ngramdb.language import ast
-from ngramdb.lazy import lazy_module
 from ngramdb.planner import plan
 from ngramdb.planner.binding.conditions import condition
 from ngramdb.planner.binding.patterns import pattern
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.names import nearest
-
-if TYPE_CHECKING:
-    import secrets
-else:
-    secrets = lazy_module("secrets")
 
 # Tokens on either side of a match when WINDOW is missing: of words or pieces of them, and of single
 # characters.
@@ -37,6 +29,8 @@ def default_window(kind: str) -> int:
 
 def sampling(scope: Scope, node: ast.Sample | None) -> plan.Sampling | None:
     """SAMPLE k [SEED s]; without SEED one is drawn, which the result's summary tells."""
+    import secrets
+
     if node is None:
         return None
     size = scope.number(node.size, "SAMPLE", 1)

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import re
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from ngramdb.errors import InvalidArgument, PlanError, ResourceError
 from ngramdb.language import ast
-from ngramdb.lazy import lazy_module
 from ngramdb.limits import MAX_GAP
 from ngramdb.planner import plan
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.grams import bind_text, no_token
 from ngramdb.planner.source import Corpus, IntArray, Tokenizer
-
-if TYPE_CHECKING:
-    from ngramdb.planner import matching
-else:
-    matching = lazy_module("ngramdb.planner.matching")
 
 # Values of the setting `match`: whether literals match text, and whether letters' case is ignored.
 MATCH_TOKENS, MATCH_TEXT, MATCH_TEXT_IGNORE_CASE = "tokens", "text", "text ignore case"
@@ -128,6 +122,8 @@ def _modifiers(scope: Scope, node: ast.Ngram | ast.Matching, value: str | None) 
 
 def _matched(text: str, as_text: bool, ignore_case: bool, corpus: Corpus) -> plan.Simple:
     """A text under MATCH TEXT, IGNORE CASE or both."""
+    from ngramdb.planner import matching
+
     tokenizer = corpus.tokenizer
     if tokenizer.kind in ("bytes", "chars") and not ignore_case:
         return matching.sole_variant(_valid(text), corpus, exact=tokenizer.kind == "chars")
@@ -162,6 +158,8 @@ def _refuse(corpus: Corpus) -> NoReturn:
 
 
 def _words_in_any_case(text: str, corpus: Corpus) -> plan.Simple:
+    from ngramdb.planner import matching
+
     words = matching.word_list(corpus.tokenizer)
     pieces = corpus.tokenizer.split(text)
 
@@ -180,6 +178,8 @@ def _stored(text: str, ignore_case: bool, corpus: Corpus) -> plan.StoredText:
 
 def _needs(text: str, ignore_case: bool, corpus: Corpus) -> list[tuple[plan.Gram, ...]]:
     """What words a document must have to contain the text: its first and last ones may be parts of words."""
+    from ngramdb.planner import matching
+
     words = matching.word_list(corpus.tokenizer)
     pieces = _pieces(text, ignore_case, corpus.tokenizer)
 

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 
 from ngramdb.errors import CorruptionError, FormatVersionError
-from ngramdb.lazy import lazy_module
 from ngramdb.segments.container.layout import (
     ALIGNMENT,
     BLOCK_SIZE,
@@ -34,13 +33,9 @@ from ngramdb.segments.container.layout import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
     from ngramdb._cext import checksums as kernels
-else:
-    kernels = lazy_module("ngramdb._cext.checksums")
-    np = lazy_module("numpy")  # opening a database reads two small files without it
 
 # Bytes that are verified at a time, so that Ctrl-C is heard in between.
 _PIECE = 1 << 24
@@ -131,6 +126,8 @@ class Container:
 
         Raises CorruptionError if the file has no such section, or if it is small and damaged.
         """
+        import numpy as np
+
         place = self._verified(name)
         dtype = np.dtype(place.dtype).newbyteorder("<")
         return np.frombuffer(
@@ -145,6 +142,8 @@ class Container:
     @property
     def checksums(self) -> kernels.FileChecksums:
         """The checksums of the file's blocks, and which have been verified; made at first use, and kept."""
+        from ngramdb._cext import checksums as kernels
+
         if self._checksums is None:
             footer = self._footer
             self._checksums = kernels.FileChecksums(

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from ngramdb.errors import InvalidArgument
-from ngramdb.lazy import lazy_module
 from ngramdb.segments.container.layout import (
     ALIGNMENT,
     BLOCK_SIZE,
@@ -32,16 +31,7 @@ from ngramdb.segments.container.layout import (
 )
 
 if TYPE_CHECKING:
-    from concurrent import futures
-
-    import numpy as np
     import numpy.typing as npt
-
-    from ngramdb._cext import checksums
-else:
-    checksums = lazy_module("ngramdb._cext.checksums")  # readers need none of these
-    futures = lazy_module("concurrent.futures")
-    np = lazy_module("numpy")
 
 Bytes: TypeAlias = "bytes | bytearray | memoryview | npt.NDArray[Any]"
 _KIND = re.compile(r"[A-Z0-9]{4}")
@@ -80,6 +70,8 @@ class ContainerWriter:
         file_id: bytes | None = None,
         block_size: int = BLOCK_SIZE,
     ) -> None:
+        from ngramdb._cext import checksums
+
         if block_size not in BLOCK_SIZES:
             raise InvalidArgument(f"a block has {', '.join(map(str, BLOCK_SIZES))} bytes, not {block_size!r}")
         if not _KIND.fullmatch(kind):
@@ -175,6 +167,8 @@ class ContainerWriter:
 
     def _put(self, data: bytes | memoryview) -> None:
         """Writes bytes and sums them up, at the same time where they are many."""
+        from concurrent import futures
+
         view = memoryview(data)
         if len(view) < _WORTH_A_THREAD:
             if len(view):
@@ -202,11 +196,15 @@ def _encode_toc(sections: Mapping[str, Section], properties: Mapping[str, Any]) 
 
 
 def _dtype_of(data: Bytes) -> str:
+    import numpy as np
+
     return f"{data.dtype.kind}{data.dtype.itemsize}" if isinstance(data, np.ndarray) else "u1"
 
 
 def _as_bytes(data: Bytes, dtype: str) -> memoryview:
     """The bytes of `data` in file order, without a copy on a little-endian machine."""
+    import numpy as np
+
     if isinstance(data, np.ndarray):
         if not data.flags.c_contiguous:
             raise InvalidArgument("an array must be C-contiguous to be written")
