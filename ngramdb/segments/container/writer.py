@@ -167,14 +167,15 @@ class ContainerWriter:
 
     def _put(self, data: bytes | memoryview) -> None:
         """Writes bytes and sums them up, at the same time where they are many."""
-        from concurrent import futures
-
         view = memoryview(data)
         if len(view) < _WORTH_A_THREAD:
             if len(view):
                 self._file.write(view)
             self._sums.add(view)
             return
+
+        from concurrent import futures
+
         with futures.ThreadPoolExecutor(1, thread_name_prefix="ngramdb-checksum") as pool:
             summing = pool.submit(self._sums.add, view)
             self._file.write(view)
