@@ -192,21 +192,8 @@ inline SearchTree choose_search_tree() {
 
 inline const SearchTree search_tree = choose_search_tree();
 
-// Fills tree (tree_words(n_rows) words) and rest (n_samples_of(n_rows) words).
-template <class Sym>
-void build_key_tree(const Sym* text, uint64_t n_text, Rows rows, uint64_t n_rows, uint64_t* tree, uint64_t* rest,
-                    StopFlag stop = nullptr) {
-  uint64_t n = n_samples_of(n_rows);
-  constexpr uint64_t kAhead = 16;
-  for (uint64_t i = 0; i < n; ++i) {
-    if (i % kStopInterval == 0) check_stop(stop);
-    if (i + kAhead < n) prefetch_line(text + rows[(i + kAhead) * kRowsPerSample]);
-    const uint32_t position = rows[i * kRowsPerSample];
-    const Key key = pack_suffix(text + position, n_text - position);
-    tree[i] = key.first;
-    rest[i] = key.rest;
-  }
-  uint64_t* level = tree;
+// Fills all levels above level 0, which has n words, and the padding.
+inline void build_upper_levels(uint64_t* level, uint64_t n) {
   for (;;) {
     const uint64_t padded = padded_level(n);
     for (uint64_t i = n; i < padded; ++i) level[i] = ~uint64_t{0};
@@ -217,6 +204,23 @@ void build_key_tree(const Sym* text, uint64_t n_text, Rows rows, uint64_t n_rows
     level = above;
     n = n_above;
   }
+}
+
+// Fills tree (tree_words(n_rows) words) and rest (n_samples_of(n_rows) words).
+template <class Sym>
+void build_key_tree(const Sym* text, uint64_t n_text, Rows rows, uint64_t n_rows, uint64_t* tree, uint64_t* rest,
+                    StopFlag stop = nullptr) {
+  const uint64_t n = n_samples_of(n_rows);
+  constexpr uint64_t kAhead = 16;
+  for (uint64_t i = 0; i < n; ++i) {
+    if (i % kStopInterval == 0) check_stop(stop);
+    if (i + kAhead < n) prefetch_line(text + rows[(i + kAhead) * kRowsPerSample]);
+    const uint32_t position = rows[i * kRowsPerSample];
+    const Key key = pack_suffix(text + position, n_text - position);
+    tree[i] = key.first;
+    rest[i] = key.rest;
+  }
+  build_upper_levels(tree, n);
 }
 
 }  // namespace ngramdb

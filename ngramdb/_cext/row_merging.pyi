@@ -1,0 +1,38 @@
+from collections.abc import Iterable
+from typing import Any
+
+from numpy import uint8, uint32, uint64
+from numpy.typing import NDArray
+
+from ngramdb._cext.interrupt import Interrupt
+
+class MergeSource:
+    symbol_bytes: int
+    n_symbols: int
+    n_rows: int
+    is_whole: bool
+    def __init__(
+        self,
+        text: NDArray[Any],
+        rows: NDArray[uint32],
+        lcp_width: int,
+        starts: NDArray[uint32],
+        kept: NDArray[uint8] | None = None,
+        path: str = "",
+    ) -> None: ...
+
+class RowMerge:
+    n_chunks: int
+    n_rows: int
+    lcp_width: int
+    tree: NDArray[uint64]
+    rest: NDArray[uint64]
+    def __init__(self, sources: Iterable[MergeSource]) -> None: ...
+    def plan(self, chunk_rows: int, stop: Interrupt | None = None) -> int: ...
+    def count(self, chunk: int, stop: Interrupt | None = None) -> None: ...
+    def begin(self) -> None: ...
+    def merge(self, chunk: int, stop: Interrupt | None = None) -> NDArray[uint32]: ...
+    def join(self, chunk: int, rows: NDArray[uint32]) -> None: ...
+    def finish(self) -> tuple[NDArray[uint64], NDArray[uint64]]: ...
+    @property
+    def n_compared(self) -> int: ...
