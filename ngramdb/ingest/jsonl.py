@@ -30,6 +30,8 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 # Characters shown on either side of the place where a line stops being JSON.
 EXCERPT_CHARS = 20
+# The types of JSON's values that have no others in them.
+_SCALARS = frozenset((str, int, float, bool, type(None)))
 
 
 def read_jsonl(source: Source, options: ReadOptions, errors: ErrorLog, meter: Meter) -> Iterator[Document]:
@@ -202,8 +204,12 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite
 
 
 def _check_metadata(record: dict[str, Any], line: bytes) -> None:
-    """Refuse unpaired surrogates and excessive depth; walks the values only if the line could have either."""
-    if b"\\ud" in line or b"\\uD" in line or line.count(b"[") + line.count(b"{") > MAX_VALUE_DEPTH:
+    """Refuse unpaired surrogates and excessive depth; walks nested values only if the line could have
+    either.
+    """
+    # Going through the line, text and all, costs more than a look at a few values that are not nested.
+    is_flat = _SCALARS.issuperset(map(type, record.values()))
+    if is_flat or b"\\ud" in line or b"\\uD" in line or line.count(b"[") + line.count(b"{") > MAX_VALUE_DEPTH:
         for key, value in record.items():
             _check_value(key, key, 1)
             _check_value(key, value, 1)
@@ -213,6 +219,8 @@ def _check_value(field: str, value: object, depth: int) -> None:
     if depth > MAX_VALUE_DEPTH:
         raise LoadError(f"field {field!r} is nested more than {MAX_VALUE_DEPTH} levels deep")
     if isinstance(value, str):
+        if value.isascii():
+            return
         try:
             value.encode()
         except UnicodeEncodeError as error:
