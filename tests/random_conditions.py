@@ -117,7 +117,7 @@ def counted(draw):
     if kind == "has":
         return draw(HAS)
     if kind == "or":
-        return "or", draw(st.lists(HAS, min_size=2, max_size=3))
+        return "or", draw(st.lists(st.one_of(HAS, counted()), min_size=2, max_size=3))
     first = draw(counted()) if kind == "nested" else draw(HAS)
     others = draw(st.lists(conditions(), min_size=1, max_size=2))
     if kind == "near":

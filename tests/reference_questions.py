@@ -148,44 +148,48 @@ def has_places(node):
     return node[0] == "has" or (node[0] == "or" and all(map(has_places, node[1])))
 
 
-def starts(node, document):
-    """Where the occurrences that a condition means start in a document; one may be counted more than once."""
+def spans(node, document):
+    """The occurrences that a condition means in a document: (start, stop), ascending, each once."""
     kind, *rest = node
     ids = document[0]
     if kind == "has":
-        return [i for i in range(len(ids)) if stands(rest[0], ids, i)]
+        found = ((i, stop(rest[0], ids, i)) for i in range(len(ids)))
+        return [span for span in found if span[1] is not None]
     if kind == "or":
-        distinct = [item for i, item in enumerate(rest[0]) if item not in rest[0][:i]]
-        return sorted(itertools.chain.from_iterable(starts(item, document) for item in distinct))
+        return sorted({span for item in rest[0] for span in spans(item, document)})
     first, *others = rest[0]
-    found = starts(first, document)
+    found = spans(first, document)
     if kind == "and":
         return found if all(truth(item, document) is True for item in others) else []
     for item in others:
         if has_places(item):
             near = starts(item, document)
-            found = [i for i in found if any(abs(i - j) <= rest[1] for j in near)]
+            found = [span for span in found if any(abs(span[0] - j) <= rest[1] for j in near)]
         elif item[0] == "not" and has_places(item[1]):
             near = starts(item[1], document)
-            found = [i for i in found if not any(abs(i - j) <= rest[1] for j in near)]
+            found = [span for span in found if not any(abs(span[0] - j) <= rest[1] for j in near)]
         elif truth(item, document) is not True:
             found = []
     return found
 
 
-def stands(pattern, ids, i):
-    """Whether a pattern begins at a token."""
+def starts(node, document):
+    """Where the occurrences that a condition means start in a document."""
+    return [start for start, _ in spans(node, document)]
+
+
+def stop(pattern, ids, i):
+    """Where a pattern that begins at a token ends first; None where it does not begin there."""
     if pattern[0] == "gram":
-        return ids[i : i + len(pattern[1])] == pattern[1]
+        return i + len(pattern[1]) if ids[i : i + len(pattern[1])] == pattern[1] else None
     _, parts, gaps = pattern
-    if ids[i : i + len(parts[0])] != parts[0]:
-        return False
-    if not gaps:
-        return True
-    stop = i + len(parts[0])
+    end = stop(("gram", parts[0]), ids, i)
+    if end is None or not gaps:
+        return end
     low, high = gaps[0]
     following = ("gaps", parts[1:], gaps[1:])
-    return any(stands(following, ids, j) for j in range(stop + low, min(stop + high, len(ids) - 1) + 1))
+    ends = (stop(following, ids, j) for j in range(end + low, min(end + high, len(ids) - 1) + 1))
+    return min((end for end in ends if end is not None), default=None)
 
 
 def together(items, tokens, document):

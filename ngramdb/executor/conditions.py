@@ -64,7 +64,7 @@ class Evaluator:
         self.n_tokens = segment.index.n_tokens
         self._fields = FieldReader(segment)
         self.finder = Finder(segment, corpus.tokenizer, costs, self._probed)
-        self.expressions = Expressions(self.finder, self, meter)
+        self.expressions = Expressions(self.finder, self, meter, corpus.tokenizer)
 
     def evaluate(self, expr: DocExpr) -> DocSet:
         """The segment's documents for which the expression holds."""

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import OrderedDict
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb.executor.stored_text import solid, token_lengths
-from ngramdb.executor.text_search import Sought
+from ngramdb.executor.text_search import Sought, places_in_tokens
 from ngramdb.planner.plan import Pattern, StoredText, Variants
 from ngramdb.planner.source import Segment, Tokenizer
 
@@ -114,28 +115,15 @@ class SpelledContexts(Contexts):
             # The string begins in the first token and ends in the last one.
             first_ends = len(self._spelled(ids[start : start + 1]))
             last_begins = len(match) - len(self._spelled(ids[stop - 1 : stop]))
-            text = match.decode("utf-8", "surrogateescape")
-            for n, found in enumerate(self._places(text, first_ends, last_begins)):
-                if n == line.nth:
-                    left, match, right = left + found[0], found[1], found[2] + right
-                    break
+            places = places_in_tokens(self._sought, match, first_ends, last_begins)
+            for place in islice(places, line.nth, line.nth + 1):
+                left, match, right = left + match[: place.start], match[place], match[place.stop :] + right
         # Of a character that the window cuts, the bytes inside are left out.
         return Shown(
             _without_beginning(left) if start == self._window and self._window else _text(left),
             _text(match),
             _without_end(right) if len(ids) - stop == self._window and self._window else _text(right),
         )
-
-    def _places(self, text: str, first_ends: int, last_begins: int) -> list[tuple[bytes, bytes, bytes]]:
-        assert self._sought is not None
-        found = []
-        for start in self._sought.starts(text).tolist():
-            stop = start + self._sought.length
-            parts = text[:start], text[start:stop], text[stop:]
-            before, match, behind = (part.encode("utf-8", "surrogateescape") for part in parts)
-            if len(before) < first_ends and len(before) + len(match) > last_begins:
-                found.append((before, match, behind))
-        return found
 
     def _spelled(self, ids: NDArray[np.uint32]) -> bytes:
         content = self._tokenizer.decode_exact(ids)

@@ -31,6 +31,10 @@ def count(plan: nodes.CountGram) -> Result:
 
 def count_occurrences(plan: nodes.CountOccurrences, meter: Meter | None = None) -> Result:
     """One row, one number; with SAMPLE an estimate, its standard error in the summary."""
+    from ngramdb.executor.alternatives import united
+
+    if meter is None:  # it has the figures of the plan's own nodes
+        plan = nodes.changed(plan, what=united(plan.what, plan.corpus.tokenizer))
     if plan.sample is not None:
         return _estimated(plan, plan.sample, meter)
     total = None if meter is not None else net_count(plan.corpus, plan.what)
@@ -46,6 +50,10 @@ def count_occurrences(plan: nodes.CountOccurrences, meter: Meter | None = None) 
 def net_count(corpus: Corpus, expr: nodes.Occurring) -> int | None:
     """The count of an expression that adds counts of n-grams, from the index alone; None for others."""
     if isinstance(expr, nodes.AnyOf):
+        from ngramdb.executor.alternatives import are_apart
+
+        if not are_apart(expr.operands, corpus.tokenizer):
+            return None
         counts = [net_count(corpus, operand) for operand in expr.operands]
         return None if None in counts else sum(n for n in counts if n is not None)
     if not isinstance(expr, nodes.OccurrencesOf):

@@ -6,17 +6,21 @@ located and the text around it is looked at. Exact counts decide, which cost a s
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ngramdb._cext.docsets import unite
 from ngramdb._cext.joins import documents_covered, values_within, windows_with
+from ngramdb.executor.alternatives import are_apart
 from ngramdb.executor.docset import DocSet
 from ngramdb.executor.measuring import Meter
-from ngramdb.executor.occurrences import Finder, Occurrences, Windows, limited, merged, summed
+from ngramdb.executor.occurrences import Finder, Occurrences, Windows, distinct, limited, summed
 from ngramdb.planner import choices
 from ngramdb.planner.plan import AnyOf, DocExpr, InDocs, Nearby, NearTo, OccurrencesOf, Occurring
+from ngramdb.planner.source import Tokenizer
 from ngramdb.types import Docs
 
 Counts = tuple[Docs, NDArray[np.int64]]
@@ -32,8 +36,12 @@ class DocumentConditions(choices.Sizes, Protocol):
 class Expressions:
     """Evaluates occurrence expressions. `within` limits any of them to some documents; None means all."""
 
-    def __init__(self, finder: Finder, conditions: DocumentConditions, meter: Meter | None) -> None:
+    def __init__(
+        self, finder: Finder, conditions: DocumentConditions, meter: Meter | None, tokenizer: Tokenizer
+    ) -> None:
         self._finder = finder
+        self._tokenizer = tokenizer
+        self._apart: dict[int, bool] = {}
         self._conditions = conditions
         self._meter = meter
 
@@ -57,7 +65,9 @@ class Expressions:
         if isinstance(expr, OccurrencesOf) and whole:
             return self._finder.count(expr.pattern)
         if isinstance(expr, AnyOf):
-            return sum(self.total(operand, within) for operand in expr.operands)
+            if self._are_apart(expr):
+                return sum(self.total(operand, within) for operand in expr.operands)
+            return len(self._occurrences(expr, within, None))
         if isinstance(expr, InDocs):
             found = self._in_documents(expr, within)
             if expr.difference and found.negated and self.bound(expr.what):
@@ -91,6 +101,8 @@ class Expressions:
         if isinstance(expr, OccurrencesOf):
             return self._finder.counts(expr.pattern, within)
         if isinstance(expr, AnyOf):
+            if not self._are_apart(expr):
+                return self._counted(self._occurrences(expr, within, None))
             parts = [self.counts(operand, within) for operand in expr.operands]
             return summed([docs for docs, _ in parts], [counts for _, counts in parts])
         if isinstance(expr, InDocs):
@@ -99,10 +111,18 @@ class Expressions:
                 kept = self._conditions.restrict(expr.docs, docs)
                 return limited(docs, counts, DocSet(kept, self._finder.n_documents))
             return self.counts(expr.what, self._documents_first(expr, within))
-        docs, n = np.unique(
-            self._finder.documents_at(self._occurrences(expr, within, None)), return_counts=True
-        )
+        return self._counted(self._occurrences(expr, within, None))
+
+    def _counted(self, found: Occurrences) -> Counts:
+        docs, n = np.unique(self._finder.documents_at(found), return_counts=True)
         return docs, n.astype(np.int64, copy=False)
+
+    def _are_apart(self, expr: AnyOf) -> bool:
+        """Whether counts of the alternatives add."""
+        apart = self._apart.get(id(expr))
+        if apart is None:
+            apart = self._apart[id(expr)] = are_apart(expr.operands, self._tokenizer)
+        return apart
 
     # ---- in documents -----------------------------------------------------------------------------------
 
@@ -110,6 +130,8 @@ class Expressions:
         """The documents with an occurrence: (k,) uint32, ascending."""
         if isinstance(expr, OccurrencesOf):
             return self._finder.documents(expr.pattern)
+        if isinstance(expr, AnyOf):
+            return reduce(unite, map(self.documents, expr.operands))
         return self.counts(expr)[0]
 
     def _occurrences_first(self, expr: InDocs) -> bool:
@@ -150,7 +172,8 @@ class Expressions:
                 return self._finder.within(expr.pattern, within)
             return self._finder.limited(self._finder.occurrences(expr.pattern, windows), within)
         if isinstance(expr, AnyOf):
-            return merged([self.occurrences(operand, within, windows) for operand in expr.operands])
+            self._finder.cutting = True
+            return distinct([self.occurrences(operand, within, windows) for operand in expr.operands])
         if isinstance(expr, InDocs):
             return self.occurrences(expr.what, self._in_documents(expr, within), windows)
         if isinstance(expr, NearTo):

@@ -7,19 +7,21 @@ their values' numbers; no occurrence ever becomes a row.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
+from ngramdb.executor.alternatives import united
 from ngramdb.executor.conditions import Evaluator, Meter
 from ngramdb.executor.counting import evaluators
 from ngramdb.executor.docset import DocSet
 from ngramdb.executor.documents import column_of
 from ngramdb.executor.field_values import Codes, FieldReader, codes_of, identity
 from ngramdb.executor.result import BATCH_ROWS, Result, Row, batched
-from ngramdb.planner.plan import DocExpr, FieldKey, GroupedCount
+from ngramdb.planner.plan import DocExpr, FieldKey, GroupedCount, Occurring
 from ngramdb.planner.source import Segment
 from ngramdb.types import Docs
 
@@ -41,6 +43,8 @@ def grouped_count(plan: GroupedCount, meter: Meter | None = None) -> Result:
     Cost: 5 ns an occurrence, some ns a document with any, and Python objects for groups only.
     """
     groups: dict[Identity, list[Any]] = {}
+    if meter is None and isinstance(plan.what, Occurring):
+        plan = replace(plan, what=united(plan.what, plan.corpus.tokenizer))
     for (evaluator, kept), segment in zip(
         evaluators(plan.corpus, plan.costs, meter), plan.corpus.segments, strict=True
     ):

@@ -8,9 +8,10 @@ tell which is cheaper.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from ngramdb._cext.docsets import unite
 from ngramdb._cext.joins import least_ends, sort_positions, values_within
 from ngramdb.executor.docset import DocSet
 from ngramdb.executor.stored_text import TextMatches
+from ngramdb.executor.text_search import Cuts, spelled_cuts
 from ngramdb.planner import choices
 from ngramdb.planner.plan import Costs, Gapped, Gram, Pattern, Simple, StoredText, Variants
 from ngramdb.planner.source import Segment, SegmentIndex, Tokenizer
@@ -38,17 +40,21 @@ class Occurrences:
     """Occurrences by ascending start. Under MATCH TEXT two may start in one token: their starts are equal.
 
     starts, stops : (n,) uint32, the tokens that the occurrence takes up, half-open
+    cuts : (n, 2) int64, how much of the first and of the last token is not the occurrence's; below zero, how
+        much white space before and after them is. None: the tokens are all of it, or nobody asked for it
     """
 
     starts: Positions
     stops: Positions
+    cuts: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.starts)
 
     def __getitem__(self, chosen: NDArray[np.bool_] | NDArray[np.int64] | slice) -> Occurrences:
         """Some of them: a mask, ascending indices or a slice."""
-        return Occurrences(self.starts[chosen], self.stops[chosen])
+        cuts = None if self.cuts is None else self.cuts[chosen]
+        return Occurrences(self.starts[chosen], self.stops[chosen], cuts)
 
     @classmethod
     def none(cls) -> Occurrences:
@@ -109,6 +115,9 @@ class Finder:
         self._probed = probed
         self._ranges: dict[Gram, tuple[int, int]] = {}
         self._texts = TextMatches(segment, tokenizer)
+        self._tokenizer = tokenizer
+        # Whether occurrences know which part of their tokens they are.
+        self.cutting = False
         self.n_documents = self._index.n_documents
         self.n_tokens = self._index.n_tokens
 
@@ -278,11 +287,22 @@ class Finder:
 
     def _variants(self, pattern: Variants, windows: Windows | None) -> Occurrences:
         found = []
-        for gram, weight in zip(pattern.grams, pattern.weights, strict=True):
+        for i, (gram, weight) in enumerate(zip(pattern.grams, pattern.weights, strict=True)):
             starts = self._starts(gram, windows)
             repeated = starts if weight == 1 else np.repeat(starts, weight)
-            found.append(Occurrences.of_length(repeated, len(gram)))
+            part = Occurrences.of_length(repeated, len(gram))
+            if self.cutting and len(starts):
+                cuts = np.array(self._cuts(pattern, i), dtype=np.int64)
+                part = Occurrences(part.starts, part.stops, np.tile(cuts, (len(starts), 1)))
+            found.append(part)
         return merged(found)
+
+    def _cuts(self, pattern: Variants, i: int) -> Cuts:
+        """Which parts of the text of variant i are occurrences, one for each that it counts as."""
+        if pattern.cuts is not None:
+            return pattern.cuts[i]
+        cuts = spelled_cuts(pattern.grams[i], pattern.sought, self._tokenizer)
+        return cuts if len(cuts) == pattern.weights[i] else ((0, 0),) * pattern.weights[i]
 
     def _gapped(self, pattern: Gapped) -> Occurrences:
         parts = self._parts(pattern)
@@ -337,7 +357,8 @@ class Finder:
         return 1, 2 + len(part.text.encode())
 
     def _stored(self, pattern: StoredText) -> Occurrences:
-        return Occurrences(*self._texts.find(pattern, self._candidates(pattern)))
+        starts, stops, cuts = self._texts.find(pattern, self._candidates(pattern))
+        return Occurrences(starts, stops, cuts if self.cutting else None)
 
     def _candidates(self, pattern: StoredText) -> Docs:
         """The documents that can contain the string."""
@@ -358,10 +379,54 @@ def merged(parts: list[Occurrences]) -> Occurrences:
     parts = [part for part in parts if len(part)]
     if len(parts) <= 1:
         return parts[0] if parts else Occurrences.none()
-    starts = np.concatenate([part.starts for part in parts])
-    stops = np.concatenate([part.stops for part in parts])
-    order = np.argsort(starts, kind="stable")
-    return Occurrences(starts[order], stops[order])
+    every = _joined(parts)
+    return every[np.argsort(every.starts, kind="stable")]
+
+
+def _joined(parts: list[Occurrences]) -> Occurrences:
+    """Lists one behind the other."""
+    cuts = None
+    if any(part.cuts is not None for part in parts):
+        none = np.zeros((max(map(len, parts)), 2), dtype=np.int64)
+        cuts = np.concatenate([none[: len(part)] if part.cuts is None else part.cuts for part in parts])
+    return Occurrences(
+        np.concatenate([part.starts for part in parts]), np.concatenate([part.stops for part in parts]), cuts
+    )
+
+
+def distinct(parts: list[Occurrences]) -> Occurrences:
+    """The occurrences of several lists, those that several lists have once, by ascending start.
+
+    Where a list has one repeatedly (a pattern with gaps whose first part begins several times in one token),
+    it is kept as often as the list says that has it most often.
+    """
+    parts = [part for part in parts if len(part)]
+    if len(parts) <= 1:
+        return parts[0] if parts else Occurrences.none()
+    every = _joined(parts)
+    owners = np.repeat(np.arange(len(parts)), list(map(len, parts)))
+    cuts = np.zeros((len(every), 2), dtype=np.int64) if every.cuts is None else every.cuts
+    columns: list[NDArray[Any]] = [every.starts, every.stops, cuts[:, 0], cuts[:, 1]]
+    interrupts.check()
+    order = np.lexsort((owners, *reversed(columns)))
+    places = np.arange(len(order))
+    # How many equal ones of its own list stand before it.
+    begins = np.maximum.accumulate(np.where(_changes([*columns, owners], order), places, 0))
+    nths = np.empty(len(order), dtype=np.int64)
+    nths[order] = places - begins
+    interrupts.check()
+    order = np.lexsort((nths, *reversed(columns)))
+    return every[order[_changes([*columns, nths], order)]]
+
+
+def _changes(columns: Sequence[NDArray[Any]], order: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Of rows in an order, those that differ from the row before."""
+    changed = np.zeros(len(order), dtype=np.bool_)
+    changed[:1] = True
+    for column in columns:
+        ordered = column[order]
+        changed[1:] |= ordered[1:] != ordered[:-1]
+    return changed
 
 
 def limited(docs: Docs, counts: NDArray[np.int64], within: DocSet | None) -> tuple[Docs, NDArray[np.int64]]:

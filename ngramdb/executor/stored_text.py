@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -75,16 +76,37 @@ def token_lengths(segment: Segment, tokenizer: Tokenizer, i: int) -> NDArray[np.
     return lengths[ids]
 
 
+class Places(NamedTuple):
+    """Where a string stands in a segment's texts.
+
+    starts, stops : (n,) uint32, its tokens
+    cuts : (n, 2) int64, how many characters of the first and of the last one are not the string's; of a
+        string that begins or ends with white space, how many characters that is, below zero
+    """
+
+    starts: NDArray[np.uint32]
+    stops: NDArray[np.uint32]
+    cuts: NDArray[np.int64]
+
+
+def _white_space_around(text: str) -> tuple[int, int]:
+    """How much white space a text begins and ends with."""
+    inner = np.flatnonzero(solid(text))
+    if not len(inner):
+        return len(text), len(text)
+    return int(inner[0]), len(text) - 1 - int(inner[-1])
+
+
 class TextMatches:
     """Looks for strings in one segment's texts."""
 
     def __init__(self, segment: Segment, tokenizer: Tokenizer) -> None:
         self._segment = segment
         self._tokenizer = tokenizer
-        self._found: dict[tuple[StoredText, bytes], tuple[NDArray[np.uint32], NDArray[np.uint32]]] = {}
+        self._found: dict[tuple[StoredText, bytes], Places] = {}
 
-    def find(self, pattern: StoredText, docs: Docs) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-        """First tokens and ends of the matches in these documents (ascending): two (n,) uint32 arrays.
+    def find(self, pattern: StoredText, docs: Docs) -> Places:
+        """The matches in these documents (ascending).
 
         A match that holds no token is at the token behind it, or at the document's last one.
 
@@ -113,10 +135,11 @@ class TextMatches:
                 total += len(sought.starts(content.decode("utf-8", "surrogateescape")))
         return total
 
-    def _find(self, pattern: StoredText, docs: Docs) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    def _find(self, pattern: StoredText, docs: Docs) -> Places:
         sought = Sought(pattern)
         starts: list[NDArray[np.int64]] = []
         stops: list[NDArray[np.int64]] = []
+        cuts: list[NDArray[np.int64]] = []
         bounds = self._segment.index.document_bounds(docs)
         for n, i in enumerate(docs.tolist()):
             if n % CHECK_DOCUMENTS == 0:
@@ -127,25 +150,40 @@ class TextMatches:
             text = content.decode("utf-8", "surrogateescape")
             places = sought.starts(text)
             if len(places):
-                first, last = self._tokens(text, i, places, places + sought.length)
+                first, last, cut = self._tokens(text, i, places, places + sought.length)
                 starts.append(first + int(bounds[0][n]))
                 stops.append(last + int(bounds[0][n]))
+                cuts.append(cut)
         if not starts:
             none = np.empty(0, dtype=np.uint32)
-            return none, none
-        return np.concatenate(starts).astype(np.uint32), np.concatenate(stops).astype(np.uint32)
+            return Places(none, none, np.empty((0, 2), dtype=np.int64))
+        around = _white_space_around(pattern.text)
+        every = np.concatenate(cuts)
+        return Places(
+            np.concatenate(starts).astype(np.uint32),
+            np.concatenate(stops).astype(np.uint32),
+            np.where(np.array(around), -np.array(around), every) if any(around) else every,
+        )
 
     def _tokens(
         self, text: str, i: int, starts: NDArray[np.int64], stops: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The tokens [first, last) that the characters [start, stop) of a document touch; at least one."""
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """The tokens [first, last) that the characters [start, stop) of a document touch, at least one, and
+        how many characters of the first and of the last one they leave out: (n, 2).
+        """
         token_ends = self._token_ends(i)
         n_tokens = len(token_ends)
         before = np.concatenate(([0], np.cumsum(solid(text))))
         first = np.searchsorted(token_ends, before[starts], side="right")
         last = np.searchsorted(token_ends, before[stops], side="left") + 1
         first = np.minimum(first, max(n_tokens - 1, 0))
-        return first, np.minimum(np.maximum(last, first + 1), max(n_tokens, 1))
+        last = np.minimum(np.maximum(last, first + 1), max(n_tokens, 1))
+        cuts = np.zeros((len(starts), 2), dtype=np.int64)
+        if n_tokens:
+            begins = np.concatenate(([0], token_ends))
+            cuts[:, 0] = before[starts] - begins[first]
+            cuts[:, 1] = token_ends[last - 1] - before[stops]
+        return first, last, cuts
 
     def _token_ends(self, i: int) -> NDArray[np.int64]:
         """Where each token of a document ends, in characters without white space."""

@@ -9,11 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb.planner.plan import StoredText, one_case
+from ngramdb.planner.plan import Gram, StoredText, one_case
+from ngramdb.planner.source import Tokenizer
 
 # Characters that are searched, or places that are found, between two interrupt checks.
 CHECK_CHARACTERS = 1 << 20
 CHECK_PLACES = 1 << 14
+
+# For each place in the text of some tokens, how many bytes before it and behind it are not the string's.
+Cuts = tuple[tuple[int, int], ...]
 
 
 class Sought:
@@ -71,3 +75,24 @@ class Sought:
             interrupts.check()
             start += step
         return -1
+
+
+def places_in_tokens(sought: Sought, content: bytes, first_ends: int, last_begins: int) -> Iterator[slice]:
+    """Where a string stands in the bytes of some tokens: it begins in the first and ends in the last one."""
+    text = content.decode("utf-8", "surrogateescape")
+    for start in sought.starts(text).tolist():
+        begin = len(text[:start].encode("utf-8", "surrogateescape"))
+        end = begin + len(text[start : start + sought.length].encode("utf-8", "surrogateescape"))
+        if begin < first_ends and end > last_begins:
+            yield slice(begin, end)
+
+
+def spelled_cuts(gram: Gram, pattern: StoredText | None, tokenizer: Tokenizer) -> Cuts:
+    """What an n-gram's text has before and after a string that it holds; without a string all is meant."""
+    content = None if pattern is None else tokenizer.decode_exact(gram.ids)
+    if pattern is None or content is None:
+        return ((0, 0),)
+    first_ends = len(tokenizer.decode_exact(gram.ids[:1]) or b"")
+    last_begins = len(content) - len(tokenizer.decode_exact(gram.ids[-1:]) or b"")
+    places = places_in_tokens(Sought(pattern), content, first_ends, last_begins)
+    return tuple((place.start, len(content) - place.stop) for place in places)

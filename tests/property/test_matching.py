@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference_questions import text_count
+from reference_questions import text_count, text_places
 
 import ngramdb
 from ngramdb.planner import following
@@ -118,3 +119,95 @@ def test_strings_that_are_longer_than_what_is_counted_at_each_step(kind, byte_le
         patch.setattr(following, "WINDOW", 2)
         patch.setattr(following, "COUNTED_TOKENS", data.draw(st.sampled_from([0, 256])))
         check(byte_level_file if kind == "sub-words" else kind, texts, other, 1)
+
+
+# ---- alternatives -----------------------------------------------------------------------------------------
+
+MODIFIERS = ["", "MATCH TEXT", "IGNORE CASE", "MATCH TEXT IGNORE CASE"]
+ASCII = "aAbBkK .,\n"
+ALTERNATIVES = st.lists(
+    st.tuples(
+        st.integers(0, 10**6), st.integers(0, 3), st.sampled_from(MODIFIERS), st.none() | st.integers(1, 3)
+    ),
+    min_size=2,
+    max_size=4,
+)
+
+
+def token_spans(kind, text):
+    """The tokens of a text and where they stand in it, in characters."""
+    if kind in ("bytes", "chars"):  # of ASCII they are the same
+        return list(text), [(i, i + 1) for i in range(len(text))]
+    if kind == "words":
+        found = list(re.finditer(r"\w+|[^\w\s]", text))
+        return [match.group() for match in found], [match.span() for match in found]
+    from tokenizers import Tokenizer
+
+    encoded = Tokenizer.from_file(kind).encode(text)
+    return encoded.ids, encoded.offsets
+
+
+def stretches(kind, text, string, modifiers):
+    """The stretches of a text that an alternative finds."""
+    if "TEXT" in modifiers or (modifiers and kind != "words"):
+        return set(text_places(string, text, "IGNORE" in modifiers))
+    tokens, places = token_spans(kind, text)
+    wanted, _ = token_spans(kind, string)
+    if modifiers:
+        tokens, wanted = ([token.casefold() for token in some] for some in (tokens, wanted))
+    n = len(wanted)
+    return {
+        (places[i][0], places[i + n - 1][1])
+        for i in range(len(tokens) - n + 1)
+        if tokens[i : i + n] == wanted
+    }
+
+
+@EXAMPLES
+@given(
+    st.lists(st.text(ASCII, min_size=1, max_size=20), min_size=1, max_size=5),
+    ALTERNATIVES,
+    st.sampled_from([1, 3]),
+    st.sampled_from(["", "flatten, single_variant, fold_constants"]),
+)
+@pytest.mark.parametrize("kind", ["bytes", "chars", "words", "sub-words"])
+def test_alternatives_find_each_stretch_of_text_once(
+    kind, byte_level_file, texts, alternatives, n_segments, disabled
+):
+    """Literals with and without modifiers, some limited to the first documents, joined by OR."""
+    kind = byte_level_file if kind == "sub-words" else kind
+    expected = [set() for _ in texts]
+    written, values = [], []
+    whole = "".join(texts)
+    for place, more, modifiers, limit in alternatives:
+        start = place % len(whole)
+        string = whole[start : start + 1 + more]
+        if kind == "words" and not string.strip():
+            modifiers = "MATCH TEXT"
+        for found, text in list(zip(expected, texts, strict=True))[:limit]:
+            found |= stretches(kind, text, string, modifiers)
+        written.append(f"? {modifiers}" if limit is None else f"(? {modifiers} AND doc_id < {limit})")
+        values.append(string)
+    counts = [len(found) for found in expected]
+    with ngramdb.connect() as db:
+        db.settings["auto_compact"] = False
+        c = db.create_corpus("c", tokenizer=kind)
+        size = math.ceil(len(texts) / n_segments)
+        for first in range(0, len(texts), size):
+            c.append([(text, {}) for text in texts[first : first + size]])
+        db.execute("SET disabled_rules = ?", [disabled])
+        question = f"COUNT {' OR '.join(written)}"
+        assert db.execute(question, values).fetchall() == [(sum(counts),)]
+        assert db.execute(f"{question} SAMPLE 1000", values).fetchall() == [(sum(counts),)]
+        assert db.execute(f"{question} GROUP BY doc_id", values).fetchall() == [
+            (i, n) for i, n in enumerate(counts) if n
+        ]
+        lines = [line for (line,) in db.execute(f"EXPLAIN ANALYZE {question}", values).fetchall()]
+        figures = re.findall(r"^└─ .*actual ([\d,]+) occurrences", "\n".join(lines), re.MULTILINE)
+        assert figures in ([], [f"{sum(counts):,}"])
+        if not whole[0].strip():  # a text without tokens has nothing near
+            return
+        nearby = f"COUNT ? MATCH TEXT AND ({' OR '.join(written)}) WITHIN 1000 TOKENS"
+        assert db.execute(nearby, [whole[0], *values]).fetchall() == [
+            (sum(text.count(whole[0]) for text, n in zip(texts, counts, strict=True) if n),)
+        ]

@@ -27,7 +27,7 @@ class OccurrencesOf(Occurring):
 
 @dataclass(frozen=True)
 class AnyOf(Occurring):
-    """The occurrences of all operands together: counts add."""
+    """The occurrences of all operands together, each once, however many of them find it."""
 
     operands: tuple[Occurring, ...]
 

@@ -13,7 +13,9 @@ class Variants:
 
     `weights[i]` is in how many places the string begins within the first token of variant i (the string `a`
     begins thrice in the token `aaa`); so often each of its occurrences counts. `counts` are the n-grams' own.
-    `sought` is the string where it may be a part of its tokens' text, None where they are all of it.
+    `sought` is the string where it may be a part of its tokens' text, None where they are all of it. `cuts`,
+    where they are known, are for each n-gram how many bytes at its beginning and end are not the string's, a
+    pair for each place.
     """
 
     shown: str = field(compare=False)
@@ -21,6 +23,7 @@ class Variants:
     weights: tuple[int, ...]
     counts: tuple[int, ...] = field(default=(), compare=False)
     sought: StoredText | None = field(default=None, compare=False)
+    cuts: tuple[tuple[tuple[int, int], ...], ...] | None = field(default=None, compare=False)
 
     @property
     def known(self) -> bool:

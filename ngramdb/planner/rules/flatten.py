@@ -1,14 +1,14 @@
 """`(a AND b) AND c` is one conjunction of three; repeated operands count once; one operand needs no AND.
 
-Flat conjunctions let the physical step order all operands at once. Of occurrences, a sum of sums is one sum
-(but operands that repeat in it stay: each counts), and restrictions to documents become one.
+Flat conjunctions let the physical step order all operands at once. Of occurrences, an OR of ORs is one OR,
+and restrictions of the same ones to documents become one.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from ngramdb.planner.plan import AnyOf, InDocs, Intersection, Node, Occurring, UnionOf
+from ngramdb.planner.plan import AnyOf, DocExpr, InDocs, Intersection, NearTo, Node, Occurring, UnionOf
 from ngramdb.planner.rules.base import Rule, on_nodes
 
 
@@ -30,12 +30,25 @@ def _flatten(expr: Node) -> Node:
 
 
 def _flatten_sum(expr: AnyOf) -> Node:
-    if not any(isinstance(operand, AnyOf) for operand in expr.operands):
-        return expr
-    operands: list[Occurring] = []
+    """One OR without repetitions: of `x AND a OR x AND b` and of `x AND a OR x`, each x counts once."""
+    flat: dict[Occurring, None] = {}
     for operand in expr.operands:
-        operands.extend(operand.operands if isinstance(operand, AnyOf) else (operand,))
-    return replace(expr, operands=tuple(operands))
+        flat.update(dict.fromkeys(operand.operands if isinstance(operand, AnyOf) else (operand,)))
+    limits: dict[Occurring, list[DocExpr]] = {}
+    for operand in flat:
+        if isinstance(operand, InDocs):
+            limits.setdefault(operand.what, []).append(operand.docs)
+    kept: dict[Occurring, None] = {}
+    for operand in flat:
+        if isinstance(operand, (InDocs, NearTo)) and operand.what in flat:
+            continue
+        if isinstance(operand, InDocs) and len(limits[operand.what]) > 1:
+            operand = InDocs(operand.what, UnionOf(tuple(limits[operand.what])))
+        kept[operand] = None
+    operands = tuple(kept)
+    if len(operands) == 1:
+        return operands[0]
+    return expr if operands == expr.operands else replace(expr, operands=operands)
 
 
 FLATTEN = Rule(
