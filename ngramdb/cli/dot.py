@@ -10,17 +10,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from textwrap import wrap
-from typing import TYPE_CHECKING
 
 from ngramdb.cli import dot_actions as actions
 from ngramdb.cli.examples import STATEMENTS, about, examples_of, heads
 from ngramdb.cli.render import MODES
+from ngramdb.cli.shell import Shell
 from ngramdb.cli.wrapping import two_columns
 from ngramdb.errors import InvalidArgument
-
-if TYPE_CHECKING:
-    from ngramdb.cli.shell import Shell
-
 
 # Of paragraphs where nobody says how wide they may be.
 WIDEST = 110
@@ -31,27 +27,29 @@ class Command:
     """A dot command: its name without the dot, its arguments as help shows them, what it does.
 
     `choices` are the words that may be its argument, `takes_file` is whether a file's name may. A command
-    whose arguments are `raw` gets all behind its name as one argument, quotes included.
+    whose arguments are `raw` gets all behind its name as one argument, quotes included. What `run` returns,
+    if anything, is a file whose statements are to be run.
     """
 
     name: str
     arguments: str
     purpose: str
-    run: Callable[[Shell, list[str]], None]
+    run: Callable[[Shell, list[str]], str | None]
     n_arguments: tuple[int, int]
     choices: tuple[str, ...] = ()
     takes_file: bool = False
     raw: bool = False
 
 
-def run(shell: Shell, line: str) -> None:
-    """Run a line that begins with a dot. A name may be cut short as long as only one command begins so.
+def run(shell: Shell, line: str) -> str | None:
+    """Run a line that begins with a dot; the file whose statements are to be run next, where that is what it
+    says. A name may be cut short as long as only one command begins so.
 
     Raises InvalidArgument for an unknown command (naming the nearest), for wrong arguments, and OSError for
     files that cannot be read or written.
     """
     command, arguments = parsed(line)
-    command.run(shell, arguments)
+    return command.run(shell, arguments)
 
 
 def parsed(line: str) -> tuple[Command, list[str]]:

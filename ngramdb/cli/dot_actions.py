@@ -8,14 +8,11 @@ import time
 from argparse import ArgumentTypeError
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from ngramdb.cli.common import positive
 from ngramdb.cli.render import MODES
+from ngramdb.cli.shell import AtPrompt, Shell
 from ngramdb.errors import InvalidArgument
-
-if TYPE_CHECKING:
-    from ngramdb.cli.shell import AtPrompt, Shell
 
 # Between two answers of `.watch`, in seconds, when it is not told otherwise.
 WATCH_S = 2.0
@@ -61,9 +58,9 @@ def tables(shell: Shell, arguments: list[str]) -> None:
     shell.statement("SHOW CORPORA")
 
 
-def read(shell: Shell, arguments: list[str]) -> None:
-    """Run the statements of a file."""
-    shell.run_file(arguments[0])
+def read(shell: Shell, arguments: list[str]) -> str:
+    """Name the file whose statements are to be run."""
+    return arguments[0]
 
 
 def output(shell: Shell, arguments: list[str]) -> None:

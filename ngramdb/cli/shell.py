@@ -1,13 +1,13 @@
 """A session: a connection, where results go and how they look. The command line and the REPL both drive one.
 
-`run` takes a whole script and stops at its first error; nothing here reads keys or knows prompts.
+Scripts are run by `running`; nothing here reads keys or knows prompts.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -22,17 +22,13 @@ from ngramdb.cli.parameters import Parameters, ParameterValues, advise
 from ngramdb.cli.progress import LoadWatch
 from ngramdb.cli.render import MODES, default_mode, draws_table, render, write_pieces
 from ngramdb.cli.screen import SHOWN_ROWS, Screen, detect
-from ngramdb.cli.script import Script, Unit, lines_of
 from ngramdb.cli.terminal import bare
 from ngramdb.cli.waiting import Waiting
 from ngramdb.errors import InvalidArgument, NgramdbError, PlanError
-from ngramdb.opening import open_named
 
 if TYPE_CHECKING:
     from ngramdb.api import LoadProgress, Result
 
-# How deep scripts may read scripts; a script that reads itself ends here.
-DEEPEST_READ = 16
 # The frame, the header, the footer, and the prompt above and below.
 LINES_AROUND_A_TABLE = 8
 # More rows than this are for a file: nobody turns so many pages, and a table keeps all of them.
@@ -90,60 +86,8 @@ class Shell:
         self.output_file: TextIO | None = None
         self.once: str | None = None
         self.finished = False
-        self._depth = 0
         # Whether it has been said how to see the rows that a table leaves out: once is enough.
         self._hinted = False
-
-    # ---- scripts ------------------------------------------------------------------------------------------
-
-    def run(self, script: Script, units: Iterable[Unit] | None = None) -> None:
-        """Run every statement and dot command of the script until the first error or `.quit`.
-
-        `units` are those of the script where it has been read already.
-
-        Raises the error of the statement, its place turned into the script's; for a script with a name it is
-        a StatementFailed that begins with name and line.
-        """
-        for unit in script if units is None else units:
-            with script.placing(unit):
-                self.run_unit(unit)
-            if self.finished:
-                return
-
-    def run_text(self, text: str) -> None:
-        """Run statements that were typed rather than read from a file: all or, when one of them is no
-        statement, none.
-        """
-        from ngramdb.cli import checking
-
-        script = Script(lines_of(text))
-        units = list(script)
-        if len(units) > 1:
-            checking.parse_all(script, units)
-            checking.check_units([(script, unit) for unit in units], self.parameters)
-        self.run(script, units)
-
-    def run_file(self, path: str) -> None:
-        """Run the statements of a UTF-8 file."""
-        if self._depth >= DEEPEST_READ:
-            raise InvalidArgument(
-                f"{path}: more than {DEEPEST_READ} scripts within scripts; does it read itself?"
-            )
-        self._depth += 1
-        try:
-            with open(open_named(path), encoding="utf-8") as lines:
-                self.run(Script(lines, name=path))
-        finally:
-            self._depth -= 1
-
-    def run_unit(self, unit: Unit) -> None:
-        """Run one statement or dot command."""
-        from ngramdb.cli import dot
-
-        if unit.is_command:
-            dot.run(self, unit.text)
-        else:
-            self.statement(unit.text)
 
     def statement(self, text: str) -> None:
         """Run one statement, write its result, and note the time it took when the timer is on."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from ngramdb.cli import checking
 from ngramdb.cli.common import OK, UsageError
 from ngramdb.cli.parameters import Parameters
+from ngramdb.cli.running import run_file, run_script
 from ngramdb.cli.script import Script, Unit, lines_of
 from ngramdb.cli.shell import Shell
 from ngramdb.cli.terminal import is_terminal
@@ -42,9 +43,9 @@ def run(options: argparse.Namespace) -> int:
             left.check_all_used()
         for (_, text), (script, units) in zip(inputs, scripts, strict=True):
             if script is None:
-                shell.run_file(text)
+                run_file(shell, text)
             else:
-                shell.run(script, units)
+                run_script(shell, script, units)
             if shell.finished:
                 return OK
         parameters.check_all_used()

@@ -29,6 +29,7 @@ from ngramdb import __version__
 from ngramdb.api import Connection
 from ngramdb.cli import human
 from ngramdb.cli.common import OK, draw_error, interrupted, message_of
+from ngramdb.cli.running import run_file, run_text
 from ngramdb.cli.screen import detect
 from ngramdb.cli.shell import Shell
 from ngramdb.cli.terminal import bare, is_terminal
@@ -119,7 +120,7 @@ class Repl:
             self._last = text
         try:
             with self._interruptible():
-                self.shell.run_text(text)
+                run_text(self.shell, text)
         except (KeyboardInterrupt, QueryCancelled) as error:
             self._show(interrupted(error) if not isinstance(error, QueryCancelled) else str(error))
         except Exception as error:
@@ -173,7 +174,7 @@ class Repl:
         path = config_path()
         if path.is_file():
             try:
-                self.shell.run_file(str(path))
+                run_file(self.shell, str(path))
             except Exception as error:
                 self._show_error(error)
 

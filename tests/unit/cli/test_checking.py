@@ -10,6 +10,7 @@ import pytest
 
 import ngramdb
 from ngramdb.cli.main import main
+from ngramdb.cli.running import run_text
 from ngramdb.cli.shell import Shell
 from ngramdb.errors import NgramdbError, PlanError
 
@@ -90,7 +91,7 @@ def test_what_is_typed_at_a_prompt_runs_as_a_whole_or_not_at_all(database: str, 
     before = version(database)
     shell = Shell(database)
     with pytest.raises(NgramdbError):
-        shell.run_text(text)
+        run_text(shell, text)
     shell.close()
     assert version(database) == before
 

@@ -14,7 +14,8 @@ import ngramdb
 from ngramdb.cli import dot
 from ngramdb.cli.examples import GRAMMAR, heads
 from ngramdb.cli.render import MODES
-from ngramdb.cli.shell import DEEPEST_READ, Shell
+from ngramdb.cli.running import DEEPEST_READ, run_text
+from ngramdb.cli.shell import Shell
 from ngramdb.errors import InvalidArgument, StorageError
 from ngramdb.language import syntax
 
@@ -28,7 +29,7 @@ def shell() -> Iterator[Shell]:
 
 
 def test_help_lists_every_command(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
-    shell.run_text(".help")
+    run_text(shell, ".help")
     written = capsys.readouterr().out
     assert all(f".{name} " in written for name in dot.COMMANDS)
 
@@ -56,55 +57,55 @@ def test_help_fits_a_small_terminal(shell: Shell, monkeypatch: pytest.MonkeyPatc
     wide = replace(shell.screen(), width=80)
     monkeypatch.setattr(shell, "screen", lambda: wide)
     monkeypatch.setattr(shell, "write", shown.append)
-    shell.run_text(".help")
+    run_text(shell, ".help")
     lines = "".join(shown).splitlines()
     assert len(lines) <= 23 and max(map(len, lines)) <= 80
 
 
 def test_help_of_one_command(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
-    shell.run_text(".help .mode")
+    run_text(shell, ".help .mode")
     assert capsys.readouterr().out.startswith(".mode [MODE]\n")
 
 
 def test_help_of_a_statement_shows_examples_of_it(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
-    shell.run_text(".help dist")
+    run_text(shell, ".help dist")
     assert capsys.readouterr().out.startswith("DIST GIVEN ngram [USING model] [TOP k]")
-    shell.run_text(".help kwic")
+    run_text(shell, ".help kwic")
     written = capsys.readouterr().out
     assert written.startswith("KWIC pattern [WHERE condition] [WINDOW n]") and 'KWIC "machine' in written
-    shell.run_text(".help nucleus")
+    run_text(shell, ".help nucleus")
     assert capsys.readouterr().out.startswith("GENERATE GIVEN ")
-    shell.run_text(".help condition")
+    run_text(shell, ".help condition")
     assert "field IS [NOT] NULL" in capsys.readouterr().out
-    shell.run_text(".help statements")
+    run_text(shell, ".help statements")
     assert len(capsys.readouterr().out.splitlines()) == len(dot.STATEMENTS)
     with pytest.raises(InvalidArgument, match="unknown command"):
-        shell.run_text(".help nonsense")
+        run_text(shell, ".help nonsense")
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_mode_changes_how_results_look(shell: Shell, capsys: pytest.CaptureFixture[str], mode: str) -> None:
-    shell.run_text(f'.mode {mode}\nCOUNT "the";')
+    run_text(shell, f'.mode {mode}\nCOUNT "the";')
     written = capsys.readouterr().out
     assert "2" in written
-    shell.run_text(".mode")
+    run_text(shell, ".mode")
     assert f"{mode} (current)" in capsys.readouterr().out
 
 
 def test_mode_auto_goes_back_to_the_default(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
-    shell.run_text('.mode json\n.mode auto\nCOUNT "the";')
+    run_text(shell, '.mode json\n.mode auto\nCOUNT "the";')
     assert capsys.readouterr().out == "count\n2\n"
 
 
 def test_timer_notes_the_time_of_each_statement(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
-    shell.run_text('.timer on\nCOUNT "the";\n.timer off\nCOUNT "the";\n.timer')
+    run_text(shell, '.timer on\nCOUNT "the";\n.timer off\nCOUNT "the";\n.timer')
     captured = capsys.readouterr()
     assert captured.err.count("time: ") == 1
     assert captured.out == "count\n2\ncount\n2\ntimer is off\n"
 
 
 def test_tables_lists_the_corpora(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
-    shell.run_text(".tables")
+    run_text(shell, ".tables")
     assert capsys.readouterr().out.splitlines()[1].startswith("wiki\t")
 
 
@@ -112,7 +113,7 @@ def test_output_goes_to_a_file_and_back(
     shell: Shell, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     path = tmp_path / "with blank.tsv"
-    shell.run_text(f'.output \'{path}\'\nCOUNT "the";\n.output stdout\nCOUNT "cat";')
+    run_text(shell, f'.output \'{path}\'\nCOUNT "the";\n.output stdout\nCOUNT "cat";')
     assert path.read_text() == "count\n2\n"
     assert capsys.readouterr().out == "count\n1\n"
 
@@ -121,14 +122,14 @@ def test_output_that_cannot_be_opened_leaves_things_as_they_are(
     shell: Shell, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     with pytest.raises(OSError, match="No such file"):
-        shell.run_text(f".output {tmp_path}/missing/out.tsv")
-    shell.run_text('COUNT "cat";')
+        run_text(shell, f".output {tmp_path}/missing/out.tsv")
+    run_text(shell, 'COUNT "cat";')
     assert capsys.readouterr().out == "count\n1\n"
 
 
 def test_read_runs_a_file(shell: Shell, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "s.ngql").write_text('.mode jsonl\nCOUNT "the";\n-- end\n')
-    shell.run_text(f".read {tmp_path}/s.ngql")
+    run_text(shell, f".read {tmp_path}/s.ngql")
     assert capsys.readouterr().out == '{"count": 2}\n'
 
 
@@ -136,7 +137,7 @@ def test_a_script_that_reads_itself_is_an_error(shell: Shell, tmp_path: Path) ->
     path = tmp_path / "loop.ngql"
     path.write_text(f".read {path}\n")
     with pytest.raises(ngramdb.NgramdbError, match=f"more than {DEEPEST_READ} scripts within scripts"):
-        shell.run_text(f".read {path}")
+        run_text(shell, f".read {path}")
 
 
 def test_open_goes_on_with_another_database(
@@ -144,22 +145,22 @@ def test_open_goes_on_with_another_database(
 ) -> None:
     with ngramdb.connect(tmp_path / "other.ngdb") as other:
         other.create_corpus("news").append(["a b"])
-    shell.run_text(f'.open {tmp_path}/other.ngdb\nCOUNT "a";')
+    run_text(shell, f'.open {tmp_path}/other.ngdb\nCOUNT "a";')
     assert capsys.readouterr().out == "count\n1\n"
     assert shell.title() == f"{tmp_path}/other.ngdb"
-    shell.run_text(".open")
+    run_text(shell, ".open")
     assert shell.connection.corpora() == []
 
 
 def test_open_of_something_else_keeps_the_database(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("text")
     with pytest.raises(StorageError):
-        shell.run_text(f".open {tmp_path}/file")
+        run_text(shell, f".open {tmp_path}/file")
     assert shell.connection.corpora() == ["wiki"]
 
 
 def test_quit_ends_the_script(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
-    shell.run_text('COUNT "the";\n.quit\nCOUNT "cat";')
+    run_text(shell, 'COUNT "the";\n.quit\nCOUNT "cat";')
     assert shell.finished and capsys.readouterr().out == "count\n2\n"
 
 
@@ -196,10 +197,10 @@ def test_a_unique_beginning_is_enough(line: str, name: str) -> None:
 def test_messages_of_statements_are_shown_at_a_terminal_only(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shell.run_text("USE wiki;")
+    run_text(shell, "USE wiki;")
     assert capsys.readouterr() == ("", "")
     terminal = io.StringIO()
     monkeypatch.setattr(terminal, "isatty", lambda: True)
     monkeypatch.setattr("sys.stdout", terminal)
-    shell.run_text("USE wiki;")
+    run_text(shell, "USE wiki;")
     assert capsys.readouterr().err == "using corpus wiki\n"

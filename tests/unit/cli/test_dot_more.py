@@ -12,6 +12,7 @@ from typing import TextIO
 import pytest
 
 from ngramdb.cli import dot
+from ngramdb.cli.running import run_text
 from ngramdb.cli.shell import FEWEST_ROWS, Shell
 from ngramdb.errors import ExecutionError, InvalidArgument
 
@@ -53,35 +54,35 @@ def test_once_sends_only_the_next_answer_to_a_file(
     shell: Shell, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     path = tmp_path / "a b.tsv"
-    shell.run_text(f'.once \'{path}\'\nCOUNT "the";\nCOUNT "cat";')
+    run_text(shell, f'.once \'{path}\'\nCOUNT "the";\nCOUNT "cat";')
     assert path.read_text() == "count\n2\n"
     assert capsys.readouterr().out == "count\n1\n"
 
 
 def test_once_sends_an_answer_into_a_command(shell: Shell, tmp_path: Path) -> None:
     path = tmp_path / "sorted"
-    shell.run_text(f".once | sort -r > '{path}'\nDIST GIVEN \"the\";")
+    run_text(shell, f".once | sort -r > '{path}'\nDIST GIVEN \"the\";")
     assert path.read_text().startswith("token\t")
-    shell.run_text('.once | head -n 1 > /dev/null\nDIST GIVEN "the";')
+    run_text(shell, '.once | head -n 1 > /dev/null\nDIST GIVEN "the";')
     with pytest.raises(ExecutionError, match="ended with status 3"):
-        shell.run_text('.once | cat > /dev/null; exit 3\nCOUNT "the";')
+        run_text(shell, '.once | cat > /dev/null; exit 3\nCOUNT "the";')
 
 
 def test_once_needs_a_command_behind_its_bar(shell: Shell) -> None:
     with pytest.raises(InvalidArgument, match="stands behind the"):
-        shell.run_text('.once |\nCOUNT "the";')
+        run_text(shell, '.once |\nCOUNT "the";')
     with pytest.raises(InvalidArgument, match=r"write \.once"):
-        shell.run_text(".output '|sort'")
+        run_text(shell, ".output '|sort'")
 
 
 def test_an_answer_that_fails_uses_up_once(shell: Shell, tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No such file"):
-        shell.run_text(f'.once {tmp_path}/missing/x\nCOUNT "the";')
+        run_text(shell, f'.once {tmp_path}/missing/x\nCOUNT "the";')
     assert shell.once is None
 
 
 def test_watch_asks_as_often_as_it_is_told(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
-    shell.run_text('.watch 0.01 3 COUNT "the";')
+    run_text(shell, '.watch 0.01 3 COUNT "the";')
     assert capsys.readouterr().out == "count\n2\n" * 3
 
 
@@ -93,23 +94,23 @@ def test_watch_ends_with_an_interrupt_quietly_at_a_prompt_only(
 
     monkeypatch.setattr(shell, "statement", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        shell.run_text('.watch COUNT "the"')
+        run_text(shell, '.watch COUNT "the"')
     shell.prompt = Prompt()
-    shell.run_text('.watch 1 COUNT "the"')
+    run_text(shell, '.watch 1 COUNT "the"')
 
 
 def test_watch_does_without_the_pager(shell: Shell) -> None:
     shell.prompt = prompt = Prompt()
-    shell.run_text('.watch 0.01 2 COUNT "the"\nCOUNT "cat";')
+    run_text(shell, '.watch 0.01 2 COUNT "the"\nCOUNT "cat";')
     assert prompt.pagers == [False, False, True] and prompt.pager
 
 
 def test_rows_limits_tables(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", terminal := Terminal())
-    shell.run_text('.rows 1\n.rows\nDIST GIVEN "the";')
+    run_text(shell, '.rows 1\n.rows\nDIST GIVEN "the";')
     assert "tables show at most 1 rows" in terminal.getvalue()
     assert "2 rows (1 shown)" in terminal.getvalue()
-    shell.run_text(".rows auto")
+    run_text(shell, ".rows auto")
     assert shell.n_rows is None and shell.shown_rows() == 40
 
 
@@ -127,7 +128,7 @@ def test_it_is_said_once_how_to_see_all_rows(shell: Shell, monkeypatch: pytest.M
     monkeypatch.setattr(sys, "stdout", Terminal())
     shell.note = noted.append
     shell.prompt = Prompt()
-    shell.run_text('.rows 1\nDIST GIVEN "the";\nDIST GIVEN "the";')
+    run_text(shell, '.rows 1\nDIST GIVEN "the";\nDIST GIVEN "the";')
     assert noted == ["(.rows 2 shows them all, in a pager)"]
 
 
@@ -136,7 +137,7 @@ def test_keys_pager_and_edit_are_the_prompts(shell: Shell, capsys: pytest.Captur
         with pytest.raises(InvalidArgument, match="works at a prompt only"):
             dot.run(shell, line)
     shell.prompt = prompt = Prompt()
-    shell.run_text(".keys vi\n.keys\n.pager off\n.pager\n.edit\n.edit f.ngql")
+    run_text(shell, ".keys vi\n.keys\n.pager off\n.pager\n.edit\n.edit f.ngql")
     assert (prompt.keys, prompt.pager, prompt.edited) == ("vi", False, [None, "f.ngql"])
     assert capsys.readouterr().out == "keys are those of vi\npager is off\n"
 
@@ -166,7 +167,7 @@ def test_reasons_of_what_a_load_skipped_are_told(
     noted: list[str] = []
     monkeypatch.setattr(sys, "stdout", Terminal())
     shell.note = noted.append
-    shell.run_text(f"COPY wiki FROM '{tmp_path}/d.jsonl' ON ERROR SKIP;")
+    run_text(shell, f"COPY wiki FROM '{tmp_path}/d.jsonl' ON ERROR SKIP;")
     assert len(noted) == 1 and noted[0].startswith("  skipped: ") and "line 2" in noted[0]
 
 
@@ -178,5 +179,5 @@ def test_show_corpora_says_which_one_is_asked(shell: Shell) -> None:
     assert current() == ["wiki"]
     shell.connection.create_corpus("news")
     assert current() == []
-    shell.run_text("USE news;")
+    run_text(shell, "USE news;")
     assert current() == ["news"]

@@ -10,6 +10,7 @@ import pytest
 
 import ngramdb
 from ngramdb.cli.main import main
+from ngramdb.cli.running import run_text
 from ngramdb.cli.shell import Shell
 from ngramdb.errors import NgramdbError
 
@@ -63,10 +64,10 @@ def test_what_somebody_else_makes_meanwhile_is_taken(folder: Path) -> None:
     assert shell.connection.corpora() == []
     with ngramdb.connect("new.ngdb") as db:
         db.create_corpus("c").append(["x"])
-    shell.run_text('COUNT "x"')
+    run_text(shell, 'COUNT "x"')
     with pytest.raises(NgramdbError, match="exists already"):
-        shell.run_text("CREATE CORPUS c")
-    shell.run_text("CREATE CORPUS d")
+        run_text(shell, "CREATE CORPUS c")
+    run_text(shell, "CREATE CORPUS d")
     shell.close()
     with ngramdb.connect("new.ngdb", read_only=True) as db:
         assert db.corpora() == ["c", "d"]

@@ -13,6 +13,7 @@ import time
 import pytest
 
 import ngramdb
+from ngramdb.cli.running import run_file
 from ngramdb.cli.shell import Shell
 from ngramdb.errors import LoadError, NgramdbError, QueryCancelled
 from ngramdb.ingest.sources import Source, expand
@@ -86,7 +87,7 @@ def test_a_folder_gives_its_regular_files(strange, db):
 def test_a_script_is_a_file(strange):
     path, what = strange
     with pytest.raises(OSError, match=f"it is a {what}"):
-        Shell(None).run_file(str(path))
+        run_file(Shell(None), str(path))
 
 
 @pytest.mark.parametrize(

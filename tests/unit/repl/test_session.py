@@ -13,6 +13,7 @@ import pytest
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
+from ngramdb.cli.running import run_text
 from ngramdb.cli.screen import detect
 from ngramdb.cli.shell import Shell
 from ngramdb.repl.history import QuietHistory, history_path
@@ -173,7 +174,7 @@ def test_the_prompt_names_the_corpus_that_is_asked(shell: Shell) -> None:
     assert prompt_text(shell) == "wiki> "
     shell.connection.create_corpus("news")
     assert prompt_text(shell) == "ngramdb> "
-    shell.run_text("USE news;")
+    run_text(shell, "USE news;")
     assert prompt_text(shell) == "news> "
 
 
