@@ -254,6 +254,9 @@ class Corpus:
     def subtract(self, other: str | Corpus) -> ChangeOutcome:
         """Removes, for each document of another corpus, an equal one: ALTER CORPUS … SUBTRACT CORPUS.
 
+        Equal are documents with the same tokens. Of several, one with the same text and metadata is removed,
+        else one with the same text.
+
         Raises
         ------
         ExecutionError

@@ -1,12 +1,17 @@
-"""Finding documents by their content: which documents of some segments are those of others, token by
-token.
+"""Finding documents by their content: which documents of some segments are those of others.
+
+Two documents are equal when they have the same tokens, for those are what is counted. Among several that are,
+one with the same text and metadata is preferred, and then one with the same text.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,16 +50,18 @@ def match_documents(rest: Sequence[Listed], wanted: Sequence[Listed]) -> Matches
     """For each wanted document one of the rest with the same tokens, no document twice.
 
     Where both have the very document (the same file, as in two versions of a corpus), it is that one; else
-    the first in order that is not yet taken.
+    one with the same text and metadata, else one with the same text, else any: always the first in order that
+    is not yet taken.
 
-    Cost: some 20 µs a wanted document and segment of the rest, whatever the rest's size.
+    Cost: some 20 µs a wanted document and segment of the rest, whatever the rest's size; where more documents
+    have the same tokens than are wanted, also some 20 µs for each of those.
     """
     taken = [np.zeros(listed.segment.n_documents, dtype=np.bool_) for listed in rest]
     kept = [np.zeros(listed.segment.n_documents, dtype=np.bool_) for listed in rest]
     for mask, listed in zip(kept, rest, strict=True):
         mask[listed.numbers] = True
     others = [_same_file(rest, kept, taken, one) for one in wanted]
-    missing = [Listed(one.segment, _same_content(rest, kept, taken, one)) for one in others]
+    missing = _same_content(rest, kept, taken, others)
     found = [np.flatnonzero(mask).astype(np.uint32) for mask in taken]
     return Matches(found, [one for one in missing if len(one.numbers)])
 
@@ -99,25 +106,90 @@ def _same_file(
     return Listed(one.segment, left)
 
 
+# A document: which of several segments it is in, and its number there.
+_Place = tuple[int, int]
+# Digests of its text and of its metadata.
+_Content = tuple[bytes, bytes]
+
+
 def _same_content(
-    rest: Sequence[Listed], kept: Sequence[NDArray[np.bool_]], taken: Sequence[NDArray[np.bool_]], one: Listed
-) -> Docs:
+    rest: Sequence[Listed],
+    kept: Sequence[NDArray[np.bool_]],
+    taken: Sequence[NDArray[np.bool_]],
+    wanted: Sequence[Listed],
+) -> list[Listed]:
     """Takes documents with the same tokens; returns the wanted ones that there is nothing left for."""
-    copies: dict[bytes, list[int]] = {}
-    for number in one.numbers.tolist():
-        content = one.segment.document(number)
-        copies.setdefault(hashlib.blake2b(content.tobytes(), digest_size=16).digest(), []).append(number)
-    missing: list[int] = []
-    for numbers in copies.values():
+    copies: defaultdict[bytes, list[_Place]] = defaultdict(list)
+    for k, one in enumerate(wanted):
+        for number in one.numbers.tolist():
+            copies[_digest(one.segment.document(number).tobytes())].append((k, number))
+    missing: list[list[int]] = [[] for _ in wanted]
+    for places in copies.values():
         interrupts.check()
-        ids = one.segment.document(numbers[0])
-        left = list(numbers)
+        ids = wanted[places[0][0]].segment.document(places[0][1])
+        free: list[_Place] = []
         for k, listed in enumerate(rest):
-            if not left:
-                break
             equal = equal_documents(listed.segment, ids)
-            free = equal[kept[k][equal] & ~taken[k][equal]][: len(left)]
-            taken[k][free] = True
-            del left[: len(free)]
-        missing.extend(left)
-    return np.array(sorted(missing), dtype=np.uint32)
+            free.extend((k, number) for number in equal[kept[k][equal] & ~taken[k][equal]].tolist())
+        if len(free) > len(places):
+            free = list(_best(free, rest, places, wanted))
+        for k, number in free:
+            taken[k][number] = True
+        for k, number in places[len(free) :]:
+            missing[k].append(number)
+    return [
+        Listed(one.segment, np.array(sorted(numbers), dtype=np.uint32))
+        for one, numbers in zip(wanted, missing, strict=True)
+    ]
+
+
+def _best(
+    free: Sequence[_Place], rest: Sequence[Listed], places: Sequence[_Place], wanted: Sequence[Listed]
+) -> Iterator[_Place]:
+    """Of the free documents as many as there are wanted ones, each as like one of those as there is."""
+    asked = list(_contents(places, wanted))
+    offered: Iterable[tuple[_Place, _Content]] = zip(free, _contents(free, rest), strict=True)
+    for n_parts in (2, 1, 0):  # text and metadata, the text, nothing but the tokens
+        open_asked = Counter(content[:n_parts] for content in asked)
+        n_open, left = len(asked), []
+        for place, content in offered:
+            if open_asked[content[:n_parts]]:
+                open_asked[content[:n_parts]] -= 1
+                n_open -= 1
+                yield place
+                if not n_open:  # those behind it are not even looked at
+                    return
+            else:
+                left.append((place, content))
+        offered, asked = left, _without_matched(asked, open_asked, n_parts)
+
+
+def _without_matched(
+    asked: Sequence[_Content], n_open: Counter[tuple[bytes, ...]], n_parts: int
+) -> list[_Content]:
+    """Those of the contents that nothing was found for, so many of each kind."""
+    left, n_kept = [], Counter[tuple[bytes, ...]]()
+    for content in asked:
+        kind = content[:n_parts]
+        if n_kept[kind] < n_open[kind]:
+            n_kept[kind] += 1
+            left.append(content)
+    return left
+
+
+def _contents(places: Sequence[_Place], listed: Sequence[Listed]) -> Iterator[_Content]:
+    """Digests of the documents' texts and of their metadata; places ascend within a segment."""
+    rows: dict[int, Iterator[dict[str, Any]]] = {}
+    for k, number in places:
+        segment = listed[k].segment
+        if k not in rows:
+            rows[k] = segment.metadata.rows([i for other, i in places if other == k])
+        interrupts.check()
+        # What is not stored follows from the tokens, which are the same.
+        text = segment.stored_text(number)
+        metadata = json.dumps(next(rows[k]), sort_keys=True)
+        yield b"" if text is None else _digest(text), _digest(metadata.encode("utf-8", "surrogatepass"))
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=16).digest()
