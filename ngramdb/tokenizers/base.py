@@ -156,7 +156,7 @@ class Tokenizer(ABC):
         """Verifies every invariant. Raises: CorruptionError naming the first entry at fault."""
         return None
 
-    def _check_id(self, value: int) -> int:
+    def check_id(self, value: int) -> int:
         """The id as an int below n_vocabulary. Raises: InvalidArgument."""
         number = token_id(value)
         if number >= self.n_vocabulary:

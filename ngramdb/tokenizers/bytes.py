@@ -49,7 +49,7 @@ class BytesTokenizer(Tokenizer):
         return None if np.any(values > 255) else values.astype(np.uint8).tobytes()
 
     def token_text(self, token_id: int) -> str:
-        return bytes([self._check_id(token_id)]).decode("utf-8", "backslashreplace")
+        return bytes([self.check_id(token_id)]).decode("utf-8", "backslashreplace")
 
     def reproduces(self, texts: Sequence[bytes], ids: Ids, offsets: Offsets) -> Flags:
         return np.fromiter(

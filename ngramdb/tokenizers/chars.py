@@ -64,7 +64,7 @@ class CharsTokenizer(Tokenizer):
         return codes.astype(_CODE_POINT).tobytes().decode(_ENCODING).encode("utf-8")
 
     def token_text(self, token_id: int) -> str:
-        return chr(self._check_id(token_id)).encode("utf-8", "backslashreplace").decode("utf-8")
+        return chr(self.check_id(token_id)).encode("utf-8", "backslashreplace").decode("utf-8")
 
     def token_texts(self, ids: npt.ArrayLike) -> list[str]:
         texts = list(self.decode(ids))

@@ -198,7 +198,7 @@ class HuggingFaceTokenizer(Tokenizer):
     def decode(self, ids: npt.ArrayLike) -> str:
         values = as_ids(ids)
         if values.size:
-            self._check_id(int(values.max()))
+            self.check_id(int(values.max()))
         if self._table is None:
             text: str = self._library.decode(values.tolist(), skip_special_tokens=False)
             return text
@@ -209,7 +209,7 @@ class HuggingFaceTokenizer(Tokenizer):
     def decode_rows(self, rows: npt.NDArray[np.uint32]) -> list[str]:
         if self._spelled is None or not rows.size:
             return super().decode_rows(rows)
-        self._check_id(int(rows.max()))
+        self.check_id(int(rows.max()))
         spelled, offsets = self._spelled
         values = rows.ravel().astype(np.int64)
         bounds = zip(offsets[values].tolist(), offsets[values + 1].tolist(), strict=True)
@@ -225,7 +225,7 @@ class HuggingFaceTokenizer(Tokenizer):
         return spelled
 
     def token_text(self, token_id: int) -> str:
-        number = self._check_id(token_id)
+        number = self.check_id(token_id)
         token: str | None = self._library.id_to_token(number)
         if token is None:
             raise InvalidArgument(
@@ -238,7 +238,7 @@ class HuggingFaceTokenizer(Tokenizer):
             return super().token_texts(ids)
         values = as_ids(ids)
         if values.size:
-            self._check_id(int(values.max()))
+            self.check_id(int(values.max()))
         spelled, offsets = self._spelled
         starts, stops = offsets[values].tolist(), offsets[values.astype(np.int64) + 1].tolist()
         texts = [

@@ -32,7 +32,7 @@ class TokensTokenizer(Tokenizer):
         return " ".join(map(str, as_ids(ids).tolist()))
 
     def token_text(self, token_id: int) -> str:
-        return str(self._check_id(token_id))
+        return str(self.check_id(token_id))
 
 
 def _refuse(what: str) -> NoReturn:

@@ -96,13 +96,13 @@ class WordsTokenizer(Tokenizer):
         return [" ".join(texts[start : start + n]) for start in range(0, len(texts), n)]
 
     def token_text(self, token_id: int) -> str:
-        word: bytes = self._vocabulary.word(self._check_id(token_id))
+        word: bytes = self._vocabulary.word(self.check_id(token_id))
         return word.decode("utf-8", "backslashreplace")
 
     def token_texts(self, ids: npt.ArrayLike) -> list[str]:
         values = as_ids(ids)
         if values.size:
-            self._check_id(int(values.max()))
+            self.check_id(int(values.max()))
         texts: list[str] = self._vocabulary.words(values)
         return texts
 

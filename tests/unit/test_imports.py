@@ -88,7 +88,6 @@ class Import:
     module: str
     line: int
     target: str
-    for_types: bool = False
     in_string: bool = False
 
     def __str__(self) -> str:
@@ -119,11 +118,10 @@ class Walk(ast.NodeVisitor):
         self.module = module
         self.found: list[Import] = []
         self.relative: list[int] = []
-        self._for_types = False
 
     def _add(self, node: ast.stmt | ast.expr, target: str) -> None:
         in_string = isinstance(node, ast.Constant)
-        self.found.append(Import(self.module, node.lineno, target, self._for_types, in_string))
+        self.found.append(Import(self.module, node.lineno, target, in_string))
 
     def visit_Import(self, node: ast.Import) -> None:
         for name in node.names:
@@ -153,16 +151,6 @@ class Walk(ast.NodeVisitor):
         value = node.value
         if isinstance(value, str) and MODULE_NAME.fullmatch(value) and value in modules():
             self._add(node, value)
-
-    def visit_If(self, node: ast.If) -> None:
-        self.visit(node.test)
-        before = self._for_types
-        self._for_types = before or ast.unparse(node.test) == "TYPE_CHECKING"
-        for item in node.body:
-            self.visit(item)
-        self._for_types = before
-        for item in node.orelse:
-            self.visit(item)
 
 
 @cache
@@ -220,22 +208,96 @@ def test_imports_are_absolute() -> None:
 
 
 def test_modules_do_not_need_each_other() -> None:
-    """No circle of modules, those included that lazy imports and imports in functions would hide.
-
-    Imports for type checkers do not count: nothing is imported.
-    """
+    """No circle of modules, nor one that lazy imports, those in functions or for type checkers hide."""
     graph: dict[str, set[str]] = {module: set() for module in modules()}
     for arrow in imports():
-        if arrow.target in graph and arrow.target != arrow.module and not arrow.for_types:
+        if arrow.target in graph and arrow.target != arrow.module:
             graph[arrow.module].add(arrow.target)
-    # A package names its modules to hand their names on, and they take each other from it: no need, a shelf.
-    shelves = {module for module, path in modules().items() if path.name == "__init__.py"}
-    for module, needed in graph.items():
-        needed -= {shelf for shelf in shelves if module.startswith(f"{shelf}.")}
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         pytest.fail(" -> ".join(error.args[1]))
+
+
+# Methods that Python's own classes offer under private names: those of named tuples.
+OFFERED = frozenset({"_asdict", "_make", "_replace"})
+# What other libraries offer no public name for.
+FOREIGN = frozenset(
+    {
+        "Lark._load_from_dict",
+        "argparse._AppendAction",
+        "parser._actions",
+        "sys._getframe",
+        "zlib._Decompress",
+    }
+)
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__")
+
+
+def own_names(tree: ast.Module) -> set[str]:
+    """The names that a module's classes and functions define, among them attributes set on `self`."""
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            names |= {node.attr} if ast.unparse(node.value) in ("self", "cls") else set()
+    return names
+
+
+def foreign_private_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Uses of private names that the module does not define itself: of another module, of another's objects.
+
+    A name of this module reached through an attribute (`self.other._name`) counts, too: it is that of the
+    other object, whose class only happens to use the same name.
+    """
+    own = own_names(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            private = [alias.name for alias in node.names if is_private(alias.name)]
+            yield from ((node.lineno, name) for name in private if name != "_cext")
+        elif isinstance(node, ast.Attribute) and is_private(node.attr) and node.attr not in OFFERED:
+            shown = ast.unparse(node)
+            is_own = node.attr in own and not isinstance(node.value, ast.Attribute)
+            if not is_own and shown not in FOREIGN:
+                yield node.lineno, shown
+
+
+def test_no_module_uses_private_names_of_another() -> None:
+    found = [
+        f"{module}, line {line}: {name}"
+        for module, path in modules().items()
+        for line, name in foreign_private_names(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    assert found == []
+
+
+def test_uses_of_private_names_are_seen() -> None:
+    source = """
+from ngramdb.api.connection import _hidden
+from ngramdb import _cext
+class Mine:
+    def __init__(self, other):
+        self._snapshot, self.other = other._snapshot, other
+        other._store.close()
+    def same(self):
+        return self._snapshot is not self.other._snapshot and self._inherited
+    def fine(self, row, mine):
+        return row._replace(a=1), self._fine(), mine._snapshot, sys._getframe(1)
+    def _fine(self): ...
+"""
+    found = sorted(foreign_private_names(ast.parse(source)))
+    assert found == [
+        (2, "_hidden"),
+        (7, "other._store"),
+        (9, "self._inherited"),
+        (9, "self.other._snapshot"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -282,7 +344,7 @@ from . import symbols
         Import(name, 2, "ngramdb.errors"),
         Import(name, 3, "ngramdb.api.connection"),
         Import(name, 3, "ngramdb.api"),
-        Import(name, 5, "ngramdb.engine.store", for_types=True),
+        Import(name, 5, "ngramdb.engine.store"),
         Import(name, 7, "ngramdb.engine.store", in_string=True),
         Import(name, 9, "ngramdb.cli.load"),
     ]
