@@ -147,7 +147,8 @@ class AlgebraView:
         """Raises ExecutionError when a document that is subtracted is none of the rest.
 
         Single counts are refused where they are below zero; what goes by many counts at once, as language
-        models do, asks this. Cost: that of finding which documents are not listed, once.
+        models do, or by the occurrences in listed documents, asks this. Cost: that of finding which documents
+        are not listed, once.
         """
         if self._matches is None or not self._matches.missing:
             return
@@ -157,7 +158,7 @@ class AlgebraView:
         subtracted = " and ".join(term.label for term in self.terms if term.sign < 0)
         raise ExecutionError(
             f'{subtracted} is no part of the rest, which lacks its document "{shown}": '
-            f"{self.entry.name} has no language models"
+            f"{self.entry.name} has counts of single n-grams only"
         )
 
     @cached_property

@@ -103,6 +103,7 @@ def _ordinals(starts: NDArray[np.uint32]) -> IntArray:
 
 def concordance(plan: Concordance, meter: Meter | None = None) -> Result:
     """A row per line; `total` in the summary is how many occurrences there are, whatever is shown of them."""
+    plan.corpus.check_difference()
     found = matching(plan.corpus, plan.where, plan.costs, meter)
     display = Display(plan.corpus.tokenizer, plan.window, plan.pattern)
     parts = [SegmentLines(plan, i, docs, display) for i, (_, docs) in enumerate(found)]

@@ -36,9 +36,11 @@ def count_occurrences(plan: nodes.CountOccurrences, meter: Meter | None = None) 
     if meter is None:  # it has the figures of the plan's own nodes
         plan = nodes.changed(plan, what=united(plan.what, plan.corpus.tokenizer))
     if plan.sample is not None:
+        plan.corpus.check_difference()
         return _estimated(plan, plan.sample, meter)
     total = None if meter is not None else net_count(plan.corpus, plan.what)
     if total is None:
+        plan.corpus.check_difference()
         total = 0
         for evaluator, kept in evaluators(plan.corpus, plan.costs, meter):
             total += evaluator.expressions.total(plan.what, kept)

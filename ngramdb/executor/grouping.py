@@ -43,6 +43,8 @@ def grouped_count(plan: GroupedCount, meter: Meter | None = None) -> Result:
     Cost: 5 ns an occurrence, some ns a document with any, and Python objects for groups only.
     """
     groups: dict[Identity, list[Any]] = {}
+    if isinstance(plan.what, Occurring):
+        plan.corpus.check_difference()
     if meter is None and isinstance(plan.what, Occurring):
         plan = replace(plan, what=united(plan.what, plan.corpus.tokenizer))
     for (evaluator, kept), segment in zip(

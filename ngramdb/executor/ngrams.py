@@ -43,6 +43,7 @@ def ngrams(plan: NgramList, meter: Meter | None = None) -> Result:
     if isinstance(plan.where, AllDocs):
         found = _of_all(plan)
     else:
+        plan.corpus.check_difference()
         found = _of_some(plan, matching(plan.corpus, plan.where, plan.costs, meter))
     n_rows = found.distinct if plan.top is None or found.distinct is None else min(plan.top, found.distinct)
     summary: dict[str, Any] = {} if found.distinct is None else {"total": found.distinct}

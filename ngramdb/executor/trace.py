@@ -81,6 +81,7 @@ def maximal_spans(found: Matches, min_length: int) -> Spans:
 
 def trace(plan: Tracing) -> Result:
     """A row per span; `covered` in the summary is how many of the text's tokens are in one of them."""
+    plan.corpus.check_difference()
     spans = maximal_spans(longest_matches(plan.corpus.index, plan.gram.ids), plan.min_length)
     n = len(spans.starts)
     summary = {"total": n, "tokens": len(plan.gram), "covered": covered(spans, len(plan.gram))}

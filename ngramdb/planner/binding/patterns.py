@@ -125,6 +125,12 @@ def _matched(text: str, as_text: bool, ignore_case: bool, corpus: Corpus) -> pla
     from ngramdb.planner import matching
 
     tokenizer = corpus.tokenizer
+    if not plan.takes_text(tokenizer):
+        _refuse(corpus)
+    if as_text and tokenizer.kind == "words":
+        return _stored(text, ignore_case, corpus)
+    # Sequences of tokens are followed while they occur: with counts below zero, some would not be found.
+    corpus.check_difference()
     if tokenizer.kind in ("bytes", "chars") and not ignore_case:
         return matching.sole_variant(_valid(text), corpus, exact=tokenizer.kind == "chars")
     if tokenizer.token_bytes is not None:
@@ -133,9 +139,7 @@ def _matched(text: str, as_text: bool, ignore_case: bool, corpus: Corpus) -> pla
     if tokenizer.kind == "chars":
         in_any_case = cache(partial(_in_any_case, tokenizer=tokenizer))
         return matching.case_variants(text, map(in_any_case, _valid(text)), corpus)
-    if not plan.takes_text(tokenizer):
-        _refuse(corpus)
-    return _stored(text, ignore_case, corpus) if as_text else _words_in_any_case(text, corpus)
+    return _words_in_any_case(text, corpus)
 
 
 def _in_any_case(character: str, tokenizer: Tokenizer) -> IntArray:

@@ -10,7 +10,9 @@ import pytest
 from changes import add_corpus, compact, delete_documents, subtract_corpus
 from indexes import packed, plain, rows_of
 from reference import ReferenceIndex
+from subwords import write_tokenizer
 
+import ngramdb
 from ngramdb.engine import vocabularies
 from ngramdb.engine.algebra import AlgebraView, Term
 from ngramdb.engine.equal_documents import equal_documents
@@ -295,3 +297,36 @@ def test_what_is_no_part_is_not_subtracted(database):
     assert database.store.snapshot().version == version
     with pytest.raises(BindError, match="no corpus 'nowhere'"):
         add_corpus(database.store, "a", "nowhere", segment_tokens=BIG)
+
+
+@pytest.mark.parametrize("kind", ["words", "chars", "bytes", "parts"])
+def test_a_difference_from_what_is_no_part_is_the_same_error_in_all_ways_of_asking(kind, tmp_path):
+    """Also where only a sequence's end has a count below zero, and what stands before it one of zero."""
+    tokenizer = str(write_tokenizer(tmp_path / "t.json")) if kind == "parts" else kind
+    with ngramdb.connect() as db:
+        db.create_corpus("a", tokenizer=tokenizer).append(["the fox ran off"])
+        db.create_corpus("b", tokenizer=tokenizer).append(["the fox sat"])
+        for pattern in (
+            '" fox sat"',
+            '" fox sat" MATCH TEXT',
+            '" fox sat" IGNORE CASE',
+            '" fox sat" MATCH TEXT IGNORE CASE',
+            '" fox" MATCH TEXT AND " sat"',
+            '" fox sat" OR " fox" IGNORE CASE',
+            '" fox" [0..3] " sat"',
+        ):
+            for question in ("COUNT {}", "COUNT {} GROUP BY doc_id", "COUNT {} SAMPLE 5"):
+                with pytest.raises(ExecutionError, match="b is no part of the rest"):
+                    db.execute(question.format(pattern) + " FROM a - b").fetchall()
+        for question in (
+            'KWIC " fox"',
+            'NGRAMS 1 WHERE " fox"',
+            'TRACE "the fox sat"',
+            'COUNT " ran" WHERE " fox"',
+            'PROB " sat" GIVEN " fox" USING KNESER_NEY',
+        ):
+            with pytest.raises(ExecutionError, match="b is no part of the rest"):
+                db.execute(f"{question} FROM a - b").fetchall()
+        # Documents are left out one for each equal one.
+        assert db.execute('COUNT DOCS WHERE " fox" FROM a - b').fetchall() == [(1,)]
+        assert db.execute('COUNT " fox" OR " FOX" IGNORE CASE FROM a + b - b').fetchall() == [(1,)]
