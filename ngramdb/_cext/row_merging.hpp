@@ -39,6 +39,7 @@ struct MergeInput {
   uint64_t n_text = 0;
   Rows rows;
   uint64_t n_rows = 0;
+  bool has_lcps = true;  // whether the LCPs of its rows are of these symbols
   // Documents: where they begin, and which of them stay; null if all do.
   const uint32_t* starts = nullptr;
   const uint8_t* kept = nullptr;
@@ -374,7 +375,7 @@ template <class Sym>
 void MergeOf<Sym>::fill(Cursor& c, Matches& matches, StopFlag stop) const {
   const MergeInput& input = inputs_[c.input];
   const DocumentText<Sym>& text = texts_[c.input];
-  const uint32_t lcp_width = input.rows.lcp_width(), most = most_lcp(lcp_width);
+  const uint32_t lcp_width = input.has_lcps ? input.rows.lcp_width() : 0, most = most_lcp(lcp_width);
   const auto lcp_of = [&](uint64_t row) {
     return static_cast<uint32_t>(uint64_t{*input.rows.word(row)} >> (32 - lcp_width));
   };

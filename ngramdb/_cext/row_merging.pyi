@@ -19,6 +19,7 @@ class MergeSource:
         starts: NDArray[uint32],
         kept: NDArray[uint8] | None = None,
         path: str = "",
+        has_lcps: bool = True,
     ) -> None: ...
 
 class RowMerge:

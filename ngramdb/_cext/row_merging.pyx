@@ -4,6 +4,7 @@
 import numpy as np
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libcpp cimport bool as cbool
 from libcpp.memory cimport unique_ptr
 from libcpp.string cimport string
 from libcpp.vector cimport vector
@@ -22,6 +23,7 @@ cdef extern from "row_merging.hpp" namespace "ngramdb" nogil:
         uint64_t n_text
         Rows rows
         uint64_t n_rows
+        cbool has_lcps
         const uint32_t* starts
         const uint8_t* kept
         uint64_t n_documents
@@ -47,6 +49,7 @@ cdef class MergeSource:
         starts : (n_documents + 1,) uint32 : where documents begin; ascending
         kept : (n_documents,) uint8 : not 0 where a document stays; None if all do
         path : what errors call it
+        has_lcps : False where the rows' LCPs are of other symbols
 
     Raises ValueError when sizes contradict each other, or a document does not end in a separator.
     """
@@ -59,7 +62,7 @@ cdef class MergeSource:
     cdef object arrays
 
     def __init__(self, text, const uint32_t[::1] rows, uint32_t lcp_width, const uint32_t[::1] starts,
-                 const uint8_t[::1] kept=None, str path=""):
+                 const uint8_t[::1] kept=None, str path="", cbool has_lcps=True):
         self.arrays = (text, rows, starts, kept)
         cdef uint64_t n_documents = starts.shape[0] - 1
         cdef uint64_t d
@@ -84,6 +87,7 @@ cdef class MergeSource:
         if self.source.n_text > <uint64_t>1 << (32 - lcp_width):
             raise ValueError(f"positions of {self.source.n_text} symbols leave no {lcp_width} bits free")
         self.source.rows = Rows(&rows[0] if rows.shape[0] > 0 else NULL, lcp_width)
+        self.source.has_lcps = has_lcps
         self.source.starts = &starts[0]
         self.source.kept = NULL
         if kept is not None and n_documents > 0:

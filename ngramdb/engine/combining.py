@@ -21,7 +21,8 @@ from ngramdb.engine.view import CorpusView, open_segment
 from ngramdb.engine.vocabularies import IdMap, id_map_onto, translated
 from ngramdb.engine.vocabulary import remember
 from ngramdb.errors import ExecutionError
-from ngramdb.segments.merging import Part, write_merged
+from ngramdb.segments.merging import write_merged
+from ngramdb.segments.parts import Part
 from ngramdb.tokenizers.base import Tokenizer
 
 # Tokens of a document that an error shows.

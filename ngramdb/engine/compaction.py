@@ -23,7 +23,8 @@ from ngramdb.engine.transaction import Transaction
 from ngramdb.engine.view import CorpusView, open_segment
 from ngramdb.engine.vocabulary import remember, tokenizer_of
 from ngramdb.segments.builder import SegmentSummary
-from ngramdb.segments.merging import Part, write_merged, write_removed
+from ngramdb.segments.merging import write_merged, write_removed
+from ngramdb.segments.parts import Part
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from ngramdb.engine.compaction import segment_entry
 from ngramdb.engine.manifest import FileRef, SegmentEntry
 from ngramdb.engine.transaction import Transaction
 from ngramdb.engine.view import CorpusView
-from ngramdb.segments.merging import Part, write_removed
+from ngramdb.segments.merging import write_removed
+from ngramdb.segments.parts import Part
 from ngramdb.types import Docs
 
 

@@ -20,7 +20,8 @@ from ngramdb.errors import BindError, ResourceError
 from ngramdb.segments.base import Segment
 from ngramdb.segments.builder import KIND
 from ngramdb.segments.container import Container
-from ngramdb.segments.merging import Part, write_merged
+from ngramdb.segments.merging import write_merged
+from ngramdb.segments.parts import Part
 from ngramdb.segments.segment import NativeSegment
 from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.tokenizers.words import WordsTokenizer

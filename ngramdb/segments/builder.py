@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,27 +125,81 @@ class SegmentBuilder:
             O(n) time; about 6.5 bytes a token at the peak (u16 tokens), up to 9 where long passages repeat.
         """
         stream, starts, gap = self._symbols.finish()
-        content = SegmentContent(stream, starts, gap, self._text, self._metadata, self._forms)
+        arrays = SortedArrays(stream, starts, gap)
+        content = SegmentContent(arrays, self._text, self._metadata, self._forms)
         return write_segment(writer, content, self.first_doc_id, stop=stop, cores=cores)
+
+
+class SegmentArrays(Protocol):
+    """The tokens of a segment and their suffix array, and how they are written.
+
+    `starts` and `gap` are as `SymbolBuilder.finish` gives them; there are `n_symbols` tokens and separators.
+    """
+
+    @property
+    def starts(self) -> NDArray[np.uint32]: ...
+    @property
+    def gap(self) -> int: ...
+    @property
+    def n_symbols(self) -> int: ...
+
+    def write(self, writer: ContainerWriter, stop: Interrupt | None, cores: Cores | None) -> None:
+        """Writes the sections `suffix_array`, `directory.tree`, `directory.rest` and `tokens`."""
+
+
+class Column(Protocol):
+    """Bytes of each document, and how their sections are written."""
+
+    def write(self, writer: ContainerWriter, /) -> None: ...
 
 
 @dataclass
 class SegmentContent:
-    """What a segment is made of. Writing it uses it up: arrays that can be written to lose their content.
+    """What a segment is made of. Writing it uses it up. Without `text`, `metadata` or `forms` no document has
+    any.
+    """
 
-    `stream`, `starts` and `gap` are as `SymbolBuilder.finish` gives them; without `rows`, the suffix array,
-    whose LCPs are `lcp_width` bits wide, suffixes are sorted. `text`, `metadata` and `forms` None mean that
-    no document has any.
+    arrays: SegmentArrays
+    text: Column | None = None
+    metadata: MetadataBuilder | None = None
+    forms: Column | None = None
+
+
+@dataclass
+class SortedArrays:
+    """Arrays in memory. Without `rows`, the suffix array, whose LCPs are `lcp_width` bits wide, suffixes are
+    sorted. Those that can be written to lose their content when they are.
     """
 
     stream: NDArray[Any]
     starts: NDArray[np.uint32]
     gap: int
-    text: TextBuilder | None = None
-    metadata: MetadataBuilder | None = None
-    forms: TextBuilder | None = None
     rows: NDArray[np.uint32] | None = None
     lcp_width: int = 0
+
+    @property
+    def n_symbols(self) -> int:
+        return len(self.stream)
+
+    def write(self, writer: ContainerWriter, stop: Interrupt | None, cores: Cores | None) -> None:
+        """Sorts suffixes if need be, and writes the sections."""
+        rows, width = self.rows, lcp_width_for(len(self.stream))
+        if rows is None:
+            ranks, n_symbols = dense_ranks(self.stream)
+            # LCPs are of the symbols that are stored.
+            known_width = width if ranks is self.stream else 0
+            rows = suffix_array(ranks, n_symbols, stop, cores, known_width)
+        else:
+            known_width = self.lcp_width
+        if known_width != width:
+            rows = positions(rows, known_width)
+            mark_lcps(self.stream, rows, width, stop, cores)
+        self.rows = None
+        tree, rest = key_directory(self.stream, rows, stop, width)
+        _write_out(writer, "suffix_array", rows)
+        writer.add("directory.tree", tree)
+        writer.add("directory.rest", rest)
+        _write_out(writer, "tokens", self.stream)
 
 
 def write_segment(
@@ -161,24 +215,24 @@ def write_segment(
     `doc_ids` are the documents' ids where they have gaps: (n,) ascending from `first_doc_id`; the writer's
     file must then have the reader's flag DOCUMENT_SETS.
     """
-    n_documents = len(content.starts) - 1
-    n_tokens = len(content.stream) - n_documents
-    writer.add("documents.starts", content.starts)
+    arrays = content.arrays
+    n_documents = len(arrays.starts) - 1
+    n_tokens = arrays.n_symbols - n_documents
+    writer.add("documents.starts", arrays.starts)
     if doc_ids is not None:
         writer.add(DOC_IDS, doc_ids.astype(np.uint64))
-    _write_suffixes(writer, content, stop, cores)
-    _write_out(writer, "tokens", content.stream)
+    arrays.write(writer, stop, cores)
     for column in (content.text, content.forms):
-        for name, (data, dtype) in (column.sections() if column else {}).items():
-            writer.add(name, data, dtype)
+        if column is not None:
+            column.write(writer)
     writer.add("metadata", content.metadata.finish() if content.metadata else b"")
     info = writer.finish(
         {
             "n_tokens": n_tokens,
             "n_documents": n_documents,
             "first_doc_id": first_doc_id,
-            "gap": content.gap,
-            "lcp_width": lcp_width_for(len(content.stream)),
+            "gap": arrays.gap,
+            "lcp_width": lcp_width_for(arrays.n_symbols),
         }
     )
     return SegmentSummary(info, n_tokens, n_documents, first_doc_id)
@@ -188,27 +242,6 @@ def positions(rows: NDArray[np.uint32], width: int) -> NDArray[np.uint32]:
     """The positions of a suffix array's rows, which have LCPs of so many bits: (n,) uint32, a new array."""
     found: NDArray[np.uint32] = rows & np.uint32((1 << (32 - width)) - 1)
     return found
-
-
-def _write_suffixes(
-    writer: ContainerWriter, content: SegmentContent, stop: Interrupt | None, cores: Cores | None
-) -> None:
-    rows, width = content.rows, lcp_width_for(len(content.stream))
-    if rows is None:
-        ranks, n_symbols = dense_ranks(content.stream)
-        # LCPs are of the symbols that are stored.
-        known_width = width if ranks is content.stream else 0
-        rows = suffix_array(ranks, n_symbols, stop, cores, known_width)
-    else:
-        known_width = content.lcp_width
-    if known_width != width:
-        rows = positions(rows, known_width)
-        mark_lcps(content.stream, rows, width, stop, cores)
-    content.rows = None
-    tree, rest = key_directory(content.stream, rows, stop, width)
-    writer.add("directory.tree", tree)
-    writer.add("directory.rest", rest)
-    _write_out(writer, "suffix_array", rows)
 
 
 def _write_out(writer: ContainerWriter, name: str, values: NDArray[Any]) -> None:

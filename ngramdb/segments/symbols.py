@@ -7,6 +7,7 @@ every single id of a width occurs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -82,15 +83,7 @@ class SymbolBuilder:
 
     def _choose_width(self) -> tuple[np.dtype[Any], int]:
         """The narrowest width that holds all symbols, and the gap that makes it do so."""
-        for width in WIDTHS:
-            last = int(np.iinfo(width).max)
-            if self._largest <= last:
-                return width, last
-            if self._largest == last + 1:
-                gap = self._smallest_absent(last)
-                if gap is not None:
-                    return width, gap
-        raise AssertionError("unreachable: 2**32 - 1 symbols cannot have 2**32 different ids")
+        return narrowest(self._largest - 1, self._smallest_absent)
 
     def _smallest_absent(self, last: int) -> int | None:
         """The smallest id in 0..last that no document has."""
@@ -99,6 +92,34 @@ class SymbolBuilder:
         steps = np.flatnonzero(ids != np.arange(ids.size))
         absent = int(steps[0]) if steps.size else int(ids.size)
         return absent if absent <= last else None
+
+
+def narrowest(largest_id: int, smallest_absent: Callable[[int], int | None]) -> tuple[np.dtype[Any], int]:
+    """The narrowest width for ids up to the largest one (-1: there are none), and the gap.
+
+    `smallest_absent(last)` is asked for the smallest id in 0..last that no document has, None where there is
+    none, only when it takes that one as the gap to make a width do.
+    """
+    for width in WIDTHS:
+        last = int(np.iinfo(width).max)
+        if largest_id < last:
+            return width, last
+        if largest_id == last:
+            gap = smallest_absent(last)
+            if gap is not None:
+                return width, gap
+    raise AssertionError("unreachable: 2**32 - 1 symbols cannot have 2**32 different ids")
+
+
+def recoded(symbols: Symbols, gap: int, width: np.dtype[Any], new_gap: int) -> Symbols:
+    """Symbols of one gap as those of another gap and width: a new array. Ids that the width has no room for
+    become any symbols.
+    """
+    ids = symbols.astype(np.uint64)
+    ids -= (symbols != 0) & (ids <= gap)
+    ids += (symbols != 0) & (ids < new_gap)
+    recoded: Symbols = ids.astype(width)
+    return recoded
 
 
 def dense_ranks(stream: Symbols) -> tuple[Symbols, int]:

@@ -15,7 +15,7 @@ Invariant: every frame but the last holds FRAME_BYTES; a document without stored
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -43,15 +43,30 @@ class SectionSource(Protocol):
     def array(self, name: str, /) -> NDArray[Any]: ...
 
 
+class SectionWriter(Protocol):
+    """What is asked of a container that is written."""
+
+    def begin(self, name: str, dtype: str = ..., /) -> None: ...
+
+    def write(self, chunk: bytes, /) -> None: ...
+
+    def end(self) -> None: ...
+
+    def add(self, name: str, data: NDArray[Any], dtype: str, /) -> None: ...
+
+
 class TextBuilder:
     """Collects the texts of a segment's documents; keeps them compressed only.
 
     Cost - memory of the compressed text, 8 bytes a document, and one frame.
     """
 
-    def __init__(self, prefix: str = "text") -> None:
-        """`prefix` is that of the sections' names: other columns of bytes are stored in the same way."""
+    def __init__(self, prefix: str = "text", on_frame: Callable[[bytes], None] | None = None) -> None:
+        """`prefix` is that of the sections' names: other columns of bytes are stored in the same way. Frames
+        are given to `on_frame`, where there is one, and not kept.
+        """
         self.prefix = prefix
+        self._on_frame = on_frame
         # Imported when a segment is built, not when one is opened.
         import zstandard
 
@@ -84,7 +99,10 @@ class TextBuilder:
             self.add(text)
 
     def sections(self) -> Sections:
-        """Return the sections to write and their types; none when no text was stored. Ends the building."""
+        """Return the sections to write and their types; none when no text was stored. Ends the building.
+
+        That of the frames is empty where `on_frame` has them.
+        """
         if not any(self._stored):
             return {}
         if self._pending:
@@ -97,6 +115,11 @@ class TextBuilder:
             f"{self.prefix}.offsets": (np.array(self._offsets, dtype="<u8"), "u8"),
             f"{self.prefix}.stored": (stored, "u1"),
         }
+
+    def write(self, writer: SectionWriter) -> None:
+        """Write the sections, if there are any. Ends the building."""
+        for name, (data, dtype) in self.sections().items():
+            writer.add(name, data, dtype)
 
     def _append(self, text: bytes) -> None:
         # Slices of a view: a document of a gigabyte is not copied whole.
@@ -114,8 +137,46 @@ class TextBuilder:
         self._pending += view[start:]
 
     def _compress(self, content: bytes | bytearray | memoryview) -> None:
-        self._frames += self._compressor.compress(content)
-        self._frame_offsets.append(len(self._frames))
+        frame = self._compressor.compress(content)
+        if self._on_frame is None:
+            self._frames += frame
+        else:
+            self._on_frame(frame)
+        self._frame_offsets.append(self._frame_offsets[-1] + len(frame))
+
+
+class TextStream:
+    """A column that is written while its texts come: the sections of a TextBuilder in the memory of a frame.
+
+    Cost - 8 bytes a document besides.
+    """
+
+    def __init__(self, texts: Iterable[bytes | None], prefix: str = "text") -> None:
+        """Of each document its text, or None where it is not stored; taken once, when it is written."""
+        self._texts = texts
+        self._prefix = prefix
+
+    def write(self, writer: SectionWriter) -> None:
+        """Write the sections, if there is any text."""
+        frames = f"{self._prefix}.frames"
+        has_begun = False
+
+        def put(frame: bytes) -> None:
+            nonlocal has_begun
+            if not has_begun:
+                writer.begin(frames, "u1")
+                has_begun = True
+            writer.write(frame)
+
+        builder = TextBuilder(self._prefix, put)
+        for text in self._texts:
+            builder.add(text)
+        sections = builder.sections()
+        if has_begun:
+            writer.end()
+            del sections[frames]
+        for name, (data, dtype) in sections.items():
+            writer.add(name, data, dtype)
 
 
 class TextReader:

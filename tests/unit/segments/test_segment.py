@@ -15,7 +15,8 @@ from ngramdb.interrupts import Interrupt
 from ngramdb.segments import builder as builder_module
 from ngramdb.segments.builder import KIND, SegmentBuilder
 from ngramdb.segments.container import Container, ContainerWriter
-from ngramdb.segments.merging import Part, write_merged
+from ngramdb.segments.merging import write_merged
+from ngramdb.segments.parts import Part
 from ngramdb.segments.segment import NativeSegment
 from ngramdb.tokenizers.bytes import BytesTokenizer
 

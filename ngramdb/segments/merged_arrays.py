@@ -1,0 +1,196 @@
+"""The tokens of several segments and their suffix arrays merged, in the memory of what is being written.
+
+Symbols and rows stay in the mapped files that they are in; what is written passes by in chunks. The sections
+are those that sorting all the documents would make, byte for byte. Only a segment that writes its ids in
+another way than the merged one does (FORMAT.md, "Tokens") is held in memory, in the new way.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb import interrupts
+from ngramdb._cext.construction import Cores
+from ngramdb._cext.filtering import filter_rows
+from ngramdb._cext.row_merging import MergeSource, RowMerge
+from ngramdb.interrupts import Interrupt
+from ngramdb.segments.builder import positions
+from ngramdb.segments.container import ContainerWriter
+from ngramdb.segments.parts import Part, chunks
+from ngramdb.segments.segment import NativeSegment
+from ngramdb.segments.symbols import Symbols, narrowest, recoded
+
+# Rows that are merged at a time by a thread: 4 MB, some 60 ms.
+CHUNK_ROWS = 1 << 20
+
+Made = TypeVar("Made")
+
+
+def can_be_merged(parts: Sequence[Part]) -> bool:
+    """Whether the parts have suffix arrays to merge: those of our own segments, with their token ids kept."""
+    return all(isinstance(part.segment, NativeSegment) and part.new_ids is None for part in parts)
+
+
+class MergedArrays:
+    """What a merged segment is made of (`builder.SegmentArrays`); all parts are in our own format.
+
+    Parameters
+    ----------
+    threads : as many chunks are merged at a time
+    on_rows : told how many rows have been written since it was told last
+
+    Raises
+    ------
+    CorruptionError
+        tokens that would be carried over are damaged; or, when they are written, rows
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        threads: int = 1,
+        stop: Interrupt | None = None,
+        on_rows: Callable[[int], None] | None = None,
+    ) -> None:
+        self._parts = [_NativePart(part) for part in parts]
+        self._threads = threads
+        self._on_rows = on_rows
+        verified = in_order(lambda i, token: self._parts[i].verify(token), len(parts), threads, stop)
+        largest = max(verified, default=-1)
+        self._dtype, self.gap = narrowest(largest, self._smallest_absent)
+        lengths = np.concatenate([np.zeros(1, dtype=np.int64), *(part.lengths for part in parts)])
+        self.n_symbols = int(lengths.sum())
+        self.starts = np.cumsum(lengths).astype(np.uint32)
+
+    def write(self, writer: ContainerWriter, stop: Interrupt | None, cores: Cores | None) -> None:
+        """Merges the rows, and writes the sections."""
+        merge = RowMerge([part.source(self._dtype, self.gap) for part in self._parts])
+        n_chunks = merge.plan(CHUNK_ROWS, stop)
+        for _ in in_order(merge.count, n_chunks, self._threads, stop):
+            pass
+        merge.begin()
+        writer.begin("suffix_array", "u4")
+        for chunk, rows in enumerate(in_order(merge.merge, n_chunks, self._threads, stop)):
+            merge.join(chunk, rows)
+            writer.write(rows)
+            if self._on_rows is not None:
+                self._on_rows(len(rows))
+        writer.end()
+        tree, rest = merge.finish()
+        writer.add("directory.tree", tree)
+        writer.add("directory.rest", rest)
+        writer.begin("tokens", f"u{self._dtype.itemsize}")
+        for part in self._parts:
+            for symbols in part.symbols(self._dtype, self.gap):
+                interrupts.check()
+                writer.write(symbols)
+        writer.end()
+
+    def _smallest_absent(self, last: int) -> int | None:
+        """The smallest id in 0..last that no document has."""
+        # One of so many is absent, or all ids that there can be are there.
+        n = min(last + 1, self._n_tokens() + 1)
+        present = np.zeros(n, dtype=np.bool_)
+        for part in self._parts:
+            for ids in part.ids():
+                present[ids[ids < n]] = True
+        absent = np.flatnonzero(~present)
+        return int(absent[0]) if len(absent) else None
+
+    def _n_tokens(self) -> int:
+        return sum(part.part.n_symbols - len(part.part.numbers) for part in self._parts)
+
+
+class _NativePart:
+    """A part of our own format."""
+
+    def __init__(self, part: Part) -> None:
+        assert isinstance(part.segment, NativeSegment)
+        self.part = part
+        self._segment = part.segment
+
+    def verify(self, token: Interrupt | None) -> int:
+        """Checks the checksums and separators of what is carried over; the largest id, -1 without tokens."""
+        largest = 0
+        for numbers in self._chunks(token):
+            for start, stop in self._segment.symbol_ranges(numbers):
+                largest = max(largest, int(self._segment.symbols[start:stop].max()))
+        self._segment.verify_rows()
+        return largest - 1 if largest <= self._segment.gap else largest
+
+    def source(self, dtype: np.dtype[Any], gap: int) -> MergeSource:
+        """What is merged of it."""
+        segment, part = self._segment, self.part
+        kept = None
+        if not part.is_whole:
+            kept = np.zeros(segment.n_documents, dtype=np.uint8)
+            kept[part.numbers] = 1
+        rows, width, starts = segment.rows, segment.lcp_width, segment.starts
+        if self._is_written_as(dtype, gap):
+            return MergeSource(segment.symbols, rows, width, starts, kept, segment.path)
+        # Of documents that go, ids need not fit the new width: they must not be compared.
+        symbols = np.concatenate([np.empty(0, dtype=dtype), *self.symbols(dtype, gap)])
+        if kept is not None:
+            rows, width = filter_rows(positions(rows, width), starts, kept), 0
+            starts = np.concatenate([[0], np.cumsum(part.lengths)]).astype(np.uint32)
+        return MergeSource(symbols, rows, width, starts, None, segment.path, has_lcps=False)
+
+    def symbols(self, dtype: np.dtype[Any], gap: int) -> Iterator[Symbols]:
+        """The symbols of its documents in pieces, as the merged segment writes them."""
+        as_it_is = self._is_written_as(dtype, gap)
+        for numbers in self._chunks(None):
+            for start, stop in _ranges(numbers, self._segment.starts):
+                symbols = self._segment.symbols[start:stop]
+                yield symbols if as_it_is else recoded(symbols, self._segment.gap, dtype, gap)
+
+    def ids(self) -> Iterator[NDArray[np.uint32]]:
+        """The token ids of its documents, in pieces."""
+        for numbers in self._chunks(None):
+            yield self._segment.token_ids(numbers)[0]
+
+    def _is_written_as(self, dtype: np.dtype[Any], gap: int) -> bool:
+        return bool(self._segment.symbols.dtype == dtype) and self._segment.gap == gap
+
+    def _chunks(self, token: Interrupt | None) -> Iterable[NDArray[np.uint32]]:
+        found = chunks(self.part)
+        return found if token is None else interrupts.under(token, found)
+
+
+def _ranges(numbers: NDArray[np.uint32], starts: NDArray[np.uint32]) -> Iterator[tuple[int, int]]:
+    """Ranges of symbols that documents (ascending) fill, neighbours joined."""
+    breaks = np.flatnonzero(np.diff(numbers) != 1) + 1
+    firsts = numbers[np.concatenate([[0], breaks])].astype(np.int64)
+    lasts = numbers[np.concatenate([breaks - 1, [len(numbers) - 1]])].astype(np.int64)
+    yield from zip(starts[firsts].tolist(), starts[lasts + 1].tolist(), strict=True)
+
+
+def in_order(
+    work: Callable[[int, Interrupt | None], Made], n: int, threads: int, stop: Interrupt | None
+) -> Iterator[Made]:
+    """What work(0, token), work(1, token), … give, in that order, made by so many threads a little ahead.
+
+    Without other threads the token is `stop`; else one that `stop`, the current work's end, or an error sets.
+    """
+    if threads == 1 or n == 1:
+        for i in range(n):
+            yield work(i, stop)
+        return
+    token = Interrupt(parent=stop if stop is not None else interrupts.current())
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="ngramdb-merge")
+    waiting: deque[Future[Made]] = deque()
+    try:
+        for i in range(n):
+            waiting.append(pool.submit(work, i, token))
+            if len(waiting) > threads:
+                yield interrupts.result_of(waiting.popleft())
+        while waiting:
+            yield interrupts.result_of(waiting.popleft())
+    finally:
+        token.set()
+        pool.shutdown(wait=True, cancel_futures=True)

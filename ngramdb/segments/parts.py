@@ -1,0 +1,53 @@
+"""Documents of a segment that are carried over into another one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb import interrupts
+from ngramdb.segments.base import Numbers, Segment
+
+# Documents or symbols that are carried over at a time.
+CHUNK_DOCUMENTS = 8192
+CHUNK_SYMBOLS = 1 << 22
+
+
+@dataclass(frozen=True)
+class Part:
+    """Documents `numbers` (ascending) of a segment; `new_ids[id]` replaces their token ids where it is
+    given.
+    """
+
+    segment: Segment
+    numbers: Numbers
+    new_ids: NDArray[np.uint32] | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        return len(self.numbers) == self.segment.n_documents
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Symbols of each document, its separator included: (n,) int64."""
+        return self.segment.lengths(self.numbers) + 1
+
+    @property
+    def n_symbols(self) -> int:
+        return int(self.lengths.sum())
+
+
+def chunks(part: Part) -> Iterator[Numbers]:
+    """The part's documents in pieces of at most CHUNK_DOCUMENTS, and of CHUNK_SYMBOLS unless one has more."""
+    symbols = np.cumsum(part.lengths)
+    start = 0
+    while start < len(part.numbers):
+        before = int(symbols[start - 1]) if start else 0
+        stop = int(np.searchsorted(symbols, before + CHUNK_SYMBOLS, side="right"))
+        stop = min(max(stop, start + 1), start + CHUNK_DOCUMENTS)
+        interrupts.check()
+        yield part.numbers[start:stop]
+        start = stop
