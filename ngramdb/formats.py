@@ -16,7 +16,9 @@ MARKER = "NGRAMDB"
 class Format:
     """A format: its name, the endings of its files, and what can be done with it.
 
-    `is_packed`: its files are compressed in themselves, and take no `.gz` or `.zst` behind.
+    `is_packed`: its files are compressed in themselves, and take no `.gz` or `.zst` behind. `title`: what its
+    files are read as. `has_fields`: documents have fields, and one of them may be token ids.
+    `has_separator`: documents stand between lines that a load names.
     """
 
     name: str
@@ -24,16 +26,39 @@ class Format:
     is_read: bool = False
     is_written: bool = False
     is_packed: bool = False
+    title: str = ""
+    has_fields: bool = False
+    has_separator: bool = False
 
 
 REGISTRY = (
-    Format("jsonl", (".jsonl", ".ndjson", ".json"), is_read=True, is_written=True),
-    Format("text", (), is_read=True),
-    Format("lines", (), is_read=True),
+    Format(
+        "jsonl",
+        (".jsonl", ".ndjson", ".json"),
+        is_read=True,
+        is_written=True,
+        title="JSON lines",
+        has_fields=True,
+    ),
+    Format("text", (), is_read=True, title="text", has_separator=True),
+    Format("lines", (), is_read=True, title="lines"),
     Format("parquet", (".parquet",), is_written=True, is_packed=True),
 )
+# What files are read as whose ending is that of no format.
+OTHERWISE = "text"
 READ = tuple(one.name for one in REGISTRY if one.is_read)
 WRITTEN = tuple(one.name for one in REGISTRY if one.is_written)
+
+
+def named(name: str) -> Format:
+    """The format of a name."""
+    return next(one for one in REGISTRY if one.name == name)
+
+
+def read_format(path: str) -> str:
+    """The format that a file is read in when none was asked for: by its name's ending."""
+    ending = endings_of(path)[0]
+    return next((one.name for one in REGISTRY if one.is_read and ending in one.endings), OTHERWISE)
 
 
 def written_format(path: str, asked: str | None = None, among: tuple[str, ...] = WRITTEN) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ngramdb.api.documents import each_of
 from ngramdb.api.exporting import write_text
-from ngramdb.api.loading import check_separator
+from ngramdb.api.loading import check_separator, have_fields
 from ngramdb.api.models import as_model
 from ngramdb.errors import InvalidArgument, LoadError
 from ngramdb.executor.models import language_model
@@ -185,7 +185,7 @@ def documents_of_files(
     )
     sources = expand(list(paths), format)
     check_separator(separator, sources)
-    if takes_ids and any(source.format != "jsonl" for source in sources):
+    if takes_ids and not have_fields(sources):
         raise LoadError("this corpus takes token ids, which text files do not have")
     meter = Meter(total_bytes=total_size(sources))
     documents = read_documents(sources, options, ErrorLog(), meter)

@@ -11,6 +11,7 @@ from ngramdb.engine.budget import DocumentLimits
 from ngramdb.engine.manifest import TokenizerEntry
 from ngramdb.engine.writer import LoadProgress, load_documents
 from ngramdb.errors import InvalidArgument
+from ngramdb.formats import named
 from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.reader import read_documents
@@ -58,7 +59,7 @@ def load_files(database: Database, plan: Load, progress: ProgressCallback | None
     options = read_options(plan, entry.tokenizer, database.settings.memory_limit)
     sources = expand(list(plan.paths), plan.options.get("format"))
     check_separator(options.separator, sources)
-    if entry.tokenizer.kind == "tokens" and any(source.format != "jsonl" for source in sources):
+    if entry.tokenizer.kind == "tokens" and not have_fields(sources):
         raise InvalidArgument(f"corpus {entry.name} takes token ids, which text files do not have")
     errors, meter = ErrorLog(), Meter(total_bytes=total_size(sources))
     documents = read_documents(sources, options, errors, meter)
@@ -68,11 +69,17 @@ def load_files(database: Database, plan: Load, progress: ProgressCallback | None
 
 def check_separator(separator: str | None, sources: list[Source]) -> None:
     """Raises InvalidArgument when a separator is given, and no file has separators."""
-    if separator is not None and all(source.format != "text" for source in sources):
-        kind = "JSON lines, which have" if sources[0].format == "jsonl" else "lines, which have"
+    if separator is not None and not any(named(source.format).has_separator for source in sources):
+        title = named(sources[0].format).title
         raise InvalidArgument(
-            f"{sources[0].label} is read as {kind} no separator; give the format text to read it as text"
+            f"{sources[0].label} is read as {title}, which have no separator; give the format text to read "
+            "it as text"
         )
+
+
+def have_fields(sources: list[Source]) -> bool:
+    """Whether the documents of all files have fields, so that one may be token ids."""
+    return all(named(source.format).has_fields for source in sources)
 
 
 def load(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from ngramdb.errors import InvalidArgument, LoadError
-from ngramdb.formats import MARKER, READ, REGISTRY, endings_of
+from ngramdb.formats import MARKER, OTHERWISE, READ, endings_of, named, read_format
 from ngramdb.opening import inherited_descriptor, require_regular
 
 PathLike = str | os.PathLike[str]
@@ -21,7 +21,6 @@ PathLike = str | os.PathLike[str]
 STDIN = "-"
 # In a folder ".json" alone says little: it is often one value over many lines.
 JSON_LINES_ENDINGS = (".jsonl", ".ndjson")
-JSON_ENDINGS = next(one.endings for one in REGISTRY if one.name == "jsonl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,7 @@ class Source:
 
     path : str - what to open, or "-" for standard input.
     name : str - the file's name relative to the folder or glob that it was found by, with forward slashes.
-    format : str - "jsonl", "text" or "lines".
+    format : str - one of `ngramdb.formats.READ`.
     """
 
     path: str
@@ -107,7 +106,7 @@ def _expand_one(path: str, format: str | None) -> list[Source]:
     # A file whose name has brackets is a file first.
     if os.path.exists(path):
         _require_readable(path)
-        return [Source(path, _portable(os.path.basename(path)), format or _format_of(path))]
+        return [Source(path, _portable(os.path.basename(path)), format or read_format(path))]
     if glob.has_magic(path):
         return _expand_glob(path, format)
     raise LoadError(_absence(path), source=path)
@@ -133,17 +132,18 @@ def _expand_folder(folder: str, format: str | None) -> list[Source]:
     chosen = files
     if format is None:
         lines = [file for file in files if _has_ending(file, JSON_LINES_ENDINGS)]
-        if lines or all(_has_ending(file, JSON_ENDINGS) for file in files):
-            format, chosen = "jsonl", lines or files
+        formats = {read_format(file) for file in files}
+        if lines:
+            format, chosen = "jsonl", lines
         else:
-            format = "text"
-    elif format == "jsonl":
-        chosen = [file for file in files if _has_ending(file, JSON_ENDINGS)]
-    if not chosen:
-        endings = ", ".join(JSON_ENDINGS)
-        raise LoadError(
-            f"none of the folder's {len(files)} files ends in {endings} (or with .gz, .zst)", source=folder
-        )
+            format = formats.pop() if len(formats) == 1 else OTHERWISE
+    elif endings := named(format).endings:
+        chosen = [file for file in files if _has_ending(file, endings)]
+        if not chosen:
+            listed = ", ".join(endings)
+            raise LoadError(
+                f"none of the folder's {len(files)} files ends in {listed} (or with .gz, .zst)", source=folder
+            )
     return [Source(file, _portable(os.path.relpath(file, folder)), format) for file in chosen]
 
 
@@ -171,7 +171,7 @@ def _expand_glob(pattern: str, format: str | None) -> list[Source]:
         _require_readable(file)
     base = _fixed_part(pattern)
     return [
-        Source(file, _portable(os.path.relpath(file, base or ".")), format or _format_of(file))
+        Source(file, _portable(os.path.relpath(file, base or ".")), format or read_format(file))
         for file in files
     ]
 
@@ -182,10 +182,6 @@ def _fixed_part(pattern: str) -> str:
     while glob.has_magic(head):
         head, _ = os.path.split(head)
     return head
-
-
-def _format_of(path: str) -> str:
-    return "jsonl" if _has_ending(path, JSON_ENDINGS) else "text"
 
 
 def _has_ending(path: str, endings: tuple[str, ...]) -> bool:
