@@ -10,10 +10,9 @@ import sys
 from functools import cache
 
 import pytest
+from small_databases import files_of, opened, words
 
 import ngramdb
-from ngramdb.api.connection import Connection
-from ngramdb.api.database import Database
 from ngramdb.engine.directory import MemoryDirectory
 from ngramdb.engine.store import Store
 from ngramdb.errors import StorageError
@@ -32,33 +31,27 @@ STATEMENTS = [
 ]
 
 
+def fill(c, rng):
+    """Several segments, removals and records."""
+    for _ in range(3):
+        c.append(
+            {"text": words(rng, 30, 40), "source": rng.choice(["web", "book"]), "n": i} for i in range(60)
+        )
+    c.delete('"w7 w8" OR doc_id = 3')
+    c.delete("doc_id = 70")
+    c.append(["w1 w2 the last one"])
+
+
 @cache
 def sound():
-    """The files of a database with several segments, removals and records, and its answers."""
-    directory = MemoryDirectory()
-    rng = random.Random(1)
-    with Connection(Database(Store.open(directory))) as db:
-        db.settings["auto_compact"] = False
-        c = db.create_corpus("c")
-        for _ in range(3):
-            c.append(
-                {
-                    "text": " ".join(f"w{rng.randrange(30)}" for _ in range(rng.randrange(40))),
-                    "source": rng.choice(["web", "book"]),
-                    "n": i,
-                }
-                for i in range(60)
-            )
-        c.delete('"w7 w8" OR doc_id = 3')
-        c.delete("doc_id = 70")
-        c.append(["w1 w2 the last one"])
-    files = {name: bytes(directory.open_read(name)) for name in directory.list()}
+    """The files of a database, and its answers."""
+    files = files_of(fill)
     return files, answers(files)
 
 
 def answers(files):
     """The rows of all statements over a database of these files; raises StorageError."""
-    with Connection(Database(Store.open(MemoryDirectory(dict(files)), read_only=True))) as db:
+    with opened(files, read_only=True) as db:
         return [db.execute(statement).fetchall() for statement in STATEMENTS]
 
 
@@ -74,7 +67,7 @@ def verdict(files):
 def problems(files):
     """What CHECK finds; what keeps the database from being opened counts, too."""
     try:
-        with Connection(Database(Store.open(MemoryDirectory(dict(files)), read_only=True))) as db:
+        with opened(files, read_only=True) as db:
             return db.execute("CHECK").fetchall()
     except StorageError as error:
         return [error]

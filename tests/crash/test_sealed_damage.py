@@ -12,9 +12,8 @@ from functools import cache
 import numpy as np
 import pytest
 from resealing import damaged, edited, unsealed
+from small_databases import files_of, opened, words
 
-from ngramdb.api.connection import Connection
-from ngramdb.api.database import Database
 from ngramdb.engine.directory import MemoryDirectory
 from ngramdb.engine.store import Store
 from ngramdb.errors import CorruptionError, NgramdbError, StorageError
@@ -47,34 +46,33 @@ STATEMENTS = [
 ]
 
 
+def fill(c, rng):
+    """Several segments, removals, records and statistics."""
+    for k in range(2):
+        c.append(
+            {
+                # Blanks at the end are stored; the words are not.
+                "text": words(rng, 9, 30) + k * " ",
+                "source": rng.choice(["web", "book"]),
+                "mixed": rng.choice(["w1", 1, 2.5]),
+            }
+            for _ in range(40)
+        )
+    c.delete('"w7 w8" OR doc_id = 3')
+    c.analyze()
+
+
 @cache
 def sound():
-    """The files of a database with several segments, removals, records and statistics."""
-    directory = MemoryDirectory()
-    rng = random.Random(1)
-    with Connection(Database(Store.open(directory))) as db:
-        db.settings["auto_compact"] = False
-        c = db.create_corpus("c")
-        for k in range(2):
-            c.append(
-                {
-                    # Blanks at the end are stored; the words are not.
-                    "text": " ".join(f"w{rng.randrange(9)}" for _ in range(rng.randrange(30))) + k * " ",
-                    "source": rng.choice(["web", "book"]),
-                    "mixed": rng.choice(["w1", 1, 2.5]),
-                }
-                for i in range(40)
-            )
-        c.delete('"w7 w8" OR doc_id = 3')
-        c.analyze()
-    return {name: bytes(directory.open_read(name)) for name in directory.list()}
+    """The files of a database."""
+    return files_of(fill)
 
 
 def ask(files):
     """Asks everything; returns the errors of ours, and lets any other out."""
     found = []
     try:
-        with Connection(Database(Store.open(MemoryDirectory(dict(files))))) as db:
+        with opened(files) as db:
             for statement in STATEMENTS:
                 try:
                     db.use("c")
@@ -166,7 +164,7 @@ AT_ONCE = [
 @pytest.mark.parametrize(("change", "what"), AT_ONCE, ids=[what for _, what in AT_ONCE])
 def test_what_cannot_be_is_said_before_the_first_answer(change, what):
     files = edited(sound(), segment(), change)
-    db = Connection(Database(Store.open(MemoryDirectory(files), read_only=True)))
+    db = opened(files, read_only=True)
     with db, pytest.raises(CorruptionError, match=what) as caught:
         db.corpus("c").count("w1")
     assert caught.value.path is not None and caught.value.path.endswith(segment())
@@ -210,7 +208,7 @@ def test_other_damage_is_said_when_a_part_is_first_used(change, statement, what)
     name = segment()
     if "text.offsets" not in unsealed(sound()[name]).sections and "SAMPLE" in statement:
         name = next(n for n in sorted(sound()) if n.startswith("segments/") and has_texts(n))
-    with Connection(Database(Store.open(MemoryDirectory(edited(sound(), name, change))))) as db:
+    with opened(edited(sound(), name, change)) as db:
         db.create_corpus("sum")
         db.use("c")
         with pytest.raises(CorruptionError, match=what) as caught:
@@ -221,7 +219,7 @@ def test_other_damage_is_said_when_a_part_is_first_used(change, statement, what)
 
 def test_tokens_that_the_vocabulary_lacks_are_found_by_check_after_compaction_too():
     files = edited(sound(), segment(), change_entries("tokens", at_3=200))
-    with Connection(Database(Store.open(MemoryDirectory(files)))) as db:
+    with opened(files) as db:
         db.use("c")
         for _ in range(2):
             problems = [row[-1] for row in db.execute("CHECK").fetchall()]
@@ -286,7 +284,7 @@ def test_statistics_that_make_no_probability_are_said_to_be_damaged():
         statistics["continuation"][0] = [0, 0, 0, 0]
 
     files = edited(sound(), newest, change_manifest(edit))
-    with Connection(Database(Store.open(MemoryDirectory(files)))) as db:
+    with opened(files) as db:
         db.use("c")
         sql = 'GENERATE GIVEN "w1" TOKENS 20 METHOD SAMPLE SEED 3 USING KNESER_NEY'
         with pytest.raises(CorruptionError, match=r"statistics .* are damaged: a token has the probability"):
