@@ -69,12 +69,12 @@ class BoundCorpus:
         self.encode = view.tokenizer.encode
         self.view = view
         # Last, since the array verbs take it as the sign that all the others are there.
-        self.snapshot: Snapshot | None = snapshot
+        self.snapshot: Snapshot = snapshot
         return view
 
     def current(self) -> CorpusView:
         """The corpus at the newest version."""
-        if self.snapshot is not self.database.newest:
+        if self.snapshot.is_past:
             return self.rebind()
         return self.view
 

@@ -338,7 +338,7 @@ class Corpus:
         bound = self._bound
         if match_text or ignore_case:
             return bound.number(bound.bind(trees.count(ngram, match_text, ignore_case)))
-        if bound.snapshot is not bound.database.newest:
+        if bound.snapshot.is_past:
             bound.rebind()
         kind = type(ngram)
         if kind is list:  # the usual question, by the million
@@ -513,7 +513,7 @@ class Corpus:
             or an object of `ngramdb.lm`
         """
         bound = self._bound
-        if bound.snapshot is not bound.database.newest:
+        if bound.snapshot.is_past:
             bound.rebind()
         used = models.as_model(model)
         context = bound.encode_ngram(given) if type(given) is str else given
@@ -560,7 +560,7 @@ class Corpus:
         others `language_model(model).dist(ids)` has arrays of probabilities.
         """
         bound = self._bound
-        if bound.snapshot is not bound.database.newest:
+        if bound.snapshot.is_past:
             bound.rebind()
         if model == "ngram" and type(given) is list and bound.prob is not None:
             # The usual question goes to the kernel as it is.

@@ -43,8 +43,8 @@ class Database:
     ----------
     store : Store
     settings : Settings, what SET changes
-    newest : the version that is read; None after `close`. Replaced as a whole, so that corpora compare it by
-        identity before each answer
+    newest : the version that is read; None after `close`. Replaced as a whole, and then marked as past, which
+        corpora look for before each answer
     current : the corpus that USE has chosen, or None
     progress : callable or None, what COPY reports to
     requests : what an interrupt from outside sets; each piece of work begins with a child of it
@@ -72,7 +72,7 @@ class Database:
         """Ends all use of the store; results that were begun can be read to their end."""
         with self._lock:
             if self.newest is not None:
-                self.newest = None
+                self._go_over(None)
                 self.store.close()
 
     @property
@@ -94,10 +94,15 @@ class Database:
             manifest = self.store.snapshot().manifest
             if manifest.version == before.version:
                 return False
-            self.newest = Snapshot(self.store, manifest, before)
+            self._go_over(Snapshot(self.store, manifest, before))
             for follower in self._followers:
                 follower.follow()
             return True
+
+    def _go_over(self, snapshot: Snapshot | None) -> None:
+        before, self.newest = self.newest, snapshot
+        if before is not None:
+            before.is_past = True
 
     def register(self, follower: Follower) -> None:
         """Lets something follow to each new version, as long as it is in use."""
@@ -109,7 +114,8 @@ class Database:
         with self._lock:
             if self.absent is not None:
                 store, before = Store.open(self.absent), self.store
-                self.store, self.newest = store, Snapshot(store, store.snapshot().manifest)
+                self.store = store
+                self._go_over(Snapshot(store, store.snapshot().manifest))
                 self.absent = None
                 before.close()
 

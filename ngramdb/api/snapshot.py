@@ -27,6 +27,8 @@ class Snapshot:
 
     def __init__(self, store: Store, manifest: Manifest, before: Snapshot | None = None) -> None:
         self.manifest = manifest
+        #: Whether the database has gone over to another version since, or was closed.
+        self.is_past = False
         self._store = store
         self._lock = threading.Lock()
         self._hold = store.hold(manifest.version)

@@ -211,7 +211,7 @@ def test_statistics_that_are_kept_are_used(db, corpus, monkeypatch):
     db.refresh()
     # As in another process.
     database = db._database
-    database.newest = type(db.snapshot)(database.store, db.snapshot.manifest)
+    database._go_over(type(db.snapshot)(database.store, db.snapshot.manifest))
 
     def unexpected(*_):
         raise AssertionError("statistics were taken again")
