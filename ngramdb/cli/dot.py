@@ -109,7 +109,13 @@ def _help_on(word: str, width: int | None) -> Iterator[str]:
             yield ""
             yield from two_columns(examples, width)
     else:
-        command = find(word.removeprefix("."))
+        try:
+            command = find(word.removeprefix("."))
+        except InvalidArgument as error:
+            near = get_close_matches(word.lower(), [*COMMANDS, *map(str.lower, heads())], n=1, cutoff=0.6)
+            hint = f"did you mean .help {near[0]}? " if near else ""
+            what = f"there is no help on {word}; {hint}.help lists commands, .help statements all statements"
+            raise InvalidArgument(what) from error
         yield f".{command.name} {command.arguments}".rstrip()
         yield f"  {command.purpose}"
 

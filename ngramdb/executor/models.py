@@ -38,6 +38,7 @@ def language_model(corpus: Corpus, model: ModelSpec) -> LanguageModel:
     with _LOCK:
         made = _MODELS.setdefault(corpus, {}).get(model)
     if made is not None:
+        made.advice = None  # nothing was counted again
         return made
     corpus.check_difference()
     began = time.perf_counter()

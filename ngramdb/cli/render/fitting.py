@@ -14,6 +14,8 @@ from ngramdb.cli.render.cells import TEXTS, Cell
 
 # Columns of tokens' scores that are left out first where there is no room: rows are in the text's order.
 SPARE = ("sparse", "token_id", "position")
+# Columns of versions that are left out, one by one, before times and actions are cut: the last is current.
+SPARE_OF_VERSIONS = ("current", "by", "tokens")
 # A text column is not squeezed below this many terminal columns; others are left out instead.
 SMALLEST_TEXT = 8
 # A document's text gets this share of the width before a field is shown, …
@@ -51,6 +53,16 @@ def without_spare(columns: list[Column], width: int | None) -> list[Column]:
     kept = list(columns)
     for name in SPARE:
         if width is None or _smallest_total(list(kept)) <= width:
+            break
+        kept = [column for column in kept if column.name != name]
+    return kept
+
+
+def without_spare_of_versions(columns: list[Column], width: int | None) -> list[Column]:
+    """The columns of a table of versions; where one would be cut, those go that say least to a person."""
+    kept = list(columns)
+    for name in SPARE_OF_VERSIONS:
+        if width is None or overhead(len(kept)) + sum(column.natural for column in kept) <= width:
             break
         kept = [column for column in kept if column.name != name]
     return kept

@@ -21,7 +21,14 @@ from rich.text import Text
 from ngramdb.cli import human
 from ngramdb.cli.render.base import LEFT, Tabular, is_number
 from ngramdb.cli.render.cells import LOOKED_AT, Cell, cut, encodable, make_cells
-from ngramdb.cli.render.fitting import Column, fit, overhead, without_empty, without_spare
+from ngramdb.cli.render.fitting import (
+    Column,
+    fit,
+    overhead,
+    without_empty,
+    without_spare,
+    without_spare_of_versions,
+)
 from ngramdb.cli.screen import Screen
 from ngramdb.cli.wrapping import plan_lines
 from ngramdb.executor.facts import facts
@@ -47,6 +54,8 @@ def write_table(result: Tabular, screen: Screen) -> None:
         _column(name, [row[i] for row in rows], screen, scores) for i, name in enumerate(result.columns)
     ]
     kept = without_spare(columns, screen.width) if scores else columns
+    if {"version", "action"} <= set(result.columns):
+        kept = without_spare_of_versions(columns, screen.width)
     documents = {"doc_id", "text"} <= set(result.columns)
     if documents:
         kept = without_empty(columns, screen.width)

@@ -26,6 +26,9 @@ from ngramdb.planner.source import Corpus
 # What stands for other characters in the template of LIKE.
 WILDCARDS = frozenset("%_")
 
+# Characters of a template: of longer ones the library that matches them writes complaints on standard error.
+MAX_TEMPLATE = 10_000
+
 _NULLABLE = (ast.Comparison, ast.Between, ast.InList, ast.Like)
 
 
@@ -212,6 +215,9 @@ def _predicate(scope: Scope, node: Any) -> tuple[plan.Predicate, list[Literal]]:
             return plan.Compared("=", None), [(None, node.template)]
         if not isinstance(template, str):
             scope.fail(PlanError, f"LIKE takes a string, not {plan.show_value(template)}", node.template)
+        if len(template) > MAX_TEMPLATE:
+            what = f"a template of LIKE has at most {MAX_TEMPLATE:,} characters, not {len(template):,}"
+            scope.fail(PlanError, what, node.template)
         return plan.Resembles(template, node.ignore_case), [(template, node.template)]
     return plan.Missing(), []
 

@@ -79,7 +79,7 @@ def test_help_of_a_statement_shows_examples_of_it(shell: Shell, capsys: pytest.C
     assert "field IS [NOT] NULL" in capsys.readouterr().out
     run_text(shell, ".help statements")
     assert len(capsys.readouterr().out.splitlines()) == len(dot.STATEMENTS)
-    with pytest.raises(InvalidArgument, match="unknown command"):
+    with pytest.raises(InvalidArgument, match="there is no help on nonsense"):
         run_text(shell, ".help nonsense")
 
 
@@ -174,6 +174,15 @@ def test_quit_ends_the_script(shell: Shell, capsys: pytest.CaptureFixture[str]) 
         (
             ".mode xml",
             "unknown mode 'xml'; there are table, json, jsonl, csv, tsv, markdown, html, line and auto",
+        ),
+        (
+            ".help nonsense",
+            "there is no help on nonsense; .help lists commands, .help statements all statements",
+        ),
+        (
+            ".help coun",
+            "there is no help on coun; did you mean .help count? .help lists commands, .help statements all "
+            "statements",
         ),
         (".mode a b", "usage: .mode [MODE]"),
         (".timer maybe", "usage: .timer on|off"),

@@ -69,3 +69,12 @@ def test_formats_for_programs_keep_every_column() -> None:
         stream = io.StringIO()
         render(Result.of_rows(FIELDS, DOCUMENTS), Screen(stream, True, 80, False, True), mode)
         assert "section" in stream.getvalue()
+
+
+def test_a_table_of_versions_keeps_times_and_actions_whole() -> None:
+    columns = ("version", "created", "by", "action", "documents", "tokens", "current")
+    rows = [(1, "2026-11-22 18:09:31 UTC", "somebody@somewhere", "create corpus words", 0, 0, True)]
+    for width, left_out in ((120, set()), (104, {"current"}), (80, {"current", "by"})):
+        lines = drawn(columns, rows, width)
+        assert "2026-11-22 18:09:31 UTC" in lines[3] and "create corpus words" in lines[3]
+        assert {name for name in columns if f" {name} " not in lines[1]} == left_out
