@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb.executor.known_tokens import from_files
-from ngramdb.executor.models import is_counted, language_model
+from ngramdb.executor.models import is_counted, language_model, note_of
 from ngramdb.executor.result import BATCH_ROWS, Result, Row
 from ngramdb.lm.spec import ModelSpec
 from ngramdb.lm.values import UNKNOWN
@@ -79,11 +79,12 @@ def _modelled(plan: Distribution) -> Result:
     """
     model = language_model(plan.corpus, plan.model)
     found = model.dist(plan.context.ids)
+    note = note_of(model)
     summary = {
         "total": len(found),
         "context_count": found.context_count,
         "effective_n": found.effective_n,
-        **({} if model.note is None else {"note": model.note}),
+        **({} if note is None else {"note": note}),
     }
     n_rows = len(found) if plan.top is None else min(len(found), plan.top)
 

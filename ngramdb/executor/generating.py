@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ngramdb.executor.models import language_model
+from ngramdb.executor.models import language_model, note_of
 from ngramdb.executor.result import Result, Row
 from ngramdb.lm.generation import BEAMS, Continuation, Generator, Greedy, Method, Sampling, Search
 from ngramdb.lm.values import END
@@ -48,7 +48,7 @@ class Run:
     def __init__(self, plan: Generation) -> None:
         model = language_model(plan.corpus, plan.model)
         self.plan = plan
-        self.note = model.note
+        self.note = note_of(model)
         self.method = method_of(plan)
         self.seed = secrets.randbelow(SEEDS) if plan.seed is None else plan.seed
         self._generator = Generator(model)

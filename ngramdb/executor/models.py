@@ -38,7 +38,6 @@ def language_model(corpus: Corpus, model: ModelSpec) -> LanguageModel:
     with _LOCK:
         made = _MODELS.setdefault(corpus, {}).get(model)
     if made is not None:
-        made.advice = None  # nothing was counted again
         return made
     corpus.check_difference()
     began = time.perf_counter()
@@ -52,6 +51,12 @@ def language_model(corpus: Corpus, model: ModelSpec) -> LanguageModel:
         )
     with _LOCK:
         return _MODELS[corpus].setdefault(model, made)
+
+
+def note_of(model: LanguageModel) -> str | None:
+    """What is to be said of the model's answers. How long counting took is said once: it is done once."""
+    note, model.advice = model.note, None
+    return note
 
 
 def is_counted(corpus: Corpus, model: ModelSpec) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb.executor.models import is_counted, language_model
+from ngramdb.executor.models import is_counted, language_model, note_of
 from ngramdb.executor.result import Result
 from ngramdb.lm.spec import ModelSpec
 from ngramdb.planner.plan import PROBABILITY_COLUMNS, Probability
@@ -85,7 +85,8 @@ def ratios(cont_count: IntArray, context_count: IntArray) -> NDArray[np.float64]
 def probability(plan: Probability) -> Result:
     """One row."""
     found = chain(plan.corpus, plan.context.ids, plan.continuation.ids, plan.model)
-    note = None if is_counted(plan.corpus, plan.model) else language_model(plan.corpus, plan.model).note
+    counted = is_counted(plan.corpus, plan.model)
+    note = None if counted else note_of(language_model(plan.corpus, plan.model))
     summary = {} if note is None else {"note": note}
     return Result.of_rows(PROBABILITY_COLUMNS, [tuple(found)], **summary)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb.executor.models import is_counted, language_model
+from ngramdb.executor.models import is_counted, language_model, note_of
 from ngramdb.executor.probability import TokenScores, ratios
 from ngramdb.executor.result import BATCH_ROWS, Result, Row
 from ngramdb.lm.known_words import are_known, types_among
@@ -58,7 +58,7 @@ def score(plan: Scoring) -> Result:
     columns = (int, str, int, int, int, int, float, float, bool)
     summary = totals(known, logprob)
     if not is_counted(plan.corpus, plan.model):
-        note = language_model(plan.corpus, plan.model).note
+        note = note_of(language_model(plan.corpus, plan.model))
         summary |= {} if note is None else {"note": note}
     return Result(SCORE_COLUMNS, batches, summary=summary, n_rows=len(found.prob), types=columns)
 
