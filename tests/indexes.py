@@ -9,7 +9,8 @@ import numpy as np
 from reference import ReferenceIndex
 
 from ngramdb._cext.construction import key_directory, mark_lcps, suffix_array
-from ngramdb._cext.index import Index, SuffixIndex
+from ngramdb._cext.index import Index
+from ngramdb._cext.segment_index import SuffixIndex
 
 WIDTHS = (np.uint8, np.uint16, np.uint32)
 

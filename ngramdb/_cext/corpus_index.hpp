@@ -226,7 +226,7 @@ inline void CorpusIndex::extend(Request* requests, const Range* within, size_t n
 
 }  // namespace ngramdb
 
-#include "corpus_counts.hpp"
-#include "corpus_distributions.hpp"
-#include "corpus_estimates.hpp"
-#include "corpus_suffixes.hpp"
+#include "corpus_counts-inl.hpp"
+#include "corpus_distributions-inl.hpp"
+#include "corpus_estimates-inl.hpp"
+#include "corpus_suffixes-inl.hpp"

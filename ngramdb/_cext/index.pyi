@@ -1,62 +1,14 @@
 from collections.abc import Sequence
 from typing import Any
 
-from numpy import bool_, dtype, int32, int64, uint32, uint64
+from numpy import bool_, dtype, int32, int64, uint32
 from numpy.typing import NDArray
 
-TokenIds = Any  # a sequence or an array of integers
-Offsets = Any
-# Of 32 bits where the segment's text is short enough for that, else of 64.
-Positions = NDArray[Any]
+from ngramdb._cext.segment_index import Offsets, SegmentIndex, TokenIds
+
 Estimates = tuple[NDArray[int64], NDArray[int64], NDArray[int32], NDArray[bool_]]
 
-CONDITION_CODES: dict[str, int]
 ESTIMATE: dtype[Any]
-
-class Ids: ...  # token ids of an n-gram, for kernels
-
-class SegmentIndex:
-    name: str
-    n_tokens: int
-    n_documents: int
-    n_positions: int
-    position_type: type[uint32] | type[uint64]
-    def find(self, ids: TokenIds) -> tuple[int, int]: ...
-    def positions(self, lo: int, hi: int) -> Positions: ...
-    def places(self, flat: TokenIds, offsets: Offsets) -> Positions: ...
-    def docs_of(self, lo: int, hi: int) -> NDArray[uint32]: ...
-    def docs_containing(self, ids: TokenIds) -> NDArray[uint32]: ...
-    def filter_docs(self, docs: NDArray[uint32], ids: TokenIds) -> NDArray[uint32]: ...
-    def docs_among(self, lo: int, hi: int, docs: NDArray[uint32], few: bool) -> NDArray[uint32]: ...
-    def docs_where(
-        self,
-        code: list[int],
-        grams: Sequence[TokenIds],
-        costs: tuple[float, float, float, int],
-        trace: list[Any] | None = None,
-    ) -> tuple[NDArray[uint32], bool]: ...
-    def document_length(self, document: int) -> int: ...
-    def document(self, document: int) -> NDArray[uint32]: ...
-    def document_tokens(self, document: int, start: int, stop: int) -> NDArray[uint32]: ...
-    def document_bounds(self, docs: NDArray[uint32]) -> tuple[Positions, Positions]: ...
-    def documents_at(self, positions: Positions) -> NDArray[uint32]: ...
-    def tokens_at(self, positions: Positions, ahead: int) -> NDArray[int64]: ...
-    def scan(self, starts: Positions, stops: Positions, ids: TokenIds) -> Positions: ...
-    def count_by_document(self, lo: int, hi: int) -> tuple[NDArray[uint32], NDArray[uint32]]: ...
-
-class SuffixIndex(SegmentIndex):
-    arrays: tuple[NDArray[Any], ...]
-    def __init__(
-        self,
-        tokens: NDArray[Any],
-        suffix_array: NDArray[uint32],
-        tree: NDArray[uint64],
-        rest: NDArray[uint64],
-        doc_starts: NDArray[uint32],
-        gap: int,
-        name: str = "",
-        lcp_width: int = 0,
-    ) -> None: ...
 
 class Index:
     segments: tuple[SegmentIndex, ...]

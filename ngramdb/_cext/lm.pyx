@@ -15,7 +15,9 @@ from libcpp.memory cimport unique_ptr
 from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
-from ngramdb._cext.index cimport Segment, SegmentIndex, id_array, int64_array
+from ngramdb._cext.arguments cimport id_array, int64_array
+from ngramdb._cext.segment cimport Segment
+from ngramdb._cext.segment_index cimport SegmentIndex
 from ngramdb._cext.interrupt cimport Poll, current_poll, translate_exception
 
 cdef extern from "<array>" namespace "std" nogil:

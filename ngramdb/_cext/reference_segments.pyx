@@ -7,7 +7,8 @@ import numpy as np
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-from ngramdb._cext.index cimport Position, Segment, SegmentIndex
+from ngramdb._cext.segment cimport Position, Segment
+from ngramdb._cext.segment_index cimport SegmentIndex
 from ngramdb._cext.interrupt cimport translate_exception
 
 cdef extern from "reference_segments.hpp" namespace "ngramdb" nogil:

@@ -1,7 +1,7 @@
 // One segment: what everything else asks of it, whatever its files look like.
 //
 // A kind of segment answers six primitives; all other functions have a default in terms of these
-// (segment_defaults.hpp), which a kind overrides where its layout knows a faster way. Both give the same answers:
+// (segment_defaults-inl.hpp), which a kind overrides where its layout knows a faster way. Both give the same answers:
 // the test kit (ngramdb/segments/testing.py) compares them for every kind.
 //
 // What a segment is: documents, each a sequence of tokens, numbered from 0, that stand in a text one behind the other,
@@ -267,4 +267,4 @@ class Segment {
 
 }  // namespace ngramdb
 
-#include "segment_defaults.hpp"
+#include "segment_defaults-inl.hpp"

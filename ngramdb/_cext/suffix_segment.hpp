@@ -428,9 +428,9 @@ class SuffixSegment final : public Segment {
 
 }  // namespace ngramdb
 
-#include "suffix_continuations.hpp"
-#include "suffix_documents.hpp"
-#include "suffix_neighbours.hpp"
-#include "suffix_ngrams.hpp"
-#include "suffix_search.hpp"
-#include "suffix_windows.hpp"
+#include "suffix_continuations-inl.hpp"
+#include "suffix_documents-inl.hpp"
+#include "suffix_neighbours-inl.hpp"
+#include "suffix_ngrams-inl.hpp"
+#include "suffix_search-inl.hpp"
+#include "suffix_windows-inl.hpp"

@@ -12,7 +12,9 @@ from libcpp cimport bool as cbool
 from libcpp.memory cimport unique_ptr
 from libcpp.vector cimport vector
 
-from ngramdb._cext.index cimport CorpusIndex, Index, Row, Segment, SegmentIndex
+from ngramdb._cext.index cimport CorpusIndex, Index
+from ngramdb._cext.segment cimport Row, Segment
+from ngramdb._cext.segment_index cimport SegmentIndex
 from ngramdb._cext.interrupt cimport Poll, current_poll, translate_exception
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb._cext.construction import first_wrong_row, key_directory, mark_lcps
-from ngramdb._cext.index import SuffixIndex
+from ngramdb._cext.segment_index import SuffixIndex
 from ngramdb.errors import CorruptionError
 from ngramdb.segments.base import Numbers, Segment
 from ngramdb.segments.builder import DOC_IDS, FORM, positions

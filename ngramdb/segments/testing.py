@@ -15,9 +15,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb._cext.index import Index, SegmentIndex
+from ngramdb._cext.index import Index
 from ngramdb._cext.lm import LanguageIndex, Model
 from ngramdb._cext.reference_segments import DefaultIndex, PlainIndex
+from ngramdb._cext.segment_index import SegmentIndex
 from ngramdb._cext.top_ngrams import NgramBlocks
 from ngramdb.kinds import MODELS
 

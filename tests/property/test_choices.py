@@ -14,7 +14,7 @@ from random_conditions import COSTS, DOCUMENTS, HAS, SIMPLE, TREES, conditions, 
 from reference_questions import text_of
 
 import ngramdb
-from ngramdb._cext.index import CONDITION_CODES
+from ngramdb._cext.segment_index import CONDITION_CODES
 from ngramdb.api.parsing import parsed
 from ngramdb.executor.conditions import Evaluator
 from ngramdb.executor.measuring import Meter

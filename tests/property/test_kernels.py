@@ -12,7 +12,8 @@ from reference import ReferenceSegment
 
 from ngramdb._cext import docsets
 from ngramdb._cext.construction import first_wrong_row, key_directory, mark_lcps, suffix_array
-from ngramdb._cext.index import Index, SuffixIndex
+from ngramdb._cext.index import Index
+from ngramdb._cext.segment_index import SuffixIndex
 from ngramdb.segments.symbols import SymbolBuilder, dense_ranks
 
 EXAMPLES = settings(max_examples=120, deadline=None, derandomize=True)

@@ -16,8 +16,9 @@ import pytest
 from indexes import arrays_of, packed, with_lcps
 
 from ngramdb._cext import construction, docsets, filtering, joins, pieces, words
-from ngramdb._cext.index import Index, SegmentIndex, SuffixIndex
+from ngramdb._cext.index import Index
 from ngramdb._cext.lm import LanguageIndex
+from ngramdb._cext.segment_index import SegmentIndex, SuffixIndex
 from ngramdb.errors import CorruptionError, NgramdbError
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="takes fork and mprotect")

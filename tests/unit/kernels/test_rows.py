@@ -10,7 +10,7 @@ from indexes import WIDTHS, arrays_of, stream_of
 
 from ngramdb._cext.construction import Cores, key_directory, lcp_width_for, mark_lcps, suffix_array
 from ngramdb._cext.filtering import filter_rows
-from ngramdb._cext.index import SuffixIndex
+from ngramdb._cext.segment_index import SuffixIndex
 
 
 def key_of(stream, position):

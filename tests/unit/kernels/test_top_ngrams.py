@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from indexes import WIDTHS, arrays_of, segment_of
 
-from ngramdb._cext.index import Index, SuffixIndex
+from ngramdb._cext.index import Index
+from ngramdb._cext.segment_index import SuffixIndex
 from ngramdb._cext.top_ngrams import NegativeCount, NgramBlocks, count_documents, frequent
 from ngramdb.errors import CorruptionError, TimeoutExceeded
 from ngramdb.interrupts import Interrupt

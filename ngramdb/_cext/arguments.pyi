@@ -1,0 +1,1 @@
+class Ids: ...  # token ids of an n-gram, for kernels
