@@ -67,7 +67,7 @@ cdef int refuse_id(int64_t value) except -1:
 
 
 cdef int check_ids(const int64_t[::1] ids, int64_t least) except -1:
-    """Refuses an array that holds something that is not a token id: at memory speed, where all are 0 or more."""
+    """Refuse an array that holds something that is not a token id: at memory speed, where all are 0 or more."""
     cdef size_t n = ids.shape[0]
     cdef size_t i = 0, stop
     cdef uint64_t bits
@@ -89,7 +89,7 @@ cdef int check_ids(const int64_t[::1] ids, int64_t least) except -1:
 
 
 cdef int fill_ids(object ids, int64_t* small, vector[int64_t]& large, const int64_t** data, uint32_t* n) except -1:
-    """Reads a list or tuple of integers into `small` where it fits, else into `large`."""
+    """Read a list or tuple of integers into `small` where it fits, else into `large`."""
     cdef Py_ssize_t length = len(ids)
     cdef Py_ssize_t i
     cdef int64_t* target = small

@@ -31,7 +31,7 @@ cdef class BlockSums:
         self.current = 0
 
     def add(self, const uint8_t[::1] data not None):
-        """Takes the next bytes. Cost: some 0.1 ns a byte; other threads run meanwhile."""
+        """Take the next bytes. Cost: some 0.1 ns a byte; other threads run meanwhile."""
         cdef size_t n = data.shape[0]
         cdef size_t start = 0
         cdef size_t length
@@ -87,7 +87,7 @@ cdef class FileChecksums:
                                       name.encode("utf-8", "backslashreplace")))
 
     def verify(self, uint64_t start, uint64_t stop, bint again=False):
-        """Checks the blocks with the file's bytes [start, stop): those that have not been checked, or all of them.
+        """Check the blocks with the file's bytes [start, stop): those that have not been checked, or all of them.
 
         Raises
             CorruptionError : names the first bad block's byte offset, with the expected and the found checksum

@@ -31,7 +31,7 @@ cdef extern from "key_tree.hpp" namespace "ngramdb" nogil:
 cdef extern from "memory.hpp" namespace "ngramdb" nogil:
     void release_pages(void*, size_t)
 
-# Between two looks at the stop flag in loops of a few nanoseconds a round.
+# Between two interrupt checks in loops of a few nanoseconds a round.
 cdef enum:
     STOP_INTERVAL = 131072
     PAGE_RANKS = 1024
@@ -64,7 +64,7 @@ cdef class Cores:
 
 
 def release(uint8_t[::1] array):
-    """Gives the memory of an array back to the system, in pages of 2 MiB, before the array goes; what is in it is lost.
+    """Give the memory of an array back to the system, in pages of 2 MiB, before the array goes; what is in it is lost.
 
     Parameters
         array : writable bytes, of memory that the process has for itself
@@ -91,7 +91,7 @@ def suffix_array(const symbol_t[::1] text, uint32_t n_symbols, Interrupt stop=No
     Parameters
         text : (n,) uint8, uint16 or uint32, contiguous; 0 is the separator; the last symbol is one
         n_symbols : all symbols are below it; bucket arrays take 8 bytes a symbol
-        stop : looked at every few milliseconds; None means the current work's (`ngramdb.interrupts`)
+        stop : checked every few milliseconds; None means the current work's (`ngramdb.interrupts`)
         cores : as many threads work as there are of these, which the caller has entered; None means the caller's
         lcp_width : how many of a row's upper bits hold its LCP (FORMAT.md, "Suffix array")
 
@@ -142,7 +142,7 @@ def lcp_width_for(uint64_t n_text):
 
 
 def mark_lcps(const symbol_t[::1] text, uint32_t[::1] rows, uint32_t width, Interrupt stop=None, Cores cores=None):
-    """Writes into the upper `width` bits of rows, which are positions so far, how many leading bits the keys of a row
+    """Write into the upper `width` bits of rows, which are positions so far, how many leading bits the keys of a row
     and of the one before it have in common: FORMAT.md, "Suffix array". `stop` and `cores` as for `suffix_array`.
 
     Raises ValueError when a row points outside of the text, or positions leave fewer bits free.
@@ -231,7 +231,7 @@ ctypedef fused id_t:
 
 
 def write_symbols(const id_t[::1] ids, const int64_t[::1] offsets, symbol_t[::1] out):
-    """Writes documents as symbols: every id plus one, and a 0 behind each document.
+    """Write documents as symbols: every id plus one, and a 0 after each document.
 
     Parameters
         ids : (m,) uint8, uint16 or uint32; document k has ids[offsets[k]:offsets[k + 1]]

@@ -1,4 +1,4 @@
-// Continuation counts: of how many different tokens stand before and behind an n-gram, counted as sets over
+// Continuation counts: of how many different tokens stand before and after an n-gram, counted as sets over
 // all segments. A pair (left, next) belongs to the set when its net count is positive, so the counts are
 // exact after deletions and do not depend on where segments begin.
 //
@@ -159,7 +159,7 @@ class Columns {
     n_empty_ += sign * column.n_empty();
   }
 
-  // The same as prefixes have it: 0 where there is none.
+  // The same for prefixes: 0 where there is none.
   Code separator_code() const {
     const int64_t code = code_of(separator_);
     return code == kNoCode ? kBorder : static_cast<Code>(code);
@@ -203,7 +203,7 @@ class Columns {
     return distinct_lefts(work, gather(ranges, 0, work, 0, stop));
   }
 
-  // The rows, of an n-gram of `depth` tokens, whose sentences end behind it: `out` gets those whose documents
+  // The rows, of an n-gram of `depth` tokens, whose sentences end after it: `out` gets those whose documents
   // end, one range per segment, then those that a separator follows. Returns their net count.
   int64_t ends(const Range* ranges, uint32_t depth, std::vector<Range>& out) const {
     out.assign(2 * width(), Range{});
@@ -221,10 +221,10 @@ class Columns {
   }
 
  private:
-  // Rows read between two looks at the stop flag.
+  // Rows read between two interrupt checks.
   static constexpr Row kPiece = 1u << 16;
 
-  // Reads what stands on either side of the rows, behind the first `at` that were read before; returns how
+  // Reads what stands on either side of the rows, after the first `at` that were read before; returns how
   // many.
   uint64_t gather(const Range* ranges, uint32_t depth, Workspace& work, uint64_t at, StopFlag stop) const {
     const uint64_t n = at + n_rows(ranges);
@@ -365,7 +365,7 @@ class FollowerCache {
 class RecordCache {
  public:
   struct Key {
-    uint64_t row = 0;    // segment and first row: with the length they say which n-gram it is
+    uint64_t row = 0;    // segment and first row: with the length they identify the n-gram
     uint64_t depth = 0;  // never 0: marks a slot as used
     bool operator==(const Key& other) const { return row == other.row && depth == other.depth; }
   };

@@ -46,7 +46,7 @@ class Cores {
 // while it runs.
 class Team {
  public:
-  // No others without `cores`. `stop` is looked at by the calling thread only.
+  // No others without `cores`. `stop` is checked by the calling thread only.
   Team(Cores* cores, StopFlag stop)
       : cores_(cores), n_more_(cores == nullptr ? 0 : cores->take(kMostThreads - 1)), stop_(stop) {}
   ~Team() {
@@ -149,7 +149,7 @@ class Team {
     }
   }
 
-  // Until the others have ended; meanwhile the flag is looked at for them.
+  // Waits for the others, with interrupt checks on their behalf.
   void wait() {
     constexpr std::chrono::milliseconds between_looks{10};
     std::unique_lock<std::mutex> lock(mutex_);

@@ -19,7 +19,7 @@ constexpr size_t kSortFrom = 1024;
 // … unless they are longer than so many tokens on the average: fetching them out of order then costs more than it saves.
 constexpr int64_t kSortedLength = 16;
 
-// Order of the n-grams by their first two tokens (as far as 33 bits tell them apart), by counting sort.
+// Order of the n-grams by their first two tokens (as far as 33 bits distinguish them), by counting sort.
 inline std::vector<uint32_t> sorted_order(const int64_t* ids, const int64_t* offsets, size_t n) {
   constexpr int kDigit = 11;
   constexpr uint64_t kMask = (1u << kDigit) - 1;

@@ -10,7 +10,7 @@
 
 namespace ngramdb {
 
-// The estimate after a context of `depth` tokens, whose rows are told.
+// The estimate after a context of `depth` tokens, whose rows are given.
 inline Estimate CorpusIndex::estimate_of(int64_t cont_count, int64_t context_count, const Range* ranges, uint32_t depth,
                                          StopFlag stop) const {
   const bool sparse = context_count > 0 && (cont_count == context_count ||
@@ -38,7 +38,7 @@ inline int64_t CorpusIndex::n_subtracted(const Range* ranges) const {
 }
 
 // The same where subtracted segments have the context, too. All that the others have but one token must then be
-// taken off. Where less is taken off than stays, that token is behind most of the added rows, so behind the middle one
+// taken off. Where less is taken off than stays, that token is after most of the added rows, so after the middle one
 // of some added segment: rows are sorted by it.
 inline bool CorpusIndex::is_net_sparse(const Range* ranges, uint32_t depth, int64_t count, StopFlag stop) const {
   if (count <= n_subtracted(ranges)) {
@@ -265,7 +265,7 @@ inline void CorpusIndex::score_suffixes(const int64_t* ids, size_t n, uint32_t o
       y = Suffix{};
       y.end = ids + pieces[p].at;
       y.count = total_tokens;
-      // What has just been seen: the token behind the whole match does not occur, or is longer than the order allows.
+      // Known from the step before: the token after the whole match does not occur, or is longer than the order allows.
       y.too_long = std::min(x.length, longest) + 1;
       if (counts[k] > 0) y.first_probe = longest;  // a suffix of what occurs
       search_of[n_searched++] = p;

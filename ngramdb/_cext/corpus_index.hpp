@@ -37,7 +37,7 @@ struct Distribution {
   bool is_left_out = false;      // the context occurs more often than asked for
 };
 
-// One of several distributions whose runs stand one behind the other: where its own end.
+// One of several distributions whose runs stand one after the other: where its own end.
 struct DistributionEnd {
   uint64_t n_runs = 0;  // up to here
   int64_t n_ends = 0;
@@ -45,7 +45,7 @@ struct DistributionEnd {
   int64_t context_length = 0;
 };
 
-// Tokens of a context that a model of this order looks at; 0: no limit.
+// Tokens of a context that a model of this order reads; 0: no limit.
 inline uint32_t usable_length(int64_t length, uint32_t order) {
   const int64_t most = order == 0 ? int64_t{UINT32_MAX} - 2 : int64_t{order} - 1;
   return static_cast<uint32_t>(std::min(length, most));
@@ -70,7 +70,7 @@ class CorpusIndex {
   // Up to so many requests, several segments are searched side by side: more of them overlap within a segment, at a
   // lower price.
   static constexpr size_t kFewRequests = 2;
-  // Questions between two looks at the stop flag: 20 µs of counts with one segment, 20 ms of long contexts with dozens.
+  // Questions between two interrupt checks: 20 µs of counts with one segment, 20 ms of long contexts with dozens.
   static constexpr size_t kStopLanes = 8 * kLanes;
 
   void add(const Segment* segment, int sign) {
@@ -114,7 +114,7 @@ class CorpusIndex {
   Distribution distribution(const int64_t* context, uint32_t n, bool longest_suffix, uint32_t order, int64_t most,
                             StopFlag stop) const;
 
-  // The same for n contexts ids[offsets[i], offsets[i + 1]): their runs one behind the other, and where each one's end.
+  // The same for n contexts ids[offsets[i], offsets[i + 1]): their runs one after the other, and where each one's end.
   void distributions(const int64_t* ids, const int64_t* offsets, size_t n, bool longest_suffix, uint32_t order,
                      std::vector<Run>& runs, DistributionEnd* ends, StopFlag stop) const;
 
@@ -123,7 +123,7 @@ class CorpusIndex {
   struct Suffix {
     const int64_t* end = nullptr;
     uint32_t length = 0;    // occurs
-    uint32_t too_long = 0;  // does not occur, or must not be looked at
+    uint32_t too_long = 0;  // does not occur, or must not be read
     int64_t count = 0;
     uint32_t probe = 0;
     uint32_t first_probe = 3;  // matches are short far more often than not

@@ -7,7 +7,7 @@
 
 namespace ngramdb {
 
-// First index at or behind `from` whose value is not below `value`: doubling steps, then bisection, so that a
+// First index at or after `from` whose value is not below `value`: doubling steps, then bisection, so that a
 // short list costs O(log) of a long one per element.
 inline size_t gallop(const uint32_t* values, size_t n, size_t from, uint32_t value) {
   size_t step = 1, lo = from;

@@ -57,7 +57,7 @@ inline void set_damage_error(const DamagedBlock& e) {
                                         expected, "found", found));
 }
 
-// Made where the current work is known: it tells how far it was.
+// Made where the current work is known, with its progress.
 inline void set_interrupted_error(const Interrupted& e) {
   PyObject* const module = PyImport_ImportModule("ngramdb._cext.interrupt");
   if (module == nullptr) return;

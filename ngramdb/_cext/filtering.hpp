@@ -18,7 +18,7 @@ namespace ngramdb {
 // Which positions of a text stay, and how many before each of them do: 16 bytes for 64 positions, and 4 for 256.
 //
 // Most blocks of positions stay as a whole and move down by one distance, since documents that follow each other do, or go
-// as a whole: that table is small enough for the cache. Only where both kinds meet are the positions' own bits looked at.
+// as a whole: that table is small enough for the cache. Only where both kinds meet are the positions' own bits read.
 class KeptPositions {
  public:
   // Marks of blocks; smaller entries are distances.

@@ -26,7 +26,7 @@ def filter_rows(const uint32_t[::1] rows, const uint32_t[::1] starts, const uint
         kept : (n_documents,) uint8 : not 0 where a document stays
 
     Returns
-        (m,) uint32 : positions in the text of the documents that stay, one behind the other, with LCPs as
+        (m,) uint32 : positions in the text of the documents that stay, one after the other, with LCPs as
             wide
 
     Raises

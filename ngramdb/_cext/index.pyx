@@ -225,7 +225,7 @@ cdef class Index:
         return next_ids, counts, d.n_ends, d.context_count, d.context_length
 
     def dist_many(self, flat, offsets, bint infgram=False, uint32_t order=0):
-        """The next tokens of contexts flat[offsets[i]:offsets[i + 1]], those of all behind each other.
+        """The next tokens of contexts flat[offsets[i]:offsets[i + 1]], one after the other.
 
         Returns
             run_offsets : (n + 1,) int64, where those of each context begin, and the end

@@ -125,7 +125,7 @@ inline void check_stop(StopFlag stop, uint64_t done, uint64_t total) {
   if (stop != nullptr) stop->check(done, total);
 }
 
-// std::sort, with looks at the flag between.
+// std::sort, with interrupt checks in between.
 template <class Iterator, class Less>
 void sort_stoppably(Iterator first, Iterator last, Less less, StopFlag stop) {
   if (last - first <= static_cast<std::ptrdiff_t>(kStopInterval)) {

@@ -61,7 +61,7 @@ cdef class Interrupt:
     cdef int64_t entered_ns
     cdef uint32_t n_entered
     cdef int64_t report_at_ns
-    cdef double farthest       # share of the work that was told
+    cdef double farthest       # reported share of the work
     cdef cbool has_parts       # and then less of it
     cdef object __weakref__
 

@@ -79,7 +79,7 @@ cdef class Interrupt:
         self.report_at_ns = now_ns() + REPORT_INTERVAL_NS
 
     def set(self):
-        """Asks the work to stop, wherever it runs."""
+        """Ask the work to stop, wherever it runs."""
         self.state.n_requests.fetch_add(1)
 
     @property
@@ -96,7 +96,7 @@ cdef class Interrupt:
     def fraction(self):
         """How much of the work is done, from 0 to 1; None where that is not known.
 
-        Work that begins anew at 0 has several parts, of which nobody knows how long they are.
+        Work that starts again at 0 has several parts of unknown length.
         """
         cdef double fraction = min(self.state.fraction.load(), 1.0)
         self.see(fraction)
@@ -127,7 +127,7 @@ cdef class Interrupt:
         if self.n_entered == 0:
             self.spent_ns += now_ns() - self.entered_ns
         if kind is not None and issubclass(kind, KeyboardInterrupt) and not hasattr(error, "fraction"):
-            # Other errors that stop the work say so themselves.
+            # Other errors that stop the work describe themselves.
             error.fraction, error.elapsed = self.fraction, self.elapsed
 
     cdef void see(self, double fraction) noexcept:
@@ -144,7 +144,7 @@ cdef class Interrupt:
         return self.spent_ns + (now_ns() - self.entered_ns if self.n_entered else 0)
 
     cdef int report(self) except -1:
-        """Calls the progress callback when that is due."""
+        """Call the progress callback when that is due."""
         cdef int64_t now
         if self.progress is not None:
             now = now_ns()
@@ -209,16 +209,16 @@ def current():
 
 
 def check():
-    """Raises when the work of this thread shall stop: Interrupted or TimeoutExceeded. Costs some 30 ns."""
+    """Raise when the work of this thread shall stop: Interrupted or TimeoutExceeded. Costs some 30 ns."""
     cdef PyObject* token = innermost_token()
     if token != NULL:
         (<Interrupt>token).look()
 
 
 def step(done, total):
-    """Says that step `done` of `total` begins (as after `done` of `total` pieces of work), and checks.
+    """Report that step `done` of `total` begins (or `done` of `total` pieces of work are finished), and check.
 
-    Kernels that are called within the step refine what is told of it.
+    Kernels that are called within the step refine its reported progress.
     """
     cdef PyObject* token = innermost_token()
     cdef double n
@@ -232,7 +232,7 @@ def step(done, total):
 
 
 def raise_stopped(late):
-    """Raises the error of work that ends early; says how far it was. Called by kernels, too."""
+    """Raise the error of work that ends early, with its progress. Called by kernels, too."""
     token = current()
     fraction = None if token is None else token.fraction
     elapsed = None if token is None else token.elapsed

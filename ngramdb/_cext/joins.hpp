@@ -33,7 +33,7 @@ inline void windows_with(const uint32_t* values, size_t m, const uint32_t* lo, c
 // Whether each of n ascending values lies in some window [lo, hi); windows ascend and don't overlap.
 inline void values_within(const uint32_t* values, size_t n, const uint32_t* lo, const uint32_t* hi, size_t m,
                           uint8_t* out, StopFlag stop) {
-  size_t at = 0;  // the first window that begins behind the value
+  size_t at = 0;  // the first window that begins after the value
   for (size_t i = 0; i < n; ++i) {
     if (i % kStopInterval == 0) check_stop(stop, i, n);
     at = seek(lo, m, at, values[i]);
@@ -45,8 +45,8 @@ inline void values_within(const uint32_t* values, size_t n, const uint32_t* lo, 
   }
 }
 
-// The least end of the matches that start in [lo[i], hi[i]); 0 where none does. Starts ascend, ends lie behind them, so a
-// match that starts at or behind the least end so far cannot end before it.
+// The least end of the matches that start in [lo[i], hi[i]); 0 where none does. Starts ascend, ends lie after them, so a
+// match that starts at or after the least end so far cannot end before it.
 inline void least_ends(const uint32_t* starts, const uint32_t* ends, size_t m, const uint32_t* lo, const uint32_t* hi,
                        size_t n, uint32_t* out, StopFlag stop) {
   size_t at = 0;

@@ -110,7 +110,7 @@ def documents_covered(const uint32_t[::1] values, const uint32_t[::1] lists, con
 
 
 def sort_positions(uint32_t[::1] values):
-    """Sorts in place. Cost: linear, and a copy."""
+    """Sort in place. Cost: linear, and a copy."""
     cdef size_t n = values.shape[0]
     cdef Poll poll = current_poll()
     if n > 0:

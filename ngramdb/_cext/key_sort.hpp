@@ -38,7 +38,7 @@ struct Limits {
   uint32_t chunk_rows = 1u << 15;
   // Larger groups are split by one symbol first, without keys.
   uint32_t split_rows = 1u << 16;
-  // Symbols to look at before the rest is left to names; fewer when a round brings little.
+  // Symbols to compare before the rest is left to names; fewer when a round brings little.
   uint32_t least_depth = 8;
   uint32_t most_depth = 64;
   // A first bucket with more than 1 in so many rows promises long repeats; no try is made.
@@ -78,7 +78,7 @@ struct KeyReader {
       constexpr uint64_t ones = sizeof(Sym) == 1 ? 0x0101010101010101u : 0x0001000100010001u;
       uint64_t word;
       std::memcpy(&word, text + position, sizeof(word));
-      // The lowest symbol that is zero (what this says of those above it does not matter).
+      // The lowest symbol that is zero (the bits above it are ignored).
       const uint64_t zeros = (word - ones) & ~word & (ones << (8 * sizeof(Sym) - 1));
       if (zeros != 0) {
         const uint32_t n_before = static_cast<uint32_t>(__builtin_ctzll(zeros)) & ~(8 * uint32_t{sizeof(Sym)} - 1);
@@ -89,7 +89,7 @@ struct KeyReader {
       return (word & 0x00ff00ff00ff00ffu) << 8 | (word >> 8 & 0x00ff00ff00ff00ffu);
     }
     uint64_t word = 0;
-    // A text ends in a separator, so nothing behind it is read.
+    // A text ends in a separator, so nothing after it is read.
     for (uint32_t i = 0; i < per_key; ++i) {
       const uint64_t symbol = text[position + i];
       if (symbol == 0) break;
@@ -323,7 +323,7 @@ class Sorter {
         const int unused = 32 - static_cast<int>(kSymbolBits);
         put_with_lcp(lo + sum, 0, uint64_t{kSymbolBits} * part.depth + (__builtin_clz(before ^ c) - unused));
       }
-      // Behind a separator nothing is compared.
+      // After a separator nothing is compared.
       if (c == 0) {
         for (uint32_t i = 1; i < count; ++i) put_with_lcp(lo + sum + i, 0, kWholeKey);
       } else if (count > 1) {
@@ -362,7 +362,7 @@ class Sorter {
     }
   }
 
-  // Sorts the rows of work.open, which agree in `depth` symbols, by the key behind these; groups that are still equal
+  // Sorts the rows of work.open, which agree in `depth` symbols, by the key after these; groups that are still equal
   // go to work.next. Returns how many rows they have.
   uint64_t sort_round(Work& work, uint64_t n_rows, uint64_t depth) {
     work.pairs.reserve(n_rows);
@@ -421,7 +421,7 @@ class Sorter {
     uint64_t stride;
     Pages<uint64_t> members;
     Pages<uint32_t> before;  // members in earlier words
-    // Eight positions a bit, in their order: an eighth of the memory to look at where most positions are no members.
+    // Eight positions a bit, in their order: an eighth of the memory to read where most positions are no members.
     // Members stand beside each other, where passages repeat.
     Pages<uint64_t> near;
 

@@ -126,8 +126,8 @@ inline void fetch_below(const KeyTree& tree, uint64_t word) {
 // low, high: first words of the queries' smallest and largest keys. Out: how many first words are below the low
 // key, and how many are not above the high key.
 //
-// At the first level all words are looked at. At every other one the rank in the level above, less one, is the node to
-// look at; rank 0 stays 0. Padding counts as "not above" an all-ones key, so ranks are cut at the level's size; that also
+// At the first level all words are compared. At every other one the rank in the level above, less one, is the node to
+// search; rank 0 stays 0. Padding counts as "not above" an all-ones key, so ranks are cut at the level's size; that also
 // keeps a damaged tree from leading out of it. Defined once per instruction set: a macro, since inlining needs equal
 // targets.
 #define NGRAMDB_SEARCH_TREE(NAME, TARGET, BELOW, UPTO)                                                                \

@@ -52,14 +52,14 @@ inline uint64_t load_word(const Sym* symbols) {
 }
 
 // Keys of the smallest and the largest suffix that begin with the n symbols of a query (n >= 1), which has
-// room for key_symbols() of them; what stands behind the n-th is of no matter.
+// room for key_symbols() of them; what stands after the n-th is ignored.
 template <class Sym>
 inline void pack_query(const Sym* symbols, uint64_t n, Key* low, Key* high) {
   constexpr uint32_t per_word = symbols_per_word<Sym>();
   constexpr int bits = 8 * sizeof(Sym);
   const uint64_t n_first = n < per_word ? n : per_word;
   const uint64_t n_rest = n - n_first < per_word ? n - n_first : per_word;
-  // Bits behind the query's end.
+  // Bits after the query's end.
   const uint64_t first_free = n_first == per_word ? 0 : ~uint64_t{0} >> (bits * n_first);
   const uint64_t rest_free = n_rest == per_word ? 0 : ~uint64_t{0} >> (bits * n_rest);
   const uint64_t first = load_word(symbols), rest = load_word(symbols + per_word);
@@ -74,7 +74,7 @@ inline uint32_t common_bits(const Key& a, const Key& b) {
   return 128;
 }
 
-// What is left of a key's first n bits (n <= 128), zeros behind them.
+// What is left of a key's first n bits (n <= 128), zeros after them.
 inline Key first_bits(const Key& key, uint32_t n) {
   if (n >= 128) return key;
   if (n >= 64) return {key.first, n == 64 ? 0 : key.rest & ~(~uint64_t{0} >> (n - 64))};

@@ -104,14 +104,14 @@ class Model {
   }
 
   // Every token of the documents ids[offsets[i], offsets[i + 1]). sentences: `<s>` stands before each, and
-  // `</s>` is scored behind it, one more entry each (probability 1 behind a separator, which has ended the
+  // `</s>` is scored after it, one more entry each (probability 1 after a separator, which has ended the
   // sentence).
   //
   // From settings.share_from tokens on, documents are shared by all cores that are free.
   void score(const int64_t* ids, const int64_t* offsets, size_t n, bool sentences, Scored* out, StopFlag stop) const;
 
   // P(token | context) for n pairs. begins: whether `<s>` stands before the context. A token may be kEnd.
-  // Here and below a context begins behind its last border.
+  // Here and below a context begins after its last border.
   void estimate(const int64_t* ids, const int64_t* offsets, const int64_t* tokens, const uint8_t* begins, size_t n,
                 Scored* out, StopFlag stop) const;
 
@@ -137,7 +137,7 @@ class Model {
   static constexpr size_t kLanes = 12;
   // Long documents are cut, so that pieces are walked side by side.
   static constexpr size_t kPiece = 1024;
-  // Tokens between two looks at the stop flag: a few milliseconds.
+  // Tokens between two interrupt checks: a few milliseconds.
   static constexpr uint64_t kLookInterval = 1024;
 
   // What is scored. n_before: tokens of the context, `<s>` included.
@@ -152,14 +152,14 @@ class Model {
     Walk walk;
     const int64_t* document = nullptr;
     size_t at = 0, stop = 0;
-    size_t since = 0;    // where the context begins: behind the last border in the document
+    size_t since = 0;    // where the context begins: after the last border in the document
     bool began = false;  // with `<s>`
     Scored* out = nullptr;
     bool busy = false, ends = false;
 
   };
 
-  // A context as far as it counts: what stands behind the last border in it.
+  // A context as far as it counts: what stands after the last border in it.
   struct Context {
     const int64_t* ids;
     size_t n;
@@ -208,7 +208,7 @@ class Model {
   Scored infgram(const Walk& walk, const Step& step, Workspace& work, StopFlag stop) const;
   Scored backoff(const Walk& walk, const Step& step) const;
 
-  // Of a token that the corpus has not, without context.
+  // Of an out-of-vocabulary token, without context.
   double p_unknown() const { return interpolate(1.0 / vocabulary(), m_.empty, 0, discount(1)); }
 
   const std::vector<double>& unigram_sums(StopFlag stop) const;

@@ -2,7 +2,7 @@
 """Continuation counts and language models over segments, each with a sign.
 
 `LanguageIndex` is what all models over one corpus share; `Model` is one of them. Token ids are int64; UNKNOWN (or any id
-that the corpus has not) matches nothing, END is the end of a sentence, `</s>`. Everything that takes time releases
+that the corpus lacks) matches nothing, END is the end of a sentence, `</s>`. Everything that takes time releases
 the GIL and can be stopped (`ngramdb.interrupts`).
 """
 
@@ -210,7 +210,7 @@ cdef class LanguageIndex:
         Returns
             continuation, raw : (max_length, 4) int64 : n-grams with an adjusted count of 1 … 4, and with 1 … 4
                 occurrences; those that begin with `<s>` have their occurrences for their adjusted count
-            n_types : (max_length,) int64 : different n-grams, with `<s>` and `</s>`; `<s>` alone is none
+            n_types : (max_length,) int64 : different n-grams, with `<s>` and `</s>`; `<s>` alone does not count
             n_left_of_end : different tokens before `</s>`
 
         Cost: a pass over the suffix arrays, one random read of the text a row; 8 bytes a token id.
@@ -237,7 +237,7 @@ cdef class LanguageIndex:
 
     def ngrams(self, uint32_t n, size_t n_expected=0):
         """Every n-gram that occurs, once, in the order of the tokens (END anywhere among them), those that begin
-        with `<s>` last; `<s>` alone is none.
+        with `<s>` last; `<s>` alone does not count.
 
         n_expected : about how many there are, where it is known; at most the number of tokens and sentences counts
 
@@ -316,7 +316,7 @@ cdef class Model:
 
         sentences: `<s>` stands before each document, and its `</s>` is scored, too: document i then has its entries
         from offsets[i] - offsets[0] + i on. Within a document END and BEGIN cut it into sentences: END is scored, no
-        context reaches across either; the separator is both at once. Behind one `</s>` has probability 1, since the
+        context reaches across either; the separator is both at once. After one `</s>` has probability 1, since the
         sentence has ended. Returns: a structured array of dtype SCORED.
         """
         flat = id_array(flat, BEGIN)
@@ -340,7 +340,7 @@ cdef class Model:
     def estimate(self, flat, offsets, tokens, begins):
         """P(tokens[i] | flat[offsets[i]:offsets[i + 1]]) of n pairs: a structured array of dtype SCORED.
 
-        begins : (n,) bool : whether `<s>` stands before the context; a token may be END. Contexts begin behind the
+        begins : (n,) bool : whether `<s>` stands before the context; a token may be END. Contexts begin after the
             last border in them.
         """
         flat = id_array(flat, BEGIN)
@@ -444,7 +444,7 @@ cdef class Model:
 
 
 cdef class Sampler:
-    """Tokens drawn one after the other behind a context, by a Kneser-Ney or stupid backoff model. Not for several threads.
+    """Tokens drawn after a context, one by one, by a Kneser-Ney or stupid backoff model. Not for several threads.
 
     Raises ValueError for another model.
     """
@@ -466,7 +466,7 @@ cdef class Sampler:
     def next(self, uint64_t seed):
         """The next token, or END, and its probability among those that the corpus has: the same for the same seed.
 
-        UNKNOWN with probability 0 when no token of the corpus is frequent enough. Raises ValueError behind END.
+        UNKNOWN with probability 0 when no token of the corpus is frequent enough. Raises ValueError after END.
         """
         cdef Drawn drawn
         cdef Poll poll = current_poll()

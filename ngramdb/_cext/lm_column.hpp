@@ -41,7 +41,7 @@ class Column {
   const Segment& segment() const { return segment_; }
   int sign() const { return sign_; }
   uint64_t n_rows() const { return n_rows_; }
-  // Rows of tokens; separators are none.
+  // Rows of tokens, without separators.
   uint64_t n_tokens() const { return n_tokens_; }
   int64_t n_sentences() const { return n_sentences_; }
 
@@ -49,7 +49,7 @@ class Column {
   int64_t n_empty() const { return n_empty_; }
   const std::vector<Position>& starts() const { return starts_; }
 
-  // What stands before each row, and `depth` symbols behind its start.
+  // What stands before each row, and `depth` symbols after its start.
   void read(Range rows, uint32_t depth, Code* lefts, Code* nexts) const {
     segment_.neighbours(rows, depth, lefts, nexts);
     if (separator_ == kBorder) return;
@@ -137,7 +137,7 @@ class Column {
   }
 
   // A bit for every position where a sentence starts, then the rows in order: a pass over the suffix array.
-  // Sentences are as the lines of a file: an empty one counts, and behind a separator at a document's end
+  // Sentences are as the lines of a file: an empty one counts, and after a separator at a document's end
   // none begins.
   void collect_starts(Range separators) {
     const Position first = segment_.n_documents() == 0 ? 0 : segment_.span(0).start;

@@ -36,7 +36,7 @@ class Sampler {
     m_.unigram_sums(stop);
   }
 
-  // The next token; the same for the same seed. Behind kEnd there is none; kUnknown where nothing is frequent enough.
+  // The next token; the same for the same seed. After kEnd there is none; kUnknown where nothing is frequent enough.
   Drawn next(uint64_t seed, StopFlag stop) {
     if (has_ended_) throw std::invalid_argument("the sentence has ended");
     std::mt19937_64 random(seed);
@@ -59,7 +59,7 @@ class Sampler {
   }
 
  private:
-  // Draws of tokens that a longer context has, before those that it has not are listed.
+  // Draws of tokens that a longer context has, before those that it lacks are listed.
   static constexpr size_t kTries = 1000;
 
   // What a context gives under stupid backoff: the tokens that no longer one has, with counts.
@@ -98,7 +98,7 @@ class Sampler {
 
   // ---- Kneser-Ney ----
 
-  // Of a token that the corpus has not, after the context.
+  // Of an out-of-vocabulary token, after the context.
   double p_unknown() const {
     double p = m_.p_unknown();
     for (size_t c = 1; c < walk_.chains.size(); ++c) {

@@ -25,7 +25,7 @@ inline void return_free_memory() {
 #endif
 }
 
-// Gives the system back the pages that lie within an array which nobody reads again, up to the last boundary of large
+// Returns to the system the pages within an array that are not read again, up to the last boundary of large
 // ones: of a part of a large page it would get nothing, and have to split it. The array itself stays valid.
 inline void release_pages(void* array, size_t n_bytes) {
 #if defined(__unix__) || defined(__APPLE__)

@@ -178,7 +178,7 @@ class CensusTaker {
     uint64_t first;  // number of its first unit
     int64_t count;
     int64_t n_left;
-    int64_t n_ends;    // rows whose sentences end behind it
+    int64_t n_ends;    // rows whose sentences end after it
     size_t ends_from;  // what stands before those, in end_lefts_
   };
   static constexpr uint64_t kNone = UINT64_MAX;

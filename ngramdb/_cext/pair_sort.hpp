@@ -1,7 +1,7 @@
 // Sorting pairs of a 64-bit key and a position by their keys, stably.
 //
-// A few pairs go where the number of smaller keys says, which vectors find without a branch. More are distributed by
-// some bits of their keys, from one array into another and, the next time, back.
+// A few pairs go to the place given by the number of smaller keys, which vectors find without a branch. More are
+// distributed by some bits of their keys, from one array into another and, the next time, back.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ struct Pairs {
   Pairs from(size_t i) const { return {keys + i, positions + i}; }
 };
 
-// Keys behind the last pair that may be read, though not looked at.
+// Keys after the last pair that may be read, though they are ignored.
 constexpr size_t kKeysReadBehind = 7;
 
 inline void copy_pairs(const Pairs& from, const Pairs& to, size_t n) {
@@ -133,7 +133,7 @@ void distribute_pairs(const Pairs& from, const Pairs& to, size_t n, bool back, u
 }
 
 // Sorts n pairs by key, those of one key in the order in which they come: from one array into another of the same size,
-// or back into the first. The other one's content is lost. Keys behind the last pair are read (kKeysReadBehind).
+// or back into the first. The other one's content is lost. Keys after the last pair are read (kKeysReadBehind).
 inline void sort_pairs(const Pairs& from, const Pairs& to, size_t n, bool back, const SortFew& few) {
   constexpr size_t kMany = 2048;  // pay for counters of more bits
   if (n <= few.most) {

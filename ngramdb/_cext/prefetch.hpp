@@ -3,7 +3,7 @@
 
 namespace ngramdb {
 
-// The empty statement behind it makes it an effect: gcc takes a function that only prefetches for one without any, and
+// The empty statement after it makes it an effect: gcc takes a function that only prefetches for an empty one, and
 // drops the calls of it.
 inline void prefetch_line(const void* address) {
   __builtin_prefetch(address);

@@ -51,7 +51,7 @@ class PlainSegment final : public Segment {
   }
 
   Position first_;
-  std::vector<TokenId> text_;  // kNoToken behind every document
+  std::vector<TokenId> text_;  // kNoToken after every document
   std::vector<size_t> rows_;
   std::vector<Span> spans_;
 };

@@ -1,4 +1,4 @@
-// Merging the suffix arrays of several texts into that of all of them, one behind the other: row for row what sorting anew
+// Merging the suffix arrays of several texts into that of all of them, one after the other: row for row what sorting
 // would make, with LCPs and directory, at the cost of a few comparisons a row and in the memory of what is being written.
 //
 // A loser tree over the inputs' next rows, each of which knows its LCP with the row that was written last (Bingmann,
@@ -257,7 +257,7 @@ class MergeOf final : public RowMerge {
   std::vector<DocumentText<Sym>> texts_;
   std::vector<std::unique_ptr<KeptPositions>> kept_;
   std::vector<uint64_t> bases_;                // where the texts begin in the merged one
-  std::vector<std::vector<uint64_t>> bounds_;  // the first row of each chunk in each input, and behind the last chunk
+  std::vector<std::vector<uint64_t>> bounds_;  // the first row of each chunk in each input, and after the last chunk
   std::vector<Ends> ends_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Matches>> spare_;
@@ -265,7 +265,7 @@ class MergeOf final : public RowMerge {
 
 // ---- dividing ---------------------------------------------------------------------------------------------------
 
-// Every step-th row of each input, or the next one behind it that stays.
+// Every step-th row of each input, or the next one after it that stays.
 template <class Sym>
 std::vector<SuffixPlace> MergeOf<Sym>::candidates(uint64_t step, std::vector<uint64_t>& rows, StopFlag stop) const {
   std::vector<SuffixPlace> found;
@@ -368,7 +368,7 @@ uint64_t MergeOf<Sym>::count(uint64_t chunk, StopFlag stop) {
 
 // ---- merging ----------------------------------------------------------------------------------------------------
 
-// Takes the input's next rows, as many as a block has room for, and tells them their LCPs.
+// Takes the input's next rows, as many as a block has room for, and sets their LCPs.
 //
 // Between two neighbours that stay the LCP is the least of those of the rows that do not.
 template <class Sym>

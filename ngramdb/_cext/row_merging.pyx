@@ -112,7 +112,7 @@ cdef class MergeSource:
 
 
 cdef class RowMerge:
-    """The suffix array of several texts, one behind the other, without the documents that go: bit-identical to sorting
+    """The suffix array of several texts, one after the other, without the documents that go: bit-identical to sorting
     the whole text, in chunks of rows.
 
     `plan` first, then `count` for every chunk and `begin`, then `merge` for every chunk; `count` and `merge` in any order
@@ -163,7 +163,7 @@ cdef class RowMerge:
         return self.n_chunks
 
     def count(self, uint64_t chunk, Interrupt stop=None):
-        """Counts the rows of a chunk that stay: 3 ns each where documents go, else nothing."""
+        """Count the rows of a chunk that stay: 3 ns each where documents go, else nothing."""
         cdef Poll poll = poll_of(stop)
         cdef uint64_t n
         self.check_chunk(chunk)
@@ -172,7 +172,7 @@ cdef class RowMerge:
         self.counts[chunk] = n
 
     def begin(self):
-        """Makes room for the directory; all chunks have been counted. Raises ValueError where the rows are not those of
+        """Make room for the directory; all chunks have been counted. Raises ValueError where the rows are not those of
         the documents that stay.
         """
         if sum(self.counts) != self.n_rows:
@@ -199,7 +199,7 @@ cdef class RowMerge:
         return out
 
     def join(self, uint64_t chunk, uint32_t[::1] rows):
-        """Gives the first row of a chunk its LCP with the last one of the chunk before; both have been merged."""
+        """Give the first row of a chunk its LCP with the last one of the chunk before; both have been merged."""
         self.check_chunk(chunk)
         if chunk > 0 and self.lcp_width > 0 and rows.shape[0] > 0:
             rows[0] |= self.rows.get().joint(chunk, self.lcp_width) << (32 - self.lcp_width)

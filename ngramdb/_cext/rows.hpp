@@ -1,9 +1,9 @@
-// The rows of a suffix array as they are stored, and what they tell without a look at the text.
+// The rows of a suffix array as they are stored, and what they show without reading the text.
 //
 // A row is a word of 32 bits: the position of its suffix, and in its upper `lcp_width` bits, which positions leave free,
 // its LCP with the row before: how many bits the keys of the two (keys.hpp) have in common from the first one on, or the
 // largest number that there is room for, which then stands for "as many, or more". Row 0 has 0. With no such bits
-// (lcp_width 0) nothing but text tells rows apart.
+// (lcp_width 0) only the text distinguishes rows.
 //
 // A run of rows that share their first n bits ends where an LCP is below n. And the LCPs of a piece of rows are a binary
 // trie of their keys without the keys: to find the rows that begin with a query, one takes at each branching bit the side
@@ -24,7 +24,7 @@ namespace ngramdb {
 
 // Keys have 128 bits, and 127 are counted.
 constexpr uint32_t kMostLcpWidth = 7;
-// Fewer bits do not tell two-byte symbols apart.
+// Fewer bits do not distinguish two-byte symbols.
 constexpr uint32_t kLeastLcpWidth = 5;
 
 // The width of LCPs in the rows of a text of so many symbols.
@@ -68,9 +68,9 @@ struct BlindEnd {
   uint32_t last;
 };
 
-// Blind search in a piece of n <= 64 rows for a key of which the first `bits` count (nothing but zeros behind them).
+// Blind search in a piece of n <= 64 rows for a key of which the first `bits` count (nothing but zeros after them).
 //
-// LCPs are looked at from left to right. Where the key's bit is one, the search goes on with the row there; where it is
+// LCPs are read from left to right. Where the key's bit is one, the search goes on with the row there; where it is
 // zero, all rows are left out up to the next smaller LCP.
 //
 // known: how many bits, fewer than 64, the row before the piece has in common with the key, where that is known and that
@@ -92,7 +92,7 @@ inline BlindEnd blind_search_plain(const Rows& rows, uint64_t start, uint32_t n,
       while (i < n && words[i] >> shift >= bit);
     }
   }
-  uint32_t last = first + 1;  // 0 behind kBefore
+  uint32_t last = first + 1;  // 0 after kBefore
   while (last < n && words[last] >> shift >= bits) ++last;
   return {first, last};
 }
@@ -273,7 +273,7 @@ __attribute__((target("avx512f,avx512bw"))) inline uint64_t lcps_below_avx512(co
   return below;
 }
 
-// The same as the plain one; `zeros` says at once where the key's bit is zero.
+// The same as the plain one; `zeros` marks where the key's bit is zero.
 __attribute__((target("avx2,bmi,popcnt"))) inline BlindEnd blind_search_avx2(
     const Rows& rows, uint64_t start, uint32_t n, const Key& key, uint32_t bits, uint32_t known) {
   LcpsAvx2 lcps;

@@ -32,7 +32,7 @@ constexpr uint32_t kEmpty = 0xffffffffu;
 constexpr uint32_t kTextAhead = 32;
 constexpr uint32_t kSlotAhead = 16;
 
-// Positions between two looks at the stop flag in a pass over the text, of a nanosecond or two each.
+// Positions between two interrupt checks in a pass over the text, of a nanosecond or two each.
 constexpr uint32_t kPassStopInterval = 1u << 20;
 
 // Bucket boundaries: `size[c]` symbols equal c; `at[c]` is the moving head or tail.
@@ -134,7 +134,7 @@ uint32_t induce_s(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_separato
       const uint32_t c = text[j];
       const uint32_t d = text[j + 1];
       if (kSeparated && c == 0) {
-        continue;  // separators are in place; a token behind one is never LMS
+        continue;  // separators are in place; a token after one is never LMS
       }
       if (c < d || (c == d && i >= tail[c])) {
         sa[--tail[c]] = j;
@@ -237,7 +237,7 @@ void induce_s_marked(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_separ
   }
 }
 
-// LMS positions are never adjacent: p/2 tells them apart, in half the array.
+// LMS positions are never adjacent: p/2 distinguishes them, in half the array.
 inline uint32_t lower_half(uint32_t n) { return n / 2 + (n & 1); }
 
 template <bool kSeparated, class Sym>
@@ -344,7 +344,7 @@ inline uint32_t renumber(uint32_t* names, uint32_t n, uint32_t n_names) {
 }
 
 // The same for n < max_marked, with a smaller problem to recurse on. A comparison ends at the first name that is
-// unique, so only names that are not, and the one behind each of these, need be sorted. What is unique has its
+// unique, so only names that are not, and the one after each of these, need be sorted. What is unique has its
 // place already.
 template <bool kSeparated, class Sym>
 void sort_lms_suffixes_marked(const Sym* text, uint32_t* sa, uint32_t n, uint32_t m, uint32_t max_marked,
@@ -367,7 +367,7 @@ void sort_lms_suffixes_marked(const Sym* text, uint32_t* sa, uint32_t n, uint32_
     recurse_on_all<kSeparated>(text, sa, n, m, names, max_marked, stop);
     return;
   }
-  // The kept names at sa[0, n_kept), their suffixes behind them, the order by names at the end as it was.
+  // The kept names at sa[0, n_kept), their suffixes after them, the order by names at the end as it was.
   std::vector<bool> is_unique(m);
   uint32_t write = 0, k = 0;
   before_is_unique = true;
@@ -480,7 +480,7 @@ void solve(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_separators, uin
 // are the separators themselves, by position.
 //
 // text: n symbols, each < n_symbols; the last one is a separator (0). n < 2^32 - 1. Raises Interrupted when
-// its work shall stop (looked at every few milliseconds), std::bad_alloc when memory ends. max_marked: texts below
+// its work shall stop (checked every few milliseconds), std::bad_alloc when memory ends. max_marked: texts below
 // this length are sorted with marks; tests make it small, to reach the passes for longer texts.
 template <class Sym>
 void suffix_sort(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_separators, uint32_t n_symbols,

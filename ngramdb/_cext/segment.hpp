@@ -4,8 +4,8 @@
 // (segment_defaults-inl.hpp), which a kind overrides where its layout knows a faster way. Both give the same answers:
 // the test kit (ngramdb/segments/testing.py) compares them for every kind.
 //
-// What a segment is: documents, each a sequence of tokens, numbered from 0, that stand in a text one behind the other,
-// with at least one position between two of them, and behind the last, that no token has. Every token is the beginning
+// What a segment is: documents, each a sequence of tokens, numbered from 0, that stand in a text one after the other,
+// with at least one position without a token after each of them. Every token is the beginning
 // of a suffix, which ends where its document does. The suffixes in order are the rows: a suffix comes before those that
 // it is the beginning of, else the smaller token id decides; equal suffixes are in the order of their positions. Ranges
 // of rows and positions are half-open.
@@ -162,7 +162,7 @@ class Segment {
 
   // The same for one request of at most kProbeTokens tokens that is not narrowed, piece by piece, so that a caller can
   // work on several segments in turn: each call ends by fetching what the next one will read. `begin` must come first;
-  // `advance` is called until it says that there is no more to do, always with the same n_levels, see levels_ahead.
+  // `advance` is called until it returns that nothing is left to do, always with the same n_levels, see levels_ahead.
   virtual void begin(const Request& request, Probe& probe) const;
   virtual bool advance(Probe& probe, int n_levels) const;
   virtual Range found(const Probe& probe) const;
@@ -173,20 +173,20 @@ class Segment {
 
   // -- what follows, and what stands before
 
-  // Appends the runs of next tokens behind the first `depth` tokens of the rows, ascending by id; returns the
+  // Appends the runs of next tokens after the first `depth` tokens of the rows, ascending by id; returns the
   // number of rows whose document ends there.
   virtual uint64_t continuations(Range rows, uint32_t depth, std::vector<Run>& runs, StopFlag stop) const;
 
   // Starts to fetch what `continuations` will read first, of rows that have been found just now.
   virtual void prefetch_continuations(Range, uint32_t) const {}
 
-  // The token behind the first `depth` tokens of every row, kNoToken where all documents end there, or kManyTokens.
+  // The token after the first `depth` tokens of every row, kNoToken where all documents end there, or kManyTokens.
   virtual TokenId only_continuation(Range rows, uint32_t depth) const;
 
   // Starts to fetch what only_continuation will read.
   virtual void prefetch_ends(Range) const {}
 
-  // The code of what stands before each row, and of what stands `depth` tokens behind its beginning.
+  // The code of what stands before each row, and of what stands `depth` tokens after its beginning.
   virtual void neighbours(Range rows, uint32_t depth, Code* lefts, Code* nexts) const;
 
   // Codes from a row on, at most n, up to and with the border or the code `last`; returns how many. Also what stands
@@ -214,11 +214,11 @@ class Segment {
   // Positions of the rows, in suffix order.
   virtual void positions(Range rows, PositionsOut out) const;
 
-  // Where positions stand, each that of a token or of the end behind it: the documents, and how many tokens of them
+  // Where positions stand, each that of a token or of the end after it: the documents, and how many tokens of them
   // come before.
   virtual void documents_at(PositionsIn positions, size_t n, DocNumber* documents, uint32_t* before) const;
 
-  // The tokens `ahead` tokens behind the positions (before them, when negative); kNoToken where a document's end or the
+  // The tokens `ahead` tokens after the positions (before them, when negative); kNoToken where a document's end or the
   // text's lies there. No document's end may lie in between.
   virtual void tokens_at(PositionsIn positions, size_t n, int64_t ahead, TokenId* out) const;
 

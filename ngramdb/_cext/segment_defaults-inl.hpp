@@ -1,8 +1,8 @@
 // What a segment answers when its kind knows no faster way: by the primitives alone. Members of Segment; included by
 // segment.hpp.
 //
-// Plain rather than fast, since these functions say what the overriding ones must answer. Those that only look for equal
-// neighbours among rows do not depend on the order of token ids; `find` and `narrow` do.
+// Plain rather than fast, since these functions define what the overriding ones must answer. Those that only search for
+// equal neighbours among rows do not depend on the order of token ids; `find` and `narrow` do.
 #pragma once
 
 #include <algorithm>
@@ -189,7 +189,7 @@ inline void Segment::documents_at(PositionsIn positions, size_t n, DocNumber* do
 
 inline void Segment::tokens_at(PositionsIn positions, size_t n, int64_t ahead, TokenId* out) const {
   for (size_t i = 0; i < n; ++i) {
-    // A place before the text wraps around to one behind it.
+    // A place before the text wraps around to one after it.
     const Position at = positions[i] + static_cast<uint64_t>(ahead);
     out[i] = at < n_positions() ? defaults::token_at(*this, at) : kNoToken;
   }

@@ -229,7 +229,7 @@ cdef class SegmentIndex:
         return vector_to_array(out)
 
     def docs_among(self, int64_t lo, int64_t hi, docs, bint few):
-        """Those of the documents (k,) uint32, ascending, that rows [lo, hi) stand in; `few`: as conditions.hpp says."""
+        """Those of the documents (k,) uint32, ascending, that rows [lo, hi) stand in; `few`: see conditions.hpp."""
         self.check_rows(lo, hi)
         docs = np.ascontiguousarray(docs, dtype=np.uint32)
         cdef const uint32_t[::1] candidates = docs
@@ -403,7 +403,7 @@ cdef class SegmentIndex:
         return out
 
     def tokens_at(self, positions, int64_t ahead):
-        """The tokens `ahead` tokens behind positions of the segment (before them, if negative): (n,) int64.
+        """The tokens `ahead` tokens after positions of the segment (before them, if negative): (n,) int64.
 
         -1 where a document's end lies there. No document's end may lie in between.
         """
@@ -434,14 +434,14 @@ cdef class SegmentIndex:
 
 
 cdef class SuffixIndex(SegmentIndex):
-    """A segment in our own layout: its arrays (usually mapped files), kept alive, never written.
+    """A segment in the native layout: its arrays (usually mapped files), kept alive, never written.
 
     Parameters
         tokens : (n_text,) uint8, uint16 or uint32 : stored symbols, each document followed by a separator (0)
         suffix_array : (n_text - n_documents,) uint32
         tree, rest : the directory, as `construction.key_directory` makes it
         doc_starts : (n_documents + 1,) uint32 : where documents start; the last entry is n_text
-        gap : the id that the segment has not, see FORMAT.md, "Tokens"
+        gap : the id that the segment lacks, see FORMAT.md, "Tokens"
         name : the file, to be named in errors
         lcp_width : how many of the upper bits of a row hold its LCP, see FORMAT.md, "Suffix array"
 

@@ -18,7 +18,7 @@
 namespace ngramdb {
 namespace lm {
 
-// Borders of a sentence as ids: `</s>`, and `<s>`, behind which a new context begins.
+// Borders of a sentence as ids: `</s>`, and `<s>`, after which a new context begins.
 constexpr int64_t kEnd = -2;
 constexpr int64_t kBegin = -3;
 
@@ -245,7 +245,7 @@ class Walk {
     if (settings_.cache == nullptr) return;
     for (size_t c = 1; c < chains.size(); ++c) learn(c, work, stop);
     if (starts.alive) learn_starts();
-    if (chains.empty()) return;  // behind the end of a sentence
+    if (chains.empty()) return;  // after the end of a sentence
     for (size_t c = 0; c < into_.size(); ++c) {
       if (extended[c] < settings_.least) continue;
       const Chain& into = chains[std::min<size_t>(into_[c], chains.size() - 1)];
@@ -253,7 +253,7 @@ class Walk {
     }
   }
 
-  // The step to a sentence's end. No context comes behind it. n_left_of_end: of the unigram `</s>`.
+  // The step to a sentence's end. No context comes after it. n_left_of_end: of the unigram `</s>`.
   void take_end(int64_t n_left_of_end, Workspace& work, StopFlag stop) {
     begin_step();
     std::vector<Range> ends;
@@ -275,7 +275,7 @@ class Walk {
     starts.alive = false;
   }
 
-  // Sets the walk behind a context of any length, without walking through it. begins: `<s>` stands before it.
+  // Sets the walk after a context of any length, without walking through it. begins: `<s>` stands before it.
   void locate(const int64_t* ids, size_t n, bool begins, Searches& searches, Workspace& work, StopFlag stop) {
     reset(begins);
     const size_t most = std::min<size_t>(n, settings_.longest);
@@ -430,7 +430,7 @@ class Walk {
   }
 
  private:
-  // Lengths that `locate` looks at in one round.
+  // Lengths that `locate` tries in one round.
   static constexpr size_t kProbes = 8;
   // Records of contexts with more rows than this are kept: computing one from fewer costs less than a miss.
   static constexpr uint64_t kKeptFrom = 24;

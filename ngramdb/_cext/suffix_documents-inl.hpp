@@ -105,7 +105,7 @@ template <class Sym>
 bool contains(const Sym* first, const Sym* last, const Sym* query, uint32_t n) {
   constexpr std::ptrdiff_t kBlock = 64;
   if (last - first < static_cast<std::ptrdiff_t>(n)) return false;
-  const Sym* const stop = last - n + 1;  // no occurrence begins here or behind
+  const Sym* const stop = last - n + 1;  // no occurrence begins here or after
   const Sym* at = first;
   if (n >= 2) {
     const Sym one = query[0], two = query[1];
@@ -129,7 +129,7 @@ bool contains(const Sym* first, const Sym* last, const Sym* query, uint32_t n) {
   return false;
 }
 
-// The same for a document of any length, with looks at the flag.
+// The same for a document of any length, with interrupt checks.
 template <class Sym>
 bool contains_stoppably(const Sym* first, const Sym* last, const Sym* query, uint32_t n, StopFlag stop) {
   constexpr std::ptrdiff_t kPiece = 64 * kStopInterval;  // about a millisecond
@@ -149,7 +149,7 @@ void SuffixSegment<Sym>::filter_documents(const DocNumber* documents, size_t n_d
   // Symbols are looked through in a fraction of a nanosecond each, but a document's first one may be far away.
   constexpr uint64_t kDocument = 64;
   uint64_t n_read = 0;
-  constexpr uint32_t kPerLine = 64 / sizeof(Sym), kLines = 8;  // the processor fetches what is behind by itself
+  constexpr uint32_t kPerLine = 64 / sizeof(Sym), kLines = 8;  // the processor fetches what follows by itself
   for (size_t i = 0; i < n_documents; ++i) {
     const Interval symbols = document_symbols(documents[i]);
     if (i + 1 < n_documents) {

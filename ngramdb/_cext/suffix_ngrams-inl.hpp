@@ -15,7 +15,7 @@ bool has_separator(uint64_t word) {
   return ((word - kOnes) & ~word & kHighs) != 0;
 }
 
-// A pass over the LCPs finds where runs begin; the text there tells whether the n-gram has n tokens.
+// A pass over the LCPs finds where runs begin; the text there shows whether the n-gram has n tokens.
 template <class Sym>
 uint32_t SuffixSegment<Sym>::ngram_runs_by_lcps(uint32_t from, uint32_t n, uint32_t bits, Range* out, size_t room,
                                                 size_t* n_found, StopFlag stop) const {
@@ -189,7 +189,7 @@ void SuffixSegment<Sym>::tokens_at(PositionsIn places, size_t n, int64_t ahead, 
   places.with([&](const auto* positions) {
     const auto place = [&](size_t i) { return positions[i] + static_cast<uint64_t>(ahead); };
     for (size_t i = 0; i < n; ++i) {
-      // A place before the text wraps around to one behind it.
+      // A place before the text wraps around to one after it.
       if (i + kAhead < n && place(i + kAhead) < a_.n_text) prefetch_line(a_.text + place(i + kAhead));
       const uint64_t at = place(i);
       const Sym symbol = at < a_.n_text ? a_.text[at] : Sym{0};

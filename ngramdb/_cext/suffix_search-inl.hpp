@@ -95,7 +95,7 @@ void SuffixSegment<Sym>::locate_blocks(Search* searches, const uint32_t* roots, 
   }
 }
 
-// Fetches the rows that a search may look at first, where they are few: a block is four cache lines.
+// Fetches the rows that a search may read first, where they are few: a block is four cache lines.
 template <class Sym>
 void SuffixSegment<Sym>::fetch_blocks(const Search& s) const {
   if (s.split) {
@@ -158,7 +158,7 @@ void SuffixSegment<Sym>::search_block(Search& s) const {
   bounds.hi = bounds.lo + 1;
 }
 
-// Fetches the text that its next steps may look at.
+// Fetches the text that its next steps may read.
 template <class Sym>
 void SuffixSegment<Sym>::fetch_pivots(const Search& s, int n_levels) const {
   prefetch_pivots(s.lower.lo, s.lower.hi, s.lower.lcp(), n_levels);
@@ -166,7 +166,7 @@ void SuffixSegment<Sym>::fetch_pivots(const Search& s, int n_levels) const {
 }
 
 // A few searches cannot hide each other's latency: they fetch, for several steps ahead, every row that those steps
-// may look at. Rounds of waiting are then a half or a third of the steps.
+// may read. Rounds of waiting are then a half or a third of the steps.
 template <class Sym>
 void SuffixSegment<Sym>::run_few(Search* searches, uint32_t n) const {
   for (uint32_t i = 0; i < n; ++i) fetch_blocks(searches[i]);

@@ -17,7 +17,7 @@
 namespace ngramdb {
 
 // Token ids and stored symbols. Symbol 0 is the separator; ids below the gap move up by one, the gap is an id
-// that the segment has not, so that a full range of ids still fits its width.
+// that the segment lacks, so that a full range of ids still fits its width.
 template <class Sym>
 struct SymbolCode {
   uint64_t gap;
@@ -299,7 +299,7 @@ class SuffixSegment final : public Segment {
     return static_cast<uint32_t>(__builtin_ctzll(differs)) / (8 * sizeof(Sym));
   }
 
-  // A word in memory order that has ones in its first n symbols, fewer than all, and zeros behind them.
+  // A word in memory order that has ones in its first n symbols, fewer than all, and zeros after them.
   static uint64_t first_symbols(uint32_t n) {
     return ~(~uint64_t{0} << (8 * sizeof(Sym) * n));
   }
@@ -330,7 +330,7 @@ class SuffixSegment final : public Segment {
     const Order order = compare(row, position_of(row), s, &lcp);
     const bool up = kUpper ? order != Order::kAbove : order == Order::kBelow;
     const uint32_t reached = order == Order::kMatch ? s.n : lcp;
-    // Written for conditional moves: which way it goes cannot be predicted.
+    // Written for conditional moves: the branch cannot be predicted.
     bounds.lo = up ? row + 1 : bounds.lo;
     bounds.hi = up ? bounds.hi : row;
     bounds.lcp_lo = up ? reached : bounds.lcp_lo;
@@ -372,7 +372,7 @@ class SuffixSegment final : public Segment {
     if (bounds.open()) prefetch_line(a_.rows.word(bounds.middle()));
   }
 
-  // Fetches the text of the rows that the next `levels` steps of a search may look at. Depth first: fetching
+  // Fetches the text of the rows that the next `levels` steps of a search may read. Depth first: fetching
   // level by level took 15 % longer.
   void prefetch_pivots(uint32_t lo, uint32_t hi, uint32_t depth, int levels) const {
     if (lo >= hi) return;
@@ -388,7 +388,7 @@ class SuffixSegment final : public Segment {
   uint32_t encode_group(const Request* requests, Range* answers, uint32_t n, Scratch& scratch, Search* searches,
                         uint32_t* which) const;
   void encode_search(const Sym* symbols, uint32_t n, Search& s) const;
-  // The sampled row at or behind a row, and the last one before a row.
+  // The sampled row at or after a row, and the last one before a row.
   static uint64_t sample_from(uint64_t row) { return (row + kRowsPerSample - 1) / kRowsPerSample * kRowsPerSample; }
   static uint64_t sample_before(uint64_t row) { return (row - 1) / kRowsPerSample * kRowsPerSample; }
   // Bits of the query, or of more symbols than a key has.

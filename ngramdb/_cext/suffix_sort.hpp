@@ -18,7 +18,7 @@ constexpr uint32_t kFewestForKeys = 1u << 16;
 // With an lcp_width, the other rows have LCPs of so many bits (rows.hpp), for which positions leave room.
 //
 // text: n symbols, each < n_symbols; the last one is a separator (0). n < 2^32 - 1. Works on several threads as far
-// as `cores` has some free (null: it has none). Raises Interrupted when its work shall stop (looked at every few
+// as `cores` has some free (null: it has none). Raises Interrupted when its work shall stop (checked every few
 // milliseconds), std::bad_alloc when memory ends.
 template <class Sym>
 void sort_suffixes(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_separators, uint32_t n_symbols,

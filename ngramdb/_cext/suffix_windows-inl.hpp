@@ -50,7 +50,7 @@ void SuffixSegment<Sym>::scan_windows(PositionsIn starts, PositionsIn stops, siz
       check_stop(stop, i, n_windows);
       n_read = 0;
     }
-    // Long windows in pieces, so that the flag is looked at within them.
+    // Long windows in pieces, with interrupt checks within them.
     for (uint64_t first = starts[i]; first < last; first += 8 * kStopInterval) {
       if (first > starts[i]) check_stop(stop);
       find_all(a_.text, first, std::min<uint64_t>(last, first + 8 * kStopInterval), a_.n_text, query.data(), n, out);

@@ -55,7 +55,7 @@ class BestNgrams {
   static bool better(const FoundNgram& a, const FoundNgram& b) { return a.before(b); }
 
   size_t k_;
-  std::vector<FoundNgram> heap_;  // the worst in front
+  std::vector<FoundNgram> heap_;  // the worst first
 };
 
 // Merges the runs of all segments; every n-gram comes once, ascending by token ids, with its net count.
@@ -170,7 +170,7 @@ class NgramMerge {
   uint64_t rank_ = 0;
   std::vector<Cursor> cursors_;
   std::vector<int64_t> tokens_;  // of every cursor's run
-  std::vector<uint32_t> heap_;   // cursors, the smallest n-gram in front
+  std::vector<uint32_t> heap_;   // cursors, the smallest n-gram first
 };
 
 // N-grams in blocks, the most frequent first. Memory: that of a block, however many n-grams there are.
@@ -232,7 +232,7 @@ class NgramBlocks {
 
 // ---- the most frequent ones, from a sample of rows --------------------------------------------------------
 
-// Tokens of several n-grams, one behind the other, with their counts.
+// Tokens of several n-grams, one after the other, with their counts.
 struct CountedNgrams {
   std::vector<int64_t> tokens;
   std::vector<int64_t> counts;
@@ -287,7 +287,7 @@ class FrequentNgrams {
     std::vector<uint32_t> rows(kBatch);
     for (size_t s = 0; s < segments_.size(); ++s) {
       if (signs_[s] < 0) continue;
-      uint64_t behind = 0;  // rows before this one need no look
+      uint64_t behind = 0;  // rows before this one need no check
       size_t m = 0;
       for (Row row = stride - 1; row < segments_[s]->n_rows(); row += stride) {
         if (row < behind) continue;
@@ -302,7 +302,7 @@ class FrequentNgrams {
     }
   }
 
-  // Counts m n-grams; returns the row of segment s behind the last one's.
+  // Counts m n-grams; returns the row of segment s after the last one's.
   uint64_t count(const std::vector<int64_t>& batch, size_t m, size_t s, StopFlag stop) {
     if (m == 0) return 0;
     check_stop(stop);
@@ -320,7 +320,7 @@ class FrequentNgrams {
     return ranges[(m - 1) * segments_.size() + s].hi;
   }
 
-  // Sorts what was found, each once, and drops all behind the k-th.
+  // Sorts what was found, each once, and drops all after the k-th.
   void keep_best(size_t k) {
     std::vector<uint32_t> order(counts_.size());
     for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;

@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """The n-grams of a corpus by frequency: descending by count, then ascending by token ids.
 
-Three ways to the same answer: `frequent` looks at a sample of rows, `NgramBlocks` at all rows (of all documents, or
+Three ways to the same answer: `frequent` reads a sample of rows, `NgramBlocks` all rows (of all documents, or
 of some), `count_documents` at the tokens of a few documents. The GIL is released, and the work can be stopped.
 """
 

@@ -10,7 +10,7 @@ namespace ngramdb::words {
 inline constexpr char kUnicodeVersion[] = "14.0.0";
 
 enum class CharClass : std::uint8_t {
-  other = 0,   // a token by itself
+  other = 0,   // a token of its own
   space = 1,   // no token (str.isspace of Python)
   word = 2,    // part of a run: L*, N*, Pc
   mark = 3,    // part of a run, or of the character before it: M*

@@ -75,7 +75,7 @@ struct Char {
   std::uint32_t size;  // bytes, >= 1
 };
 
-// The character at p < end, not ASCII. A byte that begins no well-formed sequence is a character by itself, U+FFFD (of
+// The character at p < end, not ASCII. A byte that begins no well-formed sequence is a character of its own, U+FFFD (of
 // class other): valid text never holds one, and hostile text is cut the same way every time.
 inline Char decode(const std::uint8_t* p, const std::uint8_t* end) {
   constexpr Char bad{0xFFFD, 1};

@@ -122,7 +122,7 @@ cdef class Vocabulary:
         return <Py_ssize_t>n_words
 
     def append(self, entries, offsets, slots=None):
-        """Adds the words of a vocabulary file after those that are here.
+        """Add the words of a vocabulary file after those that are here.
 
         The arrays are used in place (they may be a mapped file) and kept alive; without `slots` the table is made.
 
@@ -203,7 +203,7 @@ cdef class Vocabulary:
         return found
 
     def word(self, id):
-        """The bytes of the word with this id. Raises: IndexError when there is none."""
+        """The bytes of the word with this id. Raises: IndexError where there is none."""
         if not 0 <= id < len(self):
             raise IndexError(f"no word has the id {id}")
         cdef uint64_t wanted = id
