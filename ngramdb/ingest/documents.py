@@ -6,6 +6,7 @@ Invariant: a `Document` carries text or token ids, never both and never neither;
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -17,6 +18,8 @@ from ngramdb.limits import MAX_TOKEN_ID
 
 # Reasons beyond the first few repeat themselves, and a load may skip millions of lines.
 KEPT_REASONS = 5
+# Files that cannot be read are named, though they be many; they come first.
+KEPT_FILES = 100
 
 # Of 8, 16 or 32 bits: as wide as they came.
 TokenIds: TypeAlias = NDArray[np.unsignedinteger[Any]]
@@ -43,18 +46,36 @@ class Document:
 
 @dataclass(slots=True)
 class ErrorLog:
-    """How many documents were skipped, and the first few reasons. Threads may share a log."""
+    """How many documents were skipped, and the first few reasons. Threads may share a log.
+
+    `files` of them are whole files that cannot be read, whose reasons stand before the others.
+    """
 
     count: int = 0
     reasons: list[str] = field(default_factory=list)
+    files: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def add(self, error: LoadError) -> None:
         """Take down one skipped document."""
         with self._lock:
             self.count += 1
-            if len(self.reasons) < KEPT_REASONS:
+            if len(self.reasons) - self.files < KEPT_REASONS:
                 self.reasons.append(str(error))
+
+    def add_file(self, error: LoadError) -> None:
+        """Take down a file that cannot be read, or not to its end."""
+        with self._lock:
+            self.count += 1
+            if self.files < KEPT_FILES:
+                self.reasons.insert(self.files, str(error))
+                self.files += 1
+
+    def after(self, n_lines: int) -> Callable[[LoadError], None]:
+        """What takes down errors beyond the first `n_lines` lines of a file; others were taken down
+        before.
+        """
+        return lambda error: None if (error.line or 0) <= n_lines and n_lines else self.add(error)
 
 
 def located(error: LoadError, source: str, line: int | None) -> LoadError:

@@ -46,9 +46,11 @@ def read_jsonl(source: Source, options: ReadOptions, errors: ErrorLog, meter: Me
     label = source.label
     skip = options.on_error == "skip"
     chunks = read_chunks(source, options.limits, meter)
-    lines = LineReader(chunks, label, options.limits, errors.add if skip else None)
+    lines = LineReader(chunks, label, options.limits, errors.after(source.after_line) if skip else None)
     try:
         for line in lines:
+            if lines.number <= source.after_line:
+                continue
             if lines.number == 1:
                 line = line.removeprefix(BYTE_ORDER_MARK)
             if not line or line.isspace():
@@ -67,7 +69,7 @@ def read_jsonl(source: Source, options: ReadOptions, errors: ErrorLog, meter: Me
         # skipped, a file that cannot be read at all is not.
         if not skip or isinstance(error.__cause__, OSError):
             raise
-        errors.add(error)
+        errors.add_file(error)
 
 
 def _explained(error: LoadError, line: bytes, lines: LineReader) -> LoadError:

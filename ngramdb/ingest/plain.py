@@ -52,6 +52,8 @@ def _documents(
     skip = options.on_error == "skip"
     try:
         for text, line in pieces:
+            if line is not None and line <= source.after_line:
+                continue
             error = _encoding_error(text, source.label, line or 1)
             if error is None:
                 metadata = {"path": source.name, **({"line": line} if by_line else {"size": len(text)})}
@@ -67,7 +69,7 @@ def _documents(
         # a file that cannot be read at all is not.
         if not skip or isinstance(error.__cause__, OSError):
             raise
-        errors.add(error)
+        errors.add_file(error)
 
 
 Pieces = Iterator[tuple[bytes, int | None]]
@@ -76,7 +78,8 @@ Pieces = Iterator[tuple[bytes, int | None]]
 def _lines(source: Source, options: ReadOptions, errors: ErrorLog, meter: Meter) -> Pieces:
     skip = options.on_error == "skip"
     chunks = read_chunks(source, options.limits, meter)
-    lines = LineReader(chunks, source.label, options.limits, errors.add if skip else None)
+    passed_over = errors.after(source.after_line) if skip else None
+    lines = LineReader(chunks, source.label, options.limits, passed_over)
     for line in lines:
         text = line.removesuffix(b"\r")
         if text and not text.isspace():
@@ -91,7 +94,8 @@ def _whole(source: Source, options: ReadOptions, errors: ErrorLog, meter: Meter)
         chunks.append(chunk)
         n_bytes += len(chunk)
         if n_bytes > limit:
-            _refuse(LoadError(_too_long(options), source=source.label), options, errors, n_bytes)
+            error = LoadError(_too_long(options), source=source.label)
+            _refuse(error, source, options, errors, n_bytes)
             return
     yield b"".join(chunks), None
 
@@ -114,7 +118,7 @@ def _separated(source: Source, options: ReadOptions, errors: ErrorLog, meter: Me
         nonlocal is_over
         if not is_over:
             error = LoadError(_too_long(options), source=source.label, line=first_line)
-            _refuse(error, options, errors, n_bytes)
+            _refuse(error, source, options, errors, n_bytes)
         is_over = True
         piece.clear()
 
@@ -146,11 +150,11 @@ def _too_long(options: ReadOptions) -> str:
     )
 
 
-def _refuse(error: LoadError, options: ReadOptions, errors: ErrorLog, n_bytes: int) -> None:
+def _refuse(error: LoadError, source: Source, options: ReadOptions, errors: ErrorLog, n_bytes: int) -> None:
     """Take down a document that is too long, or raise ResourceError."""
     if options.on_error != "skip":
         raise ResourceError(str(error), limit=options.limits.document_bytes, asked=n_bytes)
-    errors.add(error)
+    errors.after(source.after_line)(error)
 
 
 def _encoding_error(text: bytes, label: str, first_line: int) -> LoadError | None:

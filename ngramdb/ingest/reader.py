@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import islice
 
+from ngramdb.errors import LoadError
 from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.jsonl import read_jsonl
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.plain import read_lines, read_text
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import Meter
+
+
+@dataclass(slots=True)
+class Position:
+    """How far reading has come: after `n_files` files, and what begins in the first `n_lines` lines of the
+    next one.
+
+    `n_documents` were given until then. It is that of the document given last, until the next one is asked
+    for.
+    """
+
+    n_files: int = 0
+    n_lines: int = 0
+    n_documents: int = 0
+
 
 _READERS = {"jsonl": read_jsonl, "text": read_text, "lines": read_lines}
 
@@ -20,25 +37,45 @@ def read_documents(
     options: ReadOptions | None = None,
     errors: ErrorLog | None = None,
     meter: Meter | None = None,
+    position: Position | None = None,
 ) -> Iterator[Document]:
     """Yield the documents of all sources, in order, each by its format.
 
     sources - from `expand`; options - how to read; errors - takes down what is skipped; meter - counts the
-    bytes read, for a progress display against the sources' `n_bytes`.
+    bytes read, for a progress display against the sources' `n_bytes`; position - is kept up to date.
+
+    With `on_error` "skip", a file that cannot be read is taken down and left out, unless it is the only one.
 
     Raises - LoadError, ResourceError: see `read_jsonl` and `read_text`.
     Cost - streaming: memory for the longest document, whatever the input's size.
     """
     options = options or ReadOptions()
     documents = _chained(
-        sources, options, ErrorLog() if errors is None else errors, Meter() if meter is None else meter
+        list(sources),
+        options,
+        ErrorLog() if errors is None else errors,
+        Meter() if meter is None else meter,
+        Position() if position is None else position,
     )
     # Not one document beyond the limit is read, so a bad line behind it does no harm.
     return documents if options.limit is None else islice(documents, options.limit)
 
 
 def _chained(
-    sources: Iterable[Source], options: ReadOptions, errors: ErrorLog, meter: Meter
+    sources: list[Source], options: ReadOptions, errors: ErrorLog, meter: Meter, position: Position
 ) -> Iterator[Document]:
     for source in sources:
-        yield from _READERS[source.format](source, options, errors, meter)
+        n_files = position.n_files + 1
+        try:
+            for document in _READERS[source.format](source, options, errors, meter):
+                if document.line is None:  # a file that is one document
+                    position.n_files = n_files
+                else:
+                    position.n_lines = document.line
+                position.n_documents += 1
+                yield document
+        except LoadError as error:
+            if options.on_error != "skip" or len(sources) == 1:
+                raise
+            errors.add_file(error)
+        position.n_files, position.n_lines = n_files, 0

@@ -30,11 +30,13 @@ class Source:
     path : str - what to open, or "-" for standard input.
     name : str - the file's name relative to the folder or glob that it was found by, with forward slashes.
     format : str - one of `ngramdb.formats.READ`.
+    after_line : int - documents that begin in a line up to this one are passed over.
     """
 
     path: str
     name: str
     format: str
+    after_line: int = 0
 
     @property
     def is_stdin(self) -> bool:
