@@ -19,7 +19,15 @@ from typing import Any, NoReturn, TypeAlias, TypeVar
 from ngramdb.errors import CorruptionError
 from ngramdb.kinds import TOKENIZER_KINDS
 from ngramdb.limits import MAX_INTEGER
-from ngramdb.segments.container import DOCUMENT_SETS, NATIVE, SEGMENT_KINDS, STATISTICS, FileInfo, parse_json
+from ngramdb.segments.container import (
+    DOCUMENT_SETS,
+    LOAD_RECORDS,
+    NATIVE,
+    SEGMENT_KINDS,
+    STATISTICS,
+    FileInfo,
+    parse_json,
+)
 
 OptionValue: TypeAlias = "str | int | float | bool"
 
@@ -99,12 +107,29 @@ class StatisticsEntry:
 
 
 @dataclass(frozen=True)
+class LoadRecord:
+    """How far a load of files has come that commits on its way, or may be asked to go on.
+
+    `paths` is the SHA-256 of what the user named, `options` of how it is read. The first `n_files` files are
+    in the corpus, and of the next one what begins in the first `n_lines` lines: `n_documents` documents
+    together. `files` is the SHA-256 of the paths and sizes of those files, and of the path of that next one.
+    """
+
+    paths: str
+    options: str
+    files: str
+    n_files: int
+    n_lines: int
+    n_documents: int
+
+
+@dataclass(frozen=True)
 class CorpusEntry:
     """One corpus: `id` stays when it is renamed; `next_doc_id` is above every id ever given.
 
     Added segments are in the order of their documents' ids, and no two share a range of ids. `audits` are the
     records of what was removed, oldest first. `statistics` are those of the last ANALYZE, perhaps of an
-    earlier version.
+    earlier version. `loads` are no two of the same paths.
     """
 
     name: str
@@ -115,6 +140,7 @@ class CorpusEntry:
     options: Mapping[str, OptionValue]
     audits: tuple[FileRef, ...] = ()
     statistics: StatisticsEntry | None = None
+    loads: tuple[LoadRecord, ...] = ()
 
     @property
     def added(self) -> tuple[SegmentEntry, ...]:
@@ -175,7 +201,8 @@ class Manifest:
     def writer_flags(self) -> int:
         """What a program must know to write its successor."""
         analyzed = any(corpus.statistics is not None for corpus in self.corpora.values())
-        return self.flags | (STATISTICS if analyzed else 0)
+        loaded = any(corpus.loads for corpus in self.corpora.values())
+        return self.flags | (STATISTICS if analyzed else 0) | (LOAD_RECORDS if loaded else 0)
 
     def files(self) -> dict[str, FileRef]:
         """Every file that the version needs, by name (corpora may share files)."""
@@ -242,7 +269,9 @@ def _corpus_to_json(corpus: CorpusEntry) -> dict[str, Any]:
         "options": dict(corpus.options),
         "audits": [vars(ref) for ref in corpus.audits],
     }
-    del value["statistics"]
+    del value["statistics"], value["loads"]
+    if corpus.loads:
+        value["loads"] = [vars(record) for record in corpus.loads]
     if corpus.statistics is not None:
         value["statistics"] = vars(corpus.statistics)
     return value
@@ -393,6 +422,12 @@ def _read_statistics(reader: _Reader) -> StatisticsEntry:
     )
 
 
+def _read_load(reader: _Reader) -> LoadRecord:
+    paths, options, files = (reader.matching(key, _DIGEST) for key in ("paths", "options", "files"))
+    n_files, n_lines, n_documents = (reader.integer(key) for key in ("n_files", "n_lines", "n_documents"))
+    return LoadRecord(paths, options, files, n_files, n_lines, n_documents)
+
+
 def _read_table(reader: _Reader, key: str, n_types: tuple[int, ...]) -> tuple[tuple[int, int, int, int], ...]:
     """Four numbers for each length, together no more than there are n-grams of it."""
     n_lengths = len(n_types)
@@ -420,7 +455,10 @@ def _read_corpus(reader: _Reader) -> CorpusEntry:
         options=reader.options("options"),
         audits=reader.items("audits", _read_file) if reader.has("audits") else (),
         statistics=_read_statistics(reader.child("statistics")) if reader.has("statistics") else None,
+        loads=reader.items("loads", _read_load) if reader.has("loads") else (),
     )
+    if len({record.paths for record in corpus.loads}) < len(corpus.loads):
+        reader.fail("loads", "records of different paths", reader.get("loads"))
     for segment in corpus.segments:
         if segment.first_doc_id + segment.n_documents > corpus.next_doc_id:
             reader.fail("next_doc_id", "an integer above every document's id", corpus.next_doc_id)

@@ -156,11 +156,11 @@ def byte_level() -> str:
     return library.to_str()
 
 
-def load(db: ngramdb.Connection, corpus: str, folder: Path, lines: list[str]) -> None:
+def load(db: ngramdb.Connection, corpus: str, folder: Path, lines: list[str], options: str = "") -> None:
     """One load, and so one segment, of lines of JSON."""
     path = folder / "lines.jsonl"
     path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
-    db.execute(f"COPY {corpus} FROM ?", [str(path)])
+    db.execute(f"COPY {corpus} FROM ? {options}", [str(path)])
 
 
 def fill_texts(db: ngramdb.Connection, name: str, folder: Path) -> None:
@@ -191,7 +191,7 @@ def write(folder: Path) -> dict[str, Any]:
     for name in ("words", "bytes", "chars", "pieces"):
         fill_texts(db, name, scratch)
     db.create_corpus("wide")
-    load(db, "wide", scratch, [WIDE, LINES[0]])
+    load(db, "wide", scratch, [WIDE, LINES[0]], "(resume TRUE)")
     ids = db.corpus("ids")
     ids.append([[1, 2, 3, 255], [1, 2, 4], [0, 254, 255]])
     ids.append([[1, 2, 3, 300, 65535], [65534, 70]])

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ngramdb.engine.directory import MemoryDirectory
-from ngramdb.engine.manifest import StatisticsEntry
+from ngramdb.engine.manifest import LoadRecord, StatisticsEntry
 from ngramdb.engine.store import Store
 from ngramdb.segments.container import Container, ContainerWriter
 
@@ -58,6 +58,9 @@ def test_the_manifest_has_the_keys_that_are_described(writes):
 
     table = ((1, 0, 0, 0), (1, 0, 0, 0))
     statistics = StatisticsEntry(1.0, "c" * 64, 1, 1, 1, (1, 1), table, table)
-    corpora = {name: replace(entry, statistics=statistics) for name, entry in manifest.corpora.items()}
+    load = LoadRecord("a" * 64, "b" * 64, "c" * 64, 1, 2, 3)
+    corpora = {
+        name: replace(entry, statistics=statistics, loads=(load,)) for name, entry in manifest.corpora.items()
+    }
     written = keys(json.loads(replace(manifest, corpora=corpora).to_json()))
     assert written == described

@@ -11,6 +11,7 @@ import pytest
 from ngramdb.engine.manifest import (
     CorpusEntry,
     FileRef,
+    LoadRecord,
     Manifest,
     SegmentEntry,
     StatisticsEntry,
@@ -38,6 +39,10 @@ MANIFEST = Manifest(
             options={"text": True, "order": 5, "weight": 0.4, "name": "größe ✓"},
             statistics=StatisticsEntry(
                 1700000001.5, "c" * 64, 990, 9, 5, (70, 900), ((9, 3, 2, 1),) * 2, ((8, 3, 2, 0),) * 2
+            ),
+            loads=(
+                LoadRecord("1" * 64, "2" * 64, "3" * 64, 4, 0, 5),
+                LoadRecord("6" * 64, "2" * 64, "7" * 64, 0, 8, 9),
             ),
         ),
         "empty": CorpusEntry("empty", "f" * 32, TokenizerEntry("bytes", None, (), 256), (), 0, {}),
@@ -95,7 +100,7 @@ def replaced(value, path, new):
 
 VALUE = json.loads(MANIFEST.to_json())
 # Files of the first release have manifests without these keys.
-ADDED_LATER = {"by", "audits", "doc_id_offset", "statistics"}
+ADDED_LATER = {"by", "audits", "doc_id_offset", "statistics", "loads"}
 PLACES = [path for path in places(VALUE) if "options" not in path[:-1]]
 
 
@@ -129,6 +134,9 @@ def test_a_value_of_the_wrong_type_is_corruption_wherever_it_stands(path):
         (("corpora", 0, "statistics", "raw"), [[1, 2, 3, 4]], "2 rows of four integers"),
         (("corpora", 0, "statistics", "continuation"), [[1, 2, 3, 4], [1, 2, 3]], "2 rows of four"),
         (("corpora", 0, "statistics", "continuation"), [[1, 2, 3, 4], [1, 2, 3, True]], "2 rows of four"),
+        (("corpora", 0, "loads", 0, "paths"), "6" * 64, "records of different paths"),
+        (("corpora", 0, "loads", 0, "files"), "g" * 64, "loads\\[0\\].files"),
+        (("corpora", 0, "loads", 1, "n_lines"), -1, "loads\\[1\\].n_lines"),
         (("version",), 0, "integer from 1"),
         (("created",), -0.5, "number of seconds"),
         (("created",), 10**400, "number of seconds"),
