@@ -180,7 +180,7 @@ class Corpus:
         progress: ProgressCallback | None = None,
         **options: Unpack[LoadOptions],
     ) -> LoadReport:
-        """Adds the documents of files in one commit: COPY … FROM.
+        """Adds the documents of files in one commit, or in several: COPY … FROM.
 
         Parameters
         ----------
@@ -188,8 +188,9 @@ class Corpus:
         text : path of the JSON field with a document's text; "text" when not given
         format : 'jsonl', 'text' or 'lines'; by the files' names when not given
         limit : most documents to read
-        on_error : 'fail', or 'skip' to count documents that can't be read and go on
-        options : `ids`, `metadata`, `separator`, `max_document_bytes`, as COPY takes them
+        on_error : 'fail', or 'skip' to count documents and files that can't be read and go on
+        options : `ids`, `metadata`, `separator`, `max_document_bytes`, `commit_every` and `resume`, as COPY
+            takes them
 
         Raises
         ------

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from ngramdb.api.database import Database
+from ngramdb.api.resuming import Course
 from ngramdb.engine.budget import DocumentLimits
+from ngramdb.engine.change import Change
 from ngramdb.engine.manifest import TokenizerEntry
-from ngramdb.engine.writer import LoadProgress, load_documents
-from ngramdb.errors import InvalidArgument
+from ngramdb.engine.writer import LoadOutcome, LoadProgress, load_documents
+from ngramdb.errors import InvalidArgument, NgramdbError
 from ngramdb.formats import named
 from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.options import ReadOptions
@@ -49,9 +53,10 @@ class LoadReport:
 
 
 def load_files(database: Database, plan: Load, progress: ProgressCallback | None = None) -> LoadReport:
-    """Runs COPY … FROM. Nothing is committed unless every document was read, or skipped as was asked.
+    """Runs COPY … FROM: one commit of all documents, or one of every so many.
 
-    `progress` None means the database's own callback, if that is wanted.
+    Nothing of a commit has happened unless its documents were read, or skipped as was asked. `progress` None
+    means the database's own callback, if that is wanted.
     """
     if progress is None and database.settings.progress:
         progress = database.progress
@@ -61,10 +66,40 @@ def load_files(database: Database, plan: Load, progress: ProgressCallback | None
     check_separator(options.separator, sources)
     if entry.tokenizer.kind == "tokens" and not have_fields(sources):
         raise InvalidArgument(f"corpus {entry.name} takes token ids, which text files do not have")
-    errors, meter = ErrorLog(), Meter(total_bytes=total_size(sources))
-    documents = read_documents(sources, options, errors, meter)
-    action = f"load {entry.name}"
-    return load(database, entry.name, documents, action, progress, errors, meter, skip=plan.skip_errors)
+    errors = ErrorLog()
+    with database.change(entry.name, f"load {entry.name}") as change:
+        course = Course(plan, sources, change.before.loads)
+        meter = Meter(total_bytes=total_size(course.sources))
+        options = replace(options, limit=course.limit(options.limit))
+        run = _Run(database, change, progress, errors, meter, errors if plan.skip_errors else None)
+        where = _where(course)
+        documents = read_documents(course.sources, options, errors, meter, course.position)
+        with _seen_commits(database):
+            run.load(documents, plan.options.get("commit_every"), course)
+        if course.goes_on and run.n_documents:
+            run.notes.append(f"the load went on after {where}")
+        elif course.goes_on:
+            run.notes.append(f"nothing was left to load after {where}")
+    return run.report()
+
+
+@contextmanager
+def _seen_commits(database: Database) -> Iterator[None]:
+    """Has the database go over to what was committed before an error, too."""
+    try:
+        yield
+    except BaseException:
+        with suppress(NgramdbError):
+            database.refresh()
+        raise
+
+
+def _where(course: Course) -> str:
+    """Where a load goes on."""
+    at, left = course.position, course.sources
+    begun = f" and line {at.n_lines:,} of {left[0].label}" if at.n_lines and left else ""
+    documents = "1 document" if at.n_documents == 1 else f"{at.n_documents:,} documents"
+    return f"{documents}, {at.n_files:,} whole file{'' if at.n_files == 1 else 's'}{begun}"
 
 
 def check_separator(separator: str | None, sources: list[Source]) -> None:
@@ -88,48 +123,111 @@ def load(
     documents: Iterator[Document],
     action: str,
     progress: ProgressCallback | None,
-    errors: ErrorLog | None = None,
-    meter: Meter | None = None,
-    *,
-    skip: bool = False,
 ) -> LoadReport:
-    """Hands documents to the writer. One commit; on any error none.
-
-    With a `meter` they come from files, which may be read in a thread of their own; `errors` records what
-    is skipped there, and with `skip` also documents that cannot be tokenized.
-    """
-    started = time.perf_counter()
-    n_bytes = 0
-
-    def report(state: LoadProgress) -> None:
-        nonlocal n_bytes
-        n_bytes = state.text_bytes
-        if progress is not None:
-            progress(state)
-
+    """Hands documents that come from Python to the writer. One commit; on any error none."""
     with database.change(name, action) as change:
-        outcome = load_documents(
-            change,
-            documents,
-            threads=database.settings.threads,
-            progress=report,
-            in_background=meter is not None,
-            meter=meter,
-            skipped=errors if skip else None,
-            fast_tokenizer=database.settings.fast_tokenizer,
+        run = _Run(database, change, progress, ErrorLog())
+        run.load(documents)
+    return run.report()
+
+
+class _Run:
+    """A load while it runs: one commit, or several that add up.
+
+    With a `meter` documents come from files, which may be read in a thread of their own; `errors` records
+    what is skipped there, `skipped` also documents that cannot be tokenized.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        change: Change,
+        progress: ProgressCallback | None,
+        errors: ErrorLog,
+        meter: Meter | None = None,
+        skipped: ErrorLog | None = None,
+    ) -> None:
+        self.notes: list[str] = []
+        self._settings = database.settings
+        self._change = change
+        self._progress = progress
+        self._errors = errors
+        self._meter = meter
+        self._skipped = skipped
+        self._started = time.perf_counter()
+        self._sum = LoadOutcome(0, 0, 0, 0)
+        self._n_bytes = self._n_bytes_before = 0
+
+    @property
+    def n_documents(self) -> int:
+        """How many documents have been added."""
+        return self._sum.documents
+
+    def load(
+        self, documents: Iterator[Document], every: int | None = None, course: Course | None = None
+    ) -> None:
+        """Loads and commits the documents, all at once or `every` so many; `course` keeps the record."""
+        if every is None or course is None:
+            self._part(documents, course)
+            return
+        while True:
+            n_before = course.position.n_documents
+            self._part(islice(documents, every), course)
+            if course.position.n_documents < n_before + every:
+                break
+            self._change = self._change.following()
+
+    def report(self) -> LoadReport:
+        """What was done."""
+        done = self._sum
+        return LoadReport(
+            documents=done.documents,
+            tokens=done.tokens,
+            segments=done.segments,
+            skipped=self._errors.count,
+            reasons=tuple(self._errors.reasons),
+            version=done.version,
+            elapsed=time.perf_counter() - self._started,
+            bytes=self._n_bytes,
+            notes=tuple(dict.fromkeys((*self.notes, *done.notes))),
         )
-    errors = errors or ErrorLog()
-    return LoadReport(
-        documents=outcome.documents,
-        tokens=outcome.tokens,
-        segments=outcome.segments,
-        skipped=errors.count,
-        reasons=tuple(errors.reasons),
-        version=outcome.version,
-        elapsed=time.perf_counter() - started,
-        bytes=n_bytes,
-        notes=outcome.notes,
-    )
+
+    def _part(self, documents: Iterator[Document], course: Course | None) -> None:
+        outcome = load_documents(
+            self._change,
+            documents,
+            threads=self._settings.threads,
+            progress=self._tell,
+            in_background=self._meter is not None,
+            meter=self._meter,
+            skipped=self._skipped,
+            fast_tokenizer=self._settings.fast_tokenizer,
+            record=course.record if course is not None and course.is_recorded else None,
+        )
+        before = self._sum
+        self._n_bytes_before = self._n_bytes
+        self._sum = LoadOutcome(
+            before.documents + outcome.documents,
+            before.tokens + outcome.tokens,
+            before.segments + outcome.segments,
+            outcome.version,
+            (*before.notes, *outcome.notes),
+        )
+
+    def _tell(self, part: LoadProgress) -> None:
+        before = self._sum
+        self._n_bytes = self._n_bytes_before + part.text_bytes
+        if self._progress is None:
+            return
+        whole = replace(
+            part,
+            documents=before.documents + part.documents,
+            tokens=before.tokens + part.tokens,
+            text_bytes=self._n_bytes,
+            segments=before.segments + part.segments,
+            elapsed=time.perf_counter() - self._started,
+        )
+        self._progress(whole)
 
 
 def read_options(plan: Load, tokenizer: TokenizerEntry, memory_limit: int = 0) -> ReadOptions:

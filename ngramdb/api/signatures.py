@@ -43,6 +43,8 @@ class LoadOptions(TypedDict, total=False):
     metadata: str | Sequence[str] | None
     separator: str | None
     max_document_bytes: int | None
+    commit_every: int | None
+    resume: bool | None
 
 
 class CorpusOptions(TypedDict, total=False):

@@ -73,6 +73,17 @@ def make_parser() -> argparse.ArgumentParser:
         default="fail",
         help="what a document that cannot be read does",
     )
+    add(
+        "--commit-every",
+        metavar="N",
+        type=positive,
+        help="commit after every N documents; one commit for all when not given",
+    )
+    add(
+        "--resume",
+        action="store_true",
+        help="go on where a load of the same paths has stopped that committed on its way",
+    )
     add("--segment-tokens", metavar="N", type=positive, help="most tokens in a segment; bounds the memory")
     add(
         "--threads",
@@ -107,12 +118,19 @@ def _run(options: argparse.Namespace) -> int:
                 report = load(corpus, options, watch)
         except BaseException:
             # a corpus made for this load goes with it: the next try may choose another tokenizer
-            if is_new:
+            if options.commit_every is not None:
+                say_notes([_committed(corpus)])
+            elif is_new:
                 connection.drop_corpus(options.corpus, if_exists=True)
             raise
     print(summary(options.corpus, report))
     say_notes(report.notes)
     return OK
+
+
+def _committed(corpus: Corpus) -> str:
+    documents = human.count(corpus.n_documents, "document")
+    return f"corpus {corpus.name} has {documents}; the same command with --resume goes on after them"
 
 
 def _check_before_making(options: argparse.Namespace) -> None:
@@ -164,6 +182,7 @@ def load(corpus: Corpus, options: argparse.Namespace, watch: LoadWatch) -> LoadR
     # argparse takes "--" out even as the value of a flag, and leaves an empty list.
     separator = "--" if options.separator == [] else options.separator
     given: dict[str, Any] = {"format": options.format, "separator": separator, "limit": options.limit}
+    given |= {"commit_every": options.commit_every, "resume": options.resume or None}
     if options.metadata is not None:
         given["metadata"] = tuple(name.strip() for name in options.metadata.split(",") if name.strip())
     chosen = {name: value for name, value in given.items() if value is not None}

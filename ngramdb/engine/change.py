@@ -169,6 +169,13 @@ class Change:
             self.transaction.commit(corpora, self.action)
         return ChangeOutcome(self.documents, self.tokens, self.transaction.manifest.version)
 
+    def following(self) -> Change:
+        """The change that comes after this one's commit, under the same lock: for `with` blocks of this
+        one.
+        """
+        entry = self.transaction.manifest.corpora[self.entry.name]
+        return Change(self.store, self.transaction, entry, self.action, self.options)
+
     def compact(self) -> CompactionOutcome:
         """Merges what fits into one segment, drops all removed documents, and commits.
 

@@ -26,7 +26,7 @@ from ngramdb.engine.compaction import segment_entry
 from ngramdb.engine.directory import WritableFile
 from ngramdb.engine.encoding import BatchEncoder, Encoded, documents_of
 from ngramdb.engine.files import write_content
-from ngramdb.engine.manifest import CorpusEntry, SegmentEntry
+from ngramdb.engine.manifest import CorpusEntry, LoadRecord, SegmentEntry
 from ngramdb.engine.view import open_segment
 from ngramdb.engine.vocabulary import remember, tokenizer_of
 from ngramdb.errors import InvalidArgument, LoadError
@@ -78,6 +78,7 @@ def load_documents(
     meter: Meter | None = None,
     skipped: ErrorLog | None = None,
     fast_tokenizer: bool = True,
+    record: Callable[[], LoadRecord] | None = None,
 ) -> LoadOutcome:
     """Adds the documents to the corpus and commits: one commit, or none at all.
 
@@ -93,6 +94,7 @@ def load_documents(
     skipped : records documents that cannot be tokenized, which are then left out; without it they end
         the load
     fast_tokenizer : take ids from a faster library where they are those of the tokenizer (`tokenizers.fast`)
+    record : called before the commit of documents: how far the load of their files has come
 
     Raises
     ------
@@ -115,11 +117,19 @@ def load_documents(
             entries = load.run(ready)
         if load.documents:
             change.entry = load.changed_entry(entries)
+            if record is not None:
+                change.entry = _recorded(change.entry, record())
             remember(change.store, change.entry.tokenizer, load.tokenizer)
             change.tidy(segment_tokens)
         change.documents, change.tokens = load.documents, load.tokens
         notes = () if encoding.note is None else (encoding.note,)
         return LoadOutcome(load.documents, load.tokens, len(entries), change.commit().version, notes)
+
+
+def _recorded(entry: CorpusEntry, record: LoadRecord) -> CorpusEntry:
+    """The corpus with a record in the place of an older one of the same paths."""
+    others = (other for other in entry.loads if other.paths != record.paths)
+    return replace(entry, loads=(*others, record))
 
 
 class _Located:

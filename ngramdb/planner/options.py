@@ -18,8 +18,8 @@ MAX_SEGMENT_TOKENS = 2**32 - 1
 
 @dataclass(frozen=True)
 class OptionType:
-    r"""`kind` is int, str or tuple (of str); `choices` and the range limit the value. `escaped`: a string may
-    be `\n`, `\r` or `\t` for the character.
+    r"""`kind` is int, bool, str or tuple (of str); `choices` and the range limit the value.
+    `escaped`: a string may be `\n`, `\r` or `\t` for the character.
     """
 
     kind: type
@@ -39,6 +39,10 @@ class OptionType:
         """
         if self.kind is int:
             return self._check_int(name, value)
+        if self.kind is bool:
+            if not isinstance(value, bool):
+                raise InvalidArgument(f"{name} is TRUE or FALSE, not {value!r}")
+            return value
         if self.kind is tuple:
             items = (value,) if isinstance(value, str) else value
             if not isinstance(items, (list, tuple)) or not all(isinstance(item, str) for item in items):
@@ -86,4 +90,8 @@ LOAD_OPTIONS: dict[str, OptionType] = {
         str, "the line between two documents of a text file; a file a document when not given"
     ),
     "max_document_bytes": OptionType(int, "largest document that is read", least=1),
+    "commit_every": OptionType(
+        int, "documents after which a commit is made; one for all when not given", least=1
+    ),
+    "resume": OptionType(bool, "whether to go on where a load of the same files has stopped"),
 }

@@ -19,6 +19,8 @@ OPTIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "limit": (),
         "separator": (),
         "max_document_bytes": (),
+        "commit_every": (),
+        "resume": (),
     },
     "CREATE": {"segment_tokens": (), "sentence_separator": ()},
 }

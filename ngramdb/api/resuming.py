@@ -1,0 +1,111 @@
+"""Where a load of files begins and how far it has come: what loads that commit on their way keep on record.
+
+The record is part of the very commit that has the documents (`engine.manifest.LoadRecord`), so that a load
+that is asked to go on neither misses a document nor loads one twice, whenever and however it was stopped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from ngramdb.engine.manifest import LoadRecord
+from ngramdb.errors import InvalidArgument
+from ngramdb.ingest.reader import Position
+from ngramdb.ingest.sources import STDIN, Source
+from ngramdb.planner.plan import Load
+
+# The options that say which documents there are. Others may change when a load goes on: it may skip what it
+# stopped at, or read on to another limit.
+READING = ("format", "text", "ids", "metadata", "separator")
+
+
+class Course:
+    """The files that a load has before it, and the record of those behind it."""
+
+    def __init__(self, plan: Load, sources: Sequence[Source], records: Iterable[LoadRecord]) -> None:
+        """`sources` are what the paths of the plan stand for, `records` those of the corpus.
+
+        Raises
+        ------
+        InvalidArgument
+            the load is to go on, and its files or options are not those that it began with; or standard
+            input is among them
+        """
+        resume = bool(plan.options.get("resume"))
+        readable_again = all(not source.is_stdin for source in sources)
+        if resume and not readable_again:
+            raise InvalidArgument("standard input cannot be read again, so that a load of it cannot go on")
+        self.position = Position()
+        #: Whether the load's commits have a record of it.
+        self.is_recorded = readable_again and (resume or "commit_every" in plan.options)
+        self._paths = _sha256(_absolute(path) for path in plan.paths)
+        self._options = _sha256([json.dumps([plan.options.get(name) for name in READING])])
+        self._sources = sources
+        self._hashed = hashlib.sha256()
+        self._n_hashed = 0
+        record = next((one for one in records if one.paths == self._paths), None) if resume else None
+        #: Whether a load goes on that has documents in the corpus.
+        self.goes_on = record is not None
+        if record is not None:
+            self._go_on(record)
+
+    @property
+    def sources(self) -> list[Source]:
+        """The files that are left to read."""
+        left = list(self._sources[self.position.n_files :])
+        if left and self.position.n_lines:
+            left[0] = replace(left[0], after_line=self.position.n_lines)
+        return left
+
+    def limit(self, limit: int | None) -> int | None:
+        """How many of `limit` documents are left to read."""
+        return None if limit is None else max(limit - self.position.n_documents, 0)
+
+    def record(self) -> LoadRecord:
+        """How far the load has come."""
+        at = self.position
+        files = self._files(at.n_files, at.n_lines)
+        return LoadRecord(self._paths, self._options, files, at.n_files, at.n_lines, at.n_documents)
+
+    def _go_on(self, record: LoadRecord) -> None:
+        if record.options != self._options:
+            raise InvalidArgument(
+                f"the load cannot go on: it began with other options ({', '.join(READING)}); "
+                "give the same ones, or leave resume out to load the files from their beginning"
+            )
+        n_needed = record.n_files + (record.n_lines > 0)
+        if n_needed > len(self._sources) or record.files != self._files(record.n_files, record.n_lines):
+            raise InvalidArgument(
+                f"the load cannot go on: the first {n_needed:,} files are not those that it has loaded "
+                "(another path, order or size); load what is new by its own path"
+            )
+        self.position = Position(record.n_files, record.n_lines, record.n_documents)
+
+    def _files(self, n_files: int, n_lines: int) -> str:
+        """The digest of the first files and, where it is begun, of the next one's path (FORMAT.md)."""
+        for source in self._sources[self._n_hashed : n_files]:
+            self._hashed.update(_line(f"{source.n_bytes}:{_absolute(source.path)}"))
+        self._n_hashed = max(self._n_hashed, n_files)
+        hashed = self._hashed.copy()
+        if n_lines:
+            hashed.update(_line(f":{_absolute(self._sources[n_files].path)}"))
+        return hashed.hexdigest()
+
+
+def _absolute(path: str) -> str:
+    return path if path == STDIN else os.path.abspath(os.path.expanduser(path))
+
+
+def _sha256(lines: Iterable[str]) -> str:
+    hashed = hashlib.sha256()
+    for line in lines:
+        hashed.update(_line(line))
+    return hashed.hexdigest()
+
+
+def _line(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape") + b"\n"

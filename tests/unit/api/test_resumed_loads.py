@@ -1,0 +1,264 @@
+"""Loads that commit on their way, stop, and go on: every document once, wherever it stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import os
+import random
+
+import pytest
+
+import ngramdb
+from ngramdb.errors import InvalidArgument, LoadError
+
+N_FILES = 5
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Files of every format: JSON lines, compressed, text in one piece, an empty one, JSON lines with blank
+    lines.
+    """
+    folder = tmp_path / "files"
+    folder.mkdir()
+    lines = [
+        [json.dumps({"text": f"document {k} {i}", "n": i}) for i in range(n)]
+        for k, n in enumerate((7, 4, 0, 6, 1))
+    ]
+    (folder / "a.jsonl").write_text("\n".join(lines[0]) + "\n")
+    with gzip.open(folder / "b.jsonl.gz", "wt") as file:
+        file.write("\n".join(lines[1]))
+    (folder / "c.jsonl").write_text("")
+    (folder / "d.jsonl").write_text("\ufeff" + "\n\n".join(lines[3]) + "\n\n")
+    (folder / "e.jsonl").write_text(lines[4][0])
+    return folder
+
+
+def texts(corpus) -> list[str]:
+    view = corpus._bound.current()
+    kept = [(segment, i) for segment in view.segments for i in range(segment.n_documents)]
+    return [segment.text(i, view.tokenizer).decode() for segment, i in kept]
+
+
+def all_texts(folder, **options) -> list[str]:
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c")
+        corpus.load(folder, **options)
+        return texts(corpus)
+
+
+class Stop(Exception):
+    """Ends a load from its progress callback."""
+
+
+def stopper(n_reports: int):
+    left = [n_reports]
+
+    def stop(progress):
+        left[0] -= 1
+        if left[0] < 0:
+            raise Stop
+
+    return stop
+
+
+@pytest.mark.parametrize("every", [1, 2, 3, 5, 18, 100])
+def test_a_load_in_parts_is_the_load_at_once(db, files, every):
+    corpus = db.create_corpus("c")
+    before = db.version
+    report = corpus.load(files, commit_every=every)
+    assert texts(corpus) == all_texts(files) and report.documents == 18
+    assert report.tokens == corpus.n_tokens and report.version == db.version
+    assert db.version - before == -(-18 // every)
+    assert db.execute("CHECK").fetchall() == []
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_load_that_is_stopped_again_and_again_has_every_document_once(db, files, seed):
+    rng = random.Random(seed)
+    corpus = db.create_corpus("c")
+    ended, added = False, 0
+    for _ in range(60):
+        before = corpus.n_documents
+        try:
+            corpus.load(
+                files, commit_every=rng.choice([1, 2, 3, 7]), resume=True, progress=stopper(rng.randrange(12))
+            )
+            ended = True
+        except Stop:
+            pass
+        added += corpus.n_documents - before
+        assert texts(corpus) == all_texts(files)[: corpus.n_documents]
+        if ended:
+            break
+    assert ended and added == 18
+    report = corpus.load(files, resume=True)
+    assert report.documents == 0 and corpus.n_documents == 18
+    assert "nothing was left to load" in report.notes[0]
+
+
+@pytest.mark.parametrize(
+    "options", [{"format": "text", "separator": "---"}, {"format": "lines"}, {"format": "text"}]
+)
+@pytest.mark.parametrize("every", [1, 2, 3])
+def test_text_goes_on_where_it_stopped(db, tmp_path, options, every):
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    for k in range(3):
+        (folder / f"{k}.txt").write_text("---\n".join(f"piece {k} {i}\nand more\n" for i in range(3)))
+    corpus = db.create_corpus("c")
+    expected = all_texts(folder, **options)
+    n_stops = 0
+    for _ in range(len(expected) // every):
+        before = corpus.n_documents
+        with contextlib.suppress(Stop):
+            corpus.load(folder, commit_every=every, resume=True, progress=stop_after(every), **options)
+            n_stops -= 1
+        n_stops += 1
+        assert corpus.n_documents > before or before == len(expected)
+        assert texts(corpus) == expected[: corpus.n_documents]
+    assert n_stops > 0
+    corpus.load(folder, commit_every=every, resume=True, **options)
+    assert texts(corpus) == expected
+
+
+def stop_after(n_documents: int):
+    """Stops at the first report of what comes after so many documents, or at the sixth when they are all."""
+    reports = []
+
+    def stop(progress):
+        reports.append(progress.documents)
+        if progress.documents > n_documents or len(reports) > 5:
+            raise Stop
+
+    return stop
+
+
+def test_a_document_at_fault_can_be_mended_or_skipped_and_the_load_goes_on(db, files):
+    expected = all_texts(files)
+    good = (files / "d.jsonl").read_text()
+    (files / "d.jsonl").write_text(good.replace("document 3 4", "\\ud800"))
+    corpus = db.create_corpus("c")
+    with pytest.raises(LoadError, match=r"d\.jsonl, line 9"):
+        corpus.load(files, commit_every=2, resume=True)
+    assert texts(corpus) == expected[:14]
+    skipping = db.create_corpus("s")
+    with pytest.raises(LoadError):
+        skipping.load(files, commit_every=2, resume=True)
+    report = skipping.load(files, commit_every=2, resume=True, on_error="skip")
+    assert (report.documents, report.skipped) == (3, 1)
+    (files / "d.jsonl").write_text(good)
+    assert corpus.load(files, commit_every=2, resume=True).documents == 4
+    assert texts(corpus) == expected
+    assert texts(skipping) == [text for text in expected if text != "document 3 4"]
+
+
+def test_what_was_skipped_before_is_not_counted_again(db, tmp_path):
+    path = tmp_path / "f.jsonl"
+    path.write_text('{"text": "a"}\nbad\n{"text": "b"}\nworse\n{"text": "c"}\n')
+    corpus = db.create_corpus("c")
+    with pytest.raises(Stop):
+        corpus.load(path, commit_every=2, resume=True, on_error="skip", progress=stop_after(2))
+    assert texts(corpus) == ["a", "b"]
+    report = corpus.load(path, resume=True, on_error="skip")
+    assert (report.documents, report.skipped) == (1, 1) and "line 4" in report.reasons[0]
+
+
+def test_a_limit_is_that_of_all_parts(db, files):
+    corpus = db.create_corpus("c")
+    corpus.load(files, limit=5, commit_every=2, resume=True)
+    assert corpus.n_documents == 5
+    assert corpus.load(files, limit=5, resume=True).documents == 0
+    corpus.load(files, limit=9, resume=True)
+    assert texts(corpus) == all_texts(files)[:9]
+
+
+def test_files_that_come_later_are_loaded_and_changed_ones_are_an_error(db, files):
+    corpus = db.create_corpus("c")
+    corpus.load(files, resume=True)
+    (files / "f.jsonl").write_text('{"text": "late"}\n')
+    assert corpus.load(files, resume=True).documents == 1
+    assert texts(corpus)[-1] == "late" and corpus.n_documents == 19
+    (files / "b2.jsonl").write_text('{"text": "in between"}\n')
+    with pytest.raises(InvalidArgument, match="are not those that it has loaded"):
+        corpus.load(files, resume=True)
+    (files / "b2.jsonl").unlink()
+    (files / "a.jsonl").write_text('{"text": "another"}\n')
+    with pytest.raises(InvalidArgument, match="are not those that it has loaded"):
+        corpus.load(files, resume=True)
+    assert corpus.n_documents == 19
+
+
+def test_other_options_are_an_error_and_other_paths_another_load(db, files):
+    corpus = db.create_corpus("c")
+    corpus.load(files, limit=3, resume=True)
+    with pytest.raises(InvalidArgument, match="it began with other options"):
+        corpus.load(files, resume=True, metadata=())
+    assert corpus.load(files / "e.jsonl", resume=True).documents == 1
+    assert corpus.load(files, resume=True).documents == 15
+    assert corpus.n_documents == 19
+    # Without resume everything is loaded as it always was.
+    assert corpus.load(files / "e.jsonl").documents == 1
+
+
+def test_a_path_means_the_same_wherever_it_is_named_from(db, files, monkeypatch):
+    corpus = db.create_corpus("c")
+    corpus.load(files, resume=True)
+    monkeypatch.chdir(files.parent)
+    assert corpus.load("files", resume=True).documents == 0
+    assert corpus.load(os.path.join(".", "files"), resume=True).documents == 0
+
+
+def test_standard_input_cannot_go_on_but_may_commit_on_its_way(db, monkeypatch):
+    corpus = db.create_corpus("c")
+    with pytest.raises(InvalidArgument, match="standard input cannot be read again"):
+        corpus.load("-", resume=True)
+    for option, value in (("resume", 1), ("commit_every", 0), ("commit_every", "x")):
+        with pytest.raises(InvalidArgument, match=option):
+            corpus.load("-", **{option: value})
+
+
+def test_a_version_that_is_restored_goes_on_from_there(db, files):
+    corpus = db.create_corpus("c")
+    corpus.load(files, commit_every=4, resume=True, limit=8)
+    version = db.version
+    corpus.load(files, commit_every=4, resume=True)
+    corpus.restore(version)
+    assert corpus.n_documents == 8
+    corpus.load(files, commit_every=4, resume=True)
+    assert texts(corpus) == all_texts(files)
+
+
+def test_statements_have_the_options_and_progress_adds_up(db, files):
+    corpus = db.create_corpus("c")
+    seen = []
+    db.progress = lambda progress: seen.append((progress.documents, progress.tokens))
+    db.execute(f"COPY c FROM '{files}' (commit_every 4, resume TRUE)")
+    assert corpus.n_documents == 18
+    documents = [n for n, _ in seen]
+    assert documents == sorted(documents) and seen[-1] == (18, corpus.n_tokens)
+    assert db.execute(f"COPY c FROM '{files}' (resume TRUE)").fetchone()[0] == 0
+
+
+def test_a_file_that_cannot_be_read_is_named_and_the_others_are_loaded(db, tmp_path, monkeypatch):
+    for k in range(30):
+        (tmp_path / f"{k:02}.jsonl").write_text(f'{{"text": "document {k}"}}\nbad\n')
+    corpus = db.create_corpus("c")
+    from ngramdb.ingest import streams
+
+    opened = streams.open_named
+
+    def fails(path):
+        if path.endswith(("17.jsonl", "23.jsonl")):
+            raise PermissionError(13, "Permission denied")
+        return opened(path)
+
+    monkeypatch.setattr(streams, "open_named", fails)
+    with pytest.raises(LoadError, match=r"17\.jsonl: cannot be read: Permission denied|17\.jsonl"):
+        corpus.load(tmp_path / "17.jsonl", on_error="skip")
+    report = corpus.load(tmp_path, on_error="skip")
+    assert (report.documents, report.skipped) == (28, 30)
+    assert [reason.split("/")[-1][:8] for reason in report.reasons[:2]] == ["17.jsonl", "23.jsonl"]
+    assert len(report.reasons) == 7
