@@ -228,6 +228,7 @@ class Corpus:
 
         def bind(catalog: Catalog, corpus: CorpusView) -> DocExpr:
             bound = binder.Binder(catalog, values, where)
+            bound.removes = True
             found = bound.condition(tree, corpus)
             if bound.phrases:  # before anything is removed: a filter may make an error of a warning
                 cautioning.warn(cautions.cautions_of_removed(bound.phrases))

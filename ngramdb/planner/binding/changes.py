@@ -20,8 +20,11 @@ def delete(scope: Scope, node: ast.Delete) -> plan.Plan:
     corpus = scope.corpus(node.source)
 
     def rebind(catalog: Catalog, now: Corpus) -> plan.DocExpr:
-        return condition(Scope(catalog, scope.parameters, scope.text), node.where, now)
+        again = Scope(catalog, scope.parameters, scope.text)
+        again.removes = True
+        return condition(again, node.where, now)
 
+    scope.removes = True
     where = condition(scope, node.where, corpus)
     returning = tuple(_returned(scope, field, corpus) for field in node.returning)
     return plan.DeleteDocuments(corpus, where, returning, _statement(scope, node), rebind)

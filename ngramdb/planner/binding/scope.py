@@ -28,7 +28,12 @@ SHARES = Range("above 0 and at most 1", lambda x: 0 < x <= 1)
 
 
 class Scope:
-    """The names and values of one text's statements. `text` is None when the tree was made by hand."""
+    """The names and values of one text's statements. `text` is None when the tree was made by hand.
+
+    `removes` : the condition at hand chooses documents that will be removed.
+    """
+
+    removes = False
 
     def __init__(
         self, catalog: Catalog, parameters: Parameters | None = None, text: str | None = None

@@ -8,7 +8,7 @@ import pytest
 from connections import connection_of
 
 import ngramdb
-from ngramdb.errors import ExecutionError, InvalidArgument
+from ngramdb.errors import ExecutionError, InvalidArgument, PlanError
 
 LINES = [
     '{"text": "lorem ipsum dolor", "id": "a"}',
@@ -165,3 +165,30 @@ def test_a_field_that_only_removed_documents_had_can_still_be_asked_for(db):
         assert [row for row in db.execute("DESCRIBE flags") if row[0].startswith("field ")] == fields
         assert corpus.delete("toxic = TRUE") == 0
         assert db.execute("CHECK").fetchall() == []
+
+
+@pytest.mark.parametrize(
+    ("where", "params"),
+    [
+        ('""', None),
+        ("?", [""]),
+        ("?", [[]]),
+        ('"" MATCH TEXT', None),
+        ("? IGNORE CASE", [""]),
+        ('"fine" OR ?', [""]),
+        ('NOT (NOT "")', None),
+        ("n = 1 AND :x", {"x": ""}),
+    ],
+)
+def test_an_empty_phrase_removes_nothing(where, params):
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c")
+        corpus.append([("a fine page", {"n": 1}), ("", {"n": 2}), "other"])
+        for delete in (
+            lambda: corpus.delete(where, params=params),
+            lambda: db.execute(f"DELETE DOCS WHERE {where}", params),
+        ):
+            with pytest.raises(PlanError, match="an empty n-gram is in every document"):
+                delete()
+        assert corpus.n_documents == corpus.count_docs('""') == 3  # to ask is no harm
+        assert corpus.delete("doc_id >= 0") == 3
