@@ -127,7 +127,7 @@ class Change:
         statement: str = "",
         reason: str = "",
     ) -> None:
-        """Removes documents, and writes the audit record.
+        """Removes documents, and writes the audit record. Once in a change: numbers are those of `view`.
 
         Parameters
         ----------
