@@ -1,7 +1,7 @@
 """Every error that ngramdb raises on purpose, under one root.
 
 A message says what failed, on what, what was found and what was expected, and what to do next. What a
-caller may want to act upon is an attribute, so that nobody has to parse the text.
+caller may want to act upon is an attribute, so that no caller has to parse the text.
 
 The names that PEP 249 asks for are classes of the same tree (`Error` is the root itself):
 
@@ -70,7 +70,7 @@ class InternalError(DatabaseError):
 
 
 class NotSupportedError(DatabaseError):
-    """Something that PEP 249 knows and this database has not."""
+    """Something that PEP 249 defines and this database lacks."""
 
 
 class QueryError(ProgrammingError):
@@ -93,7 +93,7 @@ class QueryError(ProgrammingError):
         self.place(text, start, stop)
 
     def place(self, text: str | None, start: int | None, stop: int | None) -> None:
-        """Says where the fault is, once that is known."""
+        """Say where the fault is, once that is known."""
         self.text = text
         self.start = start
         self.stop = stop
@@ -114,7 +114,7 @@ class QueryError(ProgrammingError):
         return f"{self.message} (line {self.line}, column {self.column})\n  {source}\n  {caret}"
 
 
-# Characters of a line that are shown before and behind the place of an error.
+# Characters of a line that are shown before and after the place of an error.
 _SHOWN_BEFORE = 60
 _SHOWN_BEHIND = 60
 

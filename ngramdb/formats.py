@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ngramdb.errors import InvalidArgument
 
-# Behind a format's ending; reading tells by the first bytes, too.
+# After a format's ending; reading tells by the first bytes, too.
 COMPRESSIONS = (".gz", ".zst", ".zstd")
 # The file by which a folder is known for a database.
 MARKER = "NGRAMDB"
@@ -16,7 +16,7 @@ MARKER = "NGRAMDB"
 class Format:
     """A format: its name, the endings of its files, and what can be done with it.
 
-    `is_packed`: its files are compressed in themselves, and take no `.gz` or `.zst` behind. `title`: what its
+    `is_packed`: its files are compressed in themselves, and take no `.gz` or `.zst` after. `title`: what its
     files are read as. `has_fields`: documents have fields, and one of them may be token ids.
     `has_separator`: documents stand between lines that a load names.
     """
@@ -92,7 +92,7 @@ def written_format(path: str, asked: str | None = None, among: tuple[str, ...] =
 
 
 def endings_of(path: str) -> tuple[str, str]:
-    """The ending of a file's name, in small letters and "" for none, and that of a compression behind it."""
+    """The ending of a file's name, in small letters and "" for none, and that of a compression after it."""
     name = path.replace("\\", "/").rpartition("/")[2].lower()
     compression = next((ending for ending in COMPRESSIONS if name.endswith(ending)), "")
     _, dot, ending = name.removesuffix(compression).rpartition(".")

@@ -1,9 +1,9 @@
-"""Stopping work that runs, whoever runs it: one token for requests, timeouts and progress.
+"""Stopping work that runs, wherever it runs: one token for requests, timeouts and progress.
 
 A connection makes an `Interrupt` for each statement and enters it wherever it works for that statement; it is
-then *current* in the thread, and nobody below has to pass it along:
+then *current* in the thread, and need not be passed along:
 
-- Kernels look at it every few milliseconds with the GIL released (see `_cext/interrupt.pxd`).
+- Kernels check it every few milliseconds with the GIL released (see `_cext/interrupt.pxd`).
 - Loops in Python call `check()` once a batch, or `step(done, total)` where they know how far they are.
 - Work that is handed to other threads waits for them with `result_of`, and gives kernels there a token of its
   own, to be set when the wait ends in an error.
@@ -34,7 +34,7 @@ __all__ = [
     "waited_for",
 ]
 
-# Told how far a statement is: `fraction` and `elapsed` of the token are what to look at.
+# Called with the progress of a statement: see `fraction` and `elapsed` of the token.
 ProgressCallback = Callable[[Interrupt], None]
 
 Value = TypeVar("Value")

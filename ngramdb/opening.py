@@ -59,7 +59,7 @@ def open_regular(path: str, flags: int = os.O_RDONLY, mode: int = 0o666, dir_fd:
 
 
 def require_regular(status: os.stat_result, path: str) -> None:
-    """Raises OSError that says what stands there unless it is a regular file."""
+    """Raise OSError that names what is there unless it is a regular file."""
     if stat.S_ISREG(status.st_mode):
         return
     for is_kind, number, what in _KINDS:

@@ -88,7 +88,7 @@ def integers(values: Any, what: str) -> Integers:
     Raises
     ------
     InvalidArgument
-        Not integers in one dimension, or one of 2**63 and more; `what` says what they are.
+        Not integers in one dimension, or one of 2**63 and more; `what` names them.
     """
     try:
         array = np.asarray(values)
@@ -109,7 +109,7 @@ def integers(values: Any, what: str) -> Integers:
 
 
 def outside(number: int) -> str:
-    """The message for a number that is no token id."""
+    """The message for a number that is not a token id."""
     shown = str(number) if abs(number) < 10**40 else f"of {number.bit_length()} bits"
     return f"token id {shown} is outside 0 … {MAX_TOKEN_ID}"
 

@@ -17,7 +17,7 @@ def quoted(name: str) -> str:
 
 @contextmanager
 def in_own_words() -> Iterator[None]:
-    """Where a command runs a statement that it made: errors do not show it, as nobody has written it."""
+    """Where a command runs a statement that it made: errors do not show it, since no user wrote it."""
     try:
         yield
     except QueryError as error:

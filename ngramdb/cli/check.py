@@ -1,4 +1,4 @@
-"""`ngramdb check DB [CORPUS]`: verify every checksum and invariant, and say what is wrong."""
+"""`ngramdb check DB [CORPUS]`: verify every checksum and invariant, and report what is wrong."""
 
 from __future__ import annotations
 

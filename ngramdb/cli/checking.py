@@ -1,4 +1,4 @@
-"""What is noticed before the first statement runs: statements that are none, values that nobody asks for."""
+"""What is noticed before the first statement runs: invalid statements, surplus values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Units = Sequence[tuple[Script, Unit]]
 
 
 def parse_all(script: Script, units: Iterable[Unit]) -> None:
-    """Raises the first error that parsing the units gives, up to a `.quit`; nothing is run."""
+    """Raise the first error that parsing the units gives, up to a `.quit`; nothing is run."""
     for unit in units:
         with script.placing(unit):
             if not unit.is_command:
@@ -26,7 +26,7 @@ def parse_all(script: Script, units: Iterable[Unit]) -> None:
 
 
 def check_units(units: Units, parameters: Parameters) -> Parameters | None:
-    """Raises at the first placeholder that has no value; nothing is run.
+    """Raise at the first placeholder that has no value; nothing is run.
 
     The units have been parsed before. Comes back with what the values will be after them; None where that is
     not known, since some of them run other scripts.

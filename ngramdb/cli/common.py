@@ -30,13 +30,13 @@ class UsageError(Exception):
 
 
 class StatementFailed(NgramdbError):
-    """An error in a statement of a script, with the place of the statement in front."""
+    """An error in a statement of a script, with the place of the statement first."""
 
 
 def guarded(run: Callable[[], int], debug: bool = False) -> int:
     """Run a command and turn what it raises into a message on standard error and an exit code.
 
-    A reader that went away (`| head`) is no error. With `debug` the traceback is printed as well.
+    A reader that went away (`| head`) is not an error. With `debug` the traceback is printed as well.
     """
     try:
         code = run()
@@ -62,7 +62,7 @@ def guarded(run: Callable[[], int], debug: bool = False) -> int:
 
 
 def interrupted(error: BaseException) -> str:
-    """What is said of an interrupt: after how long, and how far the work was, where it tells."""
+    """The message of an interrupt: after how long, and how far the work was, where known."""
     elapsed, fraction = getattr(error, "elapsed", None), getattr(error, "fraction", None)
     after = "" if elapsed is None else f" after {human.duration(elapsed)}"
     far = "" if fraction is None or fraction >= 1 else f", {int(100 * fraction)} % done"
@@ -83,12 +83,12 @@ def message_of(error: Exception) -> str:
 
 
 def say(text: str) -> None:
-    """Write a line to standard error; a closed standard error is no reason to fail."""
+    """Write a line to standard error; a closed standard error is not an error."""
     _on_standard_error(lambda screen: screen.write(text))
 
 
 def say_notes(notes: Iterable[str]) -> None:
-    """Write what there is to say on an answer to standard error, a line each."""
+    """Write the notes on an answer to standard error, a line each."""
     for note in notes:
         say(f"note: {note}")
 
@@ -110,7 +110,7 @@ def _on_standard_error(write: Callable[[Screen], None]) -> None:
 
 
 def draw_error(message: str, screen: Screen) -> None:
-    """Write an error message as a screen shows it, `error:` in front, its last line not ended."""
+    """Write an error message as a screen shows it, `error:` first, its last line not ended."""
     if screen.is_terminal:
         message = visible(message, lines=True)
     text = error_lines(f"error: {message}", screen.width)
@@ -176,7 +176,7 @@ def _forget_standard_output() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, sys.stdout.fileno())
-    except (OSError, ValueError):  # standard output is no file (a test's buffer)
+    except (OSError, ValueError):  # standard output is not a file (a test's buffer)
         pass
     finally:
         os.close(nowhere)

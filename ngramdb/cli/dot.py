@@ -1,4 +1,4 @@
-"""Dot commands: what a session can do that is no question to the database.
+"""Dot commands: what a session can do that is not a question to the database.
 
 Each is listed in `COMMANDS` with the line that `.help` shows; what it does stands in `dot_actions`.
 """
@@ -18,7 +18,7 @@ from ngramdb.cli.shell import Shell
 from ngramdb.cli.wrapping import two_columns
 from ngramdb.errors import InvalidArgument
 
-# Of paragraphs where nobody says how wide they may be.
+# Default width of paragraphs.
 WIDEST = 110
 
 
@@ -27,7 +27,7 @@ class Command:
     """A dot command: its name without the dot, its arguments as help shows them, what it does.
 
     `choices` are the words that may be its argument, `takes_file` is whether a file's name may. A command
-    whose arguments are `raw` gets all behind its name as one argument, quotes included. What `run` returns,
+    whose arguments are `raw` gets all after its name as one argument, quotes included. What `run` returns,
     if anything, is a file whose statements are to be run.
     """
 

@@ -14,7 +14,7 @@ from ngramdb.cli.render import MODES
 from ngramdb.cli.shell import AtPrompt, Shell
 from ngramdb.errors import InvalidArgument
 
-# Between two answers of `.watch`, in seconds, when it is not told otherwise.
+# Between two answers of `.watch`, in seconds, by default.
 WATCH_S = 2.0
 WATCH = re.compile(
     r"(?:(?P<seconds>\d+(?:\.\d+)?)\s+(?:(?P<times>\d+)\s+)?)?(?P<statement>[^\d\s].*)", re.DOTALL
@@ -75,7 +75,7 @@ def once(shell: Shell, arguments: list[str]) -> None:
 
 
 def watch(shell: Shell, arguments: list[str]) -> None:
-    """Ask again and again; Ctrl-C, the way to end it at a prompt, is no error there."""
+    """Ask again and again; Ctrl-C, the way to end it at a prompt, is not an error there."""
     match = WATCH.fullmatch(arguments[0])
     if match is None:
         raise InvalidArgument("usage: .watch [SECONDS [TIMES]] STATEMENT")

@@ -18,7 +18,7 @@ FREE_FLAGS = ("--separator",)
 
 
 def add_document_flags(parser: argparse.ArgumentParser) -> None:
-    """The arguments that say which documents, and how they are read."""
+    """The arguments for which documents, and how they are read."""
     add = parser.add_argument
     add("database", metavar="DB", help="the database's folder")
     add("corpus", metavar="CORPUS", help="the corpus whose model is measured")
@@ -38,7 +38,7 @@ def parsed(parser: argparse.ArgumentParser, arguments: list[str]) -> argparse.Na
 def measuring(options: argparse.Namespace, corpus: Corpus) -> Iterator[tuple[FileDocuments, MeasureWatch]]:
     """The documents as texts, or for a corpus of token ids as such, and a progress callback.
 
-    At a terminal a line says that work is done, until the first report draws a bar.
+    At a terminal a line shows that work is done, until the first report draws a bar.
     """
     docs = documents_of_files(
         options.paths,

@@ -134,7 +134,7 @@ def _committed(corpus: Corpus) -> str:
 
 
 def _check_before_making(options: argparse.Namespace) -> None:
-    """Raises where a database would be made for nothing: arguments swapped, or files that are not there."""
+    """Raise where a database would be made for nothing: arguments swapped, or files that are not there."""
     if os.path.exists(options.corpus):
         raise UsageError(
             f"there is no database {options.database}, and the corpus {options.corpus} is the name of a file "

@@ -17,7 +17,7 @@ _NAMED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 # As the language and JSON write them; the language in either case.
 _WORDS = {"null": None, "true": True, "false": False}
-# What a statement says where it was given something else than a text.
+# The message of a statement that was given something else than a text.
 _WANTS_TEXT = re.compile("is text or |is a string|takes a string")
 AS_TEXT = (
     "a text that looks like a number, a list, true, false or null goes into double quotes: --param '\"10\"'"
@@ -83,7 +83,7 @@ class Parameters:
 
 
 def advise(error: PlanError) -> None:
-    """Adds how a text is given to an error of a statement that was given another value for a placeholder."""
+    """Add how a text is given to an error of a statement that was given another value for a placeholder."""
     at_placeholder = error.text is not None and error.start is not None and error.text[error.start] in "?:"
     if at_placeholder and _WANTS_TEXT.search(error.message):
         error.message = f"{error.message}; {AS_TEXT}"

@@ -1,4 +1,4 @@
-"""How far work is, drawn on standard error for a person at a terminal and for nobody else."""
+"""How far work is, drawn on standard error for a person at a terminal only."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Bar:
     """A bar, and a context manager that takes it off the screen at its end.
 
     It fills where a share of the work is known; otherwise it only moves. Nothing is drawn before the first
-    report, nor where standard error is no terminal or the bar is not `wanted`.
+    report, nor where standard error is not a terminal or the bar is not `wanted`.
     """
 
     def __init__(self, title: str, wanted: bool = True) -> None:
@@ -111,7 +111,7 @@ class MeasureWatch(Bar):
 
     Parameters
     ----------
-    share : how much is done after so many documents, None where nobody knows
+    share : how much is done after so many documents, None where unknown
     begun : called before anything is drawn
     """
 
@@ -144,7 +144,7 @@ class MeasureWatch(Bar):
 
 
 def share_done(progress: LoadProgress, n_documents: int | None = None) -> float | None:
-    """How much of the input is read and tokenized, from 0 to 1; None where nobody knows.
+    """How much of the input is read and tokenized, from 0 to 1; None where unknown.
 
     A load with a limit ends at the limit or at the end of its files, whatever comes first.
     """
@@ -157,7 +157,7 @@ def share_done(progress: LoadProgress, n_documents: int | None = None) -> float 
 
 
 def facts(progress: LoadProgress, share: float | None = None, room: int | None = None) -> str:
-    """What a report says, in a few words: how much is done and left, documents, tokens, speed.
+    """A report in a few words: how much is done and left, documents, tokens, speed.
 
     What does not fit into `room` columns is left out, the last first.
     """

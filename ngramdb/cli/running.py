@@ -34,7 +34,7 @@ def run_script(shell: Shell, script: Script, units: Iterable[Unit] | None = None
 
 
 def run_text(shell: Shell, text: str) -> None:
-    """Run statements that were typed rather than read from a file: all or, when one of them is no statement,
+    """Run statements that were typed rather than read from a file: all or, where one is not a statement,
     none.
     """
     from ngramdb.cli import checking

@@ -16,7 +16,7 @@ from ngramdb.visible import visible
 if TYPE_CHECKING:
     from ngramdb.cli.marks import Marks
 
-# Columns when a terminal does not tell its width (pipes inside an editor, a serial line).
+# Columns when the width of a terminal is unknown (pipes inside an editor, a serial line).
 FALLBACK_COLUMNS = 80
 # Rows of a table at a terminal: about a screenful, so that the statement above stays in sight.
 SHOWN_ROWS = 40
@@ -27,7 +27,7 @@ class Screen:
     """A text stream and its abilities.
 
     `width` is in columns and None where lines may be as long as they like (a file or a pipe). `colour` is
-    false under NO_COLOR, on a dumb terminal and on everything that is no terminal. `unicode` is false when
+    false under NO_COLOR, on a dumb terminal and on everything that is not a terminal. `unicode` is false when
     the stream's encoding cannot take box characters. `marks` are the places in documents' texts that shall
     stand out, None where nothing was searched for. `n_rows` is how many rows a table shows at most.
     """
@@ -65,7 +65,7 @@ class Screen:
 
 
 def detect(stream: TextIO) -> Screen:
-    """Look at the stream and the environment (NO_COLOR, TERM, COLUMNS) and say what can be shown."""
+    """Find out from the stream and the environment (NO_COLOR, TERM, COLUMNS) what can be shown."""
     import shutil
 
     stream = bare(stream)

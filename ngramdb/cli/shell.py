@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 # The frame, the header, the footer, and the prompt above and below.
 LINES_AROUND_A_TABLE = 8
-# More rows than this are for a file: nobody turns so many pages, and a table keeps all of them.
+# More rows than this are for a file: that is too many pages, and a table keeps all of them.
 MOST_PAGED_ROWS = 10_000
 # A table on a low screen; a pager takes over where this is too much.
 FEWEST_ROWS = 10
@@ -56,7 +56,7 @@ class Shell:
     `path` is the database's folder or None for one in memory. `mode` None means: what suits the place that
     results go to; `n_rows` is how many rows a table shows at a terminal, None for what fits. `progress` false
     draws no bars and lines while work is done. `timeout` are the seconds that a statement may take. `note` is
-    told what is no result, times and messages; they go to standard error unless a REPL takes them over.
+    given what is not a result, times and messages; they go to standard error unless a REPL takes them over.
     `prompt` is None but at a prompt.
     """
 
@@ -126,7 +126,7 @@ class Shell:
                 self.connection.progress = None
 
     def _comment(self, result: Result, screen: Screen) -> None:
-        """What a person is told beside the rows: what a statement without rows did, why documents failed."""
+        """The notes beside the rows: what a statement without rows did, why documents failed."""
         if not self._draws_tables(screen):  # a table has it below
             for note in result.notes:
                 self.note(f"note: {note}")
@@ -177,7 +177,7 @@ class Shell:
     # ---- what dot commands change -------------------------------------------------------------------------
 
     def screen(self) -> Screen:
-        """Where results go now; looked at anew for every result, since terminals change their size."""
+        """Where results go now; determined again for every result, since terminals change their size."""
         return detect(self._stream())
 
     def shown_rows(self) -> int:

@@ -183,7 +183,7 @@ def _fish_lines(commands: Sequence[Command]) -> Iterator[str]:
             elif argument.flags and argument.name:
                 parts.append("-r" if argument.is_file or argument.is_folder else "-x")
             elif not argument.flags:
-                continue  # files, which fish completes by itself
+                continue  # files, which fish completes without help
             yield " ".join([*parts, f"-d {_quoted(argument.help)}"])
 
 

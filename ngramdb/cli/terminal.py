@@ -38,7 +38,7 @@ def bare(stream: TextIO) -> TextIO:
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Whether the stream is an open terminal (a closed or missing stream is none)."""
+    """Whether the stream is an open terminal (a closed or missing stream is not)."""
     try:
         return stream is not None and stream.isatty()
     except ValueError:

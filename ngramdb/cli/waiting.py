@@ -1,4 +1,4 @@
-"""The line that says that a statement is running, how long it has been, and how long it will take."""
+"""The line that shows that a statement is running, how long it has been, and how long it will take."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ngramdb.cli.screen import FALLBACK_COLUMNS, detect
 PATIENCE_S = 1.0
 # So often the line is drawn anew, in seconds.
 REDRAWN_S = 0.2
-# What a terminal writes behind the line when it is interrupted.
+# What a terminal writes after the line when it is interrupted.
 ECHO = "^C"
 
 
 class Work(Protocol):
-    """What progress callbacks are told: `fraction` of the work that is done, None where nobody knows."""
+    """What progress callbacks get: `fraction` of the work that is done, None where unknown."""
 
     @property
     def fraction(self) -> float | None: ...
@@ -34,7 +34,7 @@ class Waiting:
         result = connection.execute(statement, progress=waiting)
     ```
     A thread of its own draws it, so that it moves even where the work reports nothing. Nothing is drawn where
-    standard error is no terminal, or when it is not `wanted`.
+    standard error is not a terminal, or when it is not `wanted`.
     """
 
     def __init__(self, wanted: bool = True) -> None:
@@ -95,7 +95,7 @@ class Waiting:
 
 
 def running(elapsed: float, fraction: float | None) -> str:
-    """What the line says: `running, 3 s, 40 %, 5 s left (Ctrl-C stops it)`."""
+    """The text of the line: `running, 3 s, 40 %, 5 s left (Ctrl-C stops it)`."""
     parts = ["running", human.duration(int(elapsed))]
     # One that is done, and yet runs, was that of a first part of the work.
     if fraction is not None and fraction < 1:

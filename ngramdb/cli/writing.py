@@ -10,12 +10,12 @@ from ngramdb.api import Connection, connect
 from ngramdb.cli.common import seconds
 from ngramdb.errors import LockedError
 
-# How a statement lets a writer wait, as the error says it; a command has a flag.
+# How a statement lets a writer wait, as the error advises; a command has a flag.
 IN_A_STATEMENT = "SET lock_timeout = seconds"
 
 
 def add_lock_timeout(parser: argparse.ArgumentParser) -> None:
-    """The flag that says how long to wait."""
+    """The flag for how long to wait."""
     parser.add_argument(
         "--lock-timeout",
         metavar="SECONDS",
@@ -28,7 +28,7 @@ def add_lock_timeout(parser: argparse.ArgumentParser) -> None:
 def writing(
     options: argparse.Namespace, *, create: bool = False, read_only: bool = False
 ) -> Iterator[Connection]:
-    """A connection to the command's database, waiting as its flag says.
+    """A connection to the command's database, waiting as long as its flag allows.
 
     Without `create` the database must be there: what works on documents has nothing to do in one made for it.
     """

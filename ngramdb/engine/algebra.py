@@ -2,7 +2,7 @@
 
 Counts of every segment are summed with their sign. For each document of a subtracted corpus, an equal
 document of the rest is left out where documents are listed. A net count below zero means that what is
-subtracted is no part of the rest: an error that names the n-gram, and that costs sums without a subtraction
+subtracted is not part of the rest: an error that names the n-gram, and that costs sums without a subtraction
 nothing.
 """
 
@@ -144,7 +144,7 @@ class AlgebraView:
         ]
 
     def check_difference(self) -> None:
-        """Raises ExecutionError when a document that is subtracted is none of the rest.
+        """Raise ExecutionError when a subtracted document is not among the rest.
 
         Single counts are refused where they are below zero; what goes by many counts at once, as language
         models do, or by the occurrences in listed documents, asks this. Cost: that of finding which documents

@@ -36,7 +36,7 @@ _FIELDS: dict[str, tuple[type, ...]] = {
 @dataclass(frozen=True)
 class Removal:
     """One removal: in which version, when (seconds since 1970, UTC), by whom (user@host), how, how much, and
-    why, where whoever removed has said so.
+    the reason, where one was given.
     """
 
     version: int
@@ -106,7 +106,7 @@ def removed_documents(store: Store, audits: Sequence[FileRef]) -> Iterator[Remov
 
 
 def check_audits(store: Store, audits: Sequence[FileRef]) -> None:
-    """Reads every record. Raises CorruptionError."""
+    """Read every record. Raises CorruptionError."""
     for _ in removed_documents(store, audits):
         pass
 
@@ -129,7 +129,7 @@ class _AuditFile:
             raise self._damaged(f"{n} documents in its removals, and {len(self.doc_ids)} ids")
 
     def removals(self) -> Iterator[Removal]:
-        """Raises TypeError, ValueError for what is no removal."""
+        """Raise TypeError, ValueError for what is no removal."""
         for event in self.events:
             removal = Removal(**event)
             for field, kind in _FIELDS.items():

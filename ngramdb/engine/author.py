@@ -1,4 +1,4 @@
-"""Who writes: what versions and audit records say of it."""
+"""Who writes, for versions and audit records."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cache
 
 @cache
 def author() -> str:
-    """user@host, as far as the system tells; "" where it tells nothing."""
+    """user@host, as far as the system knows them; "" where it does not."""
     import socket
 
     try:

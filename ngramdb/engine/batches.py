@@ -34,7 +34,7 @@ class Batch:
 
 
 def batches(documents: Iterator[Document], meter: Meter | None = None) -> Iterator[Batch]:
-    """Cuts a stream of documents into batches, order kept. Raises LoadError for a document without text and
+    """Cut a stream of documents into batches, order kept. Raises LoadError for a document without text and
     ids.
     """
 
@@ -67,7 +67,7 @@ def read_ahead(stream: Iterator[Batch], in_background: bool) -> Iterator[Iterato
     """The same batches; with `in_background`, one more is being read in a thread of its own.
 
     Leaving the block doesn't wait for that thread: it may be held up in a read that never ends (a terminal, a
-    pipe that nobody writes to). It takes no part in anything from then on.
+    pipe without a writer). It is ignored from then on.
     """
     if not in_background:
         yield stream
@@ -97,7 +97,7 @@ class _ReadAhead:
             yield item
 
     def _next(self) -> Batch | BaseException | None:
-        """Waits for the next item, as long as the current work may go on."""
+        """Wait for the next item, as long as the current work may go on."""
         while True:
             try:
                 return self._ready.get(timeout=interrupts.PATIENCE_S)
@@ -118,7 +118,7 @@ class _ReadAhead:
             self._hand_over(None)
 
     def _hand_over(self, item: Batch | BaseException | None) -> bool:
-        """Waits until the item is taken; False when nobody wants it any more."""
+        """Wait until the item is taken; False when it is no longer wanted."""
         while not self._closed.is_set():
             try:
                 self._ready.put(item, timeout=self._PATIENCE_S)

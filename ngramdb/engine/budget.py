@@ -1,4 +1,4 @@
-"""How much memory building segments may take, and what is said when memory runs out."""
+"""How much memory building segments may take, and the error when memory runs out."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class DocumentLimits:
 
 @contextmanager
 def memory_errors(doing: str, segment_tokens: int) -> Iterator[None]:
-    """Raises a MemoryError of the block as a ResourceError that says what to do."""
+    """Raise a MemoryError of the block as a ResourceError that says what to do."""
     try:
         yield
     except MemoryError as error:

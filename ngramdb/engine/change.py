@@ -38,7 +38,7 @@ class WriteOptions:
     """How changes write.
 
     segment_tokens : most tokens in a segment, where the corpus has no such option of its own
-    auto_compact : merge small segments in the same commit, as `engine.policy` says
+    auto_compact : merge small segments in the same commit, as `engine.policy` decides
     memory_limit : bytes that building segments may take, 0 for no limit
     lock_timeout_s : how long to wait for another writer
     """
@@ -78,7 +78,7 @@ class Change:
 
     @classmethod
     def begin(cls, store: Store, name: str, action: str, options: WriteOptions) -> Change:
-        """Takes the writer's lock; use it in a `with` block.
+        """Take the writer's lock; use it in a `with` block.
 
         action : what SHOW VERSIONS and audit records call the change
 
@@ -127,7 +127,7 @@ class Change:
         statement: str = "",
         reason: str = "",
     ) -> None:
-        """Removes documents, and writes the audit record. Once in a change: numbers are those of `view`.
+        """Remove documents, and write the audit record. Once in a change: numbers are those of `view`.
 
         Parameters
         ----------
@@ -157,13 +157,13 @@ class Change:
         self.tidy()
 
     def tidy(self, segment_tokens: int | None = None) -> None:
-        """Merges segments as the policy for them says, where the options want that."""
+        """Merge segments as the policy decides, where the options allow it."""
         if self.options.auto_compact:
             most = self.segment_tokens if segment_tokens is None else segment_tokens
             self.entry = compaction.tidied(self.store, self.transaction, self.entry, most)
 
     def commit(self) -> ChangeOutcome:
-        """Makes the next version, or none where the corpus is what it was before."""
+        """Make the next version, or none where the corpus is what it was before."""
         if self.entry != self.before:
             corpora = {**self.transaction.manifest.corpora, self.entry.name: self.entry}
             self.transaction.commit(corpora, self.action)
@@ -177,7 +177,7 @@ class Change:
         return Change(self.store, self.transaction, entry, self.action, self.options)
 
     def compact(self) -> CompactionOutcome:
-        """Merges what fits into one segment, drops all removed documents, and commits.
+        """Merge what fits into one segment, drop all removed documents, and commit.
 
         With a `memory_limit` segments are merged only as far as that has room.
 

@@ -30,7 +30,7 @@ SHOWN_TOKENS = 12
 
 
 def add_corpus(change: Change, other: str, version: int | None = None) -> ChangeOutcome:
-    """Adds all documents of the corpus `other`, after the corpus's own, and commits; `other` stays as it is.
+    """Add all documents of the corpus `other`, after the corpus's own, and commit; `other` stays as it is.
 
     Segment files are shared, nothing is copied; but where vocabularies of words differ, segments are
     translated and written anew. Documents get new ids: their own plus the corpus's next id.
@@ -71,7 +71,7 @@ def add_corpus(change: Change, other: str, version: int | None = None) -> Change
 def subtract_corpus(
     change: Change, other: str, version: int | None = None, statement: str = ""
 ) -> ChangeOutcome:
-    """Removes, for each document of the corpus `other`, one with the same tokens, and commits; `other` stays
+    """Remove, for each document of the corpus `other`, one with the same tokens, and commit; `other` stays
     as it is.
 
     Raises

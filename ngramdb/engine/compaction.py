@@ -112,7 +112,7 @@ class _Compaction:
         return replace(self._entry, audits=audits)
 
     def _merge_added(self, group: slice) -> None:
-        """Puts one segment in the place of neighbours, without the documents that were removed from them."""
+        """Put one segment in the place of neighbours, without the documents that were removed from them."""
         added = self._entry.added
         view = CorpusView(self._store, self._entry)
         numbers = range(*group.indices(len(added)))

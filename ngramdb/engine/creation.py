@@ -33,7 +33,7 @@ _PATIENCE_S = 10.0
 
 @dataclass(frozen=True)
 class Marker:
-    """What the file NGRAMDB says: the database's id (32 hexadecimal digits), and the writer's feature
+    """The content of the file NGRAMDB: the database's id (32 hexadecimal digits), and the writer's feature
     flags.
     """
 
@@ -75,7 +75,7 @@ def require_database(directory: Directory) -> Marker:
 
 
 def create_database(directory: Directory) -> Marker:
-    """Makes an empty database, or waits for whoever is making it and returns theirs; durable on return.
+    """Make an empty database, or wait for the process that makes it, and return that; durable on return.
 
     Raises NotADatabase if the directory holds anything else; then nothing has been written.
     """

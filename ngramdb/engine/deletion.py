@@ -48,7 +48,7 @@ def write_removal(
     notes: Sequence[dict[str, Any]] | None,
     reason: str,
 ) -> WrittenRemoval:
-    """Writes segments of the chosen documents (at least one, none of them removed before), and the record."""
+    """Write segments of the chosen documents (at least one, none of them removed before), and the record."""
     parts = [Part(view.segments[i], docs) for i, docs in enumerate(chosen) if len(docs)]
     new: list[SegmentEntry] = []
     for group in _groups(parts, segment_tokens):

@@ -47,7 +47,7 @@ class BatchEncoder:
     Parameters
     ----------
     limits : documents beyond them are refused
-    skipped : takes down documents that cannot be loaded; without it the first of them ends the load
+    skipped : records documents that cannot be loaded; without it the first of them ends the load
     fast : whether ids may come a faster way than the tokenizer's own
     """
 
@@ -62,7 +62,7 @@ class BatchEncoder:
 
     @property
     def note(self) -> str | None:
-        """What a person should be told of how ids were made."""
+        """A note for people on how ids were made."""
         return self._note or self._encoder.note
 
     @property
@@ -71,7 +71,7 @@ class BatchEncoder:
         return self._encoder.in_doubt
 
     def make_certain(self) -> None:
-        """Takes no faster way from here on; nothing is in doubt any more."""
+        """Take no faster way from here on; nothing is in doubt any more."""
         self._note = self.note
         self._encoder = self._tokenizer.encoder(fast=False)
 

@@ -20,7 +20,7 @@ from ngramdb import interrupts
 from ngramdb.segments.base import Segment
 from ngramdb.types import Docs
 
-# Rows that are looked at first; four times as many in each further step.
+# Rows that are compared first; four times as many in each further step.
 FIRST_ROWS = 64
 
 
@@ -34,7 +34,7 @@ class Listed:
 
 @dataclass(frozen=True)
 class Matches:
-    """Which documents equal wanted ones: per segment looked at, and those wanted that nothing was left
+    """Which documents equal wanted ones: per segment compared, and those wanted that nothing was left
     for.
     """
 
@@ -96,7 +96,7 @@ def equal_documents(segment: Segment, ids: NDArray[np.uint32]) -> Docs:
 def _same_file(
     rest: Sequence[Listed], kept: Sequence[NDArray[np.bool_]], taken: Sequence[NDArray[np.bool_]], one: Listed
 ) -> Listed:
-    """Takes documents of the same file; returns the wanted ones that are left."""
+    """Take documents of the same file; returns the wanted ones that are left."""
     left = one.numbers
     for k, listed in enumerate(rest):
         if listed.segment.path == one.segment.path and len(left):
@@ -118,7 +118,7 @@ def _same_content(
     taken: Sequence[NDArray[np.bool_]],
     wanted: Sequence[Listed],
 ) -> list[Listed]:
-    """Takes documents with the same tokens; returns the wanted ones that there is nothing left for."""
+    """Take documents with the same tokens; returns the wanted ones that there is nothing left for."""
     copies: defaultdict[bytes, list[_Place]] = defaultdict(list)
     for k, one in enumerate(wanted):
         for number in one.numbers.tolist():
@@ -157,7 +157,7 @@ def _best(
                 open_asked[content[:n_parts]] -= 1
                 n_open -= 1
                 yield place
-                if not n_open:  # those behind it are not even looked at
+                if not n_open:  # those after it are not even read
                     return
             else:
                 left.append((place, content))

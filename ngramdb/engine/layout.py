@@ -1,4 +1,4 @@
-"""How the files of a database are called. FORMAT.md, "The folder", says the same in prose."""
+"""How the files of a database are called. FORMAT.md, "The folder", describes them in prose."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def manifest_name(version: int) -> str:
 
 
 def version_of(name: str) -> int | None:
-    """The version that a manifest's name tells; None if it is no manifest's name."""
+    """The version in a manifest's name; None for other names."""
     match = _MANIFEST.fullmatch(name)
     return int(match[1]) if match else None
 

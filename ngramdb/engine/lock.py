@@ -39,7 +39,7 @@ class FileLock(WriterLock):
 
     @classmethod
     def acquire(cls, path: str, timeout_s: float | None = 0.0) -> FileLock:
-        """Takes the lock on the file `path`, which is made if missing; polls for at most `timeout_s` seconds.
+        """Take the lock on the file `path`, which is made if missing; polls for at most `timeout_s` seconds.
 
         Raises LockedError if somebody else (this process included) still holds it then; OSError if the file
         cannot be opened or the file system has no locks.
@@ -141,7 +141,7 @@ class FileHold:
 
 
 def hold_file(path: str, dir_fd: int | None = None) -> FileHold | None:
-    """Shows that the file is in use; None where the file system has no locks, and for a symbolic link.
+    """Show that the file is in use; None where the file system has no locks, and for a symbolic link.
 
     Raises FileNotFoundError, and OSError for what is no regular file.
     """
@@ -174,7 +174,7 @@ def is_held(path: str, dir_fd: int | None = None) -> bool:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
-    except OSError:  # a file system without locks: nobody could have held it
+    except OSError:  # a file system without locks: nothing could have held it
         return False
     finally:
         os.close(fd)

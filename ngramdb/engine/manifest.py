@@ -61,7 +61,7 @@ class SegmentEntry:
     """One segment of a corpus; `sign` is +1, or -1 where its counts are subtracted.
 
     A subtracted segment holds the documents that were removed, under their ids. `doc_id_offset` is added to
-    all ids that its file tells (the file was another corpus's); `first_doc_id` includes it. `kind` names what
+    all ids of its file (which was another corpus's); `first_doc_id` includes it. `kind` names what
     opens its file (`ngramdb.segments.registry`).
     """
 
@@ -89,7 +89,7 @@ class TokenizerEntry:
 
 @dataclass(frozen=True)
 class StatisticsEntry:
-    """What ANALYZE has taken down of a corpus, at `created` (seconds since 1970, UTC).
+    """What ANALYZE has recorded of a corpus, at `created` (seconds since 1970, UTC).
 
     `segments` is the SHA-256 of the names, sizes, checksums and signs of the segments that it was taken of;
     for any others it means nothing. `n_types[i]` is the number of different n-grams of length i + 1;
@@ -209,7 +209,7 @@ class Manifest:
         return {ref.name: ref for corpus in self.corpora.values() for ref in corpus.files()}
 
     def check(self) -> None:
-        """Raises ValueError or TypeError unless `from_json` would give the same manifest back."""
+        """Raise ValueError or TypeError unless `from_json` would give the same manifest back."""
         try:
             copy = Manifest.from_json(self.to_json(), "manifest")
         except CorruptionError as error:
@@ -285,7 +285,7 @@ def _segment_to_json(segment: SegmentEntry) -> dict[str, Any]:
 
 
 class _Reader:
-    """Reads the fields of one JSON object and fails with a message that says where."""
+    """Reads the fields of one JSON object and fails with a message that names the place."""
 
     def __init__(self, value: Any, path: str, place: str) -> None:
         self.path = path

@@ -19,7 +19,7 @@ from ngramdb.formats import MARKER
 def collect_orphans(
     directory: Directory, newest: Manifest, read_older: Callable[[], Iterator[Manifest]]
 ) -> list[str]:
-    """Removes orphans and returns their names.
+    """Remove orphans and return their names.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ def storage_error(error: OSError, doing: str, path: str) -> StorageError:
 
 @contextlib.contextmanager
 def storage_errors(doing: str, path: str) -> Iterator[None]:
-    """Raises any OSError of the block as the StorageError that explains it."""
+    """Raise any OSError of the block as the StorageError that explains it."""
     try:
         yield
     except OSError as error:

@@ -37,7 +37,7 @@ def next_merge(sizes: Sequence[int], most: int) -> slice | None:
 def packed(sizes: Sequence[int], shrunk: Sequence[bool], most: int) -> list[slice]:
     """What a complete compaction rewrites: neighbours packed together, and segments that lost documents.
 
-    `sizes` are what is left of each segment, `shrunk` says which ones have lost something.
+    `sizes` are what is left of each segment, `shrunk` which of them have lost documents.
     """
     groups: list[slice] = []
     start = 0

@@ -26,7 +26,7 @@ def scratch_corpus(
     """The documents as a corpus in a new database in `directory`, tokenized as the corpus `like`, else as
     words.
 
-    Ids of tokens are those of `like` but for the kind `words`, whose vocabulary begins anew.
+    Ids of tokens are those of `like` but for the kind `words`, whose vocabulary starts empty.
     """
     store = Store.open(directory)
     with store.begin() as transaction:

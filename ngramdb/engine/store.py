@@ -1,6 +1,6 @@
 """The database as versions of a set of files: opening, snapshots, reading, beginning to write, checking.
 
-What the files hold is the affair of others. Immutable files make this simple: a reader takes the newest
+What the files hold is defined elsewhere. Immutable files make this simple: a reader takes the newest
 manifest and needs nothing else ever after; a writer adds files and one manifest. Readers take no lock, in any
 number of threads and processes; one writer at a time holds the lock. Everything here may be shared by
 threads.
@@ -86,7 +86,7 @@ class Store:
 
     @classmethod
     def open(cls, directory: Directory, read_only: bool = False, create: bool = True) -> Store:
-        """Opens the database in `directory` at its newest version; makes one if there is none and `create` is
+        """Open the database in `directory` at its newest version; make one if there is none and `create` is
         set.
 
         With `read_only` nothing is ever written, not even a lock: it works on a read-only file system.
@@ -116,16 +116,16 @@ class Store:
         return self._current().snapshot
 
     def refresh(self) -> bool:
-        """Looks whether somebody has committed a newer version, and takes it; says whether the version
+        """Take a newer version, if one has been committed; returns whether the version
         changed.
 
-        Cost: two looks at file names (a few microseconds) if nothing changed.
+        Cost: two lookups of file names (a few microseconds) if nothing changed.
         Raises CorruptionError or FormatVersionError if the newest version cannot be read; then the old one
         stays.
         """
         state = self._current()
         try:
-            # A manifest is taken back when its commit fails halfway, hence the look at our own; and old ones
+            # A manifest is taken back when its commit fails halfway, hence the check of our own; and old ones
             # are removed oldest first, so that the next number cannot be missing while a later one exists.
             if self.directory.identity(state.loaded.name) == state.loaded.identity and not (
                 self.directory.exists(state.next_name)
@@ -141,7 +141,7 @@ class Store:
         found = []
         with storage_errors("list the versions", self.directory.description):
             for version in list_versions(self.directory):
-                # One that a writer lets go of meanwhile is no longer kept.
+                # One that a writer removes meanwhile is no longer kept.
                 with contextlib.suppress(FileNotFoundError):
                     found.append(self._read_version(version))
         return found
@@ -172,7 +172,7 @@ class Store:
         return self._containers.setdefault(ref.name, opened) if container is None else opened
 
     def begin(self, timeout_s: float | None = 0.0) -> Transaction:
-        """Takes the writer's lock and returns a transaction on the newest version; use it in a `with` block.
+        """Take the writer's lock and return a transaction on the newest version; use it in a `with` block.
 
         Waits up to `timeout_s` seconds for another writer (None: without end). Orphans of earlier crashes are
         removed on the way. Raises LockedError, ReadOnlyError, or what `refresh` raises.
@@ -192,9 +192,9 @@ class Store:
                 raise
 
     def check(self) -> Iterator[CheckFinding]:
-        """Verifies every byte of every file that the newest version needs, and of all manifests.
+        """Verify every byte of every file that the newest version needs, and of all manifests.
 
-        A manifest that is gone is noticed where an older one is there: the oldest ones may have been let go.
+        A manifest that is gone is noticed where an older one is there: the oldest ones may have expired.
         Yields what is wrong and raises nothing; a sound database yields nothing.
         Cost: reads the whole database once.
         """
@@ -227,10 +227,10 @@ class Store:
         except FileNotFoundError:
             if is_needed:
                 raise
-            # A writer has let go of it meanwhile.
+            # A writer has removed it meanwhile.
 
     def _verify_hole(self, before: int, after: int) -> None:
-        """Raises when the versions in between are gone: a writer lets go of the oldest ones only."""
+        """Raise when the versions in between are gone: only the oldest ones expire."""
         name = manifest_name(before + 1)
         # In this order: if the older one is there after the other was missed, no writer has removed that.
         if self.directory.exists(name) or not self.directory.exists(manifest_name(before)):
@@ -297,7 +297,7 @@ class Store:
         return self._current().hold
 
     def hold(self, version: int) -> object | None:
-        """Keeps writers from removing a version, and files that it needs, as long as the result lives.
+        """Keep writers from removing a version, and files that it needs, as long as the result lives.
 
         None when it is gone already, or where the file system has no locks.
         """
@@ -309,7 +309,7 @@ class Store:
         return None
 
     def _hold_file(self, name: str) -> object | None:
-        """Raises FileNotFoundError when the manifest is gone; other failures leave it unprotected."""
+        """Raise FileNotFoundError when the manifest is gone; other failures leave it unprotected."""
         try:
             hold = self.directory.hold(name)
             if hold is None or self.directory.exists(name):
@@ -321,7 +321,7 @@ class Store:
         raise FileNotFoundError(name)  # removed before it was held
 
     def _let_go(self) -> None:
-        """After a commit, with the lock held: removes versions beyond those to keep that nobody reads, oldest
+        """After a commit, with the lock held: removes versions beyond those to keep, unless in use, oldest
         first, and files that only they needed.
 
         Failures are passed over: the next writer tries again.
@@ -348,7 +348,7 @@ class Store:
         collect_orphans(self.directory, newest, read_older)
 
     def _load_newest(self) -> _State:
-        """Makes the newest version on disk the current one; returns the old state if nothing changed."""
+        """Make the newest version on disk the current one; returns the old state if nothing changed."""
         with self._loading:
             for _ in range(_TRIES):
                 versions = list_versions(self.directory)
@@ -387,7 +387,7 @@ class Store:
             ) from error
 
     def _adopt(self, loaded: LoadedVersion) -> None:
-        """Takes over a version that a transaction of this store has committed."""
+        """Take over a version that a transaction of this store has committed."""
         with self._loading, contextlib.suppress(FileNotFoundError):
             self._install(loaded)
         self._let_go()

@@ -73,12 +73,12 @@ class Transaction:
         return name, file
 
     def commit(self, corpora: Mapping[str, CorpusEntry], action: str) -> Manifest:
-        """Makes `corpora` the next version, all or nothing; it survives a power failure once this returns.
+        """Make `corpora` the next version, all or nothing; it survives a power failure once this returns.
 
-        `action` says what was done, in a few words. New files that it does not refer to are removed.
+        `action` describes what was done, in a few words. New files that it does not refer to are removed.
         Raises InvalidArgument for an entry that cannot be right: then nothing has happened. Raises
         StorageError if the system refuses: the old version stays, and the transaction is over. (Only if
-        taking back the new one fails too is the outcome open; the message says so, and either version is
+        taking back the new one fails too is the outcome open; the message states this, and either version is
         whole.)
         """
         self._check_usable()
@@ -93,7 +93,7 @@ class Transaction:
         return manifest
 
     def close(self) -> None:
-        """Ends the transaction: removes the files that were not committed, and gives the lock back."""
+        """End the transaction: remove the files that were not committed, and give the lock back."""
         self._over = True
         try:
             # A forked child inherits this object, but the files are its parent's.
@@ -110,7 +110,7 @@ class Transaction:
             )
 
     def _check(self, manifest: Manifest) -> None:
-        """Raises InvalidArgument unless the manifest is sound and all its files are there, finished."""
+        """Raise InvalidArgument unless the manifest is sound and all its files are there, finished."""
         try:
             manifest.check()
         except (TypeError, ValueError) as error:
@@ -172,7 +172,7 @@ class Transaction:
             raise
 
     def _retract(self, final: str) -> None:
-        """Takes a published manifest back, durably; `_may_be_referenced` stays if that fails."""
+        """Take a published manifest back, durably; `_may_be_referenced` stays if that fails."""
         with contextlib.suppress(OSError):
             with contextlib.suppress(FileNotFoundError):
                 self._directory.remove(final)

@@ -30,7 +30,7 @@ def list_versions(directory: Directory) -> list[int]:
 
 
 def read_version(directory: Directory, version: int, database_id: str) -> LoadedVersion:
-    """Reads and verifies one manifest.
+    """Read and verify one manifest.
 
     Raises FileNotFoundError, CorruptionError, or FormatVersionError; also CorruptionError for a manifest that
     is sound but belongs elsewhere: to another database or another version.
@@ -65,7 +65,7 @@ def read_version(directory: Directory, version: int, database_id: str) -> Loaded
 
 
 def write_version(directory: Directory, name: str, manifest: Manifest, database_id: str) -> None:
-    """Writes a manifest to a new file `name`; its contents are durable on return, its name is not."""
+    """Write a manifest to a new file `name`; its contents are durable on return, its name is not."""
     file = directory.create(name)
     try:
         writer = ContainerWriter(

@@ -28,7 +28,7 @@ __all__ = ["CorpusView", "Segment", "last_id", "open_segment"]
 def open_segment(store: Store, entry: SegmentEntry) -> Segment:
     """The segment that an entry names, opened by its kind.
 
-    Raises CorruptionError when its file says otherwise than the entry, FormatVersionError for a kind that
+    Raises CorruptionError when its file contradicts the entry, FormatVersionError for a kind that
     this program does not know.
     """
     path = store.directory.path_of(entry.file.name)
@@ -64,7 +64,7 @@ class CorpusView:
 
     @cached_property
     def tokenizer_title(self) -> str:
-        """What a person calls the tokenizer, so that two files of the kind `json` can be told apart."""
+        """The tokenizer's name for people, which distinguishes two files of the kind `json`."""
         return title_of(self.entry.tokenizer.kind, self.definition())
 
     def definition(self) -> bytes | None:
@@ -122,7 +122,7 @@ class CorpusView:
         return tuple(segment.locals_of(ids) for segment in self.segments)
 
     def check(self) -> None:
-        """Verifies every segment, the tokenizer, and that removed documents are documents of the corpus.
+        """Verify every segment, the tokenizer, and that removed documents are documents of the corpus.
 
         Raises CorruptionError at the first thing wrong.
         """
@@ -134,7 +134,7 @@ class CorpusView:
         self.tokenizer.check()
 
     def check_documents(self) -> None:
-        """Verifies the order of ids over segments, and every removed document, token by token."""
+        """Verify the order of ids over segments, and every removed document, token by token."""
         for before, segment in zip(self.segments, self.segments[1:], strict=False):
             if last_id(before) >= segment.first_doc_id:
                 self._contradiction(segment, f"its documents' ids begin before those of {before.path} end")
@@ -150,7 +150,7 @@ class CorpusView:
                     )
 
     def check_tokens(self) -> None:
-        """Verifies that the vocabulary has every token. Cost: a pass over the symbols."""
+        """Verify that the vocabulary has every token. Cost: a pass over the symbols."""
         n_vocabulary = self.tokenizer.n_vocabulary
         for segment in (*self.segments, *self.subtracted):
             largest = segment.largest_id()
@@ -160,7 +160,7 @@ class CorpusView:
                 )
 
     def check_audits(self) -> None:
-        """Reads every audit record. Raises CorruptionError."""
+        """Read every audit record. Raises CorruptionError."""
         check_audits(self._store, self.entry.audits)
 
     def _contradiction(self, segment: Segment, what: str) -> NoReturn:

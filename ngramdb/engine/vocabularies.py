@@ -1,7 +1,7 @@
 """One tokenizer for several corpora: what they must agree on, and ids translated where vocabularies differ.
 
 Corpora of the kind `words` give ids by first appearance, each its own. The common vocabulary is that of the
-largest corpus, with the words that only others know behind it; where a corpus's ids are not the same there
+largest corpus, with the words that only others know after it; where a corpus's ids are not the same there
 already, its segments are translated and sorted anew, in memory.
 """
 

@@ -1,6 +1,6 @@
 """The tokenizers of a database's corpora, opened once and shared.
 
-A tokenizer belongs to what the manifest says of it: corpora, versions and threads that agree on that share
+A tokenizer belongs to its entry in the manifest: corpora, versions and threads that agree on that share
 one. A load works on a fork; when its commit is done the fork is remembered, so that the next question need
 not open its files.
 """
@@ -39,7 +39,7 @@ def tokenizer_of(store: Store, entry: TokenizerEntry) -> Tokenizer:
 
 
 def remember(store: Store, entry: TokenizerEntry, tokenizer: Tokenizer) -> None:
-    """Keeps a tokenizer that is known to be what the entry describes."""
+    """Keep a tokenizer that is known to be what the entry describes."""
     with _lock:
         opened = _open_by_store.setdefault(store, OrderedDict())
         opened[entry] = tokenizer

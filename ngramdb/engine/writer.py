@@ -80,7 +80,7 @@ def load_documents(
     fast_tokenizer: bool = True,
     record: Callable[[], LoadRecord] | None = None,
 ) -> LoadOutcome:
-    """Adds the documents to the corpus and commits: one commit, or none at all.
+    """Add the documents to the corpus and commit: one commit, or none at all.
 
     A segment is closed before it would hold more tokens than it may; a longer document has one for itself.
 
@@ -184,7 +184,7 @@ class _Load:
         self._progress = progress
         self._meter = meter
         self._read_bytes: int | None = None
-        # Ranges of ids of the documents that came with token ids: nobody encodes those anew.
+        # Ranges of ids of the documents that came with token ids: those are not encoded again.
         self._came_as_ids: list[tuple[int, int]] = []
         self._started = time.perf_counter()
         self._builder = SegmentBuilder(entry.next_doc_id, segment_tokens)
@@ -244,7 +244,7 @@ class _Load:
         self._read_bytes = batch.read_bytes
 
     def _store_batch(self, encoded: Encoded, pool: ThreadPoolExecutor) -> None:
-        """Adds documents to the present segment, and to the next ones when it is full."""
+        """Add documents to the present segment, and to the next ones when it is full."""
         ids, offsets, stored = encoded.ids, encoded.offsets, encoded.stored
         forms = [document.form for document in encoded.documents]
         start, n = 0, len(encoded.documents)
@@ -281,7 +281,7 @@ class _Load:
         return start + max(int(fitting), 1) - 1
 
     def _encode_anew(self, pool: ThreadPoolExecutor) -> None:
-        """Encodes anew what this load has taken, by a way that is beyond doubt, from the segments that have
+        """Encode anew what this load has taken, by a way that is beyond doubt, from the segments that have
         it.
 
         Rare, so that it need not be quick: the segments are finished first. Their files are not committed,
@@ -302,7 +302,7 @@ class _Load:
                 self._report()
 
     def _await_segments(self) -> None:
-        """Waits for the segments that are being built."""
+        """Wait for the segments that are being built."""
         while self._building:
             self._built.append(interrupts.result_of(self._building.popleft()))
             self._report()

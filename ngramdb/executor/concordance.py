@@ -57,7 +57,7 @@ class SegmentLines:
         return len(self.occurrences) if len(self._docs) else 0
 
     def keep(self, chosen: IntArray) -> None:
-        """Drops all lines but these (ascending)."""
+        """Drop all lines but these (ascending)."""
         self._found = self.occurrences[chosen]
 
     def forget(self) -> None:
@@ -85,7 +85,7 @@ class SegmentLines:
             first, _ = self.segment.index.document_bounds(documents)
             starts = part.starts.astype(np.int64) - first
             stops = part.stops.astype(np.int64) - first
-            # Of equal places, all stand behind the first one.
+            # Of equal places, all stand after the first one.
             nths = some - np.searchsorted(found.starts, part.starts)
             doc_ids = self.segment.doc_ids(documents).tolist()
             places = zip(documents.tolist(), starts.tolist(), stops.tolist(), nths.tolist(), strict=True)

@@ -3,7 +3,7 @@
 Candidates are pushed down: what an AND has left is handed to its next operand, which either locates all
 occurrences of its n-gram and intersects, or reads just the candidates. So a conjunction of a rare and a very
 frequent n-gram costs about what the rare one costs. The choice is made per segment, from exact counts, as
-`planner.choices` says.
+`planner.choices` decides.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Evaluator:
                 found = found | self.evaluate(operand)
             return found
         if isinstance(expr, CountTest) and expr.holds(0):
-            # Most documents have none: only those are looked at that have any.
+            # Most documents have none: only the others are read.
             self._note_pattern(expr, None)
             docs, counts = self.finder.counts(expr.pattern)
             return ~DocSet(docs[~_holds(expr, counts)], n)

@@ -7,7 +7,7 @@
 
 Lines that agree in that come in the order of their numbers. Only as much is read as the order needs, and only
 as many lines are sorted as are asked for: lines are grouped by the token next to the match, groups that share
-no beginning are apart, and the tokens behind are looked at only within a group that is wanted (a radix sort
+no beginning are apart, and the tokens further on are read only within a group that is wanted (a radix sort
 that begins with the most significant token; Kärkkäinen & Rantala 2008).
 """
 
@@ -45,7 +45,7 @@ class ContextKeys:
         self._texts: dict[int, str] = {}
 
     def expect(self, tokens: IntArray) -> None:
-        """Says which tokens are new in keys to come: many are looked up cheaper together."""
+        """Say which tokens are new in keys to come: many are looked up cheaper together."""
         if self._spells or self._tokenizer.kind == "tokens":
             return
         new = [token for token in tokens.tolist() if token >= 0 and token not in self._texts]
@@ -92,7 +92,7 @@ class Group:
 
 
 class ContextOrder:
-    """Puts lines in order, piece by piece. `window` is how many tokens are looked at."""
+    """Puts lines in order, piece by piece. `window` is how many tokens are compared."""
 
     def __init__(self, tokens_at: TokensAt, keys: ContextKeys, window: int, descending: bool) -> None:
         self._tokens_at = tokens_at
@@ -111,7 +111,7 @@ class ContextOrder:
             yield from self._sorted(cluster)
 
     def _clusters(self, groups: list[Group]) -> Iterator[list[Group]]:
-        """Groups together that begin with the same key, apart from all others, in order."""
+        """Put lines together that begin with the same key, apart from all others, in order."""
         groups.sort(key=lambda group: group.key)
         clusters: list[list[Group]] = []
         for group in groups:

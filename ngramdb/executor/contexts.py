@@ -106,7 +106,7 @@ class DecodedContexts(Contexts):
 
 
 class SpelledContexts(Contexts):
-    """Tokens whose bytes, one behind the other, are the text."""
+    """Tokens whose bytes, one after the other, are the text."""
 
     def show(self, line: Line) -> Shown:
         ids, start, stop = self._ids(line)
@@ -177,7 +177,7 @@ class StoredContexts(Contexts):
         return Shown(*(_shown(part) for part in (text[begin:start], text[start:stop], text[stop:end])))
 
     def _match(self, words: Words, number: int) -> tuple[int, int]:
-        """The characters of a match, none where there is none."""
+        """The characters of a match, if there is one."""
         if number < 0 or self._sought is None:
             return 0, 0
         start = int(words.matches[number])
@@ -196,7 +196,7 @@ class StoredContexts(Contexts):
         return words
 
     def _read(self, document: int) -> Words | None:
-        """The words of a document, None where they cannot be told. Cost: a pass over its characters."""
+        """The words of a document, None where they cannot be found. Cost: a pass over its characters."""
         content = self._segment.text(document, self._tokenizer)
         if content is None:
             return None
@@ -224,7 +224,7 @@ def _text(content: bytes) -> str:
 
 
 def _shown(text: str) -> str:
-    """A slice of text whose bytes that are no UTF-8 were kept as surrogates."""
+    """A slice of text whose bytes that are not UTF-8 were kept as surrogates."""
     return (
         text
         if text.isascii()

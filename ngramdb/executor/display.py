@@ -1,6 +1,6 @@
 """How a result shows itself: a table in a terminal, a table in a notebook.
 
-Both show the first rows and say how many there are; the reader misses none of them.
+Both show the first rows and their number, and leave all of them to be read.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ngramdb.visible import visible
 # Characters of a value that are shown, and of a value that has the line for itself.
 SHOWN_CHARACTERS = 60
 SHOWN_CHARACTERS_ALONE = 200
-# Columns of a screen whose width nobody knows: output that goes into a file, a notebook, a log.
+# Columns of a screen of unknown width: output that goes into a file, a notebook, a log.
 FALLBACK_COLUMNS = 160
 # No column of text is made narrower than this to fit a screen, nor one that is all the table has.
 NARROWEST = 8
@@ -96,7 +96,7 @@ def _html(value: Any) -> str:
 
 
 def _footer(result: Preview) -> str:
-    """In parentheses how many rows there are, and what the summary says of all of them."""
+    """In parentheses how many rows there are, and the summary of all of them."""
     said = [visible(fact) for fact in facts(result.summary, result.n_rows)]
     return f"({', '.join([result.size, *said])})"
 
@@ -112,7 +112,7 @@ class _Column:
 
     @property
     def narrowest(self) -> int:
-        """The least width that says something: numbers are shown whole or not at all."""
+        """The least useful width: numbers are shown whole or not at all."""
         return self.width if self.is_number else min(self.width, max(NARROWEST, width_of(self.name)))
 
     def head(self) -> str:
@@ -162,7 +162,7 @@ def shown(value: Any, limit: int) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     text = value if isinstance(value, str) else str(value)
-    # Only the beginning is looked at: a document's text may be long.
+    # Only the beginning is read: a document's text may be long.
     text = text[: limit + 1]
     text = _SURROGATES.sub("�", visible(text.translate(_SIGNS)))
     return text if len(text) <= limit else text[: limit - 1] + "…"

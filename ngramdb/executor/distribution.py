@@ -74,7 +74,7 @@ def distribution(plan: Distribution) -> Result:
 
 
 def _modelled(plan: Distribution) -> Result:
-    """Rows of a model that smooths, the most probable first; counts are those behind the longest suffix of
+    """Rows of a model that smooths, the most probable first; counts are those after the longest suffix of
     the context that the model has found. Unknown words, where the model foresees them, are one row.
     """
     model = language_model(plan.corpus, plan.model)

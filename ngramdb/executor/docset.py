@@ -61,7 +61,7 @@ class DocSet:
         return every if not len(self.docs) else subtract(every, self.docs)
 
     def check(self) -> None:
-        """Raises ValueError unless the numbers are sorted, unique and in range."""
+        """Raise ValueError unless the numbers are sorted, unique and in range."""
         docs = self.docs.astype(np.int64)
         if len(docs) and (docs[-1] >= self.n_documents or (np.diff(docs) <= 0).any()):
             raise ValueError("documents of a set are not ascending, unique and in range")

@@ -67,7 +67,7 @@ def count_documents(plan: CountDocuments, meter: Meter | None = None) -> Result:
 
 
 def documents(plan: Documents, meter: Meter | None = None) -> Result:
-    """A row per document; `total` in the summary is how many there are, whatever LIMIT and OFFSET say.
+    """A row per document; `total` in the summary is how many there are, whatever LIMIT and OFFSET are.
 
     Which documents match is settled here; their metadata and texts are read with their rows.
     """
@@ -145,7 +145,7 @@ def has_rest(fields: dict[str, list[str]]) -> bool:
 
 
 def column_of(field: str, own: bool = False) -> str:
-    """A field's column; metadata that are called like a column of ours are told apart by a prefix."""
+    """A field's column; metadata with the name of one of our columns get a prefix."""
     return f"metadata.{field}" if field in OWN_COLUMNS and not own else field
 
 
@@ -194,7 +194,7 @@ def document_row(segment: Segment, i: int, fields: dict[str, list[str]], tokeniz
 
 
 def rest_of(values: dict[str, Any], fields: dict[str, list[str]]) -> dict[str, Any] | None:
-    """The values of nested metadata that are in none of these fields, by path; None where there are none."""
+    """The values of nested metadata that are in none of these fields, by path, or None."""
     rest = {path: value for path, value in flatten(values) if path not in fields and value != {}}
     return rest or None
 
@@ -204,7 +204,7 @@ def document_text(segment: Segment, i: int, tokenizer: Tokenizer) -> str:
     text = segment.text(i, tokenizer)
     if text is None:
         return tokenizer.decode(segment.document(i))
-    # Bytes that are no UTF-8 (a corpus of bytes) are shown escaped rather than refused.
+    # Bytes that are not UTF-8 (a corpus of bytes) are shown escaped rather than refused.
     return text.decode("utf-8", "backslashreplace")
 
 

@@ -1,7 +1,7 @@
 """Evaluating occurrence expressions on one segment: how many, in which documents, at which positions.
 
 Documents come first where they are few, occurrences where these are; near one another, the rarest operand is
-located and the text around it is looked at. Exact counts decide, which cost a search each.
+located and the text around it is read. Exact counts decide, which cost a search each.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a result's summary says in words, below its table: at the prompt, in Python and in notebooks alike."""
+"""A result's summary in words, below its table: at the prompt, in Python and in notebooks alike."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from ngramdb.types import Docs
 
 Mask = NDArray[np.bool_]
 
-# Values converted between two looks at whether the work shall stop.
+# Values converted between two interrupt checks.
 CHECK_VALUES = 8192
 
 DOC_ID, LENGTH = "doc_id", "length"
@@ -104,7 +104,7 @@ class FieldReader:
 
     @contextmanager
     def _readable(self) -> Iterator[None]:
-        """Text in a column of JSON that is none is damage."""
+        """Text in a column of JSON that is not JSON is damage."""
         try:
             yield
         except (ValueError, AttributeError, RecursionError) as error:
@@ -247,10 +247,10 @@ _RANKS = {bool: 0, int: 1, float: 1, str: 2, list: 3, dict: 4}
 
 
 def identity(value: Any) -> tuple[float, Any]:
-    """What tells values apart and orders them: 1 is 1.0 but not TRUE, and NaN is one value."""
+    """What distinguishes values and orders them: 1 is 1.0 but not TRUE, and NaN is one value."""
     rank = _RANKS[type(value)]
     if rank >= 3:
         return rank, json.dumps(value, sort_keys=True)
     if isinstance(value, float) and value != value:
-        return rank + 0.5, 0  # behind all numbers, as DuckDB has it
+        return rank + 0.5, 0  # after all numbers, as DuckDB has it
     return rank, value

@@ -111,7 +111,7 @@ def _kinds(values: list[Any]) -> set[type]:
 
 
 def _arrow_name(known: type | None) -> Any:
-    """The Arrow type of a column that has no value to tell it by."""
+    """The Arrow type of a column without values to infer it from."""
     if known is bool:
         return pyarrow.bool_()
     if known is int:

@@ -34,9 +34,9 @@ Identity = tuple[Any, ...]
 
 
 def grouped_count(plan: GroupedCount, meter: Meter | None = None) -> Result:
-    """A row per combination of values that occurs; NULL where documents haven't the field.
+    """A row per combination of values that occurs; NULL where documents lack the field.
 
-    `total` in the summary is how many combinations there are, whatever TOP says.
+    `total` in the summary is how many combinations there are, whatever TOP is.
 
     Rows come by ORDER BY; without it, under TOP by count descending, else by the fields. NULL comes last.
 
@@ -74,7 +74,7 @@ def _add(
     docs: Docs,
     counts: NDArray[np.int64],
 ) -> None:
-    """Adds one segment's documents to the groups: [values…, count] by the values' identities."""
+    """Add one segment's documents to the groups: [values…, count] by the values' identities."""
     reader = FieldReader(segment)
     chosen = None if len(docs) == segment.n_documents else docs
     fields = [codes_of(key, reader, chosen) for key in keys]
@@ -115,7 +115,7 @@ def _combinations(
 
 
 def _by_rows(fields: Sequence[Codes], counts: NDArray[np.int64]) -> Iterator[tuple[tuple[int, ...], int]]:
-    """The same for so many values that a combination is no 64-bit number."""
+    """The same for so many values that a combination exceeds 64 bits."""
     table = np.stack([field.codes for field in fields], axis=1)
     found, places = np.unique(table, axis=0, return_inverse=True)
     totals = _sums(places.reshape(-1), counts, len(found))

@@ -25,7 +25,7 @@ class Meter:
 
     @contextmanager
     def timed(self, node: Node) -> Iterator[Actual]:
-        """Adds a call and its time, that of operands included, to a node's figures.
+        """Add a call and its time, that of operands included, to a node's figures.
 
         A node may be timed within its own call, where a count is a sum over documents: only the outer call
         counts.
@@ -46,7 +46,7 @@ class Meter:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """Leaves the nodes' figures as they are, for work on what does not belong to the answer."""
+        """Leave the nodes' figures as they are, for work on what does not belong to the answer."""
         before, self._is_aside = self._is_aside, True
         try:
             yield
@@ -54,11 +54,11 @@ class Meter:
             self._is_aside = before
 
     def note(self, node: Node, method: str) -> None:
-        """Counts a method that was used for a node."""
+        """Count a method that was used for a node."""
         methods = self.of(node).methods
         methods[method] = methods.get(method, 0) + 1
 
     def order(self, node: Node, order: Sequence[int]) -> None:
-        """Counts an order in which a node's operands, by their numbers, were evaluated."""
+        """Count an order in which a node's operands, by their numbers, were evaluated."""
         orders = self.of(node).orders
         orders[tuple(order)] = orders.get(tuple(order), 0) + 1

@@ -33,7 +33,7 @@ def language_model(corpus: Corpus, model: ModelSpec) -> LanguageModel:
     Raises
     ------
     ExecutionError
-        the corpus is a difference, and what is subtracted is no part of the rest
+        the corpus is a difference, and what is subtracted is not part of the rest
     """
     with _LOCK:
         made = _MODELS.setdefault(corpus, {}).get(model)
@@ -54,13 +54,13 @@ def language_model(corpus: Corpus, model: ModelSpec) -> LanguageModel:
 
 
 def note_of(model: LanguageModel) -> str | None:
-    """What is to be said of the model's answers. How long counting took is said once: it is done once."""
+    """Notes on the model's answers. The time that counting took is noted once: it is done once."""
     note, model.advice = model.note, None
     return note
 
 
 def is_counted(corpus: Corpus, model: ModelSpec) -> bool:
-    """Whether answers are counts divided by counts, which the index gives by itself: not where a separator
+    """Whether answers are counts divided by counts, which the index gives directly: not where a separator
     cuts documents into sentences.
     """
     return model.counted and not is_cut(corpus)

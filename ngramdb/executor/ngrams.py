@@ -1,7 +1,7 @@
 """NGRAMS: all n-grams of one length, the most frequent first, ties by token ids.
 
 Of all documents, the k most frequent come from a sample of the index (`frequent`) where that is the cheaper
-way, else from a pass over it (`NgramBlocks`). Of some documents, from a pass that looks at each row's
+way, else from a pass over it (`NgramBlocks`). Of some documents, from a pass that reads each row's
 document, or, where they are few, from their own tokens. Every way gives the same rows.
 """
 
@@ -38,7 +38,7 @@ Counted = tuple[NDArray[np.uint32], IntArray]
 
 
 def ngrams(plan: NgramList, meter: Meter | None = None) -> Result:
-    """A row per n-gram. Where all of the index was read, the summary tells how many n-grams there are."""
+    """A row per n-gram. Where all of the index was read, the summary has the number of n-grams."""
     found: Answer
     if isinstance(plan.where, AllDocs):
         found = _of_all(plan)
@@ -93,7 +93,7 @@ def _of_some(plan: NgramList, found: Sequence[tuple[Segment, DocSet]]) -> Answer
 
 
 def _in_blocks(plan: NgramList, blocks: Any) -> Answer:
-    """The first block at once, since it tells how many there are; the others as they are read."""
+    """The first block at once, since it has their number; the others as they are read."""
     size = BLOCK_NGRAMS if plan.top is None else min(plan.top, BLOCK_NGRAMS)
     with _negative_named(plan.corpus.tokenizer):
         first = blocks.next(size)
@@ -113,7 +113,7 @@ def _in_blocks(plan: NgramList, blocks: Any) -> Answer:
 def _few_tokens(
     found: Sequence[tuple[Segment, DocSet]], most: int
 ) -> tuple[NDArray[np.uint32], IntArray] | None:
-    """The documents' tokens one behind the other and their offsets, unless there are more than `most`."""
+    """The documents' tokens one after the other and their offsets, unless there are more than `most`."""
     if sum(len(docs) for _, docs in found) > most:
         return None
     documents: list[NDArray[np.uint32]] = []

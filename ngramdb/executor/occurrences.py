@@ -3,7 +3,7 @@
 Positions are those of the segment's text, in which every document is followed by a separator; an occurrence
 is the half-open range of tokens [start, stop). Whatever is asked, there are two ways: locating all
 occurrences by the index and sorting them, or reading the parts of the text that can hold any. Exact counts
-tell which is cheaper.
+show which is cheaper.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ngramdb.types import Docs
 
 Positions = NDArray[np.uint32]
 
-# Positions that are worked on between two looks at whether the work shall stop: some ten milliseconds.
+# Positions that are worked on between two interrupt checks: some ten milliseconds.
 CHUNK = 1 << 19
 
 NO_POSITIONS: Positions = np.empty(0, dtype=np.uint32)
@@ -41,7 +41,7 @@ class Occurrences:
 
     starts, stops : (n,) uint32, the tokens that the occurrence takes up, half-open
     cuts : (n, 2) int64, how much of the first and of the last token is not the occurrence's; below zero, how
-        much white space before and after them is. None: the tokens are all of it, or nobody asked for it
+        much white space before and after them is. None: the tokens are all of it, or it was not asked for
     """
 
     starts: Positions
@@ -99,7 +99,7 @@ class Windows:
 class Finder:
     """Finds occurrences in one segment; ranges of the index are looked up once.
 
-    `costs` None means that text is never scanned where the index can tell. `probed` is called for every
+    `costs` None means that text is never scanned where the index can answer. `probed` is called for every
     search in the index.
     """
 
@@ -244,7 +244,7 @@ class Finder:
         return found[~inside if documents.negated else inside]
 
     def windows_of(self, docs: Docs) -> Windows:
-        """The texts of documents, given ascending, with the separators behind them.
+        """The texts of documents, given ascending, with the separators after them.
 
         A match that holds no token, in a document without any, is at the separator.
         """
@@ -384,7 +384,7 @@ def merged(parts: list[Occurrences]) -> Occurrences:
 
 
 def _joined(parts: list[Occurrences]) -> Occurrences:
-    """Lists one behind the other."""
+    """Lists one after the other."""
     cuts = None
     if any(part.cuts is not None for part in parts):
         none = np.zeros((max(map(len, parts)), 2), dtype=np.int64)
@@ -398,7 +398,7 @@ def distinct(parts: list[Occurrences]) -> Occurrences:
     """The occurrences of several lists, those that several lists have once, by ascending start.
 
     Where a list has one repeatedly (a pattern with gaps whose first part begins several times in one token),
-    it is kept as often as the list says that has it most often.
+    it is kept as often as in the list that has it most often.
     """
     parts = [part for part in parts if len(part)]
     if len(parts) <= 1:

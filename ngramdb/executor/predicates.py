@@ -1,4 +1,4 @@
-"""Predicates on many values at once: the same truth as `planner.plan.predicates` tells of one."""
+"""Predicates on many values at once: the same as `planner.plan.predicates` for one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EXACT_FLOAT = 2**53
 
 
 # Bytes times the length of a template from which on a search may take a second. It cannot be stopped, and so
-# runs where nobody has to wait for its end.
+# runs without being waited for.
 LONG_SEARCH = 1 << 26
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ngramdb.executor import display
 
 Row = tuple[Any, ...]
-# What is known of a column's values beforehand: a type, or None where only the values tell.
+# What is known of a column's values beforehand: a type, or None where only the values show it.
 ColumnType = type | None
 
 # Rows that `repr` and notebooks show.
@@ -51,7 +51,7 @@ class Result:
     snapshot : int, the version of the database that was asked
     n_rows : int or None, how many rows there are in all, where that is known without reading them
     types : tuple, for each column int, float, bool, str, list, or dict for anything that JSON has; None where
-        only the values tell
+        only the values show it
 
     A result reads its snapshot: it stays valid whatever is committed, loaded or dropped meanwhile.
     """
@@ -75,7 +75,7 @@ class Result:
         self.exact = exact
         self.elapsed = elapsed
         self.snapshot = snapshot
-        # Whether what was asked for occurs, where the answer says so: it spares a second look.
+        # Whether what was asked for occurs, where the answer shows it: this saves a second search.
         self.found: bool | None = None
         # What verbs in Python warn of; `summary['note']` has it in words.
         self.cautions: tuple[Any, ...] = ()
@@ -107,13 +107,13 @@ class Result:
 
     @property
     def _remarks(self) -> tuple[str, ...]:
-        """The notes without what the facts below a table say: how the sample was drawn."""
+        """The notes without the facts below a table: how the sample was drawn."""
         return (str(self.summary["note"]),) if "note" in self.summary else ()
 
     # ---- reading ----------------------------------------------------------------------------------------
 
     def _pull(self) -> bool:
-        """Makes the next batch; False at the end. Raises when the result is closed, or ended early."""
+        """Make the next batch; False at the end. Raises when the result is closed, or ended early."""
         if self._batches is None:
             raise ExecutionError(self._failure or "the result is closed")
         started = time.perf_counter()
@@ -226,7 +226,7 @@ class Result:
         self.__dict__.update(state, _batches=iter(()))
 
     def _require_rows(self) -> None:
-        """Raises when there were rows, and all of them have been read: a table would be empty, and look as if
+        """Raise when there were rows, and all of them have been read: a table would be empty, and look as if
         the answer were.
         """
         if self._n_made and self._next >= len(self._buffer) and not self._pull():
@@ -293,7 +293,7 @@ class Result:
     # ---- printing ---------------------------------------------------------------------------------------
 
     def _preview(self) -> display.Preview:
-        """The first rows and a line that says how many there are; the reader misses none of them."""
+        """The first rows and a line with their number; all of them are still to be read."""
         from ngramdb.executor import display
 
         while self.columns and len(self._head) < SHOWN_ROWS and self._batches is not None and self._pull():

@@ -43,7 +43,7 @@ def ranks(sampling: Sampling, corpus_name: str, *parts: NDArray[Any]) -> Ranks:
 
     Parameters
     ----------
-    corpus_name : tells documents of several corpora apart; empty where there is one only
+    corpus_name : distinguishes documents of several corpora; empty where there is one only
     parts : what identifies each, (n,) integers each; the first are document ids
 
     Cost: some 5 ns for each and part.
@@ -77,7 +77,7 @@ class Drawing:
         self._indices: IntArray = np.empty(0, dtype=np.int64)
 
     def add(self, number: int, values: Ranks) -> None:
-        """Adds list `number`, whose members have these ranks."""
+        """Add list `number`, whose members have these ranks."""
         own = smallest(values, self._size)
         every = np.concatenate((self._ranks, values[own]))
         lists = np.concatenate((self._lists, np.full(len(own), number)))
@@ -92,7 +92,7 @@ class Drawing:
 
 
 def corpus_salt(corpus: Corpus, i: int) -> str:
-    """What tells the documents of segment i from those of other corpora with the same ids."""
+    """What distinguishes the documents of segment i from those of other corpora with the same ids."""
     return corpus.corpus_of(i) if corpus.n_added > 1 else ""
 
 
@@ -113,7 +113,7 @@ def sample_documents(
 class Estimated(NamedTuple):
     """A total estimated from a sample, and its standard error.
 
-    The error is NaN where the values do not tell how much documents differ: there is one, or all are equal.
+    The error is NaN where the values do not show how much documents differ: there is one, or all are equal.
     """
 
     total: float

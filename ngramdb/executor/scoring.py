@@ -30,7 +30,7 @@ def token_scores(
 ) -> TokenScores:
     """The scores of several documents' tokens, one after the other; contexts begin with the document.
 
-    With `sentence` each is a sentence of its own, behind `<s>`; the score of `</s>` is its last entry.
+    With `sentence` each is a sentence of its own, after `<s>`; the score of `</s>` is its last entry.
     """
     if is_counted(corpus, model) and not sentence:
         counts = corpus.index.score(flat, offsets, model.infgram, model.limit)

@@ -1,7 +1,7 @@
 """Strings looked for in the stored texts of documents, and the tokens that they stand in.
 
 For tokenizers that drop what is between words: there the tokens of a document, in order and without gaps,
-spell its text without white space, so that the token at a place in the text is told by counting.
+spell its text without white space, so that the token at a place in the text is found by counting.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from ngramdb.planner.plan import StoredText
 from ngramdb.planner.source import Segment, Tokenizer
 from ngramdb.types import Docs
 
-# Those that make no token under `words` (FORMAT.md, rule 1): what `str.isspace` says, which is the property
+# Those that make no token under `words` (FORMAT.md, rule 1): `str.isspace`, which is the property
 # White_Space (Unicode 15.1, PropList.txt) and four controls, U+001C to U+001F.
 WHITE_SPACE = "\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-# Documents read between two looks at whether the work shall stop.
+# Documents read between two interrupt checks.
 CHECK_DOCUMENTS = 16
 
 
 def solid(text: str) -> NDArray[np.bool_]:
-    """For each character of a text, whether it is no white space: (len(text),) bool."""
+    """For each character of a text, whether it is not white space: (len(text),) bool."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     known = _solid_codes()
     return np.asarray(known[np.minimum(codes, len(known) - 1)])
@@ -37,7 +37,7 @@ def solid(text: str) -> NDArray[np.bool_]:
 
 @cache
 def _solid_codes() -> NDArray[np.bool_]:
-    """For every code point up to the last white space, and one for all behind it, whether it is none."""
+    """Whether it is not white space, of every code point up to the last that is, and one for the rest."""
     return np.array([re.match(f"[{WHITE_SPACE}]", chr(code)) is None for code in range(0x3002)])
 
 
@@ -108,7 +108,7 @@ class TextMatches:
     def find(self, pattern: StoredText, docs: Docs) -> Places:
         """The matches in these documents (ascending).
 
-        A match that holds no token is at the token behind it, or at the document's last one.
+        A match that holds no token is at the token after it, or at the document's last one.
 
         Cost: reads the documents' texts.
         """

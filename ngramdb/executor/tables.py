@@ -88,7 +88,7 @@ def _versions(session: Session, only: str | None) -> Iterator[Row]:
 
 
 def _removals(session: Session, only: str | None) -> Iterator[Row]:
-    """What was removed, oldest first, as audit records tell it."""
+    """What was removed, oldest first, from audit records."""
     for name in sorted(session.manifest.corpora):
         if only is None or name == only:
             for removal in session.removals(name):

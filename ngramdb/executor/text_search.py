@@ -16,7 +16,7 @@ from ngramdb.planner.source import Tokenizer
 CHECK_CHARACTERS = 1 << 20
 CHECK_PLACES = 1 << 14
 
-# For each place in the text of some tokens, how many bytes before it and behind it are not the string's.
+# For each place in the text of some tokens, how many bytes before it and after it are not the string's.
 Cuts = tuple[tuple[int, int], ...]
 
 
@@ -59,7 +59,7 @@ class Sought:
             if n_found % CHECK_PLACES == 0:
                 interrupts.check()
             # The next place is one period on, where the text goes on so. Where it does not, all places that
-            # share a period with this one are none (Fine and Wilf), and the search goes on behind them.
+            # share a period with this one are none (Fine and Wilf), and the search goes on after them.
             period = self._period
             if period < self.length and text.startswith(self._text[-period:], start + self.length):
                 start += period

@@ -4,7 +4,7 @@ A span occurs in some document, and neither a longer one that contains it does. 
 and OLMoTrace: Liu et al. 2025, "OLMoTrace: Tracing Language Model Outputs Back to Trillions of Training
 Tokens".)
 
-The index tells, for every position, the longest n-gram ending there that occurs. Their starts never go back,
+The index gives, for every position, the longest n-gram ending there that occurs. Their starts never go back,
 so each start's last position is the end of a maximal span.
 """
 
@@ -54,7 +54,7 @@ class Spans(NamedTuple):
 def longest_matches(index: Index, ids: IntArray) -> Matches:
     """The longest match that ends at each position. Cost: about a microsecond a token and segment."""
     n = len(ids)
-    # An unknown token behind the text: what is asked about a token is the context before it.
+    # An unknown token after the text: what is asked about a token is the context before it.
     longer = np.append(ids, np.int64(-1))
     offsets = np.array([0, n + 1], dtype=np.int64)
     _, counts, effective_n, _ = index.score(longer, offsets, True, 0)

@@ -72,7 +72,7 @@ class ErrorLog:
                 self.files += 1
 
     def after(self, n_lines: int) -> Callable[[LoadError], None]:
-        """What takes down errors beyond the first `n_lines` lines of a file; others were taken down
+        """What records errors beyond the first `n_lines` lines of a file; others were recorded
         before.
         """
         return lambda error: None if (error.line or 0) <= n_lines and n_lines else self.add(error)

@@ -7,7 +7,7 @@ compress to nearly nothing. A form is bytes:
     A, B, C or D, then a JSON object  the line is what Python's json.dumps writes (see STYLES) of that object
     with
                                      stored values in the place of 0, the text for 1, the token ids for 2
-    T or U, n, ":", bytes            the line itself (n bytes before the text and the bytes behind), with the
+    T or U, n, ":", bytes            the line itself (n bytes before the text and the bytes after), with the
     text as a
                                      JSON string of style A or B
     L, bytes                         the line itself
@@ -23,7 +23,7 @@ from typing import Any
 
 from ngramdb.ingest.fields import Path
 
-# What json.dumps is told: escapes for all but ASCII or not, blanks behind separators or not.
+# What json.dumps is told: escapes for all but ASCII or not, blanks after separators or not.
 STYLES: dict[bytes, dict[str, Any]] = {
     b"A": {"ensure_ascii": True},
     b"B": {"ensure_ascii": False},
@@ -90,7 +90,7 @@ def _dumps(value: Any, style: bytes) -> bytes:
 def _is_written_so(line: bytes, record: Mapping[str, Any], path: Path, style: bytes) -> bool | None:
     r"""Whether the line is the record in this style, without writing its text; None where that does not tell.
 
-    What stands before and behind the text is compared. Its own JSON string is the one that json.dumps writes
+    What stands before and after the text is compared. Its own JSON string is the one that json.dumps writes
     when all escapes are short ones: JSON has no others but \u and \/, and what must be escaped is. That the
     string ends where it seems to is told by its length, which grows with every character and every escape.
     """

@@ -105,7 +105,7 @@ def _separated(source: Source, options: ReadOptions, errors: ErrorLog, meter: Me
     separator = options.separator.encode()
     separators = (separator, separator + b"\r")
     limit = options.limits.document_bytes
-    # Every line of the document so far, and then an empty one, so that joining puts a line feed behind each.
+    # Every line of the document so far, and then an empty one, so that joining puts a line feed after each.
     piece: list[bytes] = []
     n_bytes = 0
     first_line = 1

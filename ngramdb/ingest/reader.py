@@ -41,10 +41,10 @@ def read_documents(
 ) -> Iterator[Document]:
     """Yield the documents of all sources, in order, each by its format.
 
-    sources - from `expand`; options - how to read; errors - takes down what is skipped; meter - counts the
+    sources - from `expand`; options - how to read; errors - records what is skipped; meter - counts the
     bytes read, for a progress display against the sources' `n_bytes`; position - is kept up to date.
 
-    With `on_error` "skip", a file that cannot be read is taken down and left out, unless it is the only one.
+    With `on_error` "skip", a file that cannot be read is recorded and left out, unless it is the only one.
 
     Raises - LoadError, ResourceError: see `read_jsonl` and `read_text`.
     Cost - streaming: memory for the longest document, whatever the input's size.
@@ -57,7 +57,7 @@ def read_documents(
         Meter() if meter is None else meter,
         Position() if position is None else position,
     )
-    # Not one document beyond the limit is read, so a bad line behind it does no harm.
+    # Not one document beyond the limit is read, so a bad line after it does no harm.
     return documents if options.limit is None else islice(documents, options.limit)
 
 

@@ -65,7 +65,7 @@ def expand(paths: PathLike | Iterable[PathLike], format: str | None = None) -> l
     paths - a path or several: a file; a folder (read recursively, hidden files and linked folders left
         aside); a glob (`**` for any depth; it matches files only); "-" for standard input.
     format - "jsonl", "text", "lines", or None to tell by the ending: .jsonl, .ndjson and .json (also with
-        .gz or .zst behind) are JSON lines, all else is text; standard input counts as JSON lines. A folder
+        .gz or .zst after) are JSON lines, all else is text; standard input counts as JSON lines. A folder
         gives, as JSON lines, its .jsonl, .ndjson and .json files; as text, every file. With None it is JSON
         lines if it has any .jsonl or .ndjson file (other files, such as a README, are left aside) or
         nothing but .json files, else text.
@@ -115,7 +115,7 @@ def _expand_one(path: str, format: str | None) -> list[Source]:
 
 
 def _require_readable(path: str) -> None:
-    """Raises LoadError for named pipes, sockets and devices: opening one may wait for ever."""
+    """Raise LoadError for named pipes, sockets and devices: opening one may wait for ever."""
     if inherited_descriptor(path) is not None:
         return
     try:

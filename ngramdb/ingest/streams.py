@@ -41,7 +41,7 @@ MAGIC_BYTES = 16
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
-# Behind a first byte of 0x50 to 0x5f.
+# After a first byte of 0x50 to 0x5f.
 _ZSTD_SKIPPABLE = b"\x2a\x4d\x18"
 _FOREIGN = {
     b"\xfd7zXZ\x00": "an xz file",

@@ -1,4 +1,4 @@
-"""What is said about a text that is not the language's: what is wrong, where, and what would have been right.
+"""The error for a text that is not in the language: what is wrong, where, and what would have been right.
 
 The parser says what it found, what it had read before and which terminals could have followed; here they
 become words. Nothing here parses.
@@ -100,7 +100,7 @@ def unexpected(situation: Situation) -> ParseError:
         message = f"{message}; {advice}"
     start, stop = situation.found.start, situation.found.stop
     if situation.at_end and situation.before:
-        # Right behind the last word, not behind the blanks and comments that follow it.
+        # Right after the last word, not after the blanks and comments that follow it.
         start = stop = situation.before[-1].stop
     return ParseError(message, text=situation.text, start=start, stop=stop, expected=tuple(words))
 
@@ -121,7 +121,7 @@ _MARKS = {"LPAR": "'('", "RPAR": "')'", "COMMA": "','"}
 def _describe(situation: Situation) -> list[str]:
     """The expected terminals as a person would name them.
 
-    What few statements need (`.`, a gap, `+`, MATCH TEXT …) is left out where there is something else to say.
+    What few statements need (`.`, a gap, `+`, MATCH TEXT …) is left out where there is something else.
     """
     any_value = situation.may_be("STRING_LITERAL") and situation.may_be("INTEGER_LITERAL")
     dropped = {"TRUE", "FALSE", "NULL"} if any_value else set()

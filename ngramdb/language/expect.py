@@ -80,7 +80,7 @@ class Expected:
     field : the keys of the field whose value is wanted, or of the path that goes on
     setting, option : whose value is wanted, in lower case
     context : the open n-gram so far, from its quote to the cursor, escapes resolved
-    corpora : the corpora that the statement asks, before and behind the cursor; () means the current one
+    corpora : the corpora that the statement asks, before and after the cursor; () means the current one
     head : the keywords that the statement begins with: 'COUNT', 'COUNT DOCS', 'CREATE CORPUS'
     """
 
@@ -98,7 +98,7 @@ class Expected:
 
 
 def expected(text: str, cursor: int) -> Expected:
-    """What may come next at `cursor` (a number of characters). Behind a mistake nothing is expected.
+    """What may come next at `cursor` (a number of characters). After a mistake nothing is expected.
 
     Never raises, whatever the text is.
 

@@ -1,6 +1,6 @@
 """What to colour how: every character of a text, finished or not, gets a kind.
 
-A word is a keyword where the grammar reads it as one; behind the first mistake of a statement, and in words
+A word is a keyword where the grammar reads it as one; after the first mistake of a statement, and in words
 that no keyword can be, the spelling alone decides.
 """
 

@@ -19,7 +19,7 @@ CLAUSE_HEADS = frozenset(
 )
 # Clauses that a statement cannot do without.
 _REQUIRED = {"DELETE": "WHERE", "GENERATE": "TOKENS"}
-# What may stand once behind an n-gram.
+# What may stand once after an n-gram.
 _MODIFIERS = frozenset({"MATCH", "IGNORE"})
 _NGRAMS = frozenset({"TEXT_LITERAL", "IDS_LITERAL", "PARAMETER"})
 

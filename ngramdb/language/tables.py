@@ -73,7 +73,7 @@ def _read(path: Path, key: bytes, transformer: object) -> Lark:
 
 
 def _write(path: Path, key: bytes, parser: Lark) -> None:
-    """Writes the file in one step: another process sees all of it or nothing."""
+    """Write the file in one step: another process sees all of it or nothing."""
     buffer = io.BytesIO()
     parser.save(buffer)
     body = buffer.getvalue()

@@ -85,7 +85,7 @@ def measure_agreement(
     """Token-wise agreement of a model with documents of token ids.
 
     The n-gram model of the paper's figures has an effective n of its own, up to n: InfGram(order=n), which
-    goes over to shorter contexts. NGram(order=n) has no answer after a context that does not occur.
+    backs off to shorter contexts. NGram(order=n) has no answer after a context that does not occur.
 
     skip : so many tokens at the start of each document, a prompt for example, are context only
 

@@ -23,7 +23,7 @@ from ngramdb.lm.values import Floats
 # n-grams that are written together.
 BATCH = 1 << 16
 
-# Digits behind the point of a logarithm: programs keep them as 32-bit floats, which have fewer.
+# Digits after the point of a logarithm: programs keep them as 32-bit floats, which have fewer.
 DIGITS = 8
 
 # Stands for a blank in a token.
@@ -35,7 +35,7 @@ Words = Callable[[int], str]
 
 
 def write_arpa(model: LanguageModel, file: TextIO, words: Words) -> list[int]:
-    """Writes the model; returns how many n-grams of each length.
+    """Write the model; returns how many n-grams of each length.
 
     words : the text of a token id; what cannot stand in such a file is written otherwise, see `name_of`
 

@@ -18,7 +18,7 @@ from ngramdb.lm.values import END, Floats, Integers, Scores
 # Tokens that are scored together: enough to keep many documents in flight, few enough to report progress.
 BATCH_TOKENS = 1 << 16
 
-# What is said where scores stand for probabilities.
+# The note where scores take the place of probabilities.
 NO_DISTRIBUTION = (
     "stupid backoff gives scores, not probabilities: they do not sum to 1, "
     "and this is not the perplexity of a distribution"
@@ -97,7 +97,7 @@ def perplexity(
 ) -> Perplexity:
     """The perplexity of documents, each a sequence of token ids.
 
-    sentence : each document is a sentence: it begins behind `<s>`, and its `</s>` is scored
+    sentence : each document is a sentence: it begins after `<s>`, and its `</s>` is scored
     progress : called after each batch
 
     Cost: that of scoring; memory for one batch, and 16 bytes a document.

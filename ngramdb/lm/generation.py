@@ -25,7 +25,7 @@ from ngramdb.lm.models import LanguageModel, SharingModel, as_ids
 from ngramdb.lm.spec import is_whole
 from ngramdb.lm.values import END, UNKNOWN, Floats, Integers
 
-# Beams of a search where nothing is said: those of the report that the diverse search is from.
+# Default number of beams: that of the report that the diverse search is from.
 BEAMS = 5
 
 

@@ -24,13 +24,13 @@ BISECTIONS = 40
 N_TREES = 100
 LEAF_TOKENS = 20
 
-# Groups of tokens, by what the forest says of them, that have a weight each.
+# Groups of tokens, by what the forest predicts for them, each with a weight.
 N_GROUPS = 16
 
 
 @dataclass(frozen=True, eq=False)
 class ForestWeights:
-    """A random forest that says how likely the corpus model is the better one; tokens are grouped by that.
+    """A random forest that predicts whether the corpus model is the better one; tokens are grouped by that.
 
     bounds : (g - 1,) float64, ascending, between the groups
     weights : (g,) float64, λ of each group
@@ -184,7 +184,7 @@ def _forest(corpus: Scores, neural: Floats, answered: NDArray[np.bool_], seed: i
         n_estimators=N_TREES, min_samples_leaf=LEAF_TOKENS, oob_score=True, random_state=seed, n_jobs=1
     )
     forest.fit(features(corpus)[answered], (prob > other).astype(np.float64))
-    # What trees say of tokens that they have not seen: what they will be like on a test text.
+    # What trees predict for tokens that they were not fitted on: what they will be like on a test text.
     said = forest.oob_prediction_
     bounds = np.unique(np.quantile(said, np.linspace(0, 1, N_GROUPS + 1)[1:-1]))
     groups = np.searchsorted(bounds, said, side="right")

@@ -1,7 +1,7 @@
 """What an unknown word is: the one definition, for SCORE's `<unk>`, perplexities and their commands.
 
 A token is known when it occurs in what is asked: the corpus at its version, net of what was removed from it,
-or the sum or difference of corpora. The vocabulary says nothing of that: a `tokenizer.json` has ids for words
+or the sum or difference of corpora. The vocabulary does not show that: a `tokenizer.json` has ids for words
 that no document has, and words of removed documents keep their ids. So the numbers are those of a corpus
 that was loaded without the removed documents, and of KenLM, whose vocabulary is that of its training text.
 """

@@ -71,7 +71,7 @@ def as_ids(ids: ArrayLike) -> Integers:
 
 
 def after_last_border(context: Integers, separator: int | None = None) -> tuple[Integers, bool]:
-    """The part of a context that counts, behind its last END, BEGIN or separator, and whether a sentence
+    """The part of a context that counts, after its last END, BEGIN or separator, and whether a sentence
     begins there.
     """
     is_border = (context == BEGIN) | (context == END)
@@ -87,7 +87,7 @@ def after_last_border(context: Integers, separator: int | None = None) -> tuple[
 class LanguageModel(ABC):
     """One model over one version of a corpus. Safe to share between threads.
 
-    Contexts are token ids; BEGIN (`<s>`) in a context says that a sentence begins there. A token may be END
+    Contexts are token ids; BEGIN (`<s>`) in a context marks the beginning of a sentence. A token may be END
     (`</s>`). The separator between sentences, where there is one, is END as a token, and BEGIN in a context.
     """
 
@@ -95,7 +95,7 @@ class LanguageModel(ABC):
         self.spec = spec
         self.index = index
         self._model = model
-        # What whoever has made the model wants said beside its own note.
+        # A note by the model's maker, beside its own.
         self.advice: str | None = None
 
     @property
@@ -133,7 +133,7 @@ class LanguageModel(ABC):
     def score(self, ids: ArrayLike, *, sentence: bool = False) -> Scores:
         """Every token given those before it; with `sentence` after `<s>`, and then `</s>`: one entry more.
 
-        Where the text ends with the separator, that is the end of its sentence, and `</s>` behind it has
+        Where the text ends with the separator, that is the end of its sentence, and `</s>` after it has
         probability 1.
 
         Cost: about a microsecond a token, more over many segments; the GIL is released.
@@ -166,7 +166,7 @@ class LanguageModel(ABC):
         )
 
     def sampler(self, context: ArrayLike) -> kernel.Sampler | None:
-        """What draws tokens one after the other behind the context: `next(seed)` gives an id, or END, and
+        """What draws tokens after the context, one by one: `next(seed)` gives an id, or END, and
         its probability.
 
         None for models whose distribution is as quick to make. Unknown tokens are left out, and scores of
@@ -206,7 +206,7 @@ class RelativeModel(LanguageModel):
         super().__init__(spec, index, kernel.Model(index, spec.kind, spec.limit, spec.min_count))
 
     def dist(self, context: ArrayLike) -> Distribution:
-        """Occurrences at a document's end are the id END. Empty after a context that an n-gram model has not
+        """Occurrences at a document's end are the id END. Empty after a context that an n-gram model lacks
         seen.
         """
         array = as_ids(context)

@@ -20,10 +20,10 @@ from ngramdb.lm.interpolation import Interpolation
 from ngramdb.lm.models import LanguageModel, as_ids
 from ngramdb.lm.values import END, Distribution, Floats, Integers, Scores
 
-# Tokens that a neural model reads at a time, where its configuration does not say how many it can.
+# Tokens that a neural model reads at a time, where its configuration does not limit them.
 WINDOW = 1024
 
-# Weight of the corpus where nobody has tuned one: small where the corpus has seen several continuations,
+# Default weight of the corpus: small where the corpus has seen several continuations,
 # larger where it has seen one only. Liu et al. 2024, section 5.1, tune them; `interpolate` does, too.
 WEIGHT, SPARSE_WEIGHT = 0.2, 0.5
 
@@ -42,7 +42,7 @@ def neural_probabilities(causal: Any, ids: ArrayLike, *, bos: int, window: int |
     Raises
     ------
     InvalidArgument
-        a window below 2, an id that the model has not, or torch is not installed
+        a window below 2, an id that the model lacks, or torch is not installed
     """
     tokens = as_ids(ids)
     size = _window_of(causal) if window is None else window
@@ -73,7 +73,7 @@ def neural_probabilities(causal: Any, ids: ArrayLike, *, bos: int, window: int |
 
 
 def _check_ids(ids: Integers, n_vocabulary: Any) -> None:
-    """Before the model meets them: its own error would not say which id, or be one."""
+    """Before the model meets them: its own error would not name the id, if there is one at all."""
     least, most = int(ids.min()), int(ids.max())
     if isinstance(n_vocabulary, int) and (least < 0 or most >= n_vocabulary):
         wrong = least if least < 0 else most
@@ -117,7 +117,7 @@ class CorpusLogits:
     ----------
     model : over a corpus with the neural model's token ids
     weights : what `interpolate` has tuned; without it fixed weights, larger for sparse estimates
-    eos : the id that stands for the end of a document; without one, a document's end is not foreseen
+    eos : the id of the end of a document; without one, a document's end is not foreseen
     prompt : ids of a prompt's beginning that are no text (as `<s>`), which contexts do not reach across
 
     Source: Liu et al. 2024, section 5 (the mixture); the logits are logarithms of it.

@@ -38,7 +38,7 @@ class Level:
     last: Numbers
     prefix: Numbers  # numbers of (n - 1)-grams, ascending
     suffix: Numbers  # numbers of (n - 1)-grams
-    counts: Numbers  # adjusted ones; of the greatest length, and behind `<s>`, occurrences
+    counts: Numbers  # adjusted ones; of the greatest length, and after `<s>`, occurrences
     n_within: int  # those from there on begin with `<s>`
     prob: Floats
     # The share that goes to shorter contexts, 1 where nothing follows; empty for the greatest length.

@@ -48,7 +48,7 @@ def separator_of(view: View) -> int | None:
 
 
 def is_cut(view: Any) -> bool:
-    """Whether sentences are other than documents, as far as options say. Cost: well below a microsecond."""
+    """Whether options make sentences other than documents. Cost: well below a microsecond."""
     terms = getattr(view, "terms", None)
     if terms is not None:
         return any(is_cut(term.view) for term in terms)

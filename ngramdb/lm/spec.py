@@ -79,7 +79,7 @@ class ModelSpec:
 
     @cached_property
     def counted(self) -> bool:
-        """Whether an answer is a count divided by a count, which the index gives by itself."""
+        """Whether an answer is a count divided by a count, which the index gives directly."""
         return MODELS[self.kind].is_relative and self.min_count == 1
 
     @property

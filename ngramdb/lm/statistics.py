@@ -36,7 +36,7 @@ def fingerprint(view: View, separator: int | None = None) -> tuple[str, ...]:
     """Which segments, with which sign, a corpus consists of, and how they are cut into sentences: statistics
     hold for exactly these.
 
-    Files are told apart by name, size and checksum; segments without a file by their numbers of documents
+    Files are distinguished by name, size and checksum; segments without a file by their numbers of documents
     and tokens. separator : the token between sentences; by default the corpus's own, if it has one.
     """
     if separator is None:

@@ -19,7 +19,7 @@ CHECK_CHARACTERS = 1 << 12
 # First bytes of tokens by which those that may go on with a string are found.
 KEY_BYTES = 3
 
-# No state: what was read is no part of the string.
+# No state: what was read is not part of the string.
 DEAD = -1
 
 
@@ -133,7 +133,7 @@ class Pieces:
         return found
 
     def forget(self, below: int) -> None:
-        """Drops the steps of states that will not be asked for again."""
+        """Drop the steps of states that will not be asked for again."""
         for state in [state for state in self._steps if state < below]:
             del self._steps[state]
 

@@ -1,9 +1,10 @@
-"""What is said of a phrase that finds nothing, or too little, although the corpus has its text.
+"""Notes on a phrase that finds nothing, or too little, although the corpus has its text.
 
-Under sub-word tokenizers a text has other tokens behind a blank than at the start of a line, and a blank at
-its end is no part of the word before it. `"climate change"` is such a phrase: its tokens occur nowhere, those
-of `" climate change"` many times. Questions are looked at where the phrase occurs nowhere, which costs some
-counts; statements that remove or carry away documents always, by all token sequences that spell the text.
+Under sub-word tokenizers a text has other tokens after a blank than at the start of a line, and a blank at
+its end does not belong to the word before it. `"climate change"` is such a phrase: its tokens occur nowhere,
+those of `" climate change"` many times. Questions are checked where the phrase occurs nowhere, which costs
+some counts; statements that remove or carry away documents always, by all token sequences that spell the
+text.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def cautions_of(plan: Plan) -> list[Caution]:
 def cautions_of_nothing(plan: Plan) -> list[Caution]:
     """What is to be said of the phrases of a plan that found nothing.
 
-    Each may occur by itself, and not where the others do: then the text that was meant is more frequent.
+    Each may occur alone, and not where the others do: then the text that was meant is more frequent.
     """
     return cautions_of(plan) or list(dict.fromkeys(_cautions(plan.phrases, acts=False, rarer=True)))
 
@@ -56,7 +57,7 @@ def _cautions(phrases: Iterable[Phrase], acts: bool, rarer: bool = False) -> Ite
     for phrase in phrases:
         try:
             found = _of(phrase, acts, rarer)
-        except ExecutionError:  # nobody asked for these counts, so their failure is nobody's
+        except ExecutionError:  # these counts were not asked for, so their failure is ignored
             continue
         if found is not None:
             yield found

@@ -165,7 +165,7 @@ def weight(expr: DocExpr, sizes: Sizes) -> float:
 class Order(NamedTuple):
     """The numbers of operands in the order in which they are evaluated.
 
-    `is_empty`: the counts alone tell that nothing meets all of them.
+    `is_empty`: the counts alone show that nothing meets all of them.
     """
 
     numbers: list[int]
@@ -252,7 +252,7 @@ def pattern_path(pattern: Pattern, among_candidates: bool) -> str | None:
 
 
 def most_documents(expr: DocExpr, sizes: Sizes) -> int:
-    """At most how many documents meet a condition, as far as counts tell."""
+    """At most how many documents meet a condition, as far as counts show."""
     most: float = sizes.n_documents
     if isinstance(expr, (DocsWith, DocsMatching, CountTest, UnionOf, Intersection, NoDocs)):
         if not isinstance(expr, (UnionOf, Intersection)):

@@ -39,7 +39,7 @@ def bind_text(value: Any, tokenizer: Tokenizer) -> Gram:
 
 
 def no_token(text: str, tokenizer: Tokenizer, matched: str | None = None) -> str:
-    """What is said of a text without a token; `matched` is how it is matched as text, where that may be."""
+    """The message on a text without a token; `matched` is how it is matched as text, where that may be."""
     advice = 'the empty n-gram is ""'
     if matched is not None and takes_text(tokenizer):
         advice = f"{matched} finds it in the documents' text"

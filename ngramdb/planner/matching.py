@@ -23,7 +23,7 @@ from ngramdb.planner.following import ROOT, Path, Paths
 from ngramdb.planner.plan import Gram, StoredText, Variants, same_letters, show_text
 from ngramdb.planner.source import Corpus, IntArray, Tokenizer
 
-# Variants beyond this make a plan that nobody can read, and a count that is cheaper by other means.
+# Variants beyond this make a plan that is too long to read, and a count that is cheaper by other means.
 MAX_VARIANTS = 20_000
 
 # Tokens of a variant that plans print.
@@ -131,7 +131,7 @@ def _variants(
     tokenizer: Tokenizer,
     exact: bool,
 ) -> Variants:
-    """Variants from {ids: (weight, count)}; `exact` says that tokens were compared, not text."""
+    """Variants from {ids: (weight, count)}; `exact`: tokens were compared, not text."""
     ordered = sorted(found.items())
     grams = tuple(Gram(np.array(ids, dtype=np.int64), _shown_tokens(ids, tokenizer)) for ids, _ in ordered)
     shown = show_text(text) + ("" if exact else " MATCH TEXT") + (" IGNORE CASE" if ignore_case else "")

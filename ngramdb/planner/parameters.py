@@ -39,12 +39,12 @@ class Placeholders:
 
 
 class Parameters:
-    """The values given with statements, or with a condition, whose trees or placeholders are told.
+    """The values given with statements, or with a condition, whose trees or placeholders are given.
 
     Raises
     ------
     PlanError
-        A value is missing or superfluous, or values by position meet placeholders by name; says which.
+        A value is missing or superfluous, or values by position meet placeholders by name; names it.
     """
 
     def __init__(

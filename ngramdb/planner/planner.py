@@ -36,7 +36,7 @@ def _optimized(
     logical: plan.Plan, disabled: frozenset[str], estimated: bool
 ) -> tuple[plan.Plan, tuple[str, ...]]:
     if isinstance(logical, plan.CountGram) and logical.gram.known:
-        return logical, ()  # what is asked most, and nobody has a say in
+        return logical, ()  # the most frequent question, to which no rule applies
     if isinstance(logical, plan.ExportDocuments):
         inner, fired = optimize(logical.documents, disabled, estimated)
         assert isinstance(inner, plan.Documents)

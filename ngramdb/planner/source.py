@@ -22,7 +22,7 @@ IntArray = NDArray[np.int64]
 class ConditionCode(IntEnum):
     """The operators of `SegmentIndex.docs_where`, in prefix order.
 
-    Behind AND and OR stands their number of operands, before these.
+    After AND and OR stands their number of operands, before these.
     `_cext/conditions.hpp` has the same codes; a test compares them.
     """
 
@@ -174,9 +174,9 @@ class Corpus(Protocol):
     `index` counts net, over all segments with their signs. `segments` are the added ones, in the order in
     which documents are listed. Of segment i, the documents `removed(i)` (ascending local numbers, as a rule
     none) do not count: they were deleted, or a subtracted corpus has equal ones. `index` knows that already;
-    whatever looks at single documents or occurrences skips them. `corpus_of(i)` names the corpus that segment
-    i belongs to, and `n_added` is the number of corpora in the sum (documents of two or more are told apart
-    by name). `check_difference` raises ExecutionError where a subtracted document is none of the rest.
+    whatever reads single documents or occurrences skips them. `corpus_of(i)` names the corpus that segment i
+    belongs to, and `n_added` is the number of corpora in the sum (documents of two or more are distinguished
+    by name). `check_difference` raises ExecutionError where a subtracted document is not among the rest.
     """
 
     @property

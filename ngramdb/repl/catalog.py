@@ -29,7 +29,7 @@ PATIENCE_S = 0.1
 PATIENCE_IN_BACKGROUND_S = 10.0
 # Answers that are kept.
 MOST_KEPT = 256
-# The commonest values of a field, and the likeliest tokens behind a context, that are looked at.
+# The commonest values of a field, and the likeliest tokens after a context, that are considered.
 MOST_VALUES = 50
 MOST_TOKENS = 4000
 
@@ -175,7 +175,7 @@ class ConnectionCatalog:
                 threading.Thread(target=self._ask_again, args=(question, ask), daemon=True).start()
                 return nothing
         except Exception:
-            # Whatever is wrong with the database is said to those who ask it, not to those who type.
+            # Whatever is wrong with the database is reported to statements, not while typing.
             return nothing
         self._keep(question, answer)
         return answer

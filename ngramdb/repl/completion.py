@@ -1,6 +1,6 @@
 """What can be typed next, as a pure function of the text, the cursor and a catalog.
 
-The grammar says what kind of thing may come (`ngramdb.language.expect`); here the things of each kind are
+The grammar defines what kind of thing may come (`ngramdb.language.expect`); here the things of each kind are
 looked up and written the way the language wants them: names in backquotes where needed, values and paths in
 quotes.
 """
@@ -33,7 +33,7 @@ _ESCAPED_DOT = re.compile(r"\\(.)|(\.)")
 class Candidate:
     """Something to type: `text` replaces what stands from `start` to the cursor; `kind` is for its style.
 
-    `shown` is what a menu shows for it, and `about` what it says beside it.
+    `shown` is what a menu shows for it, and `about` the text beside it.
     """
 
     text: str
@@ -171,7 +171,7 @@ def _values(there: Expected, cursor: int, catalog: Catalog) -> Iterator[Candidat
 
 
 def _last_of_list(there: Expected) -> Expected:
-    """The place behind the last comma of a string, and the blanks there: settings may be lists."""
+    """The place after the last comma of a string, and the blanks there: settings may be lists."""
     last = there.partial.rpartition(",")[2].lstrip()
     return replace(there, start=there.start + len(there.partial) - len(last), partial=last)
 

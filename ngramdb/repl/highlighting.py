@@ -69,7 +69,7 @@ def _styled(text: str) -> list[tuple[str, str]]:
     mistake = first_mistake(text) or (len(text), len(text))
     pieces: list[tuple[str, str]] = []
     for start, stop, kind in lex(text):
-        # The piece before, inside and behind the mistake, most of them empty as a rule.
+        # The piece before, inside and after the mistake, most of them empty as a rule.
         first, last = max(start, min(mistake[0], stop)), min(stop, max(mistake[1], start))
         pieces.append((f"class:ngramdb.{kind}", text[start:first]))
         pieces.append((f"class:ngramdb.{kind} class:ngramdb.mistake", text[first:last]))

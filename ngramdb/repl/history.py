@@ -13,7 +13,7 @@ from prompt_toolkit.history import FileHistory
 def history_path() -> Path:
     """The history file: `ngramdb/history` in the state folder (XDG_STATE_HOME, else ~/.local/state)."""
     state = os.environ.get("XDG_STATE_HOME", "")
-    # the XDG rules say that a path which is not absolute is to be ignored
+    # by the XDG rules a path which is not absolute is to be ignored
     folder = Path(state) if os.path.isabs(state) else Path(os.path.expanduser("~")) / ".local" / "state"
     return folder / "ngramdb" / "history"
 

@@ -16,7 +16,7 @@ BARE_WORDS = {"help": ".help", "quit": ".quit", "exit": ".quit"}
 def is_finished(text: str) -> bool:
     """Whether Enter hands the text over: a complete statement, a dot command, a bare word, or nothing.
 
-    An empty line ends a statement, too: whoever has forgotten the semicolon presses Enter again.
+    An empty line ends a statement, too: someone who forgot the semicolon presses Enter again.
     """
     stripped = text.strip()
     if not stripped or stripped.startswith("."):

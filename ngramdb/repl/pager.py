@@ -58,7 +58,7 @@ class Pages:
         self._more: More | None = None
 
     def write(self, text: str) -> int:
-        """Raises BrokenPipeError once the reader has seen enough."""
+        """Raise BrokenPipeError once the reader has seen enough."""
         if self._process is not None and self._process.stdin is not None:
             self._process.stdin.write(text)
         elif self._more is not None:
@@ -95,7 +95,7 @@ class Pages:
                 if self._process.stdin is not None:
                     self._process.stdin.close()
             while True:
-                try:  # Ctrl-C is the pager's affair while it has the screen
+                try:  # the pager handles Ctrl-C while it has the screen
                     self._process.wait()
                     return
                 except KeyboardInterrupt:

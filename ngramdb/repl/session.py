@@ -166,7 +166,7 @@ class Repl:
         state = buffer.complete_state
         if state is None:
             buffer.start_completion(complete_event=CompleteEvent(text_inserted=True))
-        elif not state.completions and app.loop is not None:  # the completer is still about to say so
+        elif not state.completions and app.loop is not None:  # the completer has not finished yet
             app.loop.call_later(WAIT_S, self._complete_again)
 
     def _configure(self) -> None:

@@ -128,7 +128,7 @@ def _occurring(
 def _starts(context: str, begun: str, is_pieces: bool) -> Iterator[tuple[str, str]]:
     """Contexts to ask for, each with how the next token has to begin."""
     if is_pieces and (begun or context[-1:].isspace()):
-        # A blank belongs to the token behind it.
+        # A blank belongs to the token after it.
         before = context[: len(context) - len(begun)]
         yield before.rstrip(), (" " if before[-1:].isspace() else "") + begun
     if begun or not is_pieces or not context[-1:].isspace():

@@ -54,7 +54,7 @@ class Segment(ABC):
 
     @abstractmethod
     def check(self) -> None:
-        """Verifies checksums and invariants. Raises CorruptionError naming what is wrong."""
+        """Verify checksums and invariants. Raises CorruptionError naming what is wrong."""
 
     # ---- what stands beside the tokens
 
@@ -74,7 +74,7 @@ class Segment(ABC):
         return None
 
     def verify_metadata(self) -> None:
-        """Verifies the metadata before it is carried into another file. Raises CorruptionError."""
+        """Verify the metadata before it is carried into another file. Raises CorruptionError."""
         self.metadata.check()
 
     def text(self, i: int, tokenizer: Decoder) -> bytes | None:

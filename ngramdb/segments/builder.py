@@ -82,7 +82,7 @@ class SegmentBuilder:
         metadata: Iterable[Mapping[str, Any]],
         forms: Iterable[bytes | None] = (),
     ) -> None:
-        """Adds n documents.
+        """Add n documents.
 
         Parameters
         ----------
@@ -113,7 +113,7 @@ class SegmentBuilder:
     def write(
         self, writer: ContainerWriter, stop: Interrupt | None = None, cores: Cores | None = None
     ) -> SegmentSummary:
-        """Sorts, writes and syncs the segment; the builder is of no use afterwards.
+        """Sort, write and sync the segment; the builder is of no use afterwards.
 
         `cores` are those that builds share; the caller has entered them.
 
@@ -144,7 +144,7 @@ class SegmentArrays(Protocol):
     def n_symbols(self) -> int: ...
 
     def write(self, writer: ContainerWriter, stop: Interrupt | None, cores: Cores | None) -> None:
-        """Writes the sections `suffix_array`, `directory.tree`, `directory.rest` and `tokens`."""
+        """Write the sections `suffix_array`, `directory.tree`, `directory.rest` and `tokens`."""
 
 
 class Column(Protocol):
@@ -182,7 +182,7 @@ class SortedArrays:
         return len(self.stream)
 
     def write(self, writer: ContainerWriter, stop: Interrupt | None, cores: Cores | None) -> None:
-        """Sorts suffixes if need be, and writes the sections."""
+        """Sort suffixes if need be, and write the sections."""
         rows, width = self.rows, lcp_width_for(len(self.stream))
         if rows is None:
             ranks, n_symbols = dense_ranks(self.stream)
@@ -210,7 +210,7 @@ def write_segment(
     stop: Interrupt | None = None,
     cores: Cores | None = None,
 ) -> SegmentSummary:
-    """Writes the sections of a segment, in the order of FORMAT.md, and syncs it; `content` is used up.
+    """Write the sections of a segment, in the order of FORMAT.md, and sync it; `content` is used up.
 
     `doc_ids` are the documents' ids where they have gaps: (n,) ascending from `first_doc_id`; the writer's
     file must then have the reader's flag DOCUMENT_SETS.
@@ -245,7 +245,7 @@ def positions(rows: NDArray[np.uint32], width: int) -> NDArray[np.uint32]:
 
 
 def _write_out(writer: ContainerWriter, name: str, values: NDArray[Any]) -> None:
-    """Writes an array as a section and gives its memory back on the way: the system takes the same pages for
+    """Write an array as a section and give its memory back on the way: the system takes the same pages for
     the file, where it would have to look for others (on virtual machines that takes ten times as long).
     """
     if not values.flags.writeable:  # a map of another segment's file

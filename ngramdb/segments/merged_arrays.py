@@ -33,7 +33,7 @@ Made = TypeVar("Made")
 
 
 def can_be_merged(parts: Sequence[Part]) -> bool:
-    """Whether the parts have suffix arrays to merge: those of our own segments, with their token ids kept."""
+    """Whether the parts have suffix arrays to merge: those of native segments, with their token ids kept."""
     return all(isinstance(part.segment, NativeSegment) and part.new_ids is None for part in parts)
 
 
@@ -43,7 +43,7 @@ class MergedArrays:
     Parameters
     ----------
     threads : as many chunks are merged at a time
-    on_rows : told how many rows have been written since it was told last
+    on_rows : called with the number of rows written since its last call
 
     Raises
     ------
@@ -69,7 +69,7 @@ class MergedArrays:
         self.starts = np.cumsum(lengths).astype(np.uint32)
 
     def write(self, writer: ContainerWriter, stop: Interrupt | None, cores: Cores | None) -> None:
-        """Merges the rows, and writes the sections."""
+        """Merge the rows, and write the sections."""
         merge = RowMerge([part.source(self._dtype, self.gap) for part in self._parts])
         n_chunks = merge.plan(CHUNK_ROWS, stop)
         for _ in in_order(merge.count, n_chunks, self._threads, stop):
@@ -108,7 +108,7 @@ class MergedArrays:
 
 
 class _NativePart:
-    """A part of our own format."""
+    """A part of the native format."""
 
     def __init__(self, part: Part) -> None:
         assert isinstance(part.segment, NativeSegment)
@@ -116,7 +116,7 @@ class _NativePart:
         self._segment = part.segment
 
     def verify(self, token: Interrupt | None) -> int:
-        """Checks the checksums and separators of what is carried over; the largest id, -1 without tokens."""
+        """Check the checksums and separators of what is carried over; the largest id, -1 without tokens."""
         largest = 0
         for numbers in self._chunks(token):
             for start, stop in self._segment.symbol_ranges(numbers):

@@ -36,7 +36,7 @@ from ngramdb.segments.segment import NativeSegment
 from ngramdb.segments.symbols import WIDTHS, SymbolBuilder
 from ngramdb.segments.text import TextStream
 
-# Filtering looks at every row of the segment, some 4 ns each; sorting takes about 80 ns a token that stays.
+# Filtering reads every row of the segment, some 4 ns each; sorting takes about 80 ns a token that stays.
 SORTING_COSTS = 20
 
 
@@ -45,7 +45,7 @@ class Means:
     """How one segment is made of others: by merging their suffix arrays where `merges`, else by sorting.
 
     Merging needs little memory; the bytes that are written are the same. `threads` work at a time; `on_rows`
-    is told how many rows have been merged since it was told last.
+    is called with the number of rows merged since its last call.
     """
 
     merges: bool = False
@@ -60,7 +60,7 @@ def write_merged(
     stop: Interrupt | None = None,
     means: Means = Means(),
 ) -> SegmentSummary:
-    """Writes the documents of all parts, in this order, as one segment; ids must ascend.
+    """Write the documents of all parts, in this order, as one segment; ids must ascend.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def _arrays(parts: Sequence[Part], means: Means, stop: Interrupt | None) -> Segm
 
 
 def write_removed(file: Sink, parts: Sequence[Part], stop: Interrupt | None = None) -> SegmentSummary:
-    """Writes the documents of all parts as one segment of tokens only, sorted by their ids, whatever the
+    """Write the documents of all parts as one segment of tokens only, sorted by their ids, whatever the
     parts' order.
 
     Cost: some 100 ns a token of these documents, whatever the size of the segments that they are in.

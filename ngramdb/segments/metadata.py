@@ -9,7 +9,7 @@ backslash before it. A column's type is the narrowest that holds its values exac
     json                            all else, as JSON text in a column of strings
 
 The type's name stands in the Arrow field's metadata under "ngramdb.type". Strings with few distinct values
-are dictionary-encoded. What a typed column cannot tell stands in hidden ones with a "ngramdb.mark" as well:
+are dictionary-encoded. What a typed column cannot express is in hidden ones with a "ngramdb.mark" as well:
 
     integer  bool; in a float64 column of the same name, which values came as integers
     object   bool; where the path held an object without fields
@@ -271,7 +271,7 @@ class _Table:
         if len(buffer):
             self._open(buffer, n_documents)
         plain = [field for field in self.fields if field.mark is None]
-        # Of these, which have a column that tells integers from floats.
+        # Of these, which have a column that distinguishes integers from floats.
         self._integers = {field.path: field.index for field in self.fields if field.mark == "integer"}
         self.plain = {field.path: field for field in plain}
 

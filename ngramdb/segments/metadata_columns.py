@@ -137,7 +137,7 @@ def _dictionary_encoded(arrays: list[Any]) -> list[Any]:
     strings = arrow.chunked_array(arrays)
     n_values = len(strings) - strings.null_count
     first = max(arrays, key=lambda array: len(array) - array.null_count)
-    # The fullest batch tells a column of distinct values without hashing all of it.
+    # The fullest batch shows whether values are distinct without hashing all of them.
     if 2 * len(first.unique()) > len(first) - first.null_count > DICTIONARY_REPEATS:
         return arrays
     encoded = strings.dictionary_encode().unify_dictionaries().chunks

@@ -36,7 +36,7 @@ _KINDS = {NATIVE: Kind(NATIVE, KIND, NativeSegment)}
 
 
 def register(kind: Kind) -> None:
-    """Makes a kind known to this process. Raises ValueError when another one has its name."""
+    """Make a kind known to this process. Raises ValueError when another one has its name."""
     if _KINDS.setdefault(kind.name, kind) != kind:
         raise ValueError(f"there is another kind of segments named {kind.name!r}")
 

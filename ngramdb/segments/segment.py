@@ -133,7 +133,7 @@ class NativeSegment(Segment):
         return self._texts.text(i)
 
     def verify_documents(self, first: int, last: int) -> None:
-        """Checks the checksums of the symbols of documents [first, last], and that each ends in a separator
+        """Check the checksums of the symbols of documents [first, last], and that each ends in a separator
         and has no other, before they are copied. Raises CorruptionError. Cost: a pass over the symbols.
         """
         place = self._container.sections["tokens"]
@@ -182,11 +182,11 @@ class NativeSegment(Segment):
         return largest - (largest <= self.gap)
 
     def verify_rows(self) -> None:
-        """Checks the checksums of the suffix array. Raises CorruptionError."""
+        """Check the checksums of the suffix array. Raises CorruptionError."""
         self._verify_section("suffix_array")
 
     def verify_metadata(self) -> None:
-        """Checks the checksums of the metadata. Raises CorruptionError."""
+        """Check the checksums of the metadata. Raises CorruptionError."""
         self._verify_section("metadata")
 
     def _verify_section(self, name: str) -> None:
@@ -198,7 +198,7 @@ class NativeSegment(Segment):
         return self._container.info.size
 
     def check(self) -> None:
-        """Verifies checksums and every invariant of the arrays. Raises CorruptionError naming what is wrong.
+        """Verify checksums and every invariant of the arrays. Raises CorruptionError naming what is wrong.
 
         Cost: a pass over the whole file; a random read of the text per token and compared symbol.
         """
@@ -236,7 +236,7 @@ class NativeSegment(Segment):
             raise self._corruption("its directory is not that of its suffix array")
 
     def _check_sizes(self) -> None:
-        """Raises CorruptionError unless sections have the types and lengths that the numbers ask for."""
+        """Raise CorruptionError unless sections have the types and lengths that the numbers ask for."""
         n_symbols = self.n_tokens + self.n_documents
         for name, types, n in (
             ("tokens", ("u1", "u2", "u4"), n_symbols),

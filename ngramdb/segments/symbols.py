@@ -41,7 +41,7 @@ class SymbolBuilder:
         self.n_documents = 0
 
     def add(self, ids: TokenIds, offsets: NDArray[np.int64]) -> None:
-        """Adds documents ids[offsets[k]:offsets[k + 1]]; (m,), and (n + 1,) int64 from 0 to m."""
+        """Add documents ids[offsets[k]:offsets[k + 1]]; (m,), and (n + 1,) int64 from 0 to m."""
         n_documents = len(offsets) - 1
         self._largest = max(self._largest, int(ids.max()) + 1 if ids.size else 0)
         start, stop = self._n_symbols, self._n_symbols + ids.size + n_documents

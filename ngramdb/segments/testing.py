@@ -44,7 +44,7 @@ def plain_index(documents: Sequence[Ids], first: int = 0) -> PlainIndex:
 
 
 def check_index(index: SegmentIndex, documents: Sequence[Ids], ngrams: Sequence[Ids]) -> None:
-    """Checks every answer of a kind's index of these documents, for these n-grams.
+    """Check every answer of a kind's index of these documents, for these n-grams.
 
     Raises AssertionError naming the question whose answer is wrong.
     """
@@ -57,7 +57,7 @@ def check_index(index: SegmentIndex, documents: Sequence[Ids], ngrams: Sequence[
 
 
 def check_same(index: SegmentIndex, other: SegmentIndex, ngrams: Sequence[Ids]) -> None:
-    """Checks that two indexes of the same documents answer alike. Raises AssertionError."""
+    """Check that two indexes of the same documents answer alike. Raises AssertionError."""
     for ask in (_documents, _ngram_lists, _models):
         _compare("", ask, index, other)
     for ngram in ngrams:

@@ -4,7 +4,7 @@ All stored texts in a row make one stream of bytes, cut into frames of FRAME_BYT
 itself, so that one document costs the frames it lies in. Four sections, absent when no document needs its
 text stored:
 
-    text.frames         u1  the Zstandard frames (with content size and checksum), one behind the other
+    text.frames         u1  the Zstandard frames (with content size and checksum), one after the other
     text.frame_offsets  u8  where each frame begins in text.frames, and where the last one ends
     text.offsets        u8  where each document's text begins in the stream, and where the last one ends
     text.stored         u1  bitmap, least significant bit first: document i has stored text (it may be empty)

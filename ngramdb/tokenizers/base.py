@@ -2,7 +2,7 @@
 
 A tokenizer turns texts (UTF-8 bytes) into token ids (uint32) when documents are loaded, and query text into
 ids that may be "unknown" when questions are asked. It also says which documents can be had back from their
-ids alone, so that the others are stored as text. Files are not this package's affair: a tokenizer gives and
+ids alone, so that the others are stored as text. This package handles no files: a tokenizer gives and
 takes the sections of one.
 """
 
@@ -56,7 +56,7 @@ class Tokenizer(ABC):
     # 'words', 'chars', 'bytes', 'tokens' or 'json', as the manifest has it.
     kind: str
 
-    # Whether documents as a rule come back byte for byte from their ids. `reproduces` says it of each one.
+    # Whether documents as a rule come back byte for byte from their ids. `reproduces` checks each one.
     lossless: bool
 
     @property
@@ -91,7 +91,7 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def token_text(self, token_id: int) -> str:
-        """One token for display, bytes that are no UTF-8 as backslash escapes.
+        """One token for display, bytes that are not UTF-8 as backslash escapes.
 
         Raises: InvalidArgument when there is no such id.
         """
@@ -135,8 +135,9 @@ class Tokenizer(ABC):
     def fork(self) -> Tokenizer:
         """A tokenizer whose growth this one does not see.
 
-        A load works on a fork, and its commit publishes the fork; a failed load drops it, and nobody has seen
-        its words. Kinds that do not grow return themselves. Cost: no more than logarithmic in the vocabulary.
+        A load works on a fork, and its commit publishes the fork; a failed load drops it, and its words are
+        never seen. Kinds that do not grow return themselves. Cost: no more than logarithmic in the
+        vocabulary.
         """
         return self
 
@@ -145,7 +146,7 @@ class Tokenizer(ABC):
         return Encoder(self)
 
     def definition(self) -> FileContent | None:
-        """What must be stored once, when a corpus is created; None when the kind says it all."""
+        """What must be stored once, when a corpus is created; None when the kind is enough."""
         return None
 
     def vocabulary_since(self, n_known: int) -> FileContent | None:
@@ -153,7 +154,7 @@ class Tokenizer(ABC):
         return None
 
     def check(self) -> None:
-        """Verifies every invariant. Raises: CorruptionError naming the first entry at fault."""
+        """Verify every invariant. Raises: CorruptionError naming the first entry at fault."""
         return None
 
     def check_id(self, value: int) -> int:
@@ -172,7 +173,7 @@ class Encoder:
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
 
-    #: What a person should be told of how the ids were made.
+    #: A note for people on how the ids were made.
     note: str | None = None
 
     #: Whether ids of earlier batches may be others than `encode_batch` of the tokenizer gives. Once it is so,

@@ -25,7 +25,7 @@ from ngramdb.tokenizers.base import (
 _ENCODING = "utf-32-le"
 _CODE_POINT = np.dtype("<u4")
 
-# The surrogates are no characters: no text holds them.
+# The surrogates are not characters: no text holds them.
 _FIRST_SURROGATE, _LAST_SURROGATE = 0xD800, 0xDFFF
 
 
@@ -53,7 +53,7 @@ class CharsTokenizer(Tokenizer):
         wrong = codes[codes > sys.maxunicode]
         if wrong.size:
             raise InvalidArgument(f"token id {int(wrong[0])} is no Unicode character")
-        # Surrogates are no characters either, but a corpus may have been given them as ids: they are escaped.
+        # Surrogates are not characters either, but a corpus may have them as ids: they are escaped.
         text = codes.astype(_CODE_POINT).tobytes().decode(_ENCODING, "surrogatepass")
         return text.encode("utf-8", "backslashreplace").decode("utf-8")
 

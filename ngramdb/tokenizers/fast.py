@@ -9,7 +9,7 @@ tokenizers only, and only after both libraries gave the same ids
 - for a sample of every batch: pieces drawn at random.
 
 At the first difference the way is closed for good; the batch gets its ids from `tokenizers`, and whoever took
-earlier batches of the same load is told that they have to be encoded anew (`Encoder.in_doubt`).
+earlier batches of the same load is told that they have to be encoded again (`Encoder.in_doubt`).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class _Closed(Exception):
 
 class _Forks:
     """Whether this process is a child of one that used the library: it has none of the library's threads, and
-    may have locks that nobody will open.
+    may hold locks that are never released.
     """
 
     used = False
@@ -110,7 +110,7 @@ class FastWay:
             return None
 
     def _opened(self, texts: list[str]) -> bool:
-        """Opens the library once there was text enough. Raises _Closed where it is of no use."""
+        """Open the library once there was text enough. Raises _Closed where it is of no use."""
         with interrupts.holding(self._lock):
             if self._library is not None:
                 return True
@@ -152,7 +152,7 @@ class FastWay:
                 flat, ends = library.encode_batch_flat(texts)
         except (KeyboardInterrupt, SystemExit, MemoryError, QueryCancelled):
             raise
-        except BaseException as error:  # panics of the library are no Exceptions
+        except BaseException as error:  # panics of the library are not Exceptions
             raise _Closed(f"fastokens failed on a text: {error}") from error
         ids: Ids = np.frombuffer(flat, dtype=_CODE_POINT)
         offsets: Offsets = np.frombuffer(ends, dtype="<u8").astype(np.int64)
@@ -161,7 +161,7 @@ class FastWay:
         return ids, offsets
 
     def _compare(self, texts: list[str], found: tuple[Ids, Offsets], numbers: Sequence[int]) -> None:
-        """Compares the ids of texts with these numbers. Raises _Closed at a difference."""
+        """Compare the ids of texts with these numbers. Raises _Closed at a difference."""
         ids, offsets = found
         exact, bounds = self._exact([texts[k] for k in numbers])
         for j, k in enumerate(numbers):
@@ -169,7 +169,7 @@ class FastWay:
                 raise _Closed(f"fastokens gave other ids for a text than tokenizers: {_excerpt(texts[k])}")
 
     def _compare_characters(self, library: Any, texts: list[str]) -> None:
-        """Compares texts with the characters that come for the first time."""
+        """Compare texts with the characters that come for the first time."""
         seen = self._seen
         assert seen is not None
         joined = "".join(text for text in texts if not text.isascii())
@@ -213,7 +213,7 @@ def _open(definition: bytes, parts: dict[str, Any]) -> Any:
         library.no_padding()
     except (KeyboardInterrupt, SystemExit, MemoryError):
         raise
-    except BaseException as error:  # panics of the library are no Exceptions
+    except BaseException as error:  # panics of the library are not Exceptions
         raise _Closed(f"fastokens cannot read this tokenizer.json: {error}") from error
     return library
 
@@ -226,7 +226,7 @@ def _of_characters(codes: Sequence[int]) -> list[str]:
 
 
 def _batches(texts: list[str]) -> Iterator[list[str]]:
-    """Consecutive texts of BATCH_CHARS characters together; a longer text is a batch by itself."""
+    """Consecutive texts of BATCH_CHARS characters together; a longer text is a batch of its own."""
     start = size = 0
     for k, text in enumerate(texts):
         if k > start and size + len(text) > BATCH_CHARS:

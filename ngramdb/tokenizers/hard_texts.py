@@ -37,7 +37,7 @@ _ODD = (
     "\x00\x01\x1b\x7f\x80\x9f\u00ad\u034f\u061c\u115f\u180e\u200b\u200c\u200d\u200e\u200f\u202e\u2060\u2066"
     "\ufe0f\ufeff\ufffc\ufffd\uffff\ue000\U000e0001\U000f0000\U0010ffff\u0300\u20dd\u0488\u093f\u0903"
 )
-# With blanks between. U+017F is an s, and U+212A a k, to whoever ignores case.
+# With blanks between. U+017F is an s, and U+212A a k, where case is ignored.
 _CONTRACTIONS = (
     "'s 'S 't 'T 're 'RE 'Re 've 'm 'M 'll 'LL 'd 'D 'x ' ’s \u02bcs '\u017f '\u212a ''s 's's 'll've"
 )

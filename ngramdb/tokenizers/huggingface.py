@@ -1,6 +1,6 @@
 """`json`: any Hugging Face `tokenizer.json`, run by the library `tokenizers`.
 
-What the file says about truncation, padding, BPE dropout and special tokens around a text is not followed: a
+The file's settings for truncation, padding, BPE dropout and special tokens around a text are ignored: a
 document is exactly its own tokens, and a query is tokenized as documents are. Where the tokenizer is
 byte-level (GPT-2 and its many heirs), a text is the concatenation of its tokens' bytes, and decoding is done
 here, by a table.
@@ -57,7 +57,7 @@ class _Threads:
 
     Unless the variable is set, the library warns on standard error when a process that used its threads
     forks; so it is set. A forked child has none of these threads, but would wait for them forever: it has to
-    do without, whoever set the variable.
+    do without it, wherever the variable was set.
     """
 
     used = False
@@ -79,7 +79,7 @@ class HuggingFaceTokenizer(Tokenizer):
     kind = "json"
 
     def __init__(self, definition: bytes, source: str = "tokenizer.json") -> None:
-        """Reads a file's content; `source` names it in messages. Raises: InvalidArgument: it is none."""
+        """Read a file's content; `source` names it in messages. Raises: InvalidArgument."""
         try:
             self._library = tokenizers.Tokenizer.from_buffer(definition)
         except Exception as error:  # the library raises plain Exception and ValueError
@@ -92,7 +92,7 @@ class HuggingFaceTokenizer(Tokenizer):
         self._library.no_padding()
         if getattr(self._library.model, "dropout", None):
             self._library.model.dropout = None  # random merges: no two encodings of a text would agree
-        # Absent from older versions; it leaves out the character offsets, which nobody asks for here.
+        # Absent from older versions; it leaves out the character offsets, which are not needed here.
         self._encode = getattr(self._library, "encode_batch_fast", self._library.encode_batch)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -300,7 +300,7 @@ def _library_errors() -> Iterator[None]:
 
 
 def _batches(texts: list[str]) -> Iterator[list[str]]:
-    """Consecutive texts of BATCH_CHARS characters together; a longer text is a batch by itself."""
+    """Consecutive texts of BATCH_CHARS characters together; a longer text is a batch of its own."""
     batch: list[str] = []
     size = 0
     for text in texts:

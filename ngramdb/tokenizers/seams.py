@@ -18,7 +18,7 @@ PIECE_CHARS = 1 << 16
 
 _ASCII_BLANK = r"(?<=[A-Za-z]) (?=[A-Za-z])"
 _BLANK = r"(?<=[^\W\d_]) (?=[^\W\d_])"
-# Behind ideographs, Hiragana and Katakana that are letters in every version of Unicode.
+# After ideographs, Hiragana and Katakana that are letters in every version of Unicode.
 _STOPS = "。！？；，、："
 _BEFORE_STOP = f"(?<=[\u3041-\u3094\u30a1-\u30fa\u4e00-\u9fa5])(?=[{_STOPS}])"
 

@@ -2,7 +2,7 @@
 
 The rule (FORMAT.md has it in full): letters, marks, numbers and connector punctuation make a word, and so do
 ZWNJ and ZWJ between them; a Han ideograph or a Hiragana letter is a word with the marks that follow it; white
-space is nothing; any other character is a token by itself. Ids are given by first appearance. Case is kept. A
+space is nothing; any other character is its own token. Ids are given by first appearance. Case is kept. A
 document's text does not come back from its ids, so it is stored.
 """
 
@@ -60,7 +60,7 @@ class WordsTokenizer(Tokenizer):
         return cls(vocabulary)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled are the words: a copy of the vocabulary, which grows by itself."""
+        """Pickled are the words: a copy of the vocabulary, which grows independently."""
         return _of_words, self._vocabulary.export(0)
 
     @property
@@ -170,7 +170,7 @@ def _of_words(entries: npt.NDArray[np.uint8], offsets: npt.NDArray[np.uint64]) -
 
 
 def _append_file(vocabulary: Any, file: Sections) -> None:
-    """Adds the words of one vocabulary file. Raises: CorruptionError, FormatVersionError."""
+    """Add the words of one vocabulary file. Raises: CorruptionError, FormatVersionError."""
     path = getattr(file, "path", None)
     rule = file.properties.get("rule")
     if rule != RULE:

@@ -67,7 +67,7 @@ def write_pieces(result: Streamed, screen: Screen) -> None:
 
 
 def writer(mode: str) -> Writer:
-    """The function that writes a result in the mode. Raises KeyError for a mode that is none of `MODES`."""
+    """The function that writes a result in the mode. Raises KeyError for a mode that is not in `MODES`."""
     module = import_module(f"{__name__}.{_MODULES[mode]}")
     function: Writer = getattr(module, f"write_{mode}")
     return function

@@ -16,12 +16,12 @@ from ngramdb.cli.render.base import LEFT, MATCH, RIGHT, is_number, to_display
 from ngramdb.cli.screen import Screen
 from ngramdb.visible import visible
 
-# Characters of a text that are looked at: more than any terminal is wide, far less than a document.
+# Characters of a text that are read: more than any terminal is wide, far less than a document.
 LOOKED_AT = 2000
 # Of a text that is cut around what stands out, this share of the width is what comes before.
 SHARE_BEFORE = 3
 
-# Columns that count something, whose digits are grouped for a person; ids and years are no counts.
+# Columns that count something, whose digits are grouped for a person; ids and years are not counts.
 QUANTITIES = frozenset(
     {
         *("count", "cont_count", "context_count", "documents", "tokens", "vocabulary", "bytes", "length"),
@@ -34,7 +34,7 @@ TOKENS = frozenset({"token", "ngram", "span"})
 # Columns with a document's text, in which what was searched for stands out.
 TEXTS = frozenset({"text"})
 
-# Below this, four digits behind the point say nothing.
+# Below this, four digits after the point are not enough.
 SMALLEST_SCORE = 0.0005
 
 _DECIMAL = re.compile(r"-?\d+(?:\.\d+)?")

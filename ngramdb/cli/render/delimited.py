@@ -1,6 +1,6 @@
 r"""Comma- and tab-separated values: a header line, then a line per row, streamed.
 
-NULL is an empty field in both. In csv an empty string is `""`, so that the two can be told apart, and
+NULL is an empty field in both. In csv an empty string is `""`, which distinguishes the two, and
 fields are quoted where they need it. In tsv nothing is quoted: a tab, a line feed, a carriage return and a
 backslash inside a value are written \t, \n, \r and \\, so that a line is always a row.
 """

@@ -1,6 +1,6 @@
 """Which columns of a table are drawn within a terminal's width, and how wide.
 
-Numbers are never cut. A concordance keeps its match, documents keep room for their text; what says least goes
+Numbers are never cut. A concordance keeps its match, documents room for their text; the least useful goes
 first. Pure functions over the columns' widths.
 """
 
@@ -47,9 +47,7 @@ class Column:
 
 
 def without_spare(columns: list[Column], width: int | None) -> list[Column]:
-    """The columns of a table of tokens; where there is no room for all, those go that say least to a
-    person.
-    """
+    """The columns of a table of tokens; the least useful ones go where there is no room for all."""
     kept = list(columns)
     for name in SPARE:
         if width is None or _smallest_total(list(kept)) <= width:
@@ -59,7 +57,7 @@ def without_spare(columns: list[Column], width: int | None) -> list[Column]:
 
 
 def without_spare_of_versions(columns: list[Column], width: int | None) -> list[Column]:
-    """The columns of a table of versions; where one would be cut, those go that say least to a person."""
+    """The columns of a table of versions; where one would be cut, the least useful ones go."""
     kept = list(columns)
     for name in SPARE_OF_VERSIONS:
         if width is None or overhead(len(kept)) + sum(column.natural for column in kept) <= width:

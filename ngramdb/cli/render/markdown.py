@@ -7,7 +7,7 @@ from itertools import chain, islice
 from ngramdb.cli.render.base import Tabular, is_number, to_display
 from ngramdb.cli.screen import Screen
 
-# Rows looked at to tell columns of numbers from others before the first line is written.
+# Rows read to distinguish columns of numbers from others before the first line is written.
 PEEKED_ROWS = 100
 
 _ESCAPES = str.maketrans(

@@ -36,7 +36,7 @@ from ngramdb.visible import visible
 
 # Columns of sentences to be read to their end, which take as many lines as they need.
 PROSE = frozenset({"description", "problem"})
-# In fewer terminal columns they are cut like all others: a word a line is no pleasure to read.
+# In fewer terminal columns they are cut like all others: one word per line is hard to read.
 NARROWEST_PROSE = 24
 
 

@@ -3,10 +3,10 @@
 A directory holds files under names such as "NGRAMDB" or "segments/0af3.segment": at most one folder deep.
 Files are written once, front to back, and never changed. Two facts about file systems shape this interface:
 data is safe from a power failure only after the file was synced, and a name (new, moved or removed) only
-after its folder was. So "visible" and "durable" are different promises, and each method says which one it
+after its folder was. So "visible" and "durable" are different promises, and each method states which one it
 makes.
 
-Methods raise OSError and its subclasses, as the system reports them; the store says what they mean for a
+Methods raise OSError and its subclasses, as the system reports them; the store translates them for a
 database. Only the lock raises LockedError itself, and a name that is no proper name raises InvalidArgument.
 """
 
@@ -47,11 +47,11 @@ class WritableFile(ABC):
 
     @abstractmethod
     def write(self, data: bytes | bytearray | memoryview, /) -> None:
-        """Appends all of `data`, perhaps to a buffer at first. After an OSError a part is written."""
+        """Append all of `data`, perhaps to a buffer at first. After an OSError a part is written."""
 
     @abstractmethod
     def sync(self) -> None:
-        """Makes everything written so far durable, but not the file's name (`Directory.sync_folder`).
+        """Make everything written so far durable, but not the file's name (`Directory.sync_folder`).
 
         After an OSError the file is lost: the system may have dropped the data and would call a second try a
         success.
@@ -67,7 +67,7 @@ class WriterLock(ABC):
 
     @abstractmethod
     def release(self) -> None:
-        """Gives the lock back; a second call does nothing."""
+        """Give the lock back; a second call does nothing."""
 
     def __del__(self) -> None:
         # A lock that was dropped unreleased (Ctrl-C at the wrong moment) must not bar this process for good.
@@ -97,14 +97,14 @@ class Directory(ABC):
 
     @abstractmethod
     def root_entries(self) -> list[str] | None:
-        """Sorted names of all files and folders at the top, whoever made them; None if there is no directory.
+        """Sorted names of all files and folders at the top, of any origin; None if there is no directory.
 
         Raises NotADirectoryError if a file stands in its place.
         """
 
     @abstractmethod
     def make_root(self) -> None:
-        """Makes the directory, durable on return. Raises FileNotFoundError if its parent is missing."""
+        """Make the directory, durable on return. Raises FileNotFoundError if its parent is missing."""
 
     @abstractmethod
     def exists(self, name: str) -> bool:
@@ -141,20 +141,20 @@ class Directory(ABC):
 
     @abstractmethod
     def publish(self, temp: str, final: str) -> None:
-        """Gives the file `temp` the name `final` in one step: visible whole or not at all, never replacing a
+        """Give the file `temp` the name `final` in one step: visible whole or not at all, never replacing a
         file.
 
         Durable after `sync_folder`. On OSError `final` has not appeared. `temp` is usually gone afterwards,
-        but a crash, or a failure to remove it, can leave it behind as a second name of the same file. Both
+        but a crash, or a failure to remove it, can leave it there as a second name of the same file. Both
         names are in one folder. Raises FileExistsError if `final` is taken.
         """
 
     @abstractmethod
     def remove(self, name: str) -> None:
-        """Removes a name, durable after `sync_folder`; who reads the file keeps it."""
+        """Remove a name, durable after `sync_folder`; who reads the file keeps it."""
 
     def hold(self, name: str) -> object | None:
-        """Shows every process that the file is in use, as long as the object that is returned lives.
+        """Show every process that the file is in use, as long as the object that is returned lives.
 
         None where that cannot be shown. Writes nothing; raises FileNotFoundError.
         """
@@ -166,11 +166,11 @@ class Directory(ABC):
 
     @abstractmethod
     def sync_folder(self, folder: str = "") -> None:
-        """Makes all names given and removed in `folder` ("" = the top) so far durable."""
+        """Make all names given and removed in `folder` ("" = the top) so far durable."""
 
     @abstractmethod
     def lock_writer(self, timeout_s: float | None = 0.0) -> WriterLock:
-        """Takes the one lock for writers, waiting at most `timeout_s` seconds (None: without end).
+        """Take the one lock for writers, waiting at most `timeout_s` seconds (None: without end).
 
         It excludes other processes as well as other threads and other holders in this process. Raises
         LockedError with the holder's process id where that is known.

@@ -199,13 +199,13 @@ class FaultyDirectory(Directory):
             disk.durable = bytes(stored.data)
 
     def _look(self, operation: str) -> None:
-        """Counts an operation that changes nothing; it fails only when it is the chosen one."""
+        """Count an operation that changes nothing; it fails only when it is the chosen one."""
         self._count(operation)
         if len(self.operations) in self._fail_at:
             raise OSError(self._error, os.strerror(self._error), operation)
 
     def _change(self, operation: str) -> None:
-        """Counts an operation that changes something; with `persistent` it fails ever after, too."""
+        """Count an operation that changes something; with `persistent` it fails ever after, too."""
         self._look(operation)
         if self._persistent and len(self.operations) > min(self._fail_at, default=len(self.operations)):
             raise OSError(self._error, os.strerror(self._error), operation)

@@ -22,7 +22,7 @@ class Folder:
     """
 
     def __init__(self, root: str, name: str = "") -> None:
-        """Opens the folder `name` of the database in `root`, or `root` itself.
+        """Open the folder `name` of the database in `root`, or `root` itself.
 
         Raises FileNotFoundError, NotADirectoryError, and OSError with ELOOP for a link.
         """
@@ -60,7 +60,7 @@ class Folder:
 
 
 def make_folder(root: str, name: str) -> bool:
-    """Makes the folder `name` in `root` unless it is there; says whether it was made.
+    """Make the folder `name` in `root` unless it exists; returns whether it was made.
 
     Raises OSError if a link or something else stands in its place.
     """

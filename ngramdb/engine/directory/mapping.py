@@ -1,7 +1,7 @@
 """Read-only maps of files that hold no file descriptor.
 
 A database of thousands of segments has more files than a process may have open (1,024 on most systems), and a
-map needs none. Python's own `mmap` keeps a copy of the descriptor nevertheless, and can be told not to from
+map needs none. Python's own `mmap` keeps a copy of the descriptor nevertheless, and can be asked not to from
 3.13 on; before, the system is called directly.
 
 The system is asked for large pages where it has them for files (Linux 6 with ext4, XFS, tmpfs): a search

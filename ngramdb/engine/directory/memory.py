@@ -147,7 +147,7 @@ class MemoryDirectory(Directory):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name) from None
 
     def link(self, name: str, stored: StoredFile) -> None:
-        """Gives a file one more name. Raises FileExistsError."""
+        """Give a file one more name. Raises FileExistsError."""
         split_name(name)
         with self._guard:
             if name in self._files:

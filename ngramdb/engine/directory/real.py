@@ -1,7 +1,7 @@
 """A directory on disk: memory-mapped reading, careful writing.
 
 Files and folders are made with the user's own rights (umask). A folder that is a symbolic link is refused by
-every operation but those that only look at a file's status (`folders`). A file that is a link is read, since
+every operation but those that only read a file's status (`folders`). A file that is a link is read, since
 caches and version control for large files lay databases out so; it is never written or locked, and removing
 it removes the link. Only regular files are opened (`opening`).
 """
@@ -39,7 +39,7 @@ _CANNOT_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 
 
 class RealFile(WritableFile):
-    """A file on disk behind a small buffer of our own (the standard one retries failed writes when
+    """A file on disk with a small buffer of its own (the standard one retries failed writes when
     closed).
     """
 
@@ -233,7 +233,7 @@ def _lstat(path: str, dir_fd: int | None) -> os.stat_result:
 
 
 def _rename_without_replacing(source: str, target: str, dir_fd: int | None) -> None:
-    """Renames where hard links do not exist. Only the writer's lock makes the check and the rename one
+    """Rename where hard links do not exist. Only the writer's lock makes the check and the rename one
     step.
     """
     with contextlib.suppress(FileNotFoundError):

@@ -1,6 +1,6 @@
 """Asking the system to begin writing a file to the disk while more of it is made.
 
-It is a wish, and says nothing about what is durable: `sync` has less to wait for then. Linux only; Python has
+It is a hint, and promises nothing about durability: `sync` has less to wait for then. Linux only; Python has
 no call for it.
 """
 

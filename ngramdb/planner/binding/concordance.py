@@ -28,7 +28,7 @@ def default_window(kind: str) -> int:
 
 
 def sampling(scope: Scope, node: ast.Sample | None) -> plan.Sampling | None:
-    """SAMPLE k [SEED s]; without SEED one is drawn, which the result's summary tells."""
+    """SAMPLE k [SEED s]; without SEED one is drawn, which the result's summary records."""
     import secrets
 
     if node is None:

@@ -1,6 +1,6 @@
 """Binding conditions on documents.
 
-What SQL calls unknown (a comparison with NULL, or of a field that a document hasn't) is neither true nor
+What SQL calls unknown (a comparison with NULL, or of a missing field) is neither true nor
 false, and NOT of it is unknown, too. Negations are therefore carried down to the comparisons, which know what
 they are false of; above them every condition is true or not. N-grams are never unknown, so that NOT of
 them stays what it is: the other documents.
@@ -201,7 +201,7 @@ if TYPE_CHECKING:
 
 
 def _predicate(scope: Scope, node: Any) -> tuple[plan.Predicate, list[Literal]]:
-    """What is said of the field, and the values that stand in it."""
+    """The predicate on the field, and its values."""
     if isinstance(node, ast.Comparison):
         operator = "=" if node.operator == "!=" else node.operator
         value = _literal(scope, node.value)

@@ -31,7 +31,7 @@ def generate(scope: Scope, node: ast.Generate) -> plan.Plan:
         corpus,
         scope.context(node.context, corpus),
         n_tokens,
-        # With shorter contexts where a long one is unseen, NGRAM is the same; INFGRAM says so.
+        # With shorter contexts where a long one is unseen, NGRAM is the same; INFGRAM shows it.
         ModelSpec("infgram") if node.model is None else scope.model(node.model),
         method,
         beams=beams,

@@ -19,7 +19,7 @@ from ngramdb.planner.source import Corpus, IntArray, Tokenizer
 # Values of the setting `match`: whether literals match text, and whether letters' case is ignored.
 MATCH_TOKENS, MATCH_TEXT, MATCH_TEXT_IGNORE_CASE = "tokens", "text", "text ignore case"
 
-# A word may join what is before it and behind it across these: what stands between them is not told
+# A word may join what is before it and after it across these: what stands between them is not told
 # from a part of the text.
 JOINERS = frozenset("\u200c\u200d")
 
@@ -27,7 +27,7 @@ JOINERS = frozenset("\u200c\u200d")
 IOTAS = frozenset("\u03b9\u0399\u1fbe\u0345")
 _IOTA = re.compile("[\u03b9\u0399\u1fbe\u0345]")
 
-# A word by itself, save for the marks after it.
+# A single word, save for the marks after it.
 IDEOGRAPH = "\u5b57"
 
 # Conditions on more words than this cost more than reading the texts that they spare.
@@ -111,7 +111,7 @@ def _text_of(scope: Scope, node: ast.Ngram) -> str | None:
 
 
 def _modifiers(scope: Scope, node: ast.Ngram | ast.Matching, value: str | None) -> tuple[bool, bool]:
-    """Whether text is matched, and whether case is ignored: as written, else as the setting says."""
+    """Whether text is matched, and whether case is ignored: as written, else as the setting decides."""
     default = scope.catalog.match() if value is not None else MATCH_TOKENS
     if not isinstance(node, ast.Matching):
         return default != MATCH_TOKENS, default == MATCH_TEXT_IGNORE_CASE

@@ -108,7 +108,7 @@ def docs(scope: Scope, node: ast.Docs) -> plan.Plan:
         key, _ = bound_field(scope, item.field, corpus)
         keys.append(replace(key, descending=item.descending))
         if key.own and key.path == "doc_id":
-            break  # no two documents are equal in it, so what comes behind decides nothing
+            break  # no two documents are equal in it, so what comes after decides nothing
     by_id = len(keys) == 1 and keys[0].own and keys[0].path == "doc_id"
     return plan.Documents(
         corpus,

@@ -18,7 +18,7 @@ from ngramdb.planner.source import Catalog, Corpus
 
 
 class Range(NamedTuple):
-    """Which numbers a clause takes, and how a message says it."""
+    """The numbers that a clause takes, and their name in messages."""
 
     said: str
     has: Callable[[float], bool]
@@ -95,7 +95,7 @@ class Scope:
         return found
 
     def remember(self, corpus: Corpus, gram: plan.Gram, **others: Any) -> None:
-        """Keeps a text that may find nothing because of its tokens, so that the answer can say so."""
+        """Keep a text that may find nothing because of its tokens, for a note on the answer."""
         if plan.may_mislead(gram.text, corpus.tokenizer.kind):
             self.phrases.append(plan.Phrase(corpus, gram, **others))
 
@@ -196,7 +196,7 @@ class Scope:
     # ---- errors -----------------------------------------------------------------------------------------
 
     def unknown(self, kind: str, name: ast.Name, known: Any, none: str) -> NoReturn:
-        """Raises a BindError for a name that does not exist, with the nearest one that does."""
+        """Raise a BindError for a name that does not exist, with the nearest one that does."""
         hint = nearest(name.value, known)
         if hint is not None:
             tail = f"; did you mean {hint}?"
@@ -207,7 +207,7 @@ class Scope:
         raise BindError(message, text=self.text, start=start, stop=stop, nearest=hint)
 
     def refuse(self, message: str, node: ast.Node, cause: Exception | None = None) -> NoReturn:
-        """Raises a PlanError about a value; of a placeholder it says which one.
+        """Raise a PlanError about a value, which names its placeholder, if there is one.
 
         A value in a tree made by hand was an argument: InvalidArgument.
         """
@@ -219,7 +219,7 @@ class Scope:
     def fail(
         self, kind: type[QueryError], message: str, node: ast.Node, cause: Exception | None = None
     ) -> NoReturn:
-        """Raises an error that points to a node's place in the text."""
+        """Raise an error that points to a node's place in the text."""
         start, stop = self.place(node)
         raise kind(message, text=self.text, start=start, stop=stop) from cause
 

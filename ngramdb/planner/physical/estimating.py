@@ -35,7 +35,7 @@ from ngramdb.planner.plan import (
 )
 from ngramdb.planner.source import Corpus
 
-# Shares of the documents that conditions on fields are expected to select: nobody counted them. Those that
+# Shares of the documents that conditions on fields are expected to select, without counting them. Those that
 # System R used (Selinger et al. 1979, "Access path selection", table 1).
 EQUAL_SHARE = 0.1
 RANGE_SHARE = 1 / 3

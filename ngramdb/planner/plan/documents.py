@@ -119,7 +119,7 @@ class DocsOf(DocExpr):
 class FieldTest(DocExpr):
     """Documents of whose field the predicate is true, or, with `negated`, false: unknown is neither.
 
-    `own` tells `doc_id` and `length` from metadata of the same name; `path` is the metadata column's.
+    `own` distinguishes `doc_id` and `length` from metadata of the same name; `path` is the metadata column's.
     """
 
     path: str

@@ -13,7 +13,7 @@ class Costs:
     # GPT-2 tokens.
     locate_ns: float = 5.0
     # Scanning one token of a candidate document: sequential, a vector at a time. Measured 0.25–0.28 where the
-    # n-gram is mostly absent; less where it is found early, which nobody knows beforehand.
+    # n-gram is mostly absent; less where it is found early, which is not known beforehand.
     scan_ns: float = 0.25
     # Locating one occurrence among few candidates: rows that stand elsewhere, most of them, are passed over.
     sift_ns: float = 1.25
@@ -32,7 +32,7 @@ class Estimate:
     rows: float
     count: int | None = None
     method: str | None = None
-    # What the rows are; an exact count of occurrences says it all.
+    # What the rows are; an exact count of occurrences is enough.
     unit: str = "docs"
     order: tuple[int, ...] | None = None
 
@@ -49,8 +49,8 @@ class Estimate:
 class Actual:
     """What one node did, summed over the segments: `calls` is in how many it was evaluated.
 
-    Times include those of operands; `probes` are searches in an index; `methods` and `orders` say in how many
-    segments an access path was used, and an order of operands.
+    Times include those of operands; `probes` are searches in an index; `methods` and `orders` count the
+    segments that used an access path, and an order of operands.
     """
 
     calls: int = 0

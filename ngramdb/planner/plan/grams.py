@@ -75,7 +75,7 @@ class Gram:
         return f"Gram({self.key}, {self.shown!r})"
 
     def before(self, order: int | None) -> Gram:
-        """The part of a context that a model of an order looks at: its last `order - 1` tokens."""
+        """The part of a context that a model of an order reads: its last `order - 1` tokens."""
         return self.last(order - 1) if order else self
 
     def last(self, n: int) -> Gram:

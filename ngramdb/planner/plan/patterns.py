@@ -98,5 +98,5 @@ Pattern = Gram | Variants | StoredText | Gapped
 
 
 def gram_ids(gram: Gram) -> str:
-    """A variant's token ids, which tell variants apart that read the same."""
+    """A variant's token ids, which distinguish variants that read the same."""
     return "[" + ", ".join(map(str, gram.key)) + "]"

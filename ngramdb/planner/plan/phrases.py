@@ -1,4 +1,4 @@
-"""Texts of a statement that may find nothing although the corpus has them: kept, for the answer to say so."""
+"""Texts of a statement that may find nothing although the corpus has them: kept for a note on the answer."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def compare(value: Any, operator: str, literal: Scalar) -> bool | None:
 
 
 class Predicate(ABC):
-    """What is said of a field's value."""
+    """A test of a field's value."""
 
     @abstractmethod
     def label(self, field: str) -> str:
@@ -69,7 +69,7 @@ class Predicate(ABC):
 
 
 class ValuePredicate(Predicate):
-    """A predicate that is told of one value at a time, by nothing but comparisons."""
+    """A predicate on one value at a time, by comparisons alone."""
 
     @abstractmethod
     def of_element(self, value: Any) -> bool | None:

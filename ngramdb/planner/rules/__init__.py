@@ -43,7 +43,7 @@ def rewrite(plan: Plan, disabled: frozenset[str] = frozenset()) -> tuple[Plan, t
             if rule.name in disabled or (rule.kinds and kinds.isdisjoint(rule.kinds)):
                 continue
             rewritten = rule.rewrite(plan)
-            # Identity first: a rule that has no say hands back the plan itself, and comparing costs more.
+            # Identity first: a rule that does not apply returns the plan itself, and comparing costs more.
             if rewritten is not plan and rewritten != plan:
                 plan = rewritten
                 kinds = kinds_of(plan)

@@ -13,7 +13,7 @@ from ngramdb.planner.plan import Node, Plan
 class Rule:
     """A rewrite that never changes an answer. `rewrite` gives an equal plan where it doesn't apply.
 
-    `kinds` are nodes of which one must stand in a plan's tree for the rule to have a say; none means that it
+    `kinds` are nodes of which one must stand in a plan's tree for the rule to apply; none means that it
     is to be asked always.
     """
 
@@ -42,7 +42,7 @@ def on_nodes(rewrite: Callable[[Any], Node]) -> Callable[[Plan], Plan]:
     """
 
     def walk(node: Node) -> Node:
-        # What doesn't change is handed on as it is: most rules have nothing to say about most conditions.
+        # What doesn't change is handed on as it is: most rules do not apply to most conditions.
         children = node.children()
         if children:
             rewritten = tuple([walk(child) for child in children])

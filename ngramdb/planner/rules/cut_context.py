@@ -1,6 +1,6 @@
-"""A context is cut to what its model looks at.
+"""A context is cut to what its model reads.
 
-`ORDER n` looks at the last n - 1 tokens; under INFGRAM no suffix with an unknown word has a count, so the
+`ORDER n` reads the last n - 1 tokens; under INFGRAM no suffix with an unknown word has a count, so the
 context begins after the last unknown word.
 """
 

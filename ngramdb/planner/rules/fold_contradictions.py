@@ -1,4 +1,4 @@
-"""`x AND NOT x` is no document, `x OR NOT x` is every document."""
+"""`x AND NOT x` matches no document, `x OR NOT x` is every document."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ database itself. A file is written once, from front to back, and never changed.
 
 The main invariant: `Container.open` believes no size, offset or name before it has been checked against the
 length of the file, and every byte is covered by some checksum, so that `verify` finds any damage. The byte
-tables are in FORMAT.md. What the sections mean is the affair of whoever writes them.
+tables are in FORMAT.md. What the sections mean is defined by their writers.
 
 >>> directory = MemoryDirectory()
 >>> writer = ContainerWriter(directory.create("a.segment"), kind="SEGM")

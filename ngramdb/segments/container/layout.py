@@ -8,7 +8,7 @@ from typing import NamedTuple
 #: A byte above 127 and a CR LF pair: a copy through a 7-bit or a text-mode channel shows at once.
 MAGIC = b"\x89NGRDB\r\n"
 FORMAT_VERSION = 1
-#: Feature bits. FORMAT.md, "Versions and features", says what each of them stands for.
+#: Feature bits. FORMAT.md, "Versions and features", defines each of them.
 DOCUMENT_SETS = 1 << 0
 STATISTICS = 1 << 1
 SEGMENT_KINDS = 1 << 2
@@ -53,7 +53,7 @@ def item_size(dtype: str) -> int:
 
 
 class FileInfo(NamedTuple):
-    """What tells a finished file from any other: its size in bytes, and the crc32 in its footer."""
+    """What identifies a finished file: its size in bytes, and the crc32 in its footer."""
 
     size: int
     crc: int

@@ -67,7 +67,7 @@ class Container:
         buffer : the whole file, as bytes; writable memory is shown as read-only.
         path : what messages call the file.
         kind : the kind that the file must be of; None takes any.
-        expect : size and checksum that the file must have, from whoever refers to it.
+        expect : size and checksum that the file must have, as the file that refers to it states.
         Raises CorruptionError when header, footer, table of contents or a section's bounds are wrong, or when
         it is another file than expected; FormatVersionError when only a newer program can read it.
         Cost: the same for every size of file; sections are not read.
@@ -152,7 +152,7 @@ class Container:
         return self._checksums
 
     def verify(self) -> None:
-        """Reads the whole file and checks every byte against its checksum.
+        """Read the whole file and check every byte against its checksum.
 
         Raises CorruptionError naming the first bad block's byte offset, with the expected and found crc32.
         Cost: one pass over the file, without allocation; other threads run meanwhile.
@@ -169,7 +169,7 @@ class Container:
         self._verify_tails()
 
     def verify_range(self, start: int, stop: int) -> None:
-        """Checks the blocks with the file's bytes [start, stop), each once in the container's life.
+        """Check the blocks with the file's bytes [start, stop), each once in the container's life.
 
         Raises CorruptionError naming the first bad block's byte offset.
         """
@@ -187,7 +187,7 @@ class Container:
             self.checksums.verify(start, stop)
 
     def _check_length(self) -> None:
-        """Raises CorruptionError where the file was cut short since it was mapped.
+        """Raise CorruptionError where the file was cut short since it was mapped.
 
         Reading what is missing would end the process.
         """
@@ -202,7 +202,7 @@ class Container:
     def _verified(self, name: str) -> Section:
         place = self._place(name)
         if place.length <= VERIFIED_AT_USE:
-            # The zeros behind it, too: kernels read them.
+            # The zeros after it, too: kernels read them.
             self.verify_range(place.offset, place.offset + place.length + TAIL)
         return place
 
@@ -272,7 +272,7 @@ def _read_header(buffer: memoryview, path: str, kind: str | None) -> _Header:
 
 
 def check_flags(path: str, verb: str, flags: int, known: int) -> None:
-    """Raises FormatVersionError if `flags` has an unknown bit; `verb` is what was tried: read or write."""
+    """Raise FormatVersionError if `flags` has an unknown bit; `verb` is what was tried: read or write."""
     unknown = flags & ~known
     if unknown:
         bits = ", ".join(str(bit) for bit in range(64) if unknown >> bit & 1)
@@ -380,7 +380,7 @@ def _section(name: str, fields: Any) -> Section:
 
 
 def _check_bounds(sections: dict[str, Section], stop: int) -> None:
-    """Raises ValueError unless the sections lie apart, each with its tail, before `stop`."""
+    """Raise ValueError unless the sections lie apart, each with its tail, before `stop`."""
     free_from = HEADER_SIZE
     for name, place in sorted(sections.items(), key=lambda item: item[1].offset):
         if place.offset < free_from:

@@ -93,7 +93,7 @@ class ContainerWriter:
         return self._sums.n_bytes
 
     def add(self, name: str, data: Bytes, dtype: str | None = None) -> None:
-        """Writes a whole section. `dtype` is that of the array if not given, and "u1" for plain bytes.
+        """Write a whole section. `dtype` is that of the array if not given, and "u1" for plain bytes.
 
         Raises InvalidArgument for an array that is not C-contiguous or whose type differs from `dtype`.
         """
@@ -102,7 +102,7 @@ class ContainerWriter:
         self.end()
 
     def begin(self, name: str, dtype: str = "u1") -> None:
-        """Starts a section that `write` fills chunk by chunk until `end`."""
+        """Start a section that `write` fills chunk by chunk until `end`."""
         if self._open_section is not None:
             raise InvalidArgument(f"section {self._open_section[0]!r} has not ended")
         if name in self._sections:
@@ -114,13 +114,13 @@ class ContainerWriter:
         self._open_section = (name, self.offset, dtype)
 
     def write(self, chunk: Bytes) -> None:
-        """Appends bytes, or the elements of an array of the section's type, to the section that was begun."""
+        """Append bytes, or the elements of an array of the section's type, to the section that was begun."""
         if self._open_section is None:
             raise InvalidArgument("no section has been begun")
         self._put(_as_bytes(chunk, self._open_section[2]))
 
     def end(self) -> None:
-        """Ends the section that was begun."""
+        """End the section that was begun."""
         if self._open_section is None:
             raise InvalidArgument("no section has been begun")
         name, start, dtype = self._open_section
@@ -133,7 +133,7 @@ class ContainerWriter:
         self._align()
 
     def finish(self, properties: Mapping[str, Any] | None = None) -> FileInfo:
-        """Writes the table of contents, the checksums and the footer; syncs and closes the file.
+        """Write the table of contents, the checksums and the footer; sync and close the file.
 
         `properties` is any JSON object. Returns what a later reader passes as `expect`.
         """
@@ -166,7 +166,7 @@ class ContainerWriter:
         self._put(bytes(-self.offset % ALIGNMENT))
 
     def _put(self, data: bytes | memoryview) -> None:
-        """Writes bytes and sums them up, at the same time where they are many."""
+        """Write bytes and sum them up, at the same time where they are many."""
         view = memoryview(data)
         if len(view) < _WORTH_A_THREAD:
             if len(view):
