@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ngramdb.engine.machine import memory_bytes
 from ngramdb.engine.store import DEFAULT_KEEP_VERSIONS
 from ngramdb.errors import InvalidArgument
 from ngramdb.lazy import lazy_module
@@ -96,7 +97,16 @@ def _rules(name: str, value: Any) -> Value:
 
 
 _UNITS = {"": 1, "B": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+# Below that, half of the machine's memory would leave no room for a load.
+_LEAST_MEMORY = 1 << 28
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([KMGT]?)(?:I?B)?", re.IGNORECASE)
+
+
+def _half_of_memory() -> int:
+    """Half of the machine's memory in whole gigabytes, or megabytes where that is less than one."""
+    half = max((memory_bytes() or 0) // 2, _LEAST_MEMORY)
+    unit = _UNITS["G"] if half >= _UNITS["G"] else _UNITS["M"]
+    return half // unit * unit
 
 
 def _bytes(name: str, value: Any) -> Value:
@@ -156,9 +166,9 @@ SETTINGS: dict[str, Setting] = {
         ),
         Setting(
             "memory_limit",
-            lambda: 0,
+            _half_of_memory,
             "bytes",
-            "memory that loading and compacting may take; 0 for no limit",
+            "memory that loading and compacting may take, half of the machine's by default; 0 for no limit",
             _bytes,
         ),
         Setting(
@@ -299,8 +309,8 @@ class Settings(Mapping[str, Value]):
         return [
             (
                 name,
-                _shown(self._values[name]),
-                _shown(setting.default()),
+                _shown(self._values[name], setting.type_name),
+                _shown(setting.default(), setting.type_name),
                 setting.type_name,
                 setting.description,
             )
@@ -308,7 +318,10 @@ class Settings(Mapping[str, Value]):
         ]
 
 
-def _shown(value: Value) -> str:
+def _shown(value: Value, type_name: str) -> str:
+    if type_name == "bytes" and value:
+        unit = next(unit for unit in "TGMK" + "B" if int(value) % _UNITS[unit] == 0)
+        return str(value) if unit == "B" else f"{int(value) // _UNITS[unit]}{unit}B"
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() else str(value)
     return str(value).lower() if isinstance(value, bool) else str(value)

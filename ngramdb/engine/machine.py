@@ -1,0 +1,24 @@
+"""What this machine has."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from functools import lru_cache
+from pathlib import Path
+
+# What a container may use, in control groups of version 2 and 1; "max" or a huge number where it is not
+# limited.
+_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+
+
+@lru_cache(maxsize=1)
+def memory_bytes() -> int | None:
+    """How much memory this process may have: the machine's or its container's; None where that is unknown."""
+    found = []
+    with contextlib.suppress(AttributeError, OSError, ValueError):
+        found.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    for path in _LIMITS:
+        with contextlib.suppress(OSError, ValueError):
+            found.append(int(path.read_text()))
+    return min((n for n in found if n > 0), default=None)
