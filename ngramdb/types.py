@@ -60,7 +60,7 @@ def token_ids(values: Any, least: int = UNKNOWN) -> Integers:
 
 
 def token_id(value: Any, least: int = 0) -> int:
-    """One token id as an int. Raises: InvalidArgument when it is not an integer from `least` to 2**32 - 1."""
+    """One token id as an int. Raises InvalidArgument when it is not an integer from `least` to 2**32 - 1."""
     if isinstance(value, (bool, np.bool_)):  # integers to Python, and never meant as ids
         raise InvalidArgument(f"a token id is an integer, not {_kind(value)}")
     try:

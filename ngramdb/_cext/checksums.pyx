@@ -23,7 +23,7 @@ cdef class BlockSums:
     cdef vector[uint32_t] whole
 
     def __cinit__(self, uint64_t block_size):
-        """Raises: ValueError when a block has no bytes."""
+        """Raises ValueError when a block has no bytes."""
         if block_size == 0:
             raise ValueError("a block has at least one byte")
         self.block_size = block_size
@@ -61,13 +61,15 @@ cdef class FileChecksums:
     """The checksums of a file, and which of its blocks have been verified. Safe to share between threads.
 
     Parameters
-        buffer : the whole file, kept, not copied
-        n_bytes : how many of its first bytes are covered; the table of checksums, four bytes a block, follows them
-        block_size : bytes of a block, a power of two
-        name : the file, to be named in errors
+    ----------
+    buffer : the whole file, kept, not copied
+    n_bytes : how many of its first bytes are covered; the table of checksums, four bytes a block, follows them
+    block_size : bytes of a block, a power of two
+    name : the file, to be named in errors
 
     Raises
-        ValueError : the table does not fit into the file, or blocks have no such size
+    ------
+    ValueError : the table does not fit into the file, or blocks have no such size
     """
 
     def __cinit__(self, const uint8_t[::1] buffer not None, uint64_t n_bytes, uint64_t block_size, str name=""):
@@ -90,8 +92,9 @@ cdef class FileChecksums:
         """Check the blocks with the file's bytes [start, stop): those that have not been checked, or all of them.
 
         Raises
-            CorruptionError : names the first bad block's byte offset, with the expected and the found checksum
-            ValueError : the file has no such bytes
+        ------
+        CorruptionError : names the first bad block's byte offset, with the expected and the found checksum
+        ValueError : the file has no such bytes
 
         Cost: some 0.1 ns a byte; other threads run meanwhile.
         """

@@ -67,7 +67,8 @@ def release(uint8_t[::1] array):
     """Give the memory of an array back to the system, in pages of 2 MiB, before the array goes; what is in it is lost.
 
     Parameters
-        array : writable bytes, of memory that the process has for itself
+    ----------
+    array : writable bytes, of memory that the process has for itself
     """
     cdef size_t n = array.shape[0]
     if n > 0:
@@ -89,19 +90,22 @@ def suffix_array(const symbol_t[::1] text, uint32_t n_symbols, Interrupt stop=No
     Suffixes are compared up to their document's separator, a shorter one first, equal ones by position.
 
     Parameters
-        text : (n,) uint8, uint16 or uint32, contiguous; 0 is the separator; the last symbol is one
-        n_symbols : all symbols are below it; bucket arrays take 8 bytes a symbol
-        stop : checked every few milliseconds; None means the current work's (`ngramdb.interrupts`)
-        cores : as many threads work as there are of these, which the caller has entered; None means the caller's
-        lcp_width : how many of a row's upper bits hold its LCP (FORMAT.md, "Suffix array")
+    ----------
+    text : (n,) uint8, uint16 or uint32, contiguous; 0 is the separator; the last symbol is one
+    n_symbols : all symbols are below it; bucket arrays take 8 bytes a symbol
+    stop : checked every few milliseconds; None means the current work's (`ngramdb.interrupts`)
+    cores : as many threads work as there are of these, which the caller has entered; None means the caller's
+    lcp_width : how many of a row's upper bits hold its LCP (FORMAT.md, "Suffix array")
 
     Returns
-        (n - number of separators,) uint32 : positions in the text, with LCPs
+    -------
+    (n - number of separators,) uint32 : positions in the text, with LCPs
 
     Raises
-        ValueError : the text is too long, does not end in a separator, or has a symbol out of range, or positions
-            leave fewer bits free
-        QueryCancelled : it was asked to stop
+    ------
+    ValueError : the text is too long, does not end in a separator, or has a symbol out of range, or positions
+        leave fewer bits free
+    QueryCancelled : it was asked to stop
 
     Cost
         O(n) time, 4 bytes a symbol for the result and at most about 3 more while working.
@@ -234,12 +238,14 @@ def write_symbols(const id_t[::1] ids, const int64_t[::1] offsets, symbol_t[::1]
     """Write documents as symbols: every id plus one, and a 0 after each document.
 
     Parameters
-        ids : (m,) uint8, uint16 or uint32; document k has ids[offsets[k]:offsets[k + 1]]
-        offsets : (n + 1,) int64, ascending from 0 to m
-        out : (m + n,) of a width that holds the largest id plus one; written
+    ----------
+    ids : (m,) uint8, uint16 or uint32; document k has ids[offsets[k]:offsets[k + 1]]
+    offsets : (n + 1,) int64, ascending from 0 to m
+    out : (m + n,) of a width that holds the largest id plus one; written
 
     Raises
-        ValueError : sizes contradict each other
+    ------
+    ValueError : sizes contradict each other
     """
     cdef int64_t n = offsets.shape[0] - 1
     cdef int64_t m = ids.shape[0]
@@ -275,11 +281,13 @@ def key_directory(const symbol_t[::1] text, const uint32_t[::1] rows, Interrupt 
     `stop` as for `suffix_array`.
 
     Returns
-        tree : (tree_words(n_rows),) uint64
-        rest : (ceil(n_rows / 64),) uint64
+    -------
+    tree : (tree_words(n_rows),) uint64
+    rest : (ceil(n_rows / 64),) uint64
 
     Raises
-        ValueError : a row points outside of the text
+    ------
+    ValueError : a row points outside of the text
     """
     cdef uint64_t n_rows = rows.shape[0]
     cdef uint64_t n_text = text.shape[0]

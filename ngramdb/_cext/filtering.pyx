@@ -20,18 +20,21 @@ def filter_rows(const uint32_t[::1] rows, const uint32_t[::1] starts, const uint
     """The suffix array of the documents that stay, from that of all: bit-identical to sorting them anew.
 
     Parameters
-        rows : (n,) uint32 : positions in document-end order, without the separators' own; their upper lcp_width bits
-            are LCPs (FORMAT.md, "Suffix array")
-        starts : (n_documents + 1,) uint32 : where documents begin, each with its separator; ascending
-        kept : (n_documents,) uint8 : not 0 where a document stays
+    ----------
+    rows : (n,) uint32 : positions in document-end order, without the separators' own; their upper lcp_width bits
+        are LCPs (FORMAT.md, "Suffix array")
+    starts : (n_documents + 1,) uint32 : where documents begin, each with its separator; ascending
+    kept : (n_documents,) uint8 : not 0 where a document stays
 
     Returns
-        (m,) uint32 : positions in the text of the documents that stay, one after the other, with LCPs as
-            wide
+    -------
+    (m,) uint32 : positions in the text of the documents that stay, one after the other, with LCPs as
+        wide
 
     Raises
-        ValueError : sizes contradict each other, or starts do not ascend
-        CorruptionError : a row leads out of the text, or the rows are not those of these documents
+    ------
+    ValueError : sizes contradict each other, or starts do not ascend
+    CorruptionError : a row leads out of the text, or the rows are not those of these documents
 
     Cost: 3 to 5 ns a row; a quarter of a byte a symbol besides the result.
     """

@@ -89,11 +89,13 @@ cdef class Index:
         """Counts of n-grams flat[offsets[i]:offsets[i + 1]]: (n,) int64.
 
         Parameters
-            flat : (m,) integers; int64 is taken as it is, other widths are copied
-            offsets : (n + 1,) integers, ascending
+        ----------
+        flat : (m,) integers; int64 is taken as it is, other widths are copied
+        offsets : (n + 1,) integers, ascending
 
         Raises
-            ValueError, TypeError : arrays of the wrong kind
+        ------
+        ValueError, TypeError : arrays of the wrong kind
 
         Cost: searches run interleaved, from 1,024 on also sorted, from 8,192 on by as many threads as there are cores:
         about 0.1–0.3 µs an n-gram and segment.
@@ -192,11 +194,12 @@ cdef class Index:
         `most` up to 65,536 the GIL is kept.
 
         Returns
-            ids : (k,) uint32, ascending
-            counts : (k,) int64, none zero
-            n_end : occurrences of the context at the very end of a document
-            context_count : all occurrences of the context: counts and n_end together
-            context_length : tokens of the context that were used
+        -------
+        ids : (k,) uint32, ascending
+        counts : (k,) int64, none zero
+        n_end : occurrences of the context at the very end of a document
+        context_count : all occurrences of the context: counts and n_end together
+        context_length : tokens of the context that were used
 
         Cost: of r next tokens among c occurrences, some r independent reads and a pass over c numbers; or, where c is
         large, or the context longer than LCPs reach (some 6 tokens), 4 r log2(c / r) reads, never more than c.
@@ -228,9 +231,10 @@ cdef class Index:
         """The next tokens of contexts flat[offsets[i]:offsets[i + 1]], one after the other.
 
         Returns
-            run_offsets : (n + 1,) int64, where those of each context begin, and the end
-            ids, counts : (m,) uint32 and int64, as `dist` gives them
-            n_end, context_count, context_length : (n,) int64, the same
+        -------
+        run_offsets : (n + 1,) int64, where those of each context begin, and the end
+        ids, counts : (m,) uint32 and int64, as `dist` gives them
+        n_end, context_count, context_length : (n,) int64, the same
 
         Cost: searches run interleaved; beyond that, as `dist` without what a call costs. Memory: 16 bytes a next token
         beside the answer.

@@ -66,9 +66,10 @@ cdef class Interrupt:
     May be entered in several threads, and again and again; the timeout counts the time inside only.
 
     Parameters
-        parent : setting it later stops this, too; what was asked of it before does not count
-        timeout : seconds of work, None for no limit
-        progress : called with the token now and then, at most ten times a second
+    ----------
+    parent : setting it later stops this, too; what was asked of it before does not count
+    timeout : seconds of work, None for no limit
+    progress : called with the token now and then, at most ten times a second
     """
 
     def __cinit__(self, Interrupt parent=None, timeout=None, progress=None):

@@ -85,9 +85,10 @@ def documents_covered(const uint32_t[::1] values, const uint32_t[::1] lists, con
     """Documents with values of all lists that are at most `distance` apart: (k,) uint32, ascending, each once.
 
     Parameters
-        values : the values of all lists together
-        lists : which list each belongs to, below n_lists
-        documents : which document each stands in
+    ----------
+    values : the values of all lists together
+    lists : which list each belongs to, below n_lists
+    documents : which document each stands in
 
     Cost: O(n n_lists).
     """

@@ -154,9 +154,10 @@ cdef class LanguageIndex:
     """What language models need of a corpus: its types, where documents begin, the symbols beside every row.
 
     Parameters
-        segments : SegmentIndex objects, kept alive
-        signs : 1 or -1 each
-        separator : the id of the token between sentences; None: documents are sentences
+    ----------
+    segments : SegmentIndex objects, kept alive
+    signs : 1 or -1 each
+    separator : the id of the token between sentences; None: documents are sentences
 
     Cost: a pass over the suffix arrays, sequential (some 3 ns a token); 4 bytes a sentence, 8 a type and segment.
     """
@@ -208,10 +209,11 @@ cdef class LanguageIndex:
         """Counts of counts of every n-gram length up to max_length.
 
         Returns
-            continuation, raw : (max_length, 4) int64 : n-grams with an adjusted count of 1 … 4, and with 1 … 4
-                occurrences; those that begin with `<s>` have their occurrences for their adjusted count
-            n_types : (max_length,) int64 : different n-grams, with `<s>` and `</s>`; `<s>` alone does not count
-            n_left_of_end : different tokens before `</s>`
+        -------
+        continuation, raw : (max_length, 4) int64 : n-grams with an adjusted count of 1 … 4, and with 1 … 4
+            occurrences; those that begin with `<s>` have their occurrences for their adjusted count
+        n_types : (max_length,) int64 : different n-grams, with `<s>` and `</s>`; `<s>` alone does not count
+        n_left_of_end : different tokens before `</s>`
 
         Cost: a pass over the suffix arrays, one random read of the text a row; 8 bytes a token id.
         """
@@ -242,11 +244,12 @@ cdef class LanguageIndex:
         n_expected : about how many there are, where it is known; at most the number of tokens and sentences counts
 
         Returns
-            last : (k,) int64 : the last tokens, END among them
-            counts : (k,) int64 : occurrences
-            fresh : (k,) bool : whether the tokens before the last differ from those of the n-gram before. They are,
-                one after the other, the (n - 1)-grams that do not end in END, in their order; at n = 2 `<s>` is the last
-            n_within : n-grams that do not begin with `<s>`
+        -------
+        last : (k,) int64 : the last tokens, END among them
+        counts : (k,) int64 : occurrences
+        fresh : (k,) bool : whether the tokens before the last differ from those of the n-gram before. They are,
+            one after the other, the (n - 1)-grams that do not end in END, in their order; at n = 2 `<s>` is the last
+        n_within : n-grams that do not begin with `<s>`
 
         Cost: as `census`; 17 bytes an n-gram.
         """
@@ -272,14 +275,15 @@ cdef class Model:
     """A language model over a LanguageIndex.
 
     Parameters
-        kind : one of KINDS
-        order : tokens of an n-gram at most, 0 for no limit
-        min_count : n-grams that occur less often are as good as unseen
-        weight : of stupid backoff
-        discounts : (n, 3) float64, D1, D2, D3+ of lengths 1 … n, the last one reused above (Kneser-Ney)
-        top : (3,) float64, the discounts of length `order`, by occurrences (Kneser-Ney)
-        empty : four integers: the sum of adjusted unigram counts, and how many are 1, 2 and at least 3 (Kneser-Ney)
-        n_left_of_end : different tokens before `</s>` (Kneser-Ney)
+    ----------
+    kind : one of KINDS
+    order : tokens of an n-gram at most, 0 for no limit
+    min_count : n-grams that occur less often are as good as unseen
+    weight : of stupid backoff
+    discounts : (n, 3) float64, D1, D2, D3+ of lengths 1 … n, the last one reused above (Kneser-Ney)
+    top : (3,) float64, the discounts of length `order`, by occurrences (Kneser-Ney)
+    empty : four integers: the sum of adjusted unigram counts, and how many are 1, 2 and at least 3 (Kneser-Ney)
+    n_left_of_end : different tokens before `</s>` (Kneser-Ney)
     """
 
     cdef unique_ptr[CppModel] model

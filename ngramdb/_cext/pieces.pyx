@@ -24,7 +24,7 @@ cdef class PieceTable:
     def __cinit__(self, flat, offsets):
         """Parameters: flat: (m,) uint8; offsets: (n + 1,) int64, ascending from 0 to m. Both are kept, not copied.
 
-        Raises: ValueError when the offsets are not so.
+        Raises ValueError when the offsets are not so.
         """
         self._flat = flat
         self._offsets = offsets
@@ -59,7 +59,7 @@ cdef class PieceTable:
 
         Parameters: texts: n bytes objects; ids: (m,) uint32; offsets: (n + 1,) int64, ascending within 0..m.
         Returns: (n,) bool.
-        Raises: TypeError when a text is not bytes; ValueError when the offsets are not so.
+        Raises TypeError when a text is not bytes; ValueError when the offsets are not so.
         Cost: O(bytes + tokens). The GIL is released.
         """
         cdef tuple kept = tuple(texts)  # keeps the bytes alive while the GIL is released
@@ -106,7 +106,7 @@ def gather(lists):
 
     `lists` may be a generator: each list is copied and dropped before the next is asked for, so that its ints' memory
     is used again at once (three times faster than to make all the lists first). About 4 ns per int beside the lists.
-    Raises: OverflowError when an int is not in 0..2**32-1; TypeError when it is no int.
+    Raises OverflowError when an int is not in 0..2**32-1; TypeError when it is no int.
     """
     cdef vector[uint32_t] gathered
     cdef vector[int64_t] ends

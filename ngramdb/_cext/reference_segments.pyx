@@ -23,12 +23,14 @@ cdef class PlainIndex(SegmentIndex):
     """Documents in memory, in plain arrays.
 
     Parameters
-        ids, offsets : (m,) and (n + 1,) integers : document d is ids[offsets[d]:offsets[d + 1]]
-        first : the position of the first token
-        name : to be named in errors
+    ----------
+    ids, offsets : (m,) and (n + 1,) integers : document d is ids[offsets[d]:offsets[d + 1]]
+    first : the position of the first token
+    name : to be named in errors
 
     Raises
-        ValueError : the offsets do not fit the ids
+    ------
+    ValueError : the offsets do not fit the ids
     """
 
     def __cinit__(self, ids, offsets, uint64_t first=0, str name=""):

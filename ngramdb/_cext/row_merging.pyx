@@ -43,13 +43,14 @@ cdef class MergeSource:
     """One text and its suffix array, as an input of a merge.
 
     Parameters
-        text : (n,) uint8, uint16 or uint32; documents, each followed by a separator (0)
-        rows : (n - n_documents,) uint32 : its suffix array, whose upper lcp_width bits are LCPs of these symbols
-            (FORMAT.md, "Suffix array")
-        starts : (n_documents + 1,) uint32 : where documents begin; ascending
-        kept : (n_documents,) uint8 : not 0 where a document stays; None if all do
-        path : what errors call it
-        has_lcps : False where the rows' LCPs are of other symbols
+    ----------
+    text : (n,) uint8, uint16 or uint32; documents, each followed by a separator (0)
+    rows : (n - n_documents,) uint32 : its suffix array, whose upper lcp_width bits are LCPs of these symbols
+        (FORMAT.md, "Suffix array")
+    starts : (n_documents + 1,) uint32 : where documents begin; ascending
+    kept : (n_documents,) uint8 : not 0 where a document stays; None if all do
+    path : what errors call it
+    has_lcps : False where the rows' LCPs are of other symbols
 
     Raises ValueError when sizes contradict each other, or a document does not end in a separator.
     """
@@ -119,7 +120,8 @@ cdef class RowMerge:
     and in any thread. `join` completes a chunk once the one before has been merged.
 
     Parameters
-        sources : in the order of the texts; the symbols of all mean the same and are equally wide
+    ----------
+    sources : in the order of the texts; the symbols of all mean the same and are equally wide
 
     Cost: some 60 ns a row, a quarter of a byte a symbol where documents go, a quarter of a byte a row for the directory,
     and the chunks that are there at a time. Long matches cost no more than short ones, but for 1 MB a thread.

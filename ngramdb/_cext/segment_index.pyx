@@ -251,14 +251,16 @@ cdef class SegmentIndex:
         they are those that do not.
 
         Parameters
-            code : the condition in prefix order, as conditions.hpp reads it
-            grams : its n-grams, in their order
-            costs : of locating an occurrence, of reading a token (inf: documents are not read), of locating an
-                occurrence among few candidates; few are at most one document of so many
-            trace : takes (n-gram, whether documents were read for it, among how many) for every choice, in order
+        ----------
+        code : the condition in prefix order, as conditions.hpp reads it
+        grams : its n-grams, in their order
+        costs : of locating an occurrence, of reading a token (inf: documents are not read), of locating an
+            occurrence among few candidates; few are at most one document of so many
+        trace : takes (n-gram, whether documents were read for it, among how many) for every choice, in order
 
         Raises
-            ValueError : the code is no condition
+        ------
+        ValueError : the code is no condition
         """
         cdef vector[int32_t] steps
         cdef vector[int64_t] flat
@@ -437,16 +439,18 @@ cdef class SuffixIndex(SegmentIndex):
     """A segment in the native layout: its arrays (usually mapped files), kept alive, never written.
 
     Parameters
-        tokens : (n_text,) uint8, uint16 or uint32 : stored symbols, each document followed by a separator (0)
-        suffix_array : (n_text - n_documents,) uint32
-        tree, rest : the directory, as `construction.key_directory` makes it
-        doc_starts : (n_documents + 1,) uint32 : where documents start; the last entry is n_text
-        gap : the id that the segment lacks, see FORMAT.md, "Tokens"
-        name : the file, to be named in errors
-        lcp_width : how many of the upper bits of a row hold its LCP, see FORMAT.md, "Suffix array"
+    ----------
+    tokens : (n_text,) uint8, uint16 or uint32 : stored symbols, each document followed by a separator (0)
+    suffix_array : (n_text - n_documents,) uint32
+    tree, rest : the directory, as `construction.key_directory` makes it
+    doc_starts : (n_documents + 1,) uint32 : where documents start; the last entry is n_text
+    gap : the id that the segment lacks, see FORMAT.md, "Tokens"
+    name : the file, to be named in errors
+    lcp_width : how many of the upper bits of a row hold its LCP, see FORMAT.md, "Suffix array"
 
     Raises
-        ValueError : the arrays' sizes contradict each other
+    ------
+    ValueError : the arrays' sizes contradict each other
     """
 
     def __cinit__(self, tokens, suffix_array, tree, rest, doc_starts, uint64_t gap, str name="",

@@ -88,11 +88,12 @@ cdef class NgramBlocks:
     Once every n-gram that is left occurs once, a single pass does for all remaining blocks.
 
     Parameters
-        segments : SegmentIndex, …
-        signs : +1 or -1 each
-        n : tokens of an n-gram, at least 1
-        documents : for each segment a bitmap of the documents that count ((n_documents + 7) // 8,) uint8, least
-            significant bit first, or None for all
+    ----------
+    segments : SegmentIndex, …
+    signs : +1 or -1 each
+    n : tokens of an n-gram, at least 1
+    documents : for each segment a bitmap of the documents that count ((n_documents + 7) // 8,) uint8, least
+        significant bit first, or None for all
     """
 
     cdef unique_ptr[CBlocks] blocks
@@ -126,7 +127,8 @@ cdef class NgramBlocks:
         """The next k n-grams, fewer at the end: ids (m, n) uint32, and counts (m,) int64.
 
         Raises
-            NegativeCount
+        ------
+        NegativeCount
         """
         cdef vector[FoundNgram] found
         cdef vector[int64_t] tokens, counts
@@ -165,7 +167,8 @@ def frequent(Index index not None, int64_t n, size_t k):
     None where a pass over all rows is cheaper, as when k is large, or counts are small.
     Cost: about 0.3 µs for each of n_tokens / c rows, c the k-th best count.
     Raises
-        NegativeCount
+    ------
+    NegativeCount
     """
     check_n(n)
     cdef vector[const Segment*] segments
@@ -187,9 +190,10 @@ def count_documents(const uint32_t[::1] tokens not None, const int64_t[::1] offs
     """The k most frequent n-grams of documents tokens[offsets[i]:offsets[i + 1]].
 
     Returns
-        ids : (m, n) uint32
-        counts : (m,) int64
-        distinct : how many n-grams there are
+    -------
+    ids : (m, n) uint32
+    counts : (m,) int64
+    distinct : how many n-grams there are
     Cost: a random read a token, 32 bytes of memory for a distinct n-gram.
     """
     check_n(n)

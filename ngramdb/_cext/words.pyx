@@ -91,7 +91,7 @@ def build_slots(const uint8_t[::1] entries not None, const uint64_t[::1] offsets
 
     Parameters: entries: (m,) uint8; offsets: (n + 1,) uint64, from 0 to m.
     Returns: (k,) uint64, k a power of two.
-    Raises: ValueError when the offsets do not span the entries.
+    Raises ValueError when the offsets do not span the entries.
     Cost: O(m) time; no memory beside the result. The GIL is released.
     """
     cdef LayerView view = words_view(entries, offsets)
@@ -127,7 +127,7 @@ cdef class Vocabulary:
         The arrays are used in place (they may be a mapped file) and kept alive; without `slots` the table is made.
 
         Parameters: entries: (m,) uint8; offsets: (n + 1,) uint64; slots: (k,) uint64, k a power of two, or None.
-        Raises: ValueError for arrays that cannot be a vocabulary's; OverflowError when there are too many words.
+        Raises ValueError for arrays that cannot be a vocabulary's; OverflowError when there are too many words.
         Cost: O(1) with slots, unless small layers are merged; O(m) without.
         """
         cdef const uint8_t[::1] entry_bytes = entries
@@ -158,7 +158,7 @@ cdef class Vocabulary:
 
         Parameters: texts: list of bytes, UTF-8.
         Returns: (ids, offsets): (m,) uint32 and (n + 1,) int64; text k has ids[offsets[k]:offsets[k + 1]].
-        Raises: TypeError when a text is not bytes; OverflowError when the vocabulary is full (what was added stays).
+        Raises TypeError when a text is not bytes; OverflowError when the vocabulary is full (what was added stays).
         Cost: O(bytes) time, 4 bytes per word twice over. The GIL is released.
         """
         cdef tuple kept = tuple(texts)  # keeps the bytes alive while the GIL is released
@@ -203,7 +203,7 @@ cdef class Vocabulary:
         return found
 
     def word(self, id):
-        """The bytes of the word with this id. Raises: IndexError where there is none."""
+        """The bytes of the word with this id. Raises IndexError where there is none."""
         if not 0 <= id < len(self):
             raise IndexError(f"no word has the id {id}")
         cdef uint64_t wanted = id
@@ -215,7 +215,7 @@ cdef class Vocabulary:
     def words(self, const uint32_t[::1] ids):
         """The words with these ids as str, bytes that are no UTF-8 as backslash escapes: a list.
 
-        Raises: IndexError when there is no such word.
+        Raises IndexError when there is no such word.
         """
         cdef vector[string] found
         cdef size_t n = ids.shape[0]
@@ -234,7 +234,7 @@ cdef class Vocabulary:
         """The words with ids [start, stop) as a vocabulary file holds them.
 
         Returns: (entries, offsets): (m,) uint8 and (n + 1,) uint64, from 0 to m.
-        Raises: IndexError when the range is not inside the vocabulary.
+        Raises IndexError when the range is not inside the vocabulary.
         Cost: O(m) time, the result twice over in memory. The GIL is released.
         """
         stop = len(self) if stop is None else stop

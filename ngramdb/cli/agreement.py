@@ -118,8 +118,9 @@ def _measure(
 
 
 def _counts_of(found: Any, n: int) -> tuple[object, ...]:
-    """Tokens, agreeing ones and their share with an effective n; the n-gram model has none above its
-    order.
+    """Tokens, agreeing ones and their share with an effective n.
+
+    The n-gram model has none above its order.
     """
     if n > len(found.n_tokens) or not found.n_tokens[n - 1]:
         return 0, 0, None

@@ -42,8 +42,10 @@ class Command:
 
 
 def run(shell: Shell, line: str) -> str | None:
-    """Run a line that begins with a dot; the file whose statements are to be run next, where that is what it
-    says. A name may be cut short as long as only one command begins so.
+    """Run a line that begins with a dot.
+
+    The file whose statements are to be run next, where that is what it says. A name may be cut short as long
+    as only one command begins so.
 
     Raises InvalidArgument for an unknown command (naming the nearest), for wrong arguments, and OSError for
     files that cannot be read or written.

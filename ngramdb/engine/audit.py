@@ -59,8 +59,10 @@ class Removal:
 
 @dataclass(frozen=True)
 class RemovedDocument:
-    """One removed document. `details` is what the statement found worth noting: the document's own id, its
-    source, a reason, what matched and where.
+    """One removed document.
+
+    `details` is what the statement found worth noting: the document's own id, its source, a reason, what
+    matched and where.
     """
 
     removal: Removal

@@ -34,8 +34,9 @@ class Batch:
 
 
 def batches(documents: Iterator[Document], meter: Meter | None = None) -> Iterator[Batch]:
-    """Cut a stream of documents into batches, order kept. Raises LoadError for a document without text and
-    ids.
+    """Cut a stream of documents into batches, order kept.
+
+    Raises LoadError for a document without text and ids.
     """
 
     def batch() -> Batch:

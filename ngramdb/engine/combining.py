@@ -71,8 +71,9 @@ def add_corpus(change: Change, other: str, version: int | None = None) -> Change
 def subtract_corpus(
     change: Change, other: str, version: int | None = None, statement: str = ""
 ) -> ChangeOutcome:
-    """Remove, for each document of the corpus `other`, one with the same tokens, and commit; `other` stays
-    as it is.
+    """Remove, for each document of the corpus `other`, one with the same tokens, and commit.
+
+    `other` stays as it is.
 
     Raises
     ------

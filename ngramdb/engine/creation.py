@@ -42,8 +42,9 @@ class Marker:
 
 
 def read_marker(directory: Directory) -> Marker | None:
-    """The marker, or None if there is none. Raises CorruptionError, FormatVersionError, NotADatabase for a
-    file.
+    """The marker, or None if there is none.
+
+    Raises CorruptionError, FormatVersionError, NotADatabase for a file.
     """
     try:
         buffer = directory.open_read(MARKER)

@@ -30,8 +30,9 @@ CHUNK_DOCUMENTS = 1024
 
 @dataclass(frozen=True)
 class Encoded:
-    """A batch as a segment takes it: document k has ids[offsets[k]:offsets[k + 1]]; `stored` is each text
-    that its ids don't give back.
+    """A batch as a segment takes it: document k has ids[offsets[k]:offsets[k + 1]].
+
+    `stored` is each text that its ids don't give back.
     """
 
     documents: list[Document]
@@ -152,8 +153,9 @@ class BatchEncoder:
 def documents_of(
     segment: Segment, tokenizer: Tokenizer, came_as_ids: Sequence[tuple[int, int]]
 ) -> Iterator[Document]:
-    """The documents of a segment as they were before they were encoded; of a document with an id in one of
-    the half-open ranges `came_as_ids`, its ids are kept.
+    """The documents of a segment as they were before they were encoded.
+
+    Of a document with an id in one of the half-open ranges `came_as_ids`, its ids are kept.
 
     Raises CorruptionError when the segment's file is damaged.
     """

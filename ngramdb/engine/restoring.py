@@ -19,8 +19,9 @@ class RestoreOutcome:
 
 
 def restore_corpus(store: Store, name: str, version: int, lock_timeout_s: float = 0.0) -> RestoreOutcome:
-    """Make a corpus what it was in an earlier version, also one that has been dropped since; other corpora
-    stay.
+    """Make a corpus what it was in an earlier version, also one that has been dropped since.
+
+    Other corpora stay.
 
     Ids of documents are never given twice: `next_doc_id` stays what it is. Audit records stay, too.
 

@@ -86,8 +86,9 @@ class Store:
 
     @classmethod
     def open(cls, directory: Directory, read_only: bool = False, create: bool = True) -> Store:
-        """Open the database in `directory` at its newest version; make one if there is none and `create` is
-        set.
+        """Open the database in `directory` at its newest version.
+
+        Make one if there is none and `create` is set.
 
         With `read_only` nothing is ever written, not even a lock: it works on a read-only file system.
         Raises NotADatabase if something else is there; FormatVersionError if a newer program wrote it;
@@ -116,8 +117,9 @@ class Store:
         return self._current().snapshot
 
     def refresh(self) -> bool:
-        """Take a newer version, if one has been committed; returns whether the version
-        changed.
+        """Take a newer version, if one has been committed.
+
+        Returns whether the version changed.
 
         Cost: two lookups of file names (a few microseconds) if nothing changed.
         Raises CorruptionError or FormatVersionError if the newest version cannot be read; then the old one

@@ -57,8 +57,10 @@ class LoadProgress:
 
 @dataclass(frozen=True)
 class LoadOutcome:
-    """What a load did; `version` is the database's version that has the documents, `notes` what a person
-    should know of how it went.
+    """What a load did.
+
+    `version` is the database's version that has the documents, `notes` what a person should know of how it
+    went.
     """
 
     documents: int

@@ -38,8 +38,9 @@ def notes(view: Corpus, chosen: Sequence[Docs], where: DocExpr) -> Iterator[dict
 
 
 def first_positions(segment: Segment, gram: Gram, docs: Docs) -> NDArray[np.int64] | None:
-    """Where in each of these documents the n-gram first stands, -1 where it does not; None when it is
-    nowhere.
+    """Where in each of these documents the n-gram first stands, -1 where it does not.
+
+    None when it is nowhere.
 
     Cost: a pass over the n-gram's occurrences in the segment.
     """

@@ -74,8 +74,10 @@ def distribution(plan: Distribution) -> Result:
 
 
 def _modelled(plan: Distribution) -> Result:
-    """Rows of a model that smooths, the most probable first; counts are those after the longest suffix of
-    the context that the model has found. Unknown words, where the model foresees them, are one row.
+    """Rows of a model that smooths, the most probable first.
+
+    Counts are those after the longest suffix of the context that the model has found. Unknown words, where
+    the model foresees them, are one row.
     """
     model = language_model(plan.corpus, plan.model)
     found = model.dist(plan.context.ids)
@@ -104,8 +106,9 @@ def _modelled(plan: Distribution) -> Result:
 def _modelled_rows(
     ids: IntArray, probs: NDArray[np.float64], seen: IntArray, counts: IntArray, corpus: Corpus
 ) -> list[Row]:
-    """A batch of rows; `seen` (ascending) and `counts` are the tokens that follow the context, and how
-    often.
+    """A batch of rows.
+
+    `seen` (ascending) and `counts` are the tokens that follow the context, and how often.
     """
     places = np.minimum(np.searchsorted(seen, ids), max(0, len(seen) - 1))
     found = seen[places] == ids if len(seen) else np.zeros(len(ids), dtype=np.bool_)

@@ -79,8 +79,9 @@ def _takes(wanted: Any, found: Any) -> bool:
 
 
 def pandas_frame(names: Sequence[str], types: Types, rows: Rows) -> Any:
-    """A `pandas.DataFrame`: plain numpy types, but nullable Int64 and boolean where there are NULLs; texts
-    are of pandas' default type for them.
+    """A `pandas.DataFrame`: plain numpy types, but nullable Int64 and boolean where there are NULLs.
+
+    Texts are of pandas' default type for them.
     """
     pandas = _optional("pandas")
     text = "str" if int(pandas.__version__.partition(".")[0]) >= 3 else "object"

@@ -55,8 +55,9 @@ class Run:
         self._streamed: Continuation | None = None
 
     def continuations(self) -> list[Continuation]:
-        """All of them, the most probable first; the one that `pieces` has made to its end is not made
-        again.
+        """All of them, the most probable first.
+
+        The one that `pieces` has made to its end is not made again.
         """
         if self._streamed is not None:
             return [self._streamed]

@@ -176,8 +176,9 @@ def _resembles(predicate: Resembles, values: Strings) -> Mask:
 
 
 def _matching(pc: Any, strings: Any, expression: str, predicate: Resembles) -> Any:
-    """Which strings match, as Arrow's booleans. Cost: grows with their length alone (RE2 never
-    backtracks).
+    """Which strings match, as Arrow's booleans.
+
+    Cost: grows with their length alone (RE2 never backtracks).
     """
     import pyarrow
 

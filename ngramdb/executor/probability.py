@@ -31,8 +31,9 @@ class Chain(NamedTuple):
 
 @dataclass(frozen=True)
 class TokenScores:
-    """One entry per token; `prob` is NaN where the model has no answer (an n-gram after an unseen
-    context).
+    """One entry per token.
+
+    `prob` is NaN where the model has no answer (an n-gram after an unseen context).
     """
 
     prob: NDArray[np.float64]

@@ -273,8 +273,9 @@ class Result:
         return frames.record_batches(self.columns, self.types, self.batches(n_rows))
 
     def df(self) -> pandas.DataFrame:
-        """The rows that were not read yet as a `pandas.DataFrame`; whole numbers with NULLs are Int64, and
-        texts are of pandas' own type for them (str since pandas 3).
+        """The rows that were not read yet as a `pandas.DataFrame`.
+
+        Whole numbers with NULLs are Int64, and texts are of pandas' own type for them (str since pandas 3).
         """
         from ngramdb.executor import frames
 

@@ -64,9 +64,10 @@ def score(plan: Scoring) -> Result:
 
 
 def totals(known: NDArray[np.bool_], logprob: NDArray[np.float64]) -> dict[str, Any]:
-    """Sums over the tokens with a probability, as `ngramdb.lm.measures` defines them; `perplexity` is None
-    where no token has one. `perplexity_nonzero` leaves out the tokens of probability 0, and is there where
-    one is. `known` marks the tokens that `ngramdb.lm.known_words` calls so.
+    """Sums over the tokens with a probability, as `ngramdb.lm.measures` defines them.
+
+    `perplexity` is None where no token has one. `perplexity_nonzero` leaves out the tokens of probability 0,
+    and is there where one is. `known` marks the tokens that `ngramdb.lm.known_words` calls so.
     """
     found = Measure.of(logprob)
     return {

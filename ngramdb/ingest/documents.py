@@ -72,8 +72,9 @@ class ErrorLog:
                 self.files += 1
 
     def after(self, n_lines: int) -> Callable[[LoadError], None]:
-        """What records errors beyond the first `n_lines` lines of a file; others were recorded
-        before.
+        """What records errors beyond the first `n_lines` lines of a file.
+
+        Others were recorded before.
         """
         return lambda error: None if (error.line or 0) <= n_lines and n_lines else self.add(error)
 
@@ -89,8 +90,8 @@ def token_ids(values: object, field_name: str) -> TokenIds:
     """Return a list, tuple or integer array of token ids as a (n,) array of its own: uint32, or narrower
     where the given array is.
 
-    Raises - LoadError naming the first position that is not an integer from 0 to 2**32 - 1.
-    Cost - O(n); arrays are copied once.
+    Raises LoadError naming the first position that is not an integer from 0 to 2**32 - 1.
+    Cost: O(n); arrays are copied once.
     """
     if isinstance(values, np.ndarray):
         return _ids_of_array(values, field_name)

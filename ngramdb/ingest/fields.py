@@ -57,7 +57,7 @@ def has_field(record: dict[str, Any], path: Path) -> bool:
 def take(record: dict[str, Any], path: Path) -> Any:
     """Remove the field at `path` and return its value; objects on the way that become empty go too.
 
-    Raises - KeyError when there is no such field; the record is then unchanged.
+    Raises KeyError when there is no such field; the record is then unchanged.
     """
     key = path[0]
     if len(path) == 1:

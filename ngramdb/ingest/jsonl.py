@@ -37,10 +37,10 @@ _SCALARS = frozenset((str, int, float, bool, type(None)))
 def read_jsonl(source: Source, options: ReadOptions, errors: ErrorLog, meter: Meter) -> Iterator[Document]:
     """Yield the documents of one file of JSON lines; blank lines and a byte order mark are passed over.
 
-    Raises - LoadError with file and line at the first line that is no document, and ResourceError at one that
+    Raises LoadError with file and line at the first line that is no document, and ResourceError at one that
     is longer than the limit, unless `options.on_error` is "skip": then `errors` counts it. Compressed data
     that are damaged count as one, and end the file.
-    Cost - about the time of decompressing and `json.loads`; memory for the longest line.
+    Cost: about the time of decompressing and `json.loads`; memory for the longest line.
     """
     parser = LineParser(options)
     label = source.label
@@ -106,7 +106,7 @@ class LineParser:
     def parse(self, line: bytes, source: str, number: int) -> Document:
         """Return the document of one line.
 
-        Raises - LoadError without a place; its cause is a ValueError where the line is not JSON in UTF-8.
+        Raises LoadError without a place; its cause is a ValueError where the line is not JSON in UTF-8.
         """
         record = parse_object(line)
         form = self._form(line, record)
@@ -122,8 +122,9 @@ class LineParser:
         return Document(text, ids, record, source, number, form)
 
     def _form(self, line: bytes, record: dict[str, Any]) -> bytes | None:
-        """How the document stands in its line; None where it is not kept whole, or will turn out to be
-        none.
+        """How the document stands in its line.
+
+        None where it is not kept whole, or will turn out to be none.
         """
         if self._kept is not None:
             return None
@@ -163,7 +164,7 @@ class LineParser:
 def parse_object(line: bytes) -> dict[str, Any]:
     """Return the JSON object that a line holds.
 
-    Raises - LoadError (without a place) for anything else.
+    Raises LoadError (without a place) for anything else.
     """
     try:
         record = _DECODER.decode(line.decode())
@@ -206,8 +207,9 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite
 
 
 def _check_metadata(record: dict[str, Any], line: bytes) -> None:
-    """Refuse unpaired surrogates and excessive depth; walks nested values only if the line could have
-    either.
+    """Refuse unpaired surrogates and excessive depth.
+
+    Walks nested values only if the line could have either.
     """
     # Going through the line, text and all, costs more than a look at a few values that are not nested.
     is_flat = _SCALARS.issuperset(map(type, record.values()))

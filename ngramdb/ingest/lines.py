@@ -34,7 +34,7 @@ class LineReader:
     def __iter__(self) -> Iterator[bytes]:
         """Yield every line; a file that ends with a line feed has no empty line after it.
 
-        Raises - ResourceError for a line that is too long; LoadError (with the line) from the stream below.
+        Raises ResourceError for a line that is too long; LoadError (with the line) from the stream below.
         """
         pending: list[bytes] = []
         n_pending = 0

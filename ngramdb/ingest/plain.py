@@ -24,7 +24,7 @@ def read_text(source: Source, options: ReadOptions, errors: ErrorLog, meter: Met
     after the last one counts only if it is not empty. Without one, the file is the document, even when it is
     empty.
 
-    Raises - LoadError with file and line for bytes that are not UTF-8, and ResourceError for a document that
+    Raises LoadError with file and line for bytes that are not UTF-8, and ResourceError for a document that
     is longer than the limit, unless `options.on_error` is "skip": then `errors` counts the document.
     Compressed data that are damaged count as one, and end the file.
     """
@@ -36,7 +36,7 @@ def read_text(source: Source, options: ReadOptions, errors: ErrorLog, meter: Met
 def read_lines(source: Source, options: ReadOptions, errors: ErrorLog, meter: Meter) -> Iterator[Document]:
     """Yield a document for each line of a text file, without its end; blank lines are passed over.
 
-    Raises - as `read_text`.
+    Raises as `read_text`.
     """
     yield from _documents(_lines(source, options, errors, meter), source, options, errors, by_line=True)
 

@@ -46,8 +46,8 @@ def read_documents(
 
     With `on_error` "skip", a file that cannot be read is recorded and left out, unless it is the only one.
 
-    Raises - LoadError, ResourceError: see `read_jsonl` and `read_text`.
-    Cost - streaming: memory for the longest document, whatever the input's size.
+    Raises LoadError, ResourceError: see `read_jsonl` and `read_text`.
+    Cost: streaming: memory for the longest document, whatever the input's size.
     """
     options = options or ReadOptions()
     documents = _chained(

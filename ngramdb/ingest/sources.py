@@ -70,7 +70,7 @@ def expand(paths: PathLike | Iterable[PathLike], format: str | None = None) -> l
         lines if it has any .jsonl or .ndjson file (other files, such as a README, are left aside) or
         nothing but .json files, else text.
 
-    Raises - LoadError for a path that does not exist, a glob without a match, a folder without a file to
+    Raises LoadError for a path that does not exist, a glob without a match, a folder without a file to
     load; InvalidArgument for an unknown format, no path at all, or standard input given twice.
     """
     if format is not None and format not in READ:

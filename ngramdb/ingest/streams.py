@@ -88,9 +88,9 @@ class Meter:
 def read_chunks(source: Source, limits: Limits, meter: Meter) -> Iterator[bytes]:
     """Yield a source's content, decompressed, in non-empty pieces.
 
-    Raises - LoadError when the file cannot be read, is damaged, ends too early or has a compression that is
+    Raises LoadError when the file cannot be read, is damaged, ends too early or has a compression that is
     not understood; ResourceError when it expands beyond `limits`.
-    Cost - memory for one piece and the decompressor's window.
+    Cost: memory for one piece and the decompressor's window.
     """
     before = meter.bytes_read
     n_bytes = 0

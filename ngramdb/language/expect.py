@@ -107,7 +107,7 @@ def expected(text: str, cursor: int) -> Expected:
     >>> expected("USE wi", 6).kinds
     ('corpus',)
 
-    Cost - linear in the text; about 0.2 ms for a short statement.
+    Cost: linear in the text; about 0.2 ms for a short statement.
     """
     cursor = max(0, min(cursor, len(text)))
     before = _last_statement(scanner.scan(text[:cursor]), text)

@@ -60,7 +60,7 @@ def lex(text: str) -> list[tuple[int, int, str]]:
     >>> lex('USE limit')
     [(0, 3, 'keyword'), (3, 4, 'space'), (4, 9, 'name')]
 
-    Cost - linear; about 0.1 ms for a short statement.
+    Cost: linear; about 0.1 ms for a short statement.
     """
     spans: list[tuple[int, int, str]] = []
     walk: Walk | None = Walk(text)

@@ -113,7 +113,7 @@ def _too_large(raw: str, start: int) -> Fault:
 def read_token_ids(raw: str, start: int) -> tuple[int, ...]:
     """The ids in brackets: `[5613, 4086]`; `[]` is the empty n-gram.
 
-    Cost - linear; about 0.1 µs an id.
+    Cost: linear; about 0.1 µs an id.
     """
     body = raw[1:-1]
     if not body.strip():

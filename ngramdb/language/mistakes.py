@@ -16,7 +16,7 @@ def first_mistake(text: str) -> tuple[int, int] | None:
     >>> first_mistake("COUNT 'a' FROM"), first_mistake('COUNT "a" FRO')
     ((6, 9), None)
 
-    Never raises. Cost - linear; about 0.1 ms for a short statement.
+    Never raises. Cost: linear; about 0.1 ms for a short statement.
     """
     walk = Walk(text)
     for kind, start, stop in scanner.scan(text):

@@ -51,8 +51,8 @@ def parse(text: str) -> tuple[ast.Statement, ...]:
     >>> parse("CHECK; SHOW CORPORA")
     (Check(name=None), Show(what='corpora', source=None))
 
-    Raises - ParseError at the first place where the text is not the language's.
-    Cost - linear; about 0.1 ms for a short statement. The first call builds the automaton (about 0.1 s).
+    Raises ParseError at the first place where the text is not the language's.
+    Cost: linear; about 0.1 ms for a short statement. The first call builds the automaton (about 0.1 s).
     """
     return cast("tuple[ast.Statement, ...]", _parse(text, "script"))
 
@@ -60,7 +60,7 @@ def parse(text: str) -> tuple[ast.Statement, ...]:
 def parse_statement(text: str) -> ast.Statement:
     """The one statement of `text`.
 
-    Raises - ParseError as `parse` does, and when there is no statement or more than one.
+    Raises ParseError as `parse` does, and when there is no statement or more than one.
     """
     statements = parse(text)
     if not statements:
@@ -79,7 +79,7 @@ def parse_statement(text: str) -> ast.Statement:
 def parse_condition(text: str) -> ast.Condition:
     """The condition that `text` is: what would stand after WHERE.
 
-    Raises - ParseError.
+    Raises ParseError.
     """
     return cast("ast.Condition", _parse(text, "condition"))
 
@@ -87,7 +87,7 @@ def parse_condition(text: str) -> ast.Condition:
 def parse_model(text: str) -> ast.Model:
     """The model that `text` is: what would stand after USING.
 
-    Raises - ParseError.
+    Raises ParseError.
     """
     return cast("ast.Model", _parse(text, "model"))
 
@@ -124,7 +124,7 @@ class Walk:
     def take(self, kind: str, start: int, stop: int) -> Lexeme:
         """The lexeme that the piece is, after the automaton has accepted it.
 
-        Raises - ParseError when the piece is broken or cannot stand here; the walk is over then.
+        Raises ParseError when the piece is broken or cannot stand here; the walk is over then.
         """
         try:
             lexeme = self._lexeme(kind, start, stop)
@@ -135,7 +135,7 @@ class Walk:
         return lexeme
 
     def finish(self) -> Any:
-        """What the start rule makes of all that was taken. Raises - ParseError when something is missing."""
+        """What the start rule makes of all that was taken. Raises ParseError when something is missing."""
         place = self._lexemes[-1].stop if self._lexemes else 0
         try:
             return self._feed(Lexeme(syntax.END, place, place))

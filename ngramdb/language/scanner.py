@@ -74,7 +74,7 @@ _PIECE = re.compile("|".join(f"(?P<{kind}>{shape})" for kind, shape in _SHAPES),
 def scan(text: str) -> Iterator[tuple[str, int, int]]:
     """The pieces of `text` in order, as (kind, start, stop); together they cover it exactly.
 
-    Cost - linear in the text; pieces are made one at a time.
+    Cost: linear in the text; pieces are made one at a time.
     """
     for match in _PIECE.finditer(text):
         kind = match.lastgroup

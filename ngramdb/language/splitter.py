@@ -27,7 +27,7 @@ def split(text: str) -> list[Piece]:
     >>> split("COUNT ';'; -- one\nSHOW CORPORA")
     [Piece(text="COUNT ';';", start=0, complete=True), Piece(text='SHOW CORPORA', start=18, complete=False)]
 
-    Cost - linear in the text.
+    Cost: linear in the text.
     """
     pieces: list[Piece] = []
     first: int | None = None

@@ -101,7 +101,7 @@ def acceptable(state: State) -> list[str]:
     A row of the parse table would not tell: a rule may end before a terminal in one place and not in
     another, and the two share a row.
 
-    Cost - about 5 µs a terminal.
+    Cost: about 5 µs a terminal.
     """
     accepted = state.accepts()
     return [terminal for terminal in syntax().terminals if terminal in accepted]

@@ -80,7 +80,7 @@ def name_of(token: int, text: str, taken: Container[str]) -> str:
 
 
 def check_order(order: Any) -> None:
-    """Raises: InvalidArgument when an ARPA file cannot be of that order."""
+    """Raises InvalidArgument when an ARPA file cannot be of that order."""
     if not is_whole(order) or order < 2:
         raise InvalidArgument(f"an ARPA file takes a Kneser-Ney model with an order from 2 on, not {order!r}")
 

@@ -13,8 +13,9 @@ from ngramdb.lm.values import END, Floats, Integers
 
 
 class Draft(NamedTuple):
-    """A continuation: ids (k,) int64; probs (k,) float64, each token's share; effective_n (k,), the length of
-    the n-grams after them.
+    """A continuation: ids (k,) int64.
+
+    Probs (k,) float64, each token's share; effective_n (k,), the length of the n-grams after them.
 
     `confidence` is the probability of the whole draft.
     """

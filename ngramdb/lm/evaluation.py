@@ -30,8 +30,10 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Perplexity:
-    """How well a model predicts documents. Perplexities are exp of the mean negative log-probability of a
-    token, as `ngramdb.lm.measures` defines them for all faces.
+    """How well a model predicts documents.
+
+    Perplexities are exp of the mean negative log-probability of a token, as `ngramdb.lm.measures` defines
+    them for all faces.
 
     perplexity : of all tokens with an answer, unknown words and `</s>` included; infinite when one has
     probability 0
@@ -175,8 +177,9 @@ class ScoredBatch(NamedTuple):
 
 
 def score_batch(model: LanguageModel, documents: list[Integers], *, sentence: bool) -> ScoredBatch:
-    """The scores of what is predicted; `sentence` adds the `</s>` of each document, unless the separator at
-    its end is that already.
+    """The scores of what is predicted.
+
+    `sentence` adds the `</s>` of each document, unless the separator at its end is that already.
     """
     flat, offsets = pack(documents)
     started = time.perf_counter()

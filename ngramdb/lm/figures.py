@@ -20,8 +20,9 @@ LIGHT, DARK, LINE = "#c9d6e8", "#33578a", "#b5482a"
 
 
 def draw_agreement(panels: Mapping[str, Agreement], path: str, *, sparse: str = "sparse") -> None:
-    """Draw a panel for each model, and one for the sparse estimates of the last; PNG, SVG or PDF by the
-    name.
+    """Draw a panel for each model, and one for the sparse estimates of the last.
+
+    PNG, SVG or PDF by the name.
 
     Bars are tokens by effective n, the dark part of a bar those that agree; the line is their share.
 

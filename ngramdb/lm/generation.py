@@ -36,8 +36,10 @@ class Greedy:
 
 @dataclass(frozen=True)
 class Sampling:
-    """Drawing at random. temperature: below 1 sharper, above 1 flatter; top_k, top_p: from so many of the
-    most probable tokens, or from as few of them as have that much probability together.
+    """Drawing at random. temperature: below 1 sharper, above 1 flatter.
+
+    Top_k, top_p: from so many of the most probable tokens, or from as few of them as have that much
+    probability together.
     """
 
     temperature: float = 1.0
@@ -150,8 +152,9 @@ class Generator:
     def stream(
         self, context: ArrayLike, n: int, method: Method, *, seed: int | None = None
     ) -> Iterator[tuple[int, float]]:
-        """Token after token with its logarithmic probability, as it is chosen; END is the last one when it
-        comes.
+        """Token after token with its logarithmic probability, as it is chosen.
+
+        END is the last one when it comes.
 
         A search is known at its end only, and comes all at once. The tokens are those of `generate` with
         n_return=1.

@@ -145,8 +145,9 @@ def perplexity_of(probs: ArrayLike) -> float:
 
 
 def relative_improvement(neural_perplexity: float, mixed_perplexity: float) -> float:
-    """How much of what can be gained was gained: 1 would be a perplexity of 1. Source: Liu et al. 2024,
-    section 5.1.
+    """How much of what can be gained was gained: 1 would be a perplexity of 1.
+
+    Source: Liu et al. 2024, section 5.1.
     """
     return (1 - mixed_perplexity / neural_perplexity) / (1 - 1 / neural_perplexity)
 

@@ -206,8 +206,9 @@ class RelativeModel(LanguageModel):
         super().__init__(spec, index, kernel.Model(index, spec.kind, spec.limit, spec.min_count))
 
     def dist(self, context: ArrayLike) -> Distribution:
-        """Occurrences at a document's end are the id END. Empty after a context that an n-gram model lacks
-        seen.
+        """Occurrences at a document's end are the id END.
+
+        Empty after a context that an n-gram model lacks seen.
         """
         array = as_ids(context)
         ids, counts, context_count, length = self.successors(array)
@@ -245,8 +246,10 @@ class SharingModel(LanguageModel):
 
 
 class BackoffModel(SharingModel):
-    """Stupid backoff: scores, not probabilities. No score is 0: an unknown word has 0.4^100 for its share of
-    the corpus, so that texts with unknown words can be ranked.
+    """Stupid backoff: scores, not probabilities.
+
+    No score is 0: an unknown word has 0.4^100 for its share of the corpus, so that texts with unknown words
+    can be ranked.
     """
 
     def __init__(self, spec: ModelSpec, index: kernel.LanguageIndex) -> None:
@@ -270,8 +273,10 @@ class BackoffModel(SharingModel):
         return Shares(self.vocabulary, (places + 1) % size, probs, rest)
 
     def dist(self, context: ArrayLike) -> Distribution:
-        """Every token that occurs (often enough), and END, with its score. Unknown words have a score, too,
-        but no entry: `prob` gives it. Cost: a pass over the types, and over what follows the suffixes.
+        """Every token that occurs (often enough), and END, with its score.
+
+        Unknown words have a score, too, but no entry: `prob` gives it. Cost: a pass over the types, and over
+        what follows the suffixes.
         """
         scores = self.shares(context).all()
         _, _, context_count, longest = self.successors(context)

@@ -20,8 +20,10 @@ MAX_ID = MAX_TOKEN_ID - 1
 
 
 class View(Protocol):
-    """What is asked of a corpus. A catalog entry (`view.entry`) is used for fingerprints and for the
-    separator where there is one; a sum of corpora has `view.terms`.
+    """What is asked of a corpus.
+
+    A catalog entry (`view.entry`) is used for fingerprints and for the separator where there is one; a sum of
+    corpora has `view.terms`.
     """
 
     @property
@@ -31,8 +33,9 @@ class View(Protocol):
 
 
 def separator_of(view: View) -> int | None:
-    """The token that separates sentences in a corpus; None where sentences are documents, or no document has
-    it.
+    """The token that separates sentences in a corpus.
+
+    None where sentences are documents, or no document has it.
 
     Raises
     ------
@@ -66,8 +69,9 @@ def _texts(view: Any) -> Iterator[str | None]:
 
 
 def token_of(text: str, tokenizer: Any) -> int | None:
-    """The one token that a separator's text is; None for a word that is in no document yet. Where documents
-    come as ids, the text is a number.
+    """The one token that a separator's text is.
+
+    None for a word that is in no document yet. Where documents come as ids, the text is a number.
 
     Raises
     ------

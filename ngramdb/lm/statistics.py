@@ -89,7 +89,7 @@ class Statistics:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Statistics:
-        """The inverse. Raises: InvalidArgument when the mapping is something else."""
+        """The inverse. Raises InvalidArgument when the mapping is something else."""
         names = [field.name for field in fields(cls)]
         if stored.get("format") != FORMAT or any(name not in stored for name in names):
             raise InvalidArgument(
@@ -98,8 +98,9 @@ class Statistics:
         return cls(**{name: _as_tuples(stored[name]) for name in names})
 
     def discount(self, length: int, *, raw: bool = False) -> Discount:
-        """D1, D2, D3+ of an n-gram length; beyond max_length those of the last length for which they can be
-        estimated.
+        """D1, D2, D3+ of an n-gram length.
+
+        Beyond max_length those of the last length for which they can be estimated.
         """
         table = self.raw if raw else self.continuation
         if length <= self.max_length:

@@ -18,8 +18,9 @@ MAX_SEGMENT_TOKENS = 2**32 - 1
 
 @dataclass(frozen=True)
 class OptionType:
-    r"""`kind` is int, bool, str or tuple (of str); `choices` and the range limit the value.
-    `escaped`: a string may be `\n`, `\r` or `\t` for the character.
+    r"""`kind` is int, bool, str or tuple (of str).
+
+    `choices` and the range limit the value. `escaped`: a string may be `\n`, `\r` or `\t` for the character.
     """
 
     kind: type

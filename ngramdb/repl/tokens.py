@@ -65,8 +65,9 @@ def next_words(ask: Ask, count: Count, kind: str, context: str) -> list[Word]:
 
 
 def _whole_words(ask: Ask, count: Count, before: str, begun: str) -> Iterator[Word]:
-    """Words that the tokens are, after the longest context that occurs; of a beginning also those after
-    shorter and shorter ones.
+    """Words that the tokens are, after the longest context that occurs.
+
+    Of a beginning also those after shorter and shorter ones.
     """
     seen = {begun}
     for context in _shorter(before):

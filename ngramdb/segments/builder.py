@@ -155,8 +155,9 @@ class Column(Protocol):
 
 @dataclass
 class SegmentContent:
-    """What a segment is made of. Writing it uses it up. Without `text`, `metadata` or `forms` no document has
-    any.
+    """What a segment is made of.
+
+    Writing it uses it up. Without `text`, `metadata` or `forms` no document has any.
     """
 
     arrays: SegmentArrays
@@ -167,8 +168,10 @@ class SegmentContent:
 
 @dataclass
 class SortedArrays:
-    """Arrays in memory. Without `rows`, the suffix array, whose LCPs are `lcp_width` bits wide, suffixes are
-    sorted. Those that can be written to lose their content when they are.
+    """Arrays in memory.
+
+    Without `rows`, the suffix array, whose LCPs are `lcp_width` bits wide, suffixes are sorted. Those that
+    can be written to lose their content when they are.
     """
 
     stream: NDArray[Any]

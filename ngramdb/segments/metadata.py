@@ -47,7 +47,7 @@ class MetadataBuilder:
 
     Example: `builder.add({"source": "web", "meta": {"year": 2001}})` makes two columns, source and meta.year.
 
-    Cost - 1 µs a field; memory of the columns and of at most BATCH_DOCUMENTS documents as Python objects.
+    Cost: 1 µs a field; memory of the columns and of at most BATCH_DOCUMENTS documents as Python objects.
     """
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class MetadataBuilder:
     def add(self, metadata: Mapping[str, Any]) -> None:
         """Add the next document's metadata: JSON values (NumPy's scalars and arrays, too) under string keys.
 
-        Raises - InvalidArgument for a value that JSON does not have; the document is then not added.
+        Raises InvalidArgument for a value that JSON does not have; the document is then not added.
         """
         leaves = flatten(dict(metadata)) if metadata else []
         rest: dict[str, Any] = {}
@@ -95,7 +95,7 @@ class MetadataBuilder:
     def finish(self) -> bytes:
         """Return the Arrow IPC file of all documents, or b"" when none had any metadata; ends the building.
 
-        Cost - columns whose type changed on the way are converted anew; the file is in memory twice.
+        Cost: columns whose type changed on the way are converted anew; the file is in memory twice.
         """
         if not self._columns:
             return b""
@@ -150,15 +150,15 @@ class MetadataReader:
     def fields(self) -> dict[str, str]:
         """Return the columns' paths and type names, in the order in which they first came.
 
-        Raises - CorruptionError when the file is damaged (so do all methods).
+        Raises CorruptionError when the file is damaged (so do all methods).
         """
         return {path: field.type_name for path, field in self._table.plain.items()}
 
     def row(self, i: int) -> dict[str, Any]:
         """Return the metadata of document i (from 0 in its segment) as they came, nested.
 
-        Raises - IndexError when there is no document i.
-        Cost - about 1 µs a column.
+        Raises IndexError when there is no document i.
+        Cost: about 1 µs a column.
         """
         if not 0 <= i < self._n_documents:
             raise IndexError(f"document {i} of a segment of {self._n_documents}")
@@ -169,7 +169,7 @@ class MetadataReader:
     def rows(self, numbers: Sequence[int]) -> Iterator[dict[str, Any]]:
         """Yield the metadata of these documents (ascending), as `row` gives them.
 
-        Cost - some 0.2 µs a value: values are converted a batch at a time.
+        Cost: some 0.2 µs a value: values are converted a batch at a time.
         """
         table = self._table
         if not table.starts:
@@ -190,7 +190,7 @@ class MetadataReader:
 
         Strings may be dictionary-encoded; columns of type json are strings of JSON text. Zero-copy.
 
-        Raises - KeyError when there is no such column in this segment.
+        Raises KeyError when there is no such column in this segment.
         """
         table = self._table
         if path not in table.plain:
@@ -199,8 +199,9 @@ class MetadataReader:
             return table.chunked(path)
 
     def rest(self) -> Any | None:
-        """Return JSON text of {path: value} a document, for the paths that have no column; None if all have
-        one.
+        """Return JSON text of {path: value} a document, for the paths that have no column.
+
+        None if all have one.
 
         A pyarrow.ChunkedArray of strings, null where a document has no such value.
         """
@@ -211,7 +212,7 @@ class MetadataReader:
     def rest_has(self, path: str) -> bool:
         """Tell whether a document may have the path, without a column: its key stands in the text of `rest`.
 
-        Cost - a search for a string in that text, a second a gigabyte; nothing where there is none.
+        Cost: a search for a string in that text, a second a gigabyte; nothing where there is none.
         """
         rest = self.rest()
         if rest is None:
@@ -260,7 +261,7 @@ class _Field:
 class _Table:
     """An opened metadata file: its schema and batches, each array checked once before it is first read.
 
-    Raises - ValueError and Arrow's errors for damaged data.
+    Raises ValueError and Arrow's errors for damaged data.
     """
 
     def __init__(self, buffer: memoryview | bytes, n_documents: int) -> None:

@@ -42,7 +42,7 @@ def join_path(prefix: str | None, key: str) -> str:
 def flatten(record: dict[str, Any]) -> list[tuple[str, Any]]:
     """Return (path, value) for every field that is not null; an object without fields is the value {}.
 
-    Raises - InvalidArgument for a value that JSON does not have.
+    Raises InvalidArgument for a value that JSON does not have.
     """
     leaves: list[tuple[str, Any]] = []
     _flatten(None, record, 1, leaves)

@@ -18,8 +18,9 @@ CHUNK_SYMBOLS = 1 << 22
 
 @dataclass(frozen=True)
 class Part:
-    """Documents `numbers` (ascending) of a segment; `new_ids[id]` replaces their token ids where it is
-    given.
+    """Documents `numbers` (ascending) of a segment.
+
+    `new_ids[id]` replaces their token ids where it is given.
     """
 
     segment: Segment

@@ -112,8 +112,9 @@ def narrowest(largest_id: int, smallest_absent: Callable[[int], int | None]) -> 
 
 
 def recoded(symbols: Symbols, gap: int, width: np.dtype[Any], new_gap: int) -> Symbols:
-    """Symbols of one gap as those of another gap and width: a new array. Ids that the width has no room for
-    become any symbols.
+    """Symbols of one gap as those of another gap and width: a new array.
+
+    Ids that the width has no room for become any symbols.
     """
     ids = symbols.astype(np.uint64)
     ids -= (symbols != 0) & (ids <= gap)

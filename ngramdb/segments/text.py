@@ -58,12 +58,13 @@ class SectionWriter(Protocol):
 class TextBuilder:
     """Collects the texts of a segment's documents; keeps them compressed only.
 
-    Cost - memory of the compressed text, 8 bytes a document, and one frame.
+    Cost: memory of the compressed text, 8 bytes a document, and one frame.
     """
 
     def __init__(self, prefix: str = "text", on_frame: Callable[[bytes], None] | None = None) -> None:
-        """`prefix` is that of the sections' names: other columns of bytes are stored in the same way. Frames
-        are given to `on_frame`, where there is one, and not kept.
+        """`prefix` is that of the sections' names: other columns of bytes are stored in the same way.
+
+        Frames are given to `on_frame`, where there is one, and not kept.
         """
         self.prefix = prefix
         self._on_frame = on_frame
@@ -148,7 +149,7 @@ class TextBuilder:
 class TextStream:
     """A column that is written while its texts come: the sections of a TextBuilder in the memory of a frame.
 
-    Cost - 8 bytes a document besides.
+    Cost: 8 bytes a document besides.
     """
 
     def __init__(self, texts: Iterable[bytes | None], prefix: str = "text") -> None:
@@ -190,7 +191,7 @@ class TextReader:
     ) -> None:
         """Read from a container's sections whose names begin with `prefix`; `path` names the file in errors.
 
-        Raises - CorruptionError when the sections do not fit each other or the number of documents.
+        Raises CorruptionError when the sections do not fit each other or the number of documents.
         """
         self._path = path
         self._n_documents = n_documents
@@ -220,8 +221,8 @@ class TextReader:
     def text(self, i: int) -> bytes | None:
         """Return document i's text as it came, or None when it is not stored.
 
-        Raises - CorruptionError when the file is damaged; IndexError when there is no document i.
-        Cost - decompressing the frames that the text lies in, each 256 KiB (0.4 ms).
+        Raises CorruptionError when the file is damaged; IndexError when there is no document i.
+        Cost: decompressing the frames that the text lies in, each 256 KiB (0.4 ms).
         """
         if not self.has_text(i):
             return None
@@ -239,7 +240,7 @@ class TextReader:
     def check(self) -> None:
         """Verify every invariant and every frame; raises CorruptionError at the first that does not hold.
 
-        Cost - decompresses everything.
+        Cost: decompresses everything.
         """
         if not self._has_text:
             return

@@ -69,7 +69,7 @@ class Tokenizer(ABC):
         """The ids of a query's text, `UNKNOWN` for words not in the vocabulary; nothing is added to it.
 
         Known words get the very ids that a document's text gets. Returns: (m,) int64.
-        Raises: InvalidArgument when the text is not valid Unicode (a lone surrogate), or text makes no sense
+        Raises InvalidArgument when the text is not valid Unicode (a lone surrogate), or text makes no sense
         here.
         """
 
@@ -79,31 +79,31 @@ class Tokenizer(ABC):
 
         Parameters: texts: bytes objects, each valid UTF-8.
         Returns: ids (m,) uint32 and offsets (n + 1,) int64: document k has ids[offsets[k]:offsets[k + 1]].
-        Raises: InvalidArgument when a text is not valid UTF-8; ResourceError when the vocabulary is full.
+        Raises InvalidArgument when a text is not valid UTF-8; ResourceError when the vocabulary is full.
         """
 
     @abstractmethod
     def decode(self, ids: npt.ArrayLike) -> str:
         """A text for display with these tokens; not always the text they came from.
 
-        Raises: InvalidArgument when there is no such id.
+        Raises InvalidArgument when there is no such id.
         """
 
     @abstractmethod
     def token_text(self, token_id: int) -> str:
         """One token for display, bytes that are not UTF-8 as backslash escapes.
 
-        Raises: InvalidArgument when there is no such id.
+        Raises InvalidArgument when there is no such id.
         """
 
     def token_texts(self, ids: npt.ArrayLike) -> list[str]:
-        """`token_text` of many tokens: well below a microsecond each. Raises: InvalidArgument, as it does."""
+        """`token_text` of many tokens: well below a microsecond each. Raises InvalidArgument, as it does."""
         return [self.token_text(token_id) for token_id in as_ids(ids).tolist()]
 
     def decode_rows(self, rows: npt.NDArray[np.uint32]) -> list[str]:
         """`decode` of each row of (k, n) ids: about a microsecond each, where a token's text is its own.
 
-        Raises: InvalidArgument, as it does.
+        Raises InvalidArgument, as it does.
         """
         return [self.decode(row) for row in rows]
 
@@ -154,11 +154,11 @@ class Tokenizer(ABC):
         return None
 
     def check(self) -> None:
-        """Verify every invariant. Raises: CorruptionError naming the first entry at fault."""
+        """Verify every invariant. Raises CorruptionError naming the first entry at fault."""
         return None
 
     def check_id(self, value: int) -> int:
-        """The id as an int below n_vocabulary. Raises: InvalidArgument."""
+        """The id as an int below n_vocabulary. Raises InvalidArgument."""
         number = token_id(value)
         if number >= self.n_vocabulary:
             raise InvalidArgument(
@@ -188,7 +188,7 @@ class Encoder:
 def as_ids(ids: npt.ArrayLike) -> Ids:
     """Token ids of documents as one contiguous array, every value checked; no copy when it is uint32 already.
 
-    Raises: InvalidArgument naming the first value that is not an integer from 0 to 2**32 - 1.
+    Raises InvalidArgument naming the first value that is not an integer from 0 to 2**32 - 1.
     """
     if isinstance(ids, np.ndarray) and ids.dtype == np.uint32 and ids.ndim == 1:
         return np.ascontiguousarray(ids)
@@ -196,7 +196,7 @@ def as_ids(ids: npt.ArrayLike) -> Ids:
 
 
 def to_utf8(text: str) -> bytes:
-    """A query's text as UTF-8. Raises: InvalidArgument for anything but a str, and for a lone surrogate."""
+    """A query's text as UTF-8. Raises InvalidArgument for anything but a str, and for a lone surrogate."""
     if not isinstance(text, str):
         raise InvalidArgument(f"text to tokenize must be a str, not {type(text).__name__}")
     try:
@@ -209,7 +209,7 @@ def to_utf8(text: str) -> bytes:
 
 
 def from_utf8(texts: Sequence[bytes]) -> list[str]:
-    """Documents as str. Raises: InvalidArgument naming the document and the byte where UTF-8 ends."""
+    """Documents as str. Raises InvalidArgument naming the document and the byte where UTF-8 ends."""
     decoded: list[str] = []
     for number, text in enumerate(texts):
         try:

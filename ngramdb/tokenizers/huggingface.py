@@ -79,7 +79,7 @@ class HuggingFaceTokenizer(Tokenizer):
     kind = "json"
 
     def __init__(self, definition: bytes, source: str = "tokenizer.json") -> None:
-        """Read a file's content; `source` names it in messages. Raises: InvalidArgument."""
+        """Read a file's content; `source` names it in messages. Raises InvalidArgument."""
         try:
             self._library = tokenizers.Tokenizer.from_buffer(definition)
         except Exception as error:  # the library raises plain Exception and ValueError

@@ -32,7 +32,7 @@ def create_tokenizer(spec: str | os.PathLike[str]) -> Tokenizer:
 
     Parameters - spec : 'words', 'chars', 'bytes', 'tokens', or the path of a `tokenizer.json` or of a folder
     with one.
-    Raises - InvalidArgument: no such name or file, or the file is not a tokenizer.
+    Raises InvalidArgument: no such name or file, or the file is not a tokenizer.
     """
     if isinstance(spec, str) and spec in _BUILT_IN:
         return _BUILT_IN[spec]()
@@ -74,7 +74,7 @@ def open_tokenizer(
 
     Parameters - kind : as in the manifest; definition : the open tokenizer file of kind 'json', else None;
     vocabulary : the open vocabulary files of kind 'words', in the manifest's order.
-    Raises - CorruptionError, FormatVersionError: the files do not make such a tokenizer.
+    Raises CorruptionError, FormatVersionError: the files do not make such a tokenizer.
     """
     if kind == "words":
         return WordsTokenizer.from_files(vocabulary)

@@ -52,7 +52,7 @@ class WordsTokenizer(Tokenizer):
         """The tokenizer that the vocabulary files of a corpus make, in the order of its manifest.
 
         The files' arrays are used in place. Cost: constant time per file, save that small files are merged.
-        Raises: CorruptionError, FormatVersionError.
+        Raises CorruptionError, FormatVersionError.
         """
         vocabulary = kernel.Vocabulary()
         for file in files:
@@ -170,7 +170,7 @@ def _of_words(entries: npt.NDArray[np.uint8], offsets: npt.NDArray[np.uint64]) -
 
 
 def _append_file(vocabulary: Any, file: Sections) -> None:
-    """Add the words of one vocabulary file. Raises: CorruptionError, FormatVersionError."""
+    """Add the words of one vocabulary file. Raises CorruptionError, FormatVersionError."""
     path = getattr(file, "path", None)
     rule = file.properties.get("rule")
     if rule != RULE:

@@ -97,8 +97,9 @@ def _write_plan(result: Tabular, screen: Screen) -> None:
 
 
 def _shown_rows(result: Tabular, screen: Screen) -> tuple[list[tuple[Any, ...]], int]:
-    """The rows to draw and the number of all rows; where it is not known, the rest
-    is counted without being kept.
+    """The rows to draw and the number of all rows.
+
+    Where it is not known, the rest is counted without being kept.
     """
     rows: Iterator[tuple[Any, ...]] = iter(result)
     if not screen.is_terminal:

@@ -29,7 +29,7 @@ def map_file(fd: int, n_bytes: int) -> memoryview:
     The view keeps the map alive and the map the file, even one that has been removed meanwhile.
 
     Parameters - n_bytes : at least 1, and no more than the file has
-    Raises - OSError: the system refuses, say for want of address space
+    Raises OSError: the system refuses, say for want of address space
     """
     if sys.platform == "win32":
         return memoryview(mmap.mmap(fd, n_bytes, access=mmap.ACCESS_READ))

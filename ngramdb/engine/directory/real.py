@@ -233,8 +233,9 @@ def _lstat(path: str, dir_fd: int | None) -> os.stat_result:
 
 
 def _rename_without_replacing(source: str, target: str, dir_fd: int | None) -> None:
-    """Rename where hard links do not exist. Only the writer's lock makes the check and the rename one
-    step.
+    """Rename where hard links do not exist.
+
+    Only the writer's lock makes the check and the rename one step.
     """
     with contextlib.suppress(FileNotFoundError):
         _lstat(target, dir_fd)

@@ -32,8 +32,10 @@ BindCondition = Callable[[Catalog, Corpus], DocExpr]
 
 @dataclass(frozen=True)
 class DeleteDocuments(Question, action="changes.delete", binders={"Delete": "changes.delete"}):
-    """DELETE DOCS. `where` is the condition on the version that was planned on, for EXPLAIN; what is removed
-    is what `condition` gives on the version that is succeeded. `statement` is for the audit record.
+    """DELETE DOCS. `where` is the condition on the version that was planned on, for EXPLAIN.
+
+    What is removed is what `condition` gives on the version that is succeeded. `statement` is for the audit
+    record.
     """
 
     where: DocExpr
