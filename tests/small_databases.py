@@ -14,12 +14,12 @@ from ngramdb.engine.store import Store
 Files = dict[str, bytes]
 
 
-def files_of(fill: Callable[[Corpus, random.Random], None], seed: int = 1) -> Files:
+def files_of(fill: Callable[[Corpus, random.Random], None], seed: int = 1, tokenizer: str = "words") -> Files:
     """The files of a database whose corpus `c` was filled; nothing is merged by itself."""
     directory = MemoryDirectory()
     with Connection(Database(Store.open(directory))) as db:
         db.settings["auto_compact"] = False
-        fill(db.create_corpus("c"), random.Random(seed))
+        fill(db.create_corpus("c", tokenizer=tokenizer), random.Random(seed))
     return {name: bytes(directory.open_read(name)) for name in directory.list()}
 
 

@@ -15,17 +15,10 @@
 #include <utility>
 
 #include "crc32.hpp"
+#include "damaged_block.hpp"
+#include "pages.hpp"
 
 namespace ngramdb {
-
-// Thrown when a block of a file is not what it was when it was written.
-struct DamagedBlock {
-  std::string file;
-  uint64_t block;
-  uint64_t offset;
-  uint32_t expected;
-  uint32_t found;
-};
 
 class Checksums {
  public:
@@ -36,15 +29,22 @@ class Checksums {
     for (uint64_t i = 0; i < n_words_; ++i) sound_[i].store(0, std::memory_order_relaxed);
   }
 
+  uint64_t n_blocks_of(uint64_t n_bytes) const { return n_bytes >> block_shift_; }
+
   uint64_t n_blocks() const { return (n_bytes_ + (uint64_t{1} << block_shift_) - 1) >> block_shift_; }
 
-  // Verifies the blocks with bytes [start, stop) that have not been verified.
-  void verify(uint64_t start, uint64_t stop) {
-    if (start >= stop) return;
+  // Verifies the blocks with bytes [start, stop) that have not been verified; returns how many these were.
+  uint64_t verify(uint64_t start, uint64_t stop) {
+    uint64_t n_new = 0;
+    if (start >= stop) return n_new;
     const uint64_t last = (stop - 1) >> block_shift_;
+    if (stop - start >= kMany) read_ahead(start, stop);
     for (uint64_t block = start >> block_shift_; block <= last; ++block) {
-      if (__builtin_expect(!is_sound(block), 0)) verify_block(block);
+      if (__builtin_expect(is_sound(block), 1)) continue;
+      verify_block(block);
+      ++n_new;
     }
+    return n_new;
   }
 
   // Whether all of them have been.
@@ -59,19 +59,36 @@ class Checksums {
 
   // Verifies the blocks of `n` values that stand in the file, by their address.
   template <class T>
-  void verify_at(const T* values, uint64_t n = 1) {
+  uint64_t verify_at(const T* values, uint64_t n) {
     const uint64_t start = static_cast<uint64_t>(reinterpret_cast<const uint8_t*>(values) - bytes_);
-    verify(start, start + sizeof(T) * n);
+    return verify(start, std::min(start + sizeof(T) * n, n_bytes_));
   }
 
   // Verifies them whether or not they have been.
   void verify_again(uint64_t start, uint64_t stop) {
     if (start >= stop) return;
     const uint64_t last = (stop - 1) >> block_shift_;
+    advise(bytes_ + start, stop - start, Reading::kSoon);
     for (uint64_t block = start >> block_shift_; block <= last; ++block) verify_block(block);
   }
 
+  // How many blocks have been.
+  uint64_t n_verified() const {
+    uint64_t n = 0;
+    for (uint64_t i = 0; i < n_words_; ++i) {
+      n += static_cast<uint64_t>(__builtin_popcountll(sound_[i].load(std::memory_order_relaxed)));
+    }
+    return n;
+  }
+
  private:
+  // Bytes that are read together rather than page by page, where some of them have not been verified.
+  static constexpr uint64_t kMany = 1 << 15;
+
+  void read_ahead(uint64_t start, uint64_t stop) const {
+    if (!verified(start, stop)) advise(bytes_ + start, stop - start, Reading::kSoon);
+  }
+
   bool is_sound(uint64_t block) const {
     return (sound_[block / 64].load(std::memory_order_relaxed) >> (block % 64) & 1) != 0;
   }

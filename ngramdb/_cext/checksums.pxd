@@ -12,6 +12,7 @@ cdef extern from "checksums.hpp" namespace "ngramdb" nogil:
     cdef cppclass Checksums:
         Checksums(const uint8_t*, uint64_t, const uint8_t*, uint32_t, string) except +translate_exception
         bint verified(uint64_t, uint64_t)
+        uint64_t n_verified()
         void verify(uint64_t, uint64_t) except +translate_exception
         void verify_again(uint64_t, uint64_t) except +translate_exception
 

@@ -7,6 +7,8 @@ class BlockSums:
 
 class FileChecksums:
     n_bytes: int
+    @property
+    def n_verified(self) -> int: ...
     def __init__(
         self, buffer: bytes | bytearray | memoryview, n_bytes: int, block_size: int, name: str = ""
     ) -> None: ...

@@ -111,3 +111,8 @@ cdef class FileChecksums:
         if not start <= stop <= self.n_bytes:
             raise ValueError(f"bytes {start} to {stop} of {self.n_bytes}")
         return self.sums.get().verified(start, stop)
+
+    @property
+    def n_verified(self):
+        """How many blocks have been verified so far."""
+        return self.sums.get().n_verified()

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "checksums.hpp"
+#include "damaged_block.hpp"
 #include "interrupt.hpp"
 #include "segment.hpp"
 

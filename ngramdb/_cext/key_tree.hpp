@@ -128,13 +128,15 @@ inline void fetch_below(const KeyTree& tree, uint64_t word) {
 //
 // At the first level all words are compared. At every other one the rank in the level above, less one, is the node to
 // search; rank 0 stays 0. Padding counts as "not above" an all-ones key, so ranks are cut at the level's size; that also
-// keeps a damaged tree from leading out of it. Defined once per instruction set: a macro, since inlining needs equal
-// targets.
+// keeps a damaged tree from leading out of it. `verify` is called with words before they are compared. Defined once per
+// instruction set: a macro, since inlining needs equal targets.
 #define NGRAMDB_SEARCH_TREE(NAME, TARGET, BELOW, UPTO)                                                                \
+  template <class Verify>                                                                                             \
   TARGET inline void NAME(const KeyTree& tree, const uint64_t* low, const uint64_t* high, uint32_t count,             \
-                          uint64_t* below, uint64_t* upto) {                                                          \
+                          uint64_t* below, uint64_t* upto, Verify& verify) {                                          \
     const uint64_t* const top_words = tree.level[tree.top];                                                           \
     const uint64_t top_size = tree.size[tree.top];                                                                    \
+    verify(top_words, padded_level(top_size));                                                                        \
     for (uint32_t i = 0; i < count; ++i) {                                                                            \
       uint64_t n_below = 0, n_upto = 0;                                                                               \
       for (uint64_t word = 0; word < top_size; word += kFanOut) {                                                     \
@@ -152,11 +154,13 @@ inline void fetch_below(const KeyTree& tree, uint64_t word) {
       for (uint32_t i = 0; i < count; ++i) {                                                                          \
         if (below[i] != 0) {                                                                                          \
           const uint64_t first = (below[i] - 1) * kFanOut;                                                            \
+          verify(words + first, kFanOut);                                                                             \
           const uint64_t rank = first + BELOW(words + first, low[i]);                                                 \
           below[i] = rank < size ? rank : size;                                                                       \
         }                                                                                                             \
         if (upto[i] != 0) {                                                                                           \
           const uint64_t first = (upto[i] - 1) * kFanOut;                                                             \
+          verify(words + first, kFanOut);                                                                             \
           const uint64_t rank = first + UPTO(words + first, high[i]);                                                 \
           upto[i] = rank < size ? rank : size;                                                                        \
         }                                                                                                             \
@@ -180,17 +184,20 @@ NGRAMDB_SEARCH_TREE(search_tree_avx512, __attribute__((target("avx512f,popcnt"))
 #endif
 #undef NGRAMDB_SEARCH_TREE
 
-using SearchTree = void (*)(const KeyTree&, const uint64_t*, const uint64_t*, uint32_t, uint64_t*, uint64_t*);
+template <class Verify>
+using SearchTree = void (*)(const KeyTree&, const uint64_t*, const uint64_t*, uint32_t, uint64_t*, uint64_t*, Verify&);
 
-inline SearchTree choose_search_tree() {
+template <class Verify>
+SearchTree<Verify> choose_search_tree() {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("popcnt")) return search_tree_avx512;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt")) return search_tree_avx2;
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("popcnt")) return search_tree_avx512<Verify>;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt")) return search_tree_avx2<Verify>;
 #endif
-  return search_tree_plain;
+  return search_tree_plain<Verify>;
 }
 
-inline const SearchTree search_tree = choose_search_tree();
+template <class Verify>
+inline const SearchTree<Verify> search_tree = choose_search_tree<Verify>();
 
 // Fills all levels above level 0, which has n words, and the padding.
 inline void build_upper_levels(uint64_t* level, uint64_t n) {

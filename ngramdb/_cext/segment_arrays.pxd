@@ -3,6 +3,8 @@
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
+from ngramdb._cext.checksums cimport Checksums
+
 cdef extern from "rows.hpp" namespace "ngramdb" nogil:
     cdef cppclass Rows:
         Rows()
@@ -22,6 +24,8 @@ cdef extern from "suffix_segment.hpp" namespace "ngramdb" nogil:
         const uint32_t* starts
         uint64_t n_documents
         uint64_t gap
+        Checksums* checksums
+        uint64_t most_verified
 
 ctypedef fused symbol_t:
     uint8_t

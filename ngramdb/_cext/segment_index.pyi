@@ -4,6 +4,8 @@ from typing import Any
 from numpy import int64, uint32, uint64
 from numpy.typing import NDArray
 
+from ngramdb._cext.checksums import FileChecksums
+
 TokenIds = Any  # a sequence or an array of integers
 Offsets = Any
 # Of 32 bits where the segment's text is short enough for that, else of 64.
@@ -41,7 +43,7 @@ class SegmentIndex:
     def count_by_document(self, lo: int, hi: int) -> tuple[NDArray[uint32], NDArray[uint32]]: ...
 
 class SuffixIndex(SegmentIndex):
-    arrays: tuple[NDArray[Any], ...]
+    arrays: tuple[Any, ...]
     def __init__(
         self,
         tokens: NDArray[Any],
@@ -52,4 +54,6 @@ class SuffixIndex(SegmentIndex):
         gap: int,
         name: str = "",
         lcp_width: int = 0,
+        checksums: FileChecksums | None = None,
+        most_verified: int = 0,
     ) -> None: ...

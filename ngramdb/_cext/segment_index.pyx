@@ -18,6 +18,7 @@ from libcpp.vector cimport vector
 from ngramdb._cext.arguments cimport (
     Ids, STACK_IDS, UNKNOWN_ID, checked_offsets, fill_ids, id_array, read_ids, vector_to_array,
 )
+from ngramdb._cext.checksums cimport Checksums, FileChecksums
 from ngramdb._cext.interrupt cimport Poll, current_poll, translate_exception
 from ngramdb._cext.segment cimport (
     EmptySegment, Position, Range, Request, Segment, fits_narrow, positions_in, positions_out,
@@ -447,6 +448,9 @@ cdef class SuffixIndex(SegmentIndex):
     gap : the id that the segment lacks, see FORMAT.md, "Tokens"
     name : the file, to be named in errors
     lcp_width : how many of the upper bits of a row hold its LCP, see FORMAT.md, "Suffix array"
+    checksums : those of the file that holds all arrays: what is read is verified first, block by block
+    most_verified : bytes of the suffix array, and of the tokens, that are verified; of larger ones, only
+        pointers beyond their ends are noticed
 
     Raises
     ------
@@ -454,7 +458,7 @@ cdef class SuffixIndex(SegmentIndex):
     """
 
     def __cinit__(self, tokens, suffix_array, tree, rest, doc_starts, uint64_t gap, str name="",
-                  uint32_t lcp_width=0):
+                  uint32_t lcp_width=0, FileChecksums checksums=None, uint64_t most_verified=0):
         cdef uint64_t n_text = tokens.shape[0]
         cdef uint64_t n_rows = suffix_array.shape[0]
         cdef uint64_t n_documents = doc_starts.shape[0] - 1 if doc_starts.shape[0] else 0
@@ -468,19 +472,25 @@ cdef class SuffixIndex(SegmentIndex):
             raise ValueError(f"{name}: the gap {gap} is no id of {tokens.dtype}")
         if lcp_width > kMostLcpWidth or n_text > <uint64_t>1 << (32 - lcp_width):
             raise ValueError(f"{name}: positions of {n_text} symbols leave no {lcp_width} bits free")
-        self.arrays = (tokens, suffix_array, tree, rest, doc_starts)  # kept alive
+        self.arrays = (tokens, suffix_array, tree, rest, doc_starts, checksums)  # kept alive
+        cdef Checksums* sums = checksums.sums.get() if checksums is not None else NULL
         width = tokens.dtype.itemsize
         if width == 1:
-            self.adopt(attach[uint8_t](tokens, suffix_array, tree, rest, doc_starts, gap, lcp_width, name), name)
+            self.adopt(attach[uint8_t](tokens, suffix_array, tree, rest, doc_starts, gap, lcp_width, name, sums,
+                                       most_verified), name)
         elif width == 2:
-            self.adopt(attach[uint16_t](tokens, suffix_array, tree, rest, doc_starts, gap, lcp_width, name), name)
+            self.adopt(attach[uint16_t](tokens, suffix_array, tree, rest, doc_starts, gap, lcp_width, name, sums,
+                                        most_verified), name)
         else:
-            self.adopt(attach[uint32_t](tokens, suffix_array, tree, rest, doc_starts, gap, lcp_width, name), name)
+            self.adopt(attach[uint32_t](tokens, suffix_array, tree, rest, doc_starts, gap, lcp_width, name, sums,
+                                        most_verified), name)
 
 
 cdef Segment* attach(const symbol_t[::1] tokens, const uint32_t[::1] rows, const uint64_t[::1] tree,
                      const uint64_t[::1] rest, const uint32_t[::1] starts, uint64_t gap, uint32_t lcp_width,
-                     str name) except NULL:
+                     str name, Checksums* checksums, uint64_t most_verified) except NULL:
     cdef SegmentArrays[symbol_t] a
     set_arrays(a, tokens, rows, tree, rest, starts, gap, lcp_width)
+    a.checksums = checksums
+    a.most_verified = most_verified
     return new SuffixSegment[symbol_t](a, name.encode("utf-8", "backslashreplace"))

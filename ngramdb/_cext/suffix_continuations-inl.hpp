@@ -59,6 +59,7 @@ uint64_t SuffixSegment<Sym>::continuations_by_lcps(Interval rows, uint32_t depth
 // reads for r runs in n rows, and never more than n. Where LCPs reach far enough, they tell the runs of small pieces.
 template <class Sym>
 uint64_t SuffixSegment<Sym>::continuations(Range range, uint32_t depth, std::vector<Run>& runs, StopFlag stop) const {
+  verify_suffixes();
   const Interval rows = interval_of(range);
   constexpr uint32_t kFew = 8, kParts = 4;
   // To read this many rows takes no longer than to look for the runs in them.

@@ -8,6 +8,7 @@ namespace ngramdb {
 template <class Sym>
 const typename SuffixSegment<Sym>::DocumentMap& SuffixSegment<Sym>::document_map() const {
   std::call_once(map_once_, [this] {
+    starts_.verify_all();
     const uint64_t mean = std::max<uint64_t>(1, a_.n_text / std::max<uint64_t>(1, a_.n_documents));
     constexpr uint64_t kFew = uint64_t{1} << 17;  // entries, half a megabyte
     while ((uint64_t{2} << map_.shift) <= mean / 2 + 1 && a_.n_text >> map_.shift >= kFew) ++map_.shift;
@@ -27,6 +28,7 @@ const typename SuffixSegment<Sym>::DocumentMap& SuffixSegment<Sym>::document_map
 
 template <class Sym>
 void SuffixSegment<Sym>::documents_of(Range range, std::vector<DocNumber>& out, StopFlag stop) const {
+  row_words_.verify_all();
   const Interval rows = interval_of(range);
   const DocumentMap& map = document_map();
   constexpr uint32_t kAhead = 16;
@@ -63,6 +65,7 @@ void SuffixSegment<Sym>::documents_of(Range range, std::vector<DocNumber>& out, 
 template <class Sym>
 bool SuffixSegment<Sym>::documents_among(Range range, const DocNumber* documents, size_t n_documents,
                                          std::vector<DocNumber>& out, StopFlag stop) const {
+  row_words_.verify_all();
   constexpr uint32_t kParts = 1u << 16;
   const Interval rows = interval_of(range);
   uint32_t shift = 0;
@@ -144,6 +147,7 @@ bool contains_stoppably(const Sym* first, const Sym* last, const Sym* query, uin
 template <class Sym>
 void SuffixSegment<Sym>::filter_documents(const DocNumber* documents, size_t n_documents, const TokenId* ids,
                                           uint32_t n, std::vector<DocNumber>& out, StopFlag stop) const {
+  symbols_.verify_all();
   std::vector<Sym> query(n);
   if (!code_.encode(ids, n, query.data())) return;
   // Symbols are looked through in a fraction of a nanosecond each, but a document's first one may be far away.

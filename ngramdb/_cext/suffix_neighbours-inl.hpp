@@ -8,6 +8,7 @@ namespace ngramdb {
 
 template <class Sym>
 void SuffixSegment<Sym>::neighbours(Range range, uint32_t depth, Code* lefts, Code* nexts) const {
+  verify_suffixes();
   constexpr uint32_t kAhead = 16;
   const Interval rows = interval_of(range);
   for (uint32_t row = rows.lo; row < rows.hi; ++row) {
@@ -21,6 +22,7 @@ void SuffixSegment<Sym>::neighbours(Range range, uint32_t depth, Code* lefts, Co
 
 template <class Sym>
 uint32_t SuffixSegment<Sym>::prefix(Row row, uint32_t n, Code last, Code* out, Code* left) const {
+  verify_suffixes();
   const uint32_t at = position_of(static_cast<uint32_t>(row));
   *left = at == 0 ? kBorder : code_of_symbol(a_.text[at - 1]);
   const uint64_t stop = std::min<uint64_t>(uint64_t{at} + n, a_.n_text);
@@ -35,6 +37,7 @@ uint32_t SuffixSegment<Sym>::prefix(Row row, uint32_t n, Code last, Code* out, C
 
 template <class Sym>
 Range SuffixSegment<Sym>::narrow(Range range, uint32_t depth, TokenId next) const {
+  verify_suffixes();
   const Interval rows = interval_of(range);
   Sym symbol = 0;
   if (next != kNoToken && !code_.encode(&next, 1, &symbol)) return {rows.lo, rows.lo};

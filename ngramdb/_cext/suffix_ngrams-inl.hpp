@@ -126,6 +126,7 @@ uint32_t SuffixSegment<Sym>::ngram_runs_as(uint32_t from, uint32_t n, Range* out
 template <class Sym>
 Row SuffixSegment<Sym>::ngram_runs(Row from_row, uint32_t n, Range* out, size_t room, size_t* n_found,
                                    StopFlag stop) const {
+  verify_suffixes();
   const uint32_t from = static_cast<uint32_t>(from_row);
   const uint64_t bits = 8 * sizeof(Sym) * uint64_t{n};
   if (a_.rows.lcp_width() != 0 && bits <= a_.rows.most_lcp()) {
@@ -137,6 +138,7 @@ Row SuffixSegment<Sym>::ngram_runs(Row from_row, uint32_t n, Range* out, size_t 
 
 template <class Sym>
 bool SuffixSegment<Sym>::tokens_of_row(Row row, uint32_t n, TokenId* out) const {
+  verify_suffixes();
   const uint64_t position = position_of(static_cast<uint32_t>(row));
   if (position + n > a_.n_text) return false;
   for (uint32_t i = 0; i < n; ++i) {
@@ -151,6 +153,7 @@ bool SuffixSegment<Sym>::tokens_of_row(Row row, uint32_t n, TokenId* out) const 
 
 template <class Sym>
 uint64_t SuffixSegment<Sym>::count_rows_in(Range range, const uint8_t* documents) const {
+  row_words_.verify_all();
   const Interval rows = interval_of(range);
   const DocumentMap& map = document_map();
   constexpr uint32_t kAhead = 16;
@@ -185,6 +188,7 @@ void SuffixSegment<Sym>::documents_at(PositionsIn places, size_t n, DocNumber* d
 
 template <class Sym>
 void SuffixSegment<Sym>::tokens_at(PositionsIn places, size_t n, int64_t ahead, TokenId* out) const {
+  symbols_.verify_all();
   constexpr size_t kAhead = 24;
   places.with([&](const auto* positions) {
     const auto place = [&](size_t i) { return positions[i] + static_cast<uint64_t>(ahead); };

@@ -50,9 +50,47 @@ uint32_t SuffixSegment<Sym>::encode_group(const Request* requests, Range* answer
   return n_searches;
 }
 
-// Finds, for searches roots[0, n), the blocks that hold their bounds, by the directory.
+// Finds, for searches roots[0, n), the blocks that hold their bounds, by the directory: one that has not been verified
+// as a whole is as far as it is looked at.
 template <class Sym>
 void SuffixSegment<Sym>::locate_blocks(Search* searches, const uint32_t* roots, uint32_t n) const {
+  if (directory_.is_left()) {
+    VerifyWords verify{a_.checksums};
+    locate_blocks_by(searches, roots, n, verify);
+    if (verify.n_new != 0) count_verified(verify.n_new);
+  } else {
+    VerifyNothing nothing;
+    locate_blocks_by(searches, roots, n, nothing);
+  }
+}
+
+// Once a half of the directory's blocks have been verified, so are the others: looking whether they have costs more.
+template <class Sym>
+void SuffixSegment<Sym>::count_verified(uint64_t n_blocks) const {
+  const uint64_t n_verified = n_verified_.fetch_add(n_blocks, std::memory_order_relaxed) + n_blocks;
+  const uint64_t n_bytes = sizeof(uint64_t) * (tree_words(a_.n_rows) + tree_.n_samples);
+  if (n_verified < a_.checksums->n_blocks_of(n_bytes) / 2) return;
+  rest_.verify_all();
+  directory_.verify_all();
+}
+
+// The first word of rest[lo, hi) that is not below the key, or, with kUpper, above it.
+template <class Sym>
+template <bool kUpper, class Verify>
+uint64_t SuffixSegment<Sym>::bound_in_rest(uint64_t lo, uint64_t hi, uint64_t key, Verify& verify) const {
+  while (lo < hi) {
+    const uint64_t middle = lo + (hi - lo) / 2;
+    verify(tree_.rest + middle, 1);
+    const bool up = kUpper ? tree_.rest[middle] <= key : tree_.rest[middle] < key;
+    lo = up ? middle + 1 : lo;
+    hi = up ? hi : middle;
+  }
+  return lo;
+}
+
+template <class Sym>
+template <class Verify>
+void SuffixSegment<Sym>::locate_blocks_by(Search* searches, const uint32_t* roots, uint32_t n, Verify& verify) const {
   uint64_t low_first[kGroup], high_first[kGroup], low_rest[kGroup], high_rest[kGroup];
   uint64_t below[kGroup], upto[kGroup];
   for (uint32_t i = 0; i < n; ++i) {
@@ -64,7 +102,7 @@ void SuffixSegment<Sym>::locate_blocks(Search* searches, const uint32_t* roots, 
     low_rest[i] = low.rest;
     high_rest[i] = high.rest;
   }
-  search_tree(tree_, low_first, high_first, n, below, upto);
+  search_tree<Verify>(tree_, low_first, high_first, n, below, upto, verify);
   for (uint32_t i = 0; i < n; ++i) {
     if (searches[roots[i]].n > kWordSymbols && below[i] < upto[i]) prefetch_line(tree_.rest + below[i]);
   }
@@ -73,16 +111,15 @@ void SuffixSegment<Sym>::locate_blocks(Search* searches, const uint32_t* roots, 
     Search& s = searches[roots[i]];
     uint64_t lo = below[i], hi = upto[i];
     if (s.n > kWordSymbols && lo < hi) {
-      const uint64_t* const first = tree_.rest + lo;
-      const uint64_t* const last = tree_.rest + hi;
-      lo += static_cast<uint64_t>(std::lower_bound(first, last, low_rest[i]) - first);
-      hi = static_cast<uint64_t>(std::upper_bound(first, last, high_rest[i]) - tree_.rest);
+      lo = bound_in_rest<false>(below[i], upto[i], low_rest[i], verify);
+      hi = bound_in_rest<true>(below[i], upto[i], high_rest[i], verify);
     }
     if (hi < lo) hi = lo;  // only in a damaged directory
     // Row 64 (lo - 1) is below the query, row 64 hi above it.
     const uint32_t start = lo == 0 ? 0 : static_cast<uint32_t>((lo - 1) * kRowsPerSample + 1);
     const uint32_t stop = static_cast<uint32_t>(std::min<uint64_t>(hi * kRowsPerSample, all));
     s.lower = {start, stop, 0, 0};
+    if (lo == hi && lo > 0) verify(tree_.level[0] + lo - 1, 1);
     if (lo == hi && lo > 0 && tree_.level[0][lo - 1] < low_first[i]) {
       s.known = static_cast<uint32_t>(__builtin_clzll(tree_.level[0][lo - 1] ^ low_first[i]));
     }
@@ -95,24 +132,36 @@ void SuffixSegment<Sym>::locate_blocks(Search* searches, const uint32_t* roots, 
   }
 }
 
-// Fetches the rows that a search may read first, where they are few: a block is four cache lines.
+// The ranges of rows that a search may read first, where they are few.
+template <class Sym>
+template <class Visit>
+void SuffixSegment<Sym>::visit_blocks(const Search& s, Visit visit) const {
+  if (s.split) {
+    visit(s.lower.lo, uint64_t{s.lower.hi} + 1);
+    visit(s.upper.lo, s.upper.hi);
+  } else if (s.lower.hi - s.lower.lo <= 2 * kRowsPerSample) {
+    visit(s.lower.lo, s.lower.hi);
+  } else if (a_.rows.lcp_width() != 0) {
+    visit(s.lower.lo, sample_from(s.lower.lo) + 1);
+    visit(sample_before(s.lower.hi) + 1, s.lower.hi);
+  }
+}
+
+// Fetches them: a block is four cache lines.
 template <class Sym>
 void SuffixSegment<Sym>::fetch_blocks(const Search& s) const {
-  if (s.split) {
-    fetch_rows(s.lower.lo, uint64_t{s.lower.hi} + 1);
-    fetch_rows(s.upper.lo, s.upper.hi);
-  } else if (s.lower.hi - s.lower.lo <= 2 * kRowsPerSample) {
-    fetch_rows(s.lower.lo, s.lower.hi);
-  } else if (a_.rows.lcp_width() != 0) {
-    fetch_rows(s.lower.lo, sample_from(s.lower.lo) + 1);
-    fetch_rows(sample_before(s.lower.hi) + 1, s.lower.hi);
-  }
+  visit_blocks(s, [&](uint64_t start, uint64_t stop) { fetch_rows(start, stop); });
 }
 
 // Narrows a search by the LCPs of the rows at its bounds, which have been fetched.
 template <class Sym>
 void SuffixSegment<Sym>::search_blocks(Search& s) const {
   if (a_.rows.lcp_width() == 0) return;
+  if (row_words_.is_left()) {
+    visit_blocks(s, [&](uint64_t start, uint64_t stop) {
+      if (start < stop) row_words_.verify(start, stop - start);
+    });
+  }
   Bounds &lower = s.lower, &upper = s.upper;
   if (!s.split && lower.hi - lower.lo <= kPieceRows) {
     if (lower.open()) search_block(s);

@@ -13,6 +13,7 @@
 #include "prefetch.hpp"
 #include "rows.hpp"
 #include "segment.hpp"
+#include "unverified.hpp"
 
 namespace ngramdb {
 
@@ -60,13 +61,20 @@ struct SegmentArrays {
   const uint32_t* starts = nullptr;  // n_documents + 1; the last one is n_text
   uint64_t n_documents = 0;
   uint64_t gap = 0;
+  Checksums* checksums = nullptr;  // of the file that the arrays stand in; without, nothing is verified here
+  uint64_t most_verified = 0;      // bytes of rows and of text that are verified; of more, pointers are checked alone
 };
 
 template <class Sym>
 class SuffixSegment final : public Segment {
  public:
   SuffixSegment(const SegmentArrays<Sym>& arrays, std::string file)
-      : a_(arrays), code_{arrays.gap}, file_(std::move(file)) {
+      : a_(arrays), code_{arrays.gap}, file_(std::move(file)),
+        directory_(arrays.checksums, arrays.tree, tree_words(arrays.n_rows)),
+        rest_(arrays.checksums, arrays.rest, n_samples_of(arrays.n_rows)),
+        row_words_(sums_for(sizeof(uint32_t) * arrays.n_rows), arrays.rows.word(0), arrays.n_rows),
+        symbols_(sums_for(sizeof(Sym) * arrays.n_text), arrays.text, arrays.n_text),
+        starts_(arrays.checksums, arrays.starts, arrays.n_documents + 1) {
     tree_.attach(arrays.tree, arrays.rest, arrays.n_rows);
   }
 
@@ -74,9 +82,13 @@ class SuffixSegment final : public Segment {
   uint64_t n_documents() const override { return a_.n_documents; }
   uint64_t n_positions() const override { return a_.n_text; }
 
-  Position position(Row row) const override { return position_of(static_cast<uint32_t>(row)); }
+  Position position(Row row) const override {
+    row_words_.verify_all();
+    return position_of(static_cast<uint32_t>(row));
+  }
 
   uint32_t tokens(Position at, uint32_t n, TokenId* out) const override {
+    symbols_.verify_all();
     const uint64_t stop = std::min<uint64_t>(at + n, a_.n_text);
     uint32_t length = 0;
     for (uint64_t i = at; i < stop && a_.text[i] != 0; ++i) out[length++] = code_.decode(a_.text[i]);
@@ -110,6 +122,7 @@ class SuffixSegment final : public Segment {
 
   TokenId only_continuation(Range rows, uint32_t depth) const override {
     if (rows.size() == 0) return kNoToken;
+    verify_suffixes();
     const Sym first = symbol_behind(rows.lo, depth), last = symbol_behind(rows.hi - 1, depth);
     if (first != last) return kManyTokens;
     return first == 0 ? kNoToken : code_.decode(first);
@@ -126,6 +139,7 @@ class SuffixSegment final : public Segment {
   uint32_t prefix(Row row, uint32_t n, Code last, Code* out, Code* left) const override;
 
   Code code_at(Position position) const override {
+    symbols_.verify_all();
     if (__builtin_expect(position >= a_.n_text, 0)) refuse(position, position);
     return code_of_symbol(a_.text[position]);
   }
@@ -140,6 +154,7 @@ class SuffixSegment final : public Segment {
   }
 
   void positions(Range range, PositionsOut out) const override {
+    row_words_.verify_all();
     const Interval rows = interval_of(range);
     out.with([&](auto* at) {
       for (uint32_t row = rows.lo; row < rows.hi; ++row) *at++ = position_of(row);
@@ -159,6 +174,7 @@ class SuffixSegment final : public Segment {
   uint32_t document_length(DocNumber document) const override { return document_symbols(document).size(); }
 
   void document_tokens(DocNumber document, uint32_t start, uint32_t stop, uint32_t* out) const override {
+    symbols_.verify_all();
     const uint32_t first = document_symbols(document).lo;
     for (uint32_t i = first + start; i < first + stop; ++i) *out++ = static_cast<uint32_t>(code_.decode(a_.text[i]));
   }
@@ -238,6 +254,13 @@ class SuffixSegment final : public Segment {
     throw CorruptPointer{file_, row, found, a_.n_text};
   }
 
+  // Searches verify the rows and symbols that they read; whatever else reads such has all of them verified first.
+  void verify_suffixes() const {
+    row_words_.verify_all();
+    symbols_.verify_all();
+  }
+  Checksums* sums_for(uint64_t n_bytes) const { return n_bytes <= a_.most_verified ? a_.checksums : nullptr; }
+
   uint32_t position_of(uint32_t row) const {
     const uint32_t position = a_.rows[row];
     if (__builtin_expect(position >= a_.n_text, 0)) refuse(row, position);
@@ -263,6 +286,7 @@ class SuffixSegment final : public Segment {
   }
 
   Interval document_symbols(DocNumber document) const {
+    starts_.verify(document, 2);
     const uint32_t start = a_.starts[document], stop = a_.starts[document + 1];
     if (start >= stop || stop > a_.n_text) refuse(document, stop);
     return {start, stop - 1};
@@ -322,12 +346,20 @@ class SuffixSegment final : public Segment {
     return a_.text[position + common] < s.query[common] ? Order::kBelow : Order::kAbove;
   }
 
+  // The position of a row whose text is compared with the query.
+  uint32_t verified_position(uint32_t row, const Search& s) const {
+    row_words_.verify(row, 1);
+    const uint32_t position = position_of(row);
+    symbols_.verify(position, std::max(s.n, kWordSymbols));
+    return position;
+  }
+
   // One step of a bound: up when the row in the middle is below the query (or matches it, with kUpper).
   template <bool kUpper>
   void step(Bounds& bounds, const Search& s) const {
     const uint32_t row = bounds.middle();
     uint32_t lcp = bounds.lcp();
-    const Order order = compare(row, position_of(row), s, &lcp);
+    const Order order = compare(row, verified_position(row, s), s, &lcp);
     const bool up = kUpper ? order != Order::kAbove : order == Order::kBelow;
     const uint32_t reached = order == Order::kMatch ? s.n : lcp;
     // Written for conditional moves: the branch cannot be predicted.
@@ -345,7 +377,7 @@ class SuffixSegment final : public Segment {
     }
     const uint32_t row = s.lower.middle();
     uint32_t lcp = s.lower.lcp();
-    const Order order = compare(row, position_of(row), s, &lcp);
+    const Order order = compare(row, verified_position(row, s), s, &lcp);
     if (s.alike) {
       s.split = order == Order::kMatch;
       s.lower.hi = s.lower.lo;
@@ -397,11 +429,18 @@ class SuffixSegment final : public Segment {
     constexpr uint32_t kRowsPerLine = 16;
     for (uint64_t row = start; row < stop; row += kRowsPerLine) prefetch_line(a_.rows.word(row));
   }
+  template <class Visit>
+  void visit_blocks(const Search& s, Visit visit) const;
   void fetch_blocks(const Search& s) const;
   void search_blocks(Search& s) const;
   void search_block(Search& s) const;
   void fetch_pivots(const Search& s, int n_levels) const;
   void locate_blocks(Search* searches, const uint32_t* roots, uint32_t n) const;
+  template <class Verify>
+  void locate_blocks_by(Search* searches, const uint32_t* roots, uint32_t n, Verify& verify) const;
+  template <bool kUpper, class Verify>
+  uint64_t bound_in_rest(uint64_t lo, uint64_t hi, uint64_t key, Verify& verify) const;
+  void count_verified(uint64_t n_blocks) const;
   void run_few(Search* searches, uint32_t n) const;
   void run_interleaved(Search* searches, uint32_t n) const;
 
@@ -422,6 +461,11 @@ class SuffixSegment final : public Segment {
   SymbolCode<Sym> code_;
   std::string file_;  // named in errors
   KeyTree tree_;
+  Unverified<uint64_t> directory_, rest_;
+  mutable std::atomic<uint64_t> n_verified_{0};  // blocks of these two
+  Unverified<uint32_t> row_words_;
+  Unverified<Sym> symbols_;
+  Unverified<uint32_t> starts_;
   mutable std::once_flag map_once_;
   mutable DocumentMap map_;
 };

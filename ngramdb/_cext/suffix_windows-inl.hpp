@@ -35,6 +35,7 @@ void find_all(const Sym* text, uint64_t first, uint64_t stop, uint64_t end, cons
 template <class Sym>
 void SuffixSegment<Sym>::scan_windows(PositionsIn starts, PositionsIn stops, size_t n_windows, const TokenId* ids,
                                       uint32_t n, std::vector<Position>& out, StopFlag stop) const {
+  symbols_.verify_all();
   constexpr size_t kAhead = 8;
   // A window's first symbol may be far away.
   constexpr uint64_t kWindow = 64;
@@ -61,6 +62,7 @@ void SuffixSegment<Sym>::scan_windows(PositionsIn starts, PositionsIn stops, siz
 template <class Sym>
 void SuffixSegment<Sym>::count_documents(Range range, std::vector<DocNumber>& documents, std::vector<uint32_t>& counts,
                                          StopFlag stop) const {
+  row_words_.verify_all();
   const Interval rows = interval_of(range);
   const DocumentMap& map = document_map();
   constexpr uint32_t kAhead = 16;

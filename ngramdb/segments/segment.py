@@ -19,12 +19,12 @@ from ngramdb._cext.segment_index import SuffixIndex
 from ngramdb.errors import CorruptionError
 from ngramdb.segments.base import Numbers, Segment
 from ngramdb.segments.builder import DOC_IDS, FORM, positions
-from ngramdb.segments.container import Container, Section, item_size
+from ngramdb.segments.container import VERIFIED_AT_USE, Container, Section, item_size
 from ngramdb.segments.metadata import MetadataReader
 from ngramdb.segments.text import TextReader
 
 #: Documents whose starts are checked before the first question; of more, the kernels check what they use.
-CHECKED_AT_USE = 1 << 22
+CHECKED_AT_USE = 1 << 13
 #: Bits of a row that its LCP may take (kMostLcpWidth of rows.hpp).
 MOST_LCP_WIDTH = 7
 
@@ -45,16 +45,19 @@ class NativeSegment(Segment):
     def index(self) -> SuffixIndex:
         """The kernel's view of the segment. Raises CorruptionError when its sections do not fit together."""
         few = self.n_documents <= CHECKED_AT_USE
+        array = self._container.unverified
         try:
             return SuffixIndex(
-                self._container.array("tokens"),
-                self._container.array("suffix_array"),
-                self._container.array("directory.tree"),
-                self._container.array("directory.rest"),
-                self.starts if few else self._container.array("documents.starts"),
+                array("tokens"),
+                array("suffix_array"),
+                array("directory.tree"),
+                array("directory.rest"),
+                self.starts if few else array("documents.starts"),
                 self._number("gap"),
                 self.path,
                 self.lcp_width,
+                self._container.checksums,
+                VERIFIED_AT_USE,
             )
         except (ValueError, KeyError, OverflowError) as error:
             raise self._corruption(f"its sections do not fit together: {error}") from error

@@ -1,0 +1,63 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+"""How mapped files are read: page by page or by large pieces, and which of their pages are in memory."""
+
+from libc.stddef cimport size_t
+from libc.stdint cimport uint8_t, uint64_t
+from libcpp cimport bool as cbool
+
+cdef extern from "pages.hpp" namespace "ngramdb" nogil:
+    cdef enum class Reading:
+        kUsual
+        kAtRandom
+        kLargePages
+        kSoon
+        kNow
+
+    cbool advise_pages "ngramdb::advise"(const void*, size_t, Reading)
+    uint64_t resident_of "ngramdb::resident"(const void*, size_t)
+
+cdef dict READINGS = {
+    "usual": <int>Reading.kUsual,
+    "at random": <int>Reading.kAtRandom,
+    "large pages": <int>Reading.kLargePages,
+    "soon": <int>Reading.kSoon,
+    "now": <int>Reading.kNow,
+}
+
+
+def advise(const uint8_t[::1] buffer not None, str how, Py_ssize_t start=0, Py_ssize_t stop=-1):
+    """Says how bytes [start, stop) of a mapped file, all without a stop, will be read; whether the system took it.
+
+    Parameters
+        how : "usual" (some pages around the one that is needed), "at random" (that page alone), "large pages" (as usual,
+            by large pages where there are some), "soon" (these bytes, next), "now" (the same, and it returns when
+            they are there)
+
+    Raises
+        ValueError : another word, or bytes that the buffer has not
+
+    Other threads run meanwhile.
+    """
+    cdef Py_ssize_t n = buffer.shape[0]
+    cdef cbool taken
+    if how not in READINGS:
+        raise ValueError(f"one reads {', '.join(READINGS)}, not {how!r}")
+    cdef Reading reading = <Reading><int>READINGS[how]
+    if stop < 0:
+        stop = n
+    if not 0 <= start <= stop <= n:
+        raise ValueError(f"bytes {start} to {stop} of {n}")
+    if start == stop:
+        return True
+    with nogil:
+        taken = advise_pages(&buffer[start], stop - start, reading)
+    return taken
+
+
+def resident(const uint8_t[::1] buffer not None):
+    """How many bytes of a mapped file are in memory, also by others' reading. Cost: some 10 ns a page."""
+    cdef uint64_t found = 0
+    if buffer.shape[0] > 0:
+        with nogil:
+            found = resident_of(&buffer[0], buffer.shape[0])
+    return found
