@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ngramdb.engine import combining, writer
-from ngramdb.engine.change import Change, WriteOptions
+from ngramdb.engine.changes import combining, writer
+from ngramdb.engine.changes.change import Change, WriteOptions
 
 BIG = 10**6
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ngramdb.engine.directory import MemoryDirectory
+from ngramdb.engine.storage.directory import MemoryDirectory
 from ngramdb.segments.container import Container, ContainerWriter, FileInfo
 from ngramdb.segments.container.layout import HEADER
 

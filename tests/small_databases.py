@@ -8,8 +8,8 @@ from collections.abc import Callable
 from ngramdb.api.connection import Connection
 from ngramdb.api.corpus import Corpus
 from ngramdb.api.database import Database
-from ngramdb.engine.directory import MemoryDirectory
-from ngramdb.engine.store import Store
+from ngramdb.engine.storage.directory import MemoryDirectory
+from ngramdb.engine.storage.store import Store
 
 Files = dict[str, bytes]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ngramdb.engine.manifest import CorpusEntry, FileRef, SegmentEntry, TokenizerEntry
+from ngramdb.engine.storage.manifest import CorpusEntry, FileRef, SegmentEntry, TokenizerEntry
 from ngramdb.segments.container import ContainerWriter
 
 

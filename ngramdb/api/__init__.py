@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ngramdb.api.cursor import Cursor
     from ngramdb.api.loading import LoadReport
     from ngramdb.api.results import DocumentScores, Probability, Scores
-    from ngramdb.engine.writer import LoadProgress
+    from ngramdb.engine.changes.writer import LoadProgress
     from ngramdb.executor.result import Result
 
 __all__ = [
@@ -39,7 +39,7 @@ _LAZY = {
     "Corpus": "ngramdb.api.corpus",
     "Cursor": "ngramdb.api.cursor",
     "DocumentScores": "ngramdb.api.results",
-    "LoadProgress": "ngramdb.engine.writer",
+    "LoadProgress": "ngramdb.engine.changes.writer",
     "LoadReport": "ngramdb.api.loading",
     "Probability": "ngramdb.api.results",
     "Result": "ngramdb.executor.result",

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, replace
 
 from ngramdb.api.database import Database
-from ngramdb.engine.manifest import StatisticsEntry
+from ngramdb.engine.storage.manifest import StatisticsEntry
 from ngramdb.errors import InvalidArgument
 from ngramdb.executor.models import digest, statistics_of, stored_statistics
 from ngramdb.lm import sharing

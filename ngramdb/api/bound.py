@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ngramdb.api.database import Database
     from ngramdb.api.session import Session
     from ngramdb.api.snapshot import Snapshot
-    from ngramdb.engine.view import CorpusView
+    from ngramdb.engine.corpus.view import CorpusView
     from ngramdb.executor.result import Result
     from ngramdb.interrupts import Interrupt
     from ngramdb.planner import binder as binders

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from ngramdb.engine.view import CorpusView
+    from ngramdb.engine.corpus.view import CorpusView
     from ngramdb.planner import cautions, grams
     from ngramdb.planner import plan as plans
 else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ngramdb.api.snapshot import Snapshot
-from ngramdb.engine.store import Store
+from ngramdb.engine.storage.store import Store
 from ngramdb.errors import NgramdbError
 
 Problem = tuple[str | None, str, int | None, str]

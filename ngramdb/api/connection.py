@@ -11,8 +11,8 @@ from ngramdb import errors
 from ngramdb.api.database import Database
 from ngramdb.api.settings import checked_timeout
 from ngramdb.api.snapshot import Snapshot
-from ngramdb.engine.directory import MemoryDirectory, RealDirectory
-from ngramdb.engine.store import Store
+from ngramdb.engine.storage.directory import MemoryDirectory, RealDirectory
+from ngramdb.engine.storage.store import Store
 from ngramdb.errors import BindError, InvalidArgument, NotSupportedError
 from ngramdb.interrupts import ProgressCallback
 from ngramdb.kinds import DEFAULT_TOKENIZER

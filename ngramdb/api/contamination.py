@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb.api.loading import read_options
-from ngramdb.engine.directory import MemoryDirectory
-from ngramdb.engine.scratch import scratch_corpus
-from ngramdb.engine.view import CorpusView, Segment
+from ngramdb.engine.corpus.scratch import scratch_corpus
+from ngramdb.engine.corpus.view import CorpusView, Segment
+from ngramdb.engine.storage.directory import MemoryDirectory
 from ngramdb.errors import InvalidArgument
 from ngramdb.executor.audit_notes import OWN_ID_FIELDS
 from ngramdb.executor.overlap import (

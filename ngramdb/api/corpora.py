@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ngramdb.api.database import Database
-from ngramdb.engine.files import write_content
-from ngramdb.engine.manifest import CorpusEntry, TokenizerEntry
+from ngramdb.engine.storage.files import write_content
+from ngramdb.engine.storage.manifest import CorpusEntry, TokenizerEntry
 from ngramdb.errors import BindError
 from ngramdb.lm import sentences
 from ngramdb.planner.plan import CreateCorpus, DropCorpus

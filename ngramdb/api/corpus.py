@@ -49,11 +49,11 @@ if TYPE_CHECKING:
         Spans,
     )
     from ngramdb.api.signatures import Documents, Ids, LoadOptions, ModelLike, Ngram, Ngrams, Unpack
-    from ngramdb.engine import audit
-    from ngramdb.engine.audit import Removal, RemovedDocument
-    from ngramdb.engine.change import ChangeOutcome
-    from ngramdb.engine.compaction import CompactionOutcome
-    from ngramdb.engine.restoring import RestoreOutcome
+    from ngramdb.engine.changes import audit
+    from ngramdb.engine.changes.audit import Removal, RemovedDocument
+    from ngramdb.engine.changes.change import ChangeOutcome
+    from ngramdb.engine.changes.compaction import CompactionOutcome
+    from ngramdb.engine.changes.restoring import RestoreOutcome
     from ngramdb.executor import changes, generating, scoring
     from ngramdb.executor import models as model_cache
     from ngramdb.executor import trace as spans
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from ngramdb.planner.source import Corpus as CorpusView
 else:
     analyzing = lazy_module("ngramdb.api.analyzing")
-    audit = lazy_module("ngramdb.engine.audit")
+    audit = lazy_module("ngramdb.engine.changes.audit")
     binder = lazy_module("ngramdb.planner.binder")
     cautioning = lazy_module("ngramdb.api.cautioning")
     cautions = lazy_module("ngramdb.planner.cautions")

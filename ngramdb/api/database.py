@@ -14,19 +14,19 @@ from weakref import WeakSet
 
 from ngramdb.api.settings import Settings
 from ngramdb.api.snapshot import Snapshot
-from ngramdb.engine.directory import RealDirectory
-from ngramdb.engine.store import Store
+from ngramdb.engine.storage.directory import RealDirectory
+from ngramdb.engine.storage.store import Store
 from ngramdb.errors import ExecutionError, InvalidArgument, NotSupportedError, StorageError
 from ngramdb.interrupts import Interrupt, ProgressCallback, holding
 from ngramdb.lazy import lazy_module
 from ngramdb.planner.names import default_corpus
 
 if TYPE_CHECKING:
-    from ngramdb.engine import change as changing
-    from ngramdb.engine.change import Change
-    from ngramdb.engine.writer import LoadProgress
+    from ngramdb.engine.changes import change as changing
+    from ngramdb.engine.changes.change import Change
+    from ngramdb.engine.changes.writer import LoadProgress
 else:
-    changing = lazy_module("ngramdb.engine.change")
+    changing = lazy_module("ngramdb.engine.changes.change")
 
 
 class Follower(Protocol):

@@ -23,7 +23,7 @@ from ngramdb.api.contamination import Criterion, EvaluationSet, Shares, folding
 from ngramdb.api.database import Database
 from ngramdb.api.documents import as_paths
 from ngramdb.api.exporting import write_lines
-from ngramdb.engine.view import CorpusView, Segment
+from ngramdb.engine.corpus.view import CorpusView, Segment
 from ngramdb.errors import InvalidArgument
 from ngramdb.executor.audit_notes import OWN_ID_FIELDS
 from ngramdb.formats import written_format

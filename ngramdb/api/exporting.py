@@ -16,7 +16,7 @@ from typing import Any, Protocol, TextIO, cast
 
 from ngramdb import interrupts
 from ngramdb.api.document_lines import DocumentLines
-from ngramdb.engine.audit import Removal, RemovedDocument
+from ngramdb.engine.changes.audit import Removal, RemovedDocument
 from ngramdb.errors import ExecutionError
 from ngramdb.executor.arrow_types import arrow_type
 from ngramdb.executor.docset import DocSet

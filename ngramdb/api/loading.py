@@ -10,10 +10,10 @@ from itertools import islice
 
 from ngramdb.api.database import Database
 from ngramdb.api.resuming import Course
-from ngramdb.engine.budget import DocumentLimits
-from ngramdb.engine.change import Change
-from ngramdb.engine.manifest import TokenizerEntry
-from ngramdb.engine.writer import LoadOutcome, LoadProgress, load_documents
+from ngramdb.engine.changes.budget import DocumentLimits
+from ngramdb.engine.changes.change import Change
+from ngramdb.engine.changes.writer import LoadOutcome, LoadProgress, load_documents
+from ngramdb.engine.storage.manifest import TokenizerEntry
 from ngramdb.errors import InvalidArgument, NgramdbError
 from ngramdb.formats import named
 from ngramdb.ingest.documents import Document, ErrorLog

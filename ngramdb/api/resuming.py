@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from ngramdb.engine.manifest import LoadRecord
+from ngramdb.engine.storage.manifest import LoadRecord
 from ngramdb.errors import InvalidArgument
 from ngramdb.ingest.reader import Position
 from ngramdb.ingest.sources import STDIN, Source

@@ -15,12 +15,12 @@ from ngramdb.lazy import lazy_module
 if TYPE_CHECKING:
     from ngramdb.api import analyzing, corpora, exporting, loading
     from ngramdb.api.loading import LoadReport
-    from ngramdb.engine import audit, combining, restoring
-    from ngramdb.engine.algebra import AlgebraView
-    from ngramdb.engine.audit import Removal
-    from ngramdb.engine.change import Change, ChangeOutcome
-    from ngramdb.engine.restoring import RestoreOutcome
-    from ngramdb.engine.view import CorpusView
+    from ngramdb.engine.changes import audit, combining, restoring
+    from ngramdb.engine.changes.audit import Removal
+    from ngramdb.engine.changes.change import Change, ChangeOutcome
+    from ngramdb.engine.changes.restoring import RestoreOutcome
+    from ngramdb.engine.corpus.algebra import AlgebraView
+    from ngramdb.engine.corpus.view import CorpusView
     from ngramdb.planner import plan as plans
     from ngramdb.planner import planner
     from ngramdb.planner.cautions import Caution
@@ -41,12 +41,12 @@ else:
     analyzing = lazy_module("ngramdb.api.analyzing")
     corpora = lazy_module("ngramdb.api.corpora")
     loading = lazy_module("ngramdb.api.loading")
-    audit = lazy_module("ngramdb.engine.audit")
-    combining = lazy_module("ngramdb.engine.combining")
+    audit = lazy_module("ngramdb.engine.changes.audit")
+    combining = lazy_module("ngramdb.engine.changes.combining")
     exporting = lazy_module("ngramdb.api.exporting")
     planner = lazy_module("ngramdb.planner.planner")
     plans = lazy_module("ngramdb.planner.plan")
-    restoring = lazy_module("ngramdb.engine.restoring")
+    restoring = lazy_module("ngramdb.engine.changes.restoring")
 
 
 class Session:

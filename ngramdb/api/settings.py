@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ngramdb.engine.machine import memory_bytes
-from ngramdb.engine.store import DEFAULT_KEEP_VERSIONS
+from ngramdb.engine.changes.machine import memory_bytes
+from ngramdb.engine.storage.store import DEFAULT_KEEP_VERSIONS
 from ngramdb.errors import InvalidArgument
 from ngramdb.lazy import lazy_module
 from ngramdb.planner.names import listing, nearest

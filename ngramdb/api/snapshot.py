@@ -6,20 +6,20 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ngramdb.engine.manifest import Manifest
-from ngramdb.engine.store import Store
+from ngramdb.engine.storage.manifest import Manifest
+from ngramdb.engine.storage.store import Store
 from ngramdb.errors import BindError, NotSupportedError
 from ngramdb.lazy import lazy_module
 from ngramdb.planner.names import listing, nearest
 
 if TYPE_CHECKING:
-    from ngramdb.engine import algebra
-    from ngramdb.engine import view as views
-    from ngramdb.engine.algebra import AlgebraView
-    from ngramdb.engine.view import CorpusView
+    from ngramdb.engine.corpus import algebra
+    from ngramdb.engine.corpus import view as views
+    from ngramdb.engine.corpus.algebra import AlgebraView
+    from ngramdb.engine.corpus.view import CorpusView
 else:
-    algebra = lazy_module("ngramdb.engine.algebra")
-    views = lazy_module("ngramdb.engine.view")
+    algebra = lazy_module("ngramdb.engine.corpus.algebra")
+    views = lazy_module("ngramdb.engine.corpus.view")
 
 
 class Snapshot:

@@ -18,12 +18,12 @@ import numpy as np
 import pytest
 from changes import add_corpus, compact, delete_documents, load_documents, subtract_corpus
 
-from ngramdb.engine.directory import MemoryDirectory
-from ngramdb.engine.directory.faulty import FaultyDirectory, SimulatedCrash
-from ngramdb.engine.manifest import CorpusEntry, TokenizerEntry
-from ngramdb.engine.restoring import restore_corpus
-from ngramdb.engine.store import Store
-from ngramdb.engine.view import CorpusView
+from ngramdb.engine.changes.restoring import restore_corpus
+from ngramdb.engine.corpus.view import CorpusView
+from ngramdb.engine.storage.directory import MemoryDirectory
+from ngramdb.engine.storage.directory.faulty import FaultyDirectory, SimulatedCrash
+from ngramdb.engine.storage.manifest import CorpusEntry, TokenizerEntry
+from ngramdb.engine.storage.store import Store
 from ngramdb.errors import StorageError
 from ngramdb.ingest.documents import Document
 

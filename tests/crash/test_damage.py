@@ -13,8 +13,8 @@ import pytest
 from small_databases import files_of, opened, words
 
 import ngramdb
-from ngramdb.engine.directory import MemoryDirectory
-from ngramdb.engine.store import Store
+from ngramdb.engine.storage.directory import MemoryDirectory
+from ngramdb.engine.storage.store import Store
 from ngramdb.errors import StorageError
 
 N_FLIPS = 400

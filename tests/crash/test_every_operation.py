@@ -7,9 +7,9 @@ import random
 
 import pytest
 
-from ngramdb.engine.directory import MemoryDirectory
-from ngramdb.engine.directory.faulty import FaultyDirectory, SimulatedCrash
-from ngramdb.engine.store import Store
+from ngramdb.engine.storage.directory import MemoryDirectory
+from ngramdb.engine.storage.directory.faulty import FaultyDirectory, SimulatedCrash
+from ngramdb.engine.storage.store import Store
 from ngramdb.errors import StorageError
 
 #: Power failures tried after each fault or crash, besides the one that loses all that was not synced.

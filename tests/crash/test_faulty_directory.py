@@ -7,8 +7,8 @@ import random
 
 import pytest
 
-from ngramdb.engine.directory import MemoryDirectory
-from ngramdb.engine.directory.faulty import FaultyDirectory, SimulatedCrash
+from ngramdb.engine.storage.directory import MemoryDirectory
+from ngramdb.engine.storage.directory.faulty import FaultyDirectory, SimulatedCrash
 
 
 def contents(directory):

@@ -7,17 +7,17 @@ import subprocess
 import sys
 import time
 
-from ngramdb.engine.directory import RealDirectory
-from ngramdb.engine.store import Store
+from ngramdb.engine.storage.directory import RealDirectory
+from ngramdb.engine.storage.store import Store
 
 N_KILLS = 12
 
 WRITE = """
 import sys
 import numpy  # imported by the first write otherwise, while the clock runs
-from ngramdb.engine.directory import RealDirectory
-from ngramdb.engine.manifest import CorpusEntry, FileRef, SegmentEntry, TokenizerEntry
-from ngramdb.engine.store import Store
+from ngramdb.engine.storage.directory import RealDirectory
+from ngramdb.engine.storage.manifest import CorpusEntry, FileRef, SegmentEntry, TokenizerEntry
+from ngramdb.engine.storage.store import Store
 from ngramdb.segments.container import ContainerWriter
 
 store = Store.open(RealDirectory(sys.argv[1]))

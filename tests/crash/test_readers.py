@@ -13,9 +13,9 @@ import pytest
 import ngramdb
 from ngramdb.api.connection import Connection
 from ngramdb.api.database import Database
-from ngramdb.engine.directory import MemoryDirectory, RealDirectory
-from ngramdb.engine.store import Store
-from ngramdb.engine.view import CorpusView
+from ngramdb.engine.corpus.view import CorpusView
+from ngramdb.engine.storage.directory import MemoryDirectory, RealDirectory
+from ngramdb.engine.storage.store import Store
 
 SECONDS = 4.0
 N_PROCESSES = 3

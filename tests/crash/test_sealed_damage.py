@@ -14,8 +14,8 @@ import pytest
 from resealing import damaged, edited, unsealed
 from small_databases import files_of, opened, words
 
-from ngramdb.engine.directory import MemoryDirectory
-from ngramdb.engine.store import Store
+from ngramdb.engine.storage.directory import MemoryDirectory
+from ngramdb.engine.storage.store import Store
 from ngramdb.errors import CorruptionError, NgramdbError, StorageError
 
 N_DAMAGES = 150

@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 
 import ngramdb
-from ngramdb.engine.directory import RealDirectory
-from ngramdb.engine.store import Store
+from ngramdb.engine.storage.directory import RealDirectory
+from ngramdb.engine.storage.store import Store
 from ngramdb.errors import NgramdbError, StorageError
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="takes FIFOs, links and alarms")

@@ -10,8 +10,8 @@ from reference import occurrences
 
 from ngramdb.api.connection import Connection
 from ngramdb.api.database import Database
-from ngramdb.engine.directory import MemoryDirectory
-from ngramdb.engine.store import Store
+from ngramdb.engine.storage.directory import MemoryDirectory
+from ngramdb.engine.storage.store import Store
 
 NGRAMS = [[1], [1, 2], [2, 1], [3, 3], []]
 

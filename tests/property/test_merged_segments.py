@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from indexes import packed
 
-from ngramdb.engine.directory import MemoryDirectory
+from ngramdb.engine.storage.directory import MemoryDirectory
 from ngramdb.segments import merged_arrays
 from ngramdb.segments.builder import KIND, SegmentBuilder
 from ngramdb.segments.container import Container, ContainerWriter

@@ -23,8 +23,8 @@ from statements import Statements
 
 from ngramdb.api.connection import Connection
 from ngramdb.api.database import Database
-from ngramdb.engine.directory import MemoryDirectory
-from ngramdb.engine.store import Store
+from ngramdb.engine.storage.directory import MemoryDirectory
+from ngramdb.engine.storage.store import Store
 from ngramdb.errors import NgramdbError, QueryError
 
 BATCH = 5000

@@ -24,8 +24,8 @@ from typing import Any
 from children import FAILED, Child, Clock, arguments, warm_up
 
 import ngramdb
-from ngramdb.engine.directory import RealDirectory
-from ngramdb.engine.store import Store
+from ngramdb.engine.storage.directory import RealDirectory
+from ngramdb.engine.storage.store import Store
 from ngramdb.errors import ExecutionError
 
 N_WORDS = 7

@@ -304,7 +304,7 @@ class Mine:
     ("module", "target", "fine"),
     [
         ("ngramdb.cli.load", "ngramdb.api", True),
-        ("ngramdb.cli.load", "ngramdb.engine.store", False),
+        ("ngramdb.cli.load", "ngramdb.engine.storage.store", False),
         ("ngramdb.repl.session", "ngramdb.language.parser", False),
         ("ngramdb.api.corpus", "ngramdb.cli.load", False),
         ("ngramdb.planner.binder", "ngramdb.language.ast", True),
@@ -312,10 +312,10 @@ class Mine:
         ("ngramdb.planner.binder", "ngramdb.executor.result", False),
         ("ngramdb.executor.run", "ngramdb.planner.plan", True),
         ("ngramdb.executor.run", "ngramdb.planner.binder", False),
-        ("ngramdb.engine.store", "ngramdb.api.connection", False),
-        ("ngramdb.engine.store", "ngramdb", False),
+        ("ngramdb.engine.storage.store", "ngramdb.api.connection", False),
+        ("ngramdb.engine.storage.store", "ngramdb", False),
         ("ngramdb.segments.text", "ngramdb.tokenizers.base", False),
-        ("ngramdb.segments.text", "ngramdb.engine.store", False),
+        ("ngramdb.segments.text", "ngramdb.engine.storage.store", False),
         ("ngramdb.segments.text", "ngramdb.errors", True),
         ("ngramdb.errors", "ngramdb.lazy", True),
         ("ngramdb.errors", "ngramdb.api", False),
@@ -331,9 +331,9 @@ def test_the_walk_sees_every_kind_of_import() -> None:
 import ngramdb.errors
 from ngramdb.api import connection, connect
 if TYPE_CHECKING:
-    from ngramdb.engine.store import Store
+    from ngramdb.engine.storage.store import Store
 else:
-    store = lazy_module("ngramdb.engine.store")
+    store = lazy_module("ngramdb.engine.storage.store")
 def late():
     from ngramdb.cli import load
 from . import symbols
@@ -344,8 +344,8 @@ from . import symbols
         Import(name, 2, "ngramdb.errors"),
         Import(name, 3, "ngramdb.api.connection"),
         Import(name, 3, "ngramdb.api"),
-        Import(name, 5, "ngramdb.engine.store"),
-        Import(name, 7, "ngramdb.engine.store", in_string=True),
+        Import(name, 5, "ngramdb.engine.storage.store"),
+        Import(name, 7, "ngramdb.engine.storage.store", in_string=True),
         Import(name, 9, "ngramdb.cli.load"),
     ]
     assert walk.relative == [10]

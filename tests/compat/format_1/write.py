@@ -27,7 +27,8 @@ from compat_questions import ask, exported, fields
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
 import ngramdb
-from ngramdb.engine import creation, deletion, transaction
+from ngramdb.engine.changes import deletion
+from ngramdb.engine.storage import creation, transaction
 
 LINES = [
     '{"text": "time flies like an arrow", "kind": "proverb", "year": 1930, "ok": true, "score": 0.5}',

@@ -9,7 +9,7 @@ import pyarrow.parquet
 import pytest
 
 import ngramdb
-from ngramdb.engine import audit
+from ngramdb.engine.changes import audit
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 import ngramdb
 from ngramdb.api.decontaminating import decontaminate
-from ngramdb.engine.audit import removed_documents
+from ngramdb.engine.changes.audit import removed_documents
 from ngramdb.errors import InvalidArgument
 
 QUESTION = "what is the capital city of the country that lies between two large seas in the north"

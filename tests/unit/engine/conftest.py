@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from changes import load_documents
 
-from ngramdb.engine.directory import MemoryDirectory
-from ngramdb.engine.files import write_content
-from ngramdb.engine.manifest import CorpusEntry, TokenizerEntry
-from ngramdb.engine.store import Store
-from ngramdb.engine.view import CorpusView
+from ngramdb.engine.corpus.view import CorpusView
+from ngramdb.engine.storage.directory import MemoryDirectory
+from ngramdb.engine.storage.files import write_content
+from ngramdb.engine.storage.manifest import CorpusEntry, TokenizerEntry
+from ngramdb.engine.storage.store import Store
 from ngramdb.ingest.documents import Document
 from ngramdb.tokenizers.registry import create_tokenizer
 

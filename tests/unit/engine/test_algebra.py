@@ -13,9 +13,9 @@ from reference import ReferenceIndex
 from subwords import write_tokenizer
 
 import ngramdb
-from ngramdb.engine import vocabularies
-from ngramdb.engine.algebra import AlgebraView, Term
-from ngramdb.engine.equal_documents import equal_documents
+from ngramdb.engine.changes.equal_documents import equal_documents
+from ngramdb.engine.corpus import common_vocabulary as vocabularies
+from ngramdb.engine.corpus.algebra import AlgebraView, Term
 from ngramdb.errors import BindError, ExecutionError, ResourceError
 
 BIG = 10**6

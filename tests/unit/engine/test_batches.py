@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from ngramdb.engine import batches as module
-from ngramdb.engine.batches import batches, read_ahead
+from ngramdb.engine.changes import batches as module
+from ngramdb.engine.changes.batches import batches, read_ahead
 from ngramdb.errors import LoadError
 
 

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 import ngramdb
-from ngramdb.engine import writer
-from ngramdb.engine.budget import BASE_BYTES, BYTES_PER_TOKEN, DocumentLimits, bounded
+from ngramdb.engine.changes import writer
+from ngramdb.engine.changes.budget import BASE_BYTES, BYTES_PER_TOKEN, DocumentLimits, bounded
 from ngramdb.errors import ResourceError
 
 

@@ -10,7 +10,7 @@ import pytest
 from changes import compact, delete_documents
 from plain_kind import PlainSegment, make_plain
 
-from ngramdb.engine.manifest import Manifest
+from ngramdb.engine.storage.manifest import Manifest
 from ngramdb.errors import CorruptionError, FormatVersionError
 from ngramdb.segments.base import Segment
 from ngramdb.segments.container import SEGMENT_KINDS

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from ngramdb.engine.policy import FAN_IN, FLOOR, RATIO, SMALL, next_append_merge, next_merge, packed
+from ngramdb.engine.changes.policy import FAN_IN, FLOOR, RATIO, SMALL, next_append_merge, next_merge, packed
 
 HUGE = 1 << 26
 

@@ -11,8 +11,8 @@ from changes import compact, delete_documents
 from indexes import packed, plain, rows_of
 from reference import ReferenceIndex
 
-from ngramdb.engine.audit import removals, removed_documents
-from ngramdb.engine.restoring import restore_corpus
+from ngramdb.engine.changes.audit import removals, removed_documents
+from ngramdb.engine.changes.restoring import restore_corpus
 from ngramdb.errors import BindError, CorruptionError, LockedError
 
 BIG = 10**6

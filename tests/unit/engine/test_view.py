@@ -10,9 +10,9 @@ import pytest
 from changes import delete_documents
 from reference import ReferenceIndex
 
-from ngramdb.engine.store import Store
-from ngramdb.engine.view import CorpusView
-from ngramdb.engine.vocabulary import MAX_OPEN, tokenizer_of
+from ngramdb.engine.corpus.tokenizer_cache import MAX_OPEN, tokenizer_of
+from ngramdb.engine.corpus.view import CorpusView
+from ngramdb.engine.storage.store import Store
 from ngramdb.errors import CorruptionError, StorageError
 
 

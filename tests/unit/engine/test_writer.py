@@ -12,8 +12,8 @@ import pytest
 from indexes import packed, plain, rows_of
 from reference import ReferenceIndex
 
-from ngramdb.engine import writer
-from ngramdb.engine.store import Store
+from ngramdb.engine.changes import writer
+from ngramdb.engine.storage.store import Store
 from ngramdb.errors import BindError, InvalidArgument, LoadError, LockedError, ResourceError, StorageError
 from ngramdb.ingest.documents import ErrorLog
 
@@ -113,7 +113,7 @@ def test_one_document_appends_are_the_same_as_one_load(database):
 def test_segments_end_where_they_are_full(
     database, monkeypatch, lengths, segment_tokens, expected, batch_documents
 ):
-    monkeypatch.setattr("ngramdb.engine.batches.BATCH_DOCUMENTS", batch_documents)
+    monkeypatch.setattr("ngramdb.engine.changes.batches.BATCH_DOCUMENTS", batch_documents)
     documents = [[i] * n for i, n in enumerate(lengths)]
     database.create()
     outcome = database.load(documents, segment_tokens=segment_tokens)
@@ -376,7 +376,7 @@ def test_no_thread_is_left_behind(database):
 
 def test_memory_is_bounded_by_the_segments_not_by_the_input(database, monkeypatch):
     # Files are counted out: in memory they are the database itself.
-    monkeypatch.setattr("ngramdb.engine.batches.BATCH_ID_BYTES", 1 << 16)
+    monkeypatch.setattr("ngramdb.engine.changes.batches.BATCH_ID_BYTES", 1 << 16)
 
     class Nowhere:
         def __init__(self, file):

@@ -9,7 +9,7 @@ import pytest
 from indexes import packed
 from reference import ReferenceSegment
 
-from ngramdb.engine.directory import MemoryDirectory
+from ngramdb.engine.storage.directory import MemoryDirectory
 from ngramdb.errors import CorruptionError, QueryCancelled, ResourceError
 from ngramdb.interrupts import Interrupt
 from ngramdb.segments import builder as builder_module

@@ -10,7 +10,7 @@ import zlib
 import numpy as np
 import pytest
 
-from ngramdb.engine.directory import MemoryDirectory
+from ngramdb.engine.storage.directory import MemoryDirectory
 from ngramdb.errors import CorruptionError, FormatVersionError, InvalidArgument
 from ngramdb.segments.container import BLOCK_SIZE, SMALL_BLOCK_SIZE, Container, ContainerWriter, FileInfo
 

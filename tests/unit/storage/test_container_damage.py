@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ngramdb.engine.directory import MemoryDirectory
+from ngramdb.engine.storage.directory import MemoryDirectory
 from ngramdb.errors import CorruptionError, StorageError
 from ngramdb.segments.container import BLOCK_SIZE, SMALL_BLOCK_SIZE, Container, ContainerWriter
 

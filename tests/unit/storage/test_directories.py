@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from ngramdb.engine.directory import MemoryDirectory, RealDirectory
-from ngramdb.engine.directory.faulty import FaultyDirectory
+from ngramdb.engine.storage.directory import MemoryDirectory, RealDirectory
+from ngramdb.engine.storage.directory.faulty import FaultyDirectory
 from ngramdb.errors import InvalidArgument, LockedError
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ngramdb.engine.directory import MemoryDirectory
-from ngramdb.engine.manifest import LoadRecord, StatisticsEntry
-from ngramdb.engine.store import Store
+from ngramdb.engine.storage.directory import MemoryDirectory
+from ngramdb.engine.storage.manifest import LoadRecord, StatisticsEntry
+from ngramdb.engine.storage.store import Store
 from ngramdb.segments.container import Container, ContainerWriter
 
 DOCUMENT = (Path(__file__).parents[3] / "FORMAT.md").read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from ngramdb.engine.manifest import (
+from ngramdb.engine.storage.manifest import (
     CorpusEntry,
     FileRef,
     LoadRecord,

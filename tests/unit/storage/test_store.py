@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ngramdb.engine.directory import MemoryDirectory, RealDirectory
-from ngramdb.engine.manifest import FileRef
-from ngramdb.engine.store import Store
+from ngramdb.engine.storage.directory import MemoryDirectory, RealDirectory
+from ngramdb.engine.storage.manifest import FileRef
+from ngramdb.engine.storage.store import Store
 from ngramdb.errors import (
     CorruptionError,
     FormatVersionError,

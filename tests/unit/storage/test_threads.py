@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from ngramdb.engine.directory import MemoryDirectory, RealDirectory
-from ngramdb.engine.store import Store
+from ngramdb.engine.storage.directory import MemoryDirectory, RealDirectory
+from ngramdb.engine.storage.store import Store
 
 N_COMMITS = 20
 N_READERS = 4

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from ngramdb.engine.directory import MemoryDirectory, RealDirectory
-from ngramdb.engine.manifest import FileRef
-from ngramdb.engine.store import Store
+from ngramdb.engine.storage.directory import MemoryDirectory, RealDirectory
+from ngramdb.engine.storage.manifest import FileRef
+from ngramdb.engine.storage.store import Store
 from ngramdb.errors import InvalidArgument, StorageError
 
 

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb._cext.index import Index
-from ngramdb.engine.equal_documents import Listed, Matches, match_documents
-from ngramdb.engine.manifest import SegmentEntry
-from ngramdb.engine.view import CorpusView
-from ngramdb.engine.vocabularies import common_tokenizer, translated
+from ngramdb.engine.changes.equal_documents import Listed, Matches, match_documents
+from ngramdb.engine.corpus.common_vocabulary import common_tokenizer, translated
+from ngramdb.engine.corpus.view import CorpusView
+from ngramdb.engine.storage.manifest import SegmentEntry
 from ngramdb.errors import ExecutionError
 from ngramdb.segments.base import Segment
 from ngramdb.tokenizers.base import Tokenizer

@@ -15,7 +15,7 @@ import sys
 import time
 
 from ngramdb import interrupts
-from ngramdb.engine.directory.base import WriterLock
+from ngramdb.engine.storage.directory.base import WriterLock
 from ngramdb.errors import LockedError, StorageError
 from ngramdb.opening import NO_FOLLOW, open_regular
 

@@ -21,14 +21,14 @@ from typing import Any
 
 import numpy as np
 
-from ngramdb.engine import compaction
-from ngramdb.engine.budget import bounded, memory_errors
-from ngramdb.engine.compaction import CompactionOutcome
-from ngramdb.engine.deletion import write_removal
-from ngramdb.engine.manifest import CorpusEntry
-from ngramdb.engine.store import Store
-from ngramdb.engine.transaction import Transaction
-from ngramdb.engine.view import CorpusView
+from ngramdb.engine.changes import compaction
+from ngramdb.engine.changes.budget import bounded, memory_errors
+from ngramdb.engine.changes.compaction import CompactionOutcome
+from ngramdb.engine.changes.deletion import write_removal
+from ngramdb.engine.corpus.view import CorpusView
+from ngramdb.engine.storage.manifest import CorpusEntry
+from ngramdb.engine.storage.store import Store
+from ngramdb.engine.storage.transaction import Transaction
 from ngramdb.errors import BindError, InvalidArgument
 from ngramdb.types import Docs
 

@@ -20,8 +20,8 @@ import random
 from collections.abc import Collection
 from typing import Literal
 
-from ngramdb.engine.directory.base import Directory, WritableFile, WriterLock, split_name
-from ngramdb.engine.directory.memory import MemoryDirectory, StoredFile
+from ngramdb.engine.storage.directory.base import Directory, WritableFile, WriterLock, split_name
+from ngramdb.engine.storage.directory.memory import MemoryDirectory, StoredFile
 
 #: Bytes that a disk writes in one step: within such a sector, data is old or new, not a mixture.
 _SECTOR = 512

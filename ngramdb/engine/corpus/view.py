@@ -11,10 +11,10 @@ from typing import NoReturn
 import numpy as np
 
 from ngramdb._cext.index import Index
-from ngramdb.engine.audit import check_audits
-from ngramdb.engine.manifest import CorpusEntry, SegmentEntry
-from ngramdb.engine.store import Store
-from ngramdb.engine.vocabulary import tokenizer_of
+from ngramdb.engine.changes.audit import check_audits
+from ngramdb.engine.corpus.tokenizer_cache import tokenizer_of
+from ngramdb.engine.storage.manifest import CorpusEntry, SegmentEntry
+from ngramdb.engine.storage.store import Store
 from ngramdb.errors import CorruptionError
 from ngramdb.segments.base import Segment
 from ngramdb.segments.registry import kind_named

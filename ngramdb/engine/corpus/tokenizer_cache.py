@@ -11,8 +11,8 @@ import threading
 from collections import OrderedDict
 from weakref import WeakKeyDictionary
 
-from ngramdb.engine.manifest import TokenizerEntry
-from ngramdb.engine.store import Store
+from ngramdb.engine.storage.manifest import TokenizerEntry
+from ngramdb.engine.storage.store import Store
 from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.tokenizers.registry import open_tokenizer
 

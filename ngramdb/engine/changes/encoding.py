@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb.engine.batches import Batch
-from ngramdb.engine.budget import DocumentLimits
+from ngramdb.engine.changes.batches import Batch
+from ngramdb.engine.changes.budget import DocumentLimits
 from ngramdb.errors import ExecutionError, LoadError, QueryCancelled, ResourceError
 from ngramdb.ingest.documents import Document, ErrorLog, TokenIds
 from ngramdb.segments.base import Segment

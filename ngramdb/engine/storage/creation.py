@@ -11,9 +11,9 @@ import contextlib
 import time
 from dataclasses import dataclass
 
-from ngramdb.engine.author import author
-from ngramdb.engine.directory.base import Directory
-from ngramdb.engine.layout import (
+from ngramdb.engine.changes.author import author
+from ngramdb.engine.storage.directory.base import Directory
+from ngramdb.engine.storage.layout import (
     LOCK,
     MANIFESTS,
     MARKER_KIND,
@@ -21,8 +21,8 @@ from ngramdb.engine.layout import (
     manifest_name,
     temporary_name,
 )
-from ngramdb.engine.manifest import Manifest
-from ngramdb.engine.versions import write_version
+from ngramdb.engine.storage.manifest import Manifest
+from ngramdb.engine.storage.versions import write_version
 from ngramdb.errors import CorruptionError, NotADatabase, StorageError
 from ngramdb.formats import MARKER
 from ngramdb.segments.container import Container, ContainerWriter

@@ -14,12 +14,12 @@ import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
 
-from ngramdb.engine.author import author
-from ngramdb.engine.directory.base import Directory, WritableFile, WriterLock, split_name
-from ngramdb.engine.layout import KINDS, MANIFESTS, manifest_name, new_data_name, temporary_name
-from ngramdb.engine.manifest import CorpusEntry, FileRef, Manifest
-from ngramdb.engine.os_errors import storage_error, storage_errors
-from ngramdb.engine.versions import LoadedVersion, write_version
+from ngramdb.engine.changes.author import author
+from ngramdb.engine.storage.directory.base import Directory, WritableFile, WriterLock, split_name
+from ngramdb.engine.storage.layout import KINDS, MANIFESTS, manifest_name, new_data_name, temporary_name
+from ngramdb.engine.storage.manifest import CorpusEntry, FileRef, Manifest
+from ngramdb.engine.storage.os_errors import storage_error, storage_errors
+from ngramdb.engine.storage.versions import LoadedVersion, write_version
 from ngramdb.errors import InvalidArgument, StorageError
 
 

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb.engine.manifest import MAX_TIME, FileRef
-from ngramdb.engine.policy import next_append_merge
-from ngramdb.engine.store import Store
-from ngramdb.engine.transaction import Transaction
+from ngramdb.engine.changes.policy import next_append_merge
+from ngramdb.engine.storage.manifest import MAX_TIME, FileRef
+from ngramdb.engine.storage.store import Store
+from ngramdb.engine.storage.transaction import Transaction
 from ngramdb.errors import CorruptionError
 from ngramdb.segments.container import Container, ContainerWriter, parse_json
 from ngramdb.segments.text import TextBuilder, TextReader

@@ -15,11 +15,11 @@ import os
 import stat
 import sys
 
-from ngramdb.engine.directory.base import Directory, WritableFile, WriterLock, split_name
-from ngramdb.engine.directory.folders import Folder, make_folder
-from ngramdb.engine.directory.mapping import map_file
-from ngramdb.engine.directory.writeback import begin_writing
-from ngramdb.engine.lock import FileLock, hold_file, is_held
+from ngramdb.engine.storage.directory.base import Directory, WritableFile, WriterLock, split_name
+from ngramdb.engine.storage.directory.folders import Folder, make_folder
+from ngramdb.engine.storage.directory.mapping import map_file
+from ngramdb.engine.storage.directory.writeback import begin_writing
+from ngramdb.engine.storage.lock import FileLock, hold_file, is_held
 from ngramdb.errors import InvalidArgument
 from ngramdb.opening import NO_FOLLOW, open_regular
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ngramdb.engine.audit import Removal, write_audit
-from ngramdb.engine.author import author
-from ngramdb.engine.compaction import segment_entry
-from ngramdb.engine.manifest import FileRef, SegmentEntry
-from ngramdb.engine.transaction import Transaction
-from ngramdb.engine.view import CorpusView
+from ngramdb.engine.changes.audit import Removal, write_audit
+from ngramdb.engine.changes.author import author
+from ngramdb.engine.changes.compaction import segment_entry
+from ngramdb.engine.corpus.view import CorpusView
+from ngramdb.engine.storage.manifest import FileRef, SegmentEntry
+from ngramdb.engine.storage.transaction import Transaction
 from ngramdb.segments.merging import write_removed
 from ngramdb.segments.parts import Part
 from ngramdb.types import Docs

@@ -9,9 +9,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 
-from ngramdb.engine.directory.base import Directory
-from ngramdb.engine.layout import KINDS, MANIFESTS, is_data_file, is_temporary
-from ngramdb.engine.manifest import Manifest
+from ngramdb.engine.storage.directory.base import Directory
+from ngramdb.engine.storage.layout import KINDS, MANIFESTS, is_data_file, is_temporary
+from ngramdb.engine.storage.manifest import Manifest
 from ngramdb.errors import StorageError
 from ngramdb.formats import MARKER
 

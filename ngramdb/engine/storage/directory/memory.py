@@ -8,7 +8,7 @@ import os
 import threading
 from weakref import WeakValueDictionary
 
-from ngramdb.engine.directory.base import Directory, WritableFile, WriterLock, split_name
+from ngramdb.engine.storage.directory.base import Directory, WritableFile, WriterLock, split_name
 from ngramdb.errors import LockedError
 
 

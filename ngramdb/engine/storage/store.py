@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 
-from ngramdb.engine.creation import Marker, create_database, read_marker, require_database
-from ngramdb.engine.directory.base import Directory, split_name
-from ngramdb.engine.layout import KINDS, MANIFESTS, MARKER_KIND, manifest_name
-from ngramdb.engine.manifest import FileRef, Manifest
-from ngramdb.engine.orphans import collect_orphans
-from ngramdb.engine.os_errors import storage_error, storage_errors
-from ngramdb.engine.transaction import Transaction
-from ngramdb.engine.versions import LoadedVersion, list_versions, read_version
+from ngramdb.engine.storage.creation import Marker, create_database, read_marker, require_database
+from ngramdb.engine.storage.directory.base import Directory, split_name
+from ngramdb.engine.storage.layout import KINDS, MANIFESTS, MARKER_KIND, manifest_name
+from ngramdb.engine.storage.manifest import FileRef, Manifest
+from ngramdb.engine.storage.orphans import collect_orphans
+from ngramdb.engine.storage.os_errors import storage_error, storage_errors
+from ngramdb.engine.storage.transaction import Transaction
+from ngramdb.engine.storage.versions import LoadedVersion, list_versions, read_version
 from ngramdb.errors import BindError, CorruptionError, ReadOnlyError, StorageError
 from ngramdb.formats import MARKER
 from ngramdb.segments.container import KNOWN_WRITER_FLAGS, Container, FileInfo, check_flags

@@ -19,16 +19,16 @@ import numpy as np
 
 from ngramdb import interrupts
 from ngramdb._cext.construction import MAX_SYMBOLS, Cores
-from ngramdb.engine.batches import Batch, batches, read_ahead
-from ngramdb.engine.budget import DocumentLimits, bounded, memory_errors
-from ngramdb.engine.change import Change
-from ngramdb.engine.compaction import segment_entry
-from ngramdb.engine.directory import WritableFile
-from ngramdb.engine.encoding import BatchEncoder, Encoded, documents_of
-from ngramdb.engine.files import write_content
-from ngramdb.engine.manifest import CorpusEntry, LoadRecord, SegmentEntry
-from ngramdb.engine.view import open_segment
-from ngramdb.engine.vocabulary import remember, tokenizer_of
+from ngramdb.engine.changes.batches import Batch, batches, read_ahead
+from ngramdb.engine.changes.budget import DocumentLimits, bounded, memory_errors
+from ngramdb.engine.changes.change import Change
+from ngramdb.engine.changes.compaction import segment_entry
+from ngramdb.engine.changes.encoding import BatchEncoder, Encoded, documents_of
+from ngramdb.engine.corpus.tokenizer_cache import remember, tokenizer_of
+from ngramdb.engine.corpus.view import open_segment
+from ngramdb.engine.storage.directory import WritableFile
+from ngramdb.engine.storage.files import write_content
+from ngramdb.engine.storage.manifest import CorpusEntry, LoadRecord, SegmentEntry
 from ngramdb.errors import InvalidArgument, LoadError
 from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.streams import Meter

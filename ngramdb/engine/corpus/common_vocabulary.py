@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb.engine.directory.memory import MemoryDirectory
-from ngramdb.engine.manifest import TokenizerEntry
-from ngramdb.engine.view import CorpusView
+from ngramdb.engine.corpus.view import CorpusView
+from ngramdb.engine.storage.directory.memory import MemoryDirectory
+from ngramdb.engine.storage.manifest import TokenizerEntry
 from ngramdb.errors import BindError, ResourceError
 from ngramdb.segments.base import Segment
 from ngramdb.segments.builder import KIND

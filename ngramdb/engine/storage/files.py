@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ngramdb.engine.manifest import FileRef
-from ngramdb.engine.store import Transaction
+from ngramdb.engine.storage.manifest import FileRef
+from ngramdb.engine.storage.store import Transaction
 from ngramdb.segments.container import ContainerWriter
 from ngramdb.tokenizers.base import FileContent
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ngramdb.engine.store import Store
+from ngramdb.engine.storage.store import Store
 from ngramdb.errors import BindError
 
 

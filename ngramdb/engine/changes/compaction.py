@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb.engine.audit import joined
-from ngramdb.engine.files import write_content
-from ngramdb.engine.manifest import CorpusEntry, FileRef, SegmentEntry, TokenizerEntry
-from ngramdb.engine.policy import next_append_merge, next_merge, packed
-from ngramdb.engine.store import Store
-from ngramdb.engine.transaction import Transaction
-from ngramdb.engine.view import CorpusView, open_segment
-from ngramdb.engine.vocabulary import remember, tokenizer_of
+from ngramdb.engine.changes.audit import joined
+from ngramdb.engine.changes.policy import next_append_merge, next_merge, packed
+from ngramdb.engine.corpus.tokenizer_cache import remember, tokenizer_of
+from ngramdb.engine.corpus.view import CorpusView, open_segment
+from ngramdb.engine.storage.files import write_content
+from ngramdb.engine.storage.manifest import CorpusEntry, FileRef, SegmentEntry, TokenizerEntry
+from ngramdb.engine.storage.store import Store
+from ngramdb.engine.storage.transaction import Transaction
 from ngramdb.segments.builder import SegmentSummary
 from ngramdb.segments.merging import write_merged, write_removed
 from ngramdb.segments.parts import Part

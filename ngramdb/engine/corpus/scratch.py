@@ -7,13 +7,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 
-from ngramdb.engine.change import Change, WriteOptions
-from ngramdb.engine.directory.base import Directory
-from ngramdb.engine.files import write_content
-from ngramdb.engine.manifest import CorpusEntry, TokenizerEntry
-from ngramdb.engine.store import Store
-from ngramdb.engine.view import CorpusView
-from ngramdb.engine.writer import load_documents
+from ngramdb.engine.changes.change import Change, WriteOptions
+from ngramdb.engine.changes.writer import load_documents
+from ngramdb.engine.corpus.view import CorpusView
+from ngramdb.engine.storage.directory.base import Directory
+from ngramdb.engine.storage.files import write_content
+from ngramdb.engine.storage.manifest import CorpusEntry, TokenizerEntry
+from ngramdb.engine.storage.store import Store
 from ngramdb.ingest.documents import Document
 
 NAME = "scratch"

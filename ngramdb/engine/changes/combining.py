@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb.engine.change import Change, ChangeOutcome
-from ngramdb.engine.compaction import segment_entry
-from ngramdb.engine.equal_documents import Listed, match_documents
-from ngramdb.engine.files import write_content
-from ngramdb.engine.manifest import CorpusEntry, SegmentEntry
-from ngramdb.engine.store import Store
-from ngramdb.engine.transaction import Transaction
-from ngramdb.engine.view import CorpusView, open_segment
-from ngramdb.engine.vocabularies import IdMap, id_map_onto, translated
-from ngramdb.engine.vocabulary import remember
+from ngramdb.engine.changes.change import Change, ChangeOutcome
+from ngramdb.engine.changes.compaction import segment_entry
+from ngramdb.engine.changes.equal_documents import Listed, match_documents
+from ngramdb.engine.corpus.common_vocabulary import IdMap, id_map_onto, translated
+from ngramdb.engine.corpus.tokenizer_cache import remember
+from ngramdb.engine.corpus.view import CorpusView, open_segment
+from ngramdb.engine.storage.files import write_content
+from ngramdb.engine.storage.manifest import CorpusEntry, SegmentEntry
+from ngramdb.engine.storage.store import Store
+from ngramdb.engine.storage.transaction import Transaction
 from ngramdb.errors import ExecutionError
 from ngramdb.segments.merging import write_merged
 from ngramdb.segments.parts import Part

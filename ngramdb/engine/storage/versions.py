@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ngramdb.engine.directory.base import Directory
-from ngramdb.engine.layout import MANIFEST_KIND, MANIFESTS, manifest_name, version_of
-from ngramdb.engine.manifest import Manifest
+from ngramdb.engine.storage.directory.base import Directory
+from ngramdb.engine.storage.layout import MANIFEST_KIND, MANIFESTS, manifest_name, version_of
+from ngramdb.engine.storage.manifest import Manifest
 from ngramdb.errors import CorruptionError
 from ngramdb.segments.container import Container, ContainerWriter
 

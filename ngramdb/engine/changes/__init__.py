@@ -1,0 +1,1 @@
+"""What changes a corpus: loading, removing, restoring, merging, adding, subtracting; and audit records."""

@@ -1,7 +1,0 @@
-"""Where a database's files live: on disk, in memory, or in a memory that fails on purpose."""
-
-from ngramdb.engine.directory.base import Directory, WritableFile, WriterLock
-from ngramdb.engine.directory.memory import MemoryDirectory
-from ngramdb.engine.directory.real import RealDirectory
-
-__all__ = ["Directory", "MemoryDirectory", "RealDirectory", "WritableFile", "WriterLock"]
