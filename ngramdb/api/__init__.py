@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ngramdb.api.loading import LoadReport
     from ngramdb.api.results import DocumentScores, Probability, Scores
     from ngramdb.engine.changes.writer import LoadProgress
-    from ngramdb.executor.result import Result
+    from ngramdb.executor.results.result import Result
 
 __all__ = [
     "Connection",
@@ -42,7 +42,7 @@ _LAZY = {
     "LoadProgress": "ngramdb.engine.changes.writer",
     "LoadReport": "ngramdb.api.loading",
     "Probability": "ngramdb.api.results",
-    "Result": "ngramdb.executor.result",
+    "Result": "ngramdb.executor.results.result",
     "Scores": "ngramdb.api.results",
 }
 

@@ -14,8 +14,8 @@ from ngramdb.lazy import lazy_module
 if TYPE_CHECKING:
     from ngramdb.api import cautioning, models, packing, results
     from ngramdb.api.results import NextTokens, NextTokensMany, Probability, Scores
-    from ngramdb.executor import models as model_cache
-    from ngramdb.executor import probability as chains
+    from ngramdb.executor.questions import models as model_cache
+    from ngramdb.executor.questions import probability as chains
     from ngramdb.lm import values
     from ngramdb.lm.models import LanguageModel
     from ngramdb.lm.spec import ModelSpec
@@ -28,8 +28,8 @@ else:
     models = lazy_module("ngramdb.api.models")
     packing = lazy_module("ngramdb.api.packing")
     results = lazy_module("ngramdb.api.results")
-    model_cache = lazy_module("ngramdb.executor.models")
-    chains = lazy_module("ngramdb.executor.probability")
+    model_cache = lazy_module("ngramdb.executor.questions.models")
+    chains = lazy_module("ngramdb.executor.questions.probability")
     values = lazy_module("ngramdb.lm.values")
     cautions = lazy_module("ngramdb.planner.cautions")
     plans = lazy_module("ngramdb.planner.plan")

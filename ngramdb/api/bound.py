@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ngramdb.api.session import Session
     from ngramdb.api.snapshot import Snapshot
     from ngramdb.engine.corpus.view import CorpusView
-    from ngramdb.executor.result import Result
+    from ngramdb.executor.results.result import Result
     from ngramdb.interrupts import Interrupt
     from ngramdb.planner import binder as binders
     from ngramdb.planner import grams, parameters, planner

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ngramdb.api.corpus import Corpus
     from ngramdb.api.cursor import Cursor
     from ngramdb.api.signatures import CorpusOptions, Unpack
-    from ngramdb.executor.result import Result
+    from ngramdb.executor.results.result import Result
     from ngramdb.planner import plan as plans
     from ngramdb.planner.parameters import ParameterValues
 else:

@@ -2,7 +2,7 @@
 
 An evaluation set is opened as a corpus in memory, under the corpus's own tokenizer or, where letters' case or
 white space shall not matter, as words of the folded texts. Shares are those of OVERLAP
-(`ngramdb.executor.overlap`).
+(`ngramdb.executor.questions.overlap`).
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from ngramdb.engine.corpus.scratch import scratch_corpus
 from ngramdb.engine.corpus.view import CorpusView, Segment
 from ngramdb.engine.storage.directory import MemoryDirectory
 from ngramdb.errors import InvalidArgument
-from ngramdb.executor.audit_notes import OWN_ID_FIELDS
-from ngramdb.executor.overlap import (
+from ngramdb.executor.questions.overlap import (
     SharedNgrams,
     Span,
     marked_ngrams,
@@ -34,6 +33,7 @@ from ngramdb.executor.overlap import (
     shared_ngrams,
     spans_of,
 )
+from ngramdb.executor.statements.audit_notes import OWN_ID_FIELDS
 from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.reader import read_documents
 from ngramdb.ingest.sources import expand

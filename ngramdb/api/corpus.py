@@ -54,10 +54,11 @@ if TYPE_CHECKING:
     from ngramdb.engine.changes.change import ChangeOutcome
     from ngramdb.engine.changes.compaction import CompactionOutcome
     from ngramdb.engine.changes.restoring import RestoreOutcome
-    from ngramdb.executor import changes, generating, scoring
-    from ngramdb.executor import models as model_cache
-    from ngramdb.executor import trace as spans
-    from ngramdb.executor.result import Result
+    from ngramdb.executor.questions import generating, scoring
+    from ngramdb.executor.questions import models as model_cache
+    from ngramdb.executor.questions import trace as spans
+    from ngramdb.executor.results.result import Result
+    from ngramdb.executor.statements import changes
     from ngramdb.lm.agreement import Agreement
     from ngramdb.lm.drafting import Draft
     from ngramdb.lm.evaluation import Perplexity, Progress
@@ -74,15 +75,15 @@ else:
     binder = lazy_module("ngramdb.planner.binder")
     cautioning = lazy_module("ngramdb.api.cautioning")
     cautions = lazy_module("ngramdb.planner.cautions")
-    changes = lazy_module("ngramdb.executor.changes")
+    changes = lazy_module("ngramdb.executor.statements.changes")
     decontaminating = lazy_module("ngramdb.api.decontaminating")
     evaluation = lazy_module("ngramdb.api.evaluation")
     exporting = lazy_module("ngramdb.api.exporting")
-    generating = lazy_module("ngramdb.executor.generating")
+    generating = lazy_module("ngramdb.executor.questions.generating")
     given_documents = lazy_module("ngramdb.api.documents")
     grams = lazy_module("ngramdb.planner.grams")
     loading = lazy_module("ngramdb.api.loading")
-    model_cache = lazy_module("ngramdb.executor.models")
+    model_cache = lazy_module("ngramdb.executor.questions.models")
     models = lazy_module("ngramdb.api.models")
     options = lazy_module("ngramdb.planner.options")
     packing = lazy_module("ngramdb.api.packing")
@@ -90,8 +91,8 @@ else:
     parsing = lazy_module("ngramdb.api.parsing")
     plans = lazy_module("ngramdb.planner.plan")
     results = lazy_module("ngramdb.api.results")
-    scoring = lazy_module("ngramdb.executor.scoring")
-    spans = lazy_module("ngramdb.executor.trace")
+    scoring = lazy_module("ngramdb.executor.questions.scoring")
+    spans = lazy_module("ngramdb.executor.questions.trace")
     trees = lazy_module("ngramdb.api.trees")
 
 Path = str | os.PathLike[str]

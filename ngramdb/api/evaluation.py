@@ -12,7 +12,7 @@ from ngramdb.api.exporting import write_text
 from ngramdb.api.loading import check_separator, have_fields
 from ngramdb.api.models import as_model
 from ngramdb.errors import InvalidArgument, LoadError
-from ngramdb.executor.models import language_model
+from ngramdb.executor.questions.models import language_model
 from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.reader import read_documents

@@ -6,7 +6,7 @@ import time
 
 from ngramdb.errors import PlanError
 from ngramdb.executor.measuring import Meter
-from ngramdb.executor.result import Result
+from ngramdb.executor.results.result import Result
 from ngramdb.executor.run import answer, is_question
 from ngramdb.planner.explain import explain_lines
 from ngramdb.planner.plan import ExplainPlan

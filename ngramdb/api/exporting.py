@@ -18,9 +18,8 @@ from ngramdb import interrupts
 from ngramdb.api.document_lines import DocumentLines
 from ngramdb.engine.changes.audit import Removal, RemovedDocument
 from ngramdb.errors import ExecutionError
-from ngramdb.executor.arrow_types import arrow_type
-from ngramdb.executor.docset import DocSet
-from ngramdb.executor.documents import (
+from ngramdb.executor.conditions.docset import DocSet
+from ngramdb.executor.questions.documents import (
     REST_COLUMN,
     chosen,
     column_of,
@@ -30,7 +29,8 @@ from ngramdb.executor.documents import (
     rest_of,
     value_at,
 )
-from ngramdb.executor.ordering import in_order
+from ngramdb.executor.questions.ordering import in_order
+from ngramdb.executor.results.arrow_types import arrow_type
 from ngramdb.formats import endings_of, written_format
 from ngramdb.planner.cautions import Caution
 from ngramdb.planner.plan import Documents

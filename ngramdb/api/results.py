@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from ngramdb.executor import scoring
-    from ngramdb.executor.probability import TokenScores
+    from ngramdb.executor.questions import scoring
+    from ngramdb.executor.questions.probability import TokenScores
     from ngramdb.lm import measures, values
 else:
-    scoring = lazy_module("ngramdb.executor.scoring")
+    scoring = lazy_module("ngramdb.executor.questions.scoring")
     measures = lazy_module("ngramdb.lm.measures")
     values = lazy_module("ngramdb.lm.values")
 

@@ -13,7 +13,7 @@ from ngramdb.api.parsing import parsed
 from ngramdb.api.placing import placed
 from ngramdb.api.session import Session
 from ngramdb.errors import InvalidArgument, QueryError
-from ngramdb.executor.result import Result, supervised
+from ngramdb.executor.results.result import Result, supervised
 from ngramdb.executor.run import run
 from ngramdb.interrupts import ProgressCallback
 from ngramdb.language import ast

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ngramdb.errors import PlanError
-from ngramdb.executor.result import Result
+from ngramdb.executor.results.result import Result
 from ngramdb.lazy import function_named
 from ngramdb.planner.plan import Constant, Plan
 

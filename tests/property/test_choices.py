@@ -16,7 +16,7 @@ from reference_questions import text_of
 import ngramdb
 from ngramdb._cext.segment_index import CONDITION_CODES
 from ngramdb.api.parsing import parsed
-from ngramdb.executor.conditions import Evaluator
+from ngramdb.executor.conditions.evaluation import Evaluator
 from ngramdb.executor.measuring import Meter
 from ngramdb.planner import choices
 from ngramdb.planner.parameters import Parameters

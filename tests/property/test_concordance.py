@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ngramdb
-from ngramdb.executor import context_order, ngrams
+from ngramdb.executor.kwic import sort_keys as context_order
+from ngramdb.executor.questions import ngrams
 
 EXAMPLES = settings(max_examples=60, deadline=None, derandomize=True)
 

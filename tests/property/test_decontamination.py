@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ngramdb
-from ngramdb.executor.overlap import LEAST_TOKENS
+from ngramdb.executor.questions.overlap import LEAST_TOKENS
 
 EXAMPLES = settings(max_examples=60, deadline=None, derandomize=True)
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import ngramdb
 from ngramdb.errors import ExecutionError, PlanError
-from ngramdb.executor.field_values import Lists, Objects, Strings, Values
-from ngramdb.executor.predicates import outcome
+from ngramdb.executor.conditions.field_values import Lists, Objects, Strings, Values
+from ngramdb.executor.conditions.predicates import outcome
 from ngramdb.planner.plan import Resembles
 
 # Few letters, so that much matches; what regular expressions take for signs; line breaks; more than ASCII.

@@ -17,7 +17,13 @@ from typing import Any
 from ngramdb.language.syntax import syntax
 
 MODULES = (
-    *("pyarrow", "zstandard", "ngramdb.api.corpus", "ngramdb.executor.changes", "ngramdb.api.session"),
+    *(
+        "pyarrow",
+        "zstandard",
+        "ngramdb.api.corpus",
+        "ngramdb.executor.statements.changes",
+        "ngramdb.api.session",
+    ),
     *("ngramdb.api.loading", "ngramdb.api.exporting", "ngramdb.segments.merging", "ngramdb.executor.run"),
 )
 # What a child says when it ends with an exception.

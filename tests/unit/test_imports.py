@@ -24,7 +24,7 @@ PACKAGE = "ngramdb"
 FACES = frozenset(
     {
         "api",
-        "ngramdb.executor.facts",
+        "ngramdb.executor.results.facts",
         "ngramdb.language.expect",
         "ngramdb.language.highlight",
         "ngramdb.language.mistakes",
@@ -33,7 +33,7 @@ FACES = frozenset(
 )
 BELOW: dict[str, frozenset[str]] = {
     "__main__": frozenset({"cli"}),
-    "__init__": frozenset({"api", "lm", "ngramdb.executor.result"}),
+    "__init__": frozenset({"api", "lm", "ngramdb.executor.results.result"}),
     "cli": FACES | {"repl", PACKAGE},  # the package itself, for its version
     "repl": FACES | {"cli", PACKAGE},
     "api": frozenset({"language", "planner", "executor", "engine", "ingest", "lm", "tokenizers"}),
@@ -309,7 +309,7 @@ class Mine:
         ("ngramdb.api.corpus", "ngramdb.cli.load", False),
         ("ngramdb.planner.binder", "ngramdb.language.ast", True),
         ("ngramdb.planner.binder", "ngramdb.language.parser", False),
-        ("ngramdb.planner.binder", "ngramdb.executor.result", False),
+        ("ngramdb.planner.binder", "ngramdb.executor.results.result", False),
         ("ngramdb.executor.run", "ngramdb.planner.plan", True),
         ("ngramdb.executor.run", "ngramdb.planner.binder", False),
         ("ngramdb.engine.storage.store", "ngramdb.api.connection", False),

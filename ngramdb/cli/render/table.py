@@ -31,7 +31,7 @@ from ngramdb.cli.render.fitting import (
 )
 from ngramdb.cli.screen import Screen
 from ngramdb.cli.wrapping import plan_lines
-from ngramdb.executor.facts import facts
+from ngramdb.executor.results.facts import facts
 from ngramdb.visible import visible
 
 # Columns of sentences to be read to their end, which take as many lines as they need.

@@ -102,7 +102,7 @@ def test_records_of_before_are_read(db, corpus, tmp_path, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(audit.Removal, "fields", old_fields)
         patched.setattr(
-            "ngramdb.executor.changes.notes",
+            "ngramdb.executor.statements.changes.notes",
             lambda view, chosen, where: ({"reason": "DELETE DOCS …"} for docs in chosen for _ in docs),
         )
         corpus.delete("id < 3")

@@ -13,7 +13,7 @@ import pytest
 
 import ngramdb
 from ngramdb import ExecutionError, Interrupted, QueryCancelled, TimeoutExceeded, interrupts
-from ngramdb.executor.result import Result, batched, supervised
+from ngramdb.executor.results.result import Result, batched, supervised
 
 
 @contextmanager
@@ -100,7 +100,7 @@ def test_a_timeout_counts_work_and_not_the_time_between(db, wiki):
 
 
 def test_a_timeout_ends_a_statement_also_in_another_thread(db, wiki, monkeypatch):
-    monkeypatch.setattr("ngramdb.executor.documents.matching", lambda *_: list(many_rows()))
+    monkeypatch.setattr("ngramdb.executor.questions.documents.matching", lambda *_: list(many_rows()))
     raised = []
 
     def ask(**options):
@@ -159,7 +159,7 @@ def test_progress_is_told_now_and_then_and_may_stop_the_statement(db, wiki, monk
             interrupts.step(i, 1000)
             time.sleep(0.002)
 
-    monkeypatch.setattr("ngramdb.executor.documents.matching", slow)
+    monkeypatch.setattr("ngramdb.executor.questions.documents.matching", slow)
     with pytest.raises(Interrupted, match="% done"):
         db.execute("DOCS", progress=progress)
     fractions = [fraction for fraction, _ in told]

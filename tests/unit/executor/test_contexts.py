@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 import ngramdb
-from ngramdb.executor import contexts
+from ngramdb.executor.kwic import text as contexts
 
 
 @contextmanager

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ngramdb.executor.display import cut, shown, width_of
-from ngramdb.executor.result import Result
+from ngramdb.executor.results.display import cut, shown, width_of
+from ngramdb.executor.results.result import Result
 
 
 def lines(result, n_columns, monkeypatch):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ngramdb.errors import ExecutionError, InvalidArgument
-from ngramdb.executor.result import Result, batched
+from ngramdb.executor.results.result import Result, batched
 
 COLUMNS = {
     "ints": ([1, None, 2**62], "int64"),

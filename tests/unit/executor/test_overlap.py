@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import ngramdb
-from ngramdb.executor import overlap
-from ngramdb.executor.overlap import LEAST_TOKENS, Span, n_windows, overlap_shares, overlap_spans
+from ngramdb.executor.questions import overlap
+from ngramdb.executor.questions.overlap import LEAST_TOKENS, Span, n_windows, overlap_shares, overlap_spans
 
 
 def share(document, others, n):

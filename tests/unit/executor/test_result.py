@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ngramdb.errors import ExecutionError
-from ngramdb.executor.result import SHOWN_ROWS, Result, batched
+from ngramdb.executor.results.result import SHOWN_ROWS, Result, batched
 
 
 def numbers(n, **options):

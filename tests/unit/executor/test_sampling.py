@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ngramdb
-from ngramdb.executor.sampling import Drawing, estimated_total, most_without, ranks, smallest
+from ngramdb.executor.questions.sampling import Drawing, estimated_total, most_without, ranks, smallest
 from ngramdb.planner.plan import Sampling
 
 

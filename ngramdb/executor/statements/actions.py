@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ngramdb.executor.result import Result
+from ngramdb.executor.results.result import Result
 from ngramdb.executor.session import Session
 from ngramdb.planner.plan import (
     ANALYZE_COLUMNS,

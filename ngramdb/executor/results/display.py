@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from ngramdb.executor.facts import facts
+from ngramdb.executor.results.facts import facts
 from ngramdb.visible import visible
 
 # Characters of a value that are shown, and of a value that has the line for itself.

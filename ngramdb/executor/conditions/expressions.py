@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from ngramdb._cext.docsets import unite
 from ngramdb._cext.joins import documents_covered, values_within, windows_with
-from ngramdb.executor.alternatives import are_apart
-from ngramdb.executor.docset import DocSet
+from ngramdb.executor.conditions.alternatives import are_apart
+from ngramdb.executor.conditions.docset import DocSet
+from ngramdb.executor.conditions.occurrences import Finder, Occurrences, Windows, distinct, limited, summed
 from ngramdb.executor.measuring import Meter
-from ngramdb.executor.occurrences import Finder, Occurrences, Windows, distinct, limited, summed
 from ngramdb.planner import choices
 from ngramdb.planner.plan import AnyOf, DocExpr, InDocs, Nearby, NearTo, OccurrencesOf, Occurring
 from ngramdb.planner.source import Tokenizer

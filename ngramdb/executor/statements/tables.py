@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from ngramdb.executor.documents import REST_COLUMN, has_rest, metadata_fields
-from ngramdb.executor.models import stored_statistics
-from ngramdb.executor.result import Result, Row
+from ngramdb.executor.questions.documents import REST_COLUMN, has_rest, metadata_fields
+from ngramdb.executor.questions.models import stored_statistics
+from ngramdb.executor.results.result import Result, Row
 from ngramdb.executor.session import Session
 from ngramdb.planner.plan import CheckCorpora, DescribeCorpus, ShowTable
 from ngramdb.planner.source import Corpus

@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb.executor.conditions import Meter
-from ngramdb.executor.context_order import ContextKeys, ContextOrder, TokensAt
-from ngramdb.executor.contexts import Contexts, Display, Line, contexts_of, sought_text
-from ngramdb.executor.docset import DocSet
-from ngramdb.executor.documents import matching
-from ngramdb.executor.occurrences import Finder, Occurrences
-from ngramdb.executor.result import ColumnType, Result, Row, batched
-from ngramdb.executor.sampling import Drawing, corpus_salt, ranks
+from ngramdb.executor.conditions.docset import DocSet
+from ngramdb.executor.conditions.evaluation import Meter
+from ngramdb.executor.conditions.occurrences import Finder, Occurrences
+from ngramdb.executor.kwic.sort_keys import ContextKeys, ContextOrder, TokensAt
+from ngramdb.executor.kwic.text import Contexts, Display, Line, contexts_of, sought_text
+from ngramdb.executor.questions.documents import matching
+from ngramdb.executor.questions.sampling import Drawing, corpus_salt, ranks
+from ngramdb.executor.results.result import ColumnType, Result, Row, batched
 from ngramdb.planner.plan import BY_LEFT, BY_PLACE, CONCORDANCE_COLUMNS, Concordance
 from ngramdb.planner.source import IntArray, Segment
 

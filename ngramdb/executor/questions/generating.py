@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ngramdb.executor.models import language_model, note_of
-from ngramdb.executor.result import Result, Row
+from ngramdb.executor.questions.models import language_model, note_of
+from ngramdb.executor.results.result import Result, Row
 from ngramdb.lm.generation import BEAMS, Continuation, Generator, Greedy, Method, Sampling, Search
 from ngramdb.lm.values import END
 from ngramdb.planner.plan import GENERATION_COLUMNS, Generation

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ngramdb import interrupts
-from ngramdb.executor.docset import DocSet
-from ngramdb.executor.result import Result, Row
+from ngramdb.executor.conditions.docset import DocSet
+from ngramdb.executor.results.result import Result, Row
 from ngramdb.planner.plan import TRACE_COLUMNS, Tracing
 from ngramdb.planner.source import Corpus, Index, IntArray, Segment, Tokenizer
 from ngramdb.types import Docs

@@ -12,8 +12,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ngramdb.executor.stored_text import WHITE_SPACE
-from ngramdb.executor.text_search import Cuts, spelled_cuts
+from ngramdb.executor.conditions.stored_text import WHITE_SPACE
+from ngramdb.executor.conditions.text_search import Cuts, spelled_cuts
 from ngramdb.planner.plan import (
     Among,
     AnyOf,

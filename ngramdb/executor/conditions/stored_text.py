@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb.errors import CorruptionError
-from ngramdb.executor.text_search import Sought
+from ngramdb.executor.conditions.text_search import Sought
 from ngramdb.planner.plan import StoredText
 from ngramdb.planner.source import Segment, Tokenizer
 from ngramdb.types import Docs

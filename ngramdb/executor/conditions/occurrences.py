@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from ngramdb import interrupts
 from ngramdb._cext.docsets import unite
 from ngramdb._cext.joins import least_ends, sort_positions, values_within
-from ngramdb.executor.docset import DocSet
-from ngramdb.executor.stored_text import TextMatches
-from ngramdb.executor.text_search import Cuts, spelled_cuts
+from ngramdb.executor.conditions.docset import DocSet
+from ngramdb.executor.conditions.stored_text import TextMatches
+from ngramdb.executor.conditions.text_search import Cuts, spelled_cuts
 from ngramdb.planner import choices
 from ngramdb.planner.plan import Costs, Gapped, Gram, Pattern, Simple, StoredText, Variants
 from ngramdb.planner.source import Segment, SegmentIndex, Tokenizer

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from ngramdb import interrupts
 from ngramdb._cext.top_ngrams import NegativeCount, NgramBlocks, count_documents, frequent
 from ngramdb.errors import ExecutionError
-from ngramdb.executor.conditions import Meter
-from ngramdb.executor.docset import DocSet
-from ngramdb.executor.documents import matching
-from ngramdb.executor.known_tokens import from_files
-from ngramdb.executor.result import BATCH_ROWS, Result, Row
+from ngramdb.executor.conditions.docset import DocSet
+from ngramdb.executor.conditions.evaluation import Meter
+from ngramdb.executor.conditions.known_tokens import from_files
+from ngramdb.executor.questions.documents import matching
+from ngramdb.executor.results.result import BATCH_ROWS, Result, Row
 from ngramdb.planner.plan import NGRAM_COLUMNS, AllDocs, NgramList
 from ngramdb.planner.source import Corpus, IntArray, Segment, Tokenizer
 

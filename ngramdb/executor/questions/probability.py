@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb.executor.models import is_counted, language_model, note_of
-from ngramdb.executor.result import Result
+from ngramdb.executor.questions.models import is_counted, language_model, note_of
+from ngramdb.executor.results.result import Result
 from ngramdb.lm.spec import ModelSpec
 from ngramdb.planner.plan import PROBABILITY_COLUMNS, Probability
 from ngramdb.planner.source import Corpus, Index, IntArray

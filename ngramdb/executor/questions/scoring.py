@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb.executor.models import is_counted, language_model, note_of
-from ngramdb.executor.probability import TokenScores, ratios
-from ngramdb.executor.result import BATCH_ROWS, Result, Row
+from ngramdb.executor.questions.models import is_counted, language_model, note_of
+from ngramdb.executor.questions.probability import TokenScores, ratios
+from ngramdb.executor.results.result import BATCH_ROWS, Result, Row
 from ngramdb.lm.known_words import are_known, types_among
 from ngramdb.lm.measures import Measure
 from ngramdb.lm.sentences import is_cut, separator_of

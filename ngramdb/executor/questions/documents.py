@@ -7,11 +7,11 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ngramdb import interrupts
-from ngramdb.executor.conditions import Evaluator, Meter
-from ngramdb.executor.docset import DocSet
-from ngramdb.executor.ordering import in_order
-from ngramdb.executor.result import Result, Row, batched
-from ngramdb.executor.sampling import sample_documents
+from ngramdb.executor.conditions.docset import DocSet
+from ngramdb.executor.conditions.evaluation import Evaluator, Meter
+from ngramdb.executor.questions.ordering import in_order
+from ngramdb.executor.questions.sampling import sample_documents
+from ngramdb.executor.results.result import Result, Row, batched
 from ngramdb.planner import choices
 from ngramdb.planner.plan import COUNT_COLUMNS, Costs, CountDocuments, DocExpr, Documents, PlainDocs
 from ngramdb.planner.source import Corpus, Segment, Tokenizer

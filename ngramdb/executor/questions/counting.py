@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb.executor.result import Result
+from ngramdb.executor.results.result import Result
 from ngramdb.planner import plan as nodes
 from ngramdb.planner.source import Corpus
 from ngramdb.types import Docs
 
 if TYPE_CHECKING:
-    from ngramdb.executor.conditions import Evaluator
-    from ngramdb.executor.docset import DocSet
+    from ngramdb.executor.conditions.docset import DocSet
+    from ngramdb.executor.conditions.evaluation import Evaluator
     from ngramdb.executor.measuring import Meter
 
 
@@ -31,7 +31,7 @@ def count(plan: nodes.CountGram) -> Result:
 
 def count_occurrences(plan: nodes.CountOccurrences, meter: Meter | None = None) -> Result:
     """One row, one number; with SAMPLE an estimate, its standard error in the summary."""
-    from ngramdb.executor.alternatives import united
+    from ngramdb.executor.conditions.alternatives import united
 
     if meter is None:  # it has the figures of the plan's own nodes
         plan = nodes.changed(plan, what=united(plan.what, plan.corpus.tokenizer))
@@ -52,7 +52,7 @@ def count_occurrences(plan: nodes.CountOccurrences, meter: Meter | None = None) 
 def net_count(corpus: Corpus, expr: nodes.Occurring) -> int | None:
     """The count of an expression that adds counts of n-grams, from the index alone; None for others."""
     if isinstance(expr, nodes.AnyOf):
-        from ngramdb.executor.alternatives import are_apart
+        from ngramdb.executor.conditions.alternatives import are_apart
 
         if not are_apart(expr.operands, corpus.tokenizer):
             return None
@@ -72,7 +72,8 @@ def evaluators(
     corpus: Corpus, costs: nodes.Costs | None, meter: Meter | None
 ) -> Iterator[tuple[Evaluator, DocSet | None]]:
     """Per segment what evaluates expressions on it, and the documents that count (None: all of them)."""
-    from ngramdb.executor import conditions, docset
+    from ngramdb.executor.conditions import docset
+    from ngramdb.executor.conditions import evaluation as conditions
 
     n = len(corpus.segments)
     for i, segment in enumerate(corpus.segments):
@@ -88,7 +89,7 @@ def _estimated(plan: nodes.CountOccurrences, sample: nodes.Sampling, meter: Mete
     Documents are drawn from those that WHERE selects: so all of them serve the estimate, and a condition that
     few meet does not leave a sample without any.
     """
-    from ngramdb.executor import sampling
+    from ngramdb.executor.questions import sampling
 
     where: nodes.DocExpr
     if isinstance(plan.what, nodes.Among):

@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb.errors import ExecutionError
-from ngramdb.executor.field_values import CHECK_VALUES, Lists, Mask, Numbers, Objects, Strings, Values
+from ngramdb.executor.conditions.field_values import (
+    CHECK_VALUES,
+    Lists,
+    Mask,
+    Numbers,
+    Objects,
+    Strings,
+    Values,
+)
 from ngramdb.limits import MAX_INTEGER, MIN_INTEGER
 from ngramdb.planner.plan import (
     Compared,

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb.executor.known_tokens import from_files
-from ngramdb.executor.models import is_counted, language_model, note_of
-from ngramdb.executor.result import BATCH_ROWS, Result, Row
+from ngramdb.executor.conditions.known_tokens import from_files
+from ngramdb.executor.questions.models import is_counted, language_model, note_of
+from ngramdb.executor.results.result import BATCH_ROWS, Result, Row
 from ngramdb.lm.spec import ModelSpec
 from ngramdb.lm.values import UNKNOWN
 from ngramdb.planner.plan import DISTRIBUTION_COLUMNS, Distribution

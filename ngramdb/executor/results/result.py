@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import polars  # type: ignore[import-not-found, unused-ignore]
     import pyarrow
 
-    from ngramdb.executor import display
+    from ngramdb.executor.results import display
 
 Row = tuple[Any, ...]
 # What is known of a column's values beforehand: a type, or None where only the values show it.
@@ -100,7 +100,7 @@ class Result:
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences on the answer, for a person: that it is an estimate, what a text may have meant."""
-        from ngramdb.executor import facts
+        from ngramdb.executor.results import facts
 
         drawn = facts.drawn(self.summary, self.exact)
         return (*filter(None, [drawn]), *self._remarks)
@@ -252,7 +252,7 @@ class Result:
         ExecutionError
             There were rows, and all of them have been read. So `arrow_batches`, `df` and `pl`.
         """
-        from ngramdb.executor import frames
+        from ngramdb.executor.results import dataframes as frames
 
         self._require_rows()
         return frames.arrow_table(self.columns, self.types, self.fetchall())
@@ -267,7 +267,7 @@ class Result:
         ExecutionError
             While it is read: a later value that has no place in its column; `arrow` takes such results.
         """
-        from ngramdb.executor import frames
+        from ngramdb.executor.results import dataframes as frames
 
         self._require_rows()
         return frames.record_batches(self.columns, self.types, self.batches(n_rows))
@@ -277,7 +277,7 @@ class Result:
 
         Whole numbers with NULLs are Int64, and texts are of pandas' own type for them (str since pandas 3).
         """
-        from ngramdb.executor import frames
+        from ngramdb.executor.results import dataframes as frames
 
         self._require_rows()
         frame: pandas.DataFrame = frames.pandas_frame(self.columns, self.types, self.fetchall())
@@ -285,7 +285,7 @@ class Result:
 
     def pl(self) -> polars.DataFrame:
         """The rows that were not read yet as a `polars.DataFrame`, typed as `arrow` types them."""
-        from ngramdb.executor import frames
+        from ngramdb.executor.results import dataframes as frames
 
         self._require_rows()
         frame: polars.DataFrame = frames.polars_frame(self.columns, self.types, self.fetchall())
@@ -295,7 +295,7 @@ class Result:
 
     def _preview(self) -> display.Preview:
         """The first rows and a line with their number; all of them are still to be read."""
-        from ngramdb.executor import display
+        from ngramdb.executor.results import display
 
         while self.columns and len(self._head) < SHOWN_ROWS and self._batches is not None and self._pull():
             pass
@@ -315,12 +315,12 @@ class Result:
         return f"{rows}{known}" if n_shown == total else f"{rows}, {n_shown} shown{known}"
 
     def __repr__(self) -> str:
-        from ngramdb.executor import display
+        from ngramdb.executor.results import display
 
         return display.as_text(self._preview())
 
     def _repr_html_(self) -> str:
-        from ngramdb.executor import display
+        from ngramdb.executor.results import display
 
         return display.as_html(self._preview())
 

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb._cext.docsets import subtract, unite
-from ngramdb.executor.docset import DocSet
-from ngramdb.executor.expressions import Expressions
-from ngramdb.executor.field_values import FieldReader
+from ngramdb.executor.conditions.docset import DocSet
+from ngramdb.executor.conditions.expressions import Expressions
+from ngramdb.executor.conditions.field_values import FieldReader
+from ngramdb.executor.conditions.occurrences import Finder
+from ngramdb.executor.conditions.predicates import compare_numbers, meets
 from ngramdb.executor.measuring import Meter
-from ngramdb.executor.occurrences import Finder
-from ngramdb.executor.overlap import overlap_shares
-from ngramdb.executor.predicates import compare_numbers, meets
+from ngramdb.executor.questions.overlap import overlap_shares
 from ngramdb.planner import choices
 from ngramdb.planner.plan import (
     AllDocs,

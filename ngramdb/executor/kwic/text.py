@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb.executor.stored_text import solid, token_lengths
-from ngramdb.executor.text_search import Sought, places_in_tokens
+from ngramdb.executor.conditions.stored_text import solid, token_lengths
+from ngramdb.executor.conditions.text_search import Sought, places_in_tokens
 from ngramdb.planner.plan import Pattern, StoredText, Variants
 from ngramdb.planner.source import Segment, Tokenizer
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb.executor.docset import DocSet
-from ngramdb.executor.field_values import Codes, FieldReader, codes_of, identity
+from ngramdb.executor.conditions.docset import DocSet
+from ngramdb.executor.conditions.field_values import Codes, FieldReader, codes_of, identity
 from ngramdb.planner.plan import FieldKey
 from ngramdb.planner.source import Segment
 

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb.executor.alternatives import united
-from ngramdb.executor.conditions import Evaluator, Meter
-from ngramdb.executor.counting import evaluators
-from ngramdb.executor.docset import DocSet
-from ngramdb.executor.documents import column_of
-from ngramdb.executor.field_values import Codes, FieldReader, codes_of, identity
-from ngramdb.executor.result import BATCH_ROWS, Result, Row, batched
+from ngramdb.executor.conditions.alternatives import united
+from ngramdb.executor.conditions.docset import DocSet
+from ngramdb.executor.conditions.evaluation import Evaluator, Meter
+from ngramdb.executor.conditions.field_values import Codes, FieldReader, codes_of, identity
+from ngramdb.executor.questions.counting import evaluators
+from ngramdb.executor.questions.documents import column_of
+from ngramdb.executor.results.result import BATCH_ROWS, Result, Row, batched
 from ngramdb.planner.plan import DocExpr, FieldKey, GroupedCount, Occurring
 from ngramdb.planner.source import Segment
 from ngramdb.types import Docs

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ngramdb.executor.audit_notes import notes
-from ngramdb.executor.documents import (
+from ngramdb.executor.questions.documents import (
     BATCH_DOCUMENTS,
     column_of,
     document_text,
@@ -15,8 +14,9 @@ from ngramdb.executor.documents import (
     metadata_fields,
     value_at,
 )
-from ngramdb.executor.result import Result, Row, batched
+from ngramdb.executor.results.result import Result, Row, batched
 from ngramdb.executor.session import Session
+from ngramdb.executor.statements.audit_notes import notes
 from ngramdb.planner.plan import (
     ALTER_COLUMNS,
     COMPACT_COLUMNS,

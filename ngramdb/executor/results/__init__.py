@@ -1,0 +1,1 @@
+"""What a statement returns: the table, how it is displayed, and its form for other libraries."""

@@ -1,0 +1,1 @@
+"""The operators of statements that change the database or list its catalog."""
