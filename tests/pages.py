@@ -270,8 +270,8 @@ class Story:
         from prompt_toolkit.input import create_pipe_input
         from prompt_toolkit.output import DummyOutput
 
-        from ngramdb.cli.shell import Shell
-        from ngramdb.repl.session import Repl
+        from ngramdb.cli.prompt.session import Repl
+        from ngramdb.cli.shell.session import Shell
 
         self.close()
         with create_pipe_input() as keys, self._terminal() as printed:
@@ -282,7 +282,7 @@ class Story:
         return printed.getvalue()
 
     def _typed(self, example: Example) -> str:
-        from ngramdb.repl.session import prompt_text
+        from ngramdb.cli.prompt.session import prompt_text
 
         assert self._repl is not None, f"line {example.line}: no `$ ngramdb DB` has opened a prompt"
         assert prompt_text(self._repl.shell) == example.prompt, f"line {example.line}: the prompt"

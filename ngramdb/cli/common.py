@@ -8,9 +8,9 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable
 
-from ngramdb.cli import human
-from ngramdb.cli.screen import Screen, detect
-from ngramdb.cli.wrapping import error_lines
+from ngramdb.cli.terminal import human
+from ngramdb.cli.terminal.screen import Screen, detect
+from ngramdb.cli.terminal.wrapping import error_lines
 from ngramdb.errors import NgramdbError, QueryCancelled, TimeoutExceeded
 from ngramdb.visible import visible
 

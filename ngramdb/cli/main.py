@@ -6,8 +6,8 @@ import os
 import sys
 from importlib import import_module
 
-from ngramdb.cli.screen import tolerate_any_character
-from ngramdb.cli.terminal import visible_streams
+from ngramdb.cli.terminal.screen import tolerate_any_character
+from ngramdb.cli.terminal.streams import visible_streams
 
 # Subcommand -> the module that holds it; everything else is `ngramdb [DB] …`.
 _NAMES = (
@@ -17,7 +17,7 @@ _NAMES = (
 COMMANDS = {name: f"ngramdb.cli.{name}" for name in _NAMES}
 
 # The command without a name.
-PROGRAM = "ngramdb.cli.query"
+PROGRAM = "ngramdb.cli.commands.query"
 
 # Flags without a value that may stand before a subcommand.
 _LEADING_FLAGS = ("--debug", "--no-progress")

@@ -18,7 +18,7 @@ EXISTING = {
     "Add a language model": r"\"backoff\"|\bBACKOFF\b|\bclass Backoff\b|kBackoff|BACKOFF_WEIGHT",
 }
 # They have the word, and nothing to do with it.
-OTHERS = {"ngramdb/cli/demo.py"}
+OTHERS = {"ngramdb/cli/commands/demo.py"}
 
 
 def section(title: str) -> str:

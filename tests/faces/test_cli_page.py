@@ -73,7 +73,7 @@ def _help(main: object, name: str) -> str:
 
 
 def test_every_dot_command_is_on_the_page_with_an_example() -> None:
-    from ngramdb.cli.dot import COMMANDS as DOT_COMMANDS
+    from ngramdb.cli.shell.dot import COMMANDS as DOT_COMMANDS
 
     page = PAGE.read_text(encoding="utf-8")
     examples = "\n".join(example.command for example in all_examples(PAGE))

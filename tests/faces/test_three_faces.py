@@ -25,8 +25,8 @@ from prompt_toolkit.output import DummyOutput
 
 import ngramdb
 from ngramdb.cli.main import main
-from ngramdb.cli.shell import Shell
-from ngramdb.repl.session import Repl
+from ngramdb.cli.prompt.session import Repl
+from ngramdb.cli.shell.session import Shell
 
 TABLE = Path(__file__).with_name("statements.test")
 DASHES = "----"

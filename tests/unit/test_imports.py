@@ -303,10 +303,10 @@ class Mine:
 @pytest.mark.parametrize(
     ("module", "target", "fine"),
     [
-        ("ngramdb.cli.load", "ngramdb.api", True),
-        ("ngramdb.cli.load", "ngramdb.engine.storage.store", False),
-        ("ngramdb.repl.session", "ngramdb.language.parser", False),
-        ("ngramdb.api.corpus", "ngramdb.cli.load", False),
+        ("ngramdb.cli.commands.load", "ngramdb.api", True),
+        ("ngramdb.cli.commands.load", "ngramdb.engine.storage.store", False),
+        ("ngramdb.cli.prompt.session", "ngramdb.language.parser", False),
+        ("ngramdb.api.corpus", "ngramdb.cli.commands.load", False),
         ("ngramdb.planner.binder", "ngramdb.language.ast", True),
         ("ngramdb.planner.binder", "ngramdb.language.parser", False),
         ("ngramdb.planner.binder", "ngramdb.executor.results.result", False),
@@ -335,7 +335,7 @@ if TYPE_CHECKING:
 else:
     store = lazy_module("ngramdb.engine.storage.store")
 def late():
-    from ngramdb.cli import load
+    from ngramdb.cli.commands import load
 from . import symbols
 """
     walk.visit(ast.parse(source))
@@ -346,6 +346,6 @@ from . import symbols
         Import(name, 3, "ngramdb.api"),
         Import(name, 5, "ngramdb.engine.storage.store"),
         Import(name, 7, "ngramdb.engine.storage.store", in_string=True),
-        Import(name, 9, "ngramdb.cli.load"),
+        Import(name, 9, "ngramdb.cli.commands.load"),
     ]
     assert walk.relative == [10]

@@ -12,7 +12,7 @@ import pytest
 from connections import connection_of
 
 import ngramdb
-from ngramdb.cli import perplexity as command
+from ngramdb.cli.commands import perplexity as command
 from ngramdb.errors import InvalidArgument
 from ngramdb.lm import interpolate
 

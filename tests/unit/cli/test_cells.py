@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from ngramdb.cli.marks import Marks
-from ngramdb.cli.render import render
-from ngramdb.cli.render.cells import Cell, cut, make_cell
-from ngramdb.cli.screen import Screen
+from ngramdb.cli.shell.marks import Marks
+from ngramdb.cli.terminal.render import render
+from ngramdb.cli.terminal.render.cells import Cell, cut, make_cell
+from ngramdb.cli.terminal.screen import Screen
 
 
 class Rows:

@@ -10,8 +10,8 @@ import pytest
 
 import ngramdb
 from ngramdb.cli.main import main
-from ngramdb.cli.running import run_text
-from ngramdb.cli.shell import Shell
+from ngramdb.cli.shell.running import run_text
+from ngramdb.cli.shell.session import Shell
 from ngramdb.errors import NgramdbError, PlanError
 
 DELETE = "DELETE DOCS WHERE id = ?"

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ngramdb.cli.completion import commands
+from ngramdb.cli.commands.completion import commands
+from ngramdb.cli.commands.completion_scripts import SHELLS
 from ngramdb.cli.main import COMMANDS, main
-from ngramdb.cli.shell_scripts import SHELLS
 
 CHECKS = {"bash": ["bash", "-n"], "zsh": ["zsh", "-n"], "fish": ["fish", "--no-execute"]}
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import ngramdb
-from ngramdb.cli import stdlib
-from ngramdb.cli.demo import FIELDS
+from ngramdb.cli.commands import stdlib
+from ngramdb.cli.commands.demo import FIELDS
+from ngramdb.cli.commands.tour import STEPS
 from ngramdb.cli.main import main
-from ngramdb.cli.tour import STEPS
 from ngramdb.language.parser import parse_statement
 
 Captured = pytest.CaptureFixture[str]

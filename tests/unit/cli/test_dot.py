@@ -11,11 +11,11 @@ from textwrap import indent
 import pytest
 
 import ngramdb
-from ngramdb.cli import dot
-from ngramdb.cli.examples import GRAMMAR, heads
-from ngramdb.cli.render import MODES
-from ngramdb.cli.running import DEEPEST_READ, run_text
-from ngramdb.cli.shell import Shell
+from ngramdb.cli.shell import dot
+from ngramdb.cli.shell.examples import GRAMMAR, heads
+from ngramdb.cli.shell.running import DEEPEST_READ, run_text
+from ngramdb.cli.shell.session import Shell
+from ngramdb.cli.terminal.render import MODES
 from ngramdb.errors import InvalidArgument, StorageError
 from ngramdb.language import syntax
 

@@ -11,9 +11,9 @@ from typing import TextIO
 
 import pytest
 
-from ngramdb.cli import dot
-from ngramdb.cli.running import run_text
-from ngramdb.cli.shell import FEWEST_ROWS, Shell
+from ngramdb.cli.shell import dot
+from ngramdb.cli.shell.running import run_text
+from ngramdb.cli.shell.session import FEWEST_ROWS, Shell
 from ngramdb.errors import ExecutionError, InvalidArgument
 
 

@@ -7,8 +7,8 @@ import io
 import pytest
 
 from ngramdb.api import Result
-from ngramdb.cli.render import render
-from ngramdb.cli.screen import Screen
+from ngramdb.cli.terminal.render import render
+from ngramdb.cli.terminal.screen import Screen
 
 CONCORDANCE = ("doc_id", "position", "left", "match", "right")
 LINES = [

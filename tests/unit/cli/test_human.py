@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ngramdb.cli import human
+from ngramdb.cli.terminal import human
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from dataclasses import replace
 import pytest
 
 from ngramdb.api import LoadProgress
-from ngramdb.cli import progress
-from ngramdb.cli.progress import LoadWatch, MeasureWatch, facts, share_done
+from ngramdb.cli.terminal import progress
+from ngramdb.cli.terminal.progress import LoadWatch, MeasureWatch, facts, share_done
 
 REPORT = LoadProgress(documents=1200, tokens=3_400_000, text_bytes=20_000_000, segments=1, elapsed=2.0)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ngramdb.cli.script import Script, lines_of
+from ngramdb.cli.shell.script import Script, lines_of
 from ngramdb.errors import BindError, InvalidArgument
 
 

@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from ngramdb.cli import waiting
-from ngramdb.cli.waiting import Waiting, running
+from ngramdb.cli.shell import waiting
+from ngramdb.cli.shell.waiting import Waiting, running
 
 
 class Terminal(io.StringIO):

@@ -13,8 +13,8 @@ import time
 import pytest
 
 import ngramdb
-from ngramdb.cli.running import run_file
-from ngramdb.cli.shell import Shell
+from ngramdb.cli.shell.running import run_file
+from ngramdb.cli.shell.session import Shell
 from ngramdb.errors import LoadError, NgramdbError, QueryCancelled
 from ngramdb.ingest.sources import Source, expand
 from ngramdb.ingest.streams import Limits, Meter, read_chunks

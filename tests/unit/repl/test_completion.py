@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from ngramdb.repl.completion import Candidate, complete, keys_of
-from ngramdb.repl.options import OPTIONS
+from ngramdb.cli.prompt.completion import Candidate, complete, keys_of
+from ngramdb.cli.prompt.options import OPTIONS
 
 
 class Shelf:

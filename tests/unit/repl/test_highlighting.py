@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from prompt_toolkit.document import Document
 
+from ngramdb.cli.prompt.highlighting import STYLE, StatementLexer, styled_lines
 from ngramdb.language.highlight import KINDS
-from ngramdb.repl.highlighting import STYLE, StatementLexer, styled_lines
 
 TEXTS = [
     "",

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ngramdb.repl import pager
-from ngramdb.repl.pager import More, Pages
+from ngramdb.cli.prompt import pager
+from ngramdb.cli.prompt.pager import More, Pages
 
 
 def written(stream: io.StringIO, n_lines: int, words: list[str] | None, text: str) -> str:

@@ -13,12 +13,12 @@ import pytest
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from ngramdb.cli.running import run_text
-from ngramdb.cli.screen import detect
-from ngramdb.cli.shell import Shell
-from ngramdb.repl.history import QuietHistory, history_path
-from ngramdb.repl.keys import is_finished
-from ngramdb.repl.session import Repl, holdings, prompt_text
+from ngramdb.cli.prompt.history import QuietHistory, history_path
+from ngramdb.cli.prompt.keys import is_finished
+from ngramdb.cli.prompt.session import Repl, holdings, prompt_text
+from ngramdb.cli.shell.running import run_text
+from ngramdb.cli.shell.session import Shell
+from ngramdb.cli.terminal.screen import detect
 
 ENTER = "\r"
 UP = "\x1b[A"
@@ -54,7 +54,7 @@ def test_a_banner_names_version_and_database(shell: Shell, capsys: pytest.Captur
 def test_a_banner_is_wrapped_between_words(
     shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ngramdb.repl.session.detect", lambda stream: replace(detect(stream), width=30))
+    monkeypatch.setattr("ngramdb.cli.prompt.session.detect", lambda stream: replace(detect(stream), width=30))
     session(shell, CTRL_D)
     banner = capsys.readouterr().out.splitlines()
     assert len(banner) > 3 and max(map(len, banner)) <= 30
@@ -263,7 +263,7 @@ def test_an_error_in_the_configuration_file_keeps_the_session(
 
 
 def test_configuration_goes_home_without_a_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from ngramdb.repl.configuration import config_path
+    from ngramdb.cli.prompt.configuration import config_path
 
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)

@@ -1,0 +1,48 @@
+"""`ngramdb compact DB [CORPUS]`: merge segments and drop what was deleted: COMPACT as a command."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from ngramdb.cli.commands.catalog import in_own_words, quoted
+from ngramdb.cli.commands.writing import add_lock_timeout, writing
+from ngramdb.cli.common import OK, add_common_flags, guarded
+from ngramdb.cli.shell.waiting import Waiting
+from ngramdb.cli.terminal.render import MODES, render
+from ngramdb.cli.terminal.screen import detect
+
+DESCRIPTION = """\
+Merge the segments of a corpus, or of all of them, and drop what was deleted. Answers stay the same; questions
+get faster and the database smaller. One commit a corpus; whoever reads meanwhile is not disturbed.
+"""
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command; the exit code comes back."""
+    options = make_parser().parse_args(arguments)
+    return guarded(lambda: _run(options), options.debug)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of the command's flags."""
+    parser = argparse.ArgumentParser(
+        prog="ngramdb compact", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("database", metavar="DB", help="the database's folder")
+    parser.add_argument("corpus", metavar="CORPUS", nargs="?", help="one corpus instead of all")
+    parser.add_argument(
+        "--format", choices=MODES, help="how the outcome looks; table at a terminal, tsv elsewhere"
+    )
+    add_lock_timeout(parser)
+    add_common_flags(parser)
+    return parser
+
+
+def _run(options: argparse.Namespace) -> int:
+    with writing(options) as connection:
+        statement = "COMPACT" if options.corpus is None else f"COMPACT {quoted(options.corpus)}"
+        with in_own_words(), Waiting(not options.no_progress) as waiting:
+            result = connection.execute(statement, progress=waiting)
+        render(result, detect(sys.stdout), options.format)
+    return OK

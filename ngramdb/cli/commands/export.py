@@ -1,0 +1,97 @@
+"""`ngramdb export DB CORPUS OUT`: documents as they came in, or a model of them, into a file."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+
+from ngramdb.api import connect
+from ngramdb.cli.common import OK, UsageError, add_common_flags, glued, guarded, positive, say_notes
+from ngramdb.cli.shell.waiting import Waiting
+from ngramdb.cli.terminal import human
+from ngramdb.formats import WRITTEN
+
+DESCRIPTION = """\
+Write the documents of a corpus into a file, text and metadata exactly as they came in. The file appears under
+its name when it is complete.
+"""
+EPILOG = """\
+OUT is JSON lines (.jsonl, .ndjson, .json, or no ending), compressed where .gz or .zst stands behind, or
+Parquet (.parquet); another ending is an error, unless --format is given, which overrules the name. A file
+that is there already is replaced.
+"""
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command; the exit code comes back."""
+    options = make_parser().parse_args(glued(arguments, ("--where",)))
+    return guarded(lambda: _run(options), options.debug)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of the command's flags."""
+    parser = argparse.ArgumentParser(
+        prog="ngramdb export",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("database", metavar="DB", help="the database's folder")
+    parser.add_argument("corpus", metavar="CORPUS", help="the corpus's name")
+    parser.add_argument("out", metavar="OUT", help="the file to write")
+    parser.add_argument(
+        "--where", metavar="CONDITION", help="only the documents that meet it, as after WHERE in DOCS"
+    )
+    parser.add_argument(
+        "--format",
+        choices=(*WRITTEN, "arpa"),
+        help="how the file is written; arpa is no documents, but a Kneser-Ney model for other programs",
+    )
+    parser.add_argument(
+        "--removals",
+        action="store_true",
+        help="write no documents, but the records of those that were removed: which, when, by whom and why",
+    )
+    parser.add_argument("--order", metavar="N", type=positive, help="the order of an arpa model")
+    add_common_flags(parser)
+    return parser
+
+
+def _run(options: argparse.Namespace) -> int:
+    if (options.format == "arpa") != (options.order is not None):
+        raise UsageError("--order goes with --format arpa, and that with --order")
+    if options.order:
+        return _export_model(options)
+    return _export_removals(options) if options.removals else _export_documents(options)
+
+
+def _export_model(options: argparse.Namespace) -> int:
+    if options.where is not None or options.removals:
+        raise UsageError("an arpa model is one of all documents; --where and --removals do not go with it")
+    with connect(options.database, read_only=True) as connection, Waiting(not options.no_progress):
+        counts = connection.corpus(options.corpus).export_arpa(options.out, options.order)
+    listed = ", ".join(human.count(count, f"{n}-gram") for n, count in enumerate(counts, start=1))
+    print(f"{listed} written to {options.out}")
+    return OK
+
+
+def _export_removals(options: argparse.Namespace) -> int:
+    if options.where is not None:
+        raise UsageError("records are written of all removed documents; --where does not go with --removals")
+    with connect(options.database, read_only=True) as connection, Waiting(not options.no_progress):
+        corpus = connection.corpus(options.corpus)
+        n_documents = corpus.export_removals(options.out, format=options.format)
+    print(f"{human.count(n_documents, 'removed document')} written to {options.out}")
+    return OK
+
+
+def _export_documents(options: argparse.Namespace) -> int:
+    with connect(options.database, read_only=True) as connection:
+        corpus = connection.corpus(options.corpus)
+        # What a verb of Python warns of, as the note that a statement has.
+        with warnings.catch_warnings(record=True) as caught, Waiting(not options.no_progress):
+            warnings.simplefilter("always")
+            n_documents = corpus.export(options.out, options.where, format=options.format)
+    print(f"{human.count(n_documents, 'document')} written to {options.out}")
+    say_notes(str(warning.message) for warning in caught)
+    return OK

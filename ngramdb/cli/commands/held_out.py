@@ -1,0 +1,58 @@
+"""Documents to measure a model by: read from files as COPY reads them, and kept out of the database."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ngramdb.api import Corpus
+from ngramdb.api.evaluation import FileDocuments, documents_of_files
+from ngramdb.cli.common import glued, positive
+from ngramdb.cli.shell.waiting import Waiting
+from ngramdb.cli.terminal.progress import MeasureWatch
+from ngramdb.formats import READ
+
+# Flags whose values are anybody's text.
+FREE_FLAGS = ("--separator",)
+
+
+def add_document_flags(parser: argparse.ArgumentParser) -> None:
+    """The arguments for which documents, and how they are read."""
+    add = parser.add_argument
+    add("database", metavar="DB", help="the database's folder")
+    add("corpus", metavar="CORPUS", help="the corpus whose model is measured")
+    add("paths", metavar="PATH", nargs="+", help="the documents: files, folders, globs, or -")
+    add("--text", metavar="FIELD", help="the JSON field with the text; text when not given")
+    add("--input", choices=READ, help="how the files are read, whatever their names")
+    add("--separator", metavar="LINE", help="the line between two documents of a text file")
+    add("--limit", metavar="N", type=positive, help="read at most this many documents")
+
+
+def parsed(parser: argparse.ArgumentParser, arguments: list[str]) -> argparse.Namespace:
+    """The arguments, read."""
+    return parser.parse_args(glued(arguments, FREE_FLAGS))
+
+
+@contextmanager
+def measuring(options: argparse.Namespace, corpus: Corpus) -> Iterator[tuple[FileDocuments, MeasureWatch]]:
+    """The documents as texts, or for a corpus of token ids as such, and a progress callback.
+
+    At a terminal a line shows that work is done, until the first report draws a bar.
+    """
+    docs = documents_of_files(
+        options.paths,
+        text=options.text,
+        format=options.input,
+        separator=options.separator,
+        limit=options.limit,
+        takes_ids=corpus.tokenizer.kind == "tokens",
+    )
+
+    def share(n_documents: int) -> float | None:
+        of_limit = None if options.limit is None else n_documents / options.limit
+        return max((part for part in (docs.share, of_limit) if part is not None), default=None)
+
+    wanted = not options.no_progress
+    with Waiting(wanted) as waiting, MeasureWatch(share, waiting.stop, wanted) as watch:
+        yield docs, watch

@@ -1,0 +1,204 @@
+"""`ngramdb load DB CORPUS PATH…`: add documents to a corpus, made when it is missing, in one commit."""
+
+from __future__ import annotations
+
+import argparse
+import glob
+import os
+from typing import Any
+
+from ngramdb.api import Connection, Corpus, LoadReport, connect
+from ngramdb.cli.commands.catalog import describe
+from ngramdb.cli.commands.writing import add_lock_timeout, writing
+from ngramdb.cli.common import OK, UsageError, add_common_flags, glued, guarded, positive, say_notes
+from ngramdb.cli.terminal import human
+from ngramdb.cli.terminal.progress import LoadWatch
+from ngramdb.errors import InvalidArgument
+from ngramdb.formats import READ
+from ngramdb.kinds import DEFAULT_TOKENIZER, NAMED_TOKENIZERS
+
+# Tokenizers that are known by a word; any other is the path of a tokenizer.json, of kind "json".
+
+DESCRIPTION = """\
+Add documents to a corpus. Database and corpus are made when they are missing. A load is one commit: it
+happens as a whole or not at all.
+"""
+EPILOG = """\
+A PATH is a file, a folder (read recursively), a glob, or - for standard input; .gz and .zst are unpacked.
+Files named .jsonl, .ndjson or .json are JSON lines, others are text, a document a file; --format overrules
+the names. In JSON lines, every field beside the text becomes metadata.
+"""
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command; the exit code comes back."""
+    options = make_parser().parse_args(glued(arguments, ("--separator",)))
+    return guarded(lambda: _run(options), options.debug)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of the command's flags."""
+    parser = argparse.ArgumentParser(
+        prog="ngramdb load",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("database", metavar="DB", help="the database's folder")
+    add("corpus", metavar="CORPUS", help="the corpus's name")
+    add("paths", metavar="PATH", nargs="+", help="what to read")
+    add(
+        "--tokenizer",
+        metavar="T",
+        help="words (the default), chars, bytes, tokens, or the path of a Hugging Face tokenizer.json; "
+        "a corpus that exists keeps its own",
+    )
+    add(
+        "--text",
+        metavar="FIELD",
+        help="the JSON field with the text, a.b for one inside another; text when not given",
+    )
+    add(
+        "--format",
+        choices=READ,
+        help="how the files are read, whatever their names; lines: a document a line",
+    )
+    add("--separator", metavar="LINE", help="the line between two documents of a text file")
+    add("--metadata", metavar="A,B", help="the JSON fields to keep; all when not given, '' for none")
+    add("--limit", metavar="N", type=positive, help="read at most this many documents")
+    add(
+        "--on-error",
+        choices=("fail", "skip"),
+        default="fail",
+        help="what a document that cannot be read does",
+    )
+    add(
+        "--commit-every",
+        metavar="N",
+        type=positive,
+        help="commit after every N documents; one commit for all when not given",
+    )
+    add(
+        "--resume",
+        action="store_true",
+        help="go on where a load of the same paths has stopped that committed on its way",
+    )
+    add("--segment-tokens", metavar="N", type=positive, help="most tokens in a segment; bounds the memory")
+    add(
+        "--threads",
+        metavar="N",
+        type=positive,
+        help="cores that build segments; all of them when not given",
+    )
+    add(
+        "--no-fast-tokenizer",
+        action="store_true",
+        help="take ids from the library tokenizers alone, even where fastokens gives the same ones",
+    )
+    add_lock_timeout(parser)
+    add_common_flags(parser)
+    return parser
+
+
+def _run(options: argparse.Namespace) -> int:
+    if not os.path.lexists(options.database):
+        _check_before_making(options)
+    with writing(options, create=True) as connection:
+        if options.threads is not None:
+            connection.settings["threads"] = options.threads
+        if options.segment_tokens is not None:
+            connection.settings["segment_tokens"] = options.segment_tokens
+        connection.settings["fast_tokenizer"] = not options.no_fast_tokenizer
+        corpus, is_new = open_corpus(connection, options.corpus, options.tokenizer)
+        try:
+            with LoadWatch(
+                f"loading {corpus.name}", n_documents=options.limit, wanted=not options.no_progress
+            ) as watch:
+                report = load(corpus, options, watch)
+        except BaseException:
+            # a corpus made for this load goes with it: the next try may choose another tokenizer
+            if options.commit_every is not None:
+                say_notes([_committed(corpus)])
+            elif is_new:
+                connection.drop_corpus(options.corpus, if_exists=True)
+            raise
+    print(summary(options.corpus, report))
+    say_notes(report.notes)
+    return OK
+
+
+def _committed(corpus: Corpus) -> str:
+    documents = human.count(corpus.n_documents, "document")
+    return f"corpus {corpus.name} has {documents}; the same command with --resume goes on after them"
+
+
+def _check_before_making(options: argparse.Namespace) -> None:
+    """Raise where a database would be made for nothing: arguments swapped, or files that are not there."""
+    if os.path.exists(options.corpus):
+        raise UsageError(
+            f"there is no database {options.database}, and the corpus {options.corpus} is the name of a file "
+            "or folder; the order is: ngramdb load DB CORPUS PATH…"
+        )
+    for path in options.paths:
+        found = path == "-" or os.path.exists(os.path.expanduser(path))
+        if not found and next(glob.iglob(os.path.expanduser(path), recursive=True), None) is None:
+            raise InvalidArgument(f"{path}: no such file or folder; no database has been made")
+
+
+def open_corpus(connection: Connection, name: str, tokenizer: str | None) -> tuple[Corpus, bool]:
+    """The corpus, and whether it had to be made.
+
+    Raises InvalidArgument when it exists with another tokenizer than the one asked for.
+    """
+    if name not in connection.corpora():
+        return connection.create_corpus(name, tokenizer=tokenizer or DEFAULT_TOKENIZER), True
+    corpus = connection.corpus(name)
+    if tokenizer is not None and not has_tokenizer(corpus, tokenizer):
+        known = describe(connection, name)["tokenizer"]
+        raise InvalidArgument(
+            f"corpus {name} has the tokenizer {known}, but --tokenizer asks for {tokenizer}; "
+            "leave the flag out, or load into a new corpus"
+        )
+    return corpus, False
+
+
+def has_tokenizer(corpus: Corpus, asked: str) -> bool:
+    """Whether the corpus has the tokenizer that the flag names; a tokenizer.json is compared by content."""
+    kind = corpus.tokenizer.kind
+    if asked in NAMED_TOKENIZERS or kind in NAMED_TOKENIZERS:
+        return bool(kind == asked)
+    with connect() as scratch:
+        other = scratch.create_corpus("scratch", tokenizer=asked).tokenizer
+    return _content(corpus.tokenizer) == _content(other)
+
+
+def _content(tokenizer: Any) -> dict[str, bytes]:
+    return {name: array.tobytes() for name, array in tokenizer.definition().sections.items()}
+
+
+def load(corpus: Corpus, options: argparse.Namespace, watch: LoadWatch) -> LoadReport:
+    """Run the load with the flags' options."""
+    # argparse takes "--" out even as the value of a flag, and leaves an empty list.
+    separator = "--" if options.separator == [] else options.separator
+    given: dict[str, Any] = {"format": options.format, "separator": separator, "limit": options.limit}
+    given |= {"commit_every": options.commit_every, "resume": options.resume or None}
+    if options.metadata is not None:
+        given["metadata"] = tuple(name.strip() for name in options.metadata.split(",") if name.strip())
+    chosen = {name: value for name, value in given.items() if value is not None}
+    return corpus.load(options.paths, text=options.text, on_error=options.on_error, progress=watch, **chosen)
+
+
+def summary(name: str, report: LoadReport) -> str:
+    """What was loaded, on one line; the first reasons of what was skipped on lines of their own."""
+    seconds = max(report.elapsed, 1e-9)
+    text = (
+        f"{name}: {human.count(report.documents, 'document')}, {human.count(report.tokens, 'token')} "
+        f"in {human.duration(seconds)} ({human.size(report.bytes / seconds)}/s), version {report.version:,}"
+    )
+    if report.skipped:
+        text += f", {human.count(report.skipped, 'document')} skipped:"
+        text += "".join(f"\n  {reason}" for reason in report.reasons)
+        if report.skipped > len(report.reasons):
+            text += f"\n  and {report.skipped - len(report.reasons):,} more"
+    return text

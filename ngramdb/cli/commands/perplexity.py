@@ -1,0 +1,70 @@
+"""`ngramdb perplexity DB CORPUS PATH…`: how well a model of a corpus predicts other documents."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from ngramdb.api import Result, connect
+from ngramdb.cli.commands import held_out
+from ngramdb.cli.common import OK, add_common_flags, guarded, say_notes
+from ngramdb.cli.terminal.render import MODES, draws_table, render
+from ngramdb.cli.terminal.screen import detect
+
+DESCRIPTION = """\
+Measure the perplexity of documents under a language model of a corpus, with their unknown words and without.
+A document is a sentence of its own, unless --no-sentence is given.
+"""
+COLUMNS = (
+    *("documents", "tokens", "unknown", "unanswered", "zero"),
+    *("perplexity", "perplexity_known", "perplexity_nonzero", "bits_per_token", "logprob"),
+)
+COLUMNS_PER_DOCUMENT = ("document", "tokens", "perplexity")
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command; the exit code comes back."""
+    options = held_out.parsed(make_parser(), arguments)
+    return guarded(lambda: _run(options), options.debug)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of the command's flags."""
+    parser = argparse.ArgumentParser(
+        prog="ngramdb perplexity",
+        description=DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    held_out.add_document_flags(parser)
+    add = parser.add_argument
+    add("--model", metavar="M", default="kneser_ney", help="what stands after USING; kneser_ney by default")
+    add("--no-sentence", action="store_true", help="no <s> before documents, and no </s> to predict")
+    add("--per-document", action="store_true", help="a row per document instead of one for all")
+    add("--format", choices=MODES, help="how results look; table at a terminal, tsv elsewhere")
+    add_common_flags(parser)
+    return parser
+
+
+def _run(options: argparse.Namespace) -> int:
+    with connect(options.database, read_only=True) as connection:
+        corpus = connection.corpus(options.corpus)
+        with held_out.measuring(options, corpus) as (docs, watch):
+            sentence = not options.no_sentence
+            found = corpus.perplexity(docs, model=options.model, sentence=sentence, progress=watch)
+    note = {} if found.note is None else {"note": found.note}
+    if options.per_document:
+        lengths, values = found.document_lengths.tolist(), found.per_document.tolist()
+        rows = [(i, length, value) for i, (length, value) in enumerate(zip(lengths, values, strict=True))]
+        result = Result.of_rows(COLUMNS_PER_DOCUMENT, rows, **note)
+    else:
+        row = (
+            *(len(found.document_lengths), found.n_tokens, found.n_unknown, found.n_unanswered, found.n_zero),
+            *(found.perplexity, found.perplexity_known, found.perplexity_nonzero, found.bits_per_token),
+            found.logprob,
+        )
+        result = Result.of_rows(COLUMNS, [row], **note)
+    screen = detect(sys.stdout)
+    render(result, screen, options.format)
+    if not draws_table(screen, options.format):
+        say_notes(result.notes)
+    return OK

@@ -1,0 +1,203 @@
+"""What completion asks of the database: names, values, tokens. Every answer comes within a fraction of a
+second.
+
+What takes longer than a person's next key is given up and answered by nothing; answers are kept until the
+database has a new version.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Protocol, TypeVar
+
+from ngramdb.api import Connection
+from ngramdb.api.settings import MATCHES, rules
+from ngramdb.cli.commands.catalog import quoted
+from ngramdb.errors import TimeoutExceeded
+
+Corpora = tuple[str, ...]
+Counted = tuple[Any, int]
+Value = TypeVar("Value")
+
+# Nobody waits longer for a completion, in seconds.
+PATIENCE_S = 0.1
+# Answers that are late are worth so much work in the background.
+PATIENCE_IN_BACKGROUND_S = 10.0
+# Answers that are kept.
+MOST_KEPT = 256
+# The commonest values of a field, and the likeliest tokens after a context, that are considered.
+MOST_VALUES = 50
+MOST_TOKENS = 4000
+
+# What the rows of DESCRIBE begin with that are metadata fields.
+FIELD = "field "
+
+
+class Catalog(Protocol):
+    """What `complete` asks. `corpora` are those of a statement's FROM, `()` means the current one."""
+
+    def corpora(self) -> Sequence[str]: ...
+    def fields(self, corpora: Corpora) -> Sequence[str]:
+        """The paths of metadata fields, `meta.year` for nested ones."""
+
+    def values(self, corpora: Corpora, field: str) -> Sequence[Counted]:
+        """A field's values and how many documents have them, the commonest first."""
+
+    def settings(self) -> Mapping[str, Sequence[str]]:
+        """The settings and, where they are known, the words that each may be."""
+
+    def tokenizer(self, corpora: Corpora) -> str:
+        """The kind of the corpora's tokenizer, '' where there is none."""
+
+    def next_tokens(self, corpora: Corpora, context: str) -> Sequence[Counted]:
+        """The tokens that follow the longest suffix of the context which occurs, the likeliest first."""
+
+    def count(self, corpora: Corpora, text: str) -> int:
+        """How often a text occurs as an n-gram, 0 where that is not known in time."""
+
+    def paths(self, beginning: str) -> Sequence[str]:
+        """Files and folders, folders with a slash at their end, whose path begins so."""
+
+
+class ConnectionCatalog:
+    """The catalog of a connection; `connection` gives the one that is current now.
+
+    What is not answered within `patience_s` is asked again in the background; `arrived` is called, in that
+    thread, when the answer is there. May be shared by threads.
+    """
+
+    def __init__(
+        self,
+        connection: Callable[[], Connection],
+        patience_s: float = PATIENCE_S,
+        arrived: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._connection = connection
+        self._patience_s = patience_s
+        self._arrived = arrived
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[object, ...], object] = OrderedDict()
+
+    def corpora(self) -> Sequence[str]:
+        return self._connection().corpora()
+
+    def fields(self, corpora: Corpora) -> Sequence[str]:
+        def ask(timeout_s: float) -> Sequence[str]:
+            found: dict[str, None] = {}
+            for name in corpora or (self._connection().corpus().name,):
+                for row in self._rows(f"DESCRIBE {quoted(name)}", timeout_s):
+                    if str(row[0]).startswith(FIELD):
+                        found[str(row[0]).removeprefix(FIELD)] = None
+            return list(found)
+
+        return self._answer(("fields", corpora), ask, ())
+
+    def values(self, corpora: Corpora, field: str) -> Sequence[Counted]:
+        def ask(timeout_s: float) -> Sequence[Counted]:
+            grouped = f"GROUP BY {field} ORDER BY count DESC TOP {MOST_VALUES}"
+            rows = self._rows(f"COUNT DOCS {grouped}{_from(corpora)}", timeout_s)
+            return [(value, count) for value, count in rows if value is not None]
+
+        return self._answer(("values", corpora, field), ask, ())
+
+    def settings(self) -> Mapping[str, Sequence[str]]:
+        def ask(timeout_s: float) -> Mapping[str, Sequence[str]]:
+            rows = self._rows("SHOW SETTINGS", timeout_s)
+            kinds = {str(name): _words(str(kind), str(default)) for name, _, default, kind, *_ in rows}
+            return {**kinds, "match": MATCHES, "disabled_rules": rules()}
+
+        return self._answer(("settings",), ask, {})
+
+    def tokenizer(self, corpora: Corpora) -> str:
+        def ask(timeout_s: float) -> str:
+            return str(self._connection().corpus(*corpora[:1]).tokenizer.kind)
+
+        return self._answer(("tokenizer", corpora), ask, "")
+
+    def next_tokens(self, corpora: Corpora, context: str) -> Sequence[Counted]:
+        def ask(timeout_s: float) -> Sequence[Counted]:
+            statement = f"DIST GIVEN ? USING INFGRAM TOP {MOST_TOKENS}{_from(corpora)}"
+            rows = self._rows(statement, timeout_s, [context])
+            return [(token, count) for token, _, count, _ in rows if token]
+
+        return self._answer(("next", corpora, context), ask, ())
+
+    def count(self, corpora: Corpora, text: str) -> int:
+        def ask(timeout_s: float) -> int:
+            return int(self._rows(f"COUNT ? MATCH TOKENS{_from(corpora)}", timeout_s, [text])[0][0])
+
+        return self._answer(("count", corpora, text), ask, 0)
+
+    def paths(self, beginning: str) -> Sequence[str]:
+        folder, name = os.path.split(beginning)
+        try:
+            with os.scandir(os.path.expanduser(folder) or ".") as entries:
+                found = [
+                    os.path.join(folder, entry.name) + ("/" if entry.is_dir() else "")
+                    for entry in entries
+                    if entry.name.startswith(name) and (name or not entry.name.startswith("."))
+                ]
+        except OSError:
+            return []
+        return sorted(found)
+
+    def warm(self) -> None:
+        """Find out what the first key shall not wait for: names of fields, the frequencies of all tokens."""
+        self.tokenizer(())
+        fields = self.fields(())
+        self.next_tokens((), "")
+        self.next_tokens((), "a")  # reads the tokenizer, too
+        for field in fields[:1]:
+            self.values((), field)
+
+    def _rows(self, statement: str, timeout_s: float, parameters: Any = None) -> list[tuple[Any, ...]]:
+        with self._connection().execute(statement, parameters, timeout=timeout_s) as result:
+            return result.fetchall()
+
+    def _answer(self, question: tuple[object, ...], ask: Callable[[float], Value], nothing: Value) -> Value:
+        """The answer that is kept, else a new one; `nothing` where there is none in time."""
+        try:
+            connection = self._connection()
+            current = connection.corpus().name if question[1:2] == ((),) else ""
+            question = (id(connection), connection.version, current, *question)
+            with self._lock:
+                if question in self._kept:
+                    self._kept.move_to_end(question)
+                    return self._kept[question]  # type: ignore[return-value]
+            try:
+                answer = ask(self._patience_s)
+            except TimeoutExceeded:
+                self._keep(question, nothing)  # until it is there, no key shall wait for it again
+                threading.Thread(target=self._ask_again, args=(question, ask), daemon=True).start()
+                return nothing
+        except Exception:
+            # Whatever is wrong with the database is reported to statements, not while typing.
+            return nothing
+        self._keep(question, answer)
+        return answer
+
+    def _ask_again(self, question: tuple[object, ...], ask: Callable[[float], object]) -> None:
+        with suppress(Exception):
+            self._keep(question, ask(PATIENCE_IN_BACKGROUND_S))
+            self._arrived()
+
+    def _keep(self, question: tuple[object, ...], answer: object) -> None:
+        with self._lock:
+            self._kept[question] = answer
+            while len(self._kept) > MOST_KEPT:
+                self._kept.popitem(last=False)
+
+
+def _from(corpora: Corpora) -> str:
+    return f" FROM {' + '.join(map(quoted, corpora))}" if corpora else ""
+
+
+def _words(kind: str, default: str) -> Sequence[str]:
+    """What a setting of this kind may be, where that is a matter of a few words."""
+    if kind == "boolean":
+        return ("TRUE", "FALSE")
+    return (default,) if default.isdecimal() else ()

@@ -1,0 +1,253 @@
+"""The prompt: reads statements and dot commands, runs them in a `Shell`, shows errors and goes on.
+
+Everything that is no key or prompt is the Shell's; this module only decides when a line is complete, what
+an interrupt means, and when the session ends.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+from textwrap import fill
+from types import FrameType
+from typing import TextIO
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+from prompt_toolkit.completion import CompleteEvent, ThreadedCompleter
+from prompt_toolkit.enums import EditingMode
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.input import Input
+from prompt_toolkit.output import ColorDepth, Output, create_output
+
+from ngramdb import __version__
+from ngramdb.api import Connection
+from ngramdb.cli.common import OK, draw_error, interrupted, message_of
+from ngramdb.cli.prompt import editor, pager
+from ngramdb.cli.prompt.catalog import ConnectionCatalog
+from ngramdb.cli.prompt.completer import StatementCompleter
+from ngramdb.cli.prompt.configuration import config_path
+from ngramdb.cli.prompt.highlighting import STYLE, StatementLexer, show_what_steers
+from ngramdb.cli.prompt.history import QuietHistory, history_path
+from ngramdb.cli.prompt.keys import BARE_WORDS, bindings
+from ngramdb.cli.shell.running import run_file, run_text
+from ngramdb.cli.shell.session import Shell
+from ngramdb.cli.terminal import human
+from ngramdb.cli.terminal.screen import detect
+from ngramdb.cli.terminal.streams import bare, is_terminal
+from ngramdb.cli.terminal.wrapping import NARROWEST
+from ngramdb.errors import QueryCancelled
+from ngramdb.visible import visible
+
+# A prompt shows no more of a corpus's name, in characters.
+LONGEST_PROMPT = 24
+# Of many corpora, the banner names the first.
+MOST_NAMES = 8
+# Between two looks whether a menu is still being filled, in seconds.
+WAIT_S = 0.05
+
+
+class Repl:
+    """A session at a prompt on top of a shell; `input` and `output` are the terminal unless given.
+
+    `configured` is whether the configuration file is run first.
+    """
+
+    def __init__(
+        self,
+        shell: Shell,
+        *,
+        debug: bool = False,
+        configured: bool = True,
+        input: Input | None = None,
+        output: Output | None = None,
+    ) -> None:
+        self.shell = shell
+        self.debug = debug
+        self.pager = True
+        self._configured = configured
+        self._last = ""
+        show_what_steers()
+        self._typed_next = ""
+        shell.note = self._show
+        shell.prompt = self
+        self._catalog = ConnectionCatalog(lambda: shell.connection, arrived=self._complete_later)
+        self._session: PromptSession[str] = PromptSession(
+            history=QuietHistory(history_path()),
+            lexer=StatementLexer(),
+            completer=ThreadedCompleter(StatementCompleter(self._catalog)),
+            complete_while_typing=True,
+            auto_suggest=AutoSuggestFromHistory(),
+            style=STYLE,
+            multiline=True,
+            prompt_continuation=_continuation,
+            key_bindings=bindings(),
+            enable_open_in_editor=True,
+            tempfile_suffix=".ngql",
+            color_depth=None if detect(sys.stdout).colour else ColorDepth.DEPTH_1_BIT,
+            input=input,
+            output=output or _terminal(),
+        )
+
+    def run(self) -> int:
+        """Prompt, run and print until `.quit` or Ctrl-D; the exit code comes back."""
+        self._greet(f"ngramdb {__version__}, {self.shell.title()}")
+        self._greet(holdings(self.shell.connection))
+        self._greet("Statements end with ; (Tab completes, .help for examples, Ctrl-D to leave)")
+        if self._configured:
+            self._configure()
+        self._session.app.after_render += self._warm_once
+        while not self.shell.finished:
+            typed_next, self._typed_next = self._typed_next, ""
+            try:
+                text = self._session.prompt(self._prompt, default=typed_next)
+            except KeyboardInterrupt:  # Ctrl-C at the prompt drops the line
+                continue
+            except EOFError:  # Ctrl-D
+                break
+            self.execute(text)
+        return OK
+
+    def execute(self, text: str) -> None:
+        """Run what was typed; an error or an interrupt is shown, and the session goes on."""
+        text = BARE_WORDS.get(text.strip().rstrip(";").strip().lower(), text)
+        if text.strip() and not text.lstrip().startswith("."):
+            self._last = text
+        try:
+            with self._interruptible():
+                run_text(self.shell, text)
+        except (KeyboardInterrupt, QueryCancelled) as error:
+            self._show(interrupted(error) if not isinstance(error, QueryCancelled) else str(error))
+        except Exception as error:
+            self._show_error(error)
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """Ctrl-C also asks the connection to stop: an exception alone is lost while Python cleans up."""
+
+        def stop(number: int, frame: FrameType | None) -> None:
+            self.shell.connection.interrupt()
+            signal.default_int_handler(number, frame)
+
+        def lost(error: sys.UnraisableHookArgs) -> None:
+            if not issubclass(error.exc_type, KeyboardInterrupt):
+                hook(error)
+
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        handler, hook = signal.signal(signal.SIGINT, stop), sys.unraisablehook
+        sys.unraisablehook = lost
+        try:
+            yield
+        finally:
+            sys.unraisablehook = hook
+            signal.signal(signal.SIGINT, handler)
+
+    def _warm_once(self, _: object) -> None:
+        """When the first prompt stands, get ready for the first key."""
+        self._session.app.after_render -= self._warm_once
+        threading.Thread(target=self._catalog.warm, name="ngramdb-warm", daemon=True).start()
+
+    def _complete_later(self) -> None:
+        """A late completion has come, in a thread of its own: the menu shows it without another key."""
+        loop = self._session.app.loop
+        if loop is not None:
+            with suppress(RuntimeError):  # the prompt has just been left
+                loop.call_soon_threadsafe(self._complete_again)
+
+    def _complete_again(self) -> None:
+        app, buffer = self._session.app, self._session.default_buffer
+        state = buffer.complete_state
+        if state is None:
+            buffer.start_completion(complete_event=CompleteEvent(text_inserted=True))
+        elif not state.completions and app.loop is not None:  # the completer has not finished yet
+            app.loop.call_later(WAIT_S, self._complete_again)
+
+    def _configure(self) -> None:
+        """Run the configuration file, where there is one; an error in it is shown and ends it."""
+        path = config_path()
+        if path.is_file():
+            try:
+                run_file(self.shell, str(path))
+            except Exception as error:
+                self._show_error(error)
+
+    def _show_error(self, error: Exception) -> None:
+        if self.debug:
+            traceback.print_exc()
+        screen = detect(sys.stdout)
+        draw_error(message_of(error), screen)
+        screen.write("\n")
+        screen.stream.flush()
+
+    # ---- what dot commands ask of a prompt ----------------------------------------------------------------
+
+    def paged(self, stream: TextIO) -> AbstractContextManager[TextIO]:
+        """A stream for one answer, in a pager where it is longer than the screen."""
+        return pager.paged(stream, self.pager)
+
+    def edit(self, path: str | None) -> None:
+        """Let the user edit the last statement, or a file; the text stands at the next prompt, to be run."""
+        if path is None:
+            text = editor.edited(self._last)
+        else:
+            editor.run(Path(path))
+            text = Path(path).read_text(encoding="utf-8")
+        self._typed_next = text.rstrip("\n")
+
+    @property
+    def keys(self) -> str:
+        """The keys for editing, `emacs` or `vi`."""
+        return "vi" if self._session.editing_mode == EditingMode.VI else "emacs"
+
+    @keys.setter
+    def keys(self, name: str) -> None:
+        self._session.editing_mode = EditingMode.VI if name == "vi" else EditingMode.EMACS
+
+    def _prompt(self) -> StyleAndTextTuples:
+        return [("class:prompt", prompt_text(self.shell))]
+
+    def _greet(self, line: str) -> None:
+        self._show(fill(line, max(NARROWEST, detect(sys.stdout).width or len(line)), break_long_words=False))
+
+    def _show(self, text: str) -> None:
+        screen = detect(sys.stdout)
+        screen.write(f"{text}\n")
+        screen.stream.flush()
+
+
+def _terminal() -> Output | None:
+    """Where prompts are drawn: prompt_toolkit sends its own escape sequences, and makes all texts visible."""
+    return create_output(bare(sys.stdout)) if is_terminal(sys.stdout) else None
+
+
+def holdings(connection: Connection) -> str:
+    """What is in the database, in a line: its one corpus with its size, the names of several."""
+    # No statement, since what runs one is imported while the user types.
+    names = connection.corpora()
+    if not names:
+        return "No corpus yet: CREATE CORPUS name; COPY name FROM 'files';"
+    if len(names) == 1:
+        entry = connection.snapshot.manifest.corpora[names[0]]
+        sizes = f"{human.count(entry.n_documents, 'document')}, {human.count(entry.n_tokens, 'token')}"
+        return f"1 corpus: {names[0]}, {sizes}"
+    more = ", …" if len(names) > MOST_NAMES else ""
+    return f"{human.count(len(names), 'corpus')}: {', '.join(names[:MOST_NAMES])}{more}"
+
+
+def prompt_text(shell: Shell) -> str:
+    """`wiki> ` when statements without FROM go to corpus wiki, `ngramdb> ` when there is no such corpus."""
+    name = visible(shell.current_corpus() or "ngramdb")
+    shown = name if len(name) <= LONGEST_PROMPT else name[: LONGEST_PROMPT - 1] + "…"
+    return f"{shown}> "
+
+
+def _continuation(width: int, line_number: int, wrap_count: int) -> StyleAndTextTuples:
+    mark = "" if wrap_count else "...> "[-width:] if width > 2 else ""
+    return [("class:continuation", mark.rjust(width))]

@@ -1,0 +1,57 @@
+"""Running scripts in a session: statements and dot commands, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ngramdb.cli.shell.script import Script, Unit, lines_of
+from ngramdb.cli.shell.session import Shell
+from ngramdb.errors import InvalidArgument
+from ngramdb.opening import open_named
+
+# How deep scripts may read scripts; a script that reads itself ends here.
+DEEPEST_READ = 16
+
+
+def run_script(shell: Shell, script: Script, units: Iterable[Unit] | None = None, depth: int = 0) -> None:
+    """Run every statement and dot command of the script until the first error or `.quit`.
+
+    `units` are those of the script where it has been read already; `depth` is how many scripts read this one.
+
+    Raises the error of the statement, its place turned into the script's; for a script with a name it is
+    a StatementFailed that begins with name and line.
+    """
+    from ngramdb.cli.shell import dot
+
+    for unit in script if units is None else units:
+        with script.placing(unit):
+            if not unit.is_command:
+                shell.statement(unit.text)
+            elif (path := dot.run(shell, unit.text)) is not None:
+                run_file(shell, path, depth)
+        if shell.finished:
+            return
+
+
+def run_text(shell: Shell, text: str) -> None:
+    """Run statements that were typed rather than read from a file: all or, where one is not a statement,
+    none.
+    """
+    from ngramdb.cli.shell import checking
+
+    script = Script(lines_of(text))
+    units = list(script)
+    if len(units) > 1:
+        checking.parse_all(script, units)
+        checking.check_units([(script, unit) for unit in units], shell.parameters)
+    run_script(shell, script, units)
+
+
+def run_file(shell: Shell, path: str, depth: int = 0) -> None:
+    """Run the statements of a UTF-8 file."""
+    if depth >= DEEPEST_READ:
+        raise InvalidArgument(
+            f"{path}: more than {DEEPEST_READ} scripts within scripts; does it read itself?"
+        )
+    with open(open_named(path), encoding="utf-8") as lines:
+        run_script(shell, Script(lines, name=path), depth=depth + 1)

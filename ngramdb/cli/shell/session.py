@@ -1,0 +1,253 @@
+"""A session: a connection, where results go and how they look. The command line and the REPL both drive one.
+
+Scripts are run by `running`; nothing here reads keys or knows prompts.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TextIO, cast
+
+from ngramdb.api import Connection, connect
+from ngramdb.api.connection import connect_later
+from ngramdb.cli.shell.destination import Announced, destination
+from ngramdb.cli.shell.marks import marks_of
+from ngramdb.cli.shell.parameters import Parameters, ParameterValues, advise
+from ngramdb.cli.shell.waiting import Waiting
+from ngramdb.cli.terminal import human
+from ngramdb.cli.terminal.progress import LoadWatch
+from ngramdb.cli.terminal.render import MODES, default_mode, draws_table, render, write_pieces
+from ngramdb.cli.terminal.screen import SHOWN_ROWS, Screen, detect
+from ngramdb.cli.terminal.streams import bare
+from ngramdb.errors import InvalidArgument, NgramdbError, PlanError
+
+if TYPE_CHECKING:
+    from ngramdb.api import LoadProgress, Result
+
+# The frame, the header, the footer, and the prompt above and below.
+LINES_AROUND_A_TABLE = 8
+# More rows than this are for a file: that is too many pages, and a table keeps all of them.
+MOST_PAGED_ROWS = 10_000
+# A table on a low screen; a pager takes over where this is too much.
+FEWEST_ROWS = 10
+
+
+class AtPrompt(Protocol):
+    """What a session at a prompt has beside a script: a pager, an editor, keys."""
+
+    def paged(self, stream: TextIO) -> AbstractContextManager[TextIO]:
+        """A stream for an answer that may be longer than the screen."""
+
+    def edit(self, path: str | None) -> None:
+        """Open an editor on a file or on the last statement; what comes out of it is typed next."""
+
+    keys: str
+    pager: bool
+
+
+class Shell:
+    """The state that statements and dot commands share.
+
+    `path` is the database's folder or None for one in memory. `mode` None means: what suits the place that
+    results go to; `n_rows` is how many rows a table shows at a terminal, None for what fits. `progress` false
+    draws no bars and lines while work is done. `timeout` are the seconds that a statement may take. `note` is
+    given what is not a result, times and messages; they go to standard error unless a REPL takes them over.
+    `prompt` is None but at a prompt.
+    """
+
+    def __init__(
+        self,
+        path: str | None,
+        *,
+        read_only: bool = False,
+        mode: str | None = None,
+        timer: bool = False,
+        progress: bool = True,
+        timeout: float | None = None,
+        parameters: Parameters | None = None,
+        note: Callable[[str], None] | None = None,
+    ) -> None:
+        self.path = path
+        self.read_only = read_only
+        self.mode = mode
+        self.timer = timer
+        self.progress = progress
+        self.timeout = timeout
+        self.n_rows: int | None = None
+        self.prompt: AtPrompt | None = None
+        self.parameters = parameters or Parameters([])
+        self.note = note or _note_on_standard_error
+        self.connection: Connection = self._connect(path)
+        self.output_file: TextIO | None = None
+        self.once: str | None = None
+        self.finished = False
+        # Whether it has been said how to see the rows that a table leaves out: once is enough.
+        self._hinted = False
+
+    def statement(self, text: str) -> None:
+        """Run one statement, write its result, and note the time it took when the timer is on."""
+        started = time.perf_counter()
+        parameters = self.parameters.for_statement(text)
+        with Waiting(self.progress) as waiting, self._answers(waiting) as screen:
+            with self._answer(text, parameters, waiting) as result:
+                if screen.is_terminal and {"text", "doc_id"} <= set(result.columns):
+                    screen = replace(screen, marks=marks_of(text, parameters))
+                if result.pieces is not None and self._draws_tables(screen):
+                    write_pieces(result, self._unpaged(waiting))
+                else:
+                    render(result, screen, self.mode)
+                screen.stream.flush()
+            elapsed = time.perf_counter() - started
+        self._comment(result, screen)
+        if self.timer:
+            self.note(f"time: {human.duration(elapsed)}")
+
+    def _answer(self, text: str, parameters: ParameterValues, waiting: Waiting) -> Result:
+        """Execute a statement; a COPY draws how far it is, others do after a second."""
+        with LoadWatch("loading", wanted=self.progress) as watch:
+
+            def loading(report: LoadProgress) -> None:
+                waiting.stop()
+                watch(report)
+
+            self.connection.progress = loading
+            try:
+                return self.connection.execute(text, parameters, progress=waiting)
+            except PlanError as error:
+                if parameters is not None:
+                    advise(error)
+                raise
+            finally:
+                self.connection.progress = None
+
+    def _comment(self, result: Result, screen: Screen) -> None:
+        """The notes beside the rows: what a statement without rows did, why documents failed."""
+        if not self._draws_tables(screen):  # a table has it below
+            for note in result.notes:
+                self.note(f"note: {note}")
+        reasons = result.summary.get("reasons")
+        if isinstance(reasons, list):
+            for reason in reasons:
+                self.note(f"  skipped: {reason}")
+        if not screen.is_terminal:
+            return
+        if not result.columns and "message" in result.summary:
+            self.note(str(result.summary["message"]))
+        n_rows = result.n_rows or 0
+        is_cut = self.prompt is not None and n_rows > screen.n_rows and (self.mode or "table") == "table"
+        if is_cut and not self._hinted:
+            self._hinted = True
+            more = f".rows {n_rows} shows them all, in a pager"
+            self.note(
+                f"({more})" if n_rows <= MOST_PAGED_ROWS else "(.once FILE writes them all into a file)"
+            )
+
+    def _unpaged(self, waiting: Waiting) -> Screen:
+        """The screen for what is to be seen while it is made, which a pager would hold back."""
+        return detect(cast("TextIO", Announced(self._stream(), waiting.stop)))
+
+    def _draws_tables(self, screen: Screen) -> bool:
+        return draws_table(screen, self.mode)
+
+    def write(self, text: str) -> None:
+        """Write a text of our own to where results go, through the pager where it is long."""
+        with self._paged(self._stream()) as taken:
+            detect(taken).write(text)
+
+    def _stream(self) -> TextIO:
+        return self.output_file or bare(sys.stdout)
+
+    def _paged(self, stream: TextIO) -> AbstractContextManager[TextIO]:
+        return _as_it_is(stream) if self.prompt is None or self.output_file else self.prompt.paged(stream)
+
+    @contextmanager
+    def _answers(self, waiting: Waiting) -> Iterator[Screen]:
+        """The screen for one answer: once a file or a command, else the pager, where there is one."""
+        once, self.once = self.once, None
+        stream = self._stream()
+        with self._paged(stream) if once is None else destination(once) as taken:
+            announced = cast("TextIO", Announced(taken, waiting.stop))
+            yield replace(detect(announced), n_rows=self.shown_rows())
+
+    # ---- what dot commands change -------------------------------------------------------------------------
+
+    def screen(self) -> Screen:
+        """Where results go now; determined again for every result, since terminals change their size."""
+        return detect(self._stream())
+
+    def shown_rows(self) -> int:
+        """The rows that a table shows: those asked for, else at a prompt no more than fit the screen."""
+        import shutil
+
+        if self.n_rows is not None:
+            return self.n_rows
+        if self.prompt is None:
+            return SHOWN_ROWS
+        n_lines = shutil.get_terminal_size().lines - LINES_AROUND_A_TABLE
+        return max(FEWEST_ROWS, min(SHOWN_ROWS, n_lines))
+
+    def effective_mode(self) -> str:
+        """The mode of the next result."""
+        return self.mode or default_mode(self.screen())
+
+    def set_mode(self, mode: str | None) -> None:
+        """Choose an output mode; None goes back to the one that suits the output."""
+        if mode is not None and mode not in MODES:
+            raise InvalidArgument(f"unknown mode {mode!r}; there are {', '.join(MODES)} and auto")
+        self.mode = mode
+
+    def send_to(self, path: str | None) -> None:
+        """Send results to a file (replacing what is in it) or, with None, back to standard output."""
+        if path is not None and path.startswith("|"):
+            raise InvalidArgument("a command takes one answer: write .once | command")
+        opened = None if path is None else open(path, "w", encoding="utf-8", newline="\n")  # noqa: SIM115
+        if self.output_file is not None:
+            self.output_file.close()
+        self.output_file = opened
+
+    def reopen(self, path: str | None) -> None:
+        """Go on with another database; the current one stays open if that one cannot be opened."""
+        connection = self._connect(path)
+        self.connection.close()
+        self.connection, self.path = connection, path
+
+    def _connect(self, path: str | None) -> Connection:
+        if path is None or path == ":memory:" or self.read_only:
+            connection = connect(path, read_only=self.read_only and path is not None)
+        else:
+            connection = connect_later(path)
+        if self.timeout is not None:
+            connection.settings["timeout"] = self.timeout
+        return connection
+
+    def current_corpus(self) -> str | None:
+        """The corpus that a statement without FROM asks, None when that is not clear."""
+        try:
+            self.connection.refresh()
+            return self.connection.current_corpus
+        except NgramdbError:
+            return None
+
+    def title(self) -> str:
+        """What the database is called in a banner."""
+        return "in memory, nothing is kept" if self.path is None else str(Path(self.path))
+
+    def close(self) -> None:
+        """Close the output file and the database."""
+        with suppress(OSError):
+            self.send_to(None)
+        self.connection.close()
+
+
+@contextmanager
+def _as_it_is(stream: TextIO) -> Iterator[TextIO]:
+    yield stream
+
+
+def _note_on_standard_error(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,1 @@
+"""Output for people: tables, progress, numbers, and what the terminal can show."""

@@ -1,0 +1,185 @@
+"""How far work is, drawn on standard error for a person at a terminal only."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, TypeVar
+
+from ngramdb.cli.terminal import human
+from ngramdb.cli.terminal.screen import FALLBACK_COLUMNS, detect
+from ngramdb.visible import visible
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from ngramdb.api import LoadProgress
+
+BAR_COLUMNS = 24
+# The time elapsed, and the blanks between what is shown.
+TIME_COLUMNS = 10
+# Before so much time and so much of the input there is no estimate.
+LEAST_ELAPSED_S = 1.0
+LEAST_SHARE = 0.005
+
+
+Drawn = TypeVar("Drawn", bound="Bar")
+
+
+class Bar:
+    """A bar, and a context manager that takes it off the screen at its end.
+
+    It fills where a share of the work is known; otherwise it only moves. Nothing is drawn before the first
+    report, nor where standard error is not a terminal or the bar is not `wanted`.
+    """
+
+    def __init__(self, title: str, wanted: bool = True) -> None:
+        self._title = visible(title)
+        self._screen = detect(sys.stderr)
+        self._wanted = wanted and self._screen.is_terminal
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+
+    def draw(self, share: float | None, words: str) -> None:
+        """Draw a report; the words are to fit into `room` columns."""
+        if not self._wanted:
+            return
+        if self._bar is None:
+            self._start()
+        if self._bar is not None and self._task is not None:
+            total = None if share is None else 1.0
+            self._bar.update(self._task, total=total, completed=share, facts=words)
+
+    @property
+    def room(self) -> int:
+        """The columns that the bar and the times leave for words."""
+        return (self._screen.width or FALLBACK_COLUMNS) - len(self._title) - BAR_COLUMNS - TIME_COLUMNS
+
+    def _start(self) -> None:
+        # rich takes a tenth of a second to import; only people at a terminal pay for it
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        console = Console(file=self._screen.stream, no_color=not self._screen.colour, highlight=False)
+        self._bar = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=BAR_COLUMNS),
+            TextColumn("{task.fields[facts]}", markup=False),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+        )
+        self._task = self._bar.add_task(self._title, total=None, facts="")
+        self._bar.start()
+
+    def __enter__(self: Drawn) -> Drawn:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+
+class LoadWatch(Bar):
+    """The progress callback of a load.
+
+    ```
+    with LoadWatch("loading wiki") as watch:
+        corpus.load(paths, progress=watch)
+    ```
+
+    `n_documents`: so many documents at most.
+    """
+
+    def __init__(self, title: str, n_documents: int | None = None, wanted: bool = True) -> None:
+        super().__init__(title, wanted)
+        self._n_documents = n_documents
+
+    def __call__(self, progress: LoadProgress) -> None:
+        """Draw a report."""
+        share = share_done(progress, self._n_documents)
+        self.draw(share, facts(progress, share, self.room))
+
+
+class MeasureWatch(Bar):
+    """The progress callback of measurements by documents: `perplexity` and `agreement`.
+
+    Parameters
+    ----------
+    share : how much is done after so many documents, None where unknown
+    begun : called before anything is drawn
+    """
+
+    def __init__(
+        self, share: Callable[[int], float | None], begun: Callable[[], None], wanted: bool = True
+    ) -> None:
+        super().__init__("measuring", wanted)
+        self.share = share
+        self._begun = begun
+        self._first: tuple[float, float] | None = None
+
+    def __call__(self, n_documents: int, n_tokens: int) -> None:
+        """Draw a report."""
+        self._begun()
+        share = self.share(n_documents)
+        done = [] if share is None else [f"{int(100 * share)} %", self._left(share)]
+        work = [human.count(n_documents, "document"), f"{human.short(n_tokens)} tokens"]
+        self.draw(share, fitting([*done, *work], self.room))
+
+    def _left(self, share: float) -> str:
+        """An estimate from the time since the first report: the model was made before."""
+        now = time.monotonic()
+        if self._first is None:
+            self._first = now, share
+        elapsed, done = now - self._first[0], share - self._first[1]
+        if share >= 1.0 or done <= 0.0:
+            return ""
+        # As if what is left were the rest of what has been watched.
+        return time_left(elapsed, done / (done + 1.0 - share))
+
+
+def share_done(progress: LoadProgress, n_documents: int | None = None) -> float | None:
+    """How much of the input is read and tokenized, from 0 to 1; None where unknown.
+
+    A load with a limit ends at the limit or at the end of its files, whatever comes first.
+    """
+    shares = []
+    if n_documents:
+        shares.append(progress.documents / n_documents)
+    if progress.read_bytes is not None and progress.total_bytes:
+        shares.append(progress.read_bytes / progress.total_bytes)
+    return min(max(shares), 1.0) if shares else None
+
+
+def facts(progress: LoadProgress, share: float | None = None, room: int | None = None) -> str:
+    """A report in a few words: how much is done and left, documents, tokens, speed.
+
+    What does not fit into `room` columns is left out, the last first.
+    """
+    speed = human.size(progress.text_bytes / max(progress.elapsed, 1e-9))
+    done = [] if share is None else [f"{int(100 * share)} %", time_left(progress.elapsed, share)]
+    work = [f"{progress.documents:,} documents", f"{human.short(progress.tokens)} tokens", f"{speed}/s"]
+    return fitting([*done, *work], room)
+
+
+def fitting(words: list[str], room: int | None) -> str:
+    """The words that there are, with commas between; the last ones are left out where there is no room."""
+    said = [part for part in words if part]
+    while room is not None and len(said) > 1 and len(", ".join(said)) > room:
+        said.pop()
+    return ", ".join(said)
+
+
+def time_left(elapsed: float, share: float) -> str:
+    """An estimate in words, from the time so far; none before there is something to go by."""
+    if share >= 1.0:
+        # What remains is sorting and writing, which no report counts.
+        return "building the index"
+    if elapsed < LEAST_ELAPSED_S or share < LEAST_SHARE:
+        return ""
+    return f"{human.duration(max(1, round(elapsed * (1 - share) / share)))} left"

@@ -1,0 +1,73 @@
+"""Output modes: each turns a result into text on a screen.
+
+`render(result, screen, mode)` is the one door. A mode is a module with a function
+`write(result, screen)`; its module is imported when it is first used, so that piped output costs neither
+rich nor its import time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+from ngramdb.cli.terminal.render.base import Streamed, Tabular, to_display
+from ngramdb.cli.terminal.screen import Screen
+from ngramdb.visible import visible
+
+Writer = Callable[[Tabular, Screen], None]
+
+# mode -> module that holds it; the order is the one that help and `.mode` show
+_MODULES = {
+    "table": "table",
+    "json": "objects",
+    "jsonl": "objects",
+    "csv": "delimited",
+    "tsv": "delimited",
+    "markdown": "markdown",
+    "html": "html",
+    "line": "line",
+}
+
+MODES: tuple[str, ...] = tuple(_MODULES)
+
+
+def default_mode(screen: Screen) -> str:
+    """Table for a person at a terminal, tab-separated values for a program."""
+    return "table" if screen.is_terminal else "tsv"
+
+
+def draws_table(screen: Screen, mode: str | None = None) -> bool:
+    """Whether a result in this mode is a table with its summary and notes below it."""
+    return screen.is_terminal and (mode or default_mode(screen)) == "table"
+
+
+def render(result: Tabular, screen: Screen, mode: str | None = None) -> None:
+    """Write the result to the screen in the mode, or in the screen's default mode.
+
+    A result without columns (a statement that answers nothing) writes nothing.
+    """
+    if not result.columns:
+        return
+    writer(mode or default_mode(screen))(result, screen)
+
+
+def write_pieces(result: Streamed, screen: Screen) -> None:
+    """Write a result that is one text while it is made, and below it, dimmed, the facts of its summary."""
+    for piece in result.pieces or ():
+        screen.draw(visible(piece, lines=True))
+        screen.stream.flush()
+    screen.write("\n")
+    known = [("logprob", to_display(logprob)) for _, _, logprob in result]
+    known += [(name, value) for name, value in result.summary.items() if name != "note"]
+    facts = [", ".join(f"{name} {value}" for name, value in known)]
+    if "note" in result.summary:
+        facts.append(f"note: {result.summary['note']}")
+    for line in facts:
+        screen.draw(screen.styled(line, "2") + "\n")
+
+
+def writer(mode: str) -> Writer:
+    """The function that writes a result in the mode. Raises KeyError for a mode that is not in `MODES`."""
+    module = import_module(f"{__name__}.{_MODULES[mode]}")
+    function: Writer = getattr(module, f"write_{mode}")
+    return function

@@ -1,0 +1,162 @@
+"""Which columns of a table are drawn within a terminal's width, and how wide.
+
+Numbers are never cut. A concordance keeps its match, documents room for their text; the least useful goes
+first. Pure functions over the columns' widths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ngramdb.cli.terminal.render.base import LEFT, MATCH, RIGHT
+from ngramdb.cli.terminal.render.cells import TEXTS, Cell
+
+# Columns of tokens' scores that are left out first where there is no room: rows are in the text's order.
+SPARE = ("sparse", "token_id", "position")
+# Columns of versions that are left out, one by one, before times and actions are cut: the last is current.
+SPARE_OF_VERSIONS = ("current", "by", "tokens")
+# A text column is not squeezed below this many terminal columns; others are left out instead.
+SMALLEST_TEXT = 8
+# A document's text gets this share of the width before a field is shown, …
+TEXT_SHARE = 3
+# … and beside a match so many columns on either side before its position is shown.
+SMALLEST_CONTEXT = 20
+# Columns that every document has; fields are the others.
+DOCUMENT = frozenset({"doc_id", "length", "corpus", *TEXTS})
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column ready for drawing: its cells on one line each (None = NULL), its width when nothing is cut."""
+
+    name: str
+    cells: list[Cell | None]
+    numeric: bool
+    natural: int
+
+    @property
+    def smallest(self) -> int:
+        """The width below which the column is of no use: numbers are never cut."""
+        return self.natural if self.numeric else min(self.natural, SMALLEST_TEXT)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has cells, and all of them are NULL."""
+        return bool(self.cells) and all(cell is None for cell in self.cells)
+
+
+def without_spare(columns: list[Column], width: int | None) -> list[Column]:
+    """The columns of a table of tokens; the least useful ones go where there is no room for all."""
+    kept = list(columns)
+    for name in SPARE:
+        if width is None or _smallest_total(list(kept)) <= width:
+            break
+        kept = [column for column in kept if column.name != name]
+    return kept
+
+
+def without_spare_of_versions(columns: list[Column], width: int | None) -> list[Column]:
+    """The columns of a table of versions; where one would be cut, the least useful ones go."""
+    kept = list(columns)
+    for name in SPARE_OF_VERSIONS:
+        if width is None or overhead(len(kept)) + sum(column.natural for column in kept) <= width:
+            break
+        kept = [column for column in kept if column.name != name]
+    return kept
+
+
+def without_empty(columns: list[Column], width: int | None) -> list[Column]:
+    """The columns of documents; where a text would be cut, fields that none of them has go first."""
+    if width is None or overhead(len(columns)) + sum(column.natural for column in columns) <= width:
+        return columns
+    return [column for column in columns if column.name in DOCUMENT or not column.is_empty]
+
+
+def fit(columns: list[Column], width: int | None) -> tuple[list[Column | None], list[int]]:
+    """The columns that are drawn and how wide; None stands for those left out in the middle.
+
+    Without a width everything is drawn as wide as it is. Numbers get what they need; texts share the rest
+    evenly, and what a short text does not need goes to the longer ones.
+    """
+    if width is None:
+        return list(columns), [column.natural for column in columns]
+    if {LEFT, MATCH, RIGHT} <= {column.name for column in columns}:
+        return _concordance(columns, width)
+    roomy = width // TEXT_SHARE
+    shown: list[Column | None] = list(columns)
+    n_kept = len(columns)
+    while n_kept > 1 and _smallest_total(shown, roomy) > width:
+        n_kept -= 1
+        n_left = (n_kept + 1) // 2
+        shown = [*columns[:n_left], None, *columns[len(columns) - (n_kept - n_left) :]]
+    return shown, _share(shown, width - overhead(len(shown)), roomy)
+
+
+def overhead(n_columns: int) -> int:
+    """The terminal columns of a table's frame: a bar and two blanks per column, and the last bar."""
+    return 3 * n_columns + 1
+
+
+def _concordance(columns: list[Column], width: int) -> tuple[list[Column | None], list[int]]:
+    """The match in full, its contexts beside it, and of the rest what leaves them room: the last go first."""
+    kept = list(columns)
+    while True:
+        parts = [next(column for column in kept if column.name == name) for name in (LEFT, MATCH, RIGHT)]
+        others = [column for column in kept if column not in parts]
+        room = width - overhead(len(kept)) - sum(column.smallest for column in others)
+        contexts = room - parts[1].natural
+        wanted = sum(min(column.natural, SMALLEST_CONTEXT) for column in (parts[0], parts[2]))
+        if contexts >= wanted or not others:
+            break
+        if len(others) == 1 and contexts >= 2 * SMALLEST_TEXT:  # the document's number rather than words
+            break
+        kept.remove(others[-1])
+    left, match, right = parts
+    widths = {match.name: max(1, min(match.natural, room - 2 * min(SMALLEST_TEXT, room // 4)))}
+    half = max(1, (room - widths[MATCH]) // 2)
+    widths[LEFT] = max(1, min(left.natural, max(half, room - widths[MATCH] - right.natural)))
+    widths[RIGHT] = max(1, min(right.natural, room - widths[MATCH] - widths[LEFT]))
+    return list(kept), [widths.get(column.name, column.smallest) for column in kept]
+
+
+def _smallest(column: Column | None, roomy: int) -> int:
+    if column is None:
+        return 1
+    if column.name in TEXTS and not column.numeric:
+        return min(column.natural, max(SMALLEST_TEXT, roomy))
+    return column.smallest
+
+
+def _smallest_total(columns: Sequence[Column | None], roomy: int = 0) -> int:
+    return overhead(len(columns)) + sum(_smallest(column, roomy) for column in columns)
+
+
+def _share(columns: list[Column | None], available: int, roomy: int) -> list[int]:
+    """Widths within `available`: numbers first, then texts from the narrowest to the widest.
+
+    A document's text comes last: it gets what is left, and never less than its smallest width.
+    """
+    widths = [_smallest(column, roomy) for column in columns]
+    texts = [i for i, column in enumerate(columns) if column is not None and not column.numeric]
+    available -= sum(width for i, width in enumerate(widths) if i not in texts)
+    last = [i for i in texts if _name(columns[i]) in TEXTS]
+    reserved = sum(widths[i] for i in last)
+    others = sorted(set(texts) - set(last), key=lambda i: _natural(columns[i]))
+    for n_done, i in enumerate(others):
+        n_left = len(others) - n_done
+        limit = min(available // (n_left + len(last)), (available - reserved) // n_left)
+        widths[i] = max(1, min(_natural(columns[i]), limit))
+        available -= widths[i]
+    for n_done, i in enumerate(last):
+        widths[i] = max(1, min(_natural(columns[i]), available // (len(last) - n_done)))
+        available -= widths[i]
+    return widths
+
+
+def _name(column: Column | None) -> str:
+    return "" if column is None else column.name
+
+
+def _natural(column: Column | None) -> int:
+    return 1 if column is None else column.natural

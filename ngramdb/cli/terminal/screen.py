@@ -1,0 +1,93 @@
+"""What a stream can show: whether it is a terminal, how wide, in colour, and which characters.
+
+Every decision about colour, box characters and widths is taken here once, so that the renderers only draw.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TextIO
+
+from ngramdb.cli.terminal.streams import bare, is_terminal
+from ngramdb.visible import visible
+
+if TYPE_CHECKING:
+    from ngramdb.cli.shell.marks import Marks
+
+# Columns when the width of a terminal is unknown (pipes inside an editor, a serial line).
+FALLBACK_COLUMNS = 80
+# Rows of a table at a terminal: about a screenful, so that the statement above stays in sight.
+SHOWN_ROWS = 40
+
+
+@dataclass(frozen=True)
+class Screen:
+    """A text stream and its abilities.
+
+    `width` is in columns and None where lines may be as long as they like (a file or a pipe). `colour` is
+    false under NO_COLOR, on a dumb terminal and on everything that is not a terminal. `unicode` is false when
+    the stream's encoding cannot take box characters. `marks` are the places in documents' texts that shall
+    stand out, None where nothing was searched for. `n_rows` is how many rows a table shows at most.
+    """
+
+    stream: TextIO
+    is_terminal: bool
+    width: int | None
+    colour: bool
+    unicode: bool
+    marks: Marks | None = None
+    n_rows: int = SHOWN_ROWS
+
+    @property
+    def encoding(self) -> str:
+        """The stream's encoding; UTF-8 where it has none (an in-memory stream)."""
+        return getattr(self.stream, "encoding", None) or "utf-8"
+
+    @property
+    def ellipsis(self) -> str:
+        """The mark for what was cut off: one character, or three dots for a poor encoding."""
+        return "…" if self.unicode else "..."
+
+    def write(self, text: str) -> None:
+        """Write the text: at a terminal with what would steer it written out, elsewhere as it is."""
+        self.stream.write(visible(text, lines=True) if self.is_terminal else text)
+
+    def draw(self, text: str) -> None:
+        """Write styles and moves of our own; the texts in between are `styled` or `visible` already."""
+        self.stream.write(text)
+
+    def styled(self, text: str, code: str) -> str:
+        """The visible text between an ANSI style and its reset, or alone where colour is off."""
+        text = visible(text, lines=True)
+        return f"\x1b[{code}m{text}\x1b[0m" if self.colour else text
+
+
+def detect(stream: TextIO) -> Screen:
+    """Find out from the stream and the environment (NO_COLOR, TERM, COLUMNS) what can be shown."""
+    import shutil
+
+    stream = bare(stream)
+    at_terminal = is_terminal(stream)
+    width = max(20, shutil.get_terminal_size((FALLBACK_COLUMNS, 24)).columns) if at_terminal else None
+    plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    return Screen(stream, at_terminal, width, at_terminal and not plain, takes_boxes(stream))
+
+
+def takes_boxes(stream: TextIO) -> bool:
+    """Whether the stream's encoding has box-drawing characters and the ellipsis."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    try:
+        "│─┌…µ".encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def tolerate_any_character() -> None:
+    r"""Make standard output and error write \xNN for what their encoding lacks instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
