@@ -9,7 +9,7 @@ from ngramdb.api.database import Database
 from ngramdb.engine.storage.manifest import StatisticsEntry
 from ngramdb.errors import InvalidArgument
 from ngramdb.executor.questions.models import digest, statistics_of, stored_statistics
-from ngramdb.lm import sharing
+from ngramdb.lm import index_cache as sharing
 from ngramdb.lm.spec import MAX_ANALYZED_ORDER, MIN_ANALYZED_ORDER, is_whole
 from ngramdb.lm.statistics import Statistics
 

@@ -60,9 +60,9 @@ if TYPE_CHECKING:
     from ngramdb.executor.results.result import Result
     from ngramdb.executor.statements import changes
     from ngramdb.lm.agreement import Agreement
-    from ngramdb.lm.drafting import Draft
     from ngramdb.lm.evaluation import Perplexity, Progress
     from ngramdb.lm.models import LanguageModel
+    from ngramdb.lm.speculative import Draft
     from ngramdb.planner import binder, cautions, grams, options, parameters
     from ngramdb.planner import plan as plans
     from ngramdb.planner.parameters import ParameterValues

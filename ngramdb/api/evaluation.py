@@ -19,8 +19,10 @@ from ngramdb.ingest.reader import read_documents
 from ngramdb.ingest.sources import expand, total_size
 from ngramdb.ingest.streams import Meter
 from ngramdb.lm import agreement as agreeing
-from ngramdb.lm import arpa, drafting, figures
+from ngramdb.lm import agreement_plot as figures
+from ngramdb.lm import arpa
 from ngramdb.lm import evaluation as evaluating
+from ngramdb.lm import speculative as drafting
 from ngramdb.lm.models import LanguageModel
 from ngramdb.lm.spec import InfGram, KneserNey
 from ngramdb.planner.source import Corpus, IntArray, Tokenizer

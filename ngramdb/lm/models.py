@@ -14,8 +14,8 @@ from ngramdb._cext import lm as kernel
 from ngramdb.errors import InvalidArgument, NotSupportedError
 from ngramdb.kinds import MODELS
 from ngramdb.lm.candidates import Shares, Vocabulary
+from ngramdb.lm.index_cache import language_index
 from ngramdb.lm.sentences import View
-from ngramdb.lm.sharing import language_index
 from ngramdb.lm.spec import ModelSpec
 from ngramdb.lm.statistics import Statistics, take_statistics
 from ngramdb.lm.values import BEGIN, END, UNKNOWN, Distribution, Integers, Probabilities, Probability, Scores

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from ngramdb.lm import sharing
+from ngramdb.lm import index_cache as sharing
 from ngramdb.lm.models import LanguageModel, make
 from ngramdb.lm.sentences import is_cut
 from ngramdb.lm.spec import ModelSpec
