@@ -1,4 +1,4 @@
-"""Write ngramdb/_cext/unicode_tables.hpp: the character classes of the `words` tokenizer, as ranges.
+"""Write ngramdb/_cext/include/ngramdb/text/unicode_tables.hpp: the character classes of the `words` tokenizer, as ranges.
 
 Run `python tools/make_unicode_tables.py` from the checkout. The data are those of the running Python's
 `unicodedata`, whose Unicode version is recorded in the header. Everything that is not listed is a character

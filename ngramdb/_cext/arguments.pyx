@@ -21,7 +21,7 @@ from ngramdb._cext.interrupt cimport Poll, current_poll
 
 cnp.import_array()
 
-cdef extern from "integers.hpp" namespace "ngramdb":
+cdef extern from "ngramdb/base/integers.hpp" namespace "ngramdb":
     cbool small_int(object, int64_t*)
 
 # The largest token id.

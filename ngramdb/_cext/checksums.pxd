@@ -8,7 +8,7 @@ from libcpp.string cimport string
 from ngramdb._cext.interrupt cimport translate_exception
 
 
-cdef extern from "checksums.hpp" namespace "ngramdb" nogil:
+cdef extern from "ngramdb/base/checksums.hpp" namespace "ngramdb" nogil:
     cdef cppclass Checksums:
         Checksums(const uint8_t*, uint64_t, const uint8_t*, uint32_t, string) except +translate_exception
         bint verified(uint64_t, uint64_t)

@@ -10,7 +10,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.memory cimport unique_ptr
 from libcpp.vector cimport vector
 
-cdef extern from "crc32.hpp" namespace "ngramdb" nogil:
+cdef extern from "ngramdb/base/crc32.hpp" namespace "ngramdb" nogil:
     uint32_t crc32_of "ngramdb::crc32"(uint32_t, const uint8_t*, size_t)
 
 

@@ -13,22 +13,22 @@ from libcpp.memory cimport unique_ptr
 from ngramdb._cext.interrupt cimport Interrupt, Poll, poll_of, translate_exception
 from ngramdb._cext.segment_arrays cimport Rows, kMostLcpWidth, lcp_width_of, symbol_t
 
-cdef extern from "suffix_sort.hpp" namespace "ngramdb" nogil:
+cdef extern from "ngramdb/sort/suffix_sort.hpp" namespace "ngramdb" nogil:
     cdef cppclass CppCores "ngramdb::Cores":
         CppCores(int)
         void join()
         void give(int)
     void sort_suffixes[Sym](const Sym*, uint32_t*, uint32_t, uint32_t, uint32_t, uint32_t, CppCores*, Poll*) except +translate_exception
 
-cdef extern from "row_lcps.hpp" namespace "ngramdb" nogil:
+cdef extern from "ngramdb/segment/row_lcps.hpp" namespace "ngramdb" nogil:
     void c_mark_lcps "ngramdb::mark_lcps"[Sym](const Sym*, uint64_t, uint32_t*, uint64_t, uint32_t, CppCores*, Poll*) except +translate_exception
 
-cdef extern from "key_tree.hpp" namespace "ngramdb" nogil:
+cdef extern from "ngramdb/segment/sampled_keys.hpp" namespace "ngramdb" nogil:
     uint64_t c_tree_words "ngramdb::tree_words"(uint64_t)
     uint64_t n_samples_of(uint64_t)
     void build_key_tree[Sym](const Sym*, uint64_t, Rows, uint64_t, uint64_t*, uint64_t*, Poll*) except +translate_exception
 
-cdef extern from "memory.hpp" namespace "ngramdb" nogil:
+cdef extern from "ngramdb/base/memory.hpp" namespace "ngramdb" nogil:
     void release_pages(void*, size_t)
 
 # Between two interrupt checks in loops of a few nanoseconds a round.

@@ -9,7 +9,7 @@ import numpy as np
 from libc.stdint cimport uint32_t
 
 
-cdef extern from "docsets.hpp" namespace "ngramdb" nogil:
+cdef extern from "ngramdb/corpus/docsets.hpp" namespace "ngramdb" nogil:
     size_t select_common(const uint32_t*, size_t, const uint32_t*, size_t, bint, uint32_t*)
     size_t unite_sorted(const uint32_t*, size_t, const uint32_t*, size_t, uint32_t*)
 

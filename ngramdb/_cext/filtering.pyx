@@ -9,7 +9,7 @@ from libcpp.memory cimport unique_ptr
 from ngramdb._cext.interrupt cimport Poll, current_poll, translate_exception
 from ngramdb._cext.segment_arrays cimport Rows, kMostLcpWidth
 
-cdef extern from "filtering.hpp" namespace "ngramdb" nogil:
+cdef extern from "ngramdb/segment/filtering.hpp" namespace "ngramdb" nogil:
     cdef cppclass KeptPositions:
         KeptPositions(const uint32_t*, const uint8_t*, uint64_t) except +
     uint64_t c_filter_rows "ngramdb::filter_rows"(Rows, uint64_t, const KeptPositions&, uint32_t*, uint64_t,

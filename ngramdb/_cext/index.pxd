@@ -9,7 +9,7 @@ from ngramdb._cext.interrupt cimport Poll, translate_exception
 from ngramdb._cext.segment cimport Run, Segment
 
 
-cdef extern from "corpus_index.hpp" namespace "ngramdb" nogil:
+cdef extern from "ngramdb/corpus/corpus_index.hpp" namespace "ngramdb" nogil:
     cdef cppclass Estimate:
         int64_t cont_count
         int64_t context_count

@@ -16,10 +16,10 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp cimport bool as cbool
 
 
-cdef extern from "errors.hpp" namespace "ngramdb":
+cdef extern from "ngramdb/base/errors.hpp" namespace "ngramdb":
     void translate_exception()
 
-cdef extern from "interrupt.hpp" namespace "ngramdb" nogil:
+cdef extern from "ngramdb/base/interrupt.hpp" namespace "ngramdb" nogil:
     cdef int64_t kNever
     cdef int64_t now_ns()
 

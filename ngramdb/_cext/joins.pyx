@@ -15,7 +15,7 @@ from libcpp.vector cimport vector
 from ngramdb._cext.interrupt cimport Poll, current_poll, translate_exception
 
 
-cdef extern from "joins.hpp" namespace "ngramdb" nogil:
+cdef extern from "ngramdb/corpus/joins.hpp" namespace "ngramdb" nogil:
     void c_windows_with "ngramdb::windows_with"(const uint32_t*, size_t, const uint32_t*, const uint32_t*, size_t, uint8_t*, Poll*) except +translate_exception
     void c_values_within "ngramdb::values_within"(const uint32_t*, size_t, const uint32_t*, const uint32_t*, size_t, uint8_t*, Poll*) except +translate_exception
     void c_least_ends "ngramdb::least_ends"(const uint32_t*, const uint32_t*, size_t, const uint32_t*, const uint32_t*, size_t, uint32_t*, Poll*) except +translate_exception

@@ -28,7 +28,7 @@ cdef extern from "<array>" namespace "std" nogil:
     cdef cppclass discount3 "std::array<double, 3>":
         double& operator[](size_t)
 
-cdef extern from "ngram_census.hpp" namespace "ngramdb::lm" nogil:
+cdef extern from "ngramdb/lm/counts_of_counts.hpp" namespace "ngramdb::lm" nogil:
     cdef cppclass Columns:
         void set_separator(int64_t)
         void add(const Segment&, int) except +translate_exception
@@ -64,7 +64,7 @@ cdef extern from "ngram_census.hpp" namespace "ngramdb::lm" nogil:
 
     NgramLevel list_ngrams(const Columns&, uint32_t, size_t, Poll*) except +translate_exception
 
-cdef extern from "language_model.hpp" namespace "ngramdb::lm" nogil:
+cdef extern from "ngramdb/lm/language_model.hpp" namespace "ngramdb::lm" nogil:
     cdef cppclass LanguageData:
         Columns columns
         unique_ptr[Lexicon] lexicon
@@ -104,7 +104,7 @@ cdef extern from "language_model.hpp" namespace "ngramdb::lm" nogil:
         const vector[double]& unigrams(Poll*) except +translate_exception
         vector[pair[uint32_t, int64_t]] successors(const int64_t*, size_t, cbool, uint32_t, int64_t*, uint32_t*, Poll*) except +translate_exception
 
-cdef extern from "lm_sampling.hpp" namespace "ngramdb::lm" nogil:
+cdef extern from "ngramdb/lm/lm_sampling.hpp" namespace "ngramdb::lm" nogil:
     cdef cppclass Drawn:
         int64_t id
         double prob

@@ -5,7 +5,7 @@ from libc.stddef cimport size_t
 from libc.stdint cimport uint8_t, uint64_t
 from libcpp cimport bool as cbool
 
-cdef extern from "pages.hpp" namespace "ngramdb" nogil:
+cdef extern from "ngramdb/base/pages.hpp" namespace "ngramdb" nogil:
     cdef enum class Reading:
         kUsual
         kAtRandom

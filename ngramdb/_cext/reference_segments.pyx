@@ -11,7 +11,7 @@ from ngramdb._cext.segment cimport Position, Segment
 from ngramdb._cext.segment_index cimport SegmentIndex
 from ngramdb._cext.interrupt cimport translate_exception
 
-cdef extern from "reference_segments.hpp" namespace "ngramdb" nogil:
+cdef extern from "ngramdb/segment/reference_segments.hpp" namespace "ngramdb" nogil:
     cdef cppclass PlainSegment(Segment):
         PlainSegment(const uint32_t*, const int64_t*, size_t, Position) except +translate_exception
 

@@ -12,12 +12,12 @@ from libcpp.vector cimport vector
 from ngramdb._cext.interrupt cimport Interrupt, Poll, poll_of, translate_exception
 from ngramdb._cext.segment_arrays cimport Rows, kMostLcpWidth, lcp_width_of, symbol_t
 
-cdef extern from "key_tree.hpp" namespace "ngramdb" nogil:
+cdef extern from "ngramdb/segment/sampled_keys.hpp" namespace "ngramdb" nogil:
     uint64_t tree_words(uint64_t)
     uint64_t n_samples_of(uint64_t)
     void build_upper_levels(uint64_t*, uint64_t)
 
-cdef extern from "row_merging.hpp" namespace "ngramdb" nogil:
+cdef extern from "ngramdb/sort/row_merging.hpp" namespace "ngramdb" nogil:
     cdef cppclass MergeInput:
         const void* text
         uint64_t n_text

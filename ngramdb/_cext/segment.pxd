@@ -8,7 +8,7 @@ from libcpp.vector cimport vector
 from ngramdb._cext.interrupt cimport Poll, translate_exception
 
 
-cdef extern from "segment.hpp" namespace "ngramdb" nogil:
+cdef extern from "ngramdb/segment/segment.hpp" namespace "ngramdb" nogil:
     ctypedef uint64_t Row
     ctypedef uint64_t Position
     ctypedef uint32_t DocNumber

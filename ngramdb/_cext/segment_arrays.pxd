@@ -5,7 +5,7 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 from ngramdb._cext.checksums cimport Checksums
 
-cdef extern from "rows.hpp" namespace "ngramdb" nogil:
+cdef extern from "ngramdb/segment/rows.hpp" namespace "ngramdb" nogil:
     cdef cppclass Rows:
         Rows()
         Rows(const uint32_t*, uint32_t)
@@ -13,7 +13,7 @@ cdef extern from "rows.hpp" namespace "ngramdb" nogil:
     uint32_t lcp_width_of(uint64_t)
     uint32_t kMostLcpWidth
 
-cdef extern from "suffix_segment.hpp" namespace "ngramdb" nogil:
+cdef extern from "ngramdb/segment/suffix_segment.hpp" namespace "ngramdb" nogil:
     cdef cppclass SegmentArrays[Sym]:
         const Sym* text
         uint64_t n_text

@@ -27,15 +27,15 @@ from ngramdb._cext.segment_arrays cimport SegmentArrays, kMostLcpWidth, set_arra
 
 cnp.import_array()
 
-cdef extern from "key_tree.hpp" namespace "ngramdb" nogil:
+cdef extern from "ngramdb/segment/sampled_keys.hpp" namespace "ngramdb" nogil:
     uint64_t tree_words(uint64_t)
     uint64_t n_samples_of(uint64_t)
 
-cdef extern from "suffix_segment.hpp" namespace "ngramdb" nogil:
+cdef extern from "ngramdb/segment/suffix_segment.hpp" namespace "ngramdb" nogil:
     cdef cppclass SuffixSegment[Sym](Segment):
         SuffixSegment(const SegmentArrays[Sym]&, string) except +translate_exception
 
-cdef extern from "conditions.hpp" namespace "ngramdb" nogil:
+cdef extern from "ngramdb/corpus/conditions.hpp" namespace "ngramdb" nogil:
     cdef cppclass DocumentSet:
         vector[uint32_t] documents
         cbool negated
@@ -56,7 +56,7 @@ cdef extern from "conditions.hpp" namespace "ngramdb" nogil:
     void locate_among(const Segment&, Range, const uint32_t*, size_t, cbool, vector[uint32_t]&,
                       Poll*) except +translate_exception
 
-cdef extern from "conditions.hpp" namespace "ngramdb":
+cdef extern from "ngramdb/corpus/conditions.hpp" namespace "ngramdb":
     int kGram, kNot, kAnd, kAndOrdered, kOr, kEvery
 
 # The operators of conditions by their names in `ngramdb.planner.source.ConditionCode`.

@@ -18,7 +18,7 @@ from ngramdb._cext.segment_index cimport SegmentIndex
 from ngramdb._cext.interrupt cimport Poll, current_poll, translate_exception
 
 
-cdef extern from "top_ngrams.hpp" namespace "ngramdb" nogil:
+cdef extern from "ngramdb/corpus/top_ngrams.hpp" namespace "ngramdb" nogil:
     cdef cppclass FoundNgram:
         int64_t count
         uint32_t segment

@@ -23,7 +23,7 @@ import numpy as np
 from ngramdb._cext.interrupt cimport Poll, current_poll, translate_exception
 
 
-cdef extern from "words.hpp" namespace "ngramdb::words" nogil:
+cdef extern from "ngramdb/text/words.hpp" namespace "ngramdb::words" nogil:
     const char* kUnicodeVersion
     const uint64_t kMaxLayerWords
 

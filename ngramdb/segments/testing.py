@@ -27,7 +27,7 @@ __all__ = ["check_index", "check_same", "packed", "plain_index"]
 Ids = Sequence[int]
 Answers: TypeAlias = "Iterator[tuple[str, Any]]"
 
-# Codes of a condition (_cext/conditions.hpp).
+# Codes of a condition (ngramdb/_cext/include/ngramdb/corpus/conditions.hpp).
 GRAM, NOT, AND_ORDERED, OR = 0, 1, 3, 4
 
 

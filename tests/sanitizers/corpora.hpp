@@ -7,11 +7,11 @@
 #include <string>
 
 #include "check.hpp"
-#include "corpus_index.hpp"
-#include "key_tree.hpp"
-#include "row_lcps.hpp"
-#include "sais.hpp"
-#include "suffix_segment.hpp"
+#include "ngramdb/corpus/corpus_index.hpp"
+#include "ngramdb/segment/sampled_keys.hpp"
+#include "ngramdb/segment/row_lcps.hpp"
+#include "ngramdb/sort/sais.hpp"
+#include "ngramdb/segment/suffix_segment.hpp"
 
 using Ids = std::vector<int64_t>;
 using Documents = std::vector<Ids>;

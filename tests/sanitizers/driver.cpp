@@ -4,12 +4,12 @@
 #include <thread>
 #include <tuple>
 
-#include "conditions.hpp"
+#include "ngramdb/corpus/conditions.hpp"
 #include "corpora.hpp"
-#include "docsets.hpp"
-#include "mismatch.hpp"
-#include "pair_sort.hpp"
-#include "words.hpp"
+#include "ngramdb/corpus/docsets.hpp"
+#include "ngramdb/base/mismatch.hpp"
+#include "ngramdb/sort/pair_sort.hpp"
+#include "ngramdb/text/words.hpp"
 
 using namespace ngramdb;
 

@@ -4,8 +4,8 @@
 #include <thread>
 
 #include "corpora.hpp"
-#include "lm_sampling.hpp"
-#include "ngram_census.hpp"
+#include "ngramdb/lm/lm_sampling.hpp"
+#include "ngramdb/lm/counts_of_counts.hpp"
 
 using namespace ngramdb;
 using namespace ngramdb::lm;

@@ -1,6 +1,6 @@
 // Randomised checks of n-grams by frequency, and of places in documents, to be run under sanitizers.
 #include "corpora.hpp"
-#include "top_ngrams.hpp"
+#include "ngramdb/corpus/top_ngrams.hpp"
 
 using namespace ngramdb;
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "check.hpp"
-#include "suffix_sort.hpp"
+#include "ngramdb/sort/suffix_sort.hpp"
 
 using namespace ngramdb;
 

@@ -1,0 +1,173 @@
+// Threads for kernels that work on several; whoever builds several segments at once shares one number of cores.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "ngramdb/base/interrupt.hpp"
+
+namespace ngramdb {
+
+// How many more threads may work. Every thread that works counts, also those that call the kernels.
+class Cores {
+ public:
+  explicit Cores(int n) : free_(n) {}
+
+  // Takes up to `wanted`; returns how many.
+  int take(int wanted) {
+    int free = free_.load();
+    for (;;) {
+      const int taken = free < wanted ? (free > 0 ? free : 0) : wanted;
+      if (taken == 0 || free_.compare_exchange_weak(free, free - taken)) return taken;
+    }
+  }
+  // Those of this machine that this process may use, for questions; one is the caller's.
+  static Cores& of_machine() {
+    static Cores cores(static_cast<int>(std::thread::hardware_concurrency()) - 1);
+    return cores;
+  }
+
+  // Takes one, there or not: for a thread that works anyway.
+  void join() { --free_; }
+  void give(int n) { free_ += n; }
+
+ private:
+  std::atomic<int> free_;
+};
+
+// The calling thread and, for the team's lifetime, as many others as cores are free; more where work can be shared out
+// while it runs.
+class Team {
+ public:
+  // No others without `cores`. `stop` is checked by the calling thread only.
+  Team(Cores* cores, StopFlag stop)
+      : cores_(cores), n_more_(cores == nullptr ? 0 : cores->take(kMostThreads - 1)), stop_(stop) {}
+  ~Team() {
+    if (n_more_ > 0) cores_->give(n_more_);
+  }
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  uint32_t size() const { return 1 + static_cast<uint32_t>(n_more_); }
+
+  // For member `i` to call every few milliseconds: throws Interrupted when the work shall end, or a part of it threw.
+  void look(uint32_t i) {
+    if (i == 0) check_stop(stop_);
+    if (failed_.load(std::memory_order_relaxed)) throw Interrupted{StopReason::kRequested};
+  }
+
+  // What member `i` gives to kernels that look by themselves.
+  Poll poll_of(uint32_t i) const {
+    return (stop_ == nullptr ? Poll() : *stop_).for_member(&failed_, i > 0);
+  }
+
+  // Calls work(0) … work(size() - 1), each once, at the same time as far as threads can be had, work(0) in the calling
+  // thread. What the first of them throws is thrown again when all have ended.
+  template <class F>
+  void run(F work) {
+    if (size() == 1) return work(0);
+    std::vector<std::thread> threads;
+    threads.reserve(size() - 1);
+    while (threads.size() + 1 < size() && start(threads, work)) {
+    }
+    guarded([&] { work(0); });
+    for (uint32_t i = static_cast<uint32_t>(threads.size()) + 1; i < size(); ++i) guarded([&] { work(i); });
+    join(threads);
+  }
+
+  // Calls piece(i) again and again, i being 0 in the calling thread and below kMostThreads, until it returns false: in as
+  // many threads as cores are free, also such as become free meanwhile.
+  template <class F>
+  void share(F piece) {
+    const auto all_pieces = [&](uint32_t i) {
+      while (piece(i)) {
+      }
+    };
+    std::vector<std::thread> threads;
+    threads.reserve(kMostThreads);
+    guarded([&] {
+      bool may_grow = cores_ != nullptr;
+      do {
+        while (may_grow && has_core(threads.size())) may_grow = start(threads, all_pieces);
+      } while (piece(0));
+    });
+    join(threads);
+  }
+
+  // More than this many share one memory to no gain.
+  static constexpr int kMostThreads = 16;
+
+ private:
+  // Whether there is a core for one more thread; takes it if need be.
+  bool has_core(size_t n_threads) {
+    if (n_threads + 1 == size() && n_more_ + 1 < kMostThreads) n_more_ += cores_->take(1);
+    return n_threads + 1 < size();
+  }
+
+  // Begins work(i) in a thread of its own, i being how many there are then; false if there are no more to be had.
+  template <class F>
+  bool start(std::vector<std::thread>& threads, F& work) {
+    const uint32_t i = static_cast<uint32_t>(threads.size()) + 1;
+    ++n_running_;
+    try {
+      threads.emplace_back([this, &work, i] {
+        guarded([&] { work(i); });
+        const std::lock_guard<std::mutex> lock(mutex_);
+        --n_running_;
+        ended_.notify_one();
+      });
+    } catch (const std::exception&) {
+      --n_running_;
+      return false;
+    }
+    return true;
+  }
+
+  // Waits until all have ended.
+  void join(std::vector<std::thread>& threads) {
+    guarded([&] { wait(); });
+    for (std::thread& thread : threads) thread.join();
+    if (error_) std::rethrow_exception(error_);
+  }
+
+  // What is thrown is kept; the first error only.
+  template <class F>
+  void guarded(F work) {
+    try {
+      work();
+    } catch (...) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (!error_) error_ = std::current_exception();
+      failed_ = true;
+    }
+  }
+
+  // Waits for the others, with interrupt checks on their behalf.
+  void wait() {
+    constexpr std::chrono::milliseconds between_looks{10};
+    std::unique_lock<std::mutex> lock(mutex_);
+    while (!ended_.wait_for(lock, between_looks, [&] { return n_running_ == 0; })) {
+      lock.unlock();
+      look(0);
+      lock.lock();
+    }
+  }
+
+  Cores* const cores_;
+  int n_more_;
+  const StopFlag stop_;
+  std::atomic<uint32_t> n_running_{0};
+  std::atomic<bool> failed_{false};
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  std::exception_ptr error_;
+};
+
+}  // namespace ngramdb

@@ -1,0 +1,232 @@
+// Questions to several segments at once. Every answer is a sum over segments, each with its sign: added segments
+// count +1, subtracted ones -1.
+//
+// A token sequence "occurs" when its net count is positive. Net counts never grow with length, so the longest
+// suffix that occurs is found by search over lengths.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "ngramdb/segment/segment.hpp"
+
+namespace ngramdb {
+
+// What P(token | context) is made of. effective_n: length of the context that was used, plus one. sparse: the
+// context has just one continuation.
+struct Estimate {
+  int64_t cont_count = 0;
+  int64_t context_count = 0;
+  int32_t effective_n = 0;
+  bool sparse = false;
+};
+
+// index.pyx makes arrays of them, by a dtype that is written by hand.
+static_assert(sizeof(Estimate) == 24 && offsetof(Estimate, cont_count) == 0 && offsetof(Estimate, context_count) == 8 &&
+                  offsetof(Estimate, effective_n) == 16 && offsetof(Estimate, sparse) == 20 && sizeof(bool) == 1,
+              "ESTIMATE in index.pyx has another layout");
+
+struct Distribution {
+  std::vector<Run> runs;         // of next tokens, ascending by id; counts are net, none is zero
+  int64_t n_ends = 0;            // occurrences of the context at a document's end
+  int64_t context_count = 0;
+  uint32_t context_length = 0;   // of the suffix that was used
+  bool is_left_out = false;      // the context occurs more often than asked for
+};
+
+// One of several distributions whose runs stand one after the other: where its own end.
+struct DistributionEnd {
+  uint64_t n_runs = 0;  // up to here
+  int64_t n_ends = 0;
+  int64_t context_count = 0;
+  int64_t context_length = 0;
+};
+
+// Tokens of a context that a model of this order reads; 0: no limit.
+inline uint32_t usable_length(int64_t length, uint32_t order) {
+  const int64_t most = order == 0 ? int64_t{UINT32_MAX} - 2 : int64_t{order} - 1;
+  return static_cast<uint32_t>(std::min(length, most));
+}
+
+// Room for n values that are written before they are read: to fill it first would take some percent of a single
+// question's time.
+template <class T, size_t n>
+class Room {
+ public:
+  static_assert(std::is_trivially_copyable<T>::value, "values are assigned to raw memory");
+  operator T*() { return reinterpret_cast<T*>(bytes_); }  // NOLINT: stands for an array
+
+ private:
+  alignas(T) unsigned char bytes_[n * sizeof(T)];
+};
+
+class CorpusIndex {
+ public:
+  // Searches that are kept in flight.
+  static constexpr size_t kLanes = 32;
+  // Up to so many requests, several segments are searched side by side: more of them overlap within a segment, at a
+  // lower price.
+  static constexpr size_t kFewRequests = 2;
+  // Questions between two interrupt checks: 20 µs of counts with one segment, 20 ms of long contexts with dozens.
+  static constexpr size_t kStopLanes = 8 * kLanes;
+
+  void add(const Segment* segment, int sign) {
+    segments_.push_back(segment);
+    signs_.push_back(sign);
+    only_added_ = only_added_ && sign > 0;
+  }
+
+  size_t n_segments() const { return segments_.size(); }
+  const Segment* segment(size_t i) const { return segments_[i]; }
+
+  int64_t n_tokens() const {
+    int64_t sum = 0;
+    for (size_t s = 0; s < segments_.size(); ++s) sum += signs_[s] * static_cast<int64_t>(segments_[s]->n_rows());
+    return sum;
+  }
+
+  // Net counts of n requests; with `ranges`, also the rows in every segment, ranges[i * n_segments + s].
+  void find(const Request* requests, size_t n, int64_t* counts, Range* ranges = nullptr) const;
+
+  int64_t count(const int64_t* ids, uint32_t n) const {
+    const Request request{ids, n};
+    int64_t answer;
+    find(&request, 1, &answer);
+    return answer;
+  }
+
+  // n-grams as ids[offsets[i], offsets[i + 1]).
+  // Large batches are worked on by several threads.
+  void count_many(const int64_t* ids, const int64_t* offsets, size_t n, int64_t* counts,
+                  StopFlag stop = nullptr) const;
+
+  // P(token | context) of n pairs. order: 0, or the number of tokens that an n-gram has at most.
+  void estimate(const int64_t* contexts, const int64_t* offsets, const int64_t* tokens, size_t n, bool longest_suffix,
+                uint32_t order, Estimate* out, StopFlag stop = nullptr) const;
+
+  // Estimates for every token of a document, given the tokens before it.
+  void score(const int64_t* ids, size_t n, bool longest_suffix, uint32_t order, Estimate* out,
+             StopFlag stop = nullptr) const;
+
+  Distribution distribution(const int64_t* context, uint32_t n, bool longest_suffix, uint32_t order, int64_t most,
+                            StopFlag stop) const;
+
+  // The same for n contexts ids[offsets[i], offsets[i + 1]): their runs one after the other, and where each one's end.
+  void distributions(const int64_t* ids, const int64_t* offsets, size_t n, bool longest_suffix, uint32_t order,
+                     std::vector<Run>& runs, DistributionEnd* ends, StopFlag stop) const;
+
+ private:
+  // A context that ends at `end`: the longest of its suffixes that occurs, or so far the best known.
+  struct Suffix {
+    const int64_t* end = nullptr;
+    uint32_t length = 0;    // occurs
+    uint32_t too_long = 0;  // does not occur, or must not be read
+    int64_t count = 0;
+    uint32_t probe = 0;
+    uint32_t first_probe = 3;  // matches are short far more often than not
+  };
+
+  size_t width() const { return segments_.size(); }
+  bool find_alongside(const Request* requests, size_t n, int64_t* counts, Range* ranges) const;
+  void extend(Request* requests, const Range* within, size_t n, int64_t* counts, Range* ranges) const;
+  void begin_longest(const int64_t* end, uint32_t length, Suffix& suffix, Range* ranges) const;
+  void find_longest(Suffix* suffixes, Range* ranges, size_t n) const;
+  void find_longest_alone(Suffix& suffix, Range* ranges) const;
+  Estimate estimate_of(int64_t cont_count, int64_t context_count, const Range* ranges, uint32_t depth,
+                       StopFlag stop) const;
+  bool is_sparse(const Range* ranges, uint32_t depth, int64_t count, StopFlag stop) const;
+  bool is_net_sparse(const Range* ranges, uint32_t depth, int64_t count, StopFlag stop) const;
+  void count_piece(const int64_t* ids, const int64_t* offsets, const std::vector<uint32_t>& order, size_t start,
+                   size_t end, size_t n, int64_t* counts) const;
+  int64_t n_subtracted(const Range* ranges) const;
+  int64_t merge_continuations(const Range* ranges, uint32_t depth, std::vector<Run>& runs, StopFlag stop) const;
+  void estimate_ngrams(const int64_t* contexts, const int64_t* offsets, const int64_t* tokens, size_t n,
+                       uint32_t order, Estimate* out, StopFlag stop) const;
+  void estimate_suffixes(const int64_t* contexts, const int64_t* offsets, const int64_t* tokens, size_t n,
+                         uint32_t order, Estimate* out, StopFlag stop) const;
+  void score_ngrams(const int64_t* ids, size_t n, uint32_t order, Estimate* out, StopFlag stop) const;
+  void score_whole_contexts(const int64_t* ids, size_t n, Estimate* out, StopFlag stop) const;
+  void score_suffixes(const int64_t* ids, size_t n, uint32_t order, Estimate* out, StopFlag stop) const;
+
+  std::vector<const Segment*> segments_;
+  std::vector<int> signs_;
+  bool only_added_ = true;
+};
+
+inline void CorpusIndex::find(const Request* requests, size_t n, int64_t* counts, Range* ranges) const {
+  if (width() > 1 && n <= kFewRequests && find_alongside(requests, n, counts, ranges)) return;
+  Room<Range, 2 * kLanes> answers;
+  for (size_t base = 0; base < n; base += 2 * kLanes) {
+    const size_t m = std::min(n - base, 2 * kLanes);
+    std::fill(counts + base, counts + base + m, int64_t{0});
+    for (size_t s = 0; s < width(); ++s) {
+      segments_[s]->find(requests + base, answers, m);
+      for (size_t i = 0; i < m; ++i) {
+        counts[base + i] += signs_[s] * static_cast<int64_t>(answers[i].size());
+        if (ranges != nullptr) ranges[(base + i) * width() + s] = answers[i];
+      }
+    }
+  }
+}
+
+// Few requests to several segments: the searches of a dozen segments run side by side, as those of many requests do in
+// one, the last segment's first: what is subtracted is small, and found while the large ones are waited for. False when a
+// request is too long for that; nothing has been answered then.
+inline bool CorpusIndex::find_alongside(const Request* requests, size_t n, int64_t* counts, Range* ranges) const {
+  for (size_t i = 0; i < n; ++i) {
+    if (requests[i].n > kProbeTokens || requests[i].narrow) return false;
+  }
+  constexpr size_t kProbes = 12;
+  Probe probes[kProbes];
+  size_t active[kProbes];
+  std::fill(counts, counts + n, int64_t{0});
+  const size_t total = n * width();  // number k is request k % n
+  const auto segment_of = [&](size_t k) { return width() - 1 - k / n; };
+  for (size_t base = 0; base < total; base += kProbes) {
+    const size_t m = std::min(kProbes, total - base);
+    for (size_t k = 0; k < m; ++k) {
+      segments_[segment_of(base + k)]->begin(requests[(base + k) % n], probes[k]);
+      active[k] = k;
+    }
+    const int n_levels = levels_ahead(m);
+    for (size_t n_active = m; n_active > 0;) {
+      size_t n_left = 0;
+      for (size_t k = 0; k < n_active; ++k) {
+        if (segments_[segment_of(base + active[k])]->advance(probes[active[k]], n_levels)) active[n_left++] = active[k];
+      }
+      n_active = n_left;
+    }
+    for (size_t k = 0; k < m; ++k) {
+      const size_t s = segment_of(base + k), i = (base + k) % n;
+      const Range answer = segments_[s]->found(probes[k]);
+      counts[i] += signs_[s] * static_cast<int64_t>(answer.size());
+      if (ranges != nullptr) ranges[i * width() + s] = answer;
+    }
+  }
+  return true;
+}
+
+// Narrows each request within its own rows of every segment.
+inline void CorpusIndex::extend(Request* requests, const Range* within, size_t n, int64_t* counts,
+                                Range* ranges) const {
+  Room<Range, kLanes> answers;
+  std::fill(counts, counts + n, int64_t{0});
+  for (size_t s = 0; s < width(); ++s) {
+    for (size_t i = 0; i < n; ++i) requests[i].within = within[i * width() + s];
+    segments_[s]->find(requests, answers, n);
+    for (size_t i = 0; i < n; ++i) {
+      counts[i] += signs_[s] * static_cast<int64_t>(answers[i].size());
+      if (ranges != nullptr) ranges[i * width() + s] = answers[i];
+    }
+  }
+}
+
+}  // namespace ngramdb
+
+#include "ngramdb/corpus/corpus_counts-inl.hpp"
+#include "ngramdb/corpus/corpus_distributions-inl.hpp"
+#include "ngramdb/corpus/corpus_estimates-inl.hpp"
+#include "ngramdb/corpus/corpus_suffixes-inl.hpp"

@@ -1,0 +1,109 @@
+// Joins of ascending token positions with windows of the text, and the sorting that makes positions ascend.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "ngramdb/corpus/docsets.hpp"
+#include "ngramdb/base/interrupt.hpp"
+
+namespace ngramdb {
+
+// First index in [0, n) whose value is not below `value`, looked for from `from` on in doubling steps (or in all of the
+// values where the window before began further on).
+inline size_t seek(const uint32_t* values, size_t n, size_t from, uint32_t value) {
+  if (from > 0 && values[from - 1] >= value) return static_cast<size_t>(std::lower_bound(values, values + from, value) - values);
+  return gallop(values, n, from, value);
+}
+
+// Whether some value (they ascend) lies in [lo[i], hi[i]). Windows that ascend cost O(n + m), or O(n log(m / n)) where
+// there are many more values than windows.
+inline void windows_with(const uint32_t* values, size_t m, const uint32_t* lo, const uint32_t* hi, size_t n,
+                         uint8_t* out, StopFlag stop) {
+  size_t at = 0;
+  for (size_t i = 0; i < n; ++i) {
+    if (i % kStopInterval == 0) check_stop(stop, i, n);
+    at = seek(values, m, at, lo[i]);
+    out[i] = at < m && values[at] < hi[i];
+  }
+}
+
+// Whether each of n ascending values lies in some window [lo, hi); windows ascend and don't overlap.
+inline void values_within(const uint32_t* values, size_t n, const uint32_t* lo, const uint32_t* hi, size_t m,
+                          uint8_t* out, StopFlag stop) {
+  size_t at = 0;  // the first window that begins after the value
+  for (size_t i = 0; i < n; ++i) {
+    if (i % kStopInterval == 0) check_stop(stop, i, n);
+    at = seek(lo, m, at, values[i]);
+    if (at < m && lo[at] == values[i]) {
+      out[i] = values[i] < hi[at];
+    } else {
+      out[i] = at > 0 && values[i] < hi[at - 1];
+    }
+  }
+}
+
+// The least end of the matches that start in [lo[i], hi[i]); 0 where none does. Starts ascend, ends lie after them, so a
+// match that starts at or after the least end so far cannot end before it.
+inline void least_ends(const uint32_t* starts, const uint32_t* ends, size_t m, const uint32_t* lo, const uint32_t* hi,
+                       size_t n, uint32_t* out, StopFlag stop) {
+  size_t at = 0;
+  for (size_t i = 0; i < n; ++i) {
+    if (i % kStopInterval == 0) check_stop(stop, i, n);
+    at = seek(starts, m, at, lo[i]);
+    uint32_t least = 0;
+    for (size_t j = at; j < m && starts[j] < hi[i] && (least == 0 || starts[j] < least); ++j) {
+      if (least == 0 || ends[j] < least) least = ends[j];
+    }
+    out[i] = least;
+  }
+}
+
+// Documents that have, within a window of `distance` + 1 tokens, a value of each of n_lists lists. The values of all
+// lists come together, ascending; list[i] and document[i] belong to value i. Each document once.
+inline void documents_covered(const uint32_t* values, const uint32_t* list, const uint32_t* document, size_t n,
+                              uint32_t n_lists, uint64_t distance, std::vector<uint32_t>& out, StopFlag stop) {
+  constexpr uint64_t kNone = ~uint64_t{0};
+  std::vector<uint64_t> last(n_lists, kNone);
+  for (size_t i = 0; i < n; ++i) {
+    if (i % kStopInterval == 0) check_stop(stop, i, n);
+    if (i > 0 && document[i] != document[i - 1]) std::fill(last.begin(), last.end(), kNone);
+    last[list[i]] = values[i];
+    if (!out.empty() && out.back() == document[i]) continue;
+    bool covered = true;
+    for (const uint64_t before : last) covered = covered && before != kNone && before + distance >= values[i];
+    if (covered) out.push_back(document[i]);
+  }
+}
+
+// Sorts by three rounds over 11 bits each: linear time, whatever the order.
+inline void sort_positions(uint32_t* values, size_t n, StopFlag stop) {
+  constexpr size_t kSmall = 4096;  // below this a comparison sort is faster
+  if (n < kSmall) {
+    std::sort(values, values + n);
+    return;
+  }
+  constexpr uint32_t kBits = 11, kBuckets = 1u << kBits;
+  std::vector<uint32_t> spare(n);
+  uint32_t* from = values;
+  uint32_t* to = spare.data();
+  for (uint32_t shift = 0; shift < 32; shift += kBits) {
+    std::vector<size_t> next(kBuckets + 1);
+    for (size_t i = 0; i < n; ++i) {
+      if (i % (16 * kStopInterval) == 0) check_stop(stop);
+      ++next[((from[i] >> shift) & (kBuckets - 1)) + 1];
+    }
+    for (uint32_t bucket = 0; bucket < kBuckets; ++bucket) next[bucket + 1] += next[bucket];
+    for (size_t i = 0; i < n; ++i) {
+      if (i % (4 * kStopInterval) == 0) check_stop(stop);
+      to[next[(from[i] >> shift) & (kBuckets - 1)]++] = from[i];
+    }
+    std::swap(from, to);
+  }
+  // Three rounds: the result stands in the spare array.
+  std::copy(from, from + n, values);
+}
+
+}  // namespace ngramdb

@@ -1,0 +1,458 @@
+// The n-grams of a corpus by frequency: descending by count, then ascending by token ids.
+//
+// In suffix order equal n-grams are neighbours, so one pass over the rows counts them all, and segments are merged as
+// sorted lists are. Counts are net: rows of subtracted segments count negatively, and where only some documents
+// are asked about, a segment's rows count when their document's bit is set.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "ngramdb/corpus/corpus_index.hpp"
+
+namespace ngramdb {
+
+// An n-gram that was found: `rank` numbers them ascending by token ids; `row` of `segment` begins with it.
+struct FoundNgram {
+  int64_t count;
+  uint64_t rank;
+  uint32_t segment;
+  Row row;
+
+  bool before(const FoundNgram& other) const {
+    return count != other.count ? count > other.count : rank < other.rank;
+  }
+};
+
+// The best k of what is offered.
+class BestNgrams {
+ public:
+  explicit BestNgrams(size_t k) : k_(k) {}
+
+  bool full() const { return heap_.size() >= k_; }
+  // Whether something of this count that comes later can still get in.
+  bool takes(int64_t count) const { return k_ > 0 && (!full() || count > heap_.front().count); }
+
+  void offer(const FoundNgram& found) {
+    if (!takes(found.count)) return;
+    if (full()) {
+      std::pop_heap(heap_.begin(), heap_.end(), better);
+      heap_.back() = found;
+    } else {
+      heap_.push_back(found);
+    }
+    std::push_heap(heap_.begin(), heap_.end(), better);
+  }
+
+  std::vector<FoundNgram>& sorted() {
+    std::sort_heap(heap_.begin(), heap_.end(), better);
+    return heap_;
+  }
+
+ private:
+  static bool better(const FoundNgram& a, const FoundNgram& b) { return a.before(b); }
+
+  size_t k_;
+  std::vector<FoundNgram> heap_;  // the worst first
+};
+
+// Merges the runs of all segments; every n-gram comes once, ascending by token ids, with its net count.
+class NgramMerge {
+ public:
+  // documents: a bitmap for each segment, or null where all of its documents count.
+  NgramMerge(const std::vector<const Segment*>& segments, const std::vector<int>& signs,
+             const std::vector<const uint8_t*>& documents, uint32_t n)
+      : segments_(segments), signs_(signs), documents_(documents), n_(n), cursors_(segments.size()),
+        tokens_(segments.size() * n) {
+    for (const Segment* segment : segments_) n_rows_ += segment->n_rows();
+  }
+
+  void start(StopFlag stop) {
+    heap_.clear();
+    rank_ = 0;
+    for (uint32_t s = 0; s < segments_.size(); ++s) {
+      cursors_[s] = Cursor{};
+      if (advance(s, stop)) heap_.push_back(s);
+    }
+    std::make_heap(heap_.begin(), heap_.end(), Later{this});
+  }
+
+  // The next n-gram; false at the end.
+  bool next(FoundNgram& found, StopFlag stop) {
+    if (heap_.empty()) return false;
+    found = {0, rank_++, heap_.front(), cursors_[heap_.front()].run().lo};
+    if (segments_.size() == 1) {
+      found.count = count(0);
+      if (!advance(0, stop)) heap_.clear();
+      return true;
+    }
+    // The n-gram's tokens stay where they are until its segment, the first, is advanced, which is last.
+    const uint32_t first = pop();
+    int64_t sum = count(first);
+    while (!heap_.empty() && compare(heap_.front(), first) == 0) {
+      const uint32_t s = pop();
+      sum += count(s);
+      if (advance(s, stop)) push(s);
+    }
+    if (advance(first, stop)) push(first);
+    found.count = sum;
+    return true;
+  }
+
+  uint64_t n_rows() const { return n_rows_; }
+  uint64_t n_rows_read() const {
+    uint64_t sum = 0;
+    for (const Cursor& cursor : cursors_) sum += cursor.next_row;
+    return sum;
+  }
+
+ private:
+  static constexpr size_t kRoom = 512;
+
+  struct Cursor {
+    Row next_row = 0;
+    size_t at = 0, n_runs = 0;
+    std::vector<Range> runs;
+    const Range& run() const { return runs[at]; }
+  };
+
+  struct Later {
+    const NgramMerge* merge;
+    bool operator()(uint32_t a, uint32_t b) const { return merge->compare(a, b) > 0; }
+  };
+
+  int compare(uint32_t a, uint32_t b) const {
+    const int64_t *x = tokens_.data() + size_t{a} * n_, *y = tokens_.data() + size_t{b} * n_;
+    for (uint32_t i = 0; i < n_; ++i) {
+      if (x[i] != y[i]) return x[i] < y[i] ? -1 : 1;
+    }
+    return 0;
+  }
+
+  uint32_t pop() {
+    std::pop_heap(heap_.begin(), heap_.end(), Later{this});
+    const uint32_t s = heap_.back();
+    heap_.pop_back();
+    return s;
+  }
+  void push(uint32_t s) {
+    heap_.push_back(s);
+    std::push_heap(heap_.begin(), heap_.end(), Later{this});
+  }
+
+  int64_t count(uint32_t s) const {
+    const Range run = cursors_[s].run();
+    const uint64_t n = documents_[s] == nullptr ? run.size() : segments_[s]->count_rows_in(run, documents_[s]);
+    return signs_[s] * static_cast<int64_t>(n);
+  }
+
+  bool advance(uint32_t s, StopFlag stop) {
+    Cursor& cursor = cursors_[s];
+    ++cursor.at;
+    while (cursor.at >= cursor.n_runs) {
+      if (cursor.next_row >= segments_[s]->n_rows()) return false;
+      cursor.runs.resize(kRoom);
+      check_stop(stop, n_rows_read(), n_rows_);
+      cursor.next_row = segments_[s]->ngram_runs(cursor.next_row, n_, cursor.runs.data(), kRoom, &cursor.n_runs, stop);
+      cursor.at = 0;
+    }
+    if (segments_.size() > 1) segments_[s]->tokens_of_row(cursor.run().lo, n_, tokens_.data() + size_t{s} * n_);
+    return true;
+  }
+
+  const std::vector<const Segment*> segments_;
+  const std::vector<int> signs_;
+  const std::vector<const uint8_t*> documents_;
+  const uint32_t n_;
+  uint64_t n_rows_ = 0;
+  uint64_t rank_ = 0;
+  std::vector<Cursor> cursors_;
+  std::vector<int64_t> tokens_;  // of every cursor's run
+  std::vector<uint32_t> heap_;   // cursors, the smallest n-gram first
+};
+
+// N-grams in blocks, the most frequent first. Memory: that of a block, however many n-grams there are.
+//
+// A block is the best of what comes after the last one, for which all rows are read once more. From where on
+// every n-gram occurs once, one more pass does for all blocks: what comes next is then next in the order of rows.
+class NgramBlocks {
+ public:
+  NgramBlocks(const std::vector<const Segment*>& segments, const std::vector<int>& signs,
+              const std::vector<const uint8_t*>& documents, uint32_t n)
+      : merge_(segments, signs, documents, n) {}
+
+  // Up to k more; fewer only at the end. Stops at a negative count, which `negative` then holds.
+  std::vector<FoundNgram> next(size_t k, StopFlag stop) {
+    if (n_passes_ > 0 && last_.count == 1) return next_singles(k, stop);
+    BestNgrams best(k);
+    FoundNgram found{};
+    merge_.start(stop);
+    uint64_t n_distinct = 0, n_occurrences = 0;
+    while (merge_.next(found, stop)) {
+      if (found.count < 0) {
+        negative = {found};
+        return {};
+      }
+      n_distinct += found.count > 0;
+      n_occurrences += static_cast<uint64_t>(found.count);
+      if (found.count > 0 && (n_passes_ == 0 || last_.before(found))) best.offer(found);
+    }
+    if (n_passes_ == 0) {
+      distinct = n_distinct;
+      occurrences = n_occurrences;
+    }
+    ++n_passes_;
+    std::vector<FoundNgram> block = std::move(best.sorted());
+    if (!block.empty()) last_ = block.back();
+    return block;
+  }
+
+  uint64_t distinct = 0, occurrences = 0;  // known after the first block
+  std::vector<FoundNgram> negative;
+
+ private:
+  std::vector<FoundNgram> next_singles(size_t k, StopFlag stop) {
+    std::vector<FoundNgram> block;
+    if (!in_singles_) merge_.start(stop);
+    in_singles_ = true;
+    FoundNgram found{};
+    while (block.size() < k && merge_.next(found, stop)) {
+      if (found.count == 1 && last_.before(found)) block.push_back(found);
+    }
+    return block;
+  }
+
+  NgramMerge merge_;
+  FoundNgram last_{};
+  uint32_t n_passes_ = 0;
+  bool in_singles_ = false;
+};
+
+// ---- the most frequent ones, from a sample of rows --------------------------------------------------------
+
+// Tokens of several n-grams, one after the other, with their counts.
+struct CountedNgrams {
+  std::vector<int64_t> tokens;
+  std::vector<int64_t> counts;
+};
+
+// What occurs at least `stride` times in a segment stands in one of every `stride` rows. So the n-grams of these rows,
+// counted exactly, contain every n-gram that occurs `stride` times in one of the added segments; the others occur less
+// than `stride` times the number of these segments. A first, wide sample finds a lower bound of the k-th best
+// count, a second one is dense enough for that bound. Cost: two searches a sample, whatever the size of the
+// corpus.
+class FrequentNgrams {
+ public:
+  FrequentNgrams(const CorpusIndex& index, const std::vector<const Segment*>& segments, const std::vector<int>& signs,
+                 uint32_t n)
+      : index_(index), segments_(segments), signs_(signs), n_(n) {
+    for (size_t s = 0; s < segments.size(); ++s) {
+      if (signs[s] < 0) continue;
+      ++n_added_;
+      n_rows_ += segments[s]->n_rows();
+    }
+  }
+
+  // The k best, or false when a pass over all rows is the cheaper way (nothing is lost but a first sample).
+  bool find(size_t k, CountedNgrams& out, StopFlag stop) {
+    if (k == 0 || n_added_ == 0 || n_rows_ / kLeastStride / 4 < k) return false;
+    uint64_t stride = std::max<uint64_t>(kLeastStride, n_rows_ / (16 * k + 4096));
+    for (;;) {
+      sample(stride, stop);
+      keep_best(k);
+      const int64_t bound = counts_.size() < k ? 0 : counts_.back();
+      if (bound >= static_cast<int64_t>(stride * n_added_)) break;
+      // With k n-grams the bound is one, and the next sample is the last.
+      stride = counts_.size() < k ? stride / 8 : static_cast<uint64_t>(bound) / n_added_;
+      if (stride < kLeastStride) return false;
+    }
+    out.tokens = std::move(tokens_);
+    out.counts = std::move(counts_);
+    return true;
+  }
+
+  std::vector<int64_t> negative;  // tokens of an n-gram with a negative net count
+
+ private:
+  // A sample costs as much as reading some 30 rows one after the other, and the first one comes on top.
+  static constexpr uint64_t kLeastStride = 64;
+  static constexpr size_t kBatch = 64;
+
+  void sample(uint64_t stride, StopFlag stop) {
+    tokens_.clear();
+    counts_.clear();
+    std::vector<int64_t> batch(kBatch * n_);
+    std::vector<uint32_t> rows(kBatch);
+    for (size_t s = 0; s < segments_.size(); ++s) {
+      if (signs_[s] < 0) continue;
+      uint64_t behind = 0;  // rows before this one need no check
+      size_t m = 0;
+      for (Row row = stride - 1; row < segments_[s]->n_rows(); row += stride) {
+        if (row < behind) continue;
+        int64_t* const at = batch.data() + m * n_;
+        if (!segments_[s]->tokens_of_row(row, n_, at)) continue;
+        if (m > 0 && std::equal(at, at + n_, at - n_)) continue;
+        if (++m < kBatch) continue;
+        behind = count(batch, m, s, stop);
+        m = 0;
+      }
+      count(batch, m, s, stop);
+    }
+  }
+
+  // Counts m n-grams; returns the row of segment s after the last one's.
+  uint64_t count(const std::vector<int64_t>& batch, size_t m, size_t s, StopFlag stop) {
+    if (m == 0) return 0;
+    check_stop(stop);
+    Request requests[kBatch];
+    int64_t counts[kBatch];
+    std::vector<Range> ranges(m * segments_.size());
+    for (size_t i = 0; i < m; ++i) requests[i] = Request{batch.data() + i * n_, n_};
+    index_.find(requests, m, counts, ranges.data());
+    for (size_t i = 0; i < m; ++i) {
+      if (counts[i] < 0) negative.assign(requests[i].ids, requests[i].ids + n_);
+      if (counts[i] <= 0) continue;
+      counts_.push_back(counts[i]);
+      tokens_.insert(tokens_.end(), requests[i].ids, requests[i].ids + n_);
+    }
+    return ranges[(m - 1) * segments_.size() + s].hi;
+  }
+
+  // Sorts what was found, each once, and drops all after the k-th.
+  void keep_best(size_t k) {
+    std::vector<uint32_t> order(counts_.size());
+    for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+    const auto three_way = [&](uint32_t a, uint32_t b) {
+      const int64_t *x = tokens_.data() + size_t{a} * n_, *y = tokens_.data() + size_t{b} * n_;
+      for (uint32_t i = 0; i < n_; ++i) {
+        if (x[i] != y[i]) return x[i] < y[i] ? -1 : 1;
+      }
+      return 0;
+    };
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+      return counts_[a] != counts_[b] ? counts_[a] > counts_[b] : three_way(a, b) < 0;
+    });
+    order.erase(std::unique(order.begin(), order.end(),
+                            [&](uint32_t a, uint32_t b) { return counts_[a] == counts_[b] && three_way(a, b) == 0; }),
+                order.end());
+    if (order.size() > k) order.resize(k);
+    CountedNgrams kept;
+    for (const uint32_t i : order) {
+      kept.counts.push_back(counts_[i]);
+      kept.tokens.insert(kept.tokens.end(), tokens_.begin() + size_t{i} * n_, tokens_.begin() + (size_t{i} + 1) * n_);
+    }
+    tokens_ = std::move(kept.tokens);
+    counts_ = std::move(kept.counts);
+  }
+
+  const CorpusIndex& index_;
+  const std::vector<const Segment*> segments_;
+  const std::vector<int> signs_;
+  const uint32_t n_;
+  size_t n_added_ = 0;
+  uint64_t n_rows_ = 0;
+  std::vector<int64_t> tokens_, counts_;
+};
+
+// ---- a few documents -------------------------------------------------------------------------------------
+
+// The n-grams of documents given as tokens, counted in a hash table. Cost: a random read a token; 16 bytes of memory
+// for a distinct n-gram, twice that while the table is sparse.
+class HashedNgrams {
+ public:
+  explicit HashedNgrams(const uint32_t* tokens, uint32_t n) : tokens_(tokens), n_(n) {
+    for (uint32_t i = 0; i < n; ++i) power_ *= kBase;
+    grow(1024);
+  }
+
+  // Adds the n-grams of tokens[start, stop), a document.
+  void add(size_t start, size_t stop, StopFlag stop_flag) {
+    if (stop - start < n_) return;
+    uint64_t hash = 0;
+    for (size_t i = start; i < stop; ++i) {
+      hash = hash * kBase + tokens_[i] + 1;
+      if (i >= start + n_) hash -= power_ * (tokens_[i - n_] + uint64_t{1});
+      if (i + 1 >= start + n_) add_one(i + 1 - n_, hash);
+      if (i % kStopInterval == 0) check_stop(stop_flag);
+    }
+  }
+
+  struct Entry {
+    uint64_t place;  // of the first one among the tokens, plus 1; 0: free
+    uint32_t tag;
+    uint32_t count;
+  };
+
+  uint64_t distinct() const { return n_used_; }
+
+  // The k best.
+  std::vector<Entry> best(size_t k, StopFlag stop) const {
+    std::vector<Entry> found;
+    found.reserve(n_used_);
+    for (const Entry& entry : table_) {
+      if (entry.place != 0) found.push_back(entry);
+    }
+    const auto before = [&](const Entry& a, const Entry& b) {
+      if (a.count != b.count) return a.count > b.count;
+      const uint32_t *x = tokens_ + a.place - 1, *y = tokens_ + b.place - 1;
+      return std::lexicographical_compare(x, x + n_, y, y + n_);
+    };
+    if (k < found.size()) {
+      std::nth_element(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(k), found.end(), before);
+      found.resize(k);
+    }
+    sort_stoppably(found.begin(), found.end(), before, stop);
+    return found;
+  }
+
+ private:
+  static constexpr uint64_t kBase = 0x9e3779b97f4a7c15u;
+
+  static uint64_t mix(uint64_t hash) {
+    hash ^= hash >> 31;
+    hash *= 0xbf58476d1ce4e5b9u;
+    return hash ^ (hash >> 29);
+  }
+
+  void add_one(size_t place, uint64_t hash) {
+    hash = mix(hash);
+    const uint32_t tag = static_cast<uint32_t>(hash >> 32);
+    size_t slot = hash & (table_.size() - 1);
+    for (;; slot = (slot + 1) & (table_.size() - 1)) {
+      Entry& entry = table_[slot];
+      if (entry.place == 0) {
+        entry = {place + 1, tag, 1};
+        if (2 * ++n_used_ > table_.size()) grow(2 * table_.size());
+        return;
+      }
+      if (entry.tag == tag &&
+          std::memcmp(tokens_ + entry.place - 1, tokens_ + place, sizeof(uint32_t) * n_) == 0) {
+        ++entry.count;
+        return;
+      }
+    }
+  }
+
+  void grow(size_t size) {
+    std::vector<Entry> old(size);
+    old.swap(table_);
+    for (const Entry& entry : old) {
+      if (entry.place == 0) continue;
+      uint64_t hash = 0;
+      for (uint32_t i = 0; i < n_; ++i) hash = hash * kBase + tokens_[entry.place - 1 + i] + 1;
+      size_t slot = mix(hash) & (size - 1);
+      while (table_[slot].place != 0) slot = (slot + 1) & (size - 1);
+      table_[slot] = entry;
+    }
+  }
+
+  const uint32_t* tokens_;
+  const uint32_t n_;
+  uint64_t power_ = 1;
+  std::vector<Entry> table_;
+  size_t n_used_ = 0;
+};
+
+}  // namespace ngramdb

@@ -1,0 +1,84 @@
+// Keys of suffixes: their first 16 / sizeof(Sym) symbols, packed so that keys compare as the suffixes do.
+//
+// The first 8 bytes of symbols are one big-endian word, the next 8 bytes another; nothing but zeros from the separator
+// on.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "ngramdb/base/byte_order.hpp"
+
+namespace ngramdb {
+
+struct Key {
+  uint64_t first;
+  uint64_t rest;
+};
+
+template <class Sym>
+constexpr uint32_t key_symbols() {
+  return 16 / sizeof(Sym);
+}
+
+template <class Sym>
+constexpr uint32_t symbols_per_word() {
+  return 8 / sizeof(Sym);
+}
+
+// Key of the suffix at `symbols`, of which at most n may be read.
+template <class Sym>
+inline Key pack_suffix(const Sym* symbols, uint64_t n) {
+  constexpr uint32_t per_word = symbols_per_word<Sym>();
+  constexpr int bits = 8 * sizeof(Sym);
+  uint64_t word[2] = {0, 0};
+  bool ended = false;
+  for (uint32_t i = 0; i < 2 * per_word; ++i) {
+    uint64_t symbol = ended || i >= n ? 0 : symbols[i];
+    ended = ended || symbol == 0;
+    word[i / per_word] |= symbol << (64 - bits * (1 + i % per_word));
+  }
+  return {word[0], word[1]};
+}
+
+// The symbols at `symbols` as one word that compares as they do: the first one in the highest bits.
+template <class Sym>
+inline uint64_t load_word(const Sym* symbols) {
+  constexpr uint32_t per_word = symbols_per_word<Sym>();
+  constexpr int bits = 8 * sizeof(Sym);
+  uint64_t word = 0;
+  for (uint32_t i = 0; i < per_word; ++i) word |= static_cast<uint64_t>(symbols[i]) << (64 - bits * (1 + i));
+  return word;
+}
+
+// Keys of the smallest and the largest suffix that begin with the n symbols of a query (n >= 1), which has
+// room for key_symbols() of them; what stands after the n-th is ignored.
+template <class Sym>
+inline void pack_query(const Sym* symbols, uint64_t n, Key* low, Key* high) {
+  constexpr uint32_t per_word = symbols_per_word<Sym>();
+  constexpr int bits = 8 * sizeof(Sym);
+  const uint64_t n_first = n < per_word ? n : per_word;
+  const uint64_t n_rest = n - n_first < per_word ? n - n_first : per_word;
+  // Bits after the query's end.
+  const uint64_t first_free = n_first == per_word ? 0 : ~uint64_t{0} >> (bits * n_first);
+  const uint64_t rest_free = n_rest == per_word ? 0 : ~uint64_t{0} >> (bits * n_rest);
+  const uint64_t first = load_word(symbols), rest = load_word(symbols + per_word);
+  *low = {first & ~first_free, rest & ~rest_free};
+  *high = {first | first_free, rest | rest_free};
+}
+
+// How many bits two keys have in common from the first one on: 128 if all.
+inline uint32_t common_bits(const Key& a, const Key& b) {
+  if (a.first != b.first) return static_cast<uint32_t>(__builtin_clzll(a.first ^ b.first));
+  if (a.rest != b.rest) return 64 + static_cast<uint32_t>(__builtin_clzll(a.rest ^ b.rest));
+  return 128;
+}
+
+// What is left of a key's first n bits (n <= 128), zeros after them.
+inline Key first_bits(const Key& key, uint32_t n) {
+  if (n >= 128) return key;
+  if (n >= 64) return {key.first, n == 64 ? 0 : key.rest & ~(~uint64_t{0} >> (n - 64))};
+  return {n == 0 ? 0 : key.first & ~(~uint64_t{0} >> n), 0};
+}
+
+}  // namespace ngramdb

@@ -1,0 +1,339 @@
+// The rows of a suffix array as they are stored, and what they show without reading the text.
+//
+// A row is a word of 32 bits: the position of its suffix, and in its upper `lcp_width` bits, which positions leave free,
+// its LCP with the row before: how many bits the keys of the two (keys.hpp) have in common from the first one on, or the
+// largest number that there is room for, which then stands for "as many, or more". Row 0 has 0. With no such bits
+// (lcp_width 0) only the text distinguishes rows.
+//
+// A run of rows that share their first n bits ends where an LCP is below n. And the LCPs of a piece of rows are a binary
+// trie of their keys without the keys: to find the rows that begin with a query, one takes at each branching bit the side
+// of the query's bit, unseen, and compares the row at which that ends; if it does not begin with the query, none does.
+// (Blind search: Ferragina and Grossi, "The String B-Tree", Journal of the ACM, 1999, on Morrison's Patricia tries.)
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "ngramdb/segment/keys.hpp"
+
+namespace ngramdb {
+
+// Keys have 128 bits, and 127 are counted.
+constexpr uint32_t kMostLcpWidth = 7;
+// Fewer bits do not distinguish two-byte symbols.
+constexpr uint32_t kLeastLcpWidth = 5;
+
+// The width of LCPs in the rows of a text of so many symbols.
+inline uint32_t lcp_width_of(uint64_t n_text) {
+  uint32_t position_bits = 0;
+  while (position_bits < 32 && uint64_t{1} << position_bits < n_text) ++position_bits;
+  const uint32_t free = 32 - position_bits;
+  return free < kLeastLcpWidth ? 0 : std::min(free, kMostLcpWidth);
+}
+
+// LCPs of at most this many bits are known.
+inline uint32_t most_lcp(uint32_t lcp_width) { return (1u << lcp_width) - 1; }
+
+class Rows {
+ public:
+  Rows(const uint32_t* words = nullptr, uint32_t lcp_width = 0)
+      : words_(words), mask_(~uint32_t{0} >> lcp_width), lcp_width_(lcp_width) {}
+
+  // The position of a row's suffix.
+  uint32_t operator[](uint64_t row) const { return words_[row] & mask_; }
+  const uint32_t* word(uint64_t row) const { return words_ + row; }
+
+  uint32_t lcp_width() const { return lcp_width_; }
+  uint32_t most_lcp() const { return ngramdb::most_lcp(lcp_width_); }
+
+ private:
+  const uint32_t* words_;
+  uint32_t mask_;
+  uint32_t lcp_width_;
+};
+
+// ---- pieces of at most 64 rows --------------------------------------------------------------------------------
+
+constexpr uint32_t kPieceRows = 64;
+
+// Where a blind search ends: at row `first` of the piece, or kBefore, the row before the piece; rows up to `last`
+// (exclusive) agree with it in all bits that were asked for.
+struct BlindEnd {
+  static constexpr uint32_t kBefore = ~uint32_t{0};
+  uint32_t first;
+  uint32_t last;
+};
+
+// Blind search in a piece of n <= 64 rows for a key of which the first `bits` count (nothing but zeros after them).
+//
+// LCPs are read from left to right. Where the key's bit is one, the search goes on with the row there; where it is
+// zero, all rows are left out up to the next smaller LCP.
+//
+// known: how many bits, fewer than 64, the row before the piece has in common with the key, where that is known and that
+// row is below the key (kUnknown else). Rows that share more with it are below the key, too.
+constexpr uint32_t kUnknown = ~uint32_t{0} - 1;
+
+inline BlindEnd blind_search_plain(const Rows& rows, uint64_t start, uint32_t n, const Key& key, uint32_t bits,
+                                   uint32_t known) {
+  const uint32_t* const words = rows.word(start);
+  const uint32_t shift = 32 - rows.lcp_width();
+  uint32_t first = BlindEnd::kBefore, i = 0;
+  while (i < n && words[i] >> shift > known) ++i;
+  while (i < n) {
+    const uint32_t bit = words[i] >> shift;
+    if ((bit < 64 ? key.first : key.rest) >> (63 - bit % 64) & 1) {
+      first = i++;
+    } else {
+      do ++i;
+      while (i < n && words[i] >> shift >= bit);
+    }
+  }
+  uint32_t last = first + 1;  // 0 after kBefore
+  while (last < n && words[last] >> shift >= bits) ++last;
+  return {first, last};
+}
+
+// Bit i: the LCP of word i is below `bits`. For n <= 64 words.
+inline uint64_t lcps_below_plain(const Rows& rows, uint64_t start, uint32_t n, uint32_t bits) {
+  const uint32_t* const words = rows.word(start);
+  const uint32_t limit = bits << (32 - rows.lcp_width());
+  uint64_t below = 0;
+  for (uint32_t i = 0; i < n; ++i) below |= uint64_t{words[i] < limit} << i;
+  return below;
+}
+
+#if defined(__x86_64__)
+inline uint64_t ones_below(uint32_t n) { return n >= 64 ? ~uint64_t{0} : (uint64_t{1} << n) - 1; }
+
+// All bits from the lowest one of `mask` on; none if it has none.
+inline uint64_t first_on(uint64_t mask) { return 0 - (mask & (0 - mask)); }
+
+// Where the rows end that agree with row `first` of a piece of n (kBefore: the row before it), by the rows that do not
+// agree with the one before them.
+inline uint32_t end_behind(uint32_t first, uint64_t changes, uint32_t n) {
+  if (first != BlindEnd::kBefore) changes &= ~ones_below(first + 1);
+  return changes == 0 ? n : static_cast<uint32_t>(__builtin_ctzll(changes));
+}
+
+// The LCPs of a piece as bytes, 127 where there are fewer than 64. Two kinds of vectors, the same functions: below()
+// marks the LCPs below a number, below_known() those up to `known`, or row 0 where it is kUnknown; branches() those that
+// name a bit of the key that is one.
+struct LcpsAvx2 {
+  __m256i half[2];
+
+#define NGRAMDB_TARGET __attribute__((target("avx2,bmi,popcnt"))) inline
+  NGRAMDB_TARGET static __m256i eight(const uint32_t* words, uint32_t i, uint32_t n) {
+    if (i + 8 <= n) return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(words + i));
+    if (i >= n) return _mm256_set1_epi32(-1);
+    const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    const __m256i here = _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n - i)), lanes);
+    const __m256i found = _mm256_maskload_epi32(reinterpret_cast<const int*>(words + i), here);
+    return _mm256_or_si256(found, _mm256_xor_si256(here, _mm256_set1_epi32(-1)));
+  }
+  NGRAMDB_TARGET void load(const uint32_t* words, uint32_t n, uint32_t lcp_width) {
+    const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(32 - lcp_width));
+    // Packing works within halves of 128 bits: four times two words each are put in order again.
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    for (uint32_t k = 0; k < 2; ++k) {
+      const uint32_t i = 32 * k;
+      const __m256i low = _mm256_packs_epi32(_mm256_srl_epi32(eight(words, i, n), shift),
+                                             _mm256_srl_epi32(eight(words, i + 8, n), shift));
+      const __m256i high = _mm256_packs_epi32(_mm256_srl_epi32(eight(words, i + 16, n), shift),
+                                              _mm256_srl_epi32(eight(words, i + 24, n), shift));
+      half[k] = _mm256_permutevar8x32_epi32(_mm256_packs_epi16(low, high), order);
+    }
+  }
+  NGRAMDB_TARGET static uint64_t bits_of(__m256i low, __m256i high) {
+    return static_cast<uint32_t>(_mm256_movemask_epi8(low)) |
+           uint64_t{static_cast<uint32_t>(_mm256_movemask_epi8(high))} << 32;
+  }
+  NGRAMDB_TARGET uint64_t below(uint32_t bits) const {
+    const __m256i limit = _mm256_set1_epi8(static_cast<char>(bits));
+    return bits_of(_mm256_cmpgt_epi8(limit, half[0]), _mm256_cmpgt_epi8(limit, half[1]));
+  }
+  NGRAMDB_TARGET uint64_t below_known(uint32_t known) const { return known == kUnknown ? 1 : below(known + 1); }
+  NGRAMDB_TARGET uint64_t branches(const Key& key) const {
+    const __m256i bytes = _mm256_broadcastsi128_si256(_mm_set_epi64x(
+        static_cast<int64_t>(__builtin_bswap64(key.rest)), static_cast<int64_t>(__builtin_bswap64(key.first))));
+    const __m256i masks = _mm256_set1_epi64x(0x0102040810204080);  // of bit 0 (the first) in the lowest byte
+    const __m256i seven = _mm256_set1_epi8(7), fifteen = _mm256_set1_epi8(15);
+    __m256i found[2];
+    for (uint32_t k = 0; k < 2; ++k) {
+      const __m256i byte = _mm256_and_si256(_mm256_srli_epi16(half[k], 3), fifteen);
+      const __m256i mask = _mm256_shuffle_epi8(masks, _mm256_and_si256(half[k], seven));
+      found[k] = _mm256_cmpeq_epi8(_mm256_and_si256(_mm256_shuffle_epi8(bytes, byte), mask), mask);
+    }
+    return bits_of(found[0], found[1]);
+  }
+#undef NGRAMDB_TARGET
+};
+
+struct LcpsAvx512 {
+  __m512i all;
+
+#define NGRAMDB_TARGET __attribute__((target("avx512f,avx512bw,bmi,popcnt"))) inline
+  NGRAMDB_TARGET void load(const uint32_t* words, uint32_t n, uint32_t lcp_width) {
+    const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(32 - lcp_width));
+    const uint64_t here = ones_below(n);
+    const __m512i none = _mm512_set1_epi32(-1);
+    __m128i quarters[4];
+    for (uint32_t k = 0; k < 4; ++k) {
+      const __mmask16 these = static_cast<__mmask16>(here >> (16 * k));
+      const __m512i found = _mm512_mask_loadu_epi32(none, these, words + 16 * k);
+      quarters[k] = _mm512_cvtepi32_epi8(_mm512_srl_epi32(found, shift));
+    }
+    const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(quarters[0]), quarters[1], 1);
+    const __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(quarters[2]), quarters[3], 1);
+    all = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+  }
+  NGRAMDB_TARGET uint64_t below(uint32_t bits) const {
+    return _mm512_cmplt_epu8_mask(all, _mm512_set1_epi8(static_cast<char>(bits)));
+  }
+  NGRAMDB_TARGET uint64_t below_known(uint32_t known) const { return known == kUnknown ? 1 : below(known + 1); }
+  NGRAMDB_TARGET uint64_t branches(const Key& key) const {
+    const __m512i bytes = _mm512_broadcast_i32x4(_mm_set_epi64x(
+        static_cast<int64_t>(__builtin_bswap64(key.rest)), static_cast<int64_t>(__builtin_bswap64(key.first))));
+    const __m512i masks = _mm512_set1_epi64(0x0102040810204080);
+    const __m512i byte = _mm512_and_si512(_mm512_srli_epi16(all, 3), _mm512_set1_epi8(15));
+    const __m512i mask = _mm512_shuffle_epi8(masks, _mm512_and_si512(all, _mm512_set1_epi8(7)));
+    return _mm512_test_epi8_mask(_mm512_shuffle_epi8(bytes, byte), mask);
+  }
+
+  // The rows that none of `zeros` leaves out. Row z of these leaves out itself and what follows, up to the next LCP below
+  // its own.
+  //
+  // Going through the rows, one remembers the LCP of the outermost row that leaves them out, or that there is none: a row
+  // with LCP l turns what is remembered, m, into m if l >= m, else into l where it is one of `zeros`, else into none. Such
+  // functions, "beyond `least` it is `state`, else as it was", can be joined two by two, so six steps join them all (a
+  // prefix scan). Numbers are turned round, 255 - l, none being 0: then zeros that are shifted in change nothing.
+  NGRAMDB_TARGET uint64_t taken(uint64_t zeros) const {
+    __m512i least = _mm512_xor_si512(all, _mm512_set1_epi32(-1));
+    __m512i state = _mm512_maskz_mov_epi8(zeros, least);
+    join_before<1>(least, state);
+    join_before<2>(least, state);
+    join_before<4>(least, state);
+    join_before<8>(least, state);
+    join_before<16>(least, state);
+    join_before<32>(least, state);
+    return _mm512_testn_epi8_mask(state, state);
+  }
+
+ private:
+  // What stands kBytes before, zeros at first.
+  template <int kBytes>
+  NGRAMDB_TARGET static __m512i before(__m512i bytes) {
+    const __m512i none = _mm512_setzero_si512();
+    if constexpr (kBytes == 32) return _mm512_alignr_epi64(bytes, none, 4);
+    const __m512i lane_before = _mm512_alignr_epi64(bytes, none, 6);
+    if constexpr (kBytes == 16) return lane_before;
+    return _mm512_alignr_epi8(bytes, lane_before, 16 - kBytes % 16);
+  }
+  template <int kBytes>
+  NGRAMDB_TARGET static void join_before(__m512i& least, __m512i& state) {
+    const __m512i state_before = before<kBytes>(state);
+    state = _mm512_mask_mov_epi8(state_before, _mm512_cmplt_epu8_mask(state_before, least), state);
+    least = _mm512_max_epu8(least, before<kBytes>(least));
+  }
+#undef NGRAMDB_TARGET
+};
+
+// Words compare as their LCPs do.
+__attribute__((target("avx2"))) inline uint64_t lcps_below_avx2(const Rows& rows, uint64_t start, uint32_t n,
+                                                                uint32_t bits) {
+  const uint32_t* const words = rows.word(start);
+  // Signed comparisons: the sign bit is flipped on both sides.
+  const __m256i flip = _mm256_set1_epi32(INT32_MIN);
+  const uint32_t limit = bits << (32 - rows.lcp_width());
+  const __m256i bound = _mm256_xor_si256(_mm256_set1_epi32(static_cast<int>(limit)), flip);
+  uint64_t below = 0;
+  uint32_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    const __m256i found = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(words + i));
+    const __m256i is_below = _mm256_cmpgt_epi32(bound, _mm256_xor_si256(found, flip));
+    below |= uint64_t{static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(is_below)))} << i;
+  }
+  for (; i < n; ++i) below |= uint64_t{words[i] < limit} << i;
+  return below;
+}
+
+__attribute__((target("avx512f,avx512bw"))) inline uint64_t lcps_below_avx512(const Rows& rows, uint64_t start,
+                                                                              uint32_t n, uint32_t bits) {
+  const uint32_t* const words = rows.word(start);
+  const __m512i bound = _mm512_set1_epi32(static_cast<int>(bits << (32 - rows.lcp_width())));
+  const uint64_t here = ones_below(n);
+  uint64_t below = 0;
+  for (uint32_t i = 0; i < 64; i += 16) {
+    const __mmask16 these = static_cast<__mmask16>(here >> i);
+    below |= uint64_t{_mm512_mask_cmplt_epu32_mask(these, _mm512_maskz_loadu_epi32(these, words + i), bound)} << i;
+  }
+  return below;
+}
+
+// The same as the plain one; `zeros` marks where the key's bit is zero.
+__attribute__((target("avx2,bmi,popcnt"))) inline BlindEnd blind_search_avx2(
+    const Rows& rows, uint64_t start, uint32_t n, const Key& key, uint32_t bits, uint32_t known) {
+  LcpsAvx2 lcps;
+  lcps.load(rows.word(start), n, rows.lcp_width());
+  const uint64_t all = ones_below(n), zeros = ~lcps.branches(key) & all;
+  uint32_t first = BlindEnd::kBefore;
+  for (uint64_t left = first_on(lcps.below_known(known)) & all; left != 0;) {
+    const uint64_t zero = left & zeros & (~(left & zeros) + 1);  // the next one, if any
+    const uint64_t taken = left & (zero - 1);
+    first = taken != 0 ? 63 - static_cast<uint32_t>(__builtin_clzll(taken)) : first;
+    if (zero == 0) break;
+    const uint32_t bit = *rows.word(start + static_cast<uint32_t>(__builtin_ctzll(zero))) >> (32 - rows.lcp_width());
+    left &= first_on(lcps.below(bit) & ~(zero | (zero - 1)));
+  }
+  return {first, end_behind(first, lcps.below(bits) & all, n)};
+}
+
+// Without a branch: all rows that are left out are found at once.
+__attribute__((target("avx512f,avx512bw,bmi,popcnt"))) inline BlindEnd blind_search_avx512(
+    const Rows& rows, uint64_t start, uint32_t n, const Key& key, uint32_t bits, uint32_t known) {
+  LcpsAvx512 lcps;
+  lcps.load(rows.word(start), n, rows.lcp_width());
+  const uint64_t all = ones_below(n), left = first_on(lcps.below_known(known)) & all;
+  const uint64_t taken = left & lcps.taken(left & ~lcps.branches(key));
+  const uint32_t first = taken != 0 ? 63 - static_cast<uint32_t>(__builtin_clzll(taken)) : BlindEnd::kBefore;
+  return {first, end_behind(first, lcps.below(bits) & all, n)};
+}
+#endif
+
+using LcpsBelow = uint64_t (*)(const Rows&, uint64_t, uint32_t, uint32_t);
+using BlindSearch = BlindEnd (*)(const Rows&, uint64_t, uint32_t, const Key&, uint32_t, uint32_t);
+
+struct RowKernels {
+  LcpsBelow lcps_below;
+  BlindSearch blind_search;
+};
+
+inline RowKernels choose_row_kernels() {
+#if defined(__x86_64__)
+  const bool has_common = __builtin_cpu_supports("bmi") && __builtin_cpu_supports("popcnt");
+  if (has_common && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")) {
+    return {lcps_below_avx512, blind_search_avx512};
+  }
+  if (has_common && __builtin_cpu_supports("avx2")) return {lcps_below_avx2, blind_search_avx2};
+#endif
+  return {lcps_below_plain, blind_search_plain};
+}
+
+inline const RowKernels row_kernels = choose_row_kernels();
+
+// The first of rows [start, stop), at most kPieceRows, whose LCP is below `bits` (at most most_lcp()); `stop` if none.
+inline uint64_t first_with_less(const Rows& rows, uint64_t start, uint64_t stop, uint32_t bits) {
+  const uint64_t below = row_kernels.lcps_below(rows, start, static_cast<uint32_t>(stop - start), bits);
+  return below == 0 ? stop : start + static_cast<uint32_t>(__builtin_ctzll(below));
+}
+
+// The last of them; `start` if none.
+inline uint64_t last_with_less(const Rows& rows, uint64_t start, uint64_t stop, uint32_t bits) {
+  const uint64_t below = row_kernels.lcps_below(rows, start, static_cast<uint32_t>(stop - start), bits);
+  return below == 0 ? start : start + 63 - static_cast<uint32_t>(__builtin_clzll(below));
+}
+
+}  // namespace ngramdb

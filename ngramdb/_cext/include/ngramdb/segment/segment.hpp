@@ -1,0 +1,270 @@
+// One segment: what everything else asks of it, whatever its files look like.
+//
+// A kind of segment answers six primitives; all other functions have a default in terms of these
+// (segment_defaults-inl.hpp), which a kind overrides where its layout knows a faster way. Both give the same answers:
+// the test kit (ngramdb/segments/testing.py) compares them for every kind.
+//
+// What a segment is: documents, each a sequence of tokens, numbered from 0, that stand in a text one after the other,
+// with at least one position without a token after each of them. Every token is the beginning
+// of a suffix, which ends where its document does. The suffixes in order are the rows: a suffix comes before those that
+// it is the beginning of, else the smaller token id decides; equal suffixes are in the order of their positions. Ranges
+// of rows and positions are half-open.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "ngramdb/base/interrupt.hpp"
+
+namespace ngramdb {
+
+// ---- types ------------------------------------------------------------------------------------------------
+
+using Row = uint64_t;        // a place in a segment's suffix order
+using Position = uint64_t;   // a place in a segment's text
+using DocNumber = uint32_t;  // a document within a segment; ids of documents in a corpus are int64, and not known here
+using TokenId = int64_t;     // a negative id stands for a token that is not in the corpus, and matches nothing
+
+constexpr TokenId kNoToken = -1;     // the document ends here
+constexpr TokenId kManyTokens = -2;  // not one token but several
+
+// A token id plus one in 32 bits, as language models keep them; kBorder at a document's end or beginning. The id
+// 2^32 - 1 has no code.
+using Code = uint32_t;
+constexpr Code kBorder = 0;
+
+// Rows lo … hi - 1.
+struct Range {
+  Row lo = 0;
+  Row hi = 0;
+  uint64_t size() const { return hi - lo; }
+};
+
+// Positions start … stop - 1.
+struct Span {
+  Position start = 0;
+  Position stop = 0;
+};
+
+// Positions in an array of the caller's: of 32 bits each where the segment's text is short enough for that, else of 64.
+// Loops over many go by `with`, which calls one of two instances of a function with the array itself.
+template <class Narrow, class Wide>
+class PositionArray {
+ public:
+  PositionArray() = default;
+  PositionArray(Narrow* data) : narrow_(data) {}  // NOLINT: meant to convert
+  PositionArray(Wide* data) : wide_(data) {}      // NOLINT
+  // From an array that can be written to one that can't.
+  template <class N, class W, class = std::enable_if_t<!std::is_same<N, Narrow>::value>>
+  PositionArray(const PositionArray<N, W>& other) : narrow_(other.narrow()), wide_(other.wide()) {}  // NOLINT
+
+  Narrow* narrow() const { return narrow_; }
+  Wide* wide() const { return wide_; }
+  Position operator[](size_t i) const { return narrow_ != nullptr ? narrow_[i] : wide_[i]; }
+  void set(size_t i, Position position) const {
+    if (narrow_ != nullptr) {
+      narrow_[i] = static_cast<Narrow>(position);
+    } else {
+      wide_[i] = position;
+    }
+  }
+
+  template <class Visit>
+  void with(Visit visit) const {
+    if (narrow_ != nullptr) {
+      visit(narrow_);
+    } else if (wide_ != nullptr) {
+      visit(wide_);
+    }
+  }
+
+ private:
+  Narrow* narrow_ = nullptr;
+  Wide* wide_ = nullptr;
+};
+using PositionsIn = PositionArray<const uint32_t, const uint64_t>;
+using PositionsOut = PositionArray<uint32_t, uint64_t>;
+
+// The same of arrays whose width is known at run time only.
+inline bool fits_narrow(uint64_t n_positions) { return n_positions <= uint64_t{1} << 32; }
+inline PositionsIn positions_in(const void* data, bool is_narrow) {
+  return is_narrow ? PositionsIn(static_cast<const uint32_t*>(data)) : PositionsIn(static_cast<const uint64_t*>(data));
+}
+inline PositionsOut positions_out(void* data, bool is_narrow) {
+  return is_narrow ? PositionsOut(static_cast<uint32_t*>(data)) : PositionsOut(static_cast<uint64_t*>(data));
+}
+
+// Thrown when a pointer read from a file leads out of it.
+struct CorruptPointer {
+  std::string file;
+  uint64_t row;
+  uint64_t found;
+  uint64_t limit;
+};
+
+// A search for the rows that begin with ids[0, n). When `narrow` is set, only within `within`, all of whose rows
+// are known to begin with ids[0, depth).
+struct Request {
+  const TokenId* ids = nullptr;
+  uint32_t n = 0;
+  uint32_t depth = 0;
+  bool narrow = false;
+  Range within{};
+};
+
+// Steps whose rows so many searches side by side fetch ahead. More searches, fewer rows each: a core has some dozen misses
+// under way at most.
+inline int levels_ahead(size_t n_searches) { return n_searches <= 2 ? 3 : 2; }
+
+// The state of a search that runs side by side with searches in other segments; whoever runs them keeps it.
+constexpr uint32_t kProbeTokens = 64;
+struct Probe {
+  alignas(8) unsigned char state[448];
+};
+
+// A run of rows with the same next token.
+struct Run {
+  TokenId id;
+  int64_t count;
+};
+
+// ---- the interface ----------------------------------------------------------------------------------------
+
+class Segment {
+ public:
+  virtual ~Segment() = default;
+
+  // -- primitives: what every kind must answer
+
+  virtual uint64_t n_rows() const = 0;  // tokens, separators not counted
+  virtual uint64_t n_documents() const = 0;
+
+  // All positions of the text are below it.
+  virtual uint64_t n_positions() const = 0;
+
+  // Where a row's suffix begins.
+  virtual Position position(Row row) const = 0;
+
+  // The tokens from a position on, at most n, up to the document's end: returns how many. None where no token stands.
+  virtual uint32_t tokens(Position at, uint32_t n, TokenId* out) const = 0;
+
+  // Where a document's tokens stand; spans ascend with the number.
+  virtual Span span(DocNumber document) const = 0;
+
+  // -- searching
+
+  // Answers n requests. A kind should interleave searches, so that their memory accesses overlap. The default is one
+  // binary search after another by the rows' order.
+  virtual void find(const Request* requests, Range* answers, size_t n) const;
+
+  // The same for one request of at most kProbeTokens tokens that is not narrowed, piece by piece, so that a caller can
+  // work on several segments in turn: each call ends by fetching what the next one will read. `begin` must come first;
+  // `advance` is called until it returns that nothing is left to do, always with the same n_levels, see levels_ahead.
+  virtual void begin(const Request& request, Probe& probe) const;
+  virtual bool advance(Probe& probe, int n_levels) const;
+  virtual Range found(const Probe& probe) const;
+
+  // The part of the rows, all alike in their first `depth` tokens, that goes on with the token; kNoToken: whose
+  // documents end there.
+  virtual Range narrow(Range rows, uint32_t depth, TokenId next) const;
+
+  // -- what follows, and what stands before
+
+  // Appends the runs of next tokens after the first `depth` tokens of the rows, ascending by id; returns the
+  // number of rows whose document ends there.
+  virtual uint64_t continuations(Range rows, uint32_t depth, std::vector<Run>& runs, StopFlag stop) const;
+
+  // Starts to fetch what `continuations` will read first, of rows that have been found just now.
+  virtual void prefetch_continuations(Range, uint32_t) const {}
+
+  // The token after the first `depth` tokens of every row, kNoToken where all documents end there, or kManyTokens.
+  virtual TokenId only_continuation(Range rows, uint32_t depth) const;
+
+  // Starts to fetch what only_continuation will read.
+  virtual void prefetch_ends(Range) const {}
+
+  // The code of what stands before each row, and of what stands `depth` tokens after its beginning.
+  virtual void neighbours(Range rows, uint32_t depth, Code* lefts, Code* nexts) const;
+
+  // Codes from a row on, at most n, up to and with the border or the code `last`; returns how many. Also what stands
+  // before the row.
+  virtual uint32_t prefix(Row row, uint32_t n, Code last, Code* out, Code* left) const;
+
+  // The code of what stands at a position, kBorder where no token does.
+  virtual Code code_at(Position position) const;
+
+  // Starts to fetch the text of a row, of none beyond the last one; of several rows.
+  virtual void prefetch_row(Row) const {}
+  virtual void prefetch_rows(Range) const {}
+
+  // -- rows as n-grams
+
+  // Runs of rows that share their first n tokens (n >= 1), from row `from` on, as many as `out` has room for; rows
+  // whose document ends before are left out. Returns the row to go on from, n_rows() at the end.
+  virtual Row ngram_runs(Row from, uint32_t n, Range* out, size_t room, size_t* n_found, StopFlag stop) const;
+
+  // The first n tokens of a row; false when its document ends before.
+  virtual bool tokens_of_row(Row row, uint32_t n, TokenId* out) const;
+
+  // -- places
+
+  // Positions of the rows, in suffix order.
+  virtual void positions(Range rows, PositionsOut out) const;
+
+  // Where positions stand, each that of a token or of the end after it: the documents, and how many tokens of them
+  // come before.
+  virtual void documents_at(PositionsIn positions, size_t n, DocNumber* documents, uint32_t* before) const;
+
+  // The tokens `ahead` tokens after the positions (before them, when negative); kNoToken where a document's end or the
+  // text's lies there. No document's end may lie in between.
+  virtual void tokens_at(PositionsIn positions, size_t n, int64_t ahead, TokenId* out) const;
+
+  // Appends the positions at which ids[0, n) begins (n >= 1) in any of the windows [starts[i], stops[i]); windows ascend
+  // and don't overlap.
+  virtual void scan_windows(PositionsIn starts, PositionsIn stops, size_t n_windows, const TokenId* ids, uint32_t n,
+                            std::vector<Position>& out, StopFlag stop) const;
+
+  // -- documents
+
+  // Documents that the rows stand in: ascending, each once.
+  virtual void documents_of(Range rows, std::vector<DocNumber>& out, StopFlag stop) const;
+
+  // Which of the documents, given ascending, the rows stand in. Cheaper than documents_of where they are few; false
+  // (and nothing done) where they are too many for that.
+  virtual bool documents_among(Range rows, const DocNumber* documents, size_t n_documents, std::vector<DocNumber>& out,
+                               StopFlag stop) const;
+
+  // Which of the documents contain ids[0, n), by reading them.
+  virtual void filter_documents(const DocNumber* documents, size_t n_documents, const TokenId* ids, uint32_t n,
+                                std::vector<DocNumber>& out, StopFlag stop) const;
+
+  // Documents that the rows stand in, ascending, and how many of the rows stand in each.
+  virtual void count_documents(Range rows, std::vector<DocNumber>& documents, std::vector<uint32_t>& counts,
+                               StopFlag stop) const;
+
+  // How many of the rows stand in documents whose bit is set (the least significant bit of a byte comes first).
+  virtual uint64_t count_rows_in(Range rows, const uint8_t* documents) const;
+
+  // Positions at which the documents start and stop.
+  virtual void document_bounds(const DocNumber* documents, size_t n, PositionsOut starts, PositionsOut stops) const;
+
+  // Number of tokens of a document.
+  virtual uint32_t document_length(DocNumber document) const;
+
+  // Tokens [start, stop) of a document, which has so many.
+  virtual void document_tokens(DocNumber document, uint32_t start, uint32_t stop, uint32_t* out) const;
+
+  // The whole range.
+  Range all() const { return {0, n_rows()}; }
+
+ protected:
+  // The document that a position stands in, or the end of.
+  virtual DocNumber document_at(Position position) const;
+};
+
+}  // namespace ngramdb
+
+#include "ngramdb/segment/segment_defaults-inl.hpp"

@@ -1,0 +1,300 @@
+// What a segment answers when its kind knows no faster way: by the primitives alone. Members of Segment; included by
+// segment.hpp.
+//
+// Plain rather than fast, since these functions define what the overriding ones must answer. Those that only search for
+// equal neighbours among rows do not depend on the order of token ids; `find` and `narrow` do.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+#include "ngramdb/segment/segment.hpp"
+
+namespace ngramdb {
+
+namespace defaults {
+
+// Whether the suffix at a position is below the n ids (negative), begins with them (0) or is above them.
+inline int compare(const Segment& segment, Position at, const TokenId* ids, uint32_t n) {
+  constexpr uint32_t kPiece = 32;
+  TokenId found[kPiece];
+  for (uint32_t i = 0; i < n;) {
+    const uint32_t wanted = std::min(kPiece, n - i), n_found = segment.tokens(at + i, wanted, found);
+    for (uint32_t k = 0; k < n_found; ++k) {
+      if (found[k] != ids[i + k]) return found[k] < ids[i + k] ? -1 : 1;
+    }
+    if (n_found < wanted) return -1;
+    i += n_found;
+  }
+  return 0;
+}
+
+// The first of the rows for which `is_behind` holds: it does for all after it.
+template <class IsBehind>
+Row first_row(Range rows, IsBehind is_behind) {
+  while (rows.lo < rows.hi) {
+    const Row middle = rows.lo + rows.size() / 2;
+    if (is_behind(middle)) {
+      rows.hi = middle;
+    } else {
+      rows.lo = middle + 1;
+    }
+  }
+  return rows.lo;
+}
+
+inline TokenId token_at(const Segment& segment, Position at) {
+  TokenId id;
+  return segment.tokens(at, 1, &id) == 0 ? kNoToken : id;
+}
+
+}  // namespace defaults
+
+// ---- searching --------------------------------------------------------------------------------------------
+
+inline void Segment::find(const Request* requests, Range* answers, size_t n) const {
+  for (size_t i = 0; i < n; ++i) {
+    const Request& request = requests[i];
+    if (request.n == 0) {
+      answers[i] = all();
+      continue;
+    }
+    const Range rows = request.narrow ? request.within : all();
+    const auto order = [&](Row row) { return defaults::compare(*this, position(row), request.ids, request.n); };
+    const Row lo = defaults::first_row(rows, [&](Row row) { return order(row) >= 0; });
+    answers[i] = {lo, defaults::first_row({lo, rows.hi}, [&](Row row) { return order(row) > 0; })};
+  }
+}
+
+inline void Segment::begin(const Request& request, Probe& probe) const {
+  Range answer;
+  find(&request, &answer, 1);
+  std::memcpy(probe.state, &answer, sizeof(answer));
+}
+
+inline bool Segment::advance(Probe&, int) const { return false; }
+
+inline Range Segment::found(const Probe& probe) const {
+  Range answer;
+  std::memcpy(&answer, probe.state, sizeof(answer));
+  return answer;
+}
+
+inline Range Segment::narrow(Range rows, uint32_t depth, TokenId next) const {
+  const auto next_of = [&](Row row) { return defaults::token_at(*this, position(row) + depth); };
+  const Row lo = defaults::first_row(rows, [&](Row row) { return next_of(row) >= next; });
+  return {lo, defaults::first_row({lo, rows.hi}, [&](Row row) { return next_of(row) > next; })};
+}
+
+// ---- what follows, and what stands before -----------------------------------------------------------------
+
+inline uint64_t Segment::continuations(Range rows, uint32_t depth, std::vector<Run>& runs, StopFlag stop) const {
+  const auto next_of = [&](Row row) { return defaults::token_at(*this, position(row) + depth); };
+  const std::ptrdiff_t n_before = static_cast<std::ptrdiff_t>(runs.size());
+  uint64_t n_ends = 0;
+  while (rows.lo < rows.hi) {
+    check_stop(stop);
+    const TokenId id = next_of(rows.lo);
+    uint64_t step = 1;
+    while (step < rows.size() && next_of(rows.lo + step) == id) step *= 2;
+    const Row end = defaults::first_row({rows.lo + step / 2 + 1, std::min(rows.lo + step, rows.hi)},
+                                        [&](Row row) { return next_of(row) != id; });
+    if (id == kNoToken) {
+      n_ends += end - rows.lo;
+    } else {
+      runs.push_back({id, static_cast<int64_t>(end - rows.lo)});
+    }
+    rows.lo = end;
+  }
+  std::sort(runs.begin() + n_before, runs.end(), [](const Run& a, const Run& b) { return a.id < b.id; });
+  return n_ends;
+}
+
+inline TokenId Segment::only_continuation(Range rows, uint32_t depth) const {
+  if (rows.size() == 0) return kNoToken;
+  const TokenId first = defaults::token_at(*this, position(rows.lo) + depth);
+  return defaults::token_at(*this, position(rows.hi - 1) + depth) == first ? first : kManyTokens;
+}
+
+inline Code Segment::code_at(Position position) const {
+  return static_cast<Code>(defaults::token_at(*this, position) + 1);
+}
+
+inline void Segment::neighbours(Range rows, uint32_t depth, Code* lefts, Code* nexts) const {
+  for (Row row = rows.lo; row < rows.hi; ++row) {
+    const Position at = position(row);
+    *lefts++ = at == 0 ? kBorder : code_at(at - 1);
+    *nexts++ = code_at(at + depth);
+  }
+}
+
+inline uint32_t Segment::prefix(Row row, uint32_t n, Code last, Code* out, Code* left) const {
+  const Position at = position(row);
+  *left = at == 0 ? kBorder : code_at(at - 1);
+  for (uint32_t i = 0; i < n; ++i) {
+    out[i] = code_at(at + i);
+    if (out[i] == kBorder || out[i] == last) return i + 1;
+  }
+  return n;
+}
+
+// ---- rows as n-grams --------------------------------------------------------------------------------------
+
+inline Row Segment::ngram_runs(Row from, uint32_t n, Range* out, size_t room, size_t* n_found, StopFlag stop) const {
+  const Row end = n_rows();
+  *n_found = 0;
+  if (n > end) return end;
+  std::vector<TokenId> current(n), next(n);
+  bool is_open = false;  // rows from `first` on begin with `current`
+  Row first = from;
+  for (Row row = from; row < end; ++row) {
+    if ((row - from) % kStopInterval == kStopInterval - 1) check_stop(stop);
+    const bool is_whole = tokens_of_row(row, n, next.data());
+    if (is_open && is_whole && next == current) continue;
+    if (is_open) out[(*n_found)++] = {first, row};
+    if (*n_found == room) return row;
+    is_open = is_whole;
+    first = row;
+    current.swap(next);
+  }
+  if (is_open) out[(*n_found)++] = {first, end};
+  return end;
+}
+
+inline bool Segment::tokens_of_row(Row row, uint32_t n, TokenId* out) const {
+  return tokens(position(row), n, out) == n;
+}
+
+// ---- places -----------------------------------------------------------------------------------------------
+
+inline void Segment::positions(Range rows, PositionsOut out) const {
+  for (Row row = rows.lo; row < rows.hi; ++row) out.set(row - rows.lo, position(row));
+}
+
+inline DocNumber Segment::document_at(Position position) const {
+  if (position >= n_positions()) throw CorruptPointer{"a segment", position, position, n_positions()};
+  const Row behind = defaults::first_row({0, n_documents()}, [&](Row document) {
+    return span(static_cast<DocNumber>(document)).start > position;
+  });
+  return static_cast<DocNumber>(behind - 1);
+}
+
+inline void Segment::documents_at(PositionsIn positions, size_t n, DocNumber* documents, uint32_t* before) const {
+  for (size_t i = 0; i < n; ++i) {
+    documents[i] = document_at(positions[i]);
+    before[i] = static_cast<uint32_t>(positions[i] - span(documents[i]).start);
+  }
+}
+
+inline void Segment::tokens_at(PositionsIn positions, size_t n, int64_t ahead, TokenId* out) const {
+  for (size_t i = 0; i < n; ++i) {
+    // A place before the text wraps around to one after it.
+    const Position at = positions[i] + static_cast<uint64_t>(ahead);
+    out[i] = at < n_positions() ? defaults::token_at(*this, at) : kNoToken;
+  }
+}
+
+inline void Segment::scan_windows(PositionsIn starts, PositionsIn stops, size_t n_windows, const TokenId* ids,
+                                  uint32_t n, std::vector<Position>& out, StopFlag stop) const {
+  if (n == 0) return;
+  for (size_t i = 0; i < n_windows; ++i) {
+    const Position end = std::min<Position>(stops[i], n_positions());
+    for (Position at = starts[i]; at < end; ++at) {
+      if ((at - starts[i]) % kStopInterval == 0) check_stop(stop, i, n_windows);
+      if (defaults::compare(*this, at, ids, n) == 0) out.push_back(at);
+    }
+  }
+}
+
+// ---- documents --------------------------------------------------------------------------------------------
+
+inline void Segment::documents_of(Range rows, std::vector<DocNumber>& out, StopFlag stop) const {
+  std::vector<uint32_t> counts;
+  count_documents(rows, out, counts, stop);
+}
+
+inline bool Segment::documents_among(Range rows, const DocNumber* documents, size_t n_documents,
+                                     std::vector<DocNumber>& out, StopFlag stop) const {
+  std::vector<DocNumber> found;
+  documents_of(rows, found, stop);
+  std::set_intersection(found.begin(), found.end(), documents, documents + n_documents, std::back_inserter(out));
+  return true;
+}
+
+inline void Segment::filter_documents(const DocNumber* documents, size_t n_documents, const TokenId* ids, uint32_t n,
+                                      std::vector<DocNumber>& out, StopFlag stop) const {
+  std::vector<Position> found;
+  for (size_t i = 0; i < n_documents; ++i) {
+    check_stop(stop, i, n_documents);
+    const Span text = span(documents[i]);
+    found.clear();
+    scan_windows(&text.start, &text.stop, 1, ids, n, found, stop);
+    if (n == 0 || !found.empty()) out.push_back(documents[i]);
+  }
+}
+
+inline void Segment::count_documents(Range rows, std::vector<DocNumber>& documents, std::vector<uint32_t>& counts,
+                                     StopFlag stop) const {
+  std::vector<DocNumber> found;
+  for (Row row = rows.lo; row < rows.hi; ++row) {
+    if ((row - rows.lo) % kStopInterval == 0) check_stop(stop, row - rows.lo, rows.size());
+    found.push_back(document_at(position(row)));
+  }
+  sort_stoppably(found.begin(), found.end(), stop);
+  for (size_t i = 0; i < found.size();) {
+    size_t end = i + 1;
+    while (end < found.size() && found[end] == found[i]) ++end;
+    documents.push_back(found[i]);
+    counts.push_back(static_cast<uint32_t>(end - i));
+    i = end;
+  }
+}
+
+inline uint64_t Segment::count_rows_in(Range rows, const uint8_t* documents) const {
+  uint64_t count = 0;
+  for (Row row = rows.lo; row < rows.hi; ++row) {
+    const DocNumber document = document_at(position(row));
+    count += (documents[document / 8] >> (document % 8)) & 1u;
+  }
+  return count;
+}
+
+inline void Segment::document_bounds(const DocNumber* documents, size_t n, PositionsOut starts,
+                                     PositionsOut stops) const {
+  for (size_t i = 0; i < n; ++i) {
+    const Span text = span(documents[i]);
+    starts.set(i, text.start);
+    stops.set(i, text.stop);
+  }
+}
+
+inline uint32_t Segment::document_length(DocNumber document) const {
+  const Span text = span(document);
+  return static_cast<uint32_t>(text.stop - text.start);
+}
+
+inline void Segment::document_tokens(DocNumber document, uint32_t start, uint32_t stop, uint32_t* out) const {
+  constexpr uint32_t kPiece = 256;
+  TokenId piece[kPiece];
+  const Position first = span(document).start;
+  while (start < stop) {
+    const uint32_t n = tokens(first + start, std::min(kPiece, stop - start), piece);
+    if (n == 0) throw CorruptPointer{"a segment", document, first + start, n_positions()};
+    for (uint32_t i = 0; i < n; ++i) *out++ = static_cast<uint32_t>(piece[i]);
+    start += n;
+  }
+}
+
+// Of no documents.
+class EmptySegment final : public Segment {
+ public:
+  uint64_t n_rows() const override { return 0; }
+  uint64_t n_documents() const override { return 0; }
+  uint64_t n_positions() const override { return 0; }
+  Position position(Row) const override { return 0; }
+  uint32_t tokens(Position, uint32_t, TokenId*) const override { return 0; }
+  Span span(DocNumber) const override { return {}; }
+};
+
+}  // namespace ngramdb

@@ -1,0 +1,55 @@
+// What of a segment's arrays must be verified before it is used.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+#include "ngramdb/base/checksums.hpp"
+
+namespace ngramdb {
+
+// Called with words that will be looked at: the two ways to search a directory.
+struct VerifyNothing {
+  void operator()(const uint64_t*, uint64_t) const {}
+};
+struct VerifyWords {
+  Checksums* sums;
+  uint64_t n_new = 0;  // blocks that had not been verified
+  void operator()(const uint64_t* words, uint64_t n) { n_new += sums->verify_at(words, n); }
+};
+
+// Bytes behind each section of a file (FORMAT.md, "Sections").
+constexpr uint64_t kTail = 64;
+
+// An array whose blocks are verified as they are used, until all of them have been; nothing is done without checksums.
+// In steady use that is one branch, always the same.
+template <class T>
+class Unverified {
+ public:
+  Unverified() = default;
+  Unverified(Checksums* sums, const T* values, uint64_t n)
+      : sums_(sums), values_(values), n_(n), is_left_(sums != nullptr && n > 0) {}
+
+  bool is_left() const { return __builtin_expect(is_left_.load(std::memory_order_relaxed), 0); }
+
+  // Verifies the blocks with values [first, first + n), as far as there are so many.
+  void verify(uint64_t first, uint64_t n) const {
+    if (is_left() && first < n_) sums_->verify_at(values_ + first, std::min(n, n_ - first));
+  }
+
+  void verify_all() const {
+    if (!is_left()) return;
+    // Kernels may read the zeros behind it, too.
+    sums_->verify_at(reinterpret_cast<const uint8_t*>(values_), sizeof(T) * n_ + kTail);
+    is_left_.store(false, std::memory_order_relaxed);
+  }
+
+ private:
+  Checksums* const sums_ = nullptr;
+  const T* const values_ = nullptr;
+  const uint64_t n_ = 0;
+  mutable std::atomic<bool> is_left_{false};
+};
+
+}  // namespace ngramdb

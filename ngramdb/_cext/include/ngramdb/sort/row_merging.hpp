@@ -1,0 +1,493 @@
+// Merging the suffix arrays of several texts into that of all of them, one after the other: row for row what sorting
+// would make, with LCPs and directory, at the cost of a few comparisons a row and in the memory of what is being written.
+//
+// A loser tree over the inputs' next rows, each of which knows its LCP with the row that was written last (Bingmann,
+// Eberle, Sanders: "Engineering Parallel String Sorting", Algorithmica 2017). Of two rows the one with the longer LCP comes
+// first, and the loser's LCP with the winner is the shorter of the two; only where both are equal text is compared, from
+// there on. So no symbol of an input is compared twice but in ties. An input's rows bring their LCPs along as far as rows
+// hold them (rows.hpp); beyond that neighbours are compared when they come near, a block at a time, since the places that
+// will be read are known far ahead and are fetched. Matches of any length are compared in passing (suffix_matches.hpp).
+//
+// The work is divided into chunks of rows, which any threads make in any order: plan() chooses some rows to begin a
+// chunk, evenly spread over all, and searches for them in every input.
+//
+// Rows are ordered as by sort_suffixes: by their symbols up to the separator, then by text, then by position.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "ngramdb/segment/filtering.hpp"
+#include "ngramdb/base/interrupt.hpp"
+#include "ngramdb/segment/sampled_keys.hpp"
+#include "ngramdb/base/prefetch.hpp"
+#include "ngramdb/segment/row_lcps.hpp"
+#include "ngramdb/segment/rows.hpp"
+#include "ngramdb/segment/segment.hpp"
+#include "ngramdb/sort/suffix_matches.hpp"
+
+namespace ngramdb {
+
+// One text and its suffix array, whose symbols mean the same in all inputs.
+struct MergeInput {
+  const void* text = nullptr;  // documents, each followed by a separator (0)
+  uint64_t n_text = 0;
+  Rows rows;
+  uint64_t n_rows = 0;
+  bool has_lcps = true;  // whether the LCPs of its rows are of these symbols
+  // Documents: where they begin, and which of them stay; null if all do.
+  const uint32_t* starts = nullptr;
+  const uint8_t* kept = nullptr;
+  uint64_t n_documents = 0;
+  std::string file;  // what errors call it
+};
+
+// A merge, whatever the width of symbols. First plan(), then count() for every chunk, then merge() for every chunk and
+// join() for every chunk but the first; each of these in any thread, count() and merge() of different chunks at once.
+class RowMerge {
+ public:
+  virtual ~RowMerge() = default;
+
+  // Divides the work into chunks of about so many rows; returns how many there are.
+  virtual uint64_t plan(uint64_t chunk_rows, StopFlag stop) = 0;
+  // How many rows of the chunk stay.
+  virtual uint64_t count(uint64_t chunk, StopFlag stop) = 0;
+  // Writes the chunk's `n_rows` rows, which begin at row `first_row` of all, and those of their keys that the directory
+  // has into level 0 of `tree`, and into `rest`.
+  virtual void merge(uint64_t chunk, uint64_t first_row, uint32_t* out, uint64_t n_rows, uint32_t lcp_width,
+                     uint64_t* tree, uint64_t* rest, StopFlag stop) = 0;
+  // The LCP of a chunk's first row with the last row of the one before, both of which have been made.
+  virtual uint32_t joint(uint64_t chunk, uint32_t lcp_width) = 0;
+
+  // How often a symbol was compared with another one.
+  uint64_t n_compared() const { return n_compared_; }
+
+ protected:
+  std::atomic<uint64_t> n_compared_{0};
+};
+
+template <class Sym>
+class MergeOf final : public RowMerge {
+ public:
+  explicit MergeOf(const std::vector<MergeInput>& inputs) : inputs_(inputs) {
+    uint64_t base = 0;
+    for (const MergeInput& input : inputs) {
+      texts_.push_back({static_cast<const Sym*>(input.text), input.n_text});
+      kept_.push_back(nullptr);
+      bases_.push_back(base);
+      if (input.kept == nullptr) {
+        base += input.n_text;
+        continue;
+      }
+      kept_.back() = std::make_unique<KeptPositions>(input.starts, input.kept, input.n_documents);
+      for (uint64_t d = 0; d < input.n_documents; ++d) {
+        if (input.kept[d]) base += input.starts[d + 1] - input.starts[d];
+      }
+    }
+  }
+
+  uint64_t plan(uint64_t chunk_rows, StopFlag stop) override;
+  uint64_t count(uint64_t chunk, StopFlag stop) override;
+  void merge(uint64_t chunk, uint64_t first_row, uint32_t* out, uint64_t n_rows, uint32_t lcp_width, uint64_t* tree,
+             uint64_t* rest, StopFlag stop) override;
+
+  uint32_t joint(uint64_t chunk, uint32_t lcp_width) override {
+    const Ends &before = ends_[chunk - 1], &after = ends_[chunk];
+    if (!before.some || !after.some) return 0;
+    const Borrowed matches(*this);
+    const Order order = compare(matches.get(), before.last, after.first, 0);
+    return static_cast<uint32_t>(std::min<int64_t>(order.lcp, most_lcp(lcp_width)));
+  }
+
+ private:
+  using Matches = SuffixMatches<Sym>;
+  static constexpr uint32_t kSymbolBits = 8 * sizeof(Sym);
+  static constexpr int64_t kKeyBits = 128;
+  // LCPs, in bits: of suffixes that are equal, and of an input that has come to its end.
+  static constexpr int64_t kEqual = INT64_MAX;
+  static constexpr int64_t kOver = -1;
+  // Rows that an input looks ahead, and symbols of each that are fetched.
+  static constexpr uint32_t kBlock = 32;
+  static constexpr uint32_t kAheadSymbols = 63 / sizeof(Sym);
+
+  // The first row of a chunk in each input, and the first and last row that it made.
+  struct Ends {
+    bool some = false;
+    SuffixPlace first, last;
+  };
+
+  // What two suffixes have in common, and whether the first one is smaller.
+  struct Order {
+    int64_t lcp;
+    bool less;
+  };
+
+  // Matches for one thread's use, given back afterwards: what is remembered serves the next chunk.
+  class Borrowed {
+   public:
+    explicit Borrowed(MergeOf& owner) : owner_(owner) {
+      const std::lock_guard<std::mutex> lock(owner.mutex_);
+      if (!owner.spare_.empty()) {
+        matches_ = std::move(owner.spare_.back());
+        owner.spare_.pop_back();
+      } else {
+        matches_ = std::make_unique<Matches>(owner.texts_);
+      }
+      before_ = matches_->n_compared();
+    }
+    ~Borrowed() {
+      const std::lock_guard<std::mutex> lock(owner_.mutex_);
+      owner_.n_compared_ += matches_->n_compared() - before_;
+      owner_.spare_.push_back(std::move(matches_));
+    }
+    Borrowed(const Borrowed&) = delete;
+    Borrowed& operator=(const Borrowed&) = delete;
+    Matches& get() const { return *matches_; }
+
+   private:
+    MergeOf& owner_;
+    std::unique_ptr<Matches> matches_;
+    uint64_t before_;
+  };
+
+  // A row on its way: its position, its position among what stays, its LCP with the row before in the same input, its key.
+  struct Ahead {
+    uint32_t position;
+    uint32_t number;
+    int64_t lcp;
+    Key key;
+  };
+
+  // An input within a chunk.
+  struct Cursor {
+    uint32_t input = 0;
+    uint64_t next = 0, end = 0;  // rows that are not yet in the block
+    uint32_t at = 0, size = 0;   // the next one of the block
+    bool has_last = false;
+    Ahead last;  // of the block before
+    Ahead block[kBlock];
+  };
+
+  struct Player {
+    int64_t lcp = kOver;  // with the row that was written last
+    uint32_t run = 0;
+  };
+
+  // Compares two suffixes that have `known` bits in common.
+  Order compare(Matches& matches, SuffixPlace a, SuffixPlace b, int64_t known) const {
+    uint64_t n = 0;
+    if (!matches.common(a, b, static_cast<uint64_t>(known) / kSymbolBits, &n)) {
+      throw CorruptPointer{inputs_[a.text].file, a.position, a.position, texts_[a.text].size};
+    }
+    const Sym x = texts_[a.text].symbols[a.position + n], y = texts_[b.text].symbols[b.position + n];
+    if (x == y) return {kEqual, a.text != b.text ? a.text < b.text : a.position < b.position};
+    const uint32_t differ = static_cast<uint32_t>(x ^ y);
+    const uint32_t same = static_cast<uint32_t>(__builtin_clz(differ)) - (32 - kSymbolBits);
+    return {static_cast<int64_t>(n * kSymbolBits + same), x < y};
+  }
+
+  // The same of rows with keys: most differ in these, and no text need be read.
+  Order compare_rows(Matches& matches, uint32_t input_a, const Ahead& a, uint32_t input_b, const Ahead& b,
+                     int64_t known) const {
+    if (known < kKeyBits) {
+      if (a.key.first != b.key.first) {
+        return {__builtin_clzll(a.key.first ^ b.key.first), a.key.first < b.key.first};
+      }
+      if (a.key.rest != b.key.rest) {
+        return {64 + __builtin_clzll(a.key.rest ^ b.key.rest), a.key.rest < b.key.rest};
+      }
+      // Keys have nothing but zeros from the separator on.
+      if (static_cast<Sym>(a.key.rest) == 0) {
+        return {kEqual, input_a != input_b ? input_a < input_b : a.position < b.position};
+      }
+      known = kKeyBits;
+    }
+    return compare(matches, {input_a, a.position}, {input_b, b.position}, known);
+  }
+
+  uint32_t checked_position(uint32_t input, uint64_t row) const {
+    const uint32_t position = inputs_[input].rows[row];
+    if (__builtin_expect(position >= texts_[input].size, 0)) {
+      throw CorruptPointer{inputs_[input].file, row, position, texts_[input].size};
+    }
+    return position;
+  }
+
+  // Whether a position stays, and its number among those.
+  bool stays(uint32_t input, uint32_t position, uint32_t* number) const {
+    const uint64_t base = bases_[input];
+    if (kept_[input] == nullptr) {
+      *number = static_cast<uint32_t>(base + position);
+      return true;
+    }
+    const KeptPositions& kept = *kept_[input];
+    const uint32_t moved = kept.moved(position);
+    if (moved < KeptPositions::kMixed) {
+      *number = static_cast<uint32_t>(base + position - moved);
+      return true;
+    }
+    if (moved == KeptPositions::kGone || !kept.has(position)) return false;
+    *number = static_cast<uint32_t>(base + kept.rank(position));
+    return true;
+  }
+
+  // Fetches the text of a row of the next block, one a row of this one: it comes while others are being merged.
+  void fetch_ahead(const Cursor& c) const {
+    const uint64_t row = c.next + c.at;
+    if (row >= c.end) return;
+    const DocumentText<Sym>& text = texts_[c.input];
+    const uint32_t position = inputs_[c.input].rows[row];
+    if (position >= text.size) return;
+    prefetch_line(text.symbols + position);
+    prefetch_line(text.symbols + std::min<uint64_t>(position + kAheadSymbols, text.size - 1));
+    if (kept_[c.input] != nullptr) kept_[c.input]->prefetch(position);
+  }
+
+  void fill(Cursor& c, Matches& matches, StopFlag stop) const;
+  void play(std::vector<Cursor>& cursors, Matches& matches, Player& winner, Player& loser) const;
+  std::vector<SuffixPlace> candidates(uint64_t step, std::vector<uint64_t>& rows, StopFlag stop) const;
+  uint64_t rows_below(Matches& matches, SuffixPlace suffix, uint32_t input, uint64_t from) const;
+
+  const std::vector<MergeInput> inputs_;
+  std::vector<DocumentText<Sym>> texts_;
+  std::vector<std::unique_ptr<KeptPositions>> kept_;
+  std::vector<uint64_t> bases_;                // where the texts begin in the merged one
+  std::vector<std::vector<uint64_t>> bounds_;  // the first row of each chunk in each input, and after the last chunk
+  std::vector<Ends> ends_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Matches>> spare_;
+};
+
+// ---- dividing ---------------------------------------------------------------------------------------------------
+
+// Every step-th row of each input, or the next one after it that stays.
+template <class Sym>
+std::vector<SuffixPlace> MergeOf<Sym>::candidates(uint64_t step, std::vector<uint64_t>& rows, StopFlag stop) const {
+  std::vector<SuffixPlace> found;
+  uint64_t looked = 0;
+  for (uint32_t j = 0; j < inputs_.size(); ++j) {
+    uint64_t row = 0;
+    for (uint64_t from = 0; from < inputs_[j].n_rows; from += step) {
+      row = std::max(row, from);
+      uint32_t position = 0, number = 0;
+      for (; row < inputs_[j].n_rows; ++row) {
+        if (looked++ % kStopInterval == 0) check_stop(stop);
+        position = checked_position(j, row);
+        if (stays(j, position, &number)) break;
+      }
+      if (row == inputs_[j].n_rows) break;
+      found.push_back({j, position});
+      rows.push_back(row++);
+    }
+  }
+  return found;
+}
+
+// How many rows of an input are below a suffix; none before `from` is not.
+template <class Sym>
+uint64_t MergeOf<Sym>::rows_below(Matches& matches, SuffixPlace suffix, uint32_t input, uint64_t from) const {
+  uint64_t below = from, end = inputs_[input].n_rows;
+  while (below < end) {
+    const uint64_t row = below + (end - below) / 2;
+    if (compare(matches, {input, checked_position(input, row)}, suffix, 0).less) {
+      below = row + 1;
+    } else {
+      end = row;
+    }
+  }
+  return below;
+}
+
+template <class Sym>
+uint64_t MergeOf<Sym>::plan(uint64_t chunk_rows, StopFlag stop) {
+  // So many rows of each chunk are sorted to find the one that begins it.
+  constexpr uint64_t kPerChunk = 16;
+  uint64_t n_rows = 0;
+  for (const MergeInput& input : inputs_) n_rows += input.n_rows;
+  const uint64_t n_chunks = std::max<uint64_t>(1, (n_rows + chunk_rows - 1) / chunk_rows);
+  bounds_.assign(1, std::vector<uint64_t>(inputs_.size(), 0));
+  if (n_chunks > 1) {
+    const Borrowed matches(*this);
+    std::vector<uint64_t> rows;
+    const std::vector<SuffixPlace> places = candidates(std::max<uint64_t>(1, chunk_rows / kPerChunk), rows, stop);
+    std::vector<uint32_t> order(places.size());
+    for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+    uint32_t n_compared = 0;
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+      if (++n_compared % 4096 == 0) check_stop(stop);
+      return a != b && compare(matches.get(), places[a], places[b], 0).less;
+    });
+    uint64_t last = 0;
+    for (uint64_t chunk = 1; chunk < n_chunks; ++chunk) {
+      check_stop(stop, chunk, n_chunks);
+      const uint64_t at = order.size() * chunk / n_chunks;
+      if (at <= last) continue;
+      last = at;
+      const SuffixPlace suffix = places[order[at]];
+      std::vector<uint64_t> bound;
+      for (uint32_t j = 0; j < inputs_.size(); ++j) {
+        const uint64_t before = bounds_.back()[j];
+        // Damaged rows may be in no order at all.
+        bound.push_back(j == suffix.text ? std::max(before, rows[order[at]])
+                                         : rows_below(matches.get(), suffix, j, before));
+      }
+      bounds_.push_back(std::move(bound));
+    }
+  }
+  const uint64_t n_made = bounds_.size();
+  bounds_.emplace_back();
+  for (const MergeInput& input : inputs_) bounds_.back().push_back(input.n_rows);
+  ends_.assign(n_made, Ends());
+  return n_made;
+}
+
+template <class Sym>
+uint64_t MergeOf<Sym>::count(uint64_t chunk, StopFlag stop) {
+  constexpr uint64_t kAhead = 32;
+  uint64_t n = 0;
+  for (uint32_t j = 0; j < inputs_.size(); ++j) {
+    const uint64_t start = bounds_[chunk][j], end = bounds_[chunk + 1][j];
+    if (kept_[j] == nullptr) {
+      n += end - start;
+      continue;
+    }
+    for (uint64_t row = start; row < end; ++row) {
+      if ((row - start) % kStopInterval == 0) check_stop(stop);
+      if (row + kAhead < end) kept_[j]->prefetch(inputs_[j].rows[row + kAhead]);
+      uint32_t number;
+      n += stays(j, checked_position(j, row), &number);
+    }
+  }
+  return n;
+}
+
+// ---- merging ----------------------------------------------------------------------------------------------------
+
+// Takes the input's next rows, as many as a block has room for, and sets their LCPs.
+//
+// Between two neighbours that stay the LCP is the least of those of the rows that do not.
+template <class Sym>
+void MergeOf<Sym>::fill(Cursor& c, Matches& matches, StopFlag stop) const {
+  const MergeInput& input = inputs_[c.input];
+  const DocumentText<Sym>& text = texts_[c.input];
+  const uint32_t lcp_width = input.has_lcps ? input.rows.lcp_width() : 0, most = most_lcp(lcp_width);
+  const auto lcp_of = [&](uint64_t row) {
+    return static_cast<uint32_t>(uint64_t{*input.rows.word(row)} >> (32 - lcp_width));
+  };
+  c.at = c.size = 0;
+  uint32_t least = most;
+  uint64_t n_gone = 0;
+  for (; c.size < kBlock && c.next < c.end; ++c.next) {
+    Ahead& row = c.block[c.size];
+    row.position = checked_position(c.input, c.next);
+    least = std::min(least, lcp_of(c.next));
+    if (!stays(c.input, row.position, &row.number)) {
+      if (++n_gone % kStopInterval == 0) check_stop(stop);
+      continue;
+    }
+    row.lcp = least;
+    least = most;
+    ++c.size;
+  }
+  for (uint32_t i = 0; i < c.size; ++i) {
+    Ahead& row = c.block[i];
+    row.key = key_at(text.symbols, text.size, row.position);
+    const Ahead& before = i > 0 ? c.block[i - 1] : c.last;
+    if (i == 0 && !c.has_last) {
+      row.lcp = 0;  // unknown
+    } else if (row.lcp == most) {
+      row.lcp = compare_rows(matches, c.input, before, c.input, row, 0).lcp;
+    }
+  }
+  if (c.size > 0) {
+    c.last = c.block[c.size - 1];
+    c.has_last = true;
+  }
+}
+
+// Lets the smaller one of two inputs' next rows win; the other one's LCP is that with the winner afterwards.
+template <class Sym>
+inline void MergeOf<Sym>::play(std::vector<Cursor>& cursors, Matches& matches, Player& winner, Player& loser) const {
+  if (winner.lcp != loser.lcp) {
+    if (winner.lcp < loser.lcp) std::swap(winner, loser);
+    return;
+  }
+  if (winner.lcp == kOver) return;
+  if (winner.lcp == kEqual) {
+    if (loser.run < winner.run) std::swap(winner, loser);
+    return;
+  }
+  const Cursor &a = cursors[winner.run], &b = cursors[loser.run];
+  const Order order = compare_rows(matches, a.input, a.block[a.at], b.input, b.block[b.at], winner.lcp);
+  if (!order.less) std::swap(winner, loser);
+  loser.lcp = order.lcp;
+}
+
+template <class Sym>
+void MergeOf<Sym>::merge(uint64_t chunk, uint64_t first_row, uint32_t* out, uint64_t n_rows, uint32_t lcp_width,
+                         uint64_t* tree, uint64_t* rest, StopFlag stop) {
+  const Borrowed borrowed(*this);
+  Matches& matches = borrowed.get();
+  uint32_t n_runs = static_cast<uint32_t>(inputs_.size()), n_leaves = 1;
+  while (n_leaves < n_runs) n_leaves *= 2;
+  std::vector<Cursor> cursors(n_leaves);
+  // At first the players of all games, then the losers only: those of the games of 2i and 2i + 1 at i.
+  std::vector<Player> players(2 * size_t{n_leaves});
+  for (uint32_t j = 0; j < n_leaves; ++j) {
+    players[n_leaves + j].run = j;
+    if (j >= n_runs) continue;
+    Cursor& c = cursors[j];
+    c.input = j;
+    c.next = bounds_[chunk][j];
+    c.end = bounds_[chunk + 1][j];
+    fill(c, matches, stop);
+    if (c.size > 0) players[n_leaves + j].lcp = 0;
+  }
+  for (uint32_t i = n_leaves - 1; i > 0; --i) {
+    players[i] = players[2 * i];
+    play(cursors, matches, players[i], players[2 * i + 1]);
+  }
+  Player winner = players[1];
+  for (uint32_t i = 1; i < n_leaves; ++i) players[i] = players[2 * i + 1];  // where losers were left
+
+  const uint64_t shift = 32 - lcp_width;
+  const int64_t most = most_lcp(lcp_width);
+  Ends& ends = ends_[chunk];
+  uint64_t written = 0;
+  for (; winner.lcp != kOver; ++written) {
+    if (written % kStopInterval == 0) check_stop(stop, written, n_rows);
+    Cursor& c = cursors[winner.run];
+    const Ahead& row = c.block[c.at];
+    if (__builtin_expect(written >= n_rows, 0)) {
+      throw CorruptPointer{inputs_[c.input].file, c.next, row.position, n_rows};
+    }
+    out[written] = static_cast<uint32_t>(row.number | static_cast<uint64_t>(std::min(winner.lcp, most)) << shift);
+    if ((first_row + written) % kRowsPerSample == 0) {
+      const uint64_t sample = (first_row + written) / kRowsPerSample;
+      tree[sample] = row.key.first;
+      rest[sample] = row.key.rest;
+    }
+    ends.last = {c.input, row.position};
+    if (written == 0) ends.first = ends.last;
+    fetch_ahead(c);
+    if (++c.at == c.size) fill(c, matches, stop);
+    winner.lcp = c.size > 0 ? c.block[c.at].lcp : kOver;
+    for (uint32_t i = (n_leaves + winner.run) / 2; i > 0; i /= 2) play(cursors, matches, winner, players[i]);
+  }
+  ends.some = written > 0;
+  if (written != n_rows) throw CorruptPointer{inputs_.front().file, written, written, n_rows};
+}
+
+// A merge of texts whose symbols have so many bytes.
+inline std::unique_ptr<RowMerge> make_row_merge(uint32_t symbol_bytes, const std::vector<MergeInput>& inputs) {
+  if (symbol_bytes == 1) return std::make_unique<MergeOf<uint8_t>>(inputs);
+  if (symbol_bytes == 2) return std::make_unique<MergeOf<uint16_t>>(inputs);
+  return std::make_unique<MergeOf<uint32_t>>(inputs);
+}
+
+}  // namespace ngramdb
