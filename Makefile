@@ -25,8 +25,8 @@ one: ## some tests: make one T=tests/unit/lm/test_spec.py
 	$(BIN)/pytest -q -x $(T)
 
 rewrite: ## put present answers into the golden files and pages; look at `git diff` before you keep it
-	-$(BIN)/pytest -q --rewrite tests/language tests/docs tests/faces/test_cli_page.py
-	-NGRAMDB_REWRITE=1 $(BIN)/pytest -q tests/faces/test_three_faces.py
+	-$(BIN)/pytest -q --rewrite tests/language tests/docs tests/ui/test_cli_page.py
+	-NGRAMDB_REWRITE=1 $(BIN)/pytest -q tests/ui/test_three_faces.py
 
 lint: ## ruff and mypy, as .ci/run has them
 	$(BIN)/ruff check .
@@ -38,7 +38,7 @@ format: ## put Python into the house's form
 	$(BIN)/ruff format .
 
 docs: ## run every example of README.md and docs/
-	$(BIN)/pytest -q tests/docs tests/faces/test_cli_page.py
+	$(BIN)/pytest -q tests/docs tests/ui/test_cli_page.py
 
 bench: ## the benchmarks on a small corpus; benchmarks/README.md says what they need
 	$(BIN)/python benchmarks/peers.py --quick

@@ -40,7 +40,7 @@ from .errors import StorageError as StorageError
 from .errors import TimeoutExceeded as TimeoutExceeded
 from .errors import TokenBoundaryWarning as TokenBoundaryWarning
 from .errors import Warning as Warning
-from .executor.result import Result as Result
+from .executor.results.result import Result as Result
 
 __version__: str
 apilevel: str

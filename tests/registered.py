@@ -31,7 +31,7 @@ def questions() -> set[type[ast.Node]]:
 
 def function(room: str, name: str) -> object:
     """What a registration names."""
-    module, _, attribute = name.partition(".")
+    module, _, attribute = name.rpartition(".")
     return getattr(import_module(f"ngramdb.{room}.{module}"), attribute)
 
 

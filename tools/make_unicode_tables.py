@@ -1,4 +1,4 @@
-"""Write ngramdb/_cext/include/ngramdb/text/unicode_tables.hpp: the character classes of the `words` tokenizer, as ranges.
+"""Write `unicode_tables.hpp`: the character classes of the `words` tokenizer, as ranges.
 
 Run `python tools/make_unicode_tables.py` from the checkout. The data are those of the running Python's
 `unicodedata`, whose Unicode version is recorded in the header. Everything that is not listed is a character
@@ -11,7 +11,7 @@ import sys
 import unicodedata
 from pathlib import Path
 
-TARGET = Path(__file__).resolve().parent.parent / "ngramdb" / "_cext" / "unicode_tables.hpp"
+TARGET = Path(__file__).resolve().parent.parent / "ngramdb/_cext/include/ngramdb/text/unicode_tables.hpp"
 
 ZERO_WIDTH_NON_JOINER = 0x200C
 ZERO_WIDTH_JOINER = 0x200D

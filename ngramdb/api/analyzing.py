@@ -9,7 +9,7 @@ from ngramdb.api.database import Database
 from ngramdb.engine.storage.manifest import StatisticsEntry
 from ngramdb.errors import InvalidArgument
 from ngramdb.executor.questions.models import digest, statistics_of, stored_statistics
-from ngramdb.lm import index_cache as sharing
+from ngramdb.lm import index_cache
 from ngramdb.lm.spec import MAX_ANALYZED_ORDER, MIN_ANALYZED_ORDER, is_whole
 from ngramdb.lm.statistics import Statistics
 
@@ -55,11 +55,11 @@ def analyze(database: Database, name: str, order: int | None = None) -> Analysis
         stored = stored_statistics(view)
         if stored is not None and order in (None, stored.max_length):
             return AnalysisReport(stored, change.commit().version, False)
-        statistics = statistics_of(view) if order is None else sharing.analyze(view, order)
+        statistics = statistics_of(view) if order is None else index_cache.analyze(view, order)
         change.entry = replace(change.before, statistics=entry_of(statistics))
         version = change.commit().version
     # The same documents: what questions have made of them stays good.
-    sharing.carry_over(view, database.snapshot.view(name))
+    index_cache.carry_over(view, database.snapshot.view(name))
     return AnalysisReport(statistics, version, True)
 
 

@@ -19,10 +19,8 @@ from ngramdb.ingest.reader import read_documents
 from ngramdb.ingest.sources import expand, total_size
 from ngramdb.ingest.streams import Meter
 from ngramdb.lm import agreement as agreeing
-from ngramdb.lm import agreement_plot as figures
-from ngramdb.lm import arpa
+from ngramdb.lm import agreement_plot, arpa, speculative
 from ngramdb.lm import evaluation as evaluating
-from ngramdb.lm import speculative as drafting
 from ngramdb.lm.models import LanguageModel
 from ngramdb.lm.spec import InfGram, KneserNey
 from ngramdb.planner.source import Corpus, IntArray, Tokenizer
@@ -85,15 +83,15 @@ def agreement_panels(
 
 def draw_agreement(panels: dict[str, agreeing.Agreement], path: str) -> None:
     """Draws the figure; PNG, SVG or PDF by its name."""
-    figures.draw_agreement(panels, path, sparse="sparse ∞-gram")
+    agreement_plot.draw_agreement(panels, path, sparse="sparse ∞-gram")
 
 
-def draft(view: Corpus, ids: IntArray, n: int, least_prob: float, least_count: int) -> drafting.Draft:
+def draft(view: Corpus, ids: IntArray, n: int, least_prob: float, least_count: int) -> speculative.Draft:
     """`Corpus.draft`."""
     if isinstance(n, bool) or not isinstance(n, int) or n < 0:
         raise InvalidArgument(f"n is a whole number of at least 0, not {n!r}")
     model = language_model(view, as_model(InfGram(min_count=least_count)))
-    return drafting.draft(model, ids, n, least_prob=least_prob)
+    return speculative.draft(model, ids, n, least_prob=least_prob)
 
 
 def export_arpa(view: Corpus, path: str, order: int) -> list[int]:

@@ -14,7 +14,7 @@ _NAMES = (
     *("load", "demo", "info", "check", "compact", "export", "decontaminate"),
     *("analyze", "perplexity", "agreement", "completion"),
 )
-COMMANDS = {name: f"ngramdb.cli.{name}" for name in _NAMES}
+COMMANDS = {name: f"ngramdb.cli.commands.{name}" for name in _NAMES}
 
 # The command without a name.
 PROGRAM = "ngramdb.cli.commands.query"

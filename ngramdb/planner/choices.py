@@ -3,7 +3,7 @@
 These functions are the only place where that is decided: the executor calls them when it runs a condition,
 and EXPLAIN calls them to foresee it. Everything follows from the segment's exact counts, a search each, and,
 for access paths, from the number of documents that are still candidates. The kernel for conditions of plain
-n-grams (`ngramdb/_cext/include/ngramdb/corpus/conditions.hpp`) makes the same choices in C++; a property test compares its trace with these
+n-grams (`conditions.hpp`) makes the same choices in C++; a property test compares its trace with these
 functions.
 """
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ngramdb
-from ngramdb.executor.kwic import sort_keys as context_order
+from ngramdb.executor.kwic import sort_keys
 from ngramdb.executor.questions import ngrams
 
 EXAMPLES = settings(max_examples=60, deadline=None, derandomize=True)
@@ -105,7 +105,7 @@ def test_lines_are_ordered_by_the_tokens_on_either_side(
         left, _, right = pieces(documents[place[0]], place[1], len(ngram), window)
         return list(reversed(left)) if to_left else list(right)
 
-    with loaded(corpus) as (c, documents), patch.object(context_order, "SORTED_AT_ONCE", group_size):
+    with loaded(corpus) as (c, documents), patch.object(sort_keys, "SORTED_AT_ONCE", group_size):
         order = "left" if to_left else "right"
         result = c.kwic(ngram, window=window, order_by=order, descending=descending, limit=limit, offset=1)
         expected = in_order(places(documents, ngram), key, descending)[1:][:limit]
@@ -138,7 +138,7 @@ def test_contexts_of_spelled_texts_are_compared_as_texts(
 
     with (
         loaded((texts, n_segments, set()), tokenizer) as (c, documents),
-        patch.object(context_order, "SORTED_AT_ONCE", group_size),
+        patch.object(sort_keys, "SORTED_AT_ONCE", group_size),
     ):
         order = "left" if to_left else "right"
         rows = c.kwic(sought, window=window).fetchall()

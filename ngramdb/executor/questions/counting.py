@@ -72,15 +72,14 @@ def evaluators(
     corpus: Corpus, costs: nodes.Costs | None, meter: Meter | None
 ) -> Iterator[tuple[Evaluator, DocSet | None]]:
     """Per segment what evaluates expressions on it, and the documents that count (None: all of them)."""
-    from ngramdb.executor.conditions import docset
-    from ngramdb.executor.conditions import evaluation as conditions
+    from ngramdb.executor.conditions import docset, evaluation
 
     n = len(corpus.segments)
     for i, segment in enumerate(corpus.segments):
         interrupts.step(i, n)
         removed = corpus.removed(i)
         kept = docset.DocSet(removed, segment.n_documents, negated=True) if len(removed) else None
-        yield conditions.Evaluator(corpus, segment, costs, meter), kept
+        yield evaluation.Evaluator(corpus, segment, costs, meter), kept
 
 
 def _estimated(plan: nodes.CountOccurrences, sample: nodes.Sampling, meter: Meter | None) -> Result:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from ngramdb.lm import index_cache as sharing
+from ngramdb.lm import index_cache
 from ngramdb.lm.models import LanguageModel, make
 from ngramdb.lm.sentences import is_cut
 from ngramdb.lm.spec import ModelSpec
@@ -74,7 +74,7 @@ def statistics_of(corpus: Corpus) -> Statistics:
     with _LOCK:
         found = _STATISTICS.get(corpus)
     if found is None:
-        found = sharing.analyze(corpus)
+        found = index_cache.analyze(corpus)
         with _LOCK:
             _STATISTICS[corpus] = found
     return found

@@ -2,7 +2,7 @@
 
 Rows are tuples of plain Python values (int, float, bool, str, None, and lists or dicts where metadata holds
 them). They are made in batches while they are read; nothing is kept but the first rows, for printing. How a
-result is shown is the business of `display`, other libraries' tables that of `frames`.
+result is shown is the business of `display`, other libraries' tables that of `dataframes`.
 """
 
 from __future__ import annotations
@@ -252,10 +252,10 @@ class Result:
         ExecutionError
             There were rows, and all of them have been read. So `arrow_batches`, `df` and `pl`.
         """
-        from ngramdb.executor.results import dataframes as frames
+        from ngramdb.executor.results import dataframes
 
         self._require_rows()
-        return frames.arrow_table(self.columns, self.types, self.fetchall())
+        return dataframes.arrow_table(self.columns, self.types, self.fetchall())
 
     def arrow_batches(self, n_rows: int = 65_536) -> pyarrow.RecordBatchReader:
         """The same as a stream of record batches of `n_rows`, made while they are read.
@@ -267,28 +267,28 @@ class Result:
         ExecutionError
             While it is read: a later value that has no place in its column; `arrow` takes such results.
         """
-        from ngramdb.executor.results import dataframes as frames
+        from ngramdb.executor.results import dataframes
 
         self._require_rows()
-        return frames.record_batches(self.columns, self.types, self.batches(n_rows))
+        return dataframes.record_batches(self.columns, self.types, self.batches(n_rows))
 
     def df(self) -> pandas.DataFrame:
         """The rows that were not read yet as a `pandas.DataFrame`.
 
         Whole numbers with NULLs are Int64, and texts are of pandas' own type for them (str since pandas 3).
         """
-        from ngramdb.executor.results import dataframes as frames
+        from ngramdb.executor.results import dataframes
 
         self._require_rows()
-        frame: pandas.DataFrame = frames.pandas_frame(self.columns, self.types, self.fetchall())
+        frame: pandas.DataFrame = dataframes.pandas_frame(self.columns, self.types, self.fetchall())
         return frame
 
     def pl(self) -> polars.DataFrame:
         """The rows that were not read yet as a `polars.DataFrame`, typed as `arrow` types them."""
-        from ngramdb.executor.results import dataframes as frames
+        from ngramdb.executor.results import dataframes
 
         self._require_rows()
-        frame: polars.DataFrame = frames.polars_frame(self.columns, self.types, self.fetchall())
+        frame: polars.DataFrame = dataframes.polars_frame(self.columns, self.types, self.fetchall())
         return frame
 
     # ---- printing ---------------------------------------------------------------------------------------

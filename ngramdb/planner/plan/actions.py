@@ -12,7 +12,7 @@ ANALYZE_COLUMNS = ("length", "ngrams", "d1", "d2", "d3", "fallback")
 
 
 @dataclass(frozen=True)
-class CreateCorpus(Plan, action="actions.create", binders={"CreateCorpus": "data.create"}):
+class CreateCorpus(Plan, action="statements.actions.create", binders={"CreateCorpus": "data.create"}):
     """CREATE CORPUS."""
 
     name: str
@@ -25,7 +25,7 @@ class CreateCorpus(Plan, action="actions.create", binders={"CreateCorpus": "data
 
 
 @dataclass(frozen=True)
-class DropCorpus(Plan, action="actions.drop", binders={"DropCorpus": "data.drop"}):
+class DropCorpus(Plan, action="statements.actions.drop", binders={"DropCorpus": "data.drop"}):
     """DROP CORPUS."""
 
     name: str
@@ -36,7 +36,7 @@ class DropCorpus(Plan, action="actions.drop", binders={"DropCorpus": "data.drop"
 
 
 @dataclass(frozen=True)
-class Load(Plan, action="actions.load", binders={"CopyFrom": "data.copy_from"}):
+class Load(Plan, action="statements.actions.load", binders={"CopyFrom": "data.copy_from"}):
     """COPY … FROM and `Corpus.load`. `options` are those of `LOAD_OPTIONS`."""
 
     name: str
@@ -53,7 +53,7 @@ class Load(Plan, action="actions.load", binders={"CopyFrom": "data.copy_from"}):
 
 
 @dataclass(frozen=True)
-class UseCorpus(Plan, action="actions.use", binders={"Use": "data.use"}):
+class UseCorpus(Plan, action="statements.actions.use", binders={"Use": "data.use"}):
     """USE: the session's current corpus."""
 
     name: str
@@ -63,7 +63,7 @@ class UseCorpus(Plan, action="actions.use", binders={"Use": "data.use"}):
 
 
 @dataclass(frozen=True)
-class DescribeCorpus(Question, action="tables.describe", binders={"Describe": "data.describe"}):
+class DescribeCorpus(Question, action="statements.tables.describe", binders={"Describe": "data.describe"}):
     """DESCRIBE: the properties of a corpus."""
 
     def label(self) -> str:
@@ -71,7 +71,7 @@ class DescribeCorpus(Question, action="tables.describe", binders={"Describe": "d
 
 
 @dataclass(frozen=True)
-class AnalyzeCorpus(Plan, action="actions.analyze", binders={"Analyze": "data.analyze"}):
+class AnalyzeCorpus(Plan, action="statements.actions.analyze", binders={"Analyze": "data.analyze"}):
     """ANALYZE: the statistics of Kneser-Ney models, kept with the corpus.
 
     order : the greatest length of n-grams that is counted; None: what suits the tokenizer
@@ -85,7 +85,7 @@ class AnalyzeCorpus(Plan, action="actions.analyze", binders={"Analyze": "data.an
 
 
 @dataclass(frozen=True)
-class ShowTable(Plan, action="tables.show", binders={"Show": "data.show"}):
+class ShowTable(Plan, action="statements.tables.show", binders={"Show": "data.show"}):
     """SHOW corpora, segments, versions or settings; `name` limits it to one corpus."""
 
     what: str
@@ -96,7 +96,7 @@ class ShowTable(Plan, action="tables.show", binders={"Show": "data.show"}):
 
 
 @dataclass(frozen=True)
-class CheckCorpora(Plan, action="tables.check", binders={"Check": "data.check"}):
+class CheckCorpora(Plan, action="statements.tables.check", binders={"Check": "data.check"}):
     """CHECK: the problems of corpora, one per row."""
 
     names: tuple[str, ...]
@@ -108,7 +108,7 @@ class CheckCorpora(Plan, action="tables.check", binders={"Check": "data.check"})
 @dataclass(frozen=True)
 class ChangeSetting(
     Plan,
-    action="actions.change_setting",
+    action="statements.actions.change_setting",
     binders={"SetSetting": "data.set_setting", "ResetSetting": "data.reset_setting"},
 ):
     """SET; `value` None with `reset` puts the default back."""

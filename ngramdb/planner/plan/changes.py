@@ -31,7 +31,7 @@ BindCondition = Callable[[Catalog, Corpus], DocExpr]
 
 
 @dataclass(frozen=True)
-class DeleteDocuments(Question, action="changes.delete", binders={"Delete": "changes.delete"}):
+class DeleteDocuments(Question, action="statements.changes.delete", binders={"Delete": "changes.delete"}):
     """DELETE DOCS. `where` is the condition on the version that was planned on, for EXPLAIN.
 
     What is removed is what `condition` gives on the version that is succeeded. `statement` is for the audit
@@ -52,7 +52,7 @@ class DeleteDocuments(Question, action="changes.delete", binders={"Delete": "cha
 
 
 @dataclass(frozen=True)
-class RestoreCorpus(Plan, action="changes.restore", binders={"Restore": "changes.restore"}):
+class RestoreCorpus(Plan, action="statements.changes.restore", binders={"Restore": "changes.restore"}):
     """RESTORE CORPUS: an earlier version becomes the current one."""
 
     name: str
@@ -63,7 +63,7 @@ class RestoreCorpus(Plan, action="changes.restore", binders={"Restore": "changes
 
 
 @dataclass(frozen=True)
-class CompactCorpora(Plan, action="changes.compact", binders={"Compact": "changes.compact"}):
+class CompactCorpora(Plan, action="statements.changes.compact", binders={"Compact": "changes.compact"}):
     """COMPACT: segments are merged, removed documents dropped."""
 
     names: tuple[str, ...]
@@ -73,7 +73,7 @@ class CompactCorpora(Plan, action="changes.compact", binders={"Compact": "change
 
 
 @dataclass(frozen=True)
-class AlterCorpus(Plan, action="changes.alter", binders={"Alter": "changes.alter"}):
+class AlterCorpus(Plan, action="statements.changes.alter", binders={"Alter": "changes.alter"}):
     """ALTER CORPUS name ADD (`sign` 1) or SUBTRACT (-1) CORPUS other, as of `version` where one is given."""
 
     name: str
@@ -89,7 +89,7 @@ class AlterCorpus(Plan, action="changes.alter", binders={"Alter": "changes.alter
 
 
 @dataclass(frozen=True)
-class ExportDocuments(Plan, action="changes.export", binders={"CopyTo": "changes.export"}):
+class ExportDocuments(Plan, action="statements.changes.export", binders={"CopyTo": "changes.export"}):
     """COPY (DOCS …) TO. `options` are those of `EXPORT_OPTIONS`."""
 
     documents: Documents

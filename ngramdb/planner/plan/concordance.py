@@ -39,7 +39,7 @@ class Sampling:
 
 
 @dataclass(frozen=True)
-class Concordance(Question, operator="concordance.concordance", binders={"Kwic": "concordance.kwic"}):
+class Concordance(Question, operator="kwic.concordance.concordance", binders={"Kwic": "concordance.kwic"}):
     """KWIC: the occurrences of a pattern with up to `window` tokens on either side."""
 
     pattern: Pattern
@@ -73,7 +73,7 @@ class Concordance(Question, operator="concordance.concordance", binders={"Kwic":
 
 
 @dataclass(frozen=True)
-class NgramList(Question, operator="ngrams.ngrams", binders={"Ngrams": "concordance.ngrams"}):
+class NgramList(Question, operator="questions.ngrams.ngrams", binders={"Ngrams": "concordance.ngrams"}):
     """NGRAMS: all n-grams of one length, the most frequent first."""
 
     n: int
@@ -90,7 +90,7 @@ class NgramList(Question, operator="ngrams.ngrams", binders={"Ngrams": "concorda
 
 
 @dataclass(frozen=True)
-class Tracing(Question, operator="trace.trace", binders={"Trace": "concordance.trace"}):
+class Tracing(Question, operator="questions.trace.trace", binders={"Trace": "concordance.trace"}):
     """TRACE: the maximal spans of a text, of at least `min_length` tokens, that stand in the corpus.
 
     `n_documents` is how many documents are named for each, None for all.

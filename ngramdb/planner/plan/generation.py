@@ -12,7 +12,9 @@ GENERATION_COLUMNS = ("rank", "text", "logprob")
 
 
 @dataclass(frozen=True)
-class Generation(Question, operator="generating.generate", binders={"Generate": "generation.generate"}):
+class Generation(
+    Question, operator="questions.generating.generate", binders={"Generate": "generation.generate"}
+):
     """GENERATE. `method` is 'greedy', 'sample' or 'beam'; what does not belong to it is None."""
 
     context: Gram

@@ -31,7 +31,7 @@ SCORE_COLUMNS = (
 
 
 @dataclass(frozen=True)
-class CountGram(Question, operator="counting.count", binders={"Count": "questions.count"}):
+class CountGram(Question, operator="questions.counting.count", binders={"Count": "questions.count"}):
     """COUNT of one n-gram in all documents."""
 
     gram: Gram
@@ -42,7 +42,7 @@ class CountGram(Question, operator="counting.count", binders={"Count": "question
 
 
 @dataclass(frozen=True)
-class CountOccurrences(Question, operator="counting.count_occurrences"):
+class CountOccurrences(Question, operator="questions.counting.count_occurrences"):
     """COUNT of an expression."""
 
     what: Occurring
@@ -72,7 +72,7 @@ class FieldKey:
 
 
 @dataclass(frozen=True)
-class GroupedCount(Question, operator="grouping.grouped_count"):
+class GroupedCount(Question, operator="questions.grouping.grouped_count"):
     """COUNT … GROUP BY: occurrences, or documents, for each combination of the fields' values.
 
     `order` has places of columns, the last one being the count, each with whether it descends.
@@ -104,7 +104,7 @@ class GroupedCount(Question, operator="grouping.grouped_count"):
 
 @dataclass(frozen=True)
 class CountDocuments(
-    Question, operator="documents.count_documents", binders={"CountDocs": "questions.count_docs"}
+    Question, operator="questions.documents.count_documents", binders={"CountDocs": "questions.count_docs"}
 ):
     """COUNT DOCS."""
 
@@ -119,7 +119,7 @@ class CountDocuments(
 
 
 @dataclass(frozen=True)
-class Documents(Question, operator="documents.documents", binders={"Docs": "questions.docs"}):
+class Documents(Question, operator="questions.documents.documents", binders={"Docs": "questions.docs"}):
     """DOCS."""
 
     where: DocExpr
@@ -148,7 +148,7 @@ class Documents(Question, operator="documents.documents", binders={"Docs": "ques
 
 
 @dataclass(frozen=True)
-class Probability(Question, operator="probability.probability", binders={"Prob": "questions.prob"}):
+class Probability(Question, operator="questions.probability.probability", binders={"Prob": "questions.prob"}):
     """PROB."""
 
     continuation: Gram
@@ -160,7 +160,9 @@ class Probability(Question, operator="probability.probability", binders={"Prob":
 
 
 @dataclass(frozen=True)
-class Distribution(Question, operator="distribution.distribution", binders={"Dist": "questions.dist"}):
+class Distribution(
+    Question, operator="questions.distribution.distribution", binders={"Dist": "questions.dist"}
+):
     """DIST."""
 
     context: Gram
@@ -173,7 +175,7 @@ class Distribution(Question, operator="distribution.distribution", binders={"Dis
 
 
 @dataclass(frozen=True)
-class Scoring(Question, operator="scoring.score", binders={"Score": "questions.score"}):
+class Scoring(Question, operator="questions.scoring.score", binders={"Score": "questions.score"}):
     """SCORE. `sentence`: between `<s>` and `</s>`."""
 
     gram: Gram

@@ -14,7 +14,7 @@ from subwords import write_tokenizer
 
 import ngramdb
 from ngramdb.engine.changes.equal_documents import equal_documents
-from ngramdb.engine.corpus import common_vocabulary as vocabularies
+from ngramdb.engine.corpus import common_vocabulary
 from ngramdb.engine.corpus.algebra import AlgebraView, Term
 from ngramdb.errors import BindError, ExecutionError, ResourceError
 
@@ -196,7 +196,7 @@ def test_tokenizers_must_be_the_same(database, tokenizer_json, monkeypatch):
     with pytest.raises(BindError, match="w and b have different tokenizers, words and bytes"):
         algebra(database, "w + b")
     assert algebra(database, "j + k").index.count([256]) == 2
-    monkeypatch.setattr(vocabularies, "MAX_TRANSLATED", 1)
+    monkeypatch.setattr(common_vocabulary, "MAX_TRANSLATED", 1)
     with pytest.raises(ResourceError, match="vocabularies of w and v differ"):
         algebra(database, "w + v")
 

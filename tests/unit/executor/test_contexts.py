@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 import ngramdb
-from ngramdb.executor.kwic import text as contexts
+from ngramdb.executor.kwic import text
 
 
 @contextmanager
@@ -84,6 +84,6 @@ def test_lines_are_the_same_however_few_documents_are_kept(monkeypatch, n_docume
     with corpus_of(*texts) as c:
         expected = shown(c.kwic("x", order_by="left"))
         assert len(expected) == 18 and {"".join(line) for line in expected} == set(texts)
-        monkeypatch.setattr(contexts, "MOST_RECENT", n_documents)
-        monkeypatch.setattr(contexts, "MOST_RECENT_TOKENS", n_tokens)
+        monkeypatch.setattr(text, "MOST_RECENT", n_documents)
+        monkeypatch.setattr(text, "MOST_RECENT_TOKENS", n_tokens)
         assert shown(c.kwic("x", order_by="left")) == expected
