@@ -28,8 +28,7 @@ class AnalysisReport:
 
 
 def analyze(database: Database, name: str, order: int | None = None) -> AnalysisReport:
-    """Runs ANALYZE: one commit, none when the statistics that are kept are those of the corpus as it is, up
-    to the length asked for.
+    """Run ANALYZE: one commit, none where the statistics kept are those of the corpus up to that length.
 
     order : the greatest length of n-grams that is counted. None: that of the statistics that are kept, where
     they are those of the corpus as it is, else what suits the tokenizer.

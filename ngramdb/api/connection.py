@@ -188,8 +188,10 @@ class Connection:
         return result
 
     def interrupt(self) -> None:
-        """Stops what this connection is at, from another thread: statements that run, and results that are
-        not read to their end, raise `Interrupted` within some milliseconds. What begins later is not touched.
+        """Stop what this connection is at, from another thread.
+
+        Statements that run, and results that are not read to their end, raise `Interrupted` within some
+        milliseconds. What begins later is not touched.
         """
         self._database.requests.set()
 

@@ -463,10 +463,10 @@ class Corpus:
         return results.Spans(found.starts, found.stops - found.starts, found.counts)
 
     def match_lengths(self, text: Ngram) -> NDArray[np.int64]:
-        """For each token of a text, how long the longest n-gram is that begins there and stands in the
-        corpus.
+        """Measure, for each token of a text, the longest n-gram of the corpus that begins there.
 
-        (n,) int64; 0 where the token itself does not occur. Cost: about a microsecond a token and segment.
+        Returns (n,) int64; 0 where the token itself does not occur. Cost: about a microsecond a token and
+        segment.
         """
         view = self._bound.current()
         ids = self._bound.passage(text)
@@ -739,8 +739,7 @@ class Corpus:
         sentence: bool = True,
         progress: Progress | None = None,
     ) -> Perplexity:
-        """How well a model of the corpus predicts documents, with and without their unknown words: those that
-        do not occur in it.
+        """How well a model of the corpus predicts documents, with and without words that it lacks.
 
         Parameters
         ----------
@@ -808,8 +807,9 @@ class Corpus:
         format: str | None = None,
         params: ParameterValues = None,
     ) -> int:
-        """Writes the documents that meet a condition (all without one) to a file, text and metadata as they
-        came in, and returns how many: COPY (DOCS …) TO.
+        """Write the documents that meet a condition (all without one) to a file: COPY (DOCS …) TO.
+
+        Returns how many. Text and metadata are as they came in.
 
         The file appears under its name when it is complete. `format` is 'jsonl' (compressed where the name
         ends in .gz or .zst) or 'parquet'; by the name when not given.

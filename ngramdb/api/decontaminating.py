@@ -161,8 +161,9 @@ def decontaminate(
 def _find(
     view: CorpusView, sets: Sequence[EvaluationSet], source_field: str, report: Path | None
 ) -> tuple[_Findings, list[Docs]]:
-    """What is found in a version of the corpus (and written, where a report is asked for), and the
-    contaminated documents of each segment.
+    """What is found in a version of the corpus, and the contaminated documents of each segment.
+
+    Written as well, where a report is asked for.
     """
     found = _Findings(documents=view.n_documents)
     chosen: list[Docs] = [np.empty(0, dtype=np.uint32) for _ in view.segments]

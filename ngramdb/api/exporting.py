@@ -50,8 +50,9 @@ class Sink(Protocol):
 def export_documents(
     plan: Documents, path: str | os.PathLike[str], format: str | None = None
 ) -> tuple[int, dict[str, int], tuple[Caution, ...]]:
-    """Writes the documents of a DOCS question, in its order, to a file; how many they are, the summary of the
-    question, and what there is to say of the file.
+    """Write the documents of a DOCS question, in its order, to a file.
+
+    Returns how many they are, the summary of the question, and notes on the file.
 
     Parameters
     ----------
@@ -87,8 +88,9 @@ def export_removals(
 
 
 def _audit_rows(removed: Iterable[RemovedDocument]) -> Iterator[dict[str, Any]]:
-    """An object for each removed document. The statement, which may have thousands of values, is in the first
-    one of its removal only.
+    """An object for each removed document.
+
+    The statement, which may have thousands of values, is in the first one of its removal only.
     """
     last: Removal | None = None
     for one in removed:

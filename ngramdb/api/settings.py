@@ -204,8 +204,9 @@ SETTINGS: dict[str, Setting] = {
 
 
 class Settings(Mapping[str, Value]):
-    """A connection's settings, by name: `settings["threads"] = 2`, `settings["threads"]`, `reset("threads")`;
-    `dict(settings)` has them all.
+    """A connection's settings, by name.
+
+    `settings["threads"] = 2`, `settings["threads"]`, `reset("threads")`; `dict(settings)` has them all.
 
     Raises
     ------

@@ -87,8 +87,9 @@ def located(error: LoadError, source: str, line: int | None) -> LoadError:
 
 
 def token_ids(values: object, field_name: str) -> TokenIds:
-    """Return a list, tuple or integer array of token ids as a (n,) array of its own: uint32, or narrower
-    where the given array is.
+    """Return token ids (a list, tuple or integer array) as a (n,) array of their own.
+
+    It is uint32, or narrower where the given array is.
 
     Raises LoadError naming the first position that is not an integer from 0 to 2**32 - 1.
     Cost: O(n); arrays are copied once.

@@ -17,8 +17,7 @@ from ngramdb.ingest.streams import Meter
 
 @dataclass(slots=True)
 class Position:
-    """How far reading has come: after `n_files` files, and what begins in the first `n_lines` lines of the
-    next one.
+    """How far reading has come: `n_files` files, and the first `n_lines` lines of the next one.
 
     `n_documents` were given until then. It is that of the document given last, until the next one is asked
     for.

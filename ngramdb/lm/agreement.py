@@ -1,5 +1,4 @@
-"""Agreement with text: how often a model gives the next token of human-written text more than half of its
-probability.
+"""Agreement: how often a model gives the next token of human text more than half of its probability.
 
 Source: Liu et al. 2024 (infini-gram), section 4: token-wise agreement, by effective n; sparse ∞-gram
 estimates apart.

@@ -55,8 +55,10 @@ class Vocabulary:
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """The next token of a context: places (k,) of tokens in the vocabulary, ascending, with their
-    probabilities. Any other token has `rest` times what it has alone.
+    """The next token of a context.
+
+    Places (k,) of tokens in the vocabulary, ascending, with their probabilities; any other token has `rest`
+    times what it has alone.
     """
 
     vocabulary: Vocabulary
@@ -87,8 +89,9 @@ class Shares:
         return self.vocabulary.ids[possible], probs[possible]
 
     def top(self, k: int) -> tuple[Integers, Floats]:
-        """Tokens with probabilities above 0, in the vocabulary's order: the k most probable, the first of
-        equals, and END wherever it stands.
+        """Tokens with probabilities above 0, in the vocabulary's order: the k most probable, and END.
+
+        Of equals the first count.
         """
         vocabulary = self.vocabulary
         first = vocabulary.order[: k + len(self.places)]

@@ -64,8 +64,9 @@ class Sampling:
 
 @dataclass(frozen=True)
 class Search:
-    """Beam search; diversity: what a token costs that an earlier beam took at the same place, in natural
-    logarithms.
+    """Beam search.
+
+    `diversity` is what a token costs that an earlier beam took at the same place, in natural logarithms.
     """
 
     beams: int = BEAMS
@@ -93,9 +94,7 @@ ALL = Wanted()
 
 @dataclass(frozen=True)
 class Continuation:
-    """Tokens after a context, and the natural logarithm of their probability under the model, `</s>`
-    included when it came.
-    """
+    """Tokens after a context, and the natural logarithm of their probability, that of `</s>` included."""
 
     ids: tuple[int, ...]
     logprob: float
@@ -253,8 +252,9 @@ class Generator:
     # ---- what may come next ----
 
     def _candidates_after(self, context: tuple[int, ...], wanted: Wanted) -> tuple[Integers, Floats]:
-        """Tokens that may come next, each with a probability above 0: at least those that are wanted, by
-        themselves or out of all. Those of all sum to 1.
+        """Tokens that may come next, each with a probability above 0.
+
+        At least those that are wanted, by themselves or out of all. Those of all sum to 1.
         """
         if isinstance(self.model, SharingModel):
             shares = self.model.shares(context)

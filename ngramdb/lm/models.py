@@ -71,9 +71,7 @@ def as_ids(ids: ArrayLike) -> Integers:
 
 
 def after_last_border(context: Integers, separator: int | None = None) -> tuple[Integers, bool]:
-    """The part of a context that counts, after its last END, BEGIN or separator, and whether a sentence
-    begins there.
-    """
+    """The context after its last END, BEGIN or separator, and whether a sentence begins there."""
     is_border = (context == BEGIN) | (context == END)
     if separator is not None:
         is_border |= context == separator
@@ -166,8 +164,7 @@ class LanguageModel(ABC):
         )
 
     def sampler(self, context: ArrayLike) -> kernel.Sampler | None:
-        """What draws tokens after the context, one by one: `next(seed)` gives an id, or END, and
-        its probability.
+        """What draws tokens after the context: `next(seed)` gives an id, or END, and its probability.
 
         None for models whose distribution is as quick to make. Unknown tokens are left out, and scores of
         stupid backoff divided by their sum. Cost: microseconds a token, and once a pass over the occurrences
@@ -188,8 +185,7 @@ class LanguageModel(ABC):
     def successors(
         self, context: ArrayLike, longest: int | None = None
     ) -> tuple[Integers, Integers, int, int]:
-        """What follows the longest suffix of the context that occurs (often enough), of at most `longest`
-        tokens.
+        """What follows the longest suffix that occurs (often enough), of at most `longest` tokens.
 
         Returns: ids (k,) and counts (k,), the suffix's count, its number of tokens (BEGIN counts as one).
         """

@@ -95,8 +95,9 @@ def _longer(model: KneserNeyModel, n: int, types: Integers, shorter: Level) -> L
 
 
 def _suffixes(level: Level, prefix: Numbers, last: Numbers, n_codes: int) -> Numbers:
-    """The numbers, in a level, of the suffixes of n-grams a token longer: each is known by the suffix of the
-    prefix, and the last token.
+    """The numbers, in a level, of the suffixes of n-grams that are one token longer.
+
+    Each is known by the suffix of the prefix, and the last token.
     """
     keys = level.prefix.astype(np.int64) * n_codes + level.last
     order = _narrow(np.argsort(keys, kind="stable"), len(level))  # in order already, but for END

@@ -1,5 +1,4 @@
-"""Counts of counts of a corpus, and the discounts that follow from them: what ANALYZE computes and the
-catalog keeps.
+"""Counts of counts of a corpus and their discounts: what ANALYZE computes and the catalog keeps.
 
 Source: Chen & Goodman 1999, section 3.3 (discounts from counts of counts); adjusted counts as Heafield et
 al. 2013, section 3. Without a limit on order: Shareghi et al. 2016, section 4, the discounts of the last
@@ -33,8 +32,9 @@ Discount = tuple[float, float, float]
 
 
 def fingerprint(view: View, separator: int | None = None) -> tuple[str, ...]:
-    """Which segments, with which sign, a corpus consists of, and how they are cut into sentences: statistics
-    hold for exactly these.
+    """Segments of a corpus with their signs, and how they are cut into sentences.
+
+    Statistics hold for exactly these.
 
     Files are distinguished by name, size and checksum; segments without a file by their numbers of documents
     and tokens. separator : the token between sentences; by default the corpus's own, if it has one.

@@ -68,9 +68,7 @@ class Segment(ABC):
         return None
 
     def form(self, i: int) -> bytes | None:
-        """How document i stood in its line of JSON (`ngramdb.ingest.line_forms`), None where that is not
-        known.
-        """
+        """The form of document i's line of JSON (`ngramdb.ingest.line_forms`), None where unknown."""
         return None
 
     def verify_metadata(self) -> None:
@@ -100,8 +98,9 @@ class Segment(ABC):
         return lengths
 
     def token_ids(self, numbers: Numbers) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """Token ids of documents (ascending numbers), to be carried into another file: flat (m,) uint32 and
-        offsets (n + 1,) int64. Raises CorruptionError where they cannot be right.
+        """Token ids of documents (ascending numbers), to be carried into another file.
+
+        Flat (m,) uint32 and offsets (n + 1,) int64. Raises CorruptionError where they cannot be right.
         """
         documents = [self.document(i) for i in numbers.tolist()]
         offsets = np.zeros(len(numbers) + 1, dtype=np.int64)

@@ -248,8 +248,9 @@ def positions(rows: NDArray[np.uint32], width: int) -> NDArray[np.uint32]:
 
 
 def _write_out(writer: ContainerWriter, name: str, values: NDArray[Any]) -> None:
-    """Write an array as a section and give its memory back on the way: the system takes the same pages for
-    the file, where it would have to look for others (on virtual machines that takes ten times as long).
+    """Write an array as a section, and give its memory back on the way.
+
+    The system takes the same pages for the file; others take ten times as long on virtual machines.
     """
     if not values.flags.writeable:  # a map of another segment's file
         writer.add(name, values)

@@ -104,8 +104,7 @@ def _arrays(parts: Sequence[Part], means: Means, stop: Interrupt | None) -> Segm
 
 
 def write_removed(file: Sink, parts: Sequence[Part], stop: Interrupt | None = None) -> SegmentSummary:
-    """Write the documents of all parts as one segment of tokens only, sorted by their ids, whatever the
-    parts' order.
+    """Write the documents of all parts as one segment of tokens only, sorted by their ids.
 
     Cost: some 100 ns a token of these documents, whatever the size of the segments that they are in.
     """
@@ -177,8 +176,9 @@ def _carried_symbols(parts: Sequence[Part]) -> tuple[NDArray[Any], NDArray[np.ui
 
 
 def _filtered(parts: Sequence[Part], stream: NDArray[Any], gap: int) -> tuple[NDArray[np.uint32] | None, int]:
-    """The suffix array of the documents, and how wide its LCPs are, where they come from one segment and
-    filtering costs less than sorting.
+    """The suffix array of the documents of one segment, and the width of its LCPs.
+
+    None where they are of several, or sorting costs less than filtering.
     """
     if len(parts) != 1 or parts[0].new_ids is not None:
         return None, 0

@@ -84,8 +84,9 @@ class MetadataBuilder:
             self._end_batch()
 
     def declare(self, fields: Mapping[str, str]) -> None:
-        """Make columns for fields of these types, as `MetadataReader.fields` gives them: for documents that
-        may have them, and for questions that name them though none does any more.
+        """Make columns for fields of these types, as `MetadataReader.fields` gives them.
+
+        For documents that may have them, and for questions that name them though none does any more.
         """
         for path, type_name in fields.items():
             column = self._column(path, None)

@@ -75,9 +75,7 @@ class NativeSegment(Segment):
         return TextReader(self._container, self.n_documents, self.path, FORM)
 
     def form(self, i: int) -> bytes | None:
-        """How document i stood in its line of JSON (`ngramdb.ingest.line_forms`), None where that is not
-        known.
-        """
+        """The form of document i's line of JSON (`ngramdb.ingest.line_forms`), None where unknown."""
         return self._forms.text(i)
 
     @cached_property
@@ -136,8 +134,10 @@ class NativeSegment(Segment):
         return self._texts.text(i)
 
     def verify_documents(self, first: int, last: int) -> None:
-        """Check the checksums of the symbols of documents [first, last], and that each ends in a separator
-        and has no other, before they are copied. Raises CorruptionError. Cost: a pass over the symbols.
+        """Check the symbols of documents [first, last] before they are copied.
+
+        Each document ends in a separator and has no other; checksums are checked. Raises CorruptionError.
+        Cost: a pass over the symbols.
         """
         place = self._container.sections["tokens"]
         symbols, starts = self.symbols, self.starts
@@ -157,9 +157,7 @@ class NativeSegment(Segment):
         return lengths
 
     def symbol_ranges(self, numbers: Numbers) -> Iterator[tuple[int, int]]:
-        """Ranges of symbols that documents (ascending) fill, neighbours joined, each verified as
-        `verify_documents` does.
-        """
+        """Ranges of symbols of documents (ascending), neighbours joined, each verified."""
         if not len(numbers):
             return
         breaks = np.flatnonzero(np.diff(numbers) != 1) + 1

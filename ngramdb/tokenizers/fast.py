@@ -1,5 +1,4 @@
-"""Ids by the library `fastokens`, some fifty times as fast as `tokenizers`, believed as far as they were
-compared.
+"""Ids by the library `fastokens`, some fifty times as fast as `tokenizers`, verified by comparison.
 
 The database must never hold ids that `tokenizers` would not give. So the fast way is taken for byte-level
 tokenizers only, and only after both libraries gave the same ids
@@ -59,8 +58,9 @@ class _Closed(Exception):
 
 
 class _Forks:
-    """Whether this process is a child of one that used the library: it has none of the library's threads, and
-    may hold locks that are never released.
+    """Whether this process is a child of one that used the library.
+
+    It has none of the library's threads, and may hold locks that are never released.
     """
 
     used = False
@@ -81,9 +81,9 @@ class FastWay:
     def __init__(
         self, definition: bytes, parts: dict[str, Any], exact: Exact, vocabulary: Callable[[], Sequence[str]]
     ) -> None:
-        """
-        `parts` is what the definition says, `exact` what `tokenizers` does, `vocabulary` tells texts of
-        tokens.
+        """Compare with `exact`, what `tokenizers` does, under a definition and its `parts`.
+
+        `vocabulary` gives the texts of all tokens.
         """
         self.closed_because: str | None = None
         self._definition = definition
@@ -219,9 +219,7 @@ def _open(definition: bytes, parts: dict[str, Any]) -> Any:
 
 
 def _of_characters(codes: Sequence[int]) -> list[str]:
-    """Texts that show how a tokenizer classes characters: each before and after letters, digits, blanks,
-    itself.
-    """
+    """Texts that show how a tokenizer classes characters: beside letters, digits, blanks, itself."""
     return [f"a{c}b 1{c}2 .{c}. {c} {c}{c}\n{c}" for c in map(chr, codes)]
 
 

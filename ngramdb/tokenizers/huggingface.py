@@ -145,9 +145,7 @@ class HuggingFaceTokenizer(Tokenizer):
         return ids, offsets[bounds]
 
     def cut(self, texts: Sequence[bytes]) -> tuple[list[str], Offsets]:
-        """The texts in pieces that may be tokenized one by one: text k is the pieces bounds[k]:bounds[k +
-        1].
-        """
+        """The texts in pieces that may be tokenized one by one: text k is pieces bounds[k]:bounds[k + 1]."""
         cut: list[str] = []
         bounds = np.zeros(len(texts) + 1, dtype=np.int64)
         for number, text in enumerate(from_utf8(texts)):

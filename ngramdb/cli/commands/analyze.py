@@ -1,6 +1,4 @@
-"""`ngramdb analyze DB CORPUS`: take the counts that Kneser-Ney's discounts come from: ANALYZE as a
-command.
-"""
+"""`ngramdb analyze DB CORPUS`: ANALYZE as a command."""
 
 from __future__ import annotations
 

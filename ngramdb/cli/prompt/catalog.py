@@ -1,5 +1,6 @@
-"""What completion asks of the database: names, values, tokens. Every answer comes within a fraction of a
-second.
+"""What completion asks of the database: names, values, tokens.
+
+Every answer comes within a fraction of a second.
 
 What takes longer than a person's next key is given up and answered by nothing; answers are kept until the
 database has a new version.

@@ -34,9 +34,7 @@ def run_script(shell: Shell, script: Script, units: Iterable[Unit] | None = None
 
 
 def run_text(shell: Shell, text: str) -> None:
-    """Run statements that were typed rather than read from a file: all or, where one is not a statement,
-    none.
-    """
+    """Run statements that were typed, not read from a file: all, or none where one is not a statement."""
     from ngramdb.cli.shell import checking
 
     script = Script(lines_of(text))

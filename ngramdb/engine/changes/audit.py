@@ -35,8 +35,10 @@ _FIELDS: dict[str, tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class Removal:
-    """One removal: in which version, when (seconds since 1970, UTC), by whom (user@host), how, how much, and
-    the reason, where one was given.
+    """One removal.
+
+    In which version, when (seconds since 1970, UTC), by whom (user@host), how, how much, and the reason,
+    where one was given.
     """
 
     version: int

@@ -21,8 +21,7 @@ MIN_SEGMENT_TOKENS = 1024
 
 
 def bounded(segment_tokens: int, threads: int, memory_limit: int) -> tuple[int, int]:
-    """Tokens of a segment, and segments that are built at a time, that keep within a limit in bytes (0:
-    none).
+    """Tokens of a segment, and segments built at a time, within a limit in bytes (0: none).
 
     Fewer threads come before smaller segments, since those make every question slower.
 

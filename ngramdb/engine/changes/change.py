@@ -170,9 +170,7 @@ class Change:
         return ChangeOutcome(self.documents, self.tokens, self.transaction.manifest.version)
 
     def following(self) -> Change:
-        """The change that comes after this one's commit, under the same lock: for `with` blocks of this
-        one.
-        """
+        """The change after the commit of this one, under the same lock: for `with` blocks of this one."""
         entry = self.transaction.manifest.corpora[self.entry.name]
         return Change(self.store, self.transaction, entry, self.action, self.options)
 

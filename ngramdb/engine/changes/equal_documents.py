@@ -34,9 +34,7 @@ class Listed:
 
 @dataclass(frozen=True)
 class Matches:
-    """Which documents equal wanted ones: per segment compared, and those wanted that nothing was left
-    for.
-    """
+    """Documents that equal wanted ones, per segment, and those wanted that nothing was left for."""
 
     found: list[Docs]
     missing: list[Listed]

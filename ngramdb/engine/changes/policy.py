@@ -1,5 +1,4 @@
-"""When segments are merged: pure functions over their sizes, so that every decision can be tested without a
-file.
+"""When segments are merged: pure functions over their sizes, which can be tested without a file.
 
 Two rules, since small segments cost answers and large ones cost work. *Small* ones (up to SMALL symbols
 together) are merged eagerly from the newest back: always up to FLOOR, and then whenever what has gathered is

@@ -283,8 +283,7 @@ class _Load:
         return start + max(int(fitting), 1) - 1
 
     def _encode_anew(self, pool: ThreadPoolExecutor) -> None:
-        """Encode anew what this load has taken, by a way that is beyond doubt, from the segments that have
-        it.
+        """Encode again, by a way beyond doubt, what this load has taken, from the segments that have it.
 
         Rare, so that it need not be quick: the segments are finished first. Their files are not committed,
         and go.

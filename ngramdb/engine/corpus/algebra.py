@@ -118,9 +118,7 @@ class AlgebraView:
         return sum(term.sign * term.view.n_tokens for term in self.terms)
 
     def removed(self, i: int) -> Docs:
-        """Local numbers of the documents of segment i that don't count: removed, or equal to a subtracted
-        one.
-        """
+        """Numbers of documents of segment i that do not count: removed, or equal to a subtracted one."""
         return self._removed[i]
 
     def corpus_of(self, i: int) -> str:

@@ -75,8 +75,7 @@ def common_tokenizer(corpora: Sequence[tuple[str, CorpusView]]) -> tuple[Tokeniz
 def id_map_onto(
     base: tuple[str, CorpusView], other: tuple[str, CorpusView]
 ) -> tuple[Tokenizer, IdMap | None]:
-    """A tokenizer that begins as the base corpus's does and knows the other's words, and how those ids are
-    translated.
+    """A tokenizer that extends the base corpus's by the other's words, and the map of the other's ids.
 
     Raises BindError when the tokenizers differ in anything but the words that they know.
     """

@@ -1,6 +1,4 @@
-"""Corpora that live for one question: documents indexed in memory, under another corpus's tokenizer or as
-words.
-"""
+"""Corpora for one question: documents indexed in memory, under another tokenizer or as words."""
 
 from __future__ import annotations
 
@@ -23,8 +21,7 @@ SEGMENT_TOKENS = 60_000_000
 def scratch_corpus(
     directory: Directory, documents: Iterator[Document], like: CorpusView | None = None
 ) -> CorpusView:
-    """The documents as a corpus in a new database in `directory`, tokenized as the corpus `like`, else as
-    words.
+    """The documents as a corpus in a new database, tokenized as the corpus `like`, else as words.
 
     Ids of tokens are those of `like` but for the kind `words`, whose vocabulary starts empty.
     """

@@ -33,9 +33,7 @@ _PATIENCE_S = 10.0
 
 @dataclass(frozen=True)
 class Marker:
-    """The content of the file NGRAMDB: the database's id (32 hexadecimal digits), and the writer's feature
-    flags.
-    """
+    """The content of NGRAMDB: the database's id (32 hexadecimal digits) and the writer's feature flags."""
 
     database_id: str
     writer_flags: int

@@ -77,8 +77,9 @@ class SegmentEntry:
 
 @dataclass(frozen=True)
 class TokenizerEntry:
-    """How a corpus tokenizes: `file` for a tokenizer of its own, `vocabulary` files in the order of their
-    ids.
+    """How a corpus tokenizes.
+
+    `file` is that of a tokenizer of its own, `vocabulary` has files in the order of their ids.
     """
 
     kind: str

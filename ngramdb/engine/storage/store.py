@@ -323,8 +323,9 @@ class Store:
         raise FileNotFoundError(name)  # removed before it was held
 
     def _let_go(self) -> None:
-        """After a commit, with the lock held: removes versions beyond those to keep, unless in use, oldest
-        first, and files that only they needed.
+        """After a commit, with the lock held: remove versions beyond those to keep, the oldest first.
+
+        Versions in use stay; files that only removed versions needed go.
 
         Failures are passed over: the next writer tries again.
         """

@@ -168,8 +168,10 @@ class TextMatches:
     def _tokens(
         self, text: str, i: int, starts: NDArray[np.int64], stops: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """The tokens [first, last) that the characters [start, stop) of a document touch, at least one, and
-        how many characters of the first and of the last one they leave out: (n, 2).
+        """The tokens that the characters [start, stop) of documents touch, at least one each.
+
+        Returns their range [first, last), and how many characters of the first and of the last one are left
+        out: (n, 2).
         """
         token_ends = self._token_ends(i)
         n_tokens = len(token_ends)

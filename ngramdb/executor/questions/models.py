@@ -60,9 +60,7 @@ def note_of(model: LanguageModel) -> str | None:
 
 
 def is_counted(corpus: Corpus, model: ModelSpec) -> bool:
-    """Whether answers are counts divided by counts, which the index gives directly: not where a separator
-    cuts documents into sentences.
-    """
+    """Whether answers are counts divided by counts: not where a separator cuts documents into sentences."""
     return model.counted and not is_cut(corpus)
 
 

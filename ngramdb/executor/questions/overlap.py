@@ -91,8 +91,9 @@ def overlap_spans(
 def shared_ngrams(
     corpus: Corpus, segment: Segment, docs: Docs, other: Corpus, n: int
 ) -> Iterator[SharedNgrams]:
-    """The n-grams of these documents that the other corpus has, in ids of its tokenizer, document by
-    document; some come more than once.
+    """The n-grams of these documents that the other corpus has, in ids of its tokenizer.
+
+    They come document by document, some more than once.
     """
     n = min(n, MOST_TOKENS)
     matcher = _Matcher(corpus, segment, other, n)
@@ -153,9 +154,7 @@ def marked_places(flat: Ids, offsets: Offsets, other: Corpus, n: int) -> Marks:
 
 
 def spans_of(marks: Marks, ids: Ids, other: Corpus, n: int) -> list[Span]:
-    """The maximal runs of marked places of one document, whose ids are those of the other corpus's
-    tokenizer.
-    """
+    """The maximal runs of marked places of one document, whose ids are of the other corpus's tokenizer."""
     length = min(n, len(ids))
     edges = np.flatnonzero(np.diff(np.concatenate([[0], marks.astype(np.int8), [0]])))
     return [

@@ -204,8 +204,9 @@ class Result:
         self.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        """The result as data, for pickles and copies: with all rows that were not read yet, which stay to be
-        read here as well.
+        """The result as data, for pickles and copies.
+
+        It has all rows that were not read yet, which can still be read here as well.
 
         Raises
         ------
@@ -226,9 +227,7 @@ class Result:
         self.__dict__.update(state, _batches=iter(()))
 
     def _require_rows(self) -> None:
-        """Raise when there were rows, and all of them have been read: a table would be empty, and look as if
-        the answer were.
-        """
+        """Raise when there were rows, and all have been read: a table would show none."""
         if self._n_made and self._next >= len(self._buffer) and not self._pull():
             raise ExecutionError(
                 f"all {self._n_made:,} rows of the result have been read, and rows can be read once: keep "

@@ -53,8 +53,9 @@ class Removed:
 def remove(
     session: Session, name: str, condition: BindCondition, statement: str = "", reason: str = ""
 ) -> Removed:
-    """Remove the documents that meet a condition, which is bound to the very version that they are removed
-    from.
+    """Remove the documents that meet a condition.
+
+    The condition is bound to the very version that they are removed from.
 
     The audit record has the statement and the reason once, and of each document what `audit_notes` gives.
     """

@@ -13,8 +13,9 @@ Changed = TypeVar("Changed")
 
 
 def changed(node: Changed, **fields: Any) -> Changed:
-    """The same node or plan with other values for some fields: what `dataclasses.replace` does, in a fifth of
-    its time.
+    """The same node or plan with other values for some fields.
+
+    Does what `dataclasses.replace` does, in a fifth of its time.
     """
     copy: Changed = object.__new__(type(node))
     copy.__dict__.update(node.__dict__)

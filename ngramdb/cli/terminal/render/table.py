@@ -1,5 +1,6 @@
-"""A table fitted to the terminal: numbers in full and to the right, texts cut to one line, columns that do
-not fit left out in the middle.
+"""A table fitted to the terminal.
+
+Numbers are in full and to the right, texts cut to one line, columns that do not fit left out in the middle.
 
 At a terminal at most `screen.n_rows` rows are drawn and the last line says how many there are; in a file or a
 pipe every row and every cell is written in full. Widths are decided here (`fit`), drawing is rich's.

@@ -141,8 +141,7 @@ class Directory(ABC):
 
     @abstractmethod
     def publish(self, temp: str, final: str) -> None:
-        """Give the file `temp` the name `final` in one step: visible whole or not at all, never replacing a
-        file.
+        """Give the file `temp` the name `final` in one step, whole or not at all, replacing nothing.
 
         Durable after `sync_folder`. On OSError `final` has not appeared. `temp` is usually gone afterwards,
         but a crash, or a failure to remove it, can leave it there as a second name of the same file. Both

@@ -39,9 +39,7 @@ _CANNOT_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 
 
 class RealFile(WritableFile):
-    """A file on disk with a small buffer of its own (the standard one retries failed writes when
-    closed).
-    """
+    """A file on disk with a small buffer of its own: the standard one retries failed writes when closed."""
 
     def __init__(self, fd: int) -> None:
         self._fd: int | None = fd
