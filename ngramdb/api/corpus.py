@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ngramdb.api import (
         analyzing,
         cautioning,
+        contamination,
         decontaminating,
         evaluation,
         exporting,
@@ -76,6 +77,7 @@ else:
     cautioning = lazy_module("ngramdb.api.cautioning")
     cautions = lazy_module("ngramdb.planner.cautions")
     changes = lazy_module("ngramdb.executor.statements.changes")
+    contamination = lazy_module("ngramdb.api.contamination")
     decontaminating = lazy_module("ngramdb.api.decontaminating")
     evaluation = lazy_module("ngramdb.api.evaluation")
     exporting = lazy_module("ngramdb.api.exporting")
@@ -317,11 +319,7 @@ class Corpus:
                 self._bound.database,
                 self.name,
                 against,
-                n=n,
-                threshold=threshold,
-                strict=strict,
-                lower=lower,
-                fold_space=fold_space,
+                contamination.Criterion(n, threshold, strict, contamination.folding(lower, fold_space)),
                 text=text,
                 source_field=source_field,
                 dry_run=dry_run,

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ngramdb import interrupts
-from ngramdb.api.contamination import Criterion, EvaluationSet, Shares, folding
+from ngramdb.api.contamination import Criterion, EvaluationSet, Shares
 from ngramdb.api.database import Database
 from ngramdb.api.documents import as_paths
 from ngramdb.api.exporting import write_lines
@@ -108,37 +108,14 @@ def decontaminate(
     database: Database,
     name: str,
     against: Path | Sequence[Path],
+    criterion: Criterion,
     *,
-    n: int = DEFAULT_N,
-    threshold: float = DEFAULT_THRESHOLD,
-    strict: bool = False,
-    lower: bool = False,
-    fold_space: bool = False,
-    text: str | None = None,
-    source_field: str = "source",
-    dry_run: bool = False,
-    report: Path | None = None,
+    text: str | None,
+    source_field: str,
+    dry_run: bool,
+    report: Path | None,
 ) -> DecontaminationReport:
-    """Removes the documents of a corpus that share too much with any of the evaluation sets: one commit.
-
-    Parameters
-    ----------
-    against : files of JSON lines or text, each an evaluation set of its own; `text` is the field that is
-        compared
-    n, threshold, strict : see the module
-    lower, fold_space : letters' case does not matter; nor does white space. N-grams are then of words
-    source_field : the metadata field that the table is by
-    dry_run : only find and report
-    report : a file of JSON lines for what is found, a line a document and set
-
-    Raises
-    ------
-    InvalidArgument
-        A number out of range, or no file.
-    LoadError, ExecutionError
-        An evaluation set that can't be read, a report that can't be written; then nothing is removed.
-    """
-    criterion = Criterion(n, threshold, strict, folding(lower, fold_space))
+    """Removes the contaminated documents of a corpus, as `Corpus.decontaminate` says."""
     paths = as_paths(against, "an evaluation set is a file, or several")
     if not paths:
         raise InvalidArgument("no evaluation set is given")

@@ -8,7 +8,6 @@ import json
 import pytest
 
 import ngramdb
-from ngramdb.api.decontaminating import decontaminate
 from ngramdb.engine.changes.audit import removed_documents
 from ngramdb.errors import InvalidArgument
 
@@ -55,7 +54,7 @@ def load(db, tokenizer="words"):
 def test_contaminated_documents_are_removed_at_once(db, sets, tokenizer, tmp_path):
     c = load(db, tokenizer)
     path = tmp_path / "report.jsonl"
-    found = decontaminate(db._database, "c", sets, n=8, threshold=0.5, report=path)
+    found = db.corpus("c").decontaminate(sets, n=8, threshold=0.5, report=path)
     assert (found.documents, found.contaminated, found.removed) == (5, 2, 2)
     assert found.version == db.version
     assert c.count_docs() == 3
@@ -78,7 +77,7 @@ def test_contaminated_documents_are_removed_at_once(db, sets, tokenizer, tmp_pat
 
 def test_the_table_is_by_set_and_source(db, sets):
     load(db)
-    found = decontaminate(db._database, "c", sets, n=8, threshold=0.5, dry_run=True)
+    found = db.corpus("c").decontaminate(sets, n=8, threshold=0.5, dry_run=True)
     one, two = map(str, sets)
     assert found.table == [
         (one, "book", 2, 0, 0.0),
@@ -95,9 +94,7 @@ def test_the_table_is_by_set_and_source(db, sets):
 def test_case_and_white_space_can_be_folded(db, sets, tmp_path):
     load(db, "bytes")
     path = tmp_path / "report.jsonl"
-    found = decontaminate(
-        db._database, "c", sets[0], n=8, lower=True, fold_space=True, report=path, dry_run=True
-    )
+    found = db.corpus("c").decontaminate(sets[0], n=8, lower=True, fold_space=True, report=path, dry_run=True)
     assert found.contaminated == 2
     spans = [json.loads(line)["spans"] for line in path.read_text().splitlines()]
     assert [span["text"] for one in spans for span in one] == [QUESTION, QUESTION]
@@ -105,21 +102,19 @@ def test_case_and_white_space_can_be_folded(db, sets, tmp_path):
 
 def test_strict_means_more_than_the_threshold(db, sets):
     load(db)
-    assert decontaminate(db._database, "c", sets[0], threshold=1.0, dry_run=True).contaminated == 1
-    assert (
-        decontaminate(db._database, "c", sets[0], threshold=1.0, strict=True, dry_run=True).contaminated == 0
-    )
+    assert db.corpus("c").decontaminate(sets[0], threshold=1.0, dry_run=True).contaminated == 1
+    assert db.corpus("c").decontaminate(sets[0], threshold=1.0, strict=True, dry_run=True).contaminated == 0
 
 
 def test_a_set_that_is_not_there_or_makes_no_sense_is_an_error(db, sets, tmp_path):
     load(db)
     version = db.version
     with pytest.raises(ngramdb.NgramdbError):
-        decontaminate(db._database, "c", tmp_path / "nowhere.jsonl")
+        db.corpus("c").decontaminate(tmp_path / "nowhere.jsonl")
     with pytest.raises(InvalidArgument, match="from 0 to 1"):
-        decontaminate(db._database, "c", sets, threshold=8)
+        db.corpus("c").decontaminate(sets, threshold=8)
     with pytest.raises(InvalidArgument, match="at least 1"):
-        decontaminate(db._database, "c", sets, n=0)
+        db.corpus("c").decontaminate(sets, n=0)
     with pytest.raises(ngramdb.NgramdbError, match="cannot write"):
-        decontaminate(db._database, "c", sets, n=8, report=tmp_path / "no" / "folder.jsonl")
+        db.corpus("c").decontaminate(sets, n=8, report=tmp_path / "no" / "folder.jsonl")
     assert db.version == version
