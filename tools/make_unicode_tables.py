@@ -2,7 +2,7 @@
 
 Run `python tools/make_unicode_tables.py` from the checkout. The data are those of the running Python's
 `unicodedata`, whose Unicode version is recorded in the header. Everything that is not listed is a character
-of its own class, OTHER: each one a token by itself.
+of its own class, OTHER: each one a token of its own.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ namespace ngramdb::words {{
 inline constexpr char kUnicodeVersion[] = "{version}";
 
 enum class CharClass : std::uint8_t {{
-  other = 0,   // a token by itself
+  other = 0,   // a token of its own
   space = 1,   // no token (str.isspace of Python)
   word = 2,    // part of a run: L*, N*, Pc
   mark = 3,    // part of a run, or of the character before it: M*
