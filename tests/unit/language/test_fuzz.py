@@ -246,7 +246,10 @@ shapes: dict[type[ast.Node], st.SearchStrategy[str]] = {
     ast.ResetSetting: names.map("RESET {}".format),
 }
 explainable = st.one_of(*shapes.values())
-statements = explainable | explainable.map("EXPLAIN {}".format)
+# EXPLAIN before ANALYZE runs a question and measures it, so of a corpus named `count` that is half a statement.
+statements = explainable | st.one_of(
+    *(shape.map("EXPLAIN {}".format) for kind, shape in shapes.items() if kind is not ast.Analyze)
+)
 
 
 def test_every_kind_of_statement_is_drawn() -> None:
