@@ -171,7 +171,12 @@ class Database:
         settings = self.settings
         with self.writing() as timeout_s:
             options = changing.WriteOptions(
-                settings.segment_tokens, settings.auto_compact, settings.memory_limit, timeout_s
+                settings.segment_tokens,
+                settings.auto_compact,
+                settings.memory_limit,
+                timeout_s,
+                settings.sort_tokens,
+                settings.threads,
             )
             with changing.Change.begin(self.store, name, action, options) as change:
                 yield change

@@ -22,9 +22,12 @@ else:
 
 Value = str | int | float | bool
 
-# Building such a segment peaks near half a gigabyte, and a load of billions stays in dozens of files. With
-# separators it has fewer than 2^26 symbols as a rule, so that rows have room for LCPs of six bits.
-DEFAULT_SEGMENT_TOKENS = 60_000_000
+# As many as a segment can have with its separators: a question costs about as much for each segment, whatever
+# its size.
+DEFAULT_SEGMENT_TOKENS = 2**32 - 2
+# Sorting so many peaks near half a gigabyte. With separators they are fewer than 2^26 symbols as a rule, so
+# that rows have room for LCPs of six bits, by which they are merged.
+DEFAULT_SORT_TOKENS = 60_000_000
 MAX_THREADS = 1024
 MAX_KEEP_VERSIONS = 1_000_000
 # Seconds: a year, and so without end for whoever waits.
@@ -182,14 +185,21 @@ SETTINGS: dict[str, Setting] = {
             "segment_tokens",
             lambda: DEFAULT_SEGMENT_TOKENS,
             "integer",
-            "most tokens in a segment that a load builds; bounds its memory",
+            "most tokens in a segment of a corpus without such an option",
+            _whole(MIN_SEGMENT_TOKENS, MAX_SEGMENT_TOKENS),
+        ),
+        Setting(
+            "sort_tokens",
+            lambda: DEFAULT_SORT_TOKENS,
+            "integer",
+            "most tokens that are sorted at a time; bounds memory, larger segments are merged",
             _whole(MIN_SEGMENT_TOKENS, MAX_SEGMENT_TOKENS),
         ),
         Setting(
             "threads",
             lambda: os.cpu_count() or 1,
             "integer",
-            "cores that a load may take",
+            "cores that loading and compacting may take",
             _whole(1, MAX_THREADS),
         ),
         Setting(
@@ -256,8 +266,13 @@ class Settings(Mapping[str, Value]):
 
     @property
     def segment_tokens(self) -> int:
-        """The most tokens in a segment that a load builds."""
+        """The most tokens in a segment."""
         return int(self._values["segment_tokens"])
+
+    @property
+    def sort_tokens(self) -> int:
+        """The most tokens that a load sorts at a time."""
+        return int(self._values["sort_tokens"])
 
     @property
     def auto_compact(self) -> bool:

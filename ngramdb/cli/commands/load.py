@@ -84,7 +84,8 @@ def make_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="go on where a load of the same paths has stopped that committed on its way",
     )
-    add("--segment-tokens", metavar="N", type=positive, help="most tokens in a segment; bounds the memory")
+    add("--segment-tokens", metavar="N", type=positive, help="most tokens in a segment")
+    add("--sort-tokens", metavar="N", type=positive, help="most tokens to sort at a time; bounds the memory")
     add(
         "--threads",
         metavar="N",
@@ -109,6 +110,8 @@ def _run(options: argparse.Namespace) -> int:
             connection.settings["threads"] = options.threads
         if options.segment_tokens is not None:
             connection.settings["segment_tokens"] = options.segment_tokens
+        if options.sort_tokens is not None:
+            connection.settings["sort_tokens"] = options.sort_tokens
         connection.settings["fast_tokenizer"] = not options.no_fast_tokenizer
         corpus, is_new = open_corpus(connection, options.corpus, options.tokenizer)
         try:

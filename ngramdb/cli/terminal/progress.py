@@ -144,10 +144,12 @@ class MeasureWatch(Bar):
 
 
 def share_done(progress: LoadProgress, n_documents: int | None = None) -> float | None:
-    """How much of the input is read and tokenized, from 0 to 1; None where unknown.
+    """How much of the input is read and tokenized, and then how much is merged, from 0 to 1, where known.
 
     A load with a limit ends at the limit or at the end of its files, whatever comes first.
     """
+    if progress.merged is not None:
+        return progress.merged
     shares = []
     if n_documents:
         shares.append(progress.documents / n_documents)
@@ -163,6 +165,8 @@ def facts(progress: LoadProgress, share: float | None = None, room: int | None =
     """
     speed = human.size(progress.text_bytes / max(progress.elapsed, 1e-9))
     done = [] if share is None else [f"{int(100 * share)} %", time_left(progress.elapsed, share)]
+    if progress.merged is not None:
+        done = [f"merging segments, {int(100 * progress.merged)} %"]
     work = [f"{progress.documents:,} documents", f"{human.short(progress.tokens)} tokens", f"{speed}/s"]
     return fitting([*done, *work], room)
 

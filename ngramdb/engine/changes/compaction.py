@@ -1,29 +1,36 @@
 """Compaction: small segments merged, removed documents dropped. Answers stay the same, bit for bit.
 
 New segments take the place of old ones within one commit, and ids of documents stay; so readers notice
-nothing, and an interruption leaves things as they were. One segment is written at a time: memory is bounded
-by the largest one.
+nothing, and an interruption leaves things as they were. One segment is written at a time; its suffix array is
+merged from those that there are, or sorted where that is faster and memory has room (`policy`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb.engine.changes.audit import joined
-from ngramdb.engine.changes.policy import next_append_merge, next_merge, packed
+from ngramdb.engine.changes import audit
+from ngramdb.engine.changes.policy import (
+    Limits,
+    is_merged,
+    joined_loads,
+    next_append_merge,
+    next_merge,
+    packed,
+)
 from ngramdb.engine.corpus.tokenizer_cache import remember, tokenizer_of
-from ngramdb.engine.corpus.view import CorpusView, open_segment
+from ngramdb.engine.corpus.view import CorpusView, Segment, open_segment
 from ngramdb.engine.storage.files import write_content
 from ngramdb.engine.storage.manifest import CorpusEntry, FileRef, SegmentEntry, TokenizerEntry
 from ngramdb.engine.storage.store import Store
 from ngramdb.engine.storage.transaction import Transaction
 from ngramdb.segments.builder import SegmentSummary
-from ngramdb.segments.merging import write_merged, write_removed
+from ngramdb.segments.merging import Means, write_merged, write_removed
 from ngramdb.segments.parts import Part
 
 
@@ -53,30 +60,51 @@ class CompactionOutcome:
         )
 
 
-def compacted(store: Store, transaction: Transaction, entry: CorpusEntry, segment_tokens: int) -> CorpusEntry:
-    """The corpus with all that fits merged into segments of `segment_tokens`, without removed documents."""
-    return _Compaction(store, transaction, entry, segment_tokens).complete()
+def compacted(store: Store, transaction: Transaction, entry: CorpusEntry, limits: Limits) -> CorpusEntry:
+    """The corpus with all that fits merged into segments, without removed documents."""
+    return _Compaction(store, transaction, entry, limits).complete()
 
 
-def tidied(store: Store, transaction: Transaction, entry: CorpusEntry, segment_tokens: int) -> CorpusEntry:
+def joined(
+    store: Store,
+    transaction: Transaction,
+    entries: Sequence[SegmentEntry],
+    limits: Limits,
+    on_symbols: Callable[[int, int], None],
+) -> list[SegmentEntry]:
+    """The segments that one load has sorted, merged as far as `policy.joined_loads` says.
+
+    They may be new. `on_symbols` is told how many symbols have been merged in this round, and of how many.
+    """
+    left = list(entries)
+    while groups := joined_loads([_size(entry) for entry in left], limits.most):
+        total, done = sum(_size(entry) for group in groups for entry in left[group]), 0
+        for group in reversed(groups):
+            parts = [_whole(open_segment(store, entry)) for entry in left[group]]
+            on_symbols(done, total)
+            merged = _write_merged(transaction, parts, limits, _beyond(done, total, on_symbols))
+            left[group] = [merged]
+            done += _size(merged)
+    return left
+
+
+def tidied(store: Store, transaction: Transaction, entry: CorpusEntry, limits: Limits) -> CorpusEntry:
     """The corpus as the tiered policy would have it, after a commit's worth of new segments or removals.
 
     Part of that commit: its files need not be committed yet. Amortized cost: O(log n) times that of writing a
     token.
     """
-    return _Compaction(store, transaction, entry, segment_tokens).tidy()
+    return _Compaction(store, transaction, entry, limits).tidy()
 
 
 class _Compaction:
     """The rewriting of one corpus within a transaction."""
 
-    def __init__(
-        self, store: Store, transaction: Transaction, entry: CorpusEntry, segment_tokens: int
-    ) -> None:
+    def __init__(self, store: Store, transaction: Transaction, entry: CorpusEntry, limits: Limits) -> None:
         self._store = store
         self._transaction = transaction
         self._entry = entry
-        self._most = segment_tokens
+        self._limits = limits
 
     def complete(self) -> CorpusEntry:
         """Everything rewritten that is worth it."""
@@ -86,39 +114,47 @@ class _Compaction:
             Part(segment, numbers).n_symbols for segment, numbers in zip(view.segments, kept, strict=True)
         ]
         shrunk = [len(view.removed(i)) > 0 for i in range(len(kept))]
-        groups = packed(sizes, shrunk, self._most)
-        for k, group in enumerate(reversed(groups)):
-            interrupts.step(k, len(groups))
-            self._merge_added(group)
+        groups = packed(sizes, shrunk, self._limits.most)
+        total, done = sum(sum(sizes[group]) for group in groups), 0
+        for group in reversed(groups):
+            size = sum(sizes[group])
+            # In units of this group, so that kernels refine what is told of it.
+            interrupts.step(done / max(size, 1), total / max(size, 1))
+            self._merge_added(group, _beyond(done, total, interrupts.step))
+            done += size
         self._entry = replace(self._entry, tokenizer=self._one_vocabulary(0))
         return self._entry
 
     def tidy(self) -> CorpusEntry:
         """What the policy asks for, until it asks for nothing."""
         while True:
-            group = next_merge([_size(entry) for entry in self._entry.added], self._most)
+            group = next_merge([_size(entry) for entry in self._entry.added], self._limits.most)
             if group is None:
                 break
             self._merge_added(group)
         while True:
-            group = next_merge([_size(entry) for entry in self._entry.subtracted], self._most)
+            # Their documents stand in any order, so they are sorted anew.
+            most = min(self._limits.most, self._limits.most_sorted)
+            group = next_merge([_size(entry) for entry in self._entry.subtracted], most)
             if group is None:
                 break
             self._merge_subtracted(group)
         first_file = next_append_merge([ref.size for ref in self._entry.tokenizer.vocabulary])
         if first_file is not None:
             self._entry = replace(self._entry, tokenizer=self._one_vocabulary(first_file))
-        audits = joined(self._store, self._transaction, self._entry.audits)
+        audits = audit.joined(self._store, self._transaction, self._entry.audits)
         return replace(self._entry, audits=audits)
 
-    def _merge_added(self, group: slice) -> None:
+    def _merge_added(self, group: slice, on_rows: Callable[[int], None] | None = None) -> None:
         """Put one segment in the place of neighbours, without the documents that were removed from them."""
         added = self._entry.added
         view = CorpusView(self._store, self._entry)
         numbers = range(*group.indices(len(added)))
         parts = [Part(view.segments[i], view.kept(i)) for i in numbers]
         dropped = np.concatenate([view.segments[i].doc_ids(view.removed(i)) for i in numbers])
-        merged = [self._write_merged(parts)] if any(len(part.numbers) for part in parts) else []
+        merged = []
+        if any(len(part.numbers) for part in parts):
+            merged.append(_write_merged(self._transaction, parts, self._limits, on_rows))
         subtracted = self._entry.subtracted
         if len(dropped):
             subtracted = tuple(self._without(subtracted, dropped))
@@ -145,15 +181,11 @@ class _Compaction:
     def _merge_subtracted(self, group: slice) -> None:
         subtracted = self._entry.subtracted
         segments = [open_segment(self._store, entry) for entry in subtracted[group]]
-        parts = [Part(segment, np.arange(segment.n_documents, dtype=np.uint32)) for segment in segments]
+        parts = [_whole(segment) for segment in segments]
         name, file = self._transaction.create_file("segments", "segment")
         merged = segment_entry(self._transaction, name, write_removed(file, parts), -1)
         left = (*subtracted[: group.start], merged, *subtracted[group.stop :])
         self._entry = replace(self._entry, segments=(*self._entry.added, *left))
-
-    def _write_merged(self, parts: Sequence[Part]) -> SegmentEntry:
-        name, file = self._transaction.create_file("segments", "segment")
-        return segment_entry(self._transaction, name, write_merged(file, parts), 1)
 
     def _one_vocabulary(self, first_file: int) -> TokenizerEntry:
         """The tokenizer with its vocabulary files from that one on joined."""
@@ -181,6 +213,35 @@ def segment_entry(transaction: Transaction, name: str, summary: SegmentSummary, 
         first_doc_id=summary.first_doc_id,
         created_version=transaction.manifest.version + 1,
     )
+
+
+def _write_merged(
+    transaction: Transaction,
+    parts: Sequence[Part],
+    limits: Limits,
+    on_rows: Callable[[int], None] | None = None,
+) -> SegmentEntry:
+    """Writes one segment of others; `on_rows` is told how many of its rows have been merged."""
+    merged = 0
+
+    def count(n: int) -> None:
+        nonlocal merged
+        merged += n
+        if on_rows is not None:
+            on_rows(merged)
+
+    means = Means(is_merged([part.n_symbols for part in parts], limits), limits.threads, count)
+    name, file = transaction.create_file("segments", "segment")
+    return segment_entry(transaction, name, write_merged(file, parts, means=means), 1)
+
+
+def _beyond(done: int, total: int, report: Callable[[int, int], None]) -> Callable[[int], None]:
+    """Reports what is done beyond so much."""
+    return lambda n: report(done + n, total)
+
+
+def _whole(segment: Segment) -> Part:
+    return Part(segment, np.arange(segment.n_documents, dtype=np.uint32))
 
 
 def _size(entry: SegmentEntry) -> int:

@@ -22,8 +22,9 @@ from ngramdb._cext.construction import MAX_SYMBOLS, Cores
 from ngramdb.engine.changes.batches import Batch, batches, read_ahead
 from ngramdb.engine.changes.budget import DocumentLimits, bounded, memory_errors
 from ngramdb.engine.changes.change import Change
-from ngramdb.engine.changes.compaction import segment_entry
+from ngramdb.engine.changes.compaction import joined, segment_entry
 from ngramdb.engine.changes.encoding import BatchEncoder, Encoded, documents_of
+from ngramdb.engine.changes.policy import Limits
 from ngramdb.engine.corpus.tokenizer_cache import remember, tokenizer_of
 from ngramdb.engine.corpus.view import open_segment
 from ngramdb.engine.storage.directory import WritableFile
@@ -43,7 +44,8 @@ class LoadProgress:
 
     For a load of files the documents come from the first `read_bytes` of `total_bytes`, counted as they are
     stored (compressed); None for documents from elsewhere, and `total_bytes` also where a size is unknown, as
-    that of a pipe. When all is read, the last segments remain to be built.
+    that of a pipe. When all is read, the last segments remain to be built, and then those of a large load to
+    be merged: `merged` is how much of that is done, from 0 to 1, None before.
     """
 
     documents: int
@@ -53,6 +55,7 @@ class LoadProgress:
     elapsed: float
     read_bytes: int | None = None
     total_bytes: int | None = None
+    merged: float | None = None
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,8 @@ def load_documents(
 ) -> LoadOutcome:
     """Add the documents to the corpus and commit: one commit, or none at all.
 
-    A segment is closed before it would hold more tokens than it may; a longer document has one for itself.
+    A segment is closed before it would hold more tokens than are sorted at a time; a longer document has one
+    for itself. In the end they are merged into as few as may be.
 
     Parameters
     ----------
@@ -109,20 +113,22 @@ def load_documents(
         raise InvalidArgument(
             f"segment_tokens and threads must be positive, got {change.segment_tokens} and {threads}"
         )
-    segment_tokens, threads = bounded(change.segment_tokens, threads, options.memory_limit)
+    sort_tokens, threads = bounded(change.sort_tokens, threads, options.memory_limit)
     limits = DocumentLimits.of(options.memory_limit, threads)
-    with memory_errors("a load", segment_tokens):
+    with memory_errors("a load", sort_tokens):
         tokenizer = tokenizer_of(change.store, change.before.tokenizer).fork()
         encoding = BatchEncoder(tokenizer, limits, skipped, fast_tokenizer)
-        load = _Load(change, tokenizer, encoding, segment_tokens, threads, progress, meter)
+        load = _Load(change, tokenizer, encoding, sort_tokens, threads, progress, meter)
         with read_ahead(batches(documents, meter), in_background) as ready:
             entries = load.run(ready)
+        if sort_tokens < change.segment_tokens:
+            entries = load.joined(entries, change.limits)
         if load.documents:
             change.entry = load.changed_entry(entries)
             if record is not None:
                 change.entry = _recorded(change.entry, record())
             remember(change.store, change.entry.tokenizer, load.tokenizer)
-            change.tidy(segment_tokens)
+            change.tidy()
         change.documents, change.tokens = load.documents, load.tokens
         notes = () if encoding.note is None else (encoding.note,)
         return LoadOutcome(load.documents, load.tokens, len(entries), change.commit().version, notes)
@@ -168,7 +174,7 @@ class _Load:
         change: Change,
         tokenizer: Tokenizer,
         encoding: BatchEncoder,
-        segment_tokens: int,
+        sort_tokens: int,
         threads: int,
         progress: Callable[[LoadProgress], None] | None,
         meter: Meter | None,
@@ -181,7 +187,8 @@ class _Load:
         self._transaction = change.transaction
         self._entry = entry = change.before
         self._encoding = encoding
-        self._segment_tokens = segment_tokens
+        self._sort_tokens = sort_tokens
+        self._merged: float | None = None
         self._threads = threads
         self._progress = progress
         self._meter = meter
@@ -189,7 +196,7 @@ class _Load:
         # Ranges of ids of the documents that came with token ids: those are not encoded again.
         self._came_as_ids: list[tuple[int, int]] = []
         self._started = time.perf_counter()
-        self._builder = SegmentBuilder(entry.next_doc_id, segment_tokens)
+        self._builder = SegmentBuilder(entry.next_doc_id, sort_tokens)
         self._building: deque[Future[SegmentEntry]] = deque()
         self._built: list[SegmentEntry] = []
         self._stop = interrupts.Interrupt()
@@ -215,6 +222,15 @@ class _Load:
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
         return self._built
+
+    def joined(self, entries: list[SegmentEntry], limits: Limits) -> list[SegmentEntry]:
+        """The segments that were sorted, merged."""
+
+        def report(done: int, total: int) -> None:
+            self._merged = done / max(total, 1)
+            self._report()
+
+        return joined(self._store, self._transaction, entries, limits, report)
 
     def changed_entry(self, entries: list[SegmentEntry]) -> CorpusEntry:
         """The corpus with the new segments, its new words written."""
@@ -273,7 +289,7 @@ class _Load:
         """The first document from `start` on that the present segment has no room for."""
         builder = self._builder
         tokens = offsets[start:] - offsets[start]
-        room = max(self._segment_tokens - builder.n_tokens, 0)
+        room = max(self._sort_tokens - builder.n_tokens, 0)
         # A separator a document: so many short ones fill the kernel's range before the tokens do.
         symbols = tokens + np.arange(len(tokens))
         symbol_room = MAX_SYMBOLS - builder.n_tokens - builder.n_documents
@@ -295,7 +311,7 @@ class _Load:
         came_as_ids, self._came_as_ids = self._came_as_ids, []
         read_bytes = self._read_bytes
         self.documents = self.tokens = self._text_bytes = 0
-        self._builder = SegmentBuilder(self._entry.next_doc_id, self._segment_tokens)
+        self._builder = SegmentBuilder(self._entry.next_doc_id, self._sort_tokens)
         for entry in doubted:
             documents = documents_of(open_segment(self._store, entry), self.tokenizer, came_as_ids)
             for batch in batches(documents):
@@ -317,7 +333,7 @@ class _Load:
             self._built.append(interrupts.result_of(self._building.popleft()))
         name, file = self._transaction.create_file("segments", "segment")
         self._building.append(pool.submit(self._build, builder, name, file))
-        self._builder = SegmentBuilder(builder.first_doc_id + builder.n_documents, self._segment_tokens)
+        self._builder = SegmentBuilder(builder.first_doc_id + builder.n_documents, self._sort_tokens)
 
     def _build(self, builder: SegmentBuilder, name: str, file: WritableFile) -> SegmentEntry:
         try:
@@ -344,5 +360,6 @@ class _Load:
                 elapsed=time.perf_counter() - self._started,
                 read_bytes=self._read_bytes,
                 total_bytes=total_bytes,
+                merged=self._merged,
             )
         )

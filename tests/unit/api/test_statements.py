@@ -53,7 +53,7 @@ def test_show_settings(db):
     rows = {row[0]: row for row in result}
     assert list(rows) == sorted(rows)
     assert {"auto_compact", "keep_versions", "memory_limit", "segment_tokens", "threads"} <= rows.keys()
-    assert rows["segment_tokens"][1:4] == ("5000", "60000000", "integer")
+    assert rows["segment_tokens"][1:4] == ("5000", "4294967294", "integer")
     assert rows["progress"][1] == "true" and all(row[4] for row in rows.values())
 
 

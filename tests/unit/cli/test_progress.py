@@ -144,3 +144,9 @@ def test_a_measurement_draws_a_bar_at_a_terminal_only(monkeypatch: pytest.Monkey
         drawn = stream.getvalue()
         assert ("measuring" in drawn and "50 %, 3 documents, 20 tokens" in drawn) == (is_terminal and wanted)
         assert drawn or not (is_terminal and wanted)
+
+
+def test_a_load_that_is_read_says_how_much_is_merged() -> None:
+    merging = replace(REPORT, read_bytes=100, total_bytes=100, merged=0.4)
+    assert share_done(merging) == 0.4
+    assert facts(merging, 0.4).startswith("merging segments, 40 %, 1,200 documents")

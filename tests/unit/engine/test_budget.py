@@ -34,11 +34,29 @@ def test_a_limit_without_room_for_anything_is_an_error():
     assert caught.value.limit == 1 << 20
 
 
-def test_a_limit_makes_more_segments(database):
+def test_a_limit_sorts_less_at_a_time_and_makes_the_same_segment(database):
     database.create()
-    database.load([[1] * 100] * 100, memory_limit=BASE_BYTES + 4096 * BYTES_PER_TOKEN)
-    assert len(database.view().segments) == 5
-    database.view().check()
+    documents = [[i % 7, 1, 2] * 33 for i in range(100)]
+    reports = []
+    limit = BASE_BYTES + 4096 * BYTES_PER_TOKEN
+    assert database.load(documents, memory_limit=limit, progress=reports.append).segments == 1
+    (merged,) = database.view().segments
+    merged.check()
+    # Five were sorted, and then merged.
+    assert max(report.segments for report in reports) == 5
+    shares = [report.merged for report in reports if report.merged is not None]
+    assert shares[0] == 0
+    assert shares[-1] > 0.9
+    database.load(documents)
+    at_once = database.view().segments[1]
+    assert merged.rows.tobytes() == at_once.rows.tobytes()
+    assert merged.symbols.tobytes() == at_once.symbols.tobytes()
+
+
+def test_a_limit_leaves_segments_as_large_as_they_may_be(database):
+    database.create()
+    database.load([[1] * 99] * 100, memory_limit=BASE_BYTES + 4096 * BYTES_PER_TOKEN, segment_tokens=6000)
+    assert [segment.n_documents for segment in database.view().segments] == [60, 40]
 
 
 def test_memory_that_runs_out_is_an_error_that_says_so(database, monkeypatch):

@@ -7,7 +7,21 @@ import random
 
 import pytest
 
-from ngramdb.engine.changes.policy import FAN_IN, FLOOR, RATIO, SMALL, next_append_merge, next_merge, packed
+from ngramdb.engine.changes.policy import (
+    FAN_IN,
+    FEW,
+    FLOOR,
+    MOST_AT_ONCE,
+    QUICKLY_SORTED,
+    RATIO,
+    SMALL,
+    Limits,
+    is_merged,
+    joined_loads,
+    next_append_merge,
+    next_merge,
+    packed,
+)
 
 HUGE = 1 << 26
 
@@ -79,6 +93,43 @@ def test_a_complete_compaction_packs_neighbours_and_filters_what_has_shrunk():
     assert packed([9, 9], [False, True], 10) == [slice(1, 2)]
     assert packed([9, 1, 1], [False] * 3, 10) == [slice(1, 3)]
     assert packed([10], [False], 10) == []
+
+
+@pytest.mark.parametrize(
+    ("sizes", "most", "left"),
+    [
+        ([], 10, []),
+        ([5], 10, [5]),
+        ([60] * 17, 1 << 20, [1020]),
+        ([60] * 17, 300, [300, 300, 300, 120]),
+        ([9, 1, 9, 1, 9], 10, [10, 10, 9]),
+        ([100, 100, 3], 100, [100, 100, 3]),
+        ([7] * 5000, 1 << 20, [35_000]),
+    ],
+)
+def test_what_one_load_has_sorted_becomes_as_few_as_fit(sizes, most, left):
+    work = 0
+    total = sum(sizes)
+    while groups := joined_loads(sizes, most):
+        for group in reversed(groups):
+            assert 1 < len(sizes[group]) <= MOST_AT_ONCE
+            work += sum(sizes[group])
+            sizes[group] = [sum(sizes[group])]
+    assert sizes == left
+    assert work <= 3 * total
+
+
+def test_what_memory_has_no_room_to_sort_is_merged():
+    limits = Limits(most=1 << 32, most_sorted=1 << 26)
+    assert is_merged([1 << 26, 1], limits)
+    assert is_merged([(1 << 26) + 1], limits)
+    assert is_merged([1 << 20] * 1000, limits)
+    # One alone is filtered; many small ones are sorted sooner than merged.
+    assert not is_merged([1 << 26], limits)
+    assert is_merged([1000] * FEW, limits)
+    assert not is_merged([1000] * (FEW + 1), limits)
+    assert is_merged([QUICKLY_SORTED // 16] * 17, limits)
+    assert not is_merged([1 << 18] * (MOST_AT_ONCE + 1), limits)
 
 
 def test_files_that_are_appended_to_each_other_leave_logarithmically_many():

@@ -324,7 +324,7 @@ uint64_t MergeOf<Sym>::plan(uint64_t chunk_rows, StopFlag stop) {
     });
     uint64_t last = 0;
     for (uint64_t chunk = 1; chunk < n_chunks; ++chunk) {
-      check_stop(stop, chunk, n_chunks);
+      check_stop(stop);
       const uint64_t at = order.size() * chunk / n_chunks;
       if (at <= last) continue;
       last = at;
@@ -460,7 +460,7 @@ void MergeOf<Sym>::merge(uint64_t chunk, uint64_t first_row, uint32_t* out, uint
   Ends& ends = ends_[chunk];
   uint64_t written = 0;
   for (; winner.lcp != kOver; ++written) {
-    if (written % kStopInterval == 0) check_stop(stop, written, n_rows);
+    if (written % kStopInterval == 0) check_stop(stop);
     Cursor& c = cursors[winner.run];
     const Ahead& row = c.block[c.at];
     if (__builtin_expect(written >= n_rows, 0)) {
