@@ -246,7 +246,7 @@ shapes: dict[type[ast.Node], st.SearchStrategy[str]] = {
     ast.ResetSetting: names.map("RESET {}".format),
 }
 explainable = st.one_of(*shapes.values())
-# EXPLAIN before ANALYZE runs a question and measures it, so of a corpus named `count` that is half a statement.
+# EXPLAIN before ANALYZE runs a question and measures it: of a corpus named `count`, half a statement.
 statements = explainable | st.one_of(
     *(shape.map("EXPLAIN {}".format) for kind, shape in shapes.items() if kind is not ast.Analyze)
 )
