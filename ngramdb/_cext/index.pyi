@@ -1,5 +1,5 @@
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 from numpy import bool_, dtype, int32, int64, uint32
 from numpy.typing import NDArray
@@ -7,6 +7,12 @@ from numpy.typing import NDArray
 from ngramdb._cext.segment_index import Offsets, SegmentIndex, TokenIds
 
 Estimates = tuple[NDArray[int64], NDArray[int64], NDArray[int32], NDArray[bool_]]
+
+# Next tokens and their counts; occurrences at the end of a document, and all; tokens of the context used.
+NextTokens = tuple[NDArray[uint32], NDArray[int64], int, int, int]
+ManyNextTokens = tuple[
+    NDArray[int64], NDArray[uint32], NDArray[int64], NDArray[int64], NDArray[int64], NDArray[int64]
+]
 
 ESTIMATE: dtype[Any]
 
@@ -25,11 +31,10 @@ class Index:
         self, flat: TokenIds, offsets: Offsets, tokens: TokenIds, infgram: bool = False, order: int = 0
     ) -> Estimates: ...
     def score(self, flat: TokenIds, offsets: Offsets, infgram: bool = False, order: int = 0) -> Estimates: ...
-    def dist(
-        self, context: TokenIds, infgram: bool = False, order: int = 0, most: int = ...
-    ) -> Any: ...  # None where the context occurs more than `most` times
+    @overload
+    def dist(self, context: TokenIds, infgram: bool = False, order: int = 0) -> NextTokens: ...
+    @overload  # None where the context occurs more than `most` times
+    def dist(self, context: TokenIds, infgram: bool, order: int, most: int) -> NextTokens | None: ...
     def dist_many(
         self, flat: TokenIds, offsets: Offsets, infgram: bool = False, order: int = 0
-    ) -> tuple[
-        NDArray[int64], NDArray[uint32], NDArray[int64], NDArray[int64], NDArray[int64], NDArray[int64]
-    ]: ...
+    ) -> ManyNextTokens: ...

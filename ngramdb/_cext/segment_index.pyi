@@ -1,13 +1,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from numpy import int64, uint32, uint64
+from numpy import int64, integer, uint32, uint64
 from numpy.typing import NDArray
 
 from ngramdb._cext.checksums import FileChecksums
 
-TokenIds = Any  # a sequence or an array of integers
-Offsets = Any
+TokenIds = Sequence[int] | NDArray[integer[Any]]
+Offsets = Sequence[int] | NDArray[integer[Any]]
 # Of 32 bits where the segment's text is short enough for that, else of 64.
 Positions = NDArray[Any]
 

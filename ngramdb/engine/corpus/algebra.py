@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,10 @@ from ngramdb.errors import ExecutionError
 from ngramdb.segments.base import Segment
 from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.types import Docs
+
+if TYPE_CHECKING:
+    from ngramdb._cext.index import Estimates, ManyNextTokens
+    from ngramdb._cext.segment_index import Offsets, TokenIds
 
 # Characters of a document that a message shows.
 SHOWN_CHARACTERS = 60
@@ -197,27 +201,31 @@ class NetIndex(Index):
 
     corpus: AlgebraView
 
-    def count(self, ids: Any, /) -> int:
+    def count(self, ids: TokenIds, /) -> int:
         count: int = super().count(ids)
         if count < 0:
             self._refuse(ids, count)
         return count
 
-    def count_many(self, flat: Any, offsets: Any) -> NDArray[np.int64]:
+    def count_many(self, flat: TokenIds, offsets: Offsets) -> NDArray[np.int64]:
         counts: NDArray[np.int64] = super().count_many(flat, offsets)
         if len(counts) and counts.min() < 0:
             i = int(np.argmin(counts))
             self._refuse(flat[offsets[i] : offsets[i + 1]], int(counts[i]))
         return counts
 
-    def prob(self, context: Any, token: Any, infgram: bool = False, order: int = 0) -> Any:
+    def prob(
+        self, context: TokenIds, token: int, infgram: bool = False, order: int = 0
+    ) -> tuple[int, int, int, bool]:
         step = super().prob(context, token, infgram, order)
         if step[1] < 0 or step[0] < 0:
             used = list(context)[len(context) - step[2] + 1 :]
             self._refuse(used if step[1] < 0 else [*used, token], min(step[:2]))
         return step
 
-    def prob_many(self, flat: Any, offsets: Any, tokens: Any, infgram: bool = False, order: int = 0) -> Any:
+    def prob_many(
+        self, flat: TokenIds, offsets: Offsets, tokens: TokenIds, infgram: bool = False, order: int = 0
+    ) -> Estimates:
         steps = super().prob_many(flat, offsets, tokens, infgram, order)
         i = _below_zero(steps)
         if i is not None:
@@ -225,7 +233,7 @@ class NetIndex(Index):
             self._refuse_step([*context, tokens[i]], [column[i] for column in steps])
         return steps
 
-    def score(self, flat: Any, offsets: Any, infgram: bool = False, order: int = 0) -> Any:
+    def score(self, flat: TokenIds, offsets: Offsets, infgram: bool = False, order: int = 0) -> Estimates:
         steps = super().score(flat, offsets, infgram, order)
         i = _below_zero(steps)
         if i is not None:
@@ -245,7 +253,9 @@ class NetIndex(Index):
             self._refuse([*used, ids[i]], int(counts[i]))
         return found
 
-    def dist_many(self, flat: Any, offsets: Any, infgram: bool = False, order: int = 0) -> Any:
+    def dist_many(
+        self, flat: TokenIds, offsets: Offsets, infgram: bool = False, order: int = 0
+    ) -> ManyNextTokens:
         found = super().dist_many(flat, offsets, infgram, order)
         starts, _, counts, n_end, context_count, _ = found
         below = np.flatnonzero(counts < 0)
