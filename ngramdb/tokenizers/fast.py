@@ -166,7 +166,10 @@ class FastWay:
         exact, bounds = self._exact([texts[k] for k in numbers])
         for j, k in enumerate(numbers):
             if not np.array_equal(exact[bounds[j] : bounds[j + 1]], ids[offsets[k] : offsets[k + 1]]):
-                raise _Closed(f"fastokens gave other ids for a text than tokenizers: {_excerpt(texts[k])}")
+                raise _Closed(
+                    f"fastokens gave other ids than tokenizers for {_excerpt(texts[k])}; "
+                    "all ids are those of tokenizers, which takes longer"
+                )
 
     def _compare_characters(self, library: Any, texts: list[str]) -> None:
         """Compare texts with the characters that come for the first time."""

@@ -52,3 +52,16 @@ def test_known_ids() -> None:
     some = [3288, 0, 50256, 220]
     assert tokenizer.token_texts(some) == [tokenizer.token_text(token_id) for token_id in some]
     assert tokenizer.decode([3288, 3303]) == " natural language"
+
+
+def test_the_fast_way_gives_the_same_ids_and_stays_open(
+    texts: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("fastokens")
+    monkeypatch.setattr("ngramdb.tokenizers.fast.WORTHWHILE_BYTES", 0)
+    tokenizer = create_tokenizer(TOKENIZER)
+    documents = [text.encode() for text in [*texts, "\n".join(texts)[:400_000]]]
+    encoder = tokenizer.encoder()
+    found, expected = encoder.encode_batch(documents), tokenizer.encode_batch(documents)
+    assert all((one == other).all() for one, other in zip(found, expected, strict=True))
+    assert (encoder.note, encoder.in_doubt) == (None, False)

@@ -152,3 +152,26 @@ def test_a_separator_for_json_lines_is_refused(db, files, monkeypatch):
     with pytest.raises(ngramdb.InvalidArgument, match="standard input is read as JSON lines"):
         corpus.load("-", separator="---")
     assert corpus.load("-", separator="---", format="text").documents == 2
+
+
+def test_a_note_says_why_a_load_was_slow_to_statements_and_on_the_command_line(tmp_path, monkeypatch, capsys):
+    from subwords import write_tokenizer
+
+    from ngramdb.cli.main import main
+    from ngramdb.tokenizers import fast
+
+    monkeypatch.setattr(fast, "WORTHWHILE_BYTES", 0)
+    monkeypatch.setitem(sys.modules, "fastokens", None)
+    tokenizer = str(write_tokenizer(tmp_path / "tokenizer.json"))
+    (tmp_path / "docs.jsonl").write_text('{"text": "the fox"}\n')
+    command = ["load", str(tmp_path / "db"), "c", str(tmp_path / "docs.jsonl"), "--tokenizer", tokenizer]
+    assert main(command) == 0
+    assert capsys.readouterr().err == f"note: {fast.NOT_INSTALLED}\n"
+    assert main([*command, "--no-fast-tokenizer"]) == 0
+    assert capsys.readouterr().err == ""
+    with ngramdb.connect(tmp_path / "db") as db:
+        copy = f"COPY c FROM '{tmp_path / 'docs.jsonl'}'"
+        assert db.execute(copy).notes == (fast.NOT_INSTALLED,)
+        db.execute("SET fast_tokenizer = off")
+        assert db.execute(copy).notes == ()
+        assert db.corpus("c").append(["the fox"]).notes == ()

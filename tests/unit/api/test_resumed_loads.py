@@ -7,6 +7,8 @@ import gzip
 import json
 import os
 import random
+import subprocess
+import sys
 
 import pytest
 
@@ -262,3 +264,21 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are_loaded(db, tmp_p
     assert (report.documents, report.skipped) == (28, 30)
     assert [reason.split("/")[-1][:8] for reason in report.reasons[:2]] == ["17.jsonl", "23.jsonl"]
     assert len(report.reasons) == 7
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs limits of a process")
+def test_thousands_of_files_need_a_handful_of_descriptors(tmp_path):
+    folder = tmp_path / "many"
+    folder.mkdir()
+    for k in range(1500):
+        (folder / f"{k:04}.jsonl").write_text(f'{{"text": "document {k}"}}\n')
+    script = f"""
+import resource
+import ngramdb
+with ngramdb.connect({str(tmp_path / "db.ngdb")!r}) as db:
+    corpus = db.create_corpus("c")
+    corpus.append(["whatever is imported later is by now"])
+    resource.setrlimit(resource.RLIMIT_NOFILE, (32, 32))
+    assert corpus.load({str(folder)!r}, commit_every=500, resume=True).documents == 1500
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
