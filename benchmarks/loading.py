@@ -119,7 +119,8 @@ def report(found: dict[str, list[dict[str, Any]]], corpus: str) -> str:
     """The table of the best rounds, and what is compared in it."""
     best = {figure: min(rounds, key=lambda one: one["wall"]) for figure, rounds in found.items()}
     lines = [
-        f"{corpus}, {os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}",
+        f"{corpus}, {os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, "
+        f"load average {os.getloadavg()[0]:.0f} (wall times are those of a machine that is so busy)",
         "",
         "| | tokens | wall s | CPU s | M tokens/s | M tokens/s and core | peak MiB |",
         "|---|---|---|---|---|---|---|",
