@@ -7,7 +7,7 @@ import os
 import pytest
 
 import ngramdb
-from ngramdb.engine import machine
+from ngramdb.engine.changes import machine
 
 
 @pytest.fixture(autouse=True)
