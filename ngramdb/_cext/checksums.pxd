@@ -13,6 +13,7 @@ cdef extern from "ngramdb/base/checksums.hpp" namespace "ngramdb" nogil:
         Checksums(const uint8_t*, uint64_t, const uint8_t*, uint32_t, string) except +translate_exception
         bint verified(uint64_t, uint64_t)
         uint64_t n_verified()
+        void set_reads_along(bint)
         void verify(uint64_t, uint64_t) except +translate_exception
         void verify_again(uint64_t, uint64_t) except +translate_exception
 

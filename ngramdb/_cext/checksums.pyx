@@ -116,3 +116,9 @@ cdef class FileChecksums:
     def n_verified(self):
         """How many blocks have been verified so far."""
         return self.sums.get().n_verified()
+
+    def read_along(self, bint wanted):
+        """Whether a file that searches have used some fifty times is read into memory as a whole, a piece with each
+        further search. Not unless it is asked for.
+        """
+        self.sums.get().set_reads_along(wanted)

@@ -55,11 +55,13 @@ if TYPE_CHECKING:
     from ngramdb.engine.changes.change import ChangeOutcome
     from ngramdb.engine.changes.compaction import CompactionOutcome
     from ngramdb.engine.changes.restoring import RestoreOutcome
+    from ngramdb.engine.corpus.residency import WarmedIndex
     from ngramdb.executor.questions import generating, scoring
     from ngramdb.executor.questions import models as model_cache
     from ngramdb.executor.questions import trace as spans
     from ngramdb.executor.results.result import Result
     from ngramdb.executor.statements import changes
+    from ngramdb.interrupts import ProgressCallback as WorkProgress
     from ngramdb.lm.agreement import Agreement
     from ngramdb.lm.evaluation import Perplexity, Progress
     from ngramdb.lm.models import LanguageModel
@@ -246,6 +248,24 @@ class Corpus:
         bound = self._bound
         with bound.work(), bound.database.change(self.name, f"compact {self.name}") as change:
             return change.compact()
+
+    def warm(self, progress: WorkProgress | None = None) -> WarmedIndex:
+        """Read the index into memory, as far as that has room, so that questions need not wait for the disk.
+
+        Other processes find it there, too. `SET prewarm = 'on'` does the same with the first question.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            Is called every now and then with the work, whose `fraction` says how much of it is done.
+
+        Raises
+        ------
+        QueryCancelled
+            Interrupted; what has been read stays in memory.
+        """
+        with self._bound.database.work(progress=progress):
+            return self._bound.current().warm()
 
     def restore(self, version: int) -> RestoreOutcome:
         """Makes the corpus what it was in an earlier version: RESTORE CORPUS … TO VERSION."""

@@ -54,6 +54,7 @@ class Database:
     def __init__(self, store: Store, absent: RealDirectory | None = None) -> None:
         self.store = store
         self.settings = Settings()
+        store.prewarm = lambda: self.settings.prewarm
         self.newest: Snapshot | None = Snapshot(store, store.snapshot().manifest)
         self.current: str | None = None
         self.progress: Callable[[LoadProgress], None] | None = None

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ngramdb.engine.changes.machine import memory_bytes
-from ngramdb.engine.storage.store import DEFAULT_KEEP_VERSIONS
+from ngramdb.engine.storage.store import DEFAULT_KEEP_VERSIONS, PREWARM
 from ngramdb.errors import InvalidArgument
 from ngramdb.lazy import lazy_module
 from ngramdb.planner.names import listing, nearest
@@ -78,6 +78,10 @@ def _switch(name: str, value: Any) -> Value:
 
 def _match(name: str, value: Any) -> Value:
     return str(OptionType(str, "", choices=MATCHES).check(name, value))
+
+
+def _prewarm(name: str, value: Any) -> Value:
+    return str(OptionType(str, "", choices=PREWARM).check(name, value))
 
 
 def rules() -> tuple[str, ...]:
@@ -173,6 +177,13 @@ SETTINGS: dict[str, Setting] = {
             "bytes",
             "memory that loading and compacting may take, half of the machine's by default; 0 for no limit",
             _bytes,
+        ),
+        Setting(
+            "prewarm",
+            lambda: PREWARM[0],
+            "string",
+            "when an index is read into memory: auto (in use, if it fits), on (at the first question) or off",
+            _prewarm,
         ),
         Setting(
             "progress",
@@ -308,6 +319,11 @@ class Settings(Mapping[str, Value]):
     def progress(self) -> bool:
         """Whether COPY reports its progress to the connection's callback."""
         return bool(self._values["progress"])
+
+    @property
+    def prewarm(self) -> str:
+        """When an index is read into memory: a value of PREWARM."""
+        return str(self._values["prewarm"])
 
     @property
     def match(self) -> str:

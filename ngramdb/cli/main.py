@@ -11,7 +11,7 @@ from ngramdb.cli.terminal.streams import visible_streams
 
 # Subcommand -> the module that holds it; everything else is `ngramdb [DB] …`.
 _NAMES = (
-    *("load", "demo", "info", "check", "compact", "export", "decontaminate"),
+    *("load", "demo", "info", "check", "compact", "warm", "export", "decontaminate"),
     *("analyze", "perplexity", "agreement", "completion"),
 )
 COMMANDS = {name: f"ngramdb.cli.commands.{name}" for name in _NAMES}

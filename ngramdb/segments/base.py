@@ -56,6 +56,24 @@ class Segment(ABC):
     def check(self) -> None:
         """Verify checksums and invariants. Raises CorruptionError naming what is wrong."""
 
+    # ---- what of it is in memory
+
+    def read_along(self, wanted: bool) -> None:
+        """Whether its files get into memory as a whole once they are in use. Nothing by default."""
+        return None
+
+    def parts_to_read(self, room: int) -> list[tuple[int, int]]:
+        """Bytes (start, stop) worth having in memory, at most `room`; what every search reads comes first."""
+        return []
+
+    def read_part(self, start: int, stop: int) -> None:
+        """Read a part into memory, or some of it."""
+        return None
+
+    def resident_bytes(self) -> int:
+        """Bytes of its files that are in memory; none that are known by default."""
+        return 0
+
     # ---- what stands beside the tokens
 
     @cached_property

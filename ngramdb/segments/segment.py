@@ -103,8 +103,9 @@ class NativeSegment(Segment):
         Raises CorruptionError when they do not. Cost: a pass over them, once.
         """
         starts: NDArray[np.uint32] = self._container.array("documents.starts")
-        if starts[0] != 0 or starts[-1] != len(self.symbols):
-            raise self._corruption(f"its documents' starts do not span its {len(self.symbols)} symbols")
+        n_symbols = self.n_tokens + self.n_documents  # the symbols themselves would be read to be verified
+        if starts[0] != 0 or starts[-1] != n_symbols:
+            raise self._corruption(f"its documents' starts do not span its {n_symbols} symbols")
         wrong = np.flatnonzero(starts[1:] <= starts[:-1])
         if len(wrong):
             raise self._corruption(f"document {wrong[0]} ends before it starts")
@@ -197,6 +198,27 @@ class NativeSegment(Segment):
     @property
     def size_bytes(self) -> int:
         return self._container.info.size
+
+    def read_along(self, wanted: bool) -> None:
+        self._container.read_along(wanted)
+
+    def parts_to_read(self, room: int) -> list[tuple[int, int]]:
+        if room >= self.size_bytes:
+            self._container.prefer_large_pages()
+            return [(0, self.size_bytes)]
+        parts = []
+        for name in ("directory.tree", "directory.rest", "documents.starts", "suffix_array", "tokens"):
+            place = self._place(name)
+            length = min(place.length, room)
+            parts.append((place.offset, place.offset + length))
+            room -= length
+        return parts
+
+    def read_part(self, start: int, stop: int) -> None:
+        self._container.read_ahead(start, stop)
+
+    def resident_bytes(self) -> int:
+        return self._container.resident_bytes()
 
     def check(self) -> None:
         """Verify checksums and every invariant of the arrays. Raises CorruptionError naming what is wrong.

@@ -17,6 +17,7 @@ commands, each with --help of its own:
   ngramdb info DB                  what is in a database
   ngramdb check DB [CORPUS]        verify every checksum and invariant
   ngramdb compact DB [CORPUS]      merge segments, drop what was deleted
+  ngramdb warm DB [CORPUS]         read indexes into memory
   ngramdb export DB CORPUS OUT     documents as they came in, into a file
   ngramdb decontaminate DB CORPUS --against FILE...
                                    remove what shares too much with evaluation sets

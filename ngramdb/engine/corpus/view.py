@@ -12,6 +12,7 @@ import numpy as np
 
 from ngramdb._cext.index import Index
 from ngramdb.engine.changes.audit import check_audits
+from ngramdb.engine.corpus import residency
 from ngramdb.engine.corpus.tokenizer_cache import tokenizer_of
 from ngramdb.engine.storage.manifest import CorpusEntry, SegmentEntry
 from ngramdb.engine.storage.store import Store
@@ -87,7 +88,12 @@ class CorpusView:
         """Counts over all segments, each with its sign."""
         segments = [*self.segments, *self.subtracted]
         signs = [1] * len(self.segments) + [-1] * len(self.subtracted)
+        residency.prepare(segments, self._store.prewarm())
         return Index([segment.index for segment in segments], signs)
+
+    def warm(self) -> residency.WarmedIndex:
+        """Read the segments into memory, as far as that has room (`residency.warm`)."""
+        return residency.warm([*self.segments, *self.subtracted])
 
     @property
     def n_documents(self) -> int:

@@ -33,6 +33,9 @@ __all__ = ["CheckFinding", "Snapshot", "Store", "Transaction"]
 #: kilobytes each; what they hold on to are files that merging and removing have replaced since.
 DEFAULT_KEEP_VERSIONS = 100
 
+#: When an index is read into memory: once it is in use, if it fits; with the first question; never.
+PREWARM = ("auto", "on", "off")
+
 #: How often the newest manifest may vanish between listing and opening it before that is an error.
 _TRIES = 20
 
@@ -81,6 +84,8 @@ class Store:
         self._known: dict[int, LoadedVersion] = {}
         #: How many versions a commit leaves, its own included; older ones go, and files that only they need.
         self.keep_versions = DEFAULT_KEEP_VERSIONS
+        #: Says when an index is read into memory, one of `PREWARM`.
+        self.prewarm: Callable[[], str] = lambda: "auto"
         self._state: _State | None = None
         self._load_newest()
 

@@ -161,6 +161,36 @@ class Container:
         self._check_length()
         return self._array(self._place(name))
 
+    def read_along(self, wanted: bool) -> None:
+        """Whether the file gets into memory as a whole once searches have used it some fifty times.
+
+        Files are mapped for reading at random places: without this, only what is asked for is ever read.
+        """
+        self.checksums.read_along(wanted and self._is_mapped())
+
+    def prefer_large_pages(self) -> None:
+        """Ask for large pages, with which what is not in memory is read by megabytes."""
+        from ngramdb._cext import pages
+
+        if self._is_mapped():
+            pages.advise(self._buffer, "usual")
+            pages.advise(self._buffer, "large pages")
+
+    def read_ahead(self, start: int, stop: int) -> None:
+        """Read the file's bytes [start, stop) into memory. Verifies nothing; other threads run meanwhile."""
+        from ngramdb._cext import pages
+
+        if not self._is_mapped():
+            return
+        self._check_length()
+        pages.advise(self._buffer, "now", start, stop)
+
+    def resident_bytes(self) -> int:
+        """How many bytes of the file are in memory. Cost: some 10 ns a page."""
+        from ngramdb._cext import pages
+
+        return pages.resident(self._buffer) if self._is_mapped() else len(self._buffer)
+
     def verify(self) -> None:
         """Read the whole file and check every byte against its checksum.
 
@@ -195,6 +225,9 @@ class Container:
         if not self.checksums.verified(start, stop):
             self._check_length()
             self.checksums.verify(start, stop)
+
+    def _is_mapped(self) -> bool:
+        return not isinstance(self._buffer.obj, (bytes, bytearray))
 
     def _check_length(self) -> None:
         """Raise CorruptionError where the file was cut short since it was mapped.

@@ -24,6 +24,8 @@ from ngramdb import InvalidArgument, Settings
         ("lock_timeout", float("nan"), "lock_timeout is from 0 to 31,536,000 seconds, not nan"),
         ("lock_timeout", "1 s", "lock_timeout is a number of seconds, not '1 s'"),
         ("lock_timeout", True, "lock_timeout is a number of seconds, not True"),
+        ("prewarm", "always", "prewarm is one of auto, on, off, not 'always'"),
+        ("prewarm", True, "prewarm is "),
         ("progress", 1, "progress is TRUE or FALSE, not 1"),
         ("progress", "maybe", "progress is TRUE or FALSE, not 'maybe'"),
         ("segment_tokens", 10, "segment_tokens is from 1,024 to 4,294,967,295, not 10"),

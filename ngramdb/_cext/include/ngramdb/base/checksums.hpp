@@ -37,9 +37,10 @@ class Checksums {
   uint64_t verify(uint64_t start, uint64_t stop) {
     uint64_t n_new = 0;
     if (start >= stop) return n_new;
-    const uint64_t last = (stop - 1) >> block_shift_;
-    if (stop - start >= kMany) read_ahead(start, stop);
-    for (uint64_t block = start >> block_shift_; block <= last; ++block) {
+    const uint64_t first = start >> block_shift_, last = (stop - 1) >> block_shift_;
+    const bool is_long = stop - start >= kMany && !verified(start, stop);
+    for (uint64_t block = first; block <= last; ++block) {
+      if (is_long) read_ahead(block, first, stop);
       if (__builtin_expect(is_sound(block), 1)) continue;
       verify_block(block);
       ++n_new;
@@ -67,12 +68,32 @@ class Checksums {
   // Verifies them whether or not they have been.
   void verify_again(uint64_t start, uint64_t stop) {
     if (start >= stop) return;
-    const uint64_t last = (stop - 1) >> block_shift_;
-    advise(bytes_ + start, stop - start, Reading::kSoon);
-    for (uint64_t block = start >> block_shift_; block <= last; ++block) verify_block(block);
+    const uint64_t first = start >> block_shift_, last = (stop - 1) >> block_shift_;
+    for (uint64_t block = first; block <= last; ++block) {
+      read_ahead(block, first, stop);
+      verify_block(block);
+    }
   }
 
-  // How many blocks have been.
+  // Whether a file that is in use shall get into memory as a whole.
+  void set_reads_along(bool wanted) { reads_along_.store(wanted, std::memory_order_relaxed); }
+
+  // To be called when a search has verified new blocks, at random places: who asks a few questions reads a few pages, and
+  // who goes on asking soon has the whole file in memory, in large pages where the system has them.
+  void used(uint64_t n_blocks) {
+    if (!reads_along_.load(std::memory_order_relaxed)) return;
+    const uint64_t before = n_used_.fetch_add(n_blocks, std::memory_order_relaxed);
+    if (before + n_blocks < kSeldom) return;
+    if (before < kSeldom) {
+      advise(bytes_, n_bytes_, Reading::kUsual);
+      advise(bytes_, n_bytes_, Reading::kLargePages);
+    }
+    const uint64_t start = read_up_to_.fetch_add(kPiece, std::memory_order_relaxed);
+    if (start >= n_bytes_) return set_reads_along(false);
+    advise(bytes_ + start, std::min(kPiece, n_bytes_ - start), Reading::kNow);
+  }
+
+  // How many blocks have been verified.
   uint64_t n_verified() const {
     uint64_t n = 0;
     for (uint64_t i = 0; i < n_words_; ++i) {
@@ -82,11 +103,18 @@ class Checksums {
   }
 
  private:
-  // Bytes that are read together rather than page by page, where some of them have not been verified.
-  static constexpr uint64_t kMany = 1 << 15;
+  // Bytes that are read together rather than page by page, and how many are asked for at a time.
+  static constexpr uint64_t kMany = 1 << 15, kAhead = 1 << 23;
+  // Blocks that some fifty searches read, and bytes that are read along with another search: two large pages.
+  static constexpr uint64_t kSeldom = 128, kPiece = 1 << 22;
 
-  void read_ahead(uint64_t start, uint64_t stop) const {
-    if (!verified(start, stop)) advise(bytes_ + start, stop - start, Reading::kSoon);
+  // Before a block of those from `first` on is verified, one after the other up to byte `stop`.
+  void read_ahead(uint64_t block, uint64_t first, uint64_t stop) const {
+    const uint64_t n_blocks = kAhead >> block_shift_;
+    if ((block - first) % n_blocks != 0) return;
+    const uint64_t start = (block == first ? block : block + n_blocks) << block_shift_;
+    const uint64_t end = std::min((block + 2 * n_blocks) << block_shift_, stop);
+    if (start < end) advise(bytes_ + start, end - start, Reading::kSoon);
   }
 
   bool is_sound(uint64_t block) const {
@@ -109,6 +137,8 @@ class Checksums {
   const std::string file_;  // named in errors
   const uint64_t n_words_;
   const std::unique_ptr<std::atomic<uint64_t>[]> sound_;
+  std::atomic<bool> reads_along_{false};
+  std::atomic<uint64_t> n_used_{0}, read_up_to_{0};
 };
 
 }  // namespace ngramdb

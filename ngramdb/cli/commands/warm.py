@@ -1,0 +1,47 @@
+"""`ngramdb warm DB [CORPUS]`: read indexes into memory before the first question."""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from ngramdb.api import connect
+from ngramdb.cli.common import OK, add_common_flags, guarded, say
+from ngramdb.cli.shell.waiting import Waiting
+from ngramdb.cli.terminal import human
+
+DESCRIPTION = """\
+Read the index of a corpus, or of all of them, into memory, so that the first questions need not wait for
+the disk. It stays there, also for other programs that open the database, until the system needs the memory
+for something else. Of an index that is larger than half of the memory, the parts that every search reads come
+first.
+"""
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command; the exit code comes back."""
+    options = make_parser().parse_args(arguments)
+    return guarded(lambda: _run(options), options.debug)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of the command's flags."""
+    parser = argparse.ArgumentParser(
+        prog="ngramdb warm", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("database", metavar="DB", help="the database's folder")
+    parser.add_argument("corpus", metavar="CORPUS", nargs="?", help="one corpus instead of all")
+    add_common_flags(parser)
+    return parser
+
+
+def _run(options: argparse.Namespace) -> int:
+    with connect(options.database, read_only=True) as connection:
+        names = connection.corpora() if options.corpus is None else [options.corpus]
+        for name in names:
+            started = time.monotonic()
+            with Waiting(not options.no_progress) as waiting:
+                warmed = connection.corpus(name).warm(progress=waiting)
+            read, all_of_it = human.size(warmed.bytes_in_memory), human.size(warmed.bytes)
+            say(f"{name}: {read} of {all_of_it} in memory, {human.duration(time.monotonic() - started)}")
+    return OK

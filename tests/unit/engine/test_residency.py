@@ -1,0 +1,127 @@
+"""What of an index gets into memory, and when."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ngramdb
+from ngramdb.engine.corpus import residency
+from ngramdb.interrupts import Interrupt
+
+pytestmark = pytest.mark.skipif(
+    not hasattr(os, "posix_fadvise"), reason="files cannot be dropped from memory"
+)
+
+N_TOKENS = 4_000_000
+# Of a file that is cold: its frame, and what the system does not let go of.
+COLD = 0.05
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder: Path = tmp_path_factory.mktemp("residency") / "db"
+    ids = np.random.default_rng(1).integers(0, 5000, N_TOKENS).astype(np.uint16)
+    with ngramdb.connect(folder) as db:
+        db.create_corpus("c", tokenizer="tokens").append(np.split(ids, 4000))
+        db.create_corpus("small", tokenizer="tokens").append([[1, 2, 3]])
+    return folder
+
+
+def drop(path: Path) -> None:
+    for file in path.rglob("*.segment"):
+        fd = os.open(file, os.O_RDONLY)
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.close(fd)
+
+
+@pytest.fixture
+def db(path: Path) -> Iterator[ngramdb.Connection]:
+    """The database, none of it in memory."""
+    drop(path)
+    with ngramdb.connect(path, read_only=True) as db:
+        if share(db) > COLD:
+            pytest.skip("the file system keeps files in memory")
+        yield db
+
+
+def share(db: ngramdb.Connection) -> float:
+    """How much of the corpus's index is in memory."""
+    (segment,) = db.snapshot.view("c").segments
+    return segment.resident_bytes() / segment.size_bytes
+
+
+def ask(db: ngramdb.Connection, n: int) -> None:
+    corpus = db.corpus("c")
+    for i in range(n):
+        corpus.count([i * 17 % 5000, i * 29 % 5000])
+
+
+def test_a_few_questions_read_a_few_pages(db: ngramdb.Connection) -> None:
+    ask(db, 5)
+    assert 0 < share(db) < COLD
+
+
+def test_who_goes_on_asking_has_the_whole_index_in_memory(db: ngramdb.Connection) -> None:
+    ask(db, 400)
+    assert share(db) > 0.95
+
+
+def test_not_where_that_is_switched_off(db: ngramdb.Connection) -> None:
+    db.execute("SET prewarm = 'off'")
+    ask(db, 20)
+    assert share(db) < 0.3
+
+
+def test_not_where_memory_has_no_room_for_it(db: ngramdb.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(residency, "memory_bytes", lambda: 2 * N_TOKENS)
+    ask(db, 20)
+    assert share(db) < 0.3
+
+
+def test_the_first_question_reads_everything_where_that_is_wished(db: ngramdb.Connection) -> None:
+    db.execute("SET prewarm = on")
+    ask(db, 1)
+    assert share(db) > 0.99
+
+
+def test_an_index_is_read_when_that_is_asked_for(db: ngramdb.Connection) -> None:
+    seen: list[float | None] = []
+    warmed = db.corpus("c").warm(progress=lambda work: seen.append(work.fraction))
+    assert warmed.bytes_in_memory > 0.99 * warmed.bytes > 4 * N_TOKENS
+    assert share(db) > 0.99
+    assert db.corpus("small").warm().bytes > 0
+
+
+def test_of_an_index_larger_than_memory_the_directory_is_read_first(
+    db: ngramdb.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(residency, "memory_bytes", lambda: 4 * N_TOKENS)
+    warmed = db.corpus("c").warm()
+    assert 0.2 < warmed.bytes_in_memory / warmed.bytes < 0.6
+    (segment,) = db.snapshot.view("c").segments
+    parts = segment.parts_to_read(2 * N_TOKENS)
+    assert sum(stop - start for start, stop in parts) == 2 * N_TOKENS
+    place = segment._container.sections["directory.tree"]
+    assert parts[0] == (place.offset, place.offset + place.length)
+
+
+def test_reading_can_be_stopped(db: ngramdb.Connection) -> None:
+    work = Interrupt()
+    work.set()
+    view = db.snapshot.view("c")
+    with pytest.raises(ngramdb.errors.QueryCancelled), work:
+        view.warm()
+
+
+def test_databases_in_memory_have_nothing_to_read() -> None:
+    with ngramdb.connect() as db:
+        db.execute("SET prewarm = on")
+        corpus = db.create_corpus("c")
+        corpus.append(["a b c"])
+        warmed = corpus.warm()
+        assert corpus.count("a b") == 1 and warmed.bytes == warmed.bytes_in_memory > 0
