@@ -10,8 +10,13 @@ from ngramdb.engine.changes.change import Change, WriteOptions
 BIG = 10**6
 
 
-def begin(store, name, action, segment_tokens=BIG, auto_compact=True, memory_limit=0):
-    return Change.begin(store, name, action, WriteOptions(segment_tokens, auto_compact, memory_limit))
+def begin(
+    store, name, action, segment_tokens=BIG, auto_compact=True, memory_limit=0, sort_tokens=BIG, threads=1
+):
+    options = WriteOptions(
+        segment_tokens, auto_compact, memory_limit, sort_tokens=sort_tokens, threads=threads
+    )
+    return Change.begin(store, name, action, options)
 
 
 def delete_documents(store, name, choose, *, notes=None, statement="", reason="", **options):
@@ -40,7 +45,16 @@ def subtract_corpus(store, name, other, version=None, **options):
 
 
 def load_documents(
-    store, name, documents, *, segment_tokens=BIG, action="load", auto_compact=False, memory_limit=0, **how
+    store,
+    name,
+    documents,
+    *,
+    segment_tokens=BIG,
+    action="load",
+    auto_compact=False,
+    memory_limit=0,
+    sort_tokens=BIG,
+    **how,
 ):
-    with begin(store, name, action, segment_tokens, auto_compact, memory_limit) as change:
+    with begin(store, name, action, segment_tokens, auto_compact, memory_limit, sort_tokens) as change:
         return writer.load_documents(change, documents, **how)

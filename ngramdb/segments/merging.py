@@ -200,12 +200,12 @@ def _filtered(parts: Sequence[Part], stream: NDArray[Any], gap: int) -> tuple[ND
 
 def _values(
     parts: Sequence[Part], of: Callable[[Segment], Callable[[int], bytes | None]]
-) -> Iterator[bytes | None]:
-    """A column of bytes of all documents; `of` a segment gives that of a document."""
+) -> Iterator[list[bytes | None]]:
+    """A column of bytes of all documents, in lists; `of` a segment gives that of a document."""
     for part in parts:
         value_of = of(part.segment)
         for numbers in chunks(part):
-            yield from map(value_of, numbers.tolist())
+            yield list(map(value_of, numbers.tolist()))
 
 
 def _metadata(parts: Sequence[Part]) -> MetadataBuilder:

@@ -152,8 +152,8 @@ class TextStream:
     Cost: 8 bytes a document besides.
     """
 
-    def __init__(self, texts: Iterable[bytes | None], prefix: str = "text") -> None:
-        """Of each document its text, or None where it is not stored; taken once, when it is written."""
+    def __init__(self, texts: Iterable[Sequence[bytes | None]], prefix: str = "text") -> None:
+        """Of each document its text, or None where it is not stored, in lists; taken once, when written."""
         self._texts = texts
         self._prefix = prefix
 
@@ -170,8 +170,8 @@ class TextStream:
             writer.write(frame)
 
         builder = TextBuilder(self._prefix, put)
-        for text in self._texts:
-            builder.add(text)
+        for texts in self._texts:
+            builder.extend(texts)
         sections = builder.sections()
         if has_begun:
             writer.end()

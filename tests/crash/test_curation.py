@@ -38,10 +38,17 @@ def create(store, name):
         transaction.commit({**transaction.manifest.corpora, name: entry}, f"create corpus {name}")
 
 
-def load(store, texts, name="a", auto_compact=False):
+def load(store, texts, name="a", auto_compact=False, sort_tokens=BIG):
     documents = (Document(text.encode(), None, {"n": len(text)}, "test") for text in texts)
     load_documents(
-        store, name, documents, segment_tokens=BIG, threads=1, action="load", auto_compact=auto_compact
+        store,
+        name,
+        documents,
+        segment_tokens=BIG,
+        threads=1,
+        action="load",
+        auto_compact=auto_compact,
+        sort_tokens=sort_tokens,
     )
 
 
@@ -85,6 +92,9 @@ SCENARIOS = {
     "add": lambda store: add_corpus(store, "a", "b", segment_tokens=BIG),
     "subtract": lambda store: subtract_corpus(store, "b", "b", segment_tokens=BIG),
     "load": lambda store: load(store, ["more of the same"], auto_compact=True),
+    # Three segments are sorted, and merged into one.
+    "load and merge": lambda store: load(store, ["more of the", "same", "more cats and"], sort_tokens=3),
+    "compact without room to sort": lambda store: compact(store, "a", segment_tokens=BIG, sort_tokens=1),
     "let go of old versions": keep_few,
 }
 

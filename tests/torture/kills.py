@@ -50,6 +50,8 @@ def write(path: Path, seed: int, say: Any) -> None:
     with ngramdb.connect(path) as db:
         db.settings["keep_versions"] = KEPT_VERSIONS
         db.settings["segment_tokens"] = 4096
+        # Larger loads are sorted in pieces and merged.
+        db.settings["sort_tokens"] = 1024
         corpus = db.corpus("c")
         say("ready")
         while True:
