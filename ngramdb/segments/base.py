@@ -62,6 +62,10 @@ class Segment(ABC):
         """Whether its files get into memory as a whole once they are in use. Nothing by default."""
         return None
 
+    def read_for_pass(self) -> None:
+        """To be called before all of it is read: gets what is read along into memory now."""
+        return None
+
     def parts_to_read(self, room: int) -> list[tuple[int, int]]:
         """Bytes (start, stop) worth having in memory, at most `room`; what every search reads comes first."""
         return []

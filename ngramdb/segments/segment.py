@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb._cext.construction import first_wrong_row, key_directory, mark_lcps
+from ngramdb._cext.interrupt import check
 from ngramdb._cext.segment_index import SuffixIndex
 from ngramdb.errors import CorruptionError
 from ngramdb.segments.base import Numbers, Segment
@@ -25,6 +26,8 @@ from ngramdb.segments.text import TextReader
 
 #: Documents whose starts are checked before the first question; of more, the kernels check what they use.
 CHECKED_AT_USE = 1 << 13
+#: Bytes that are read ahead at a time, between two interrupt checks.
+PIECE = 1 << 25
 #: Bits of a row that its LCP may take (kMostLcpWidth of rows.hpp).
 MOST_LCP_WIDTH = 7
 
@@ -39,6 +42,8 @@ class NativeSegment(Segment):
         n_tokens, n_documents, first_doc_id = numbers
         super().__init__(path, n_tokens, n_documents, first_doc_id + doc_id_offset)
         self._offset = doc_id_offset
+        # Until it has been read as a whole.
+        self._is_read_along = False
         self._check_sizes()
 
     @cached_property
@@ -200,7 +205,16 @@ class NativeSegment(Segment):
         return self._container.info.size
 
     def read_along(self, wanted: bool) -> None:
+        self._is_read_along = wanted
         self._container.read_along(wanted)
+
+    def read_for_pass(self) -> None:
+        wanted, self._is_read_along = self._is_read_along, False
+        if wanted:
+            self._container.prefer_large_pages()
+            for start in range(0, self.size_bytes, PIECE):
+                check()
+                self._container.read_ahead(start, min(start + PIECE, self.size_bytes))
 
     def parts_to_read(self, room: int) -> list[tuple[int, int]]:
         if room >= self.size_bytes:

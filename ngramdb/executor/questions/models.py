@@ -72,6 +72,9 @@ def statistics_of(corpus: Corpus) -> Statistics:
     with _LOCK:
         found = _STATISTICS.get(corpus)
     if found is None:
+        _ = corpus.index  # whether memory has room for it is known when it is opened
+        for segment in corpus.segments:
+            segment.read_for_pass()
         found = index_cache.analyze(corpus)
         with _LOCK:
             _STATISTICS[corpus] = found

@@ -66,6 +66,8 @@ def _of_all(plan: NgramList) -> Answer:
         return Answer(iter(()))
     if plan.n > max((segment.n_tokens for segment in index.segments), default=0):
         return Answer(iter(()), 0)
+    for segment in plan.corpus.segments:
+        segment.read_for_pass()
     with _negative_named(plan.corpus.tokenizer):
         if plan.top is not None:
             best = frequent(index, plan.n, plan.top)

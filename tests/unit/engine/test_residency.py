@@ -83,6 +83,14 @@ def test_not_where_memory_has_no_room_for_it(db: ngramdb.Connection, monkeypatch
     assert share(db) < 0.3
 
 
+@pytest.mark.parametrize(
+    "statement", ["NGRAMS 2 TOP 3 FROM c", "PROB [1] GIVEN [2, 3] USING KNESER_NEY FROM c"]
+)
+def test_what_reads_all_rows_has_all_of_it_read_before(db: ngramdb.Connection, statement: str) -> None:
+    db.execute(statement).fetchall()
+    assert share(db) > 0.99
+
+
 def test_the_first_question_reads_everything_where_that_is_wished(db: ngramdb.Connection) -> None:
     db.execute("SET prewarm = on")
     ask(db, 1)
