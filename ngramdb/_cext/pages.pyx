@@ -12,6 +12,7 @@ cdef extern from "ngramdb/base/pages.hpp" namespace "ngramdb" nogil:
         kLargePages
         kSoon
         kNow
+        kDone
 
     cbool advise_pages "ngramdb::advise"(const void*, size_t, Reading)
     uint64_t resident_of "ngramdb::resident"(const void*, size_t)
@@ -22,6 +23,7 @@ cdef dict READINGS = {
     "large pages": <int>Reading.kLargePages,
     "soon": <int>Reading.kSoon,
     "now": <int>Reading.kNow,
+    "done": <int>Reading.kDone,
 }
 
 
@@ -31,7 +33,7 @@ def advise(const uint8_t[::1] buffer not None, str how, Py_ssize_t start=0, Py_s
     Parameters
         how : "usual" (some pages around the one that is needed), "at random" (that page alone), "large pages" (as usual,
             by large pages where there are some), "soon" (these bytes, next), "now" (the same, and it returns when
-            they are there)
+            they are there), "done" (not again; the buffer must be a file's, which is not changed)
 
     Raises
         ValueError : another word, or bytes that the buffer has not

@@ -33,6 +33,7 @@ cdef extern from "ngramdb/sort/row_merging.hpp" namespace "ngramdb" nogil:
         uint64_t plan(uint64_t, Poll*) except +translate_exception
         uint64_t count(uint64_t, Poll*) except +translate_exception
         void merge(uint64_t, uint64_t, uint32_t*, uint64_t, uint32_t, uint64_t*, uint64_t*, Poll*) except +translate_exception
+        uint64_t bound(uint64_t, uint32_t)
         uint32_t joint(uint64_t, uint32_t) except +translate_exception
         uint64_t n_compared()
 
@@ -199,6 +200,12 @@ cdef class RowMerge:
         with nogil:
             self.rows.get().merge(chunk, first, words, n, self.lcp_width, tree_words, rest_words, &poll)
         return out
+
+    def bounds(self, uint64_t chunk):
+        """Where a chunk's rows begin in each source; of the number of chunks, where they end."""
+        if chunk > self.n_chunks:
+            raise ValueError(f"there are {self.n_chunks} chunks, and no chunk {chunk}")
+        return [self.rows.get().bound(chunk, i) for i in range(<int>len(self.sources))]
 
     def join(self, uint64_t chunk, uint32_t[::1] rows):
         """Give the first row of a chunk its LCP with the last one of the chunk before; both have been merged."""

@@ -75,10 +75,19 @@ class MergedArrays:
         for _ in in_order(merge.count, n_chunks, self._threads, stop):
             pass
         merge.begin()
+        bounds = [merge.bounds(chunk) for chunk in range(n_chunks + 1)]
+
+        def merged(chunk: int, token: Interrupt | None) -> NDArray[np.uint32]:
+            for part, start, end in zip(self._parts, bounds[chunk], bounds[chunk + 1], strict=True):
+                part.verify_rows(start, end)
+            return merge.merge(chunk, token)
+
         writer.begin("suffix_array", "u4")
-        for chunk, rows in enumerate(in_order(merge.merge, n_chunks, self._threads, stop)):
+        for chunk, rows in enumerate(in_order(merged, n_chunks, self._threads, stop)):
             merge.join(chunk, rows)
             writer.write(rows)
+            for part, start, end in zip(self._parts, bounds[chunk], bounds[chunk + 1], strict=True):
+                part.done_with_rows(start, end)
             if self._on_rows is not None:
                 self._on_rows(len(rows))
         writer.end()
@@ -117,12 +126,20 @@ class _NativePart:
 
     def verify(self, token: Interrupt | None) -> int:
         """Check the checksums and separators of what is carried over; the largest id, -1 without tokens."""
+        self._segment.prepare_pass()
         largest = 0
         for numbers in self._chunks(token):
             for start, stop in self._segment.symbol_ranges(numbers):
                 largest = max(largest, int(self._segment.symbols[start:stop].max()))
-        self._segment.verify_rows()
         return largest - 1 if largest <= self._segment.gap else largest
+
+    def verify_rows(self, start: int, stop: int) -> None:
+        """Check the checksums of rows. The kernel takes damaged ones for others, and that does no harm."""
+        self._segment.verify_rows_of(start, stop)
+
+    def done_with_rows(self, start: int, stop: int) -> None:
+        """Give back the memory of rows that have been merged."""
+        self._segment.done_with_rows(start, stop)
 
     def source(self, dtype: np.dtype[Any], gap: int) -> MergeSource:
         """What is merged of it."""

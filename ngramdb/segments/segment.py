@@ -188,6 +188,20 @@ class NativeSegment(Segment):
         largest = int(self.symbols.max()) if self.n_tokens else 0
         return largest - (largest <= self.gap)
 
+    def verify_rows_of(self, start: int, stop: int) -> None:
+        """Check the checksums of rows [start, stop) of the suffix array. Raises CorruptionError."""
+        place = self._place("suffix_array")
+        self._container.verify_range(place.offset + 4 * start, place.offset + 4 * stop)
+
+    def done_with_rows(self, start: int, stop: int) -> None:
+        """Let rows [start, stop) no longer count as this process's memory, once a pass has come by them."""
+        place = self._place("suffix_array")
+        self._container.done_with(place.offset + 4 * start, place.offset + 4 * stop)
+
+    def prepare_pass(self) -> None:
+        """Say that the file will be read from one end to the other, and its text at many places."""
+        self._container.prefer_large_pages()
+
     def verify_rows(self) -> None:
         """Check the checksums of the suffix array. Raises CorruptionError."""
         self._verify_section("suffix_array")

@@ -185,6 +185,13 @@ class Container:
         self._check_length()
         pages.advise(self._buffer, "now", start, stop)
 
+    def done_with(self, start: int, stop: int) -> None:
+        """Let the file's bytes [start, stop) no longer count as this process's memory."""
+        from ngramdb._cext import pages
+
+        if self._is_mapped():
+            pages.advise(self._buffer, "done", start, stop)
+
     def resident_bytes(self) -> int:
         """How many bytes of the file are in memory. Cost: some 10 ns a page."""
         from ngramdb._cext import pages

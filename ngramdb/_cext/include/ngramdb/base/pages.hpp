@@ -18,6 +18,7 @@ enum class Reading {
   kLargePages,  // as in kUsual, by pages of 2 MB or what the machine has, where the file system has them
   kSoon,        // these bytes will be needed: their pages may be read now
   kNow,         // the same, and the call returns when they have been read
+  kDone,        // this process needs them no longer: they do not count as its memory
 };
 
 #if !defined(_WIN32)
@@ -27,6 +28,8 @@ inline size_t page_size() {
 }
 
 // Says so of the pages with `n` bytes; whether the system took it.
+//
+// Of what is done, pages that have other bytes as well are kept. The memory must be a file's, not changed.
 inline bool advise(const void* bytes, size_t n, Reading how) {
   int advice = MADV_NORMAL;
   if (how == Reading::kAtRandom) advice = MADV_RANDOM;
@@ -42,6 +45,11 @@ inline bool advise(const void* bytes, size_t n, Reading how) {
   if (how == Reading::kNow) advice = MADV_WILLNEED;
 #endif
   const uintptr_t start = reinterpret_cast<uintptr_t>(bytes), first = start / page_size() * page_size();
+  if (how == Reading::kDone) {
+    const uintptr_t from = (start + page_size() - 1) / page_size() * page_size();
+    const uintptr_t stop = (start + n) / page_size() * page_size();
+    return from >= stop || madvise(reinterpret_cast<void*>(from), stop - from, MADV_DONTNEED) == 0;
+  }
   return n == 0 || madvise(reinterpret_cast<void*>(first), start + n - first, advice) == 0;
 }
 

@@ -61,6 +61,8 @@ class RowMerge {
   // has into level 0 of `tree`, and into `rest`.
   virtual void merge(uint64_t chunk, uint64_t first_row, uint32_t* out, uint64_t n_rows, uint32_t lcp_width,
                      uint64_t* tree, uint64_t* rest, StopFlag stop) = 0;
+  // The first of an input's rows in a chunk; behind the last chunk, their number.
+  virtual uint64_t bound(uint64_t chunk, uint32_t input) const = 0;
   // The LCP of a chunk's first row with the last row of the one before, both of which have been made.
   virtual uint32_t joint(uint64_t chunk, uint32_t lcp_width) = 0;
 
@@ -95,6 +97,8 @@ class MergeOf final : public RowMerge {
   uint64_t count(uint64_t chunk, StopFlag stop) override;
   void merge(uint64_t chunk, uint64_t first_row, uint32_t* out, uint64_t n_rows, uint32_t lcp_width, uint64_t* tree,
              uint64_t* rest, StopFlag stop) override;
+
+  uint64_t bound(uint64_t chunk, uint32_t input) const override { return bounds_[chunk][input]; }
 
   uint32_t joint(uint64_t chunk, uint32_t lcp_width) override {
     const Ends &before = ends_[chunk - 1], &after = ends_[chunk];
