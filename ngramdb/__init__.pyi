@@ -4,11 +4,11 @@ from .api.connection import Connection as Connection
 from .api.connection import connect as connect
 from .api.corpus import Corpus as Corpus
 from .api.cursor import Cursor as Cursor
-from .api.loading import LoadReport as LoadReport
 from .api.results import DocumentScores as DocumentScores
 from .api.results import Probability as Probability
 from .api.results import Scores as Scores
 from .api.settings import Settings as Settings
+from .api.verbs.loading import LoadReport as LoadReport
 from .errors import BindError as BindError
 from .errors import CorruptionError as CorruptionError
 from .errors import DatabaseError as DatabaseError

@@ -16,8 +16,8 @@ from ngramdb.api.settings import Settings
 if TYPE_CHECKING:
     from ngramdb.api.corpus import Corpus
     from ngramdb.api.cursor import Cursor
-    from ngramdb.api.loading import LoadReport
     from ngramdb.api.results import DocumentScores, Probability, Scores
+    from ngramdb.api.verbs.loading import LoadReport
     from ngramdb.engine.changes.writer import LoadProgress
     from ngramdb.executor.results.result import Result
 
@@ -40,7 +40,7 @@ _LAZY = {
     "Cursor": "ngramdb.api.cursor",
     "DocumentScores": "ngramdb.api.results",
     "LoadProgress": "ngramdb.engine.changes.writer",
-    "LoadReport": "ngramdb.api.loading",
+    "LoadReport": "ngramdb.api.verbs.loading",
     "Probability": "ngramdb.api.results",
     "Result": "ngramdb.executor.results.result",
     "Scores": "ngramdb.api.results",

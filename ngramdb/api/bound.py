@@ -11,11 +11,13 @@ from ngramdb.lazy import lazy_module
 from ngramdb.lm.sentences import is_cut
 
 if TYPE_CHECKING:
-    from ngramdb.api import cautioning, parsing, statements, trees
+    from ngramdb.api import parsing, statements
     from ngramdb.api import session as sessions
+    from ngramdb.api.arguments import trees
     from ngramdb.api.database import Database
     from ngramdb.api.session import Session
     from ngramdb.api.snapshot import Snapshot
+    from ngramdb.api.verbs import cautioning
     from ngramdb.engine.corpus.view import CorpusView
     from ngramdb.executor.results.result import Result
     from ngramdb.interrupts import Interrupt
@@ -28,8 +30,8 @@ if TYPE_CHECKING:
 else:
     sessions = lazy_module("ngramdb.api.session")
     statements = lazy_module("ngramdb.api.statements")
-    cautioning = lazy_module("ngramdb.api.cautioning")
-    trees = lazy_module("ngramdb.api.trees")
+    cautioning = lazy_module("ngramdb.api.verbs.cautioning")
+    trees = lazy_module("ngramdb.api.arguments.trees")
     parsing = lazy_module("ngramdb.api.parsing")
     binders = lazy_module("ngramdb.planner.binder")
     grams = lazy_module("ngramdb.planner.grams")

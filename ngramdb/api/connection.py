@@ -21,18 +21,19 @@ from ngramdb.planner.names import default_corpus
 from ngramdb.planner.options import CORPUS_OPTIONS
 
 if TYPE_CHECKING:
-    from ngramdb.api import corpora, cursor, loading, statements
     from ngramdb.api import corpus as verbs
+    from ngramdb.api import cursor, statements
+    from ngramdb.api.arguments.signatures import CorpusOptions, Unpack
     from ngramdb.api.corpus import Corpus
     from ngramdb.api.cursor import Cursor
-    from ngramdb.api.signatures import CorpusOptions, Unpack
+    from ngramdb.api.verbs import corpora, loading
     from ngramdb.executor.results.result import Result
     from ngramdb.planner import plan as plans
     from ngramdb.planner.parameters import ParameterValues
 else:
-    corpora = lazy_module("ngramdb.api.corpora")
+    corpora = lazy_module("ngramdb.api.verbs.corpora")
     cursor = lazy_module("ngramdb.api.cursor")
-    loading = lazy_module("ngramdb.api.loading")
+    loading = lazy_module("ngramdb.api.verbs.loading")
     plans = lazy_module("ngramdb.planner.plan")
     statements = lazy_module("ngramdb.api.statements")
     verbs = lazy_module("ngramdb.api.corpus")

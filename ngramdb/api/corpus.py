@@ -14,32 +14,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb.api import asking
 from ngramdb.api.bound import BoundCorpus
+from ngramdb.api.verbs import asking
 from ngramdb.errors import InvalidArgument
 from ngramdb.interrupts import under
 from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from ngramdb.api import (
-        analyzing,
-        cautioning,
-        contamination,
-        decontaminating,
-        evaluation,
-        exporting,
-        loading,
-        models,
-        packing,
-        parsing,
-        results,
-        trees,
-    )
-    from ngramdb.api import documents as given_documents
-    from ngramdb.api.analyzing import AnalysisReport
+    from ngramdb.api import parsing, results
+    from ngramdb.api.arguments import documents as given_documents
+    from ngramdb.api.arguments import models, packing, trees
+    from ngramdb.api.arguments.signatures import Documents, Ids, LoadOptions, ModelLike, Ngram, Ngrams, Unpack
     from ngramdb.api.database import Database
-    from ngramdb.api.decontaminating import DecontaminationReport
-    from ngramdb.api.loading import LoadReport, ProgressCallback
     from ngramdb.api.results import (
         DocumentScores,
         Generated,
@@ -49,7 +35,18 @@ if TYPE_CHECKING:
         Scores,
         Spans,
     )
-    from ngramdb.api.signatures import Documents, Ids, LoadOptions, ModelLike, Ngram, Ngrams, Unpack
+    from ngramdb.api.verbs import (
+        analyzing,
+        cautioning,
+        contamination,
+        decontaminating,
+        evaluation,
+        exporting,
+        loading,
+    )
+    from ngramdb.api.verbs.analyzing import AnalysisReport
+    from ngramdb.api.verbs.decontaminating import DecontaminationReport
+    from ngramdb.api.verbs.loading import LoadReport, ProgressCallback
     from ngramdb.engine.changes import audit
     from ngramdb.engine.changes.audit import Removal, RemovedDocument
     from ngramdb.engine.changes.change import ChangeOutcome
@@ -73,31 +70,31 @@ if TYPE_CHECKING:
     from ngramdb.planner.source import Catalog
     from ngramdb.planner.source import Corpus as CorpusView
 else:
-    analyzing = lazy_module("ngramdb.api.analyzing")
+    analyzing = lazy_module("ngramdb.api.verbs.analyzing")
     audit = lazy_module("ngramdb.engine.changes.audit")
     binder = lazy_module("ngramdb.planner.binder")
-    cautioning = lazy_module("ngramdb.api.cautioning")
+    cautioning = lazy_module("ngramdb.api.verbs.cautioning")
     cautions = lazy_module("ngramdb.planner.cautions")
     changes = lazy_module("ngramdb.executor.statements.changes")
-    contamination = lazy_module("ngramdb.api.contamination")
-    decontaminating = lazy_module("ngramdb.api.decontaminating")
-    evaluation = lazy_module("ngramdb.api.evaluation")
-    exporting = lazy_module("ngramdb.api.exporting")
+    contamination = lazy_module("ngramdb.api.verbs.contamination")
+    decontaminating = lazy_module("ngramdb.api.verbs.decontaminating")
+    evaluation = lazy_module("ngramdb.api.verbs.evaluation")
+    exporting = lazy_module("ngramdb.api.verbs.exporting")
     generating = lazy_module("ngramdb.executor.questions.generating")
-    given_documents = lazy_module("ngramdb.api.documents")
+    given_documents = lazy_module("ngramdb.api.arguments.documents")
     grams = lazy_module("ngramdb.planner.grams")
-    loading = lazy_module("ngramdb.api.loading")
+    loading = lazy_module("ngramdb.api.verbs.loading")
     model_cache = lazy_module("ngramdb.executor.questions.models")
-    models = lazy_module("ngramdb.api.models")
+    models = lazy_module("ngramdb.api.arguments.models")
     options = lazy_module("ngramdb.planner.options")
-    packing = lazy_module("ngramdb.api.packing")
+    packing = lazy_module("ngramdb.api.arguments.packing")
     parameters = lazy_module("ngramdb.planner.parameters")
     parsing = lazy_module("ngramdb.api.parsing")
     plans = lazy_module("ngramdb.planner.plan")
     results = lazy_module("ngramdb.api.results")
     scoring = lazy_module("ngramdb.executor.questions.scoring")
     spans = lazy_module("ngramdb.executor.questions.trace")
-    trees = lazy_module("ngramdb.api.trees")
+    trees = lazy_module("ngramdb.api.arguments.trees")
 
 Path = str | os.PathLike[str]
 Paths = Path | Sequence[Path]

@@ -13,8 +13,8 @@ from ngramdb.api.snapshot import Snapshot
 from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from ngramdb.api import analyzing, corpora, exporting, loading
-    from ngramdb.api.loading import LoadReport
+    from ngramdb.api.verbs import analyzing, corpora, exporting, loading
+    from ngramdb.api.verbs.loading import LoadReport
     from ngramdb.engine.changes import audit, combining, restoring
     from ngramdb.engine.changes.audit import Removal
     from ngramdb.engine.changes.change import Change, ChangeOutcome
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     )
     from ngramdb.planner.source import Corpus
 else:
-    analyzing = lazy_module("ngramdb.api.analyzing")
-    corpora = lazy_module("ngramdb.api.corpora")
-    loading = lazy_module("ngramdb.api.loading")
+    analyzing = lazy_module("ngramdb.api.verbs.analyzing")
+    corpora = lazy_module("ngramdb.api.verbs.corpora")
+    loading = lazy_module("ngramdb.api.verbs.loading")
     audit = lazy_module("ngramdb.engine.changes.audit")
     combining = lazy_module("ngramdb.engine.changes.combining")
-    exporting = lazy_module("ngramdb.api.exporting")
+    exporting = lazy_module("ngramdb.api.verbs.exporting")
     planner = lazy_module("ngramdb.planner.planner")
     plans = lazy_module("ngramdb.planner.plan")
     restoring = lazy_module("ngramdb.engine.changes.restoring")

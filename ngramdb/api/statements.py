@@ -23,10 +23,11 @@ from ngramdb.planner.parameters import Parameters, ParameterValues
 from ngramdb.planner.planner import make_plan
 
 if TYPE_CHECKING:
-    from ngramdb.api import cautioning, explaining
+    from ngramdb.api import explaining
+    from ngramdb.api.verbs import cautioning
     from ngramdb.planner import cautions
 else:
-    cautioning = lazy_module("ngramdb.api.cautioning")
+    cautioning = lazy_module("ngramdb.api.verbs.cautioning")
     cautions = lazy_module("ngramdb.planner.cautions")
     explaining = lazy_module("ngramdb.api.explaining")
 

@@ -24,7 +24,12 @@ MODULES = (
         "ngramdb.executor.statements.changes",
         "ngramdb.api.session",
     ),
-    *("ngramdb.api.loading", "ngramdb.api.exporting", "ngramdb.segments.merging", "ngramdb.executor.run"),
+    *(
+        "ngramdb.api.verbs.loading",
+        "ngramdb.api.verbs.exporting",
+        "ngramdb.segments.merging",
+        "ngramdb.executor.run",
+    ),
 )
 # What a child says when it ends with an exception.
 FAILED = "failed"

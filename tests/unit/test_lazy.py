@@ -81,7 +81,7 @@ def test_a_count_imports_nothing_of_other_statements(tmp_path: Path) -> None:
         *("executor.questions.documents", "executor.questions.generating", "executor.questions.probability"),
         *("executor.conditions.evaluation", "planner.plan.documents", "planner.matching"),
         *("planner.rules", "planner.physical", "planner.explain"),
-        *("api.explaining", "api.loading", "lm.generation"),
+        *("api.explaining", "api.verbs.loading", "lm.generation"),
     }
     assert all(find_spec(f"ngramdb.{name}") for name in others)  # a name that moved would be loaded by nobody
     assert loaded.isdisjoint(others)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ngramdb.api import Corpus, Result, connect
-from ngramdb.api.evaluation import agreement_panels, draw_agreement
+from ngramdb.api.verbs.evaluation import agreement_panels, draw_agreement
 from ngramdb.cli.commands import held_out
 from ngramdb.cli.common import OK, UsageError, add_common_flags, guarded, not_negative, positive
 from ngramdb.cli.terminal.progress import MeasureWatch

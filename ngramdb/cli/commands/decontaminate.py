@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from ngramdb.api import Result
-from ngramdb.api.decontaminating import (
+from ngramdb.api.verbs.decontaminating import (
     DEFAULT_N,
     DEFAULT_THRESHOLD,
     DecontaminationReport,

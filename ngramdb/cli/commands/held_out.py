@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ngramdb.api import Corpus
-from ngramdb.api.evaluation import FileDocuments, documents_of_files
+from ngramdb.api.verbs.evaluation import FileDocuments, documents_of_files
 from ngramdb.cli.common import glued, positive
 from ngramdb.cli.shell.waiting import Waiting
 from ngramdb.cli.terminal.progress import MeasureWatch

@@ -13,7 +13,7 @@ import pytest
 
 import ngramdb
 from ngramdb import BindError, InvalidArgument, LoadError, ParseError, PlanError, Probability
-from ngramdb.api.models import as_model
+from ngramdb.api.arguments.models import as_model
 
 
 def test_append_takes_text_dicts_and_pairs(db):

@@ -14,7 +14,7 @@ import pytest
 
 import ngramdb
 from ngramdb import lm
-from ngramdb.api.evaluation import agreement_panels, documents_of_files
+from ngramdb.api.verbs.evaluation import agreement_panels, documents_of_files
 from ngramdb.errors import (
     ExecutionError,
     InvalidArgument,
@@ -405,7 +405,7 @@ def test_arpa_files(corpus, tmp_path, db):
 
 
 def test_an_order_that_no_arpa_file_has_is_refused_before_the_work(corpus, tmp_path, monkeypatch):
-    monkeypatch.setattr("ngramdb.api.evaluation.language_model", lambda *_: pytest.fail("worked"))
+    monkeypatch.setattr("ngramdb.api.verbs.evaluation.language_model", lambda *_: pytest.fail("worked"))
     for order in (1, 0, -1, True, 2.0, "3", None):
         with pytest.raises(InvalidArgument, match="an order from 2 on"):
             corpus.export_arpa(tmp_path / "x.arpa", order)

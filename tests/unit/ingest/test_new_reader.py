@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ngramdb import formats
-from ngramdb.api.loading import check_separator, have_fields
+from ngramdb.api.verbs.loading import check_separator, have_fields
 from ngramdb.errors import InvalidArgument
 from ngramdb.ingest.sources import expand
 

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from ngramdb import interrupts
-from ngramdb.api.contamination import Criterion, EvaluationSet, Shares
+from ngramdb.api.arguments.documents import as_paths
 from ngramdb.api.database import Database
-from ngramdb.api.documents import as_paths
-from ngramdb.api.exporting import write_lines
+from ngramdb.api.verbs.contamination import Criterion, EvaluationSet, Shares
+from ngramdb.api.verbs.exporting import write_lines
 from ngramdb.engine.corpus.view import CorpusView, Segment
 from ngramdb.errors import InvalidArgument
 from ngramdb.executor.statements.audit_notes import OWN_ID_FIELDS

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from ngramdb.api.database import Database
-from ngramdb.api.resuming import Course
+from ngramdb.api.verbs.resuming import Course
 from ngramdb.engine.changes.budget import DocumentLimits
 from ngramdb.engine.changes.change import Change
 from ngramdb.engine.changes.writer import LoadOutcome, LoadProgress, load_documents

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ngramdb.api.tables import SOURCE, is_table, iterates_over_names, rows_of
+from ngramdb.api.arguments.tables import SOURCE, is_table, iterates_over_names, rows_of
 from ngramdb.errors import InvalidArgument, LoadError
 from ngramdb.ingest.documents import Document, token_ids
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb.api.loading import read_options
+from ngramdb.api.verbs.loading import read_options
 from ngramdb.engine.corpus.scratch import scratch_corpus
 from ngramdb.engine.corpus.view import CorpusView, Segment
 from ngramdb.engine.storage.directory import MemoryDirectory

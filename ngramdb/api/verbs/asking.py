@@ -12,8 +12,10 @@ from ngramdb.errors import InvalidArgument
 from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from ngramdb.api import cautioning, models, packing, results
+    from ngramdb.api import results
+    from ngramdb.api.arguments import models, packing
     from ngramdb.api.results import NextTokens, NextTokensMany, Probability, Scores
+    from ngramdb.api.verbs import cautioning
     from ngramdb.executor.questions import models as model_cache
     from ngramdb.executor.questions import probability as chains
     from ngramdb.lm import values
@@ -24,9 +26,9 @@ if TYPE_CHECKING:
     from ngramdb.planner.plan import Generation
     from ngramdb.planner.source import IntArray
 else:
-    cautioning = lazy_module("ngramdb.api.cautioning")
-    models = lazy_module("ngramdb.api.models")
-    packing = lazy_module("ngramdb.api.packing")
+    cautioning = lazy_module("ngramdb.api.verbs.cautioning")
+    models = lazy_module("ngramdb.api.arguments.models")
+    packing = lazy_module("ngramdb.api.arguments.packing")
     results = lazy_module("ngramdb.api.results")
     model_cache = lazy_module("ngramdb.executor.questions.models")
     chains = lazy_module("ngramdb.executor.questions.probability")

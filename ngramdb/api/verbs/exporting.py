@@ -1,7 +1,7 @@
 """COPY (DOCS …) TO: documents as they came, as JSON lines (.gz, .zst) or Parquet; and audit records as files.
 
-How a document becomes a line stands in `ngramdb.api.document_lines`. A file appears under its name when it is
-complete: it is written beside it first, never through a symbolic link.
+How a document becomes a line stands in `document_lines`. A file appears under its name when it is complete:
+it is written beside it first, never through a symbolic link.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TextIO, cast
 
 from ngramdb import interrupts
-from ngramdb.api.document_lines import DocumentLines
+from ngramdb.api.verbs.document_lines import DocumentLines
 from ngramdb.engine.changes.audit import Removal, RemovedDocument
 from ngramdb.errors import ExecutionError
 from ngramdb.executor.conditions.docset import DocSet

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ngramdb.api.tables import iterates_over_names
+from ngramdb.api.arguments.tables import iterates_over_names
 from ngramdb.errors import InvalidArgument
 from ngramdb.planner.source import IntArray
 from ngramdb.types import integers, token_ids

@@ -7,10 +7,10 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from ngramdb.api.documents import each_of
-from ngramdb.api.exporting import write_text
-from ngramdb.api.loading import check_separator, have_fields
-from ngramdb.api.models import as_model
+from ngramdb.api.arguments.documents import each_of
+from ngramdb.api.arguments.models import as_model
+from ngramdb.api.verbs.exporting import write_text
+from ngramdb.api.verbs.loading import check_separator, have_fields
 from ngramdb.errors import InvalidArgument, LoadError
 from ngramdb.executor.questions.models import language_model
 from ngramdb.ingest.documents import Document, ErrorLog

@@ -1,0 +1,1 @@
+"""What the verbs of a corpus and the statements that act on one do."""
