@@ -2,8 +2,10 @@
 // values of max_marked, so that short texts reach the passes for very long ones. Sorting by keys is given small limits
 // for the same reason.
 #include <algorithm>
+#include <thread>
 
 #include "check.hpp"
+#include "ngramdb/sort/row_merging.hpp"
 #include "ngramdb/sort/suffix_sort.hpp"
 
 using namespace ngramdb;
@@ -164,6 +166,126 @@ void check_large(Random& random) {
   }
 }
 
+// ---- merging -----------------------------------------------------------------------------------------------------
+
+// A text as an input of a merge, each array of exact size; some documents of it may go.
+template <class Sym>
+struct MergedText {
+  Exact<Sym> text;
+  Exact<uint32_t> rows, starts;
+  Exact<uint8_t> kept;
+  uint32_t lcp_width = 0;
+  bool is_whole = true;
+
+  MergedText(Random& random, const std::vector<Sym>& symbols) : text(symbols) {
+    std::vector<uint32_t> firsts{0};
+    for (uint32_t i = 0; i < symbols.size(); ++i) {
+      if (symbols[i] == 0) firsts.push_back(i + 1);
+    }
+    starts = Exact<uint32_t>(firsts);
+    kept = Exact<uint8_t>(firsts.size() - 1);
+    is_whole = random.chance(2);
+    for (size_t d = 0; d < kept.size(); ++d) kept[d] = is_whole || !random.chance(3);
+    const std::vector<uint32_t> all = rows_by_comparison(text);
+    rows = Exact<uint32_t>(std::vector<uint32_t>(all.begin() + static_cast<std::ptrdiff_t>(kept.size()), all.end()));
+    lcp_width = random.pick(std::vector<uint32_t>{0, 5, 7});
+    mark_lcps(text.data(), text.size(), rows.data(), rows.size(), lcp_width, nullptr, nullptr);
+  }
+
+  MergeInput input() const {
+    MergeInput input;
+    input.text = text.data();
+    input.n_text = text.size();
+    input.rows = Rows(rows.data(), lcp_width);
+    input.n_rows = rows.size();
+    input.has_lcps = lcp_width > 0;
+    input.starts = starts.data();
+    input.kept = is_whole ? nullptr : kept.data();
+    input.n_documents = kept.size();
+    input.file = "a";
+    return input;
+  }
+
+  void append_kept(std::vector<Sym>& all) const {
+    for (size_t d = 0; d < kept.size(); ++d) {
+      if (kept[d]) all.insert(all.end(), text.data() + starts[d], text.data() + starts[d + 1]);
+    }
+  }
+};
+
+// Merges on two threads. Damaged rows give some rows or an error, and no wrong access.
+template <class Sym>
+void merge_and_compare(Random& random, bool is_damaged) {
+  const uint32_t n_symbols = 2 + static_cast<uint32_t>(random.below(random.chance(2) ? 3 : 200));
+  std::vector<MergedText<Sym>> texts;
+  for (uint64_t k = 1 + random.below(9); k > 0; --k) {
+    texts.emplace_back(random, random_text<Sym>(random, random.below(random.chance(3) ? 8 : 200), n_symbols));
+    // A run, longer than what is compared directly.
+    if (random.chance(30)) {
+      std::vector<Sym> run(1200, Sym{1});
+      run.back() = 0;
+      texts.emplace_back(random, run);
+    }
+  }
+  std::vector<Sym> whole;
+  std::vector<MergeInput> inputs;
+  for (MergedText<Sym>& one : texts) {
+    one.append_kept(whole);
+    if (is_damaged && one.rows.size() > 0) {
+      for (uint64_t k = 1 + random.below(5); k > 0; --k) {
+        uint32_t& row = one.rows[random.below(one.rows.size())];
+        row = random.chance(2) ? static_cast<uint32_t>(random.below(uint64_t{1} << 32)) : row ^ 1u << random.below(32);
+      }
+    }
+    inputs.push_back(one.input());
+  }
+  const uint32_t lcp_width = random.pick(std::vector<uint32_t>{0, 7});
+  const Exact<Sym> text(whole);
+  const size_t n_separators = static_cast<size_t>(std::count(whole.begin(), whole.end(), Sym{0}));
+  const size_t n_rows = whole.size() - n_separators;
+  try {
+    const std::unique_ptr<RowMerge> merge = make_row_merge(sizeof(Sym), inputs);
+    const uint64_t n_chunks = merge->plan(1 + random.below(random.chance(2) ? 9 : 1000), nullptr);
+    std::vector<uint64_t> firsts{0};
+    for (uint64_t chunk = 0; chunk < n_chunks; ++chunk) firsts.push_back(firsts.back() + merge->count(chunk, nullptr));
+    if (firsts.back() != n_rows) {
+      CHECK(is_damaged);
+      return;
+    }
+    Exact<uint32_t> rows(n_rows);
+    Exact<uint64_t> tree(tree_words(n_rows)), rest(n_samples_of(n_rows));
+    bool failed[2] = {false, false};
+    const auto every_second = [&](uint64_t from) {
+      try {
+        for (uint64_t chunk = from; chunk < n_chunks; chunk += 2) {
+          merge->merge(chunk, firsts[chunk], rows.data() + firsts[chunk], firsts[chunk + 1] - firsts[chunk], lcp_width,
+                       tree.data(), rest.data(), nullptr);
+        }
+      } catch (const CorruptPointer&) {
+        failed[from] = true;
+      }
+    };
+    std::thread other(every_second, 1);
+    every_second(0);
+    other.join();
+    CHECK(is_damaged || (!failed[0] && !failed[1]));
+    if (failed[0] || failed[1] || is_damaged) return;
+    for (uint64_t chunk = 1; chunk < n_chunks && lcp_width > 0; ++chunk) {
+      if (firsts[chunk] < firsts[chunk + 1]) rows[firsts[chunk]] |= merge->joint(chunk, lcp_width) << (32 - lcp_width);
+    }
+    std::vector<uint32_t> expected = rows_by_comparison(text);
+    mark_lcps(text.data(), text.size(), expected.data() + n_separators, n_rows, lcp_width, nullptr, nullptr);
+    CHECK(std::equal(expected.begin() + static_cast<std::ptrdiff_t>(n_separators), expected.end(), rows.data()));
+  } catch (const CorruptPointer&) {
+    CHECK(is_damaged);
+  }
+}
+
+template <class Sym>
+void check_merging(Random& random) {
+  merge_and_compare<Sym>(random, random.chance(3));
+}
+
 void check_stopping(Random& random) {
   StopState state;
   state.n_requests = 1;
@@ -204,6 +326,9 @@ const Scenario kScenarios[] = {
     {"all short texts", check_all_short, 1},
     {"periodic texts", check_periodic, 60},
     {"a large text", check_large, 1},
+    {"merging, u8", check_merging<uint8_t>, 50},
+    {"merging, u16", check_merging<uint16_t>, 50},
+    {"merging, u32", check_merging<uint32_t>, 50},
     {"stopping", check_stopping, 20},
 };
 

@@ -74,6 +74,7 @@ def require_sanitizers(sanitizers, tmp_path):
         ("models", "thread", (), ("2", "0", "threads")),
         ("sorting", "address,undefined", (), ()),
         ("sorting", "thread", (), ("1", "0", "by keys, u16")),
+        ("sorting", "thread", (), ("1", "0", "merging, u16")),
     ],
     ids=[
         "questions",
@@ -83,6 +84,7 @@ def require_sanitizers(sanitizers, tmp_path):
         "models on threads",
         "sorting",
         "sorting on threads",
+        "merging on threads",
     ],
 )
 def test_the_kernels_are_clean_and_right(program, sanitizers, options, arguments, tmp_path):
