@@ -9,9 +9,9 @@ from ngramdb.segments.container import ContainerWriter
 class Writes:
     """Writes files through a transaction and makes catalog entries that refer to them."""
 
-    def segment(self, transaction, payload=b"payload", first_doc_id=0):
+    def segment(self, transaction, payload=b"payload", first_doc_id=0, letters="SEGM"):
         name, file = transaction.create_file("segments", "segment")
-        writer = ContainerWriter(file, kind="SEGM")
+        writer = ContainerWriter(file, kind=letters)
         writer.add("payload", payload)
         info = writer.finish({})
         ref = FileRef(name, info.size, info.crc)

@@ -11,8 +11,9 @@ MARKER_KIND = "ROOT"
 MANIFEST_KIND = "MNFT"
 LOCK = "LOCK"
 MANIFESTS = "manifests"
-#: Folders of data files, and the kind of container that each of them holds.
-KINDS = {"segments": "SEGM", "vocabularies": "VOCB", "tokenizers": "TOKZ", "audits": "AUDT"}
+SEGMENTS = "segments"
+#: Folders of data files, and the kind of container that each of them holds (native segments, in that folder).
+KINDS = {SEGMENTS: "SEGM", "vocabularies": "VOCB", "tokenizers": "TOKZ", "audits": "AUDT"}
 
 _MANIFEST = re.compile(rf"{MANIFESTS}/([0-9]{{10}})\.manifest")
 _TEMPORARY = re.compile(rf"(?:{MARKER}|{MANIFESTS}/[0-9]{{10}}\.manifest)\.[0-9a-f]{{8}}\.tmp")

@@ -17,7 +17,7 @@ from itertools import pairwise
 
 from ngramdb.engine.storage.creation import Marker, create_database, read_marker, require_database
 from ngramdb.engine.storage.directory.base import Directory, split_name
-from ngramdb.engine.storage.layout import KINDS, MANIFESTS, MARKER_KIND, manifest_name
+from ngramdb.engine.storage.layout import KINDS, MANIFESTS, MARKER_KIND, SEGMENTS, manifest_name
 from ngramdb.engine.storage.manifest import FileRef, Manifest
 from ngramdb.engine.storage.orphans import collect_orphans
 from ngramdb.engine.storage.os_errors import storage_error, storage_errors
@@ -253,10 +253,12 @@ class Store:
         )
 
     def _verify(self, ref: FileRef) -> None:
-        # Opened afresh: a file that was replaced since it was first opened must be found too.
-        self._open(ref.name, KINDS[split_name(ref.name)[0]], ref.info).verify()
+        # Opened afresh: a file that was replaced since it was first opened must be found too. The letters of
+        # a segment's file are those of its kind, which are compared when the segment is opened.
+        folder = split_name(ref.name)[0]
+        self._open(ref.name, None if folder == SEGMENTS else KINDS[folder], ref.info).verify()
 
-    def _open(self, name: str, kind: str, info: FileInfo | None) -> Container:
+    def _open(self, name: str, kind: str | None, info: FileInfo | None) -> Container:
         path = self.directory.path_of(name)
         try:
             buffer = self.directory.open_read(name)

@@ -147,3 +147,10 @@ def test_nothing_is_removed_while_a_kept_version_cannot_be_read(store, writes):
     store.directory.create(orphan).close()
     with store.begin():
         assert orphan in store.directory.list()
+
+
+def test_files_of_segments_of_other_kinds_are_verified_whatever_their_letters(store, writes):
+    with store.begin() as transaction:
+        entry = replace(writes.segment(transaction, letters="OTHR"), kind="other")
+        transaction.commit({"wiki": writes.corpus(entry)}, "a segment of another kind")
+    assert list(store.check()) == []
