@@ -22,7 +22,7 @@ from ngramdb._cext.row_merging import MergeSource, RowMerge
 from ngramdb.interrupts import Interrupt
 from ngramdb.segments.builder import positions
 from ngramdb.segments.container import ContainerWriter
-from ngramdb.segments.parts import Part, chunks
+from ngramdb.segments.parts import Part, chunks, rows_of_documents
 from ngramdb.segments.segment import NativeSegment
 from ngramdb.segments.symbols import Symbols, narrowest, recoded
 
@@ -74,7 +74,8 @@ class MergedArrays:
         n_chunks = merge.plan(CHUNK_ROWS, stop)
         for _ in in_order(merge.count, n_chunks, self._threads, stop):
             pass
-        merge.begin()
+        with rows_of_documents([part.part for part in self._parts]):
+            merge.begin()
         bounds = [merge.bounds(chunk) for chunk in range(n_chunks + 1)]
 
         def merged(chunk: int, token: Interrupt | None) -> NDArray[np.uint32]:
@@ -154,7 +155,8 @@ class _NativePart:
         # Of documents that go, ids need not fit the new width: they must not be compared.
         symbols = np.concatenate([np.empty(0, dtype=dtype), *self.symbols(dtype, gap)])
         if kept is not None:
-            rows, width = filter_rows(positions(rows, width), starts, kept), 0
+            with rows_of_documents([part]):
+                rows, width = filter_rows(positions(rows, width), starts, kept), 0
             starts = np.concatenate([[0], np.cumsum(part.lengths)]).astype(np.uint32)
         return MergeSource(symbols, rows, width, starts, None, segment.path, has_lcps=False)
 

@@ -31,7 +31,7 @@ from ngramdb.segments.builder import (
 from ngramdb.segments.container import DOCUMENT_SETS, SMALL_BLOCK_SIZE, ContainerWriter, Sink
 from ngramdb.segments.merged_arrays import MergedArrays, can_be_merged
 from ngramdb.segments.metadata import MetadataBuilder
-from ngramdb.segments.parts import Part, chunks
+from ngramdb.segments.parts import Part, chunks, rows_of_documents
 from ngramdb.segments.segment import NativeSegment
 from ngramdb.segments.symbols import WIDTHS, SymbolBuilder
 from ngramdb.segments.text import TextStream
@@ -195,7 +195,8 @@ def _filtered(parts: Sequence[Part], stream: NDArray[Any], gap: int) -> tuple[ND
         return rows, width
     kept = np.zeros(segment.n_documents, dtype=np.uint8)
     kept[part.numbers] = 1
-    return filter_rows(rows, segment.starts, kept, width), width
+    with rows_of_documents(parts):
+        return filter_rows(rows, segment.starts, kept, width), width
 
 
 def _values(

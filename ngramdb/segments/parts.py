@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
+from ngramdb.errors import CorruptionError
 from ngramdb.segments.base import Numbers, Segment
 
 # Documents or symbols that are carried over at a time.
@@ -52,3 +54,18 @@ def chunks(part: Part) -> Iterator[Numbers]:
         interrupts.check()
         yield part.numbers[start:stop]
         start = stop
+
+
+@contextmanager
+def rows_of_documents(parts: Sequence[Part]) -> Iterator[None]:
+    """Turns the ValueError of a kernel that has other rows than the documents into a CorruptionError."""
+    try:
+        yield
+    except ValueError as error:
+        paths = [part.segment.path for part in parts]
+        which = f"segment {paths[0]}" if len(paths) == 1 else f"one of the segments {', '.join(paths)}"
+        raise CorruptionError(
+            f"{which} is damaged: its suffix array is not that of its documents ({error}); restore the file "
+            "from a backup, or load its documents again",
+            path=paths[0],
+        ) from error

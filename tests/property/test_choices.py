@@ -16,6 +16,7 @@ from reference_questions import text_of
 import ngramdb
 from ngramdb._cext.segment_index import CONDITION_CODES
 from ngramdb.api.parsing import parsed
+from ngramdb.api.session import Session
 from ngramdb.executor.conditions.evaluation import Evaluator
 from ngramdb.executor.measuring import Meter
 from ngramdb.planner import choices
@@ -126,7 +127,7 @@ def test_what_is_explained_runs(corpus, simple, nested, occurring, disabled):
         for question, condition in asked + [("COUNT ", item) for item in occurring]:
             values = []
             (statement,), placeholders = parsed(question + text_of(condition, values))
-            session = db._session()
+            session = Session(db._database, db._database.snapshot)
             shown, run = (
                 make_plan(statement, session, Parameters(placeholders, values), estimated=estimated)
                 for estimated in (True, False)

@@ -173,7 +173,8 @@ def test_scores_equal_brute_force(corpus, documents, model):
                 assert (found.count[i], found.context_count[i]) == (count, context_count)
                 assert (found.effective_n[i], found.sparse[i]) == (effective_n, sparse)
                 assert single.count[i] == count and single.effective_n[i] == effective_n
-                assert rows[i][:6] == (i, str(document[i]), document[i], effective_n, count, context_count)
+                shown = str(document[i]) if oracle.count([document[i]]) else "<unk>"
+                assert rows[i][:6] == (i, shown, document[i], effective_n, count, context_count)
                 assert rows[i][6] == (count / context_count if context_count else None)
                 assert math.isnan(found.prob[i]) if not context_count else found.prob[i] == rows[i][6]
 

@@ -47,9 +47,10 @@ void check_tree_search(Random& random) {
   CHECK(at == words.size());
   KeyTree tree;
   tree.attach(words.data(), rest.data(), n_rows);
-  std::vector<SearchTree> variants{search_tree_plain, search_tree};
+  VerifyNothing verify;
+  std::vector<SearchTree<VerifyNothing>> variants{search_tree_plain<VerifyNothing>, search_tree<VerifyNothing>};
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt")) variants.push_back(search_tree_avx2);
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt")) variants.push_back(search_tree_avx2<VerifyNothing>);
 #endif
   const uint32_t n = 1 + static_cast<uint32_t>(random.below(32));
   std::vector<uint64_t> low(n), high(n), below(n), upto(n);
@@ -57,8 +58,8 @@ void check_tree_search(Random& random) {
     low[i] = random.chance(2) ? random.pick(keys) : random.below(~uint64_t{0});
     high[i] = random.chance(3) ? ~uint64_t{0} : std::max(low[i], random.pick(keys));
   }
-  for (const SearchTree search : variants) {
-    search(tree, low.data(), high.data(), n, below.data(), upto.data());
+  for (const SearchTree<VerifyNothing> search : variants) {
+    search(tree, low.data(), high.data(), n, below.data(), upto.data(), verify);
     for (uint32_t i = 0; i < n; ++i) {
       CHECK(below[i] == static_cast<uint64_t>(std::lower_bound(keys.begin(), keys.end(), low[i]) - keys.begin()));
       CHECK(upto[i] == static_cast<uint64_t>(std::upper_bound(keys.begin(), keys.end(), high[i]) - keys.begin()));
