@@ -131,6 +131,42 @@ def load(
     return run.report()
 
 
+class _Parts:
+    """Documents in parts of `every` so many.
+
+    One document is read beyond each part before the part ends: the record of the last one must say that its
+    files are whole, or a load that goes on would take new files of their names for the rest of these.
+    """
+
+    def __init__(self, documents: Iterator[Document], every: int, course: Course) -> None:
+        self._documents = documents
+        self._every = every
+        self._course = course
+        self._ahead: Document | None = None
+        self._failure: NgramdbError | None = None
+        self.at_end = False
+
+    def next(self) -> Iterator[Document]:
+        """The next part. Raises what reading raised after the one before, which could be committed."""
+        self._course.release()
+        if self._failure is not None:
+            raise self._failure
+        if self._ahead is not None:
+            yield self._ahead
+        n_left = self._every - (self._ahead is not None)
+        self._ahead = None
+        yield from islice(self._documents, n_left)
+        self._course.hold()
+        try:
+            self._ahead = next(self._documents, None)
+        except NgramdbError as error:
+            self._failure = error
+            return
+        self.at_end = self._ahead is None
+        if self.at_end:
+            self._course.release()
+
+
 class _Run:
     """A load while it runs: one commit, or several that add up.
 
@@ -170,10 +206,10 @@ class _Run:
         if every is None or course is None:
             self._part(documents, course)
             return
+        parts = _Parts(documents, every, course)
         while True:
-            n_before = course.position.n_documents
-            self._part(islice(documents, every), course)
-            if course.position.n_documents < n_before + every:
+            self._part(parts.next(), course)
+            if parts.at_end:
                 break
             self._change = self._change.following()
 

@@ -10,17 +10,22 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import replace
 
 from ngramdb.engine.storage.manifest import LoadRecord
 from ngramdb.errors import InvalidArgument
 from ngramdb.ingest.reader import Position
 from ngramdb.ingest.sources import STDIN, Source
+from ngramdb.ingest.streams import Limits, Meter, read_chunks
 from ngramdb.planner.plan import Load
 
 # The options that say which documents there are. Others may change when a load goes on: it may skip what it
 # stopped at, or read on to another limit.
 READING = ("format", "text", "ids", "metadata", "separator")
+
+# Bytes of a begun file's first line by which it is known again: its size may change where a line is mended.
+MOST_OF_LINE = 1 << 16
 
 
 class Course:
@@ -40,6 +45,7 @@ class Course:
         if resume and not readable_again:
             raise InvalidArgument("standard input cannot be read again, so that a load of it cannot go on")
         self.position = Position()
+        self._held: Position | None = None
         #: Whether the load's commits have a record of it.
         self.is_recorded = readable_again and (resume or "commit_every" in plan.options)
         self._paths = _sha256(_absolute(path) for path in plan.paths)
@@ -67,9 +73,17 @@ class Course:
 
     def record(self) -> LoadRecord:
         """How far the load has come."""
-        at = self.position
+        at = self._held or self.position
         files = self._files(at.n_files, at.n_lines)
         return LoadRecord(self._paths, self._options, files, at.n_files, at.n_lines, at.n_documents)
+
+    def hold(self) -> None:
+        """Record what comes now as being here, though reading goes on, until `release`."""
+        self._held = copy(self.position)
+
+    def release(self) -> None:
+        """Record where reading is."""
+        self._held = None
 
     def _go_on(self, record: LoadRecord) -> None:
         if record.options != self._options:
@@ -81,18 +95,25 @@ class Course:
         if n_needed > len(self._sources) or record.files != self._files(record.n_files, record.n_lines):
             raise InvalidArgument(
                 f"the load cannot go on: the first {n_needed:,} files are not those that it has loaded "
-                "(another path, order or size); load what is new by its own path"
+                "(another path, order, size or first line); load what is new by its own path"
+            )
+        if record.n_lines and not _has_lines(self._sources[record.n_files], record.n_lines):
+            raise InvalidArgument(
+                f"the load cannot go on: it has read {record.n_lines:,} lines of "
+                f"{self._sources[record.n_files].label}, which has fewer now; load it by another path"
             )
         self.position = Position(record.n_files, record.n_lines, record.n_documents)
 
     def _files(self, n_files: int, n_lines: int) -> str:
-        """The digest of the first files and, where it is begun, of the next one's path (FORMAT.md)."""
+        """The digest of the first files and, where it is begun, of the next one (FORMAT.md)."""
         for source in self._sources[self._n_hashed : n_files]:
             self._hashed.update(_line(f"{source.n_bytes}:{_absolute(source.path)}"))
         self._n_hashed = max(self._n_hashed, n_files)
         hashed = self._hashed.copy()
         if n_lines:
-            hashed.update(_line(f":{_absolute(self._sources[n_files].path)}"))
+            begun = self._sources[n_files]
+            hashed.update(_line(f":{_absolute(begun.path)}"))
+            hashed.update(_first_line(begun))
         return hashed.hexdigest()
 
 
@@ -109,3 +130,24 @@ def _sha256(lines: Iterable[str]) -> str:
 
 def _line(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape") + b"\n"
+
+
+def _first_line(source: Source) -> bytes:
+    """A file's first line, without its line feed; of a long one the first 64 KiB."""
+    head = b""
+    for chunk in read_chunks(source, Limits(), Meter()):
+        head += chunk
+        if b"\n" in head or len(head) > MOST_OF_LINE:
+            break
+    return head.partition(b"\n")[0][:MOST_OF_LINE]
+
+
+def _has_lines(source: Source, n_lines: int) -> bool:
+    """Whether a file has so many lines. Cost: reads it until then."""
+    n, is_open = 0, False
+    for chunk in read_chunks(source, Limits(), Meter()):
+        n += chunk.count(b"\n")
+        if n >= n_lines:
+            return True
+        is_open = not chunk.endswith(b"\n")
+    return n + is_open >= n_lines

@@ -114,6 +114,7 @@ def _run(options: argparse.Namespace) -> int:
             connection.settings["sort_tokens"] = options.sort_tokens
         connection.settings["fast_tokenizer"] = not options.no_fast_tokenizer
         corpus, is_new = open_corpus(connection, options.corpus, options.tokenizer)
+        n_before = corpus.n_documents
         try:
             with LoadWatch(
                 f"loading {corpus.name}", n_documents=options.limit, wanted=not options.no_progress
@@ -121,8 +122,8 @@ def _run(options: argparse.Namespace) -> int:
                 report = load(corpus, options, watch)
         except BaseException:
             # a corpus made for this load goes with it: the next try may choose another tokenizer
-            if options.commit_every is not None:
-                say_notes([_committed(corpus)])
+            if corpus.n_documents > n_before:
+                say_notes([_committed(corpus, can_go_on="-" not in options.paths)])
             elif is_new:
                 connection.drop_corpus(options.corpus, if_exists=True)
             raise
@@ -131,9 +132,9 @@ def _run(options: argparse.Namespace) -> int:
     return OK
 
 
-def _committed(corpus: Corpus) -> str:
-    documents = human.count(corpus.n_documents, "document")
-    return f"corpus {corpus.name} has {documents}; the same command with --resume goes on after them"
+def _committed(corpus: Corpus, can_go_on: bool) -> str:
+    has = f"corpus {corpus.name} has {human.count(corpus.n_documents, 'document')}"
+    return f"{has}; the same command with --resume goes on after them" if can_go_on else has
 
 
 def _check_before_making(options: argparse.Namespace) -> None:

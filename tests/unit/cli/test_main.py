@@ -329,6 +329,25 @@ def test_a_load_that_fails_leaves_no_corpus_behind(database: str, tmp_path: Path
         assert connection.corpus("wiki").n_documents == 3
 
 
+def test_a_load_in_parts_that_fails_tells_what_there_is_and_how_to_go_on(
+    database: str, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken.jsonl").write_text('{"text": "a"}\n{"text": "b"}\nbroken\n')
+    (tmp_path / "worse.jsonl").write_text("broken\n")
+    given = ["--commit-every", "1"]
+    assert main(["load", database, "none", str(tmp_path / "worse.jsonl"), *given]) == 1
+    assert "--resume" not in capsys.readouterr().err
+    assert main(["load", database, "some", str(tmp_path / "broken.jsonl"), *given]) == 1
+    assert "corpus some has 2 documents; the same command with --resume goes on" in capsys.readouterr().err
+    lines = io.TextIOWrapper(io.BytesIO((tmp_path / "broken.jsonl").read_bytes()))
+    monkeypatch.setattr(sys, "stdin", lines)
+    assert main(["load", database, "piped", "-", "--format", "jsonl", *given]) == 1
+    said = capsys.readouterr().err
+    assert "corpus piped has 2 documents" in said and "--resume" not in said
+    with ngramdb.connect(database) as db:
+        assert "none" not in db.corpora()
+
+
 def test_a_load_that_skips_says_how_many_and_why(database: str, tmp_path: Path, capsys: Captured) -> None:
     (tmp_path / "bad.jsonl").write_text('{"text": "fine"}\n' + '{"text": 3}\n' * 7)
     assert main(["load", database, "fresh", "bad.jsonl", "--on-error", "skip"]) == 0
