@@ -28,13 +28,19 @@ def pack(ngrams: Any, encode: Encode) -> tuple[IntArray, IntArray]:
     Raises
     ------
     InvalidArgument
-        Offsets that do not rise from 0 to the number of ids, or an n-gram that is none; names its position.
+        Offsets that do not rise from 0 to the number of ids, or an n-gram that is none; names its position. A
+        tuple of two lists that could be either.
     """
     if isinstance(ngrams, tuple) and len(ngrams) == 2 and all(isinstance(x, np.ndarray) for x in ngrams):
         return _packed(*ngrams)
     if isinstance(ngrams, (str, bytes)) or not isinstance(ngrams, Iterable) or iterates_over_names(ngrams):
         raise InvalidArgument(f"many n-grams are a list of n-grams, not {type(ngrams).__name__}")
     every = list(ngrams)
+    if isinstance(ngrams, tuple) and _could_be_packed(every):
+        raise InvalidArgument(
+            "a tuple of two lists can be two n-grams, or ids and offsets: give n-grams as a list of lists, "
+            "ids and offsets as a pair of arrays"
+        )
     if set(map(type, every)) <= {list, tuple}:
         flat = _pack_lists(every)
         if flat is not None:
@@ -43,6 +49,14 @@ def pack(ngrams: Any, encode: Encode) -> tuple[IntArray, IntArray]:
     offsets = np.zeros(len(arrays) + 1, dtype=np.int64)
     np.cumsum([len(array) for array in arrays], out=offsets[1:])
     return (np.concatenate(arrays) if arrays else np.empty(0, dtype=np.int64)), offsets
+
+
+def _could_be_packed(pair: list[Any]) -> bool:
+    """Whether the second of two lists has offsets into the first."""
+    if len(pair) != 2 or not all(isinstance(item, (list, tuple)) for item in pair):
+        return False
+    ids, offsets = pair
+    return len(offsets) > 1 and offsets[0] == 0 and offsets[-1] == len(ids)
 
 
 def _pack_lists(ngrams: list[Any]) -> tuple[IntArray, IntArray] | None:

@@ -163,3 +163,15 @@ def test_long_flat_arrays_are_checked_wherever_the_bad_id_is(corpus):
 def test_an_array_of_the_right_kind_is_not_copied():
     ids = np.arange(5)
     assert np.shares_memory(token_ids(ids), ids)
+
+
+def test_two_lists_that_could_be_ids_and_offsets_are_refused():
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c", tokenizer="tokens")
+        corpus.append([[0, 1, 1, 2]])
+        ids, offsets = [0, 1, 1, 2], [0, 2, 4]
+        with pytest.raises(InvalidArgument, match="ids and offsets as a pair of arrays"):
+            corpus.count_many((ids, offsets))
+        assert corpus.count_many((np.array(ids), np.array(offsets))).tolist() == [1, 1]
+        assert corpus.count_many([ids, offsets]).tolist() == [1, 0]
+        assert corpus.count_many(([0, 1], [1, 2])).tolist() == [1, 1]
