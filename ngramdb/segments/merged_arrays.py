@@ -70,8 +70,13 @@ class MergedArrays:
 
     def write(self, writer: ContainerWriter, stop: Interrupt | None, cores: Cores | None) -> None:
         """Merge the rows, and write the sections."""
-        merge = RowMerge([part.source(self._dtype, self.gap) for part in self._parts])
-        n_chunks = merge.plan(CHUNK_ROWS, stop)
+        sources = []
+        for part in self._parts:
+            with rows_of_documents([part.part]):
+                sources.append(part.source(self._dtype, self.gap))
+        with rows_of_documents([part.part for part in self._parts]):
+            merge = RowMerge(sources)
+            n_chunks = merge.plan(CHUNK_ROWS, stop)
         for _ in in_order(merge.count, n_chunks, self._threads, stop):
             pass
         with rows_of_documents([part.part for part in self._parts]):
@@ -155,8 +160,7 @@ class _NativePart:
         # Of documents that go, ids need not fit the new width: they must not be compared.
         symbols = np.concatenate([np.empty(0, dtype=dtype), *self.symbols(dtype, gap)])
         if kept is not None:
-            with rows_of_documents([part]):
-                rows, width = filter_rows(positions(rows, width), starts, kept), 0
+            rows, width = filter_rows(positions(rows, width), starts, kept), 0
             starts = np.concatenate([[0], np.cumsum(part.lengths)]).astype(np.uint32)
         return MergeSource(symbols, rows, width, starts, None, segment.path, has_lcps=False)
 
