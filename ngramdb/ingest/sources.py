@@ -48,6 +48,16 @@ class Source:
         return "standard input" if self.is_stdin else self.path
 
     @property
+    def can_be_read_again(self) -> bool:
+        """Whether it is a file, and neither standard input nor a pipe that a shell hands over."""
+        if self.is_stdin:
+            return False
+        try:
+            return stat.S_ISREG(os.stat(self.path).st_mode)
+        except OSError:  # removed since it was found: whoever reads it will say so
+            return True
+
+    @property
     def n_bytes(self) -> int | None:
         """The file's size as stored (compressed), or None where it is unknown, as for a pipe."""
         if self.is_stdin:

@@ -58,14 +58,14 @@ def chunks(part: Part) -> Iterator[Numbers]:
 
 @contextmanager
 def rows_of_documents(parts: Sequence[Part]) -> Iterator[None]:
-    """Turns the ValueError of a kernel that has other rows than the documents into a CorruptionError."""
+    """Turn the ValueError of a kernel whose arrays do not fit the documents into a CorruptionError."""
     try:
         yield
     except ValueError as error:
         paths = [part.segment.path for part in parts]
         which = f"segment {paths[0]}" if len(paths) == 1 else f"one of the segments {', '.join(paths)}"
         raise CorruptionError(
-            f"{which} is damaged: its suffix array is not that of its documents ({error}); restore the file "
+            f"{which} is damaged: its arrays do not fit its documents ({error}); restore the file "
             "from a backup, or load its documents again",
             path=paths[0],
         ) from error

@@ -38,16 +38,16 @@ class Course:
         ------
         InvalidArgument
             the load is to go on, and its files or options are not those that it began with; or standard
-            input is among them
+            input or a pipe is among them
         """
         resume = bool(plan.options.get("resume"))
-        readable_again = all(not source.is_stdin for source in sources)
-        if resume and not readable_again:
-            raise InvalidArgument("standard input cannot be read again, so that a load of it cannot go on")
+        once = next((source for source in sources if not source.can_be_read_again), None)
+        if resume and once is not None:
+            raise InvalidArgument(f"{once.label} cannot be read again, so that a load of it cannot go on")
         self.position = Position()
         self._held: Position | None = None
         #: Whether the load's commits have a record of it.
-        self.is_recorded = readable_again and (resume or "commit_every" in plan.options)
+        self.is_recorded = once is None and (resume or "commit_every" in plan.options)
         self._paths = _sha256(_absolute(path) for path in plan.paths)
         self._options = _sha256([json.dumps([plan.options.get(name) for name in READING])])
         self._sources = sources

@@ -123,13 +123,18 @@ def _run(options: argparse.Namespace) -> int:
         except BaseException:
             # a corpus made for this load goes with it: the next try may choose another tokenizer
             if corpus.n_documents > n_before:
-                say_notes([_committed(corpus, can_go_on="-" not in options.paths)])
+                say_notes([_committed(corpus, can_go_on=all(map(_can_be_read_again, options.paths)))])
             elif is_new:
                 connection.drop_corpus(options.corpus, if_exists=True)
             raise
     print(summary(options.corpus, report))
     say_notes(report.notes)
     return OK
+
+
+def _can_be_read_again(path: str) -> bool:
+    """Whether it is no standard input and no pipe; a glob does not exist by its name."""
+    return path != "-" and (os.path.isfile(path) or os.path.isdir(path) or not os.path.exists(path))
 
 
 def _committed(corpus: Corpus, can_go_on: bool) -> str:

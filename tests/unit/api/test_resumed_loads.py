@@ -314,3 +314,17 @@ def test_a_begun_file_that_is_another_one_now_is_an_error(db, tmp_path, lines, m
     with pytest.raises(InvalidArgument, match=message):
         corpus.load(path, commit_every=4, resume=True)
     assert corpus.n_documents == 4
+
+
+def test_a_pipe_of_a_shell_is_read_once_and_cannot_go_on(db):
+    reading, writing = os.pipe()
+    os.write(writing, b"".join(b'{"text": "document %d"}\n' % i for i in range(7)))
+    os.close(writing)
+    corpus, path = db.create_corpus("c"), f"/dev/fd/{reading}"
+    try:
+        assert corpus.load(path, format="jsonl", commit_every=2).documents == 7
+        assert texts(corpus) == [f"document {i}" for i in range(7)]
+        with pytest.raises(InvalidArgument, match=f"{path} cannot be read again"):
+            corpus.load(path, format="jsonl", commit_every=2, resume=True)
+    finally:
+        os.close(reading)
