@@ -113,6 +113,14 @@ cdef extern from "ngramdb/lm/lm_sampling.hpp" namespace "ngramdb::lm" nogil:
         CppSampler(const CppModel&, const int64_t*, size_t, cbool, Poll*) except +translate_exception
         Drawn next(uint64_t, Poll*) except +translate_exception
 
+cdef extern from "ngramdb/lm/text_state.hpp" namespace "ngramdb::lm" nogil:
+    cdef cppclass CppTextState "ngramdb::lm::TextState":
+        CppTextState(const CppModel&) except +translate_exception
+        void begin(cbool) except +translate_exception
+        Scored read(const CppTextState&, int64_t, Poll*) except +translate_exception
+        const vector[int64_t]& context()
+        cbool begins()
+
 # Ids with a meaning of their own: a token that is not in the vocabulary, and the borders of a sentence.
 UNKNOWN = -1
 END = -2
@@ -477,3 +485,53 @@ cdef class Sampler:
         with nogil:
             drawn = self.sampler.get().next(seed, &poll)
         return drawn.id, drawn.prob
+
+
+cdef class TextState:
+    """A text as far as a model has read it, for decoders: from one state several texts go on, by a token each.
+
+    A new one is the beginning of a text. Not for several threads at once.
+    """
+
+    cdef unique_ptr[CppTextState] state
+    cdef readonly Model model
+
+    def __cinit__(self, Model model not None, bint in_sentence=False):
+        self.model = model
+        self.state.reset(new CppTextState(model.model.get()[0]))
+        self.state.get().begin(in_sentence)
+
+    def begin(self, bint in_sentence=False):
+        """Make this the beginning of a text; in_sentence: after `<s>`."""
+        self.state.get().begin(in_sentence)
+
+    def read(self, TextState origin not None, int64_t token):
+        """Make this the text of `origin` (it may be this very state) and one token more, END and BEGIN among them.
+
+        Returns: the token's probability, NaN where the model has no answer, and the length of the longest n-gram that
+        was used. Raises ValueError for the state of another model. Cost: a microsecond or two, with the GIL kept.
+        """
+        if origin.model is not self.model:
+            raise ValueError("this state is of another model")
+        if not BEGIN <= token < 2**32:
+            raise ValueError(f"a token id is from {BEGIN} to {2**32 - 1}, not {token}")
+        cdef Poll poll = current_poll()
+        cdef Scored scored = self.state.get().read(origin.state.get()[0], token, &poll)
+        return scored.prob, scored.effective_n
+
+    def copy(self):
+        """The same text as a state of its own."""
+        made = TextState(self.model)
+        made.state.get()[0] = self.state.get()[0]
+        return made
+
+    @property
+    def context(self):
+        """What the probabilities of all that may follow depend on: the last tokens, and BEGIN before them if that counts.
+
+        States with equal contexts are the same to the model.
+        """
+        cdef const vector[int64_t]* ids = &self.state.get().context()
+        cdef size_t i
+        found = tuple([ids[0][i] for i in range(ids.size())])
+        return (BEGIN, *found) if self.state.get().begins() else found

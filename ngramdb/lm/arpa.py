@@ -8,7 +8,7 @@ backing off means to multiply by the weight of the context.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any, TextIO
 
 import numpy as np
@@ -28,6 +28,9 @@ DIGITS = 8
 
 # Stands for a blank in a token.
 BLANK = "▁"
+
+# Words of such a file that are no tokens.
+SPECIAL = ("</s>", "<s>", "<unk>", "<UNK>")
 
 _WHITE_SPACE = re.compile(r"\s")
 
@@ -49,7 +52,10 @@ def write_arpa(model: LanguageModel, file: TextIO, words: Words) -> list[int]:
     spec = model.spec
     if not isinstance(model, KneserNeyModel) or spec.order is None or spec.order < 2 or spec.min_count > 1:
         raise InvalidArgument(f"an ARPA file takes a Kneser-Ney model with an order from 2 on, not {spec}")
-    names = _names(model, words)
+    import pyarrow as pa
+
+    types, _ = model.index.types()
+    names = pa.array([*names_of(types.tolist(), words), "</s>", "<s>"])
     levels = levels_of(model, spec.order)
     sizes = [len(level) for level in levels]
     sizes[0] += 1  # <unk>
@@ -79,24 +85,21 @@ def name_of(token: int, text: str, taken: Container[str]) -> str:
     return name
 
 
+def names_of(tokens: Iterable[int], words: Words) -> list[str]:
+    """What tokens are called in an ARPA file, see `name_of`. They are all that the file has, ascending."""
+    names: list[str] = []
+    taken = set(SPECIAL)
+    for token in tokens:
+        name = name_of(token, words(token), taken)
+        taken.add(name)
+        names.append(name)
+    return names
+
+
 def check_order(order: Any) -> None:
     """Raises InvalidArgument when an ARPA file cannot be of that order."""
     if not is_whole(order) or order < 2:
         raise InvalidArgument(f"an ARPA file takes a Kneser-Ney model with an order from 2 on, not {order!r}")
-
-
-def _names(model: KneserNeyModel, words: Words) -> Any:
-    """Tokens as an ARPA file writes them, by their codes: an Arrow array."""
-    import pyarrow as pa
-
-    types, _ = model.index.types()
-    names: list[str] = []
-    taken = {"</s>", "<s>", "<unk>", "<UNK>"}
-    for token in types.tolist():
-        word = name_of(token, words(token), taken)
-        taken.add(word)
-        names.append(word)
-    return pa.array([*names, "</s>", "<s>"])
 
 
 def _lines(levels: list[Level], names: Any, *, is_top: bool) -> Iterator[str]:

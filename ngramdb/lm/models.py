@@ -175,6 +175,14 @@ class LanguageModel(ABC):
         used, begins = self._used(context)
         return kernel.Sampler(self._model, used, begins)
 
+    def state(self, *, sentence: bool = True) -> kernel.TextState:
+        """The beginning of a text (of a sentence), for decoders, which read texts token by token.
+
+        `state.read(origin, token)` makes a state the text of another one and one token more, and returns the
+        token's probability and effective n; `state.context` is equal where all that may follow is.
+        """
+        return kernel.TextState(self._model, sentence)
+
     def _used(self, context: ArrayLike) -> tuple[Integers, bool]:
         return after_last_border(as_ids(context), self.index.separator)
 

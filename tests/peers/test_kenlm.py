@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import json
 import math
 from functools import cache
 from types import SimpleNamespace
@@ -17,13 +16,12 @@ from typing import Any
 import numpy as np
 import pytest
 from indexes import index_of
+from kenlm_data import TOLERANCE, TOYS, toy, wikitext_answers, wikitext_sentences
 from peer_data import data_file
 
 from ngramdb.lm import BEGIN, END, UNKNOWN, Backoff, KneserNey, analyze, make, perplexity, write_arpa
 from ngramdb.lm.known_words import are_known
 
-TOYS = ["kenlm_toy.json", "kenlm_toy_fallback.json"]
-TOLERANCE = 1e-5
 SPECIAL = {"<s>": BEGIN, "</s>": END, "<unk>": UNKNOWN}
 
 
@@ -65,12 +63,6 @@ class Text:
 
 
 @cache
-def toy(name: str) -> dict[str, Any]:
-    answers: dict[str, Any] = json.loads(data_file(name).read_text(encoding="utf-8"))
-    return answers
-
-
-@cache
 def toy_text(name: str, split: bool, per_document: int = 1) -> Text:
     sentences = [sentence.split() for sentence in toy(name)["corpus"]]
     return Text(sentences, split=split, per_document=per_document)
@@ -78,16 +70,7 @@ def toy_text(name: str, split: bool, per_document: int = 1) -> Text:
 
 @cache
 def wikitext(split: bool, per_document: int = 1) -> Text:
-    with gzip.open(data_file("wt2v.train.txt.gz"), "rt", encoding="utf-8") as file:
-        sentences = [line.split() for line in file if line.strip()]
-    return Text(sentences, split=split, per_document=per_document)
-
-
-@cache
-def wikitext_answers() -> dict[str, Any]:
-    with gzip.open(data_file("kenlm_wt2v.json.gz"), "rt", encoding="utf-8") as file:
-        answers: dict[str, Any] = json.load(file)
-    return answers
+    return Text(wikitext_sentences(), split=split, per_document=per_document)
 
 
 @cache

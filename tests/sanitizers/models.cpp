@@ -5,6 +5,7 @@
 
 #include "corpora.hpp"
 #include "ngramdb/lm/lm_sampling.hpp"
+#include "ngramdb/lm/text_state.hpp"
 #include "ngramdb/lm/counts_of_counts.hpp"
 
 using namespace ngramdb;
@@ -327,6 +328,22 @@ void check_distribution(const Corpus& corpus, const Model& model, const Ids& con
   for (size_t i = 0; i < p.size(); ++i) CHECK(is_close(p[i], found[i].prob));
 }
 
+// A text that is read token by token has the scores of the whole one, from whatever state it goes on.
+void check_states(Random& random, const Corpus& corpus, const Model& model) {
+  const Documents documents{random_context(random, corpus, 12)};
+  const Exact<Scored> found = scores(model, documents, false);
+  TextState state(model), other(model);
+  for (size_t i = 0; i < documents[0].size(); ++i) {
+    if (random.chance(2)) other.read(state, random.pick(all_tokens(corpus)), nullptr);
+    if (random.chance(2)) {
+      CHECK(same(state.read(TextState(state), documents[0][i], nullptr), found[i]));
+    } else {
+      CHECK(same(state.read(state, documents[0][i], nullptr), found[i]));
+    }
+    CHECK(state.context().size() <= i + 1);
+  }
+}
+
 // Each token's score is its estimate after what stands before it in its document.
 void check_scores(Random& random, const Corpus& corpus, const Model& model) {
   const bool sentences = random.chance(2);
@@ -378,6 +395,7 @@ void check_models(Random& random) {
       if (kind == Kind::kKneserNey) check_distribution(corpus, model, context, begins);
     }
     check_scores(random, corpus, model);
+    check_states(random, corpus, model);
   }
 }
 
@@ -436,6 +454,10 @@ void ask_everything(Random& random, const Corpus& corpus, const Model& model, Ki
       int64_t context_count;
       uint32_t length;
       model.successors(ids.data(), ids.size(), begins, UINT32_MAX, &context_count, &length, nullptr);
+    });
+    survive([&] {
+      TextState state(model);
+      for (const int64_t id : context) state.read(state, id, nullptr);
     });
     if (kind == Kind::kKneserNey) survive([&] { distribution(model, context, begins); });
     if (kind != Kind::kKneserNey && kind != Kind::kBackoff) continue;

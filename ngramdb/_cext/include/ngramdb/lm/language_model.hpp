@@ -91,6 +91,7 @@ constexpr double kLeastScore = std::numeric_limits<double>::min();
 
 class Model {
   friend class Sampler;
+  friend class TextState;
 
  public:
   Model(LanguageData* data, const ModelSettings& settings, StopFlag stop) : data_(data), m_(settings) {

@@ -1,0 +1,82 @@
+// A text as far as it was read, for decoders: from one state several texts go on, by a token each.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "ngramdb/lm/language_model.hpp"
+
+namespace ngramdb {
+namespace lm {
+
+class TextState {
+ public:
+  // The beginning of a text outside of sentences. The model must live as long.
+  explicit TextState(const Model& model) : m_(&model), lane_(model.walk_) { begin(false); }
+
+  // Makes this the beginning of a text; in_sentence: after `<s>`.
+  void begin(bool in_sentence) {
+    context_.clear();
+    n_dropped_ = 0;
+    lane_.began = in_sentence;
+    lane_.walk.reset(in_sentence);
+  }
+
+  // Makes this the text of `from` and one token more, which is evaluated. `from` may be this very state, and is of the
+  // same model.
+  //
+  // Cost: that of a token in `Model::score`, and a copy of what is known of the context's suffixes.
+  Scored read(const TextState& from, int64_t id, StopFlag stop) {
+    if (this != &from) copy(from);
+    context_.push_back(id);
+    lane_.document = context_.data();
+    lane_.at = context_.size() - 1;
+    lane_.stop = context_.size();
+    lane_.since = size_t{0} - n_dropped_;  // before the first token that is kept: differences wrap around
+    Workspace work;
+    if (!m_->step_of(lane_, false).is_end) {
+      Searches searches(m_->data_->columns);
+      lane_.walk.ask(lane_.document, lane_.at, searches);
+      searches.run();
+      lane_.walk.take(id, searches);
+    }
+    const Scored scored = m_->advance(lane_, false, work, stop);
+    forget();
+    return scored;
+  }
+
+  // The tokens that matter to what may follow: the longest suffix of the text that occurs, short enough for the model.
+  const std::vector<int64_t>& context() const { return context_; }
+
+  // Whether `<s>` stands before them.
+  bool begins() const { return lane_.walk.starts.alive; }
+
+ private:
+  void copy(const TextState& from) {
+    lane_.walk = from.lane_.walk;
+    lane_.began = from.lane_.began;
+    context_ = from.context_;
+    n_dropped_ = from.n_dropped_;
+  }
+
+  void forget() {
+    if (lane_.since == lane_.at + 1) {  // the token was a border
+      context_.clear();
+      n_dropped_ = 0;
+      return;
+    }
+    if (begins()) return;
+    const size_t kept = std::min<size_t>(lane_.walk.chains.back().length, context_.size());
+    n_dropped_ += context_.size() - kept;
+    context_.erase(context_.begin(), context_.end() - static_cast<std::ptrdiff_t>(kept));
+  }
+
+  const Model* m_;
+  Model::Lane lane_;
+  std::vector<int64_t> context_;
+  size_t n_dropped_ = 0;  // tokens since the last border that no longer matter
+};
+
+}  // namespace lm
+}  // namespace ngramdb

@@ -1,0 +1,317 @@
+"""KenLM's Python module over Kneser-Ney models of our corpora.
+
+```python
+from ngramdb.compat import kenlm        # was: import kenlm
+
+model = kenlm.Model("news.ngdb?order=5")
+model.score("this is a sentence .", bos=True, eos=True)
+```
+
+The numbers are those that the module `kenlm` gives for the file that `Corpus.export_arpa` writes, but for
+rounding: KenLM keeps 32-bit floats. Words are the corpus's tokens, under the names that they have in that
+file: a sentence is cut at white space, and what is no token of the corpus is out of vocabulary.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import total_ordering
+from math import inf, log10
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl
+
+import numpy as np
+
+from ngramdb.api import Corpus, connect
+from ngramdb.errors import InvalidArgument, NgramdbError, StorageError
+from ngramdb.lm import BEGIN, END, UNKNOWN, KneserNey
+from ngramdb.lm.arpa import names_of
+from ngramdb.lm.values import Integers
+
+__all__ = ["ARPALoadComplain", "Config", "FullScoreReturn", "LanguageModel", "LoadMethod", "Model", "State"]
+
+# Of models that are made without saying which.
+DEFAULT_ORDER = 5
+
+# What `Model.order` says of a model without a limit.
+UNLIMITED = 2**31 - 1
+
+
+class CannotReadModel(StorageError, OSError):
+    """No model can be made of what a path names. KenLM raises OSError there, and so this is one."""
+
+
+class LoadMethod:
+    """How KenLM reads a file. All but LAZY read the index into memory here, as `Corpus.warm` does."""
+
+    LAZY = 0
+    POPULATE_OR_LAZY = 1
+    POPULATE_OR_READ = 2
+    READ = 3
+    PARALLEL_READ = 4
+
+
+class ARPALoadComplain:
+    """How loudly KenLM complains about ARPA files. Of no effect here."""
+
+    ALL = 0
+    EXPENSIVE = 1
+    NONE = 2
+
+
+class Config:
+    """How a model is loaded. `load_method` has an effect, the others are there for KenLM's scripts."""
+
+    def __init__(self) -> None:
+        self.show_progress = True
+        self.arpa_complain = ARPALoadComplain.NONE
+        self.load_method = LoadMethod.LAZY
+
+
+class FullScoreReturn(NamedTuple):
+    """What `BaseFullScore` returns.
+
+    log10 of the probability, the matched n-gram's length, and whether the word is out of vocabulary.
+    """
+
+    log_prob: float
+    ngram_length: int
+    oov: bool
+
+
+@total_ordering
+class State:
+    """How far a text was read: what the probabilities of all that may follow depend on.
+
+    States are equal, and have the same hash, where all that may follow has the same probabilities: decoders
+    join hypotheses by that.
+    """
+
+    __slots__ = ("_text",)
+
+    def __init__(self) -> None:
+        self._text: Any = None
+
+    def _context(self) -> tuple[int, ...] | None:
+        return None if self._text is None else self._text.context
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, State) and self._context() == other._context()
+
+    def __lt__(self, other: State) -> bool:
+        return (self._context() or ()) < (other._context() or ())
+
+    def __hash__(self) -> int:
+        return hash(self._context())
+
+    def __copy__(self) -> State:
+        made = State()
+        if self._text is not None:
+            made._text = self._text.copy()
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> State:
+        return self.__copy__()
+
+
+class Model:
+    """A Kneser-Ney model of a corpus, with the methods of `kenlm.Model`.
+
+    Parameters
+    ----------
+    path : the database's folder, and if need be which corpus and order: `news.ngdb?corpus=de&order=5`,
+        `order=unlimited` for no limit; or an `ngramdb.Corpus`
+    config : how to load it
+    corpus, order : as in the path, and stronger; the only corpus, and 5, when not given
+
+    Raises
+    ------
+    OSError
+        There is no such database or corpus. It is an `ngramdb.StorageError`, too.
+    InvalidArgument
+        An order that makes no sense, or something unknown after `?`.
+
+    Notes
+    -----
+    Cost: about a microsecond a word of the vocabulary; where ANALYZE has not been run, the counts of counts
+    are taken, too.
+    """
+
+    def __init__(
+        self,
+        path: str | bytes | os.PathLike[str] | Corpus,
+        config: Config | None = None,
+        *,
+        corpus: str | None = None,
+        order: int | str | None = None,
+    ) -> None:
+        if isinstance(path, Corpus):
+            self.path, found = path.name, path
+        else:
+            self.path = os.fsdecode(path)
+            folder, asked = _parts(self.path)
+            found = _corpus(folder, corpus if corpus is not None else asked.get("corpus"))
+            order = order if order is not None else asked.get("order")
+        self._arguments = (path, config, corpus, order)
+        self._corpus = found
+        if config is not None and config.load_method != LoadMethod.LAZY:
+            found.warm()
+        self._model = found.language_model(KneserNey(_order(order)))
+        self._kernel = self._model.state().model
+        types = self._model.index.types()[0].tolist()
+        # A corpus's tokenizer may be asked for many texts at once, an ARPA file's writer asks for one by one.
+        texts = dict(zip(types, found.tokenizer.token_texts(types), strict=True))
+        names = names_of(types, texts.__getitem__)
+        self._tokens: dict[bytes, int] = {
+            name.encode(): token for name, token in zip(names, types, strict=True)
+        }
+        self._tokens |= {b"<s>": BEGIN, b"</s>": END}
+
+    @property
+    def order(self) -> int:
+        """Tokens of an n-gram at most; 2147483647 for no limit."""
+        return self._model.spec.order or UNLIMITED
+
+    def score(self, sentence: str | bytes, bos: bool = True, eos: bool = True) -> float:
+        """log10 of a sentence's probability.
+
+        bos : `<s>` stands before it
+        eos : `</s>` is predicted after it
+        """
+        _, probs, _ = self._scored(_words(sentence), bos, eos)
+        with np.errstate(divide="ignore"):
+            return float(np.log10(probs).sum())
+
+    def perplexity(self, sentence: str | bytes) -> float:
+        """10 to the power of minus the mean log10 of the sentence's words and `</s>`."""
+        words = _words(sentence)
+        _, probs, _ = self._scored(words, True, True)
+        with np.errstate(divide="ignore"):
+            return float(10.0 ** (-np.log10(probs).sum() / (len(words) + 1)))
+
+    def full_scores(
+        self, sentence: str | bytes, bos: bool = True, eos: bool = True
+    ) -> Iterator[tuple[float, int, bool]]:
+        """For each word, and `</s>`, what `BaseFullScore` returns, as a plain tuple."""
+        ids, probs, lengths = self._scored(_words(sentence), bos, eos)
+        with np.errstate(divide="ignore"):
+            scores = np.log10(probs).tolist()
+        return zip(scores, lengths.tolist(), (ids == UNKNOWN).tolist(), strict=True)
+
+    def BeginSentenceWrite(self, state: State) -> None:  # noqa: N802 - KenLM's name
+        """Makes the state a sentence's beginning: `<s>`."""
+        state._text = self._model.state(sentence=True)
+
+    def NullContextWrite(self, state: State) -> None:  # noqa: N802 - KenLM's name
+        """Makes the state a text without any context."""
+        state._text = self._model.state(sentence=False)
+
+    def BaseScore(self, in_state: State, word: str | bytes, out_state: State) -> float:  # noqa: N802
+        """log10 of the probability of a word after a state; makes the other state the text with the word.
+
+        Cost: a few microseconds.
+        """
+        prob, _ = self._read(in_state, self._token(word), out_state)
+        return log10(prob) if prob > 0.0 else -inf
+
+    def BaseFullScore(  # noqa: N802 - KenLM's name
+        self, in_state: State, word: str | bytes, out_state: State
+    ) -> FullScoreReturn:
+        """The same with the matched n-gram's length, and whether the word is out of vocabulary."""
+        token = self._token(word)
+        prob, length = self._read(in_state, token, out_state)
+        return FullScoreReturn(log10(prob) if prob > 0.0 else -inf, length, token == UNKNOWN)
+
+    def __contains__(self, word: str | bytes) -> bool:
+        return self._token(word) != UNKNOWN
+
+    def __repr__(self) -> str:
+        return f"<Model from {os.path.basename(self.path)}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        path, config, corpus, order = self._arguments
+        return _made_again, (path, config, corpus, order)
+
+    # ---- private ----------------------------------------------------------------------------------------
+
+    def _token(self, word: str | bytes) -> int:
+        return self._tokens.get(word if isinstance(word, bytes) else _as_bytes(word), UNKNOWN)
+
+    def _read(self, in_state: State, token: int, out_state: State) -> tuple[float, int]:
+        origin, target = in_state._text, out_state._text
+        if origin is None or origin.model is not self._kernel:
+            raise InvalidArgument(
+                "this state is not yet that of any text of this model: BeginSentenceWrite or "
+                "NullContextWrite comes first"
+            )
+        if target is None or target.model is not self._kernel:
+            target = out_state._text = self._model.state(sentence=False)
+        found: tuple[float, int] = target.read(origin, token)
+        return found
+
+    def _scored(self, words: list[bytes], bos: bool, eos: bool) -> tuple[Integers, Any, Any]:
+        """Ids, probabilities and effective n of the words, and of `</s>`."""
+        find = self._tokens.get
+        ids = [find(word, UNKNOWN) for word in words]
+        text = np.array([*([BEGIN] if bos else []), *ids, *([END] if eos else [])], dtype=np.int64)
+        scores = self._model.score(text)
+        first = 1 if bos else 0
+        return text[first:], scores.prob[first:], scores.effective_n[first:]
+
+
+class LanguageModel(Model):
+    """`Model`, under the name that it had in old versions of KenLM."""
+
+
+def _made_again(path: Any, config: Config | None, corpus: str | None, order: int | str | None) -> Model:
+    return Model(path, config, corpus=corpus, order=order)
+
+
+def _as_bytes(text: str | bytes) -> bytes:
+    if isinstance(text, bytes):
+        return text
+    if not isinstance(text, str):
+        raise InvalidArgument(f"words and sentences are str or bytes, not {type(text).__name__}")
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _words(sentence: str | bytes) -> list[bytes]:
+    """Cut at ASCII white space, as KenLM does: no other character is a blank in an ARPA file."""
+    return _as_bytes(sentence).split()
+
+
+def _parts(path: str) -> tuple[str, dict[str, str]]:
+    """A path's folder, and what stands after `?`."""
+    folder, mark, query = path.rpartition("?")
+    if not mark or os.path.exists(path):
+        return path, {}
+    asked = dict(parse_qsl(query, keep_blank_values=True))
+    unknown = asked.keys() - {"corpus", "order"}
+    if unknown or not asked:
+        raise InvalidArgument(f"after ? in {path!r} stand corpus=name and order=n, joined by &")
+    return folder, asked
+
+
+def _corpus(folder: str, name: str | None) -> Corpus:
+    try:
+        if os.path.isfile(folder):
+            raise StorageError(
+                "this is a file, and a model here is made of a corpus: load the text that it was made of",
+                path=folder,
+            )
+        return connect(folder, read_only=True).corpus(name)
+    except NgramdbError as error:
+        raise CannotReadModel(f"no model can be made of {folder!r}: {error}", path=folder) from error
+
+
+def _order(order: int | str | None) -> int | None:
+    if order is None:
+        return DEFAULT_ORDER
+    if order == "unlimited":
+        return None
+    if isinstance(order, str) and order.isascii() and order.isdigit():
+        return int(order)
+    if isinstance(order, str):
+        raise InvalidArgument(f"an order is a whole number from 1 on, or 'unlimited', not {order!r}")
+    return order

@@ -1,0 +1,100 @@
+"""Texts that are read token by token have the scores of whole texts, whatever the model."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from language_corpora import DOCUMENTS, View, model_of
+
+from ngramdb.lm import BEGIN, END, UNKNOWN, Backoff, InfGram, KneserNey, NGram, make
+
+SPECS = [
+    KneserNey(),
+    KneserNey(order=3),
+    KneserNey(order=2, min_count=2),
+    Backoff(),
+    Backoff(order=3),
+    InfGram(),
+    NGram(order=3),
+    NGram(),
+]
+TOKENS = st.sampled_from([*range(5), 9, 99, UNKNOWN, END, BEGIN])
+ALL = [list(document) for document in DOCUMENTS]
+VIEWS = [View(ALL), View(ALL[:4], [[1, 2], [2]])]
+MODELS = [make(spec, view) for spec in SPECS for view in VIEWS]
+
+
+def read(state, tokens):
+    return [state.read(state, token) for token in tokens]
+
+
+def same(found, expected):
+    return found == pytest.approx(expected, nan_ok=True)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+@settings(max_examples=60, deadline=None)
+@given(text=st.lists(TOKENS, max_size=12))
+def test_a_text_read_by_tokens_has_the_scores_of_the_whole(model, text):
+    scores = model.score(text)
+    probs, lengths = zip(*read(model.state(sentence=False), text), strict=True) if text else ((), ())
+    assert same(list(probs), scores.prob.tolist())
+    assert list(lengths) == scores.effective_n.tolist()
+    sentence = model.score([BEGIN, *text])
+    found = read(model.state(), text)
+    assert same([prob for prob, _ in found], sentence.prob[1:].tolist())
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+@settings(max_examples=60, deadline=None)
+@given(text=st.lists(TOKENS, max_size=8), others=st.lists(TOKENS, max_size=4))
+def test_several_texts_go_on_from_one_state(model, text, others):
+    origin = model.state()
+    read(origin, text)
+    before = origin.context
+    for token in others:
+        branch = model.state(sentence=False)
+        assert same(branch.read(origin, token)[0], float(model.score([BEGIN, *text, token]).prob[-1]))
+        copied = origin.copy()
+        copied.read(copied, token)
+        assert copied.context == branch.context
+    assert origin.context == before
+
+
+@pytest.mark.parametrize("model", MODELS[:4], ids=str)
+@settings(max_examples=60, deadline=None)
+@given(texts=st.tuples(*[st.lists(TOKENS, max_size=6)] * 2), token=TOKENS)
+def test_equal_contexts_have_equal_continuations(model, texts, token):
+    states = [model.state(), model.state()]
+    for state, text in zip(states, texts, strict=True):
+        read(state, text)
+    if states[0].context != states[1].context:
+        return
+    one, other = (state.read(state, token) for state in states)
+    assert math.isclose(one[0], other[0]) and one[1] == other[1]
+
+
+def test_the_context_is_what_still_matters(documents):
+    model = model_of(documents, KneserNey(order=3))
+    state = model.state()
+    assert state.context == (BEGIN,)
+    state.read(state, 0)
+    assert state.context == (BEGIN, 0)
+    read(state, [99])
+    assert state.context == ()
+    read(state, [0, 1, 2])
+    assert state.context == (1, 2)
+    state.begin(True)
+    assert state.context == (BEGIN,)
+
+
+def test_other_models_states_and_ids_are_refused(documents):
+    one, other = model_of(documents, KneserNey(order=3)), model_of(documents, KneserNey(order=2))
+    with pytest.raises(ValueError, match="another model"):
+        one.state().read(other.state(), 1)
+    for token in (-4, 2**32):
+        with pytest.raises(ValueError, match="a token id is from -3"):
+            one.state().read(one.state(), token)
