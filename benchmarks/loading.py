@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 import ngramdb
-from ngramdb._cext.construction import Cores, key_directory, lcp_width_for, suffix_array
+from ngramdb._cext.sort.construction import Cores, key_directory, lcp_width_for, suffix_array
 from ngramdb.segments.symbols import SymbolBuilder
 from ngramdb.tokenizers import create_tokenizer
 

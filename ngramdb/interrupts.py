@@ -3,7 +3,7 @@
 A connection makes an `Interrupt` for each statement and enters it wherever it works for that statement; it is
 then *current* in the thread, and need not be passed along:
 
-- Kernels check it every few milliseconds with the GIL released (see `_cext/interrupt.pxd`).
+- Kernels check it every few milliseconds with the GIL released (see `_cext/base/interrupt.pxd`).
 - Loops in Python call `check()` once a batch, or `step(done, total)` where they know how far they are.
 - Work that is handed to other threads waits for them with `result_of`, and gives kernels there a token of its
   own, to be set when the wait ends in an error.
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from ngramdb._cext.interrupt import Interrupt, check, current, step
+from ngramdb._cext.base.interrupt import Interrupt, check, current, step
 
 if TYPE_CHECKING:
     from concurrent import futures

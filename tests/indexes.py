@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 from reference import ReferenceIndex
 
-from ngramdb._cext.construction import key_directory, mark_lcps, suffix_array
-from ngramdb._cext.index import Index
-from ngramdb._cext.segment_index import SuffixIndex
+from ngramdb._cext.corpus.index import Index
+from ngramdb._cext.segment.segment_index import SuffixIndex
+from ngramdb._cext.sort.construction import key_directory, mark_lcps, suffix_array
 
 WIDTHS = (np.uint8, np.uint16, np.uint32)
 

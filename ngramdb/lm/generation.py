@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ngramdb import interrupts
-from ngramdb._cext.lm import Sampler
+from ngramdb._cext.lm.models import Sampler
 from ngramdb.errors import CorruptionError, InvalidArgument
 from ngramdb.lm.models import LanguageModel, SharingModel, as_ids
 from ngramdb.lm.spec import is_whole

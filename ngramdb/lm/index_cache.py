@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from weakref import WeakKeyDictionary
 
-from ngramdb._cext.lm import LanguageIndex
+from ngramdb._cext.lm.models import LanguageIndex
 from ngramdb.errors import InvalidArgument
 from ngramdb.lm.sentences import View, separator_of
 from ngramdb.lm.statistics import Statistics, take_statistics

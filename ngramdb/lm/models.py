@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ngramdb._cext import lm as kernel
+from ngramdb._cext.lm import models as kernel
 from ngramdb.errors import InvalidArgument, NotSupportedError
 from ngramdb.kinds import MODELS
 from ngramdb.lm.candidates import Shares, Vocabulary

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from ngramdb._cext.lm import LanguageIndex
+from ngramdb._cext.lm.models import LanguageIndex
 from ngramdb.errors import InvalidArgument
 from ngramdb.kinds import CHARACTER_TOKENIZERS
 from ngramdb.lm.sentences import View, separator_of

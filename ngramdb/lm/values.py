@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb._cext import lm as kernel
+from ngramdb._cext.lm import models as kernel
 from ngramdb.lm.measures import Measure, shown
 
 # Token ids with a meaning of their own: a word that does not occur in the corpus, `</s>`, and `<s>`.

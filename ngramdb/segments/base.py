@@ -1,8 +1,8 @@
 """What a segment of any kind answers: all that the rooms above may ask of one.
 
 A kind of segment is a class below `Segment` that opens its files and has an index (a class below
-`_cext.segment_index.SegmentIndex`); it is entered in `ngramdb.segments.registry`. What it must answer is
-abstract here; the rest has a default that a kind overrides where its files hold more, or where it knows a
+`_cext.segment.segment_index.SegmentIndex`); it is entered in `ngramdb.segments.registry`. What it must answer
+is abstract here; the rest has a default that a kind overrides where its files hold more, or where it knows a
 faster way.
 """
 
@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb._cext.segment_index import SegmentIndex
+from ngramdb._cext.segment.segment_index import SegmentIndex
 from ngramdb.segments.metadata import MetadataReader
 
 Numbers = NDArray[np.uint32]

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb._cext.construction import (
+from ngramdb._cext.sort.construction import (
     MAX_SYMBOLS,
     Cores,
     key_directory,

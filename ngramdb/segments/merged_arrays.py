@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb._cext.construction import Cores
-from ngramdb._cext.filtering import filter_rows
-from ngramdb._cext.row_merging import MergeSource, RowMerge
+from ngramdb._cext.segment.filtering import filter_rows
+from ngramdb._cext.sort.construction import Cores
+from ngramdb._cext.sort.row_merging import MergeSource, RowMerge
 from ngramdb.interrupts import Interrupt
 from ngramdb.segments.builder import positions
 from ngramdb.segments.container import ContainerWriter

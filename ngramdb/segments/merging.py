@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb._cext.construction import Cores
-from ngramdb._cext.filtering import filter_rows
+from ngramdb._cext.segment.filtering import filter_rows
+from ngramdb._cext.sort.construction import Cores
 from ngramdb.interrupts import Interrupt
 from ngramdb.segments.base import Segment
 from ngramdb.segments.builder import (

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb._cext.construction import first_wrong_row, key_directory, mark_lcps
-from ngramdb._cext.interrupt import check
-from ngramdb._cext.segment_index import SuffixIndex
+from ngramdb._cext.base.interrupt import check
+from ngramdb._cext.segment.segment_index import SuffixIndex
+from ngramdb._cext.sort.construction import first_wrong_row, key_directory, mark_lcps
 from ngramdb.errors import CorruptionError
 from ngramdb.segments.base import Numbers, Segment
 from ngramdb.segments.builder import DOC_IDS, FORM, positions

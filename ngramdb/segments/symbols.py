@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb._cext.construction import MAX_SYMBOLS, write_symbols
+from ngramdb._cext.sort.construction import MAX_SYMBOLS, write_symbols
 
 Symbols = NDArray[Any]
 # Of 8, 16 or 32 bits.

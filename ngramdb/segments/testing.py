@@ -15,11 +15,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb._cext.index import Index
-from ngramdb._cext.lm import LanguageIndex, Model
-from ngramdb._cext.reference_segments import DefaultIndex, PlainIndex
-from ngramdb._cext.segment_index import SegmentIndex
-from ngramdb._cext.top_ngrams import NgramBlocks
+from ngramdb._cext.corpus.index import Index
+from ngramdb._cext.corpus.top_ngrams import NgramBlocks
+from ngramdb._cext.lm.models import LanguageIndex, Model
+from ngramdb._cext.segment.reference_segments import DefaultIndex, PlainIndex
+from ngramdb._cext.segment.segment_index import SegmentIndex
 from ngramdb.kinds import MODELS
 
 __all__ = ["check_index", "check_same", "packed", "plain_index"]

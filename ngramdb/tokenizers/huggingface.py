@@ -24,7 +24,7 @@ import numpy.typing as npt
 import tokenizers
 
 from ngramdb import interrupts
-from ngramdb._cext.pieces import PieceTable, gather
+from ngramdb._cext.text.pieces import PieceTable, gather
 from ngramdb.errors import ExecutionError, InvalidArgument
 from ngramdb.tokenizers.base import (
     Encoder,

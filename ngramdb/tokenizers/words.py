@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-import ngramdb._cext.words as kernel
+import ngramdb._cext.text.words as kernel
 from ngramdb.errors import CorruptionError, FormatVersionError, InvalidArgument, ResourceError
 from ngramdb.tokenizers.base import (
     FileContent,

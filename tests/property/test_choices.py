@@ -14,7 +14,7 @@ from random_conditions import COSTS, DOCUMENTS, HAS, SIMPLE, TREES, conditions, 
 from reference_questions import text_of
 
 import ngramdb
-from ngramdb._cext.segment_index import CONDITION_CODES
+from ngramdb._cext.segment.segment_index import CONDITION_CODES
 from ngramdb.api.parsing import parsed
 from ngramdb.api.session import Session
 from ngramdb.executor.conditions.evaluation import Evaluator

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from indexes import WIDTHS, oracle_of, packed, plain, rows_of, segment_of
 from reference import ReferenceSegment
 
-from ngramdb._cext import docsets
-from ngramdb._cext.construction import first_wrong_row, key_directory, mark_lcps, suffix_array
-from ngramdb._cext.index import Index
-from ngramdb._cext.segment_index import SuffixIndex
+from ngramdb._cext.corpus import docsets
+from ngramdb._cext.corpus.index import Index
+from ngramdb._cext.segment.segment_index import SuffixIndex
+from ngramdb._cext.sort.construction import first_wrong_row, key_directory, mark_lcps, suffix_array
 from ngramdb.segments.symbols import SymbolBuilder, dense_ranks
 
 EXAMPLES = settings(max_examples=120, deadline=None, derandomize=True)

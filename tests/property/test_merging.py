@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ngramdb._cext.construction import key_directory, lcp_width_for, suffix_array
-from ngramdb._cext.row_merging import MergeSource, RowMerge
+from ngramdb._cext.sort.construction import key_directory, lcp_width_for, suffix_array
+from ngramdb._cext.sort.row_merging import MergeSource, RowMerge
 from ngramdb.errors import CorruptionError, QueryCancelled
 from ngramdb.interrupts import Interrupt
 

@@ -9,7 +9,7 @@ import pytest
 
 import ngramdb
 from ngramdb import kinds, limits
-from ngramdb._cext import lm as kernel
+from ngramdb._cext.lm import models as kernel
 from ngramdb.errors import InvalidArgument
 from ngramdb.language.parser import parse_model
 from ngramdb.lm.spec import ModelSpec

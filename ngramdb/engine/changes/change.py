@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ngramdb._cext.construction import MAX_SYMBOLS
+from ngramdb._cext.sort.construction import MAX_SYMBOLS
 from ngramdb.engine.changes import compaction
 from ngramdb.engine.changes.budget import bounded, memory_errors
 from ngramdb.engine.changes.compaction import CompactionOutcome

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ngramdb import interrupts
-from ngramdb._cext.construction import MAX_SYMBOLS, Cores
+from ngramdb._cext.sort.construction import MAX_SYMBOLS, Cores
 from ngramdb.engine.changes.batches import Batch, batches, read_ahead
 from ngramdb.engine.changes.budget import DocumentLimits, bounded, memory_errors
 from ngramdb.engine.changes.change import Change

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb._cext.index import Index
+from ngramdb._cext.corpus.index import Index
 from ngramdb.engine.changes.equal_documents import Listed, Matches, match_documents
 from ngramdb.engine.corpus.common_vocabulary import common_tokenizer, translated
 from ngramdb.engine.corpus.view import CorpusView
@@ -27,8 +27,8 @@ from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.types import Docs
 
 if TYPE_CHECKING:
-    from ngramdb._cext.index import Estimates, ManyNextTokens
-    from ngramdb._cext.segment_index import Offsets, TokenIds
+    from ngramdb._cext.corpus.index import Estimates, ManyNextTokens
+    from ngramdb._cext.segment.segment_index import Offsets, TokenIds
 
 # Characters of a document that a message shows.
 SHOWN_CHARACTERS = 60

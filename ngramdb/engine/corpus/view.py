@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from ngramdb._cext.index import Index
+from ngramdb._cext.corpus.index import Index
 from ngramdb.engine.changes.audit import check_audits
 from ngramdb.engine.corpus import residency
 from ngramdb.engine.corpus.tokenizer_cache import tokenizer_of

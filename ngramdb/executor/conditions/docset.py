@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ngramdb._cext.docsets import intersect, subtract, unite
+from ngramdb._cext.corpus.docsets import intersect, subtract, unite
 from ngramdb.types import Docs
 
 

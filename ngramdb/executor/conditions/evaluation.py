@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb._cext.docsets import subtract, unite
+from ngramdb._cext.corpus.docsets import subtract, unite
 from ngramdb.executor.conditions.docset import DocSet
 from ngramdb.executor.conditions.expressions import Expressions
 from ngramdb.executor.conditions.field_values import FieldReader

@@ -12,8 +12,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb._cext.docsets import unite
-from ngramdb._cext.joins import documents_covered, values_within, windows_with
+from ngramdb._cext.corpus.docsets import unite
+from ngramdb._cext.corpus.joins import documents_covered, values_within, windows_with
 from ngramdb.executor.conditions.alternatives import are_apart
 from ngramdb.executor.conditions.docset import DocSet
 from ngramdb.executor.conditions.occurrences import Finder, Occurrences, Windows, distinct, limited, summed

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb._cext.docsets import unite
-from ngramdb._cext.joins import least_ends, sort_positions, values_within
+from ngramdb._cext.corpus.docsets import unite
+from ngramdb._cext.corpus.joins import least_ends, sort_positions, values_within
 from ngramdb.executor.conditions.docset import DocSet
 from ngramdb.executor.conditions.stored_text import TextMatches
 from ngramdb.executor.conditions.text_search import Cuts, spelled_cuts

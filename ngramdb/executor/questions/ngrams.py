@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb._cext.top_ngrams import NegativeCount, NgramBlocks, count_documents, frequent
+from ngramdb._cext.corpus.top_ngrams import NegativeCount, NgramBlocks, count_documents, frequent
 from ngramdb.errors import ExecutionError
 from ngramdb.executor.conditions.docset import DocSet
 from ngramdb.executor.conditions.evaluation import Meter

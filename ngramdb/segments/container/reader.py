@@ -35,7 +35,7 @@ from ngramdb.segments.container.layout import (
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from ngramdb._cext import checksums as kernels
+    from ngramdb._cext.base import checksums as kernels
 
 # Bytes that are verified at a time, so that Ctrl-C is heard in between.
 _PIECE = 1 << 24
@@ -144,7 +144,7 @@ class Container:
     @property
     def checksums(self) -> kernels.FileChecksums:
         """The checksums of the file's blocks, and which have been verified; made at first use, and kept."""
-        from ngramdb._cext import checksums as kernels
+        from ngramdb._cext.base import checksums as kernels
 
         if self._checksums is None:
             footer = self._footer
@@ -170,7 +170,7 @@ class Container:
 
     def prefer_large_pages(self) -> None:
         """Ask for large pages, with which what is not in memory is read by megabytes."""
-        from ngramdb._cext import pages
+        from ngramdb._cext.base import pages
 
         if self._is_mapped():
             pages.advise(self._buffer, "usual")
@@ -178,7 +178,7 @@ class Container:
 
     def read_ahead(self, start: int, stop: int) -> None:
         """Read the file's bytes [start, stop) into memory. Verifies nothing; other threads run meanwhile."""
-        from ngramdb._cext import pages
+        from ngramdb._cext.base import pages
 
         if not self._is_mapped():
             return
@@ -187,14 +187,14 @@ class Container:
 
     def done_with(self, start: int, stop: int) -> None:
         """Let the file's bytes [start, stop) no longer count as this process's memory."""
-        from ngramdb._cext import pages
+        from ngramdb._cext.base import pages
 
         if self._is_mapped():
             pages.advise(self._buffer, "done", start, stop)
 
     def resident_bytes(self) -> int:
         """How many bytes of the file are in memory. Cost: some 10 ns a page."""
-        from ngramdb._cext import pages
+        from ngramdb._cext.base import pages
 
         return pages.resident(self._buffer) if self._is_mapped() else len(self._buffer)
 

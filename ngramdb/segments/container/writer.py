@@ -70,7 +70,7 @@ class ContainerWriter:
         file_id: bytes | None = None,
         block_size: int = BLOCK_SIZE,
     ) -> None:
-        from ngramdb._cext import checksums
+        from ngramdb._cext.base import checksums
 
         if block_size not in BLOCK_SIZES:
             raise InvalidArgument(f"a block has {', '.join(map(str, BLOCK_SIZES))} bytes, not {block_size!r}")

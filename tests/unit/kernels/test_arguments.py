@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from indexes import arrays_of, index_of, packed, segment_of
 
-from ngramdb._cext.index import Index
-from ngramdb._cext.lm import LanguageIndex, Model
-from ngramdb._cext.segment_index import SuffixIndex
+from ngramdb._cext.corpus.index import Index
+from ngramdb._cext.lm.models import LanguageIndex, Model
+from ngramdb._cext.segment.segment_index import SuffixIndex
 
 DOCUMENTS = [[1, 2, 3, 1, 2], [0, 1], [2**32 - 2]]
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from indexes import WIDTHS, arrays_of, packed, with_lcps
 
-from ngramdb._cext.construction import first_wrong_row
-from ngramdb._cext.index import Index
-from ngramdb._cext.segment_index import SuffixIndex
+from ngramdb._cext.corpus.index import Index
+from ngramdb._cext.segment.segment_index import SuffixIndex
+from ngramdb._cext.sort.construction import first_wrong_row
 from ngramdb.errors import CorruptionError
 
 NAMES = ("tokens", "suffix_array", "tree", "rest", "doc_starts")

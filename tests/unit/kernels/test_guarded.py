@@ -15,10 +15,13 @@ import numpy as np
 import pytest
 from indexes import arrays_of, packed, with_lcps
 
-from ngramdb._cext import construction, docsets, filtering, joins, pieces, words
-from ngramdb._cext.index import Index
-from ngramdb._cext.lm import LanguageIndex
-from ngramdb._cext.segment_index import SegmentIndex, SuffixIndex
+from ngramdb._cext.corpus import docsets, joins
+from ngramdb._cext.corpus.index import Index
+from ngramdb._cext.lm.models import LanguageIndex
+from ngramdb._cext.segment import filtering
+from ngramdb._cext.segment.segment_index import SegmentIndex, SuffixIndex
+from ngramdb._cext.sort import construction
+from ngramdb._cext.text import pieces, words
 from ngramdb.errors import CorruptionError, NgramdbError
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="takes fork and mprotect")

@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 
 from ngramdb import interrupts
-from ngramdb._cext.construction import first_wrong_row, key_directory, suffix_array, tree_words
-from ngramdb._cext.index import Index
-from ngramdb._cext.segment_index import SuffixIndex
-from ngramdb._cext.words import Vocabulary
+from ngramdb._cext.corpus.index import Index
+from ngramdb._cext.segment.segment_index import SuffixIndex
+from ngramdb._cext.sort.construction import first_wrong_row, key_directory, suffix_array, tree_words
+from ngramdb._cext.text.words import Vocabulary
 from ngramdb.errors import Interrupted, TimeoutExceeded
 from ngramdb.interrupts import Interrupt
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ngramdb._cext.joins import documents_covered, least_ends, sort_positions, values_within, windows_with
+from ngramdb._cext.corpus.joins import (
+    documents_covered,
+    least_ends,
+    sort_positions,
+    values_within,
+    windows_with,
+)
 
 
 def u32(values):

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from indexes import WIDTHS, arrays_of, stream_of
 
-from ngramdb._cext.construction import Cores, key_directory, lcp_width_for, mark_lcps, suffix_array
-from ngramdb._cext.filtering import filter_rows
-from ngramdb._cext.segment_index import SuffixIndex
+from ngramdb._cext.segment.filtering import filter_rows
+from ngramdb._cext.segment.segment_index import SuffixIndex
+from ngramdb._cext.sort.construction import Cores, key_directory, lcp_width_for, mark_lcps, suffix_array
 
 
 def key_of(stream, position):

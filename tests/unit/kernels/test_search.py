@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from indexes import WIDTHS, arrays_of, packed, segment_of, with_lcps
 
-from ngramdb._cext.construction import key_directory, tree_words
-from ngramdb._cext.index import Index
-from ngramdb._cext.segment_index import SuffixIndex
+from ngramdb._cext.corpus.index import Index
+from ngramdb._cext.segment.segment_index import SuffixIndex
+from ngramdb._cext.sort.construction import key_directory, tree_words
 
 # Rows: one below, at and above where the directory gains a sample, a padded node, or a level.
 EDGES = [64 * 8**k + d for k in range(4) for d in (-1, 0, 1)] + [1, 2, 128, 129, 64 * 9, 64 * 64 + 65]

@@ -12,8 +12,19 @@ import pytest
 import ngramdb._cext as kernels
 
 FOLDERS = [Path(folder) for folder in kernels.__path__]
-STUBS = sorted({stub.stem: stub for folder in FOLDERS for stub in folder.glob("*.pyi")}.items())
-SOURCES = {source.stem for folder in FOLDERS for source in folder.glob("*.pyx")}
+
+
+def named(ending):
+    """The files of kernels with this ending, by their modules' names."""
+    return {
+        ".".join(file.relative_to(folder).with_suffix("").parts): file
+        for folder in FOLDERS
+        for file in folder.glob(f"*/*{ending}")
+    }
+
+
+STUBS = named(".pyi")
+SOURCES = named(".pyx")
 
 
 def is_public(name):
@@ -50,10 +61,10 @@ def parameters(node):
 
 @pytest.mark.skipif(not SOURCES, reason="the kernels' sources are not here")
 def test_every_kernel_has_a_stub():
-    assert {name for name, _ in STUBS} == SOURCES
+    assert STUBS.keys() == SOURCES.keys()
 
 
-@pytest.mark.parametrize(("name", "stub"), STUBS)
+@pytest.mark.parametrize(("name", "stub"), sorted(STUBS.items()))
 def test_a_stub_has_the_names_of_its_module(name, stub):
     module = importlib.import_module(f"ngramdb._cext.{name}")
     tree = ast.parse(stub.read_text(encoding="utf-8"))

@@ -11,7 +11,7 @@ import pytest
 from indexes import WIDTHS, stream_of
 from reference import ReferenceSegment
 
-from ngramdb._cext.construction import first_wrong_row, suffix_array
+from ngramdb._cext.sort.construction import first_wrong_row, suffix_array
 from ngramdb.errors import QueryCancelled
 from ngramdb.interrupts import Interrupt
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from indexes import packed, plain, rows_of, segment_of
 
-from ngramdb._cext.index import Index
+from ngramdb._cext.corpus.index import Index
 
 N_THREADS = 6
 

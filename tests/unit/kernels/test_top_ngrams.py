@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from indexes import WIDTHS, arrays_of, segment_of
 
-from ngramdb._cext.index import Index
-from ngramdb._cext.segment_index import SuffixIndex
-from ngramdb._cext.top_ngrams import NegativeCount, NgramBlocks, count_documents, frequent
+from ngramdb._cext.corpus.index import Index
+from ngramdb._cext.corpus.top_ngrams import NegativeCount, NgramBlocks, count_documents, frequent
+from ngramdb._cext.segment.segment_index import SuffixIndex
 from ngramdb.errors import CorruptionError, TimeoutExceeded
 from ngramdb.interrupts import Interrupt
 
@@ -174,6 +174,6 @@ def test_long_work_ends_when_its_time_is_over():
 
 def arrays_like(n):
     """Sizes of the directory of n rows."""
-    from ngramdb._cext.construction import tree_words
+    from ngramdb._cext.sort.construction import tree_words
 
     return tree_words(n), -(-n // 64)

@@ -9,8 +9,8 @@ import pytest
 from indexes import arrays_of
 from language_corpora import DOCUMENTS, View
 
-from ngramdb._cext.index import Index
-from ngramdb._cext.segment_index import SuffixIndex
+from ngramdb._cext.corpus.index import Index
+from ngramdb._cext.segment.segment_index import SuffixIndex
 from ngramdb.errors import CorruptionError
 from ngramdb.lm import KneserNey, analyze, make
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from language_corpora import model_of
 
-from ngramdb._cext.lm import Sampler
+from ngramdb._cext.lm.models import Sampler
 from ngramdb.errors import InvalidArgument
 from ngramdb.lm import (
     BEGIN,

@@ -10,7 +10,7 @@ from language_corpora import DOCUMENTS, View, corpora, model_of
 from reference import ReferenceIndex
 from reference_models import BEGIN, END, UNKNOWN, ReferenceCounts, reference_backoff
 
-from ngramdb._cext.index import Index
+from ngramdb._cext.corpus.index import Index
 from ngramdb.lm import Backoff, InfGram, KneserNey, NGram, make
 
 orders = st.sampled_from([None, 1, 2, 3])

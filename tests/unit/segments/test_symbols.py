@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from indexes import packed
 
-from ngramdb._cext.construction import first_wrong_row, key_directory, suffix_array, write_symbols
-from ngramdb._cext.segment_index import SuffixIndex
+from ngramdb._cext.segment.segment_index import SuffixIndex
+from ngramdb._cext.sort.construction import first_wrong_row, key_directory, suffix_array, write_symbols
 from ngramdb.segments.symbols import SymbolBuilder, dense_ranks
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ngramdb._cext.pieces import PieceTable, gather
+from ngramdb._cext.text.pieces import PieceTable, gather
 
 PIECES = [b"a", b"b", b"ab", b"", b"\xc3", b"\xa9", b"abc" * 50]
 

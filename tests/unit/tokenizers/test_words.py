@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ngramdb._cext import words as kernel
+from ngramdb._cext.text import words as kernel
 from ngramdb.errors import CorruptionError, FormatVersionError, InvalidArgument, ResourceError
 from ngramdb.tokenizers import UNKNOWN, FileContent, open_tokenizer
 from ngramdb.tokenizers.words import WordsTokenizer

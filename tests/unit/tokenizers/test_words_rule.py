@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ngramdb._cext import words as kernel
+from ngramdb._cext.text import words as kernel
 
 ROOT = Path(__file__).resolve().parents[3]
 SAME_UNICODE = unicodedata.unidata_version == kernel.UNICODE_VERSION

@@ -5,7 +5,8 @@ map needs none. Python's own `mmap` keeps a copy of the descriptor nevertheless,
 3.13 on; before, the system is called directly.
 
 A search reads at places far from each other. So of large files the system is told to read just the page that
-is needed, where it would read dozens around it; whoever reads whole sections says so (`ngramdb._cext.pages`).
+is needed, where it would read dozens around it; before whole sections are read, it is told so
+(`ngramdb._cext.base.pages`).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def map_file(fd: int, n_bytes: int) -> memoryview:
     """
     mapped = _mapped(fd, n_bytes)
     if n_bytes >= _FEWEST_BYTES:  # a wish: whether it is heard does not matter
-        from ngramdb._cext import pages
+        from ngramdb._cext.base import pages
 
         pages.advise(mapped, "at random")
     return mapped

@@ -59,7 +59,7 @@ inline void set_damage_error(const DamagedBlock& e) {
 
 // Made where the current work is known, with its progress.
 inline void set_interrupted_error(const Interrupted& e) {
-  PyObject* const module = PyImport_ImportModule("ngramdb._cext.interrupt");
+  PyObject* const module = PyImport_ImportModule("ngramdb._cext.base.interrupt");
   if (module == nullptr) return;
   PyObject* const late = e.reason == StopReason::kTimeout ? Py_True : Py_False;
   PyObject* const answer = PyObject_CallMethod(module, "raise_stopped", "O", late);

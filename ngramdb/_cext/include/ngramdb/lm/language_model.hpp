@@ -32,11 +32,11 @@ struct Scored {
   bool sparse = false;
 };
 
-// lm.pyx makes arrays of them, by a dtype that is written by hand.
+// models.pyx makes arrays of them, by a dtype that is written by hand.
 static_assert(sizeof(Scored) == 32 && offsetof(Scored, prob) == 0 && offsetof(Scored, count) == 8 &&
                   offsetof(Scored, context_count) == 16 && offsetof(Scored, effective_n) == 24 &&
                   offsetof(Scored, sparse) == 28 && sizeof(bool) == 1,
-              "SCORED in lm.pyx has another layout");
+              "SCORED in models.pyx has another layout");
 
 // Discounts D1, D2, D3+ of an n-gram length.
 using Discount = std::array<double, 3>;

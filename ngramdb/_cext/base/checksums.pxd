@@ -5,7 +5,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.memory cimport unique_ptr
 from libcpp.string cimport string
 
-from ngramdb._cext.interrupt cimport translate_exception
+from ngramdb._cext.base.interrupt cimport translate_exception
 
 
 cdef extern from "ngramdb/base/checksums.hpp" namespace "ngramdb" nogil:

@@ -4,7 +4,7 @@ from typing import Any, overload
 from numpy import bool_, dtype, int32, int64, uint32
 from numpy.typing import NDArray
 
-from ngramdb._cext.segment_index import Offsets, SegmentIndex, TokenIds
+from ngramdb._cext.segment.segment_index import Offsets, SegmentIndex, TokenIds
 
 Estimates = tuple[NDArray[int64], NDArray[int64], NDArray[int32], NDArray[bool_]]
 

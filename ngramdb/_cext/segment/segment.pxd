@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp cimport bool as cbool
 from libcpp.vector cimport vector
 
-from ngramdb._cext.interrupt cimport Poll, translate_exception
+from ngramdb._cext.base.interrupt cimport Poll, translate_exception
 
 
 cdef extern from "ngramdb/segment/segment.hpp" namespace "ngramdb" nogil:

@@ -9,8 +9,8 @@ from libcpp.memory cimport unique_ptr
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
-from ngramdb._cext.interrupt cimport Interrupt, Poll, poll_of, translate_exception
-from ngramdb._cext.segment_arrays cimport Rows, kMostLcpWidth, lcp_width_of, symbol_t
+from ngramdb._cext.base.interrupt cimport Interrupt, Poll, poll_of, translate_exception
+from ngramdb._cext.segment.segment_arrays cimport Rows, kMostLcpWidth, lcp_width_of, symbol_t
 
 cdef extern from "ngramdb/segment/sampled_keys.hpp" namespace "ngramdb" nogil:
     uint64_t tree_words(uint64_t)

@@ -6,8 +6,8 @@ import numpy as np
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.memory cimport unique_ptr
 
-from ngramdb._cext.interrupt cimport Poll, current_poll, translate_exception
-from ngramdb._cext.segment_arrays cimport Rows, kMostLcpWidth
+from ngramdb._cext.base.interrupt cimport Poll, current_poll, translate_exception
+from ngramdb._cext.segment.segment_arrays cimport Rows, kMostLcpWidth
 
 cdef extern from "ngramdb/segment/filtering.hpp" namespace "ngramdb" nogil:
     cdef cppclass KeptPositions:

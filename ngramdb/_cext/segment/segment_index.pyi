@@ -4,7 +4,7 @@ from typing import Any
 from numpy import int64, integer, uint32, uint64
 from numpy.typing import NDArray
 
-from ngramdb._cext.checksums import FileChecksums
+from ngramdb._cext.base.checksums import FileChecksums
 
 TokenIds = Sequence[int] | NDArray[integer[Any]]
 Offsets = Sequence[int] | NDArray[integer[Any]]

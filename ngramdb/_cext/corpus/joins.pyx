@@ -12,7 +12,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
-from ngramdb._cext.interrupt cimport Poll, current_poll, translate_exception
+from ngramdb._cext.base.interrupt cimport Poll, current_poll, translate_exception
 
 
 cdef extern from "ngramdb/corpus/joins.hpp" namespace "ngramdb" nogil:

@@ -15,10 +15,10 @@ from libcpp.memory cimport unique_ptr
 from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
-from ngramdb._cext.arguments cimport id_array, int64_array
-from ngramdb._cext.segment cimport Segment
-from ngramdb._cext.segment_index cimport SegmentIndex
-from ngramdb._cext.interrupt cimport Poll, current_poll, translate_exception
+from ngramdb._cext.base.arguments cimport id_array, int64_array
+from ngramdb._cext.segment.segment cimport Segment
+from ngramdb._cext.segment.segment_index cimport SegmentIndex
+from ngramdb._cext.base.interrupt cimport Poll, current_poll, translate_exception
 
 cdef extern from "<array>" namespace "std" nogil:
     cdef cppclass array3 "std::array<int64_t, 3>":

@@ -2,7 +2,7 @@
 """What other kernels take from here: a Poll of the work that the calling thread is at.
 
 ```
-from ngramdb._cext.interrupt cimport Poll, current_poll
+from ngramdb._cext.base.interrupt cimport Poll, current_poll
 
 cdef Poll poll = current_poll()   # with the GIL
 with nogil:

@@ -10,8 +10,8 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp cimport bool as cbool
 from libcpp.memory cimport unique_ptr
 
-from ngramdb._cext.interrupt cimport Interrupt, Poll, poll_of, translate_exception
-from ngramdb._cext.segment_arrays cimport Rows, kMostLcpWidth, lcp_width_of, symbol_t
+from ngramdb._cext.base.interrupt cimport Interrupt, Poll, poll_of, translate_exception
+from ngramdb._cext.segment.segment_arrays cimport Rows, kMostLcpWidth, lcp_width_of, symbol_t
 
 cdef extern from "ngramdb/sort/suffix_sort.hpp" namespace "ngramdb" nogil:
     cdef cppclass CppCores "ngramdb::Cores":

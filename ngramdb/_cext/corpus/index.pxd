@@ -5,8 +5,8 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libcpp cimport bool as cbool
 from libcpp.vector cimport vector
 
-from ngramdb._cext.interrupt cimport Poll, translate_exception
-from ngramdb._cext.segment cimport Run, Segment
+from ngramdb._cext.base.interrupt cimport Poll, translate_exception
+from ngramdb._cext.segment.segment cimport Run, Segment
 
 
 cdef extern from "ngramdb/corpus/corpus_index.hpp" namespace "ngramdb" nogil:

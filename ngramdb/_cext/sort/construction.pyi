@@ -4,7 +4,7 @@ from numpy import int64, uint8, uint32, uint64
 from numpy.typing import NDArray
 from typing_extensions import Self
 
-from ngramdb._cext.interrupt import Interrupt
+from ngramdb._cext.base.interrupt import Interrupt
 
 MAX_SYMBOLS: int
 

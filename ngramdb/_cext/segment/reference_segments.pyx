@@ -7,9 +7,9 @@ import numpy as np
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-from ngramdb._cext.segment cimport Position, Segment
-from ngramdb._cext.segment_index cimport SegmentIndex
-from ngramdb._cext.interrupt cimport translate_exception
+from ngramdb._cext.segment.segment cimport Position, Segment
+from ngramdb._cext.segment.segment_index cimport SegmentIndex
+from ngramdb._cext.base.interrupt cimport translate_exception
 
 cdef extern from "ngramdb/segment/reference_segments.hpp" namespace "ngramdb" nogil:
     cdef cppclass PlainSegment(Segment):

@@ -12,10 +12,10 @@ from libcpp cimport bool as cbool
 from libcpp.memory cimport unique_ptr
 from libcpp.vector cimport vector
 
-from ngramdb._cext.index cimport CorpusIndex, Index
-from ngramdb._cext.segment cimport Row, Segment
-from ngramdb._cext.segment_index cimport SegmentIndex
-from ngramdb._cext.interrupt cimport Poll, current_poll, translate_exception
+from ngramdb._cext.corpus.index cimport CorpusIndex, Index
+from ngramdb._cext.segment.segment cimport Row, Segment
+from ngramdb._cext.segment.segment_index cimport SegmentIndex
+from ngramdb._cext.base.interrupt cimport Poll, current_poll, translate_exception
 
 
 cdef extern from "ngramdb/corpus/top_ngrams.hpp" namespace "ngramdb" nogil:

@@ -4,7 +4,7 @@ from typing import Any
 from numpy import uint8, uint32, uint64
 from numpy.typing import NDArray
 
-from ngramdb._cext.interrupt import Interrupt
+from ngramdb._cext.base.interrupt import Interrupt
 
 class MergeSource:
     symbol_bytes: int

@@ -3,7 +3,7 @@
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
-from ngramdb._cext.checksums cimport Checksums
+from ngramdb._cext.base.checksums cimport Checksums
 
 cdef extern from "ngramdb/segment/rows.hpp" namespace "ngramdb" nogil:
     cdef cppclass Rows:

@@ -4,7 +4,7 @@
 from libc.stdint cimport int64_t, uint32_t
 from libcpp.vector cimport vector
 
-from ngramdb._cext.segment cimport Run
+from ngramdb._cext.segment.segment cimport Run
 
 # An n-gram of up to so many tokens is read into a buffer on the stack.
 cdef enum:

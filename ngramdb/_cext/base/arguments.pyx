@@ -17,7 +17,7 @@ from libc.string cimport memcpy
 from libcpp cimport bool as cbool
 from libcpp.vector cimport vector
 
-from ngramdb._cext.interrupt cimport Poll, current_poll
+from ngramdb._cext.base.interrupt cimport Poll, current_poll
 
 cnp.import_array()
 

@@ -15,15 +15,15 @@ from libcpp cimport bool as cbool
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
-from ngramdb._cext.arguments cimport (
+from ngramdb._cext.base.arguments cimport (
     Ids, STACK_IDS, UNKNOWN_ID, checked_offsets, fill_ids, id_array, read_ids, vector_to_array,
 )
-from ngramdb._cext.checksums cimport Checksums, FileChecksums
-from ngramdb._cext.interrupt cimport Poll, current_poll, translate_exception
-from ngramdb._cext.segment cimport (
+from ngramdb._cext.base.checksums cimport Checksums, FileChecksums
+from ngramdb._cext.base.interrupt cimport Poll, current_poll, translate_exception
+from ngramdb._cext.segment.segment cimport (
     EmptySegment, Position, Range, Request, Segment, fits_narrow, positions_in, positions_out,
 )
-from ngramdb._cext.segment_arrays cimport SegmentArrays, kMostLcpWidth, set_arrays, symbol_t
+from ngramdb._cext.segment.segment_arrays cimport SegmentArrays, kMostLcpWidth, set_arrays, symbol_t
 
 cnp.import_array()
 

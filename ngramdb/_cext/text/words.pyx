@@ -20,7 +20,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SI
 
 import numpy as np
 
-from ngramdb._cext.interrupt cimport Poll, current_poll, translate_exception
+from ngramdb._cext.base.interrupt cimport Poll, current_poll, translate_exception
 
 
 cdef extern from "ngramdb/text/words.hpp" namespace "ngramdb::words" nogil:

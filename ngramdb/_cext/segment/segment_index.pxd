@@ -6,8 +6,8 @@ from libcpp cimport bool as cbool
 from libcpp.memory cimport unique_ptr
 from libcpp.vector cimport vector
 
-from ngramdb._cext.arguments cimport Ids
-from ngramdb._cext.segment cimport Position, Range, Segment
+from ngramdb._cext.base.arguments cimport Ids
+from ngramdb._cext.segment.segment cimport Position, Range, Segment
 
 
 cdef class SegmentIndex:

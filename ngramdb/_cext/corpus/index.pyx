@@ -11,11 +11,11 @@ cimport numpy as cnp
 from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint32_t
 from libcpp.vector cimport vector
 
-from ngramdb._cext.arguments cimport (
+from ngramdb._cext.base.arguments cimport (
     Ids, STACK_IDS, UNKNOWN_ID, as_id, checked_offsets, fill_ids, id_array, read_ids, runs_to_arrays,
 )
-from ngramdb._cext.interrupt cimport Poll, current_poll
-from ngramdb._cext.segment_index cimport SegmentIndex
+from ngramdb._cext.base.interrupt cimport Poll, current_poll
+from ngramdb._cext.segment.segment_index cimport SegmentIndex
 
 cnp.import_array()
 

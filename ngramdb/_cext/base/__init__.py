@@ -1,0 +1,1 @@
+"""Interrupts, checksums, memory pages, and arguments from Python."""

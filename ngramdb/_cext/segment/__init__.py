@@ -1,0 +1,1 @@
+"""Questions to one segment, and segments without some of their documents."""

@@ -1,0 +1,1 @@
+"""Suffix arrays and what belongs to their rows: sorted, and merged."""

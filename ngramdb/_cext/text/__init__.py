@@ -1,0 +1,1 @@
+"""Words and subword pieces: text to token ids and back."""
