@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 import ngramdb
-from ngramdb._cext.sort.construction import Cores, key_directory, lcp_width_for, suffix_array
+from ngramdb._cext.sort.construction import CoreBudget, key_directory, lcp_width_for, suffix_array
 from ngramdb.segments.symbols import SymbolBuilder
 from ngramdb.tokenizers import create_tokenizer
 
@@ -70,7 +70,7 @@ def construct(ids: np.ndarray, offsets: np.ndarray) -> Callable[[], int]:
     builder = SymbolBuilder(len(ids) + len(offsets))
     builder.add(ids, offsets)
     stream, _, _ = builder.finish()
-    width, cores = lcp_width_for(len(stream)), Cores(os.cpu_count() or 1)
+    width, cores = lcp_width_for(len(stream)), CoreBudget(os.cpu_count() or 1)
 
     def run() -> int:
         with cores:

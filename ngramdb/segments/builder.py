@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ngramdb._cext.sort.construction import (
     MAX_SYMBOLS,
-    Cores,
+    CoreBudget,
     key_directory,
     lcp_width_for,
     mark_lcps,
@@ -111,7 +111,7 @@ class SegmentBuilder:
             self._metadata.add(fields)
 
     def write(
-        self, writer: ContainerWriter, stop: Interrupt | None = None, cores: Cores | None = None
+        self, writer: ContainerWriter, stop: Interrupt | None = None, cores: CoreBudget | None = None
     ) -> SegmentSummary:
         """Sort, write and sync the segment; the builder is of no use afterwards.
 
@@ -143,7 +143,7 @@ class SegmentArrays(Protocol):
     @property
     def n_symbols(self) -> int: ...
 
-    def write(self, writer: ContainerWriter, stop: Interrupt | None, cores: Cores | None) -> None:
+    def write(self, writer: ContainerWriter, stop: Interrupt | None, cores: CoreBudget | None) -> None:
         """Write the sections `suffix_array`, `directory.tree`, `directory.rest` and `tokens`."""
 
 
@@ -184,7 +184,7 @@ class SortedArrays:
     def n_symbols(self) -> int:
         return len(self.stream)
 
-    def write(self, writer: ContainerWriter, stop: Interrupt | None, cores: Cores | None) -> None:
+    def write(self, writer: ContainerWriter, stop: Interrupt | None, cores: CoreBudget | None) -> None:
         """Sort suffixes if need be, and write the sections."""
         rows, width = self.rows, lcp_width_for(len(self.stream))
         if rows is None:
@@ -211,7 +211,7 @@ def write_segment(
     first_doc_id: int,
     doc_ids: NDArray[np.int64] | None = None,
     stop: Interrupt | None = None,
-    cores: Cores | None = None,
+    cores: CoreBudget | None = None,
 ) -> SegmentSummary:
     """Write the sections of a segment, in the order of FORMAT.md, and sync it; `content` is used up.
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb._cext.segment.filtering import filter_rows
-from ngramdb._cext.sort.construction import Cores
+from ngramdb._cext.sort.construction import CoreBudget
 from ngramdb._cext.sort.row_merging import MergeSource, RowMerge
 from ngramdb.interrupts import Interrupt
 from ngramdb.segments.builder import positions
@@ -68,7 +68,7 @@ class MergedArrays:
         self.n_symbols = int(lengths.sum())
         self.starts = np.cumsum(lengths).astype(np.uint32)
 
-    def write(self, writer: ContainerWriter, stop: Interrupt | None, cores: Cores | None) -> None:
+    def write(self, writer: ContainerWriter, stop: Interrupt | None, cores: CoreBudget | None) -> None:
         """Merge the rows, and write the sections."""
         sources = []
         for part in self._parts:

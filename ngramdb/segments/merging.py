@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb._cext.segment.filtering import filter_rows
-from ngramdb._cext.sort.construction import Cores
+from ngramdb._cext.sort.construction import CoreBudget
 from ngramdb.interrupts import Interrupt
 from ngramdb.segments.base import Segment
 from ngramdb.segments.builder import (
@@ -91,7 +91,7 @@ def write_merged(
         file, KIND, reader_flags=DOCUMENT_SETS if has_gaps else 0, block_size=SMALL_BLOCK_SIZE
     )
     first_doc_id = int(ids[0]) if len(ids) else 0
-    cores = Cores(means.threads)
+    cores = CoreBudget(means.threads)
     with cores:
         return write_segment(writer, content, first_doc_id, ids if has_gaps else None, stop, cores)
 

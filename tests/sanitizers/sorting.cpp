@@ -49,7 +49,7 @@ template <class Sym>
 bool compare_keys(const std::vector<Sym>& symbols, uint32_t n_symbols, const keysort::Limits& limits, int n_threads) {
   const Exact<Sym> text(symbols);
   Exact<uint32_t> rows(text.size());
-  Cores cores(n_threads - 1);
+  CoreBudget cores(n_threads - 1);
   const uint32_t n = static_cast<uint32_t>(text.size()), lcp_width = sizeof(Sym) == 4 ? 0 : n % 8;
   keysort::Sorter<Sym> sorter(text.data(), rows.data(), n, n_symbols, lcp_width, &cores, limits, nullptr);
   if (!sorter.sort()) return false;
@@ -301,7 +301,7 @@ void check_stopping(Random& random) {
   }
   CHECK(stopped);
   stopped = false;
-  Cores cores(static_cast<int>(random.below(3)));
+  CoreBudget cores(static_cast<int>(random.below(3)));
   try {
     const Exact<uint8_t> text(random_text<uint8_t>(random, 200, 100));
     Exact<uint32_t> rows(text.size());

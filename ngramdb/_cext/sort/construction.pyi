@@ -8,7 +8,7 @@ from ngramdb._cext.base.interrupt import Interrupt
 
 MAX_SYMBOLS: int
 
-class Cores:
+class CoreBudget:
     def __init__(self, n: int) -> None: ...
     def __enter__(self) -> Self: ...
     def __exit__(self, *exception: object) -> None: ...
@@ -18,7 +18,7 @@ def suffix_array(
     text: NDArray[Any],
     n_symbols: int,
     stop: Interrupt | None = None,
-    cores: Cores | None = None,
+    cores: CoreBudget | None = None,
     lcp_width: int = 0,
 ) -> NDArray[uint32]: ...
 def lcp_width_for(n_text: int) -> int: ...
@@ -27,7 +27,7 @@ def mark_lcps(
     rows: NDArray[uint32],
     width: int,
     stop: Interrupt | None = None,
-    cores: Cores | None = None,
+    cores: CoreBudget | None = None,
 ) -> None: ...
 def first_wrong_row(text: NDArray[Any], rows: NDArray[uint32]) -> int | None: ...
 def write_symbols(ids: NDArray[Any], offsets: NDArray[int64], out: NDArray[Any]) -> None: ...

@@ -14,14 +14,14 @@ from ngramdb._cext.base.interrupt cimport Interrupt, Poll, poll_of, translate_ex
 from ngramdb._cext.segment.segment_arrays cimport Rows, kMostLcpWidth, lcp_width_of, symbol_t
 
 cdef extern from "ngramdb/sort/suffix_sort.hpp" namespace "ngramdb" nogil:
-    cdef cppclass CppCores "ngramdb::Cores":
-        CppCores(int)
+    cdef cppclass CppCoreBudget "ngramdb::CoreBudget":
+        CppCoreBudget(int)
         void join()
         void give(int)
-    void sort_suffixes[Sym](const Sym*, uint32_t*, uint32_t, uint32_t, uint32_t, uint32_t, CppCores*, Poll*) except +translate_exception
+    void sort_suffixes[Sym](const Sym*, uint32_t*, uint32_t, uint32_t, uint32_t, uint32_t, CppCoreBudget*, Poll*) except +translate_exception
 
 cdef extern from "ngramdb/segment/row_lcps.hpp" namespace "ngramdb" nogil:
-    void c_mark_lcps "ngramdb::mark_lcps"[Sym](const Sym*, uint64_t, uint32_t*, uint64_t, uint32_t, CppCores*, Poll*) except +translate_exception
+    void c_mark_lcps "ngramdb::mark_lcps"[Sym](const Sym*, uint64_t, uint32_t*, uint64_t, uint32_t, CppCoreBudget*, Poll*) except +translate_exception
 
 cdef extern from "ngramdb/segment/sampled_keys.hpp" namespace "ngramdb" nogil:
     uint64_t c_tree_words "ngramdb::tree_words"(uint64_t)
@@ -41,19 +41,19 @@ cdef enum:
 MAX_SYMBOLS = 2**32 - 2
 
 
-cdef class Cores:
+cdef class CoreBudget:
     """A number of cores that several builds share.
 
     Within `with cores:` the calling thread takes one of them. Kernels that are given the object work on as many
     more threads as cores are free when they begin.
     """
 
-    cdef unique_ptr[CppCores] cores
+    cdef unique_ptr[CppCoreBudget] cores
 
     def __cinit__(self, int n):
         if n < 1:
             raise ValueError(f"there must be at least one core, got {n}")
-        self.cores.reset(new CppCores(n))
+        self.cores.reset(new CppCoreBudget(n))
 
     def __enter__(self):
         self.cores.get().join()
@@ -83,7 +83,7 @@ cdef uint32_t checked_mask(uint64_t n_text, uint32_t width) except? 0:
     return <uint32_t>0xFFFFFFFF >> width
 
 
-def suffix_array(const symbol_t[::1] text, uint32_t n_symbols, Interrupt stop=None, Cores cores=None,
+def suffix_array(const symbol_t[::1] text, uint32_t n_symbols, Interrupt stop=None, CoreBudget cores=None,
                  uint32_t lcp_width=0):
     """The suffix array of a text of documents, in document-end order, without the separators' own rows.
 
@@ -133,7 +133,7 @@ def suffix_array(const symbol_t[::1] text, uint32_t n_symbols, Interrupt stop=No
         raise ValueError(f"symbol {largest} is out of range: n_symbols is {n_symbols}")
     rows = np.empty(n, dtype=np.uint32)
     cdef uint32_t[::1] rows_view = rows
-    cdef CppCores* shared = cores.cores.get() if cores is not None else NULL
+    cdef CppCoreBudget* shared = cores.cores.get() if cores is not None else NULL
     with nogil:
         sort_suffixes(&text[0], &rows_view[0], <uint32_t>n, <uint32_t>n_separators, n_symbols, lcp_width, shared,
                       &poll)
@@ -145,7 +145,7 @@ def lcp_width_for(uint64_t n_text):
     return lcp_width_of(n_text)
 
 
-def mark_lcps(const symbol_t[::1] text, uint32_t[::1] rows, uint32_t width, Interrupt stop=None, Cores cores=None):
+def mark_lcps(const symbol_t[::1] text, uint32_t[::1] rows, uint32_t width, Interrupt stop=None, CoreBudget cores=None):
     """Write into the upper `width` bits of rows, which are positions so far, how many leading bits the keys of a row
     and of the one before it have in common: FORMAT.md, "Suffix array". `stop` and `cores` as for `suffix_array`.
 
@@ -158,7 +158,7 @@ def mark_lcps(const symbol_t[::1] text, uint32_t[::1] rows, uint32_t width, Inte
     cdef uint64_t i
     cdef cbool outside = False
     cdef Poll poll = poll_of(stop)
-    cdef CppCores* shared = cores.cores.get() if cores is not None else NULL
+    cdef CppCoreBudget* shared = cores.cores.get() if cores is not None else NULL
     checked_mask(n_text, width)
     with nogil:
         for i in range(n_rows):

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ngramdb import interrupts
-from ngramdb._cext.sort.construction import MAX_SYMBOLS, Cores
+from ngramdb._cext.sort.construction import MAX_SYMBOLS, CoreBudget
 from ngramdb.engine.changes.batches import Batch, batches, read_ahead
 from ngramdb.engine.changes.budget import DocumentLimits, bounded, memory_errors
 from ngramdb.engine.changes.change import Change
@@ -200,7 +200,7 @@ class _Load:
         self._building: deque[Future[SegmentEntry]] = deque()
         self._built: list[SegmentEntry] = []
         self._stop = interrupts.Interrupt()
-        self._cores = Cores(threads)
+        self._cores = CoreBudget(threads)
 
     def run(self, ready: Iterator[Batch]) -> list[SegmentEntry]:
         """Builds all segments; on any error the builds that run are stopped before it is passed on."""

@@ -10,7 +10,7 @@ from indexes import WIDTHS, arrays_of, stream_of
 
 from ngramdb._cext.segment.filtering import filter_rows
 from ngramdb._cext.segment.segment_index import SuffixIndex
-from ngramdb._cext.sort.construction import Cores, key_directory, lcp_width_for, mark_lcps, suffix_array
+from ngramdb._cext.sort.construction import CoreBudget, key_directory, lcp_width_for, mark_lcps, suffix_array
 
 
 def key_of(stream, position):
@@ -65,7 +65,7 @@ def test_sorting_large_texts_tells_the_lcps_that_a_pass_over_the_text_tells(dtyp
         stream[at : at + 2_000] = stream[:2_000]
     stream[::977] = 0
     stream[-1] = 0
-    cores = Cores(2)
+    cores = CoreBudget(2)
     for width in (5, 7):
         with cores:
             rows = suffix_array(stream, 241, None, cores, width)

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ngramdb/base/cores.hpp"
+#include "ngramdb/base/thread_team.hpp"
 #include "ngramdb/corpus/corpus_index.hpp"
 #include "ngramdb/base/prefetch.hpp"
 
@@ -76,7 +76,7 @@ inline void CorpusIndex::count_many(const int64_t* ids, const int64_t* offsets, 
   if (n >= batch::kSortFrom && offsets[n] - offsets[0] <= batch::kSortedLength * static_cast<int64_t>(n)) {
     order = batch::sorted_order(ids, offsets, n);
   }
-  Team team(n >= batch::kShareFrom ? &Cores::of_machine() : nullptr, stop);
+  ThreadTeam team(n >= batch::kShareFrom ? &CoreBudget::of_machine() : nullptr, stop);
   std::atomic<size_t> next{0};
   team.run([&](uint32_t thread) {
     for (size_t start; (start = next.fetch_add(batch::kPiece)) < n;) {

@@ -14,7 +14,7 @@
 #include <mutex>
 #include <stdexcept>
 
-#include "ngramdb/base/cores.hpp"
+#include "ngramdb/base/thread_team.hpp"
 #include "ngramdb/lm/suffix_chains.hpp"
 #include "ngramdb/lm/token_shares.hpp"
 
@@ -446,7 +446,7 @@ inline void Model::score(const int64_t* ids, const int64_t* offsets, size_t n, b
                          StopFlag stop) const {
   Batch batch{ids, offsets, n, sentences, out};
   const int64_t n_tokens = offsets[n] - offsets[0] + (sentences ? static_cast<int64_t>(n) : 0);
-  Team team(n_tokens < m_.share_from ? nullptr : &Cores::of_machine(), stop);
+  ThreadTeam team(n_tokens < m_.share_from ? nullptr : &CoreBudget::of_machine(), stop);
   team.run([&](uint32_t thread) {
     Poll poll = team.poll_of(thread);
     score_share(batch, &poll);

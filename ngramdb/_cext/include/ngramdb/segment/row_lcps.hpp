@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ngramdb/base/cores.hpp"
+#include "ngramdb/base/thread_team.hpp"
 #include "ngramdb/base/interrupt.hpp"
 #include "ngramdb/segment/keys.hpp"
 #include "ngramdb/base/prefetch.hpp"
@@ -33,12 +33,12 @@ inline Key key_at(const Sym* text, uint64_t n_text, uint64_t position) {
 //
 // Cost: an independent random read a row, shared by as many threads as there are cores free.
 template <class Sym>
-void mark_lcps(const Sym* text, uint64_t n_text, uint32_t* rows, uint64_t n_rows, uint32_t lcp_width, Cores* cores,
+void mark_lcps(const Sym* text, uint64_t n_text, uint32_t* rows, uint64_t n_rows, uint32_t lcp_width, CoreBudget* cores,
                StopFlag stop) {
   constexpr uint64_t kAhead = 32;
   if (lcp_width == 0 || n_rows == 0) return;
   const uint32_t shift = 32 - lcp_width, most = most_lcp(lcp_width);
-  Team team(cores, stop);
+  ThreadTeam team(cores, stop);
   const auto first_of = [&](uint32_t t) { return n_rows * t / team.size(); };
   // The rows before the threads' shares: another thread will write to them.
   std::vector<uint32_t> before(team.size());

@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "ngramdb/base/cores.hpp"
+#include "ngramdb/base/thread_team.hpp"
 #include "ngramdb/base/memory.hpp"
 #include "ngramdb/sort/pair_sort.hpp"
 #include "ngramdb/base/prefetch.hpp"
@@ -103,7 +103,7 @@ template <class Sym>
 class Sorter {
  public:
   // With an lcp_width, rows come out with LCPs (rows.hpp); not where symbols have 32 bits.
-  Sorter(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_symbols, uint32_t lcp_width, Cores* cores,
+  Sorter(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_symbols, uint32_t lcp_width, CoreBudget* cores,
          const Limits& limits, StopFlag stop)
       : text_(text), sa_(sa), n_(n), n_symbols_(n_symbols), lcp_width_(lcp_width),
         position_mask_(~uint32_t{0} >> lcp_width), cores_(cores), limits_(limits), stop_(stop),
@@ -189,7 +189,7 @@ class Sorter {
 
   // Calls visit(p) for the thread's share of 0 … n - 1.
   template <class Visit>
-  void for_share(Team& team, uint32_t thread, Visit visit) const {
+  void for_share(ThreadTeam& team, uint32_t thread, Visit visit) const {
     const uint64_t start = uint64_t{n_} * thread / team.size(), stop = uint64_t{n_} * (thread + 1) / team.size();
     for (uint64_t base = start; base < stop; base += kStopInterval) {
       team.look(thread);
@@ -199,7 +199,7 @@ class Sorter {
   }
 
   // Rows are first written to all over: into the buckets.
-  void touch_rows(Team& team, uint32_t thread) const {
+  void touch_rows(ThreadTeam& team, uint32_t thread) const {
     const uint64_t start = uint64_t{n_} * thread / team.size(), stop = uint64_t{n_} * (thread + 1) / team.size();
     touch_pages(sa_ + start, sizeof(uint32_t) * (stop - start), [&] { team.look(thread); });
   }
@@ -207,7 +207,7 @@ class Sorter {
   // Puts all positions into their buckets, in order; the separators, bucket 0, are done by that.
   bool distribute(std::vector<uint32_t>& starts) {
     const uint32_t n_buckets = kTwoFirst ? 1u << 16 : n_symbols_;
-    Team team(cores_, stop_);
+    ThreadTeam team(cores_, stop_);
     std::vector<std::vector<uint32_t>> heads(team.size());
     team.run([&](uint32_t t) {
       heads[t].assign(n_buckets, 0);
@@ -250,8 +250,8 @@ class Sorter {
     std::sort(tasks.begin(), tasks.end(), [&](const auto& a, const auto& b) {
       return rows_of(a) != rows_of(b) ? rows_of(a) > rows_of(b) : a < b;
     });
-    Team team(cores_, stop_);
-    std::vector<Work> works(Team::kMostThreads);
+    ThreadTeam team(cores_, stop_);
+    std::vector<Work> works(ThreadTeam::kMostThreads);
     std::atomic<size_t> n_taken{0}, n_large{0}, n_small{0};
     team.share([&](uint32_t t) {
       if (too_many_ || n_taken++ >= tasks.size()) return false;
@@ -276,7 +276,7 @@ class Sorter {
     }
   }
 
-  void sort_parts(Work& work, Team& team, uint32_t thread) {
+  void sort_parts(Work& work, ThreadTeam& team, uint32_t thread) {
     while (!work.parts.empty() && !too_many_) {
       team.look(thread);
       if (is_large(work.parts.back().rows.size)) {
@@ -291,7 +291,7 @@ class Sorter {
   bool is_large(uint32_t size) const { return size > limits_.split_rows && size > n_symbols_ / 4; }
 
   // Splits the last part by its next symbol.
-  void split(Work& work, Team& team, uint32_t thread) {
+  void split(Work& work, ThreadTeam& team, uint32_t thread) {
     const Part part = work.parts.back();
     work.parts.pop_back();
     if (part.depth >= limits_.most_depth) {
@@ -491,7 +491,7 @@ class Sorter {
 
   // Names of the members of `named`, by rank: their row, or the first row of their group.
   void name_rows(const Strides& named, Pages<uint32_t>& names, Pages<uint32_t>& positions) const {
-    Team team(cores_, stop_);
+    ThreadTeam team(cores_, stop_);
     team.run([&](uint32_t t) {
       auto group = unresolved_.begin();
       bool is_first = true;
@@ -516,7 +516,7 @@ class Sorter {
   uint32_t* const sa_;
   const uint32_t n_, n_symbols_;
   const uint32_t lcp_width_, position_mask_;
-  Cores* const cores_;
+  CoreBudget* const cores_;
   const Limits limits_;
   const StopFlag stop_;
   const KeyReader<Sym> keys_;

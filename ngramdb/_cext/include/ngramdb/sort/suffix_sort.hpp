@@ -22,7 +22,7 @@ constexpr uint32_t kFewestForKeys = 1u << 16;
 // milliseconds), std::bad_alloc when memory ends.
 template <class Sym>
 void sort_suffixes(const Sym* text, uint32_t* sa, uint32_t n, uint32_t n_separators, uint32_t n_symbols,
-                   uint32_t lcp_width, Cores* cores, StopFlag stop) {
+                   uint32_t lcp_width, CoreBudget* cores, StopFlag stop) {
   if (n >= kFewestForKeys) return_free_memory();  // of reading and tokenizing
   // Counters of all symbols, two sets of them or more, must be small beside the rows.
   if (n >= kFewestForKeys && n_symbols <= n / 4) {

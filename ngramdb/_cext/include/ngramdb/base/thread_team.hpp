@@ -16,9 +16,9 @@
 namespace ngramdb {
 
 // How many more threads may work. Every thread that works counts, also those that call the kernels.
-class Cores {
+class CoreBudget {
  public:
-  explicit Cores(int n) : free_(n) {}
+  explicit CoreBudget(int n) : free_(n) {}
 
   // Takes up to `wanted`; returns how many.
   int take(int wanted) {
@@ -29,8 +29,8 @@ class Cores {
     }
   }
   // Those of this machine that this process may use, for questions; one is the caller's.
-  static Cores& of_machine() {
-    static Cores cores(static_cast<int>(std::thread::hardware_concurrency()) - 1);
+  static CoreBudget& of_machine() {
+    static CoreBudget cores(static_cast<int>(std::thread::hardware_concurrency()) - 1);
     return cores;
   }
 
@@ -44,16 +44,16 @@ class Cores {
 
 // The calling thread and, for the team's lifetime, as many others as cores are free; more where work can be shared out
 // while it runs.
-class Team {
+class ThreadTeam {
  public:
   // No others without `cores`. `stop` is checked by the calling thread only.
-  Team(Cores* cores, StopFlag stop)
+  ThreadTeam(CoreBudget* cores, StopFlag stop)
       : cores_(cores), n_more_(cores == nullptr ? 0 : cores->take(kMostThreads - 1)), stop_(stop) {}
-  ~Team() {
+  ~ThreadTeam() {
     if (n_more_ > 0) cores_->give(n_more_);
   }
-  Team(const Team&) = delete;
-  Team& operator=(const Team&) = delete;
+  ThreadTeam(const ThreadTeam&) = delete;
+  ThreadTeam& operator=(const ThreadTeam&) = delete;
 
   uint32_t size() const { return 1 + static_cast<uint32_t>(n_more_); }
 
@@ -160,7 +160,7 @@ class Team {
     }
   }
 
-  Cores* const cores_;
+  CoreBudget* const cores_;
   int n_more_;
   const StopFlag stop_;
   std::atomic<uint32_t> n_running_{0};
