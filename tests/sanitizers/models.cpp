@@ -65,7 +65,7 @@ struct Corpus {
         add_column(*bytes[n_bytes++], signs[s]);
       }
     }
-    data.lexicon = std::make_unique<Lexicon>(data.columns, nullptr);
+    data.vocabulary = std::make_unique<Vocabulary>(data.columns, nullptr);
   }
 
  private:
@@ -107,7 +107,7 @@ ModelSettings settings_of(Random& random, const Corpus& corpus, Kind kind) {
   const uint32_t longest = 2 + static_cast<uint32_t>(random.below(6));
   settings.discounts.push_back({0.5, 1.0, 1.5});
   if (kind != Kind::kKneserNey) return settings;
-  const Census census = CensusTaker(corpus.data.columns, *corpus.data.lexicon, longest).take(nullptr);
+  const Census census = CensusTaker(corpus.data.columns, *corpus.data.vocabulary, longest).take(nullptr);
   settings.discounts.clear();
   for (uint32_t n = 1; n <= longest; ++n) settings.discounts.push_back(discount_of(census.continuation[n]));
   if (settings.order > 0) settings.top = discount_of(census.raw[std::min(settings.order, longest)]);
@@ -167,7 +167,7 @@ Exact<Scored> scores(const Model& model, const Documents& documents, bool senten
 // The corpus's types, and the end of a sentence.
 Ids all_tokens(const Corpus& corpus) {
   Ids tokens;
-  for (const Code code : corpus.data.lexicon->codes) tokens.push_back(int64_t{code} - 1);
+  for (const Code code : corpus.data.vocabulary->codes) tokens.push_back(int64_t{code} - 1);
   tokens.push_back(kEnd);
   return tokens;
 }
@@ -217,7 +217,7 @@ std::map<Ids, int64_t> net_counts(const Corpus& corpus, size_t n) {
 
 void check_census(const Corpus& corpus) {
   constexpr uint32_t kLongest = 4;
-  const Census census = CensusTaker(corpus.data.columns, *corpus.data.lexicon, kLongest).take(nullptr);
+  const Census census = CensusTaker(corpus.data.columns, *corpus.data.vocabulary, kLongest).take(nullptr);
   const auto bump = [](std::array<int64_t, 4>& table, int64_t count) {
     if (count >= 1 && count <= 4) ++table[static_cast<size_t>(count - 1)];
   };

@@ -47,13 +47,13 @@ cdef extern from "ngramdb/lm/counts_of_counts.hpp" namespace "ngramdb::lm" nogil
         vector[int64_t] n_types
         int64_t n_left_of_end
 
-    cdef cppclass Lexicon:
-        Lexicon(const Columns&, Poll*) except +translate_exception
+    cdef cppclass Vocabulary:
+        Vocabulary(const Columns&, Poll*) except +translate_exception
         vector[uint32_t] codes
         vector[int64_t] counts
 
     cdef cppclass CensusTaker:
-        CensusTaker(const Columns&, const Lexicon&, uint32_t) except +
+        CensusTaker(const Columns&, const Vocabulary&, uint32_t) except +
         Census take(Poll*) except +translate_exception
 
     cdef cppclass NgramLevel:
@@ -67,7 +67,7 @@ cdef extern from "ngramdb/lm/counts_of_counts.hpp" namespace "ngramdb::lm" nogil
 cdef extern from "ngramdb/lm/language_model.hpp" namespace "ngramdb::lm" nogil:
     cdef cppclass LanguageData:
         Columns columns
-        unique_ptr[Lexicon] lexicon
+        unique_ptr[Vocabulary] vocabulary
         const vector[int64_t]& n_left(Poll*) except +translate_exception
 
     ctypedef enum Kind "ngramdb::lm::Kind":
@@ -189,7 +189,7 @@ cdef class LanguageIndex:
                 raise ValueError("language models know token ids up to 4294967294 only")
             self.data.columns.add((<SegmentIndex?>segment).segment[0], sign)
         with nogil:
-            self.data.lexicon.reset(new Lexicon(self.data.columns, &poll))
+            self.data.vocabulary.reset(new Vocabulary(self.data.columns, &poll))
 
     @property
     def n_tokens(self):
@@ -203,14 +203,14 @@ cdef class LanguageIndex:
 
     def types(self):
         """The token ids that occur, ascending, and how often: (k,) int64 and (k,) int64."""
-        cdef Lexicon* lexicon = self.data.lexicon.get()
-        cdef size_t n = lexicon.codes.size()
+        cdef Vocabulary* vocabulary = self.data.vocabulary.get()
+        cdef size_t n = vocabulary.codes.size()
         ids, counts = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
         cdef int64_t[::1] id_view = ids, count_view = counts
         cdef size_t i
         for i in range(n):
-            id_view[i] = <int64_t>lexicon.codes[i] - 1
-            count_view[i] = lexicon.counts[i]
+            id_view[i] = <int64_t>vocabulary.codes[i] - 1
+            count_view[i] = vocabulary.counts[i]
         return ids, counts
 
     def census(self, uint32_t max_length):
@@ -229,7 +229,7 @@ cdef class LanguageIndex:
             raise ValueError(f"counts are taken up to a length of 2 … 1000, not {max_length}")
         cdef Poll poll = current_poll()
         cdef unique_ptr[CensusTaker] taker
-        taker.reset(new CensusTaker(self.data.columns, self.data.lexicon.get()[0], max_length))
+        taker.reset(new CensusTaker(self.data.columns, self.data.vocabulary.get()[0], max_length))
         cdef Census found
         with nogil:
             found = taker.get().take(&poll)

@@ -152,8 +152,8 @@ class UnitPass {
 
 class CensusTaker {
  public:
-  CensusTaker(const Columns& columns, const Lexicon& lexicon, uint32_t max_length)
-      : columns_(columns), lexicon_(lexicon), m_(max_length), last_with_left_(lexicon.size() + 1, kNone) {
+  CensusTaker(const Columns& columns, const Vocabulary& vocabulary, uint32_t max_length)
+      : columns_(columns), vocabulary_(vocabulary), m_(max_length), last_with_left_(vocabulary.size() + 1, kNone) {
     census_.continuation.resize(m_ + 2);
     census_.raw.resize(m_ + 2);
     census_.n_types.resize(m_ + 2);
@@ -188,7 +188,7 @@ class CensusTaker {
   void see(const Code* prefix, uint32_t length, uint32_t lcp, Code left, int64_t count) {
     const bool ends = columns_.is_end(prefix[length - 1]);
     leave(nodes_, lcp, true);
-    uint64_t& last = last_with_left_[static_cast<size_t>(left == kBorder ? 0 : lexicon_.find(left) + 1)];
+    uint64_t& last = last_with_left_[static_cast<size_t>(left == kBorder ? 0 : vocabulary_.find(left) + 1)];
     const uint64_t before = last;
     if (before != kNone) {
       size_t i = nodes_.size() - 1;
@@ -285,7 +285,7 @@ class CensusTaker {
   }
 
   const Columns& columns_;
-  const Lexicon& lexicon_;
+  const Vocabulary& vocabulary_;
   const uint32_t m_;
   std::vector<uint64_t> last_with_left_;  // last unit with a left neighbour, by its type; 0: the border
   Census census_;

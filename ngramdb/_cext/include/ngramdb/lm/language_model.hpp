@@ -61,16 +61,16 @@ struct ModelSettings {
 // The corpus and what all models over it share.
 struct LanguageData {
   Columns columns;
-  std::unique_ptr<Lexicon> lexicon;
+  std::unique_ptr<Vocabulary> vocabulary;
 
   // Different left neighbours of every type; a pass over all rows, once.
   const std::vector<int64_t>& n_left(StopFlag stop) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!has_n_left_) {
       Workspace work;
-      std::vector<int64_t> found(lexicon->size());
+      std::vector<int64_t> found(vocabulary->size());
       for (size_t i = 0; i < found.size(); ++i) {
-        found[i] = columns.n_left(lexicon->ranges.data() + i * columns.width(), work, stop);
+        found[i] = columns.n_left(vocabulary->ranges.data() + i * columns.width(), work, stop);
       }
       n_left_.swap(found);
       has_n_left_ = true;
@@ -96,7 +96,7 @@ class Model {
  public:
   Model(LanguageData* data, const ModelSettings& settings, StopFlag stop) : data_(data), m_(settings) {
     walk_.columns = &data->columns;
-    walk_.lexicon = data->lexicon.get();
+    walk_.vocabulary = data->vocabulary.get();
     walk_.cache = m_.kind == Kind::kKneserNey ? &cache_ : nullptr;
     if (m_.order > 0) walk_.longest = m_.order - 1;
     walk_.least = m_.least;
@@ -116,14 +116,14 @@ class Model {
   void estimate(const int64_t* ids, const int64_t* offsets, const int64_t* tokens, const uint8_t* begins, size_t n,
                 Scored* out, StopFlag stop) const;
 
-  // Kneser-Ney: P(w | context) of every type, in the lexicon's order, then of `</s>` and of any other token.
+  // Kneser-Ney: P(w | context) of every type, in the vocabulary's order, then of `</s>` and of any other token.
   std::vector<double> distribution(const int64_t* ids, size_t n, bool begins, StopFlag stop) const;
 
   // Kneser-Ney and stupid backoff: P(w | context) of the tokens that follow a suffix of the context. Any other has
   // `rest` times its entry of `unigrams`.
   TokenShares shares(const int64_t* ids, size_t n, bool begins, StopFlag stop) const;
 
-  // What every type has without context, in the lexicon's order, and then `</s>`: a probability under Kneser-Ney; a
+  // What every type has without context, in the vocabulary's order, and then `</s>`: a probability under Kneser-Ney; a
   // count under stupid backoff, 0 if it is below the least count.
   const std::vector<double>& unigrams(StopFlag stop) const;
 
@@ -132,7 +132,7 @@ class Model {
                                                    int64_t* context_count, uint32_t* length, StopFlag stop) const;
 
   // Word types, `</s>`, and one for every other token.
-  double vocabulary() const { return static_cast<double>(data_->lexicon->size() + 2); }
+  double n_vocabulary() const { return static_cast<double>(data_->vocabulary->size() + 2); }
 
  private:
   static constexpr size_t kLanes = 12;
@@ -210,7 +210,7 @@ class Model {
   Scored backoff(const Walk& walk, const Step& step) const;
 
   // Of an out-of-vocabulary token, without context.
-  double p_unknown() const { return interpolate(1.0 / vocabulary(), m_.empty, 0, discount(1)); }
+  double p_unknown() const { return interpolate(1.0 / n_vocabulary(), m_.empty, 0, discount(1)); }
 
   const std::vector<double>& unigram_sums(StopFlag stop) const;
   ShareList kneser_ney_shares(const Walk& walk, Workspace& work, StopFlag stop) const;
@@ -258,8 +258,8 @@ class Model {
       return found == nullptr ? 0 : found->count;
     }
     if (code == kBorder) return data_->columns.n_sentences();
-    const int64_t type = data_->lexicon->find(code);
-    return type < 0 ? 0 : data_->lexicon->counts[static_cast<size_t>(type)];
+    const int64_t type = data_->vocabulary->find(code);
+    return type < 0 ? 0 : data_->vocabulary->counts[static_cast<size_t>(type)];
   }
 
   static const Follower* find_follower(const FollowerList& followers, Code code) {
@@ -292,10 +292,10 @@ inline double share_of_shorter(const Successors& next, const Discount& d) {
 inline void Model::count_empty(StopFlag stop) {
   const bool raw = m_.order == 1;
   m_.empty = Successors{};
-  const Lexicon& lexicon = *data_->lexicon;
+  const Vocabulary& vocabulary = *data_->vocabulary;
   const std::vector<int64_t>* const lefts = raw ? nullptr : &data_->n_left(stop);
-  for (size_t i = 0; i < lexicon.size(); ++i) {
-    m_.empty.add(raw ? lexicon.counts[i] : (*lefts)[i], lexicon.counts[i] >= m_.least);
+  for (size_t i = 0; i < vocabulary.size(); ++i) {
+    m_.empty.add(raw ? vocabulary.counts[i] : (*lefts)[i], vocabulary.counts[i] >= m_.least);
   }
   const int64_t n_sentences = data_->columns.n_sentences();
   m_.empty.add(raw ? n_sentences : m_.n_left_of_end, n_sentences >= m_.least);
@@ -336,7 +336,7 @@ inline double Model::through_chain(double p, const Chain& chain, bool extended) 
 
 inline Scored Model::kneser_ney(const Walk& walk) const {
   Scored out;
-  double p = 1.0 / vocabulary();
+  double p = 1.0 / n_vocabulary();
   for (size_t c = 0; c < walk.before.size(); ++c) {
     const Chain& chain = walk.before[c];
     const bool extended = walk.extended[c] >= m_.least;
@@ -671,10 +671,10 @@ inline TokenShares Model::shares(const int64_t* ids, size_t n, bool begins, Stop
   };
   const std::vector<ShareList::Entry>& entries = list.entries();
   for (const ShareList::Entry& entry : entries) {
-    const int64_t type = entry.first == kBorder ? -1 : data_->lexicon->find(entry.first);
+    const int64_t type = entry.first == kBorder ? -1 : data_->vocabulary->find(entry.first);
     if (type >= 0) give(static_cast<size_t>(type), entry.second);  // below 0: `</s>`, or in a damaged file
   }
-  if (!entries.empty() && entries[0].first == kBorder) give(data_->lexicon->size(), entries[0].second);
+  if (!entries.empty() && entries[0].first == kBorder) give(data_->vocabulary->size(), entries[0].second);
   return found;
 }
 
@@ -691,7 +691,7 @@ inline const std::vector<double>& Model::unigrams(StopFlag stop) const {
   const bool is_kneser_ney = m_.kind == Kind::kKneserNey;
   const std::vector<int64_t>* const lefts = is_kneser_ney ? &data_->n_left(stop) : nullptr;
   std::call_once(unigrams_once_, [&] {
-    const Lexicon& lexicon = *data_->lexicon;
+    const Vocabulary& vocabulary = *data_->vocabulary;
     const double unknown = is_kneser_ney ? p_unknown() : 0.0;
     const double total = is_kneser_ney ? static_cast<double>(m_.empty.total) : 1.0;
     const auto add = [&](int64_t count, int64_t n_left) {
@@ -699,7 +699,7 @@ inline const std::vector<double>& Model::unigrams(StopFlag stop) const {
       const double alone = is_kneser_ney ? discounted(kept, discount(1)) : static_cast<double>(kept);
       unigrams_.push_back(total <= 0.0 ? unknown : alone / total + unknown);
     };
-    for (size_t i = 0; i < lexicon.size(); ++i) add(lexicon.counts[i], is_kneser_ney ? (*lefts)[i] : 0);
+    for (size_t i = 0; i < vocabulary.size(); ++i) add(vocabulary.counts[i], is_kneser_ney ? (*lefts)[i] : 0);
     add(data_->columns.n_sentences(), m_.n_left_of_end);
   });
   return unigrams_;
@@ -711,14 +711,14 @@ inline const std::vector<double>& Model::unigram_sums(StopFlag stop) const {
   const bool is_kneser_ney = m_.kind == Kind::kKneserNey;
   const std::vector<int64_t>* const lefts = is_kneser_ney ? &data_->n_left(stop) : nullptr;
   std::call_once(sums_once_, [&] {
-    const Lexicon& lexicon = *data_->lexicon;
+    const Vocabulary& vocabulary = *data_->vocabulary;
     double sum = 0.0;
     const auto add = [&](int64_t count, int64_t n_left) {
       if (count >= m_.least && !is_kneser_ney) sum += static_cast<double>(count);
       if (count >= m_.least && is_kneser_ney) sum += discounted(m_.order == 1 ? count : n_left, discount(1));
       unigram_sums_.push_back(sum);
     };
-    for (size_t i = 0; i < lexicon.size(); ++i) add(lexicon.counts[i], is_kneser_ney ? (*lefts)[i] : 0);
+    for (size_t i = 0; i < vocabulary.size(); ++i) add(vocabulary.counts[i], is_kneser_ney ? (*lefts)[i] : 0);
     add(data_->columns.n_sentences(), m_.n_left_of_end);
   });
   return unigram_sums_;
@@ -744,9 +744,9 @@ inline std::vector<std::pair<Code, int64_t>> Model::successors(const int64_t* id
   *context_count = walk.chains.back().count;
   *length = walk.chains.back().length;
   if (walk.chains.size() == 1) {
-    const Lexicon& lexicon = *data_->lexicon;
+    const Vocabulary& vocabulary = *data_->vocabulary;
     if (data_->columns.n_sentences() > 0) found.emplace_back(kBorder, data_->columns.n_sentences());
-    for (size_t i = 0; i < lexicon.size(); ++i) found.emplace_back(lexicon.codes[i], lexicon.counts[i]);
+    for (size_t i = 0; i < vocabulary.size(); ++i) found.emplace_back(vocabulary.codes[i], vocabulary.counts[i]);
     *context_count += data_->columns.n_sentences();
     return found;
   }

@@ -72,7 +72,7 @@ class Sampler {
   static double uniform(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1.0p-53; }
   static int64_t id_of(Code code) { return code == kBorder ? kEnd : int64_t{code} - 1; }
 
-  const Lexicon& lexicon() const { return *m_.data_->lexicon; }
+  const Vocabulary& vocabulary() const { return *m_.data_->vocabulary; }
 
   void step(int64_t id, StopFlag stop) {
     if (id == kEnd) {
@@ -94,7 +94,7 @@ class Sampler {
     return static_cast<size_t>(found - sums.begin());
   }
 
-  Code code_of_type(size_t type) const { return type < lexicon().size() ? lexicon().codes[type] : kBorder; }
+  Code code_of_type(size_t type) const { return type < vocabulary().size() ? vocabulary().codes[type] : kBorder; }
 
   // ---- Kneser-Ney ----
 
@@ -133,8 +133,8 @@ class Sampler {
     if (m_.m_.empty.total > 0 && uniform(random) >= share_of_shorter(m_.m_.empty, m_.discount(1))) {
       return id_of(code_of_type(place_of(m_.unigram_sums_, random)));
     }
-    const auto type = static_cast<size_t>(uniform(random) * m_.vocabulary());
-    return type > lexicon().size() ? kUnknown : id_of(code_of_type(type));
+    const auto type = static_cast<size_t>(uniform(random) * m_.n_vocabulary());
+    return type > vocabulary().size() ? kUnknown : id_of(code_of_type(type));
   }
 
   FollowerList start_followers(const Discount& d) const {

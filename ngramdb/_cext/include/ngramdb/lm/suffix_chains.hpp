@@ -23,9 +23,9 @@ constexpr int64_t kEnd = -2;
 constexpr int64_t kBegin = -3;
 
 // The types of a corpus, ascending, with their counts and rows.
-class Lexicon {
+class Vocabulary {
  public:
-  Lexicon(const Columns& columns, StopFlag stop) {
+  Vocabulary(const Columns& columns, StopFlag stop) {
     const size_t w = columns.width();
     struct Entry {
       Code code;
@@ -98,7 +98,7 @@ class Lexicon {
 // What a model asks of the walk.
 struct WalkSettings {
   const Columns* columns = nullptr;
-  const Lexicon* lexicon = nullptr;
+  const Vocabulary* vocabulary = nullptr;
   RecordCache* cache = nullptr;       // null: no records are wanted
   uint32_t longest = UINT32_MAX - 2;  // tokens of a context at most, `<s>` included
   int64_t least = 1;                  // n-grams below this count are as good as unseen
@@ -192,7 +192,7 @@ class Walk {
   // A step to the token ids[at], whose context is what stands before it: ask, run the searches, take.
   void ask(const int64_t* ids, size_t at, Searches& searches) {
     first_lookup_ = searches.lookups.size();
-    settings_.lexicon->prefetch(code_of(ids[at]), w_);
+    settings_.vocabulary->prefetch(code_of(ids[at]), w_);
     for (size_t c = 1; c < chains.size(); ++c) {
       const Chain& chain = chains[c];
       if (chain.alone) continue;
@@ -215,9 +215,9 @@ class Walk {
       const Chain& chain = before[c];
       const Range* grown = nullptr;  // rows of the longest suffix that the new context may have
       if (c == 0) {
-        const int64_t type = settings_.lexicon->find(code);
-        grown = type < 0 ? nullptr : settings_.lexicon->ranges.data() + static_cast<size_t>(type) * w_;
-        extended[c] = grown == nullptr ? 0 : settings_.lexicon->counts[static_cast<size_t>(type)];
+        const int64_t type = settings_.vocabulary->find(code);
+        grown = type < 0 ? nullptr : settings_.vocabulary->ranges.data() + static_cast<size_t>(type) * w_;
+        extended[c] = grown == nullptr ? 0 : settings_.vocabulary->counts[static_cast<size_t>(type)];
       } else if (chain.alone) {
         extended[c] = code > 0 && column_of(chain).code_at(chain.end) == code;
       } else {
@@ -420,7 +420,7 @@ class Walk {
     } else if (before.back().alone) {
       see(column_of(before.back()).code_at(before.back().end));
     } else if (before.size() == 1) {
-      return settings_.lexicon->size() == 1;
+      return settings_.vocabulary->size() == 1;
     } else {
       const Range* const rows = ranges_before_.data() + (before.size() - 1) * w_;
       if (settings_.columns->only_added() && !same_next(rows, before.back().length)) return false;

@@ -15,7 +15,7 @@ namespace lm {
 
 struct TokenShares {
   double rest = 1.0;            // the factor of tokens that are not listed
-  std::vector<int64_t> places;  // ascending: places of types in the lexicon; `</s>` comes after all types
+  std::vector<int64_t> places;  // ascending: places of types in the vocabulary; `</s>` comes after all types
   std::vector<double> probs;
 };
 
