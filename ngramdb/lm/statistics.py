@@ -170,7 +170,7 @@ def max_length_of(view: View) -> int:
 def take_statistics(view: View, index: LanguageIndex, max_length: int | None = None) -> Statistics:
     """The statistics of a corpus. Cost: one pass over its suffix arrays; less than building them."""
     length = max_length_of(view) if max_length is None else max_length
-    continuation, raw, n_types, n_left_of_end = index.census(length)
+    continuation, raw, n_types, n_left_of_end = index.counts_of_counts(length)
     return Statistics(
         max_length=length,
         n_tokens=index.n_tokens,

@@ -159,7 +159,7 @@ def _models(index: SegmentIndex) -> Answers:
     for separator in (None, first):
         language = LanguageIndex([index], [1], separator)
         yield "types", _plain(language.types())
-        yield "census", _plain(language.census(4))
+        yield "counts of counts", _plain(language.counts_of_counts(4))
         for n in (1, 2, 3):
             yield f"n-grams of length {n}", _plain(language.ngrams(n))
         asked = packed([index.document(i).tolist() for i in range(min(index.n_documents, 4))])

@@ -107,13 +107,14 @@ ModelSettings settings_of(Random& random, const Corpus& corpus, Kind kind) {
   const uint32_t longest = 2 + static_cast<uint32_t>(random.below(6));
   settings.discounts.push_back({0.5, 1.0, 1.5});
   if (kind != Kind::kKneserNey) return settings;
-  const Census census = CensusTaker(corpus.data.columns, *corpus.data.vocabulary, longest).take(nullptr);
+  const CountsOfCounts found =
+      CountsOfCountsPass(corpus.data.columns, *corpus.data.vocabulary, longest).take(nullptr);
   settings.discounts.clear();
-  for (uint32_t n = 1; n <= longest; ++n) settings.discounts.push_back(discount_of(census.continuation[n]));
-  if (settings.order > 0) settings.top = discount_of(census.raw[std::min(settings.order, longest)]);
-  const int64_t ones = census.continuation[1][0], twos = census.continuation[1][1];
-  settings.empty = {census.n_types[2], 0, {ones, twos, census.n_types[1] - ones - twos}};
-  settings.n_left_of_end = census.n_left_of_end;
+  for (uint32_t n = 1; n <= longest; ++n) settings.discounts.push_back(discount_of(found.continuation[n]));
+  if (settings.order > 0) settings.top = discount_of(found.raw[std::min(settings.order, longest)]);
+  const int64_t ones = found.continuation[1][0], twos = found.continuation[1][1];
+  settings.empty = {found.n_types[2], 0, {ones, twos, found.n_types[1] - ones - twos}};
+  settings.n_left_of_end = found.n_left_of_end;
   return settings;
 }
 
@@ -215,9 +216,10 @@ std::map<Ids, int64_t> net_counts(const Corpus& corpus, size_t n) {
   return counts;
 }
 
-void check_census(const Corpus& corpus) {
+void check_counts_of_counts(const Corpus& corpus) {
   constexpr uint32_t kLongest = 4;
-  const Census census = CensusTaker(corpus.data.columns, *corpus.data.vocabulary, kLongest).take(nullptr);
+  const CountsOfCounts found =
+      CountsOfCountsPass(corpus.data.columns, *corpus.data.vocabulary, kLongest).take(nullptr);
   const auto bump = [](std::array<int64_t, 4>& table, int64_t count) {
     if (count >= 1 && count <= 4) ++table[static_cast<size_t>(count - 1)];
   };
@@ -230,10 +232,10 @@ void check_census(const Corpus& corpus) {
       bump(raw, entry.second);
       bump(continuation, entry.first[0] == kBegin ? entry.second : n_left[entry.first]);
     }
-    CHECK(census.n_types[n] == static_cast<int64_t>(counts.size()));
-    CHECK(census.raw[n] == raw);
-    CHECK(census.continuation[n] == continuation);
-    if (n == 1) CHECK(census.n_left_of_end == n_left[{kEnd}]);
+    CHECK(found.n_types[n] == static_cast<int64_t>(counts.size()));
+    CHECK(found.raw[n] == raw);
+    CHECK(found.continuation[n] == continuation);
+    if (n == 1) CHECK(found.n_left_of_end == n_left[{kEnd}]);
     const NgramLevel level = list_ngrams(corpus.data.columns, n, 0, nullptr);
     CHECK(level.last.size() == counts.size() && level.counts.size() == counts.size() && level.fresh.size() == counts.size());
     std::vector<int64_t> occurrences;
@@ -384,7 +386,7 @@ void check_scores(Random& random, const Corpus& corpus, const Model& model) {
 void check_models(Random& random) {
   Corpus corpus(random, random.chance(8) ? 60 : 3);
   corpus.open();
-  check_census(corpus);
+  check_counts_of_counts(corpus);
   for (const Kind kind : kKinds) {
     const Model model(&corpus.data, settings_of(random, corpus, kind), nullptr);
     for (int i = 0; i < 3; ++i) {

@@ -41,7 +41,7 @@ cdef extern from "ngramdb/lm/counts_of_counts.hpp" namespace "ngramdb::lm" nogil
         int64_t pruned
         array3 n
 
-    cdef cppclass Census:
+    cdef cppclass CountsOfCounts:
         vector[array4] continuation
         vector[array4] raw
         vector[int64_t] n_types
@@ -52,9 +52,9 @@ cdef extern from "ngramdb/lm/counts_of_counts.hpp" namespace "ngramdb::lm" nogil
         vector[uint32_t] codes
         vector[int64_t] counts
 
-    cdef cppclass CensusTaker:
-        CensusTaker(const Columns&, const Vocabulary&, uint32_t) except +
-        Census take(Poll*) except +translate_exception
+    cdef cppclass CountsOfCountsPass:
+        CountsOfCountsPass(const Columns&, const Vocabulary&, uint32_t) except +
+        CountsOfCounts take(Poll*) except +translate_exception
 
     cdef cppclass NgramLevel:
         vector[int64_t] last
@@ -213,7 +213,7 @@ cdef class LanguageIndex:
             count_view[i] = vocabulary.counts[i]
         return ids, counts
 
-    def census(self, uint32_t max_length):
+    def counts_of_counts(self, uint32_t max_length):
         """Counts of counts of every n-gram length up to max_length.
 
         Returns
@@ -228,9 +228,9 @@ cdef class LanguageIndex:
         if not 2 <= max_length <= 1000:
             raise ValueError(f"counts are taken up to a length of 2 … 1000, not {max_length}")
         cdef Poll poll = current_poll()
-        cdef unique_ptr[CensusTaker] taker
-        taker.reset(new CensusTaker(self.data.columns, self.data.vocabulary.get()[0], max_length))
-        cdef Census found
+        cdef unique_ptr[CountsOfCountsPass] taker
+        taker.reset(new CountsOfCountsPass(self.data.columns, self.data.vocabulary.get()[0], max_length))
+        cdef CountsOfCounts found
         with nogil:
             found = taker.get().take(&poll)
         continuation, raw = np.empty((max_length, 4), np.int64), np.empty((max_length, 4), np.int64)
@@ -259,7 +259,7 @@ cdef class LanguageIndex:
             one after the other, the (n - 1)-grams that do not end in END, in their order; at n = 2 `<s>` is the last
         n_within : n-grams that do not begin with `<s>`
 
-        Cost: as `census`; 17 bytes an n-gram.
+        Cost: as `counts_of_counts`; 17 bytes an n-gram.
         """
         if not 1 <= n <= 1000:
             raise ValueError(f"n-grams of a length of 1 … 1000 are listed, not {n}")

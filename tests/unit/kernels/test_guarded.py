@@ -239,7 +239,7 @@ def ask(segment, rng):
         attempt(segment.document_tokens, i, 0, 2**31)
     language = attempt(LanguageIndex, [segment], [1], None)
     if language is not None:
-        attempt(language.census, 5)
+        attempt(language.counts_of_counts, 5)
 
 
 def test_what_is_refused_names_the_file():

@@ -19,7 +19,7 @@
 namespace ngramdb {
 namespace lm {
 
-struct Census {
+struct CountsOfCounts {
   // By length, from 1 on (entry 0 stays empty): n-grams with adjusted count 1 … 4, and with so many
   // occurrences.
   std::vector<std::array<int64_t, 4>> continuation, raw;
@@ -35,7 +35,7 @@ template <class See>
 class UnitPass {
  public:
   UnitPass(const Columns& columns, uint32_t max_length, See see)
-      : columns_(columns), m_(max_length), see_(std::move(see)) {}
+      : columns_(columns), max_length_(max_length), see_(std::move(see)) {}
 
   void run(StopFlag stop) {
     if (columns_.width() == 1 && columns_.only_added()) {
@@ -68,7 +68,7 @@ class UnitPass {
   };
 
   Cursor cursor_of(const Column& column) const {
-    return {&column, columns_.separator_code(), 0, 0, 0, std::vector<Code>(m_)};
+    return {&column, columns_.separator_code(), 0, 0, 0, std::vector<Code>(max_length_)};
   }
 
   static uint32_t common(const Code* a, uint32_t n_a, const Code* b, uint32_t n_b) {
@@ -80,7 +80,7 @@ class UnitPass {
 
   void take_one(const Column& column, StopFlag stop) {
     Cursor now = cursor_of(column), last = now;
-    for (uint64_t n_done = 0; now.read(m_); ++n_done) {
+    for (uint64_t n_done = 0; now.read(max_length_); ++n_done) {
       const uint32_t lcp = common(now.prefix.data(), now.length, last.prefix.data(), last.length);
       see_(now.prefix.data(), now.length, lcp, now.left, int64_t{1});
       if (n_done % kStopInterval == 0) check_stop(stop, now.row, column.n_rows());
@@ -96,14 +96,14 @@ class UnitPass {
     for (size_t s = 0; s < columns_.width(); ++s) {
       n_rows += columns_[s].n_rows();
       Cursor cursor = cursor_of(columns_[s]);
-      if (cursor.read(m_)) heap.push_back(std::move(cursor));
+      if (cursor.read(max_length_)) heap.push_back(std::move(cursor));
     }
     const auto later = [](const Cursor& a, const Cursor& b) {
       return std::lexicographical_compare(b.prefix.begin(), b.prefix.begin() + b.length, a.prefix.begin(),
                                           a.prefix.begin() + a.length);
     };
     std::make_heap(heap.begin(), heap.end(), later);
-    block_prefix_.assign(m_, 0);
+    block_prefix_.assign(max_length_, 0);
     while (!heap.empty()) {
       std::pop_heap(heap.begin(), heap.end(), later);
       Cursor& cursor = heap.back();
@@ -116,7 +116,7 @@ class UnitPass {
       }
       block_.emplace_back(cursor.left, cursor.column->sign());
       ++cursor.row;
-      if (cursor.read(m_)) {
+      if (cursor.read(max_length_)) {
         std::push_heap(heap.begin(), heap.end(), later);
       } else {
         heap.pop_back();
@@ -142,7 +142,7 @@ class UnitPass {
   }
 
   const Columns& columns_;
-  const uint32_t m_;
+  const uint32_t max_length_;
   See see_;
   std::vector<Code> block_prefix_;
   uint32_t block_length_ = 0;
@@ -150,25 +150,28 @@ class UnitPass {
   std::vector<std::pair<Code, int32_t>> block_;
 };
 
-class CensusTaker {
+class CountsOfCountsPass {
  public:
-  CensusTaker(const Columns& columns, const Vocabulary& vocabulary, uint32_t max_length)
-      : columns_(columns), vocabulary_(vocabulary), m_(max_length), last_with_left_(vocabulary.size() + 1, kNone) {
-    census_.continuation.resize(m_ + 2);
-    census_.raw.resize(m_ + 2);
-    census_.n_types.resize(m_ + 2);
+  CountsOfCountsPass(const Columns& columns, const Vocabulary& vocabulary, uint32_t max_length)
+      : columns_(columns),
+        vocabulary_(vocabulary),
+        max_length_(max_length),
+        last_with_left_(vocabulary.size() + 1, kNone) {
+    counts_.continuation.resize(max_length_ + 2);
+    counts_.raw.resize(max_length_ + 2);
+    counts_.n_types.resize(max_length_ + 2);
   }
 
-  Census take(StopFlag stop) {
+  CountsOfCounts take(StopFlag stop) {
     const auto see_unit = [this](const Code* prefix, uint32_t length, uint32_t lcp, Code left, int64_t count) {
       see(prefix, length, lcp, left, count);
     };
-    UnitPass<decltype(see_unit)>(columns_, m_, see_unit).run(stop);
+    UnitPass<decltype(see_unit)>(columns_, max_length_, see_unit).run(stop);
     leave(nodes_, 0, true);
     leave(start_nodes_, 0, false);
     count_borders();
     sum_up();
-    return census_;
+    return counts_;
   }
 
  private:
@@ -201,14 +204,14 @@ class CensusTaker {
 
     start_lcp_ = std::min(start_lcp_, lcp);
     if (left == kBorder) {
-      leave(start_nodes_, std::min(start_lcp_, m_ - 1), false);
-      const bool is_seen_whole = ends && length < m_;
-      enter(start_nodes_, std::min(length, m_ - 1) - is_seen_whole, count, is_seen_whole);
+      leave(start_nodes_, std::min(start_lcp_, max_length_ - 1), false);
+      const bool is_seen_whole = ends && length < max_length_;
+      enter(start_nodes_, std::min(length, max_length_ - 1) - is_seen_whole, count, is_seen_whole);
       start_lcp_ = UINT32_MAX;
     }
     if (length == 2 && ends && prefix[0] != last_before_end_) {
       last_before_end_ = prefix[0];
-      ++census_.n_left_of_end;
+      ++counts_.n_left_of_end;
     }
     ++n_units_;
   }
@@ -248,13 +251,13 @@ class CensusTaker {
 
   // One n-gram of every length from `shortest` to `longest`; sums are made at the end.
   void record(uint32_t shortest, uint32_t longest, int64_t adjusted, int64_t count) {
-    add(census_.n_types, shortest, longest, [](int64_t& entry) -> int64_t& { return entry; });
+    add(counts_.n_types, shortest, longest, [](int64_t& entry) -> int64_t& { return entry; });
     if (adjusted >= 1 && adjusted <= 4) {
-      add(census_.continuation, shortest, longest,
+      add(counts_.continuation, shortest, longest,
           [=](auto& entry) -> int64_t& { return entry[static_cast<size_t>(adjusted - 1)]; });
     }
     if (count >= 1 && count <= 4) {
-      add(census_.raw, shortest, longest,
+      add(counts_.raw, shortest, longest,
           [=](auto& entry) -> int64_t& { return entry[static_cast<size_t>(count - 1)]; });
     }
   }
@@ -268,27 +271,27 @@ class CensusTaker {
   // `</s>` alone, and `<s> </s>`.
   void count_borders() {
     if (columns_.n_empty() > 0) {
-      ++census_.n_left_of_end;
+      ++counts_.n_left_of_end;
       record(2, 2, columns_.n_empty(), columns_.n_empty());
     }
-    if (columns_.n_sentences() > 0) record(1, 1, census_.n_left_of_end, columns_.n_sentences());
+    if (columns_.n_sentences() > 0) record(1, 1, counts_.n_left_of_end, columns_.n_sentences());
   }
 
   void sum_up() {
-    for (uint32_t n = 1; n <= m_; ++n) {
-      census_.n_types[n] += census_.n_types[n - 1];
+    for (uint32_t n = 1; n <= max_length_; ++n) {
+      counts_.n_types[n] += counts_.n_types[n - 1];
       for (size_t k = 0; k < 4; ++k) {
-        census_.continuation[n][k] += census_.continuation[n - 1][k];
-        census_.raw[n][k] += census_.raw[n - 1][k];
+        counts_.continuation[n][k] += counts_.continuation[n - 1][k];
+        counts_.raw[n][k] += counts_.raw[n - 1][k];
       }
     }
   }
 
   const Columns& columns_;
   const Vocabulary& vocabulary_;
-  const uint32_t m_;
+  const uint32_t max_length_;
   std::vector<uint64_t> last_with_left_;  // last unit with a left neighbour, by its type; 0: the border
-  Census census_;
+  CountsOfCounts counts_;
   uint64_t n_units_ = 0;
   std::vector<Node> nodes_, start_nodes_;
   std::vector<Code> end_lefts_;
