@@ -94,14 +94,14 @@ class Model {
   friend class TextState;
 
  public:
-  Model(LanguageData* data, const ModelSettings& settings, StopFlag stop) : data_(data), m_(settings) {
+  Model(LanguageData* data, const ModelSettings& settings, StopFlag stop) : data_(data), settings_(settings) {
     walk_.columns = &data->columns;
     walk_.vocabulary = data->vocabulary.get();
-    walk_.cache = m_.kind == Kind::kKneserNey ? &cache_ : nullptr;
-    if (m_.order > 0) walk_.longest = m_.order - 1;
-    walk_.least = m_.least;
-    walk_.raw_at_longest = m_.kind == Kind::kKneserNey && m_.order > 0;
-    if (m_.kind == Kind::kKneserNey && (m_.least > 1 || m_.order == 1)) count_empty(stop);
+    walk_.cache = settings_.kind == Kind::kKneserNey ? &cache_ : nullptr;
+    if (settings_.order > 0) walk_.longest = settings_.order - 1;
+    walk_.least = settings_.least;
+    walk_.raw_at_longest = settings_.kind == Kind::kKneserNey && settings_.order > 0;
+    if (settings_.kind == Kind::kKneserNey && (settings_.least > 1 || settings_.order == 1)) count_empty(stop);
   }
 
   // Every token of the documents ids[offsets[i], offsets[i + 1]). sentences: `<s>` stands before each, and
@@ -210,7 +210,7 @@ class Model {
   Scored backoff(const Walk& walk, const Step& step) const;
 
   // Of an out-of-vocabulary token, without context.
-  double p_unknown() const { return interpolate(1.0 / n_vocabulary(), m_.empty, 0, discount(1)); }
+  double p_unknown() const { return interpolate(1.0 / n_vocabulary(), settings_.empty, 0, discount(1)); }
 
   const std::vector<double>& unigram_sums(StopFlag stop) const;
   ShareList kneser_ney_shares(const Walk& walk, Workspace& work, StopFlag stop) const;
@@ -218,7 +218,7 @@ class Model {
 
   // Tokens of the longest suffix that is walked, and of what stupid backoff counts the lost tokens from.
   size_t whole_of(const Walk& walk, size_t n_before) const {
-    if (m_.order > 0) return std::min<size_t>(n_before, walk_.longest);
+    if (settings_.order > 0) return std::min<size_t>(n_before, walk_.longest);
     return walk.starts.alive ? size_t{walk.starts.n_tokens} + 1 : size_t{walk.chains.back().length};
   }
 
@@ -229,7 +229,7 @@ class Model {
     return walk.follower_list(c, followers_, work, stop, [&](FollowerList& found) {
       double sum = 0.0;
       for (const Follower& f : found.list) {
-        if (f.count >= m_.least) sum += discounted(m_.order == length ? f.count : f.n_left, d);
+        if (f.count >= settings_.least) sum += discounted(settings_.order == length ? f.count : f.n_left, d);
         found.sums.push_back(sum);
       }
     });
@@ -244,7 +244,7 @@ class Model {
   void add_counts(FollowerList& found, const FollowerList* shorter) const {
     double sum = 0.0;
     for (const Follower& f : found.list) {
-      if (f.count >= m_.least) {
+      if (f.count >= settings_.least) {
         sum += static_cast<double>(f.count);
         found.n_in_shorter += static_cast<double>(count_in(shorter, f.code));
       }
@@ -269,12 +269,12 @@ class Model {
   }
 
   const Discount& discount(size_t length) const {
-    if (m_.order > 0 && length >= m_.order) return m_.top;
-    return m_.discounts[std::min(length, m_.discounts.size()) - 1];
+    if (settings_.order > 0 && length >= settings_.order) return settings_.top;
+    return settings_.discounts[std::min(length, settings_.discounts.size()) - 1];
   }
 
   LanguageData* data_;
-  ModelSettings m_;
+  ModelSettings settings_;
   WalkSettings walk_;
   mutable RecordCache cache_;
   mutable FollowerCache followers_;
@@ -290,15 +290,15 @@ inline double share_of_shorter(const Successors& next, const Discount& d) {
 }
 
 inline void Model::count_empty(StopFlag stop) {
-  const bool raw = m_.order == 1;
-  m_.empty = Successors{};
+  const bool raw = settings_.order == 1;
+  settings_.empty = Successors{};
   const Vocabulary& vocabulary = *data_->vocabulary;
   const std::vector<int64_t>* const lefts = raw ? nullptr : &data_->n_left(stop);
   for (size_t i = 0; i < vocabulary.size(); ++i) {
-    m_.empty.add(raw ? vocabulary.counts[i] : (*lefts)[i], vocabulary.counts[i] >= m_.least);
+    settings_.empty.add(raw ? vocabulary.counts[i] : (*lefts)[i], vocabulary.counts[i] >= settings_.least);
   }
   const int64_t n_sentences = data_->columns.n_sentences();
-  m_.empty.add(raw ? n_sentences : m_.n_left_of_end, n_sentences >= m_.least);
+  settings_.empty.add(raw ? n_sentences : settings_.n_left_of_end, n_sentences >= settings_.least);
 }
 
 // ---- Kneser-Ney -----------------------------------------------------------------------------------------
@@ -321,7 +321,7 @@ inline double Model::through_chain(double p, const Chain& chain, bool extended) 
     add = extended ? (1.0 - d[0]) / n_next : 0.0;
     share = (d[0] * n_kept + n_next - n_kept) / n_next;
   };
-  for (; length < chain.length && length + 1 < m_.discounts.size(); ++length) {
+  for (; length < chain.length && length + 1 < settings_.discounts.size(); ++length) {
     level(discount(length + 1));
     p = add + share * p;
   }
@@ -339,12 +339,12 @@ inline Scored Model::kneser_ney(const Walk& walk) const {
   double p = 1.0 / n_vocabulary();
   for (size_t c = 0; c < walk.before.size(); ++c) {
     const Chain& chain = walk.before[c];
-    const bool extended = walk.extended[c] >= m_.least;
+    const bool extended = walk.extended[c] >= settings_.least;
     const size_t n = size_t{chain.length} + 1;
-    const bool raw = m_.order == n;
+    const bool raw = settings_.order == n;
     const int64_t adjusted = !extended ? 0 : raw ? walk.extended[c] : walk.n_left[c];
     if (c > 0) p = through_chain(p, chain, extended);
-    p = interpolate(p, c == 0 ? m_.empty : chain.record.next, adjusted, discount(n));
+    p = interpolate(p, c == 0 ? settings_.empty : chain.record.next, adjusted, discount(n));
     if (extended || c == 0) {
       out.effective_n = static_cast<int32_t>(n);
       out.count = walk.extended[c];
@@ -353,7 +353,7 @@ inline Scored Model::kneser_ney(const Walk& walk) const {
   }
   if (walk.starts_before.alive) {
     const size_t n = size_t{walk.starts_before.n_tokens} + 2;
-    const bool extended = walk.starts_extended >= m_.least;
+    const bool extended = walk.starts_extended >= settings_.least;
     p = interpolate(p, walk.starts_before.next, extended ? walk.starts_extended : 0, discount(n));
     if (extended) {
       out.effective_n = static_cast<int32_t>(n);
@@ -402,7 +402,7 @@ inline Scored Model::ngram(const Walk& walk, const Step& step, Workspace& work, 
     return out;
   }
   Scored out = infgram(walk, step, work, stop);
-  if (out.count < m_.least && out.context_count > 0) out.count = 0, out.prob = 0.0;
+  if (out.count < settings_.least && out.context_count > 0) out.count = 0, out.prob = 0.0;
   return out;
 }
 
@@ -410,30 +410,30 @@ inline Scored Model::ngram(const Walk& walk, const Step& step, Workspace& work, 
 // order the count of them starts at the longest suffix that occurs at all.
 inline Scored Model::backoff(const Walk& walk, const Step& step) const {
   Scored out;
-  const size_t whole = m_.order > 0 ? std::min<size_t>(step.n_before, walk_.longest) : walk.longest_before();
+  const size_t whole = settings_.order > 0 ? std::min<size_t>(step.n_before, walk_.longest) : walk.longest_before();
   size_t used = 0;
-  if (walk.starts_before.alive && walk.starts_extended >= m_.least) {
+  if (walk.starts_before.alive && walk.starts_extended >= settings_.least) {
     used = size_t{walk.starts_before.n_tokens} + 1;
     out.count = walk.starts_extended;
     out.context_count = walk.starts_before.count;
   } else {
     size_t c = walk.before.size() - 1;
-    while (c > 0 && walk.extended[c] < m_.least) --c;
+    while (c > 0 && walk.extended[c] < settings_.least) --c;
     used = walk.before[c].length;
-    out.count = walk.extended[c] < m_.least ? 0 : walk.extended[c];
+    out.count = walk.extended[c] < settings_.least ? 0 : walk.extended[c];
     out.context_count = walk.before[c].count + (c == 0 ? data_->columns.n_sentences() : 0);
   }
   out.effective_n = static_cast<int32_t>(used + 1);
   const double share = out.count == 0 ? kUnknownShare
                                       : static_cast<double>(out.count) / static_cast<double>(out.context_count);
-  out.prob = std::max(std::pow(m_.weight, static_cast<double>(whole - used)) * share, kLeastScore);
+  out.prob = std::max(std::pow(settings_.weight, static_cast<double>(whole - used)) * share, kLeastScore);
   return out;
 }
 
 // ---- documents and single questions -----------------------------------------------------------------------
 
 inline Scored Model::evaluate(const Walk& walk, const Step& step, Workspace& work, StopFlag stop) const {
-  switch (m_.kind) {
+  switch (settings_.kind) {
     case Kind::kNgram: return ngram(walk, step, work, stop);
     case Kind::kInfgram: return infgram(walk, step, work, stop);
     case Kind::kBackoff: return backoff(walk, step);
@@ -446,7 +446,7 @@ inline void Model::score(const int64_t* ids, const int64_t* offsets, size_t n, b
                          StopFlag stop) const {
   Batch batch{ids, offsets, n, sentences, out};
   const int64_t n_tokens = offsets[n] - offsets[0] + (sentences ? static_cast<int64_t>(n) : 0);
-  ThreadTeam team(n_tokens < m_.share_from ? nullptr : &CoreBudget::of_machine(), stop);
+  ThreadTeam team(n_tokens < settings_.share_from ? nullptr : &CoreBudget::of_machine(), stop);
   team.run([&](uint32_t thread) {
     Poll poll = team.poll_of(thread);
     score_share(batch, &poll);
@@ -532,7 +532,7 @@ inline Scored Model::advance(Lane& lane, bool sentences, Workspace& work, StopFl
     return given;
   }
   if (step.is_end) {
-    lane.walk.take_end(m_.n_left_of_end, work, stop);
+    lane.walk.take_end(settings_.n_left_of_end, work, stop);
   } else {
     lane.walk.learn_all(work, stop);
   }
@@ -540,7 +540,7 @@ inline Scored Model::advance(Lane& lane, bool sentences, Workspace& work, StopFl
   const bool is_begin = lane.at < lane.stop && begins_sentence(lane.document[lane.at]);
   if (is_begin && !step.is_end) {
     // Given, not predicted; what it costs is that the context does not reach across it.
-    scored.prob = m_.kind == Kind::kKneserNey ? scored.prob / p_unknown() : 1.0;
+    scored.prob = settings_.kind == Kind::kKneserNey ? scored.prob / p_unknown() : 1.0;
   }
   if (is_begin || step.is_end) {
     lane.walk.reset(is_begin);
@@ -564,7 +564,7 @@ inline void Model::estimate(const int64_t* ids, const int64_t* offsets, const in
     joined.push_back(tokens[i]);
     walk.locate(joined.data(), context.n, context.begins, searches, work, stop);
     if (is_end) {
-      walk.take_end(m_.n_left_of_end, work, stop);
+      walk.take_end(settings_.n_left_of_end, work, stop);
     } else {
       searches.lookups.clear();
       walk.ask(joined.data(), context.n, searches);
@@ -591,13 +591,13 @@ inline ShareList Model::kneser_ney_shares(const Walk& walk, Workspace& work, Sto
     const double scale = through_chain(1.0, chain, false) - low;
     const double gain = through_chain(0.0, chain, true);
     const size_t length = size_t{chain.length} + 1;
-    const bool raw = m_.order == length;
+    const bool raw = settings_.order == length;
     const Discount& d = discount(length);
     const double total = static_cast<double>(chain.record.next.total);
     gains.clear();
     amounts.clear();
     for (const Follower& f : found->list) {
-      if (f.count < m_.least) continue;
+      if (f.count < settings_.least) continue;
       gains.emplace_back(f.code, gain);
       amounts.emplace_back(f.code, discounted(raw ? f.count : f.n_left, d) / total);
     }
@@ -610,7 +610,7 @@ inline ShareList Model::kneser_ney_shares(const Walk& walk, Workspace& work, Sto
     const Discount& d = discount(size_t{walk.starts.n_tokens} + 2);
     amounts.clear();
     walk.start_followers(walk.starts, [&](Code code, int64_t count) {
-      if (count >= m_.least) {
+      if (count >= settings_.least) {
         amounts.emplace_back(code, discounted(count, d) / static_cast<double>(walk.starts.next.total));
       }
     });
@@ -623,12 +623,12 @@ inline ShareList Model::kneser_ney_shares(const Walk& walk, Workspace& work, Sto
 // From the shortest context to the longest: what a longer one has counts.
 inline ShareList Model::backoff_shares(const Walk& walk, size_t n_before, Workspace& work, StopFlag stop) const {
   const size_t whole = whole_of(walk, n_before);
-  const auto cost = [&](size_t length) { return std::pow(m_.weight, static_cast<double>(whole - length)); };
+  const auto cost = [&](size_t length) { return std::pow(settings_.weight, static_cast<double>(whole - length)); };
   ShareList shares;
   std::vector<ShareList::Entry> amounts;
   const auto take = [](double, double amount) { return amount; };
   const auto collect = [&](Code code, int64_t count, size_t length, int64_t context_count) {
-    if (count < m_.least) return;
+    if (count < settings_.least) return;
     const double score = cost(length) * static_cast<double>(count) / static_cast<double>(context_count);
     amounts.emplace_back(code, std::max(score, kLeastScore));
   };
@@ -653,8 +653,10 @@ inline ShareList Model::backoff_shares(const Walk& walk, size_t n_before, Worksp
 }
 
 inline TokenShares Model::shares(const int64_t* ids, size_t n, bool begins, StopFlag stop) const {
-  const bool is_kneser_ney = m_.kind == Kind::kKneserNey;
-  if (!is_kneser_ney && m_.kind != Kind::kBackoff) throw std::invalid_argument("this model has successors, no shares");
+  const bool is_kneser_ney = settings_.kind == Kind::kKneserNey;
+  if (!is_kneser_ney && settings_.kind != Kind::kBackoff) {
+    throw std::invalid_argument("this model has successors, no shares");
+  }
   const std::vector<double>& alone = unigrams(stop);
   Searches searches(data_->columns);
   Workspace work;
@@ -688,19 +690,19 @@ inline std::vector<double> Model::distribution(const int64_t* ids, size_t n, boo
 }
 
 inline const std::vector<double>& Model::unigrams(StopFlag stop) const {
-  const bool is_kneser_ney = m_.kind == Kind::kKneserNey;
+  const bool is_kneser_ney = settings_.kind == Kind::kKneserNey;
   const std::vector<int64_t>* const lefts = is_kneser_ney ? &data_->n_left(stop) : nullptr;
   std::call_once(unigrams_once_, [&] {
     const Vocabulary& vocabulary = *data_->vocabulary;
     const double unknown = is_kneser_ney ? p_unknown() : 0.0;
-    const double total = is_kneser_ney ? static_cast<double>(m_.empty.total) : 1.0;
+    const double total = is_kneser_ney ? static_cast<double>(settings_.empty.total) : 1.0;
     const auto add = [&](int64_t count, int64_t n_left) {
-      const int64_t kept = count < m_.least ? 0 : is_kneser_ney && m_.order != 1 ? n_left : count;
+      const int64_t kept = count < settings_.least ? 0 : is_kneser_ney && settings_.order != 1 ? n_left : count;
       const double alone = is_kneser_ney ? discounted(kept, discount(1)) : static_cast<double>(kept);
       unigrams_.push_back(total <= 0.0 ? unknown : alone / total + unknown);
     };
     for (size_t i = 0; i < vocabulary.size(); ++i) add(vocabulary.counts[i], is_kneser_ney ? (*lefts)[i] : 0);
-    add(data_->columns.n_sentences(), m_.n_left_of_end);
+    add(data_->columns.n_sentences(), settings_.n_left_of_end);
   });
   return unigrams_;
 }
@@ -708,18 +710,20 @@ inline const std::vector<double>& Model::unigrams(StopFlag stop) const {
 // Running sums over the types, and then `</s>`, of what they have at the level without context: Kneser-Ney's
 // discounted counts before the uniform part, plain counts else.
 inline const std::vector<double>& Model::unigram_sums(StopFlag stop) const {
-  const bool is_kneser_ney = m_.kind == Kind::kKneserNey;
+  const bool is_kneser_ney = settings_.kind == Kind::kKneserNey;
   const std::vector<int64_t>* const lefts = is_kneser_ney ? &data_->n_left(stop) : nullptr;
   std::call_once(sums_once_, [&] {
     const Vocabulary& vocabulary = *data_->vocabulary;
     double sum = 0.0;
     const auto add = [&](int64_t count, int64_t n_left) {
-      if (count >= m_.least && !is_kneser_ney) sum += static_cast<double>(count);
-      if (count >= m_.least && is_kneser_ney) sum += discounted(m_.order == 1 ? count : n_left, discount(1));
+      const int64_t adjusted = settings_.order == 1 ? count : n_left;
+      if (count >= settings_.least) {
+        sum += is_kneser_ney ? discounted(adjusted, discount(1)) : static_cast<double>(count);
+      }
       unigram_sums_.push_back(sum);
     };
     for (size_t i = 0; i < vocabulary.size(); ++i) add(vocabulary.counts[i], is_kneser_ney ? (*lefts)[i] : 0);
-    add(data_->columns.n_sentences(), m_.n_left_of_end);
+    add(data_->columns.n_sentences(), settings_.n_left_of_end);
   });
   return unigram_sums_;
 }

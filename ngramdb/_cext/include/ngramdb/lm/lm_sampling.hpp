@@ -25,22 +25,22 @@ class Sampler {
 
   // For Kneser-Ney and stupid backoff. The model must live as long.
   Sampler(const Model& model, const int64_t* ids, size_t n, bool begins, StopFlag stop)
-      : m_(model), searches_(model.data_->columns), walk_(model.walk_) {
-    if (m_.m_.kind != Kind::kKneserNey && m_.m_.kind != Kind::kBackoff) {
+      : model_(model), searches_(model.data_->columns), walk_(model.walk_) {
+    if (model_.settings_.kind != Kind::kKneserNey && model_.settings_.kind != Kind::kBackoff) {
       throw std::invalid_argument("this model's tokens are drawn from its distribution");
     }
-    const Model::Context used = m_.behind_border(ids, n, begins);
+    const Model::Context used = model_.behind_border(ids, n, begins);
     begins_ = used.begins;
     context_.assign(used.ids, used.ids + used.n);
-    m_.locate(walk_, used, searches_, work_, stop);
-    m_.unigram_sums(stop);
+    model_.locate(walk_, used, searches_, work_, stop);
+    model_.unigram_sums(stop);
   }
 
   // The next token; the same for the same seed. After kEnd there is none; kUnknown where nothing is frequent enough.
   Drawn next(uint64_t seed, StopFlag stop) {
     if (has_ended_) throw std::invalid_argument("the sentence has ended");
     std::mt19937_64 random(seed);
-    if (m_.m_.kind == Kind::kBackoff) {
+    if (model_.settings_.kind == Kind::kBackoff) {
       const Drawn drawn = draw_by_score(random, stop);
       if (drawn.id != kUnknown) step(drawn.id, stop);
       return drawn;
@@ -54,7 +54,7 @@ class Sampler {
     const size_t n_before = context_.size() + begins_;
     step(drawn.id, stop);
     const Model::Step taken{drawn.id == kEnd, begins_, n_before};
-    drawn.prob = m_.evaluate(walk_, taken, work_, stop).prob / (1.0 - unknown);
+    drawn.prob = model_.evaluate(walk_, taken, work_, stop).prob / (1.0 - unknown);
     return drawn;
   }
 
@@ -72,11 +72,11 @@ class Sampler {
   static double uniform(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1.0p-53; }
   static int64_t id_of(Code code) { return code == kBorder ? kEnd : int64_t{code} - 1; }
 
-  const Vocabulary& vocabulary() const { return *m_.data_->vocabulary; }
+  const Vocabulary& vocabulary() const { return *model_.data_->vocabulary; }
 
   void step(int64_t id, StopFlag stop) {
     if (id == kEnd) {
-      walk_.take_end(m_.m_.n_left_of_end, work_, stop);
+      walk_.take_end(model_.settings_.n_left_of_end, work_, stop);
       has_ended_ = true;
       return;
     }
@@ -100,13 +100,14 @@ class Sampler {
 
   // Of an out-of-vocabulary token, after the context.
   double p_unknown() const {
-    double p = m_.p_unknown();
+    double p = model_.p_unknown();
     for (size_t c = 1; c < walk_.chains.size(); ++c) {
       const Chain& chain = walk_.chains[c];
-      p = m_.interpolate(m_.through_chain(p, chain, false), chain.record.next, 0, m_.discount(size_t{chain.length} + 1));
+      const Discount& d = model_.discount(size_t{chain.length} + 1);
+      p = model_.interpolate(model_.through_chain(p, chain, false), chain.record.next, 0, d);
     }
     if (walk_.starts.alive) {
-      p = m_.interpolate(p, walk_.starts.next, 0, m_.discount(size_t{walk_.starts.n_tokens} + 2));
+      p = model_.interpolate(p, walk_.starts.next, 0, model_.discount(size_t{walk_.starts.n_tokens} + 2));
     }
     return p;
   }
@@ -114,7 +115,7 @@ class Sampler {
   // A level whose counts promise successors has none in a damaged file: it is passed over.
   int64_t draw_by_level(std::mt19937_64& random, StopFlag stop) {
     if (walk_.starts.alive) {
-      const Discount& d = m_.discount(size_t{walk_.starts.n_tokens} + 2);
+      const Discount& d = model_.discount(size_t{walk_.starts.n_tokens} + 2);
       if (uniform(random) >= share_of_shorter(walk_.starts.next, d)) {
         const FollowerList found = start_followers(d);
         if (!found.list.empty()) return id_of(found.list[place_of(found.sums, random)].code);
@@ -122,18 +123,19 @@ class Sampler {
     }
     for (size_t c = walk_.chains.size() - 1; c > 0; --c) {
       const Chain& chain = walk_.chains[c];
-      const Discount& d = m_.discount(size_t{chain.length} + 1);
+      const Discount& d = model_.discount(size_t{chain.length} + 1);
       const bool by_top = uniform(random) >= share_of_shorter(chain.record.next, d);
-      if (!by_top && uniform(random) < m_.through_chain(1.0, chain, false)) continue;
-      const FollowerCache::Followers found = m_.followers(walk_, c, work_, stop);
+      if (!by_top && uniform(random) < model_.through_chain(1.0, chain, false)) continue;
+      const FollowerCache::Followers found = model_.followers(walk_, c, work_, stop);
       if (found->list.empty()) continue;
       const size_t place = by_top ? place_of(found->sums, random) : place_of_kept(found->list, random);
       return id_of(found->list[place].code);
     }
-    if (m_.m_.empty.total > 0 && uniform(random) >= share_of_shorter(m_.m_.empty, m_.discount(1))) {
-      return id_of(code_of_type(place_of(m_.unigram_sums_, random)));
+    const Successors& empty = model_.settings_.empty;
+    if (empty.total > 0 && uniform(random) >= share_of_shorter(empty, model_.discount(1))) {
+      return id_of(code_of_type(place_of(model_.unigram_sums_, random)));
     }
-    const auto type = static_cast<size_t>(uniform(random) * m_.n_vocabulary());
+    const auto type = static_cast<size_t>(uniform(random) * model_.n_vocabulary());
     return type > vocabulary().size() ? kUnknown : id_of(code_of_type(type));
   }
 
@@ -142,14 +144,14 @@ class Sampler {
     double sum = 0.0;
     walk_.start_followers(walk_.starts, [&](Code code, int64_t count) {
       found.list.push_back({code, count, 0});
-      found.sums.push_back(sum += count < m_.m_.least ? 0.0 : discounted(count, d));
+      found.sums.push_back(sum += count < model_.settings_.least ? 0.0 : discounted(count, d));
     });
     return found;
   }
 
   // One of the successors that are not pruned, all alike.
   size_t place_of_kept(const std::vector<Follower>& followers, std::mt19937_64& random) const {
-    const auto is_kept = [&](const Follower& f) { return f.count >= m_.m_.least; };
+    const auto is_kept = [&](const Follower& f) { return f.count >= model_.settings_.least; };
     auto left = static_cast<int64_t>(uniform(random) * static_cast<double>(
         std::count_if(followers.begin(), followers.end(), is_kept)));
     size_t place = 0;
@@ -177,23 +179,23 @@ class Sampler {
   // The levels of the context, the longest first; the last one is that without context.
   void collect_levels(StopFlag stop) {
     levels_.clear();
-    const size_t whole = m_.whole_of(walk_, context_.size() + begins_);
+    const size_t whole = model_.whole_of(walk_, context_.size() + begins_);
     const auto add = [&](size_t length, int64_t context_count, const FollowerCache::Followers& followers) {
       const double weight =
-          std::pow(m_.m_.weight, static_cast<double>(whole - length)) / static_cast<double>(context_count);
+          std::pow(model_.settings_.weight, static_cast<double>(whole - length)) / static_cast<double>(context_count);
       const std::vector<double>& sums = sums_of(followers.get());
       levels_.push_back({weight, followers, sums.empty() ? 0.0 : sums.back()});
     };
-    add(0, walk_.chains[0].count + m_.data_->columns.n_sentences(), nullptr);
+    add(0, walk_.chains[0].count + model_.data_->columns.n_sentences(), nullptr);
     for (size_t c = 1; c < walk_.chains.size(); ++c) {
       const FollowerList* const shorter = levels_.back().followers.get();
       add(walk_.chains[c].length, walk_.chains[c].count,
-          m_.counted_followers(walk_, c, shorter, work_, stop));
+          model_.counted_followers(walk_, c, shorter, work_, stop));
     }
     if (walk_.starts.alive) {
       auto found = std::make_shared<FollowerList>();
       walk_.start_followers(walk_.starts, [&](Code code, int64_t count) { found->list.push_back({code, count, 0}); });
-      m_.add_counts(*found, levels_.back().followers.get());
+      model_.add_counts(*found, levels_.back().followers.get());
       add(size_t{walk_.starts.n_tokens} + 1, walk_.starts.count, found);
     }
     for (size_t k = 0; k < levels_.size(); ++k) {
@@ -205,7 +207,7 @@ class Sampler {
   }
 
   const std::vector<double>& sums_of(const FollowerList* followers) const {
-    return followers == nullptr ? m_.unigram_sums_ : followers->sums;
+    return followers == nullptr ? model_.unigram_sums_ : followers->sums;
   }
 
   // A successor that no longer context has, by counts. With count 0 when there is none, as in a damaged file.
@@ -215,11 +217,11 @@ class Sampler {
     const auto follower_at = [&](size_t place) {
       if (followers != nullptr) return followers->list[place];
       const Code code = code_of_type(place);
-      return Follower{code, m_.count_in(nullptr, code), 0};
+      return Follower{code, model_.count_in(nullptr, code), 0};
     };
     const auto is_new = [&](const Follower& f) {
       const Follower* const known = longer == nullptr ? nullptr : Model::find_follower(*longer, f.code);
-      return known == nullptr || known->count < m_.m_.least;
+      return known == nullptr || known->count < model_.settings_.least;
     };
     for (size_t k = 0; k < kTries && !sums.empty(); ++k) {
       const Follower drawn = follower_at(place_of(sums, random));
@@ -231,14 +233,14 @@ class Sampler {
     for (size_t place = 0; place < sums.size(); ++place) {
       if (place % kStopInterval == 0) check_stop(stop);
       const Follower f = follower_at(place);
-      if (f.count < m_.m_.least || !is_new(f)) continue;
+      if (f.count < model_.settings_.least || !is_new(f)) continue;
       rare.list.push_back(f);
       rare.sums.push_back(sum += static_cast<double>(f.count));
     }
     return rare.list.empty() ? Follower{kBorder, 0, 0} : rare.list[place_of(rare.sums, random)];
   }
 
-  const Model& m_;
+  const Model& model_;
   Searches searches_;
   Workspace work_;
   Walk walk_;
