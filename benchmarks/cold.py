@@ -27,16 +27,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from peerbench.bootstrap import bootstrap
 from peerbench.corpus import TokenCorpus, load_tokens, write_peer_files
 from peerbench.layout import Layout
 from peerbench.systems import InfiniGram
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
-FRAGMENT = (20, 200)
-FRAGMENTS_PER_DOCUMENT = 8
-REPLACED = 0.03
-# Tokens that are drawn at a time: some 200 MB of memory.
-PIECE = 10_000_000
 
 Count = Callable[[list[int]], int]
 
@@ -49,25 +45,6 @@ class Sample:
     faults: int
     count_ms: float
     open_ms: float
-
-
-def bootstrap(base: TokenCorpus, n_tokens: int, seed: int) -> TokenCorpus:
-    """About so many tokens in documents of fragments of another corpus."""
-    rng = np.random.default_rng(seed)
-    ids: list[np.ndarray] = []
-    lengths: list[np.ndarray] = []
-    for _ in range(-(-n_tokens // PIECE)):
-        n_fragments = min(n_tokens, PIECE) * 2 // sum(FRAGMENT)
-        sizes = rng.integers(*FRAGMENT, n_fragments, endpoint=True)
-        starts = rng.integers(0, base.n_tokens - FRAGMENT[1], n_fragments)
-        ends = np.cumsum(sizes)
-        piece = base.ids[np.repeat(starts - (ends - sizes), sizes) + np.arange(ends[-1])]
-        replaced = rng.random(len(piece)) < REPLACED
-        piece[replaced] = base.ids[rng.integers(0, base.n_tokens, int(replaced.sum()))]
-        ids.append(piece)
-        cuts = np.flatnonzero(rng.random(n_fragments - 1) < 1 / FRAGMENTS_PER_DOCUMENT)
-        lengths.append(np.diff(ends[cuts], prepend=0, append=ends[-1]))
-    return TokenCorpus(np.concatenate(ids), np.concatenate([[0], np.cumsum(np.concatenate(lengths))]))
 
 
 def questions(corpus: TokenCorpus, n: int, how_many: int, seed: int) -> Iterator[list[int]]:

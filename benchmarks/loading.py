@@ -14,7 +14,6 @@ data's; nothing is drawn at random but the sample that the fast way compares.
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import os
 import platform
@@ -29,11 +28,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from peerbench.corpus import load_tokens
+from peerbench.layout import Layout
 
 import ngramdb
 from ngramdb._cext.sort.construction import CoreBudget, key_directory, lcp_width_for, suffix_array
 from ngramdb.segments.symbols import SymbolBuilder
-from ngramdb.tokenizers import create_tokenizer
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 RESULTS = REPOSITORY / "benchmarks" / "results_loading.md"
@@ -42,14 +42,8 @@ FIGURES = ("gpt2, tokenizers alone", "gpt2", "words", "chars", "bytes", "ids", "
 
 def documents_of_ids(corpus: Path, tokenizer: Path, scratch: Path) -> tuple[np.ndarray, np.ndarray]:
     """GPT-2 ids and offsets of the corpus, made once by the library `tokenizers`."""
-    kept = scratch / f"{corpus.name}.npz"
-    if not kept.exists():
-        with gzip.open(corpus, "rb") as lines:
-            texts = [json.loads(line)["text"].encode() for line in lines]
-        ids, offsets = create_tokenizer(tokenizer).encode_batch(texts)
-        np.savez(kept, ids=ids.astype(np.uint16 if int(ids.max()) < 1 << 16 else np.uint32), offsets=offsets)
-    with np.load(kept) as arrays:
-        return arrays["ids"], arrays["offsets"]
+    tokens = load_tokens(corpus, tokenizer, Layout(scratch, corpus.name.removesuffix(".jsonl.gz")))
+    return tokens.ids, tokens.offsets
 
 
 def load_texts(corpus: Path, tokenizer: str, fast: bool, database: Path) -> Callable[[], int]:

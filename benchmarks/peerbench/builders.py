@@ -49,13 +49,13 @@ def build_ngramdb_ids(database: str, ids: str, offsets: str, segment_tokens: int
     def build() -> None:
         with ngramdb.connect(database) as connection:
             made = connection.create_corpus("bench", tokenizer="tokens", segment_tokens=segment_tokens)
-            made.append((document, {}) for document in _read_documents(ids, lengths))
+            made.append((document, {}) for document in read_documents(ids, lengths))
 
-    _import_everything()
+    import_everything()
     return build
 
 
-def _import_everything() -> None:
+def import_everything() -> None:
     """A tiny build in memory: modules are imported when they are needed, and that is no part of a build."""
     import ngramdb
 
@@ -63,7 +63,7 @@ def _import_everything() -> None:
         connection.create_corpus("bench", tokenizer="tokens").append([(np.arange(3, dtype=np.uint16), {})])
 
 
-def _read_documents(path: str, lengths: list[int]) -> Iterator[np.ndarray]:
+def read_documents(path: str, lengths: list[int]) -> Iterator[np.ndarray]:
     """Documents from an .npy file of ids, one at a time: nothing of the input stays in memory."""
     with open(path, "rb") as file:
         np.lib.format.read_magic(file)
@@ -81,7 +81,7 @@ def build_ngramdb_text(database: str, jsonl: str, tokenizer: str) -> Callable[[]
             made = connection.create_corpus("bench", tokenizer=tokenizer)
             made.load(jsonl)
 
-    _import_everything()
+    import_everything()
     return build
 
 

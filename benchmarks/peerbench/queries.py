@@ -57,9 +57,6 @@ class Queries:
 
     def __init__(self, corpus: TokenCorpus) -> None:
         self.corpus = corpus
-        # Tokens left in the document from each position on: an n-gram starts wherever it is >= n.
-        lengths = np.diff(corpus.offsets)
-        self._room = np.repeat(corpus.offsets[1:], lengths) - np.arange(corpus.n_tokens)
         self._packed: dict[int, PackedCounts] = {}
 
     # -- brute force ---------------------------------------------------------------------------------
@@ -74,7 +71,7 @@ class Queries:
     def positions(self, ngram: list[int]) -> np.ndarray:
         """Where the n-gram (n >= 1) starts in the corpus, ascending int64: a scan."""
         starts = np.flatnonzero(self.corpus.ids == ngram[0])
-        starts = starts[self._room[starts] >= len(ngram)]
+        starts = starts[self._room(starts) >= len(ngram)]
         for at, token in enumerate(ngram[1:], start=1):
             starts = starts[self.corpus.ids[starts + at] == token]
         return starts
@@ -144,14 +141,19 @@ class Queries:
 
     # -- inside --------------------------------------------------------------------------------------
 
+    def _room(self, starts: np.ndarray) -> np.ndarray:
+        """Tokens left in the document from each position on: an n-gram starts wherever it is >= n."""
+        offsets = self.corpus.offsets
+        return offsets[np.searchsorted(offsets, starts, side="right")] - starts
+
     def _starts(self, n: int) -> np.ndarray:
-        return np.flatnonzero(self._room >= n)
+        return np.flatnonzero(self._room(np.arange(self.corpus.n_tokens)) >= n)
 
     def _draw_starts(self, rng: np.random.Generator, n: int, size: int) -> np.ndarray:
         starts = np.empty(0, dtype=np.int64)
         while len(starts) < size:
             drawn = rng.integers(0, self.corpus.n_tokens, 2 * size + 100)
-            starts = np.concatenate([starts, drawn[self._room[drawn] >= n]])
+            starts = np.concatenate([starts, drawn[self._room(drawn) >= n]])
         return starts[:size]
 
     def _windows(self, starts: np.ndarray, n: int) -> list[list[int]]:

@@ -39,16 +39,16 @@ def duration(nanoseconds: float) -> str:
     """Three significant digits with the unit that suits."""
     units = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
     divisor, unit = next(((size, name) for size, name in units if nanoseconds >= size), (1.0, "ns"))
-    return f"{_significant(nanoseconds / divisor)} {unit}"
+    return f"{significant(nanoseconds / divisor)} {unit}"
 
 
-def _significant(value: float) -> str:
+def significant(value: float) -> str:
     decimals = 0 if value >= 100 else 1 if value >= 10 else 2
     return f"{value:.{decimals}f}"
 
 
 def _times(value: float) -> str:
-    return f"{_significant(value)}×"
+    return f"{significant(value)}×"
 
 
 def speed_row(figure: Figure, timings: dict[str, Timing], statistic: str = "p50") -> Row:

@@ -71,7 +71,9 @@ def run(settings: Settings) -> Outcome:
     agreements = check(systems, queries, generator(settings.seed, "check"), CHECK_SIZE)
     fault_in(systems, queries, settings.seed)
     figures = [figure for figure in all_figures(settings.scale) if settings.only in figure.title]
-    timed = [(figure, measure(figure, systems, queries, settings)) for figure in figures]
+    timed = [
+        (figure, measure(figure, systems, queries, settings.seed, settings.rounds)) for figure in figures
+    ]
     other_rows = starts.rows(indexes.database(layout)) + indexes.rows(built, corpus.n_tokens)
     other_rows += curation.rows(layout, queries, settings.seed, built.get("text"))
     heading = _heading(settings, corpus, systems, load.share())
@@ -96,20 +98,22 @@ def fault_in(systems: list[System], queries: Queries, seed: int) -> None:
             system.operations["count"](ngram)
 
 
-def measure(figure: Figure, systems: list[System], queries: Queries, settings: Settings) -> dict[str, Timing]:
+def measure(
+    figure: Figure, systems: list[System], queries: Queries, seed: int, rounds: int
+) -> dict[str, Timing]:
     """Rounds of all systems in turn, the order moving on by one each round; no query set is used twice."""
     say(figure.title)
     clock_ns = clock_cost_ns()
     taking_part = [system for system in systems if system.name in figure.ways]
     watches = {system.name: Stopwatch(clock_ns) for system in taking_part}
-    for number in range(-1, settings.rounds):
+    for number in range(-1, rounds):
         first = number % len(taking_part)
         for system in taking_part[first:] + taking_part[:first]:
             way = figure.ways[system.name]
             is_warm_up = number < 0
             size = max(3, int(way.size * WARM_UP)) if is_warm_up else way.size
             watch = Stopwatch(clock_ns) if is_warm_up else watches[system.name]
-            rng = generator(settings.seed, figure.title, system.name, number)
+            rng = generator(seed, figure.title, system.name, number)
             sets = [way.draw(queries, rng, size) for _ in range(2)]
             watch.round(system.operations[way.operation], sets[0], sets[1], way.per_call)
     return {name: watch.timing() for name, watch in watches.items()}

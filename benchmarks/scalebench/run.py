@@ -1,0 +1,76 @@
+"""The run: which jobs are left, each in a process of its own, within a time; an interrupted run goes on."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from peerbench.progress import say
+
+from scalebench.jobs import JOBS, QUESTION, names
+from scalebench.place import Place
+
+BENCHMARKS = Path(__file__).resolve().parent.parent
+
+
+def run(place: Place, only: str, again: bool, limit_s: float, keep: bool) -> None:
+    """Everything of one size that is asked for and not yet measured."""
+    have = place.figures()
+    wanted = [name for name in names() if only in name and place.n_tokens <= _most(name)]
+    left = [name for name in wanted if again or name not in have]
+    if not left:
+        return
+    say(f"{place.n_tokens:,} tokens")
+    place.corpus()
+    questions = [name for name in left if name.startswith(QUESTION)]
+    for name in [*(name for name in left if name in JOBS), *questions[:1]]:
+        _prepare(place, name)
+        _do(place, questions if name in questions else [name], limit_s)
+    if not keep:
+        shutil.rmtree(place.layout.folder)
+
+
+def _most(name: str) -> int:
+    return JOBS[name].most_tokens if name in JOBS else 1 << 62
+
+
+def _prepare(place: Place, name: str) -> None:
+    """Makes what a job needs and an earlier run has removed. Questions need the peers that there can be."""
+    peers = ("build infini-gram", "build tokengrams") if name.startswith(QUESTION) else ()
+    needed = JOBS[name].needs if name in JOBS else ("bench",)
+    makers = [maker for maker, job in JOBS.items() if job.makes and job.makes in needed]
+    for maker in (*makers, *peers):
+        if place.n_tokens <= JOBS[maker].most_tokens and not place.marker(JOBS[maker].makes).exists():
+            _prepare(place, maker)
+            _do(place, [maker], None)
+
+
+def _do(place: Place, jobs: Sequence[str], limit_s: float | None) -> None:
+    """Jobs in one process. One that takes too long, or fails, has no figures; the run goes on."""
+    say("  " + (jobs[0] if len(jobs) == 1 else "questions"))
+    asked = {**{key: str(value) for key, value in asdict(place).items()}, "n_tokens": place.n_tokens}
+    command = [sys.executable, "-m", "scalebench.child", json.dumps({**asked, "jobs": jobs})]
+    made = [place.marker(JOBS[name].makes) for name in jobs if name in JOBS and JOBS[name].makes]
+    for path in made:
+        path.unlink(missing_ok=True)
+    try:
+        subprocess.run(command, cwd=BENCHMARKS, check=True, timeout=limit_s)
+        for path in made:
+            path.touch()
+    except subprocess.TimeoutExpired:
+        say(f"  … given up after {limit_s:.0f} s")
+        _missing(place, jobs, f"> {limit_s:.0f} s")
+    except subprocess.CalledProcessError as error:
+        say(f"  … failed: {error}")
+        _missing(place, jobs, "failed")
+
+
+def _missing(place: Place, jobs: Sequence[str], why: str) -> None:
+    for name in jobs:
+        if name not in place.figures():
+            place.keep(name, {"missing": why})
