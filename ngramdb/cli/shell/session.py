@@ -25,6 +25,7 @@ from ngramdb.cli.terminal.render import MODES, default_mode, draws_table, render
 from ngramdb.cli.terminal.screen import SHOWN_ROWS, Screen, detect
 from ngramdb.cli.terminal.streams import bare
 from ngramdb.errors import InvalidArgument, NgramdbError, PlanError
+from ngramdb.executor.results import facts
 
 if TYPE_CHECKING:
     from ngramdb.api import LoadProgress, Result
@@ -126,8 +127,11 @@ class Shell:
                 self.connection.progress = None
 
     def _comment(self, result: Result, screen: Screen) -> None:
-        """The notes beside the rows: what a statement without rows did, why documents failed."""
+        """What stands beside the rows: totals, notes, what was done, why documents failed."""
         if not self._draws_tables(screen):  # a table has it below
+            known = facts.beside(result.summary, result.columns, result.n_rows)
+            if known is not None:
+                self.note(f"summary: {known}")
             for note in result.notes:
                 self.note(f"note: {note}")
         reasons = result.summary.get("reasons")

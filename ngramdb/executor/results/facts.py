@@ -23,6 +23,22 @@ def facts(summary: Mapping[str, Any], n_rows: int | None) -> Iterator[str]:
         yield words.get(name, f"{name.replace('_', ' ')} {_shown(value)}")
 
 
+# What `drawn` says in words.
+_OF_A_DRAWING = frozenset({"seed", "sampled", "total", "sampled_documents", "documents", "standard_error"})
+
+
+def beside(summary: Mapping[str, Any], columns: tuple[str, ...], n_rows: int | None) -> str | None:
+    """The facts of a result on one line, for formats without a line below the rows; None for none.
+
+    What the only row has is left out, and what the note on a drawing says (`drawn`). A result without
+    columns has a message only, and a plan has all of it in its lines.
+    """
+    if columns in ((), ("plan",)):
+        return None
+    said = {*(columns if n_rows == 1 else ()), *(_OF_A_DRAWING if "seed" in summary else ())}
+    return ", ".join(facts({name: summary[name] for name in summary if name not in said}, n_rows)) or None
+
+
 def drawn(summary: Mapping[str, Any], exact: bool) -> str | None:
     """What was drawn at random for an answer, in words, with the seed that draws it again; None for none."""
     if "seed" not in summary:

@@ -111,7 +111,8 @@ def test_notes_go_to_standard_error_where_no_terminal_shows_them(database: str, 
     assert set(json.loads(captured.out)) == {"count"}
     assert captured.err.startswith("note: an estimate from a sample of 1 of ")
     assert main([database, "-c", 'DIST GIVEN "the" USING BACKOFF TOP 1']) == 0
-    assert capsys.readouterr().err.startswith("note: ")
+    said = capsys.readouterr().err.splitlines()
+    assert said[0].startswith("summary: ") and said[1].startswith("note: ") and len(said) == 2
     assert main([database, "-c", 'COUNT "the"']) == 0
     assert capsys.readouterr().err == ""
     assert main([database, "-c", "COPY wiki FROM 'd.jsonl' (MAX_DOCUMENT_BYTES 20) ON ERROR SKIP"]) == 0
@@ -119,6 +120,26 @@ def test_notes_go_to_standard_error_where_no_terminal_shows_them(database: str, 
         f"  skipped: d.jsonl, line {line}: longer than 20 bytes, the most for one document"
         for line in (1, 2, 3)
     ]
+
+
+@pytest.mark.parametrize("mode", ["tsv", "csv", "json", "jsonl", "markdown", "html", "line", "table"])
+def test_totals_go_to_standard_error_where_rows_are_for_programs(
+    database: str, mode: str, capsys: Captured
+) -> None:
+    for statement, known in {
+        'SCORE "the cat sat"': "tokens 3, logprob -2.48491, perplexity 2.28943",
+        'TRACE "the cat ran" MIN LENGTH 2': "tokens 3, covered 2",
+        'KWIC "the" LIMIT 1': "4 in all",
+        'DIST GIVEN "the" TOP 1': "4 in all, context count 4, effective n 2",
+        "DELETE DOCS WHERE source = 'a' RETURNING doc_id": "documents 1, tokens 6, version 4",
+    }.items():
+        assert main([database, "--format", mode, "-c", statement]) == 0
+        captured = capsys.readouterr()
+        assert captured.err == f"summary: {known}\n"
+        assert "summary" not in captured.out
+    for statement in ('COUNT "the"', "DOCS", "SHOW CORPORA", "COMPACT wiki", 'EXPLAIN ANALYZE COUNT "the"'):
+        assert main([database, "--format", mode, "-c", statement]) == 0
+        assert capsys.readouterr().err == ""
 
 
 def test_closed_streams_are_no_bug(database: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
