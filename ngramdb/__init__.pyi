@@ -10,6 +10,7 @@ from .api.results import Scores as Scores
 from .api.settings import Settings as Settings
 from .api.verbs.loading import LoadReport as LoadReport
 from .errors import BindError as BindError
+from .errors import ConditionWarning as ConditionWarning
 from .errors import CorruptionError as CorruptionError
 from .errors import DatabaseError as DatabaseError
 from .errors import DataError as DataError

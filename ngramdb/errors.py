@@ -37,6 +37,10 @@ class TokenBoundaryWarning(PhraseWarning):
     """A phrase that found nothing, or too little, is in the corpus, as other tokens."""
 
 
+class ConditionWarning(UserWarning):
+    """A condition holds of no document, whatever it has: a comparison with NULL, or an empty range."""
+
+
 class ExportWarning(UserWarning):
     """Documents were written otherwise than they came, or so that not every corpus can load them."""
 

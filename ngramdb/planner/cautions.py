@@ -1,10 +1,10 @@
-"""Notes on a phrase that finds nothing, or too little, although the corpus has its text.
+"""Notes on a phrase that finds nothing, or too little, although the corpus has its text; and on conditions.
 
 Under sub-word tokenizers a text has other tokens after a blank than at the start of a line, and a blank at
 its end does not belong to the word before it. `"climate change"` is such a phrase: its tokens occur nowhere,
 those of `" climate change"` many times. Questions are checked where the phrase occurs nowhere, which costs
 some counts; statements that remove or carry away documents always, by all token sequences that spell the
-text.
+text. A condition that holds of nothing (`planner.binding.never`) is always said.
 """
 
 from __future__ import annotations
@@ -13,9 +13,15 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import NamedTuple
 
-from ngramdb.errors import ExecutionError, PhraseWarning, ResourceError, TokenBoundaryWarning
+from ngramdb.errors import (
+    ConditionWarning,
+    ExecutionError,
+    PhraseWarning,
+    ResourceError,
+    TokenBoundaryWarning,
+)
 from ngramdb.planner import matching
-from ngramdb.planner.plan import DeleteDocuments, ExportDocuments, Gram, Phrase, Plan, show_text
+from ngramdb.planner.plan import DeleteDocuments, Doubt, ExportDocuments, Gram, Phrase, Plan, show_text
 from ngramdb.planner.plan.phrases import LIKE_A_PATTERN, STAR
 from ngramdb.planner.source import Corpus, IntArray
 
@@ -43,7 +49,7 @@ def cautions_of_nothing(plan: Plan) -> list[Caution]:
     return cautions_of(plan) or list(dict.fromkeys(_cautions(plan.phrases, acts=False, rarer=True)))
 
 
-def cautions_of_removed(phrases: Iterable[Phrase]) -> list[Caution]:
+def cautions_of_removed(phrases: Iterable[Phrase | Doubt]) -> list[Caution]:
     """What is to be said of the phrases of a condition by which documents are removed."""
     return list(dict.fromkeys(_cautions(phrases, acts=True)))
 
@@ -53,8 +59,11 @@ def caution_of(phrase: Phrase) -> Caution | None:
     return next(_cautions((phrase,), acts=False), None)
 
 
-def _cautions(phrases: Iterable[Phrase], acts: bool, rarer: bool = False) -> Iterator[Caution]:
+def _cautions(phrases: Iterable[Phrase | Doubt], acts: bool, rarer: bool = False) -> Iterator[Caution]:
     for phrase in phrases:
+        if isinstance(phrase, Doubt):
+            yield Caution(phrase.message, ConditionWarning)
+            continue
         try:
             found = _of(phrase, acts, rarer)
         except ExecutionError:  # these counts were not asked for, so their failure is ignored

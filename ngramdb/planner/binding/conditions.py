@@ -18,6 +18,7 @@ from ngramdb.errors import PlanError
 from ngramdb.language import ast
 from ngramdb.planner import plan
 from ngramdb.planner.binding.fields import bound_field, unfit
+from ngramdb.planner.binding.never import never_true
 from ngramdb.planner.binding.occurrences import has_occurrences, near_to, occurring
 from ngramdb.planner.binding.patterns import pattern
 from ngramdb.planner.binding.scope import Scope
@@ -165,7 +166,9 @@ def _field_test(
             if isinstance(node, ast.Like):
                 what = f"LIKE compares strings, and {key.path} is a {kind}"
             scope.fail(PlanError, what, value_node)
-    return plan.FieldTest(key.path, predicate, key.own, negated)
+    found = plan.FieldTest(key.path, predicate, key.own, negated)
+    scope.doubt(never_true(found))
+    return found
 
 
 def _other_spelling(kind: str, literal: Any, place: ast.Node) -> str:

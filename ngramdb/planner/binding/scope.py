@@ -41,7 +41,7 @@ class Scope:
         self.catalog = catalog
         self.parameters = parameters if parameters is not None else Parameters((), None)
         self.text = text
-        self.phrases: list[plan.Phrase] = []
+        self.phrases: list[plan.Phrase | plan.Doubt] = []
 
     # ---- names ------------------------------------------------------------------------------------------
 
@@ -98,6 +98,11 @@ class Scope:
         """Keep a text that may find nothing because of its tokens, for a note on the answer."""
         if plan.may_mislead(gram.text, corpus.tokenizer.kind):
             self.phrases.append(plan.Phrase(corpus, gram, **others))
+
+    def doubt(self, message: str | None) -> None:
+        """Keep what is to be said of a condition that holds of nothing; None for nothing."""
+        if message is not None:
+            self.phrases.append(plan.Doubt(message))
 
     def bound(self, node: ast.Ngram, value: Any, corpus: Corpus) -> plan.Gram:
         """The same of a literal or placeholder whose value is known."""

@@ -74,6 +74,7 @@ from .patterns import Pattern as Pattern
 from .patterns import Simple as Simple
 from .patterns import StoredText as StoredText
 from .patterns import Variants as Variants
+from .phrases import Doubt as Doubt
 from .phrases import Phrase as Phrase
 from .phrases import may_mislead as may_mislead
 from .plain import PlainDocs as PlainDocs

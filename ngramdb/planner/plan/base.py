@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ngramdb.planner.plan.nodes import DocExpr, Node, changed
-from ngramdb.planner.plan.phrases import Phrase
+from ngramdb.planner.plan.phrases import Doubt, Phrase
 from ngramdb.planner.source import Corpus
 
 # The binder of each statement by its class in `language.ast`: "module.function" in `planner.binding`.
@@ -19,7 +19,8 @@ BINDERS: dict[str, str] = {}
 class Plan:
     """What a statement does: a question (with a `corpus`) or an action. As for `Node`: no ABC.
 
-    `phrases` are texts in it whose tokens may differ from those of the same text inside a document.
+    `phrases` are texts in it whose tokens may differ from those of the same text inside a document, and
+    conditions in it that hold of nothing.
 
     A class registers what belongs to it by the arguments of its definition, all of them names, so that
     nothing is imported before it is needed:
@@ -34,7 +35,7 @@ class Plan:
     operator: ClassVar[str | None] = None
     action: ClassVar[str | None] = None
 
-    phrases: tuple[Phrase, ...] = field(default=(), compare=False, repr=False, kw_only=True)
+    phrases: tuple[Phrase | Doubt, ...] = field(default=(), compare=False, repr=False, kw_only=True)
 
     def __init_subclass__(
         cls,

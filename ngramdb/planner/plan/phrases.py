@@ -1,4 +1,7 @@
-"""Texts of a statement that may find nothing although the corpus has them: kept for a note on the answer."""
+"""Texts of a statement that may find nothing although the corpus has them: kept for a note on the answer.
+
+So are conditions that hold of nothing.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +35,12 @@ class Phrase(NamedTuple):
     matched: str | None = None
     before: Gram | None = None
     as_text: bool = False
+
+
+class Doubt(NamedTuple):
+    """A condition that holds of nothing whatever documents have, in a sentence for a note."""
+
+    message: str
 
 
 def may_mislead(text: str | None, kind: str) -> bool:

@@ -115,6 +115,14 @@ class InRange(ValuePredicate):
     def label(self, field: str) -> str:
         return f"{field} between {show_value(self.low)} and {show_value(self.high)}"
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no value lies between the bounds; values are of one kind."""
+        low, high = self.low, self.high
+        if low is None or high is None:
+            return True
+        return kind_of(low) != kind_of(high) or not low <= high  # type: ignore[operator]
+
     def of_element(self, value: Any) -> bool | None:
         above = None if self.low is None else compare(value, ">=", self.low)
         below = None if self.high is None else compare(value, "<=", self.high)

@@ -6,7 +6,7 @@ selects every one.
 
 from __future__ import annotations
 
-from ngramdb.planner.plan import AllDocs, Compared, FieldTest, InRange, Node, NoDocs, OneOf, kind_of
+from ngramdb.planner.plan import AllDocs, Compared, FieldTest, InRange, Node, NoDocs, OneOf
 from ngramdb.planner.rules.base import Rule, on_nodes
 
 
@@ -23,21 +23,13 @@ def _fold(expr: Node) -> Node:
         return NoDocs("NOT IN is never true with NULL in the list") if _has_null(predicate) else expr
     if isinstance(predicate, OneOf) and not predicate.values:
         return NoDocs("no value is in an empty list")
-    if isinstance(predicate, InRange) and _is_empty(predicate):
+    if isinstance(predicate, InRange) and predicate.is_empty:
         return NoDocs(f"nothing is {predicate.label(expr.path).removeprefix(expr.path).strip()}")
     return expr
 
 
 def _has_null(predicate: object) -> bool:
     return isinstance(predicate, OneOf) and predicate.has_null
-
-
-def _is_empty(predicate: InRange) -> bool:
-    low, high = predicate.low, predicate.high
-    if low is None or high is None:
-        return True
-    # Values are of one kind: none is between a number and a string.
-    return kind_of(low) != kind_of(high) or not low <= high  # type: ignore[operator]
 
 
 def _fold_own(expr: FieldTest, predicate: Compared) -> Node:

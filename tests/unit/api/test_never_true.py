@@ -1,0 +1,94 @@
+"""Conditions that hold of no document whatever documents have: answered as SQL does it, and said."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+import ngramdb
+from ngramdb import ConditionWarning
+
+NEVER = {
+    "year = ?": "year IS NULL finds documents without the field",
+    "year != ?": "year IS NOT NULL finds documents that have the field",
+    "NOT year > ?": "year IS NOT NULL finds documents that have the field",
+    "kind LIKE ?": "kind IS NULL finds documents without the field",
+    "year NOT IN (2000, ?)": "year NOT IN (…, NULL) is never true, as in SQL; leave",
+    "NOT year IN (2000, ?)": "leave NULL out of the list",
+    "year IN (?)": "year IN (NULL) is never true",
+    "year BETWEEN ? AND 2010": "year <= … has one bound only",
+    "year BETWEEN 2000 AND ?": "year >= … has one bound only",
+}
+
+
+@pytest.fixture
+def db():
+    with ngramdb.connect() as connection:
+        connection.create_corpus("c").append(
+            [
+                {"text": "a b", "year": 2000, "kind": "x"},
+                {"text": "a c", "year": 2010, "kind": "y"},
+                {"text": "a", "kind": "z"},
+                {"text": "b"},
+            ]
+        )
+        yield connection
+
+
+@pytest.mark.parametrize("condition", NEVER)
+def test_a_comparison_with_null_says_that_it_is_never_true(db, condition):
+    corpus, said = db.corpus("c"), NEVER[condition]
+    asked = {
+        "count_docs": lambda: corpus.count_docs(condition, params=[None]),
+        "docs": lambda: corpus.docs(condition, params=[None]).fetchall(),
+        "docs in order": lambda: corpus.docs(condition, params=[None], order_by="year").fetchall(),
+        "kwic": lambda: corpus.kwic("a", condition, params=[None]).fetchall(),
+        "ngrams": lambda: corpus.ngrams(1, where=condition, params=[None]).fetchall(),
+        "sample": lambda: corpus.sample(2, where=condition, params=[None]).fetchall(),
+    }
+    for name, ask in asked.items():
+        with pytest.warns(ConditionWarning) as caught:
+            assert not ask(), name
+        assert [said in str(one.message) for one in caught] == [True], name
+        assert caught[0].filename == __file__, name
+    for begin in ("COUNT DOCS WHERE", 'COUNT "a" WHERE', 'KWIC "a" WHERE', "NGRAMS 1 WHERE", "DOCS WHERE"):
+        assert said in db.execute(f"{begin} {condition}", [None]).notes[0]
+    with pytest.warns(ConditionWarning):
+        assert corpus.delete(condition, params=[None]) == 0
+
+
+def test_a_filter_makes_an_error_of_it_before_anything_is_removed(db):
+    corpus = db.corpus("c")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConditionWarning)
+        with pytest.raises(ConditionWarning):
+            corpus.delete('"a" AND (kind = ? OR kind = ?)', params=["x", None])
+    assert corpus.n_documents == 4
+
+
+def test_a_null_among_values_that_are_found_is_said(db):
+    with pytest.warns(ConditionWarning, match=r"year IN \(…, NULL\) finds nothing by the NULL; year IS NULL"):
+        assert db.corpus("c").count_docs("year IN ?", params=[[2000, None]]) == 1
+
+
+@pytest.mark.parametrize(
+    "bounds, why", [((2010, 2000), "lower bound comes first"), (("b", "a"), "lower bound")]
+)
+def test_a_range_with_its_bounds_exchanged_is_said(db, bounds, why):
+    field = "kind" if isinstance(bounds[0], str) else "year"
+    with pytest.warns(ConditionWarning, match="the lower bound comes first"):
+        assert db.corpus("c").count_docs(f"{field} BETWEEN ? AND ?", params=bounds) == 0
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["year IS NULL", "NOT year IS NULL", "year IN (2000)", "NOT year IN (2000)", "year BETWEEN 1 AND 1"],
+)
+def test_other_conditions_say_nothing(db, condition):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        db.corpus("c").count_docs(condition)
+    assert not db.execute(f"COUNT DOCS WHERE {condition}").notes
+    # Only one of the two values of a negated range is unknown.
+    assert not db.execute("COUNT DOCS WHERE NOT year BETWEEN ? AND 2005", [None]).notes
