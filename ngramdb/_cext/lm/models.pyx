@@ -36,7 +36,7 @@ cdef extern from "ngramdb/lm/counts_of_counts.hpp" namespace "ngramdb::lm" nogil
         int64_t n_sentences()
         int64_t n_empty()
 
-    cdef cppclass Successors:
+    cdef cppclass SuccessorCounts:
         int64_t total
         int64_t pruned
         array3 n
@@ -87,7 +87,7 @@ cdef extern from "ngramdb/lm/language_model.hpp" namespace "ngramdb::lm" nogil:
         double weight
         vector[discount3] discounts
         discount3 top
-        Successors empty
+        SuccessorCounts empty
         int64_t n_left_of_end
 
     cdef cppclass TokenShares:

@@ -17,7 +17,7 @@ inline int64_t CorpusIndex::merge_continuations(const Range* ranges, uint32_t de
   int64_t n_ends = 0;
   for (size_t s = 0; s < width(); ++s) {
     const size_t n_before = runs.size();
-    n_ends += signs_[s] * static_cast<int64_t>(segments_[s]->continuations(ranges[s], depth, runs, stop));
+    n_ends += signs_[s] * static_cast<int64_t>(segments_[s]->successors(ranges[s], depth, runs, stop));
     if (signs_[s] > 0) continue;
     for (size_t i = n_before; i < runs.size(); ++i) runs[i].count = -runs[i].count;
   }

@@ -30,7 +30,7 @@ static_assert(sizeof(Estimate) == 24 && offsetof(Estimate, cont_count) == 0 && o
               "ESTIMATE in index.pyx has another layout");
 
 struct Distribution {
-  std::vector<Run> runs;         // of next tokens, ascending by id; counts are net, none is zero
+  std::vector<Run> runs;         // of successors, ascending by id; counts are net, none is zero
   int64_t n_ends = 0;            // occurrences of the context at a document's end
   int64_t context_count = 0;
   uint32_t context_length = 0;   // of the suffix that was used

@@ -53,7 +53,7 @@ struct ModelSettings {
   double weight = 0.4;
   std::vector<Discount> discounts;  // of lengths 1, 2, …; the last one is reused above
   Discount top{};                   // of the greatest order, by occurrences
-  Successors empty;                 // of the empty context, by left neighbours
+  SuccessorCounts empty;            // of the empty context, by left neighbours
   int64_t n_left_of_end = 0;
   int64_t share_from = 1 << 13;  // tokens of a batch that threads are worth starting for; tests make it small
 };
@@ -203,7 +203,7 @@ class Model {
   Scored evaluate(const Walk& walk, const Step& step, Workspace& work, StopFlag stop) const;
   Scored advance(Lane& lane, bool sentences, Workspace& work, StopFlag stop) const;
   Scored kneser_ney(const Walk& walk) const;
-  double interpolate(double p, const Successors& next, int64_t adjusted, const Discount& d) const;
+  double interpolate(double p, const SuccessorCounts& next, int64_t adjusted, const Discount& d) const;
   double through_chain(double p, const Chain& chain, bool extended) const;
   Scored ngram(const Walk& walk, const Step& step, Workspace& work, StopFlag stop) const;
   Scored infgram(const Walk& walk, const Step& step, Workspace& work, StopFlag stop) const;
@@ -223,12 +223,12 @@ class Model {
   }
 
   // Kneser-Ney: successors of chain c, with running sums of discounted counts.
-  FollowerCache::Followers followers(const Walk& walk, size_t c, Workspace& work, StopFlag stop) const {
+  SuccessorCache::Entry discounted_successors(const Walk& walk, size_t c, Workspace& work, StopFlag stop) const {
     const size_t length = size_t{walk.chains[c].length} + 1;
     const Discount& d = discount(length);
-    return walk.follower_list(c, followers_, work, stop, [&](FollowerList& found) {
+    return walk.successor_list(c, successors_, work, stop, [&](SuccessorList& found) {
       double sum = 0.0;
-      for (const Follower& f : found.list) {
+      for (const Successor& f : found.list) {
         if (f.count >= settings_.least) sum += discounted(settings_.order == length ? f.count : f.n_left, d);
         found.sums.push_back(sum);
       }
@@ -236,14 +236,14 @@ class Model {
   }
 
   // Stupid backoff: the same by counts. shorter: those of the chain before it, null for no context.
-  FollowerCache::Followers counted_followers(const Walk& walk, size_t c, const FollowerList* shorter, Workspace& work,
+  SuccessorCache::Entry counted_successors(const Walk& walk, size_t c, const SuccessorList* shorter, Workspace& work,
                                              StopFlag stop) const {
-    return walk.follower_list(c, followers_, work, stop, [&](FollowerList& found) { add_counts(found, shorter); });
+    return walk.successor_list(c, successors_, work, stop, [&](SuccessorList& found) { add_counts(found, shorter); });
   }
 
-  void add_counts(FollowerList& found, const FollowerList* shorter) const {
+  void add_counts(SuccessorList& found, const SuccessorList* shorter) const {
     double sum = 0.0;
-    for (const Follower& f : found.list) {
+    for (const Successor& f : found.list) {
       if (f.count >= settings_.least) {
         sum += static_cast<double>(f.count);
         found.n_in_shorter += static_cast<double>(count_in(shorter, f.code));
@@ -252,9 +252,9 @@ class Model {
     }
   }
 
-  int64_t count_in(const FollowerList* followers, Code code) const {
-    if (followers != nullptr) {
-      const Follower* const found = find_follower(*followers, code);
+  int64_t count_in(const SuccessorList* successors, Code code) const {
+    if (successors != nullptr) {
+      const Successor* const found = find_successor(*successors, code);
       return found == nullptr ? 0 : found->count;
     }
     if (code == kBorder) return data_->columns.n_sentences();
@@ -262,10 +262,10 @@ class Model {
     return type < 0 ? 0 : data_->vocabulary->counts[static_cast<size_t>(type)];
   }
 
-  static const Follower* find_follower(const FollowerList& followers, Code code) {
-    const auto found = std::lower_bound(followers.list.begin(), followers.list.end(), code,
-                                        [](const Follower& f, Code wanted) { return f.code < wanted; });
-    return found == followers.list.end() || found->code != code ? nullptr : &*found;
+  static const Successor* find_successor(const SuccessorList& successors, Code code) {
+    const auto found = std::lower_bound(successors.list.begin(), successors.list.end(), code,
+                                        [](const Successor& f, Code wanted) { return f.code < wanted; });
+    return found == successors.list.end() || found->code != code ? nullptr : &*found;
   }
 
   const Discount& discount(size_t length) const {
@@ -277,13 +277,13 @@ class Model {
   ModelSettings settings_;
   WalkSettings walk_;
   mutable RecordCache cache_;
-  mutable FollowerCache followers_;
+  mutable SuccessorCache successors_;
   mutable std::once_flag sums_once_, unigrams_once_;
   mutable std::vector<double> unigram_sums_, unigrams_;
 };
 
 // The share of a context's probability that goes to shorter contexts: all that is discounted or pruned.
-inline double share_of_shorter(const Successors& next, const Discount& d) {
+inline double share_of_shorter(const SuccessorCounts& next, const Discount& d) {
   double sum = static_cast<double>(next.pruned);
   for (size_t k = 0; k < 3; ++k) sum += d[k] * static_cast<double>(next.n[k]);
   return sum / static_cast<double>(next.total);
@@ -291,7 +291,7 @@ inline double share_of_shorter(const Successors& next, const Discount& d) {
 
 inline void Model::count_empty(StopFlag stop) {
   const bool raw = settings_.order == 1;
-  settings_.empty = Successors{};
+  settings_.empty = SuccessorCounts{};
   const Vocabulary& vocabulary = *data_->vocabulary;
   const std::vector<int64_t>* const lefts = raw ? nullptr : &data_->n_left(stop);
   for (size_t i = 0; i < vocabulary.size(); ++i) {
@@ -304,7 +304,7 @@ inline void Model::count_empty(StopFlag stop) {
 // ---- Kneser-Ney -----------------------------------------------------------------------------------------
 
 // One level: p is the probability under the next shorter context.
-inline double Model::interpolate(double p, const Successors& next, int64_t adjusted, const Discount& d) const {
+inline double Model::interpolate(double p, const SuccessorCounts& next, int64_t adjusted, const Discount& d) const {
   if (next.total <= 0) return p;
   return discounted(adjusted, d) / static_cast<double>(next.total) + share_of_shorter(next, d) * p;
 }
@@ -585,7 +585,7 @@ inline ShareList Model::kneser_ney_shares(const Walk& walk, Workspace& work, Sto
   const auto add = [](double has, double amount) { return has + amount; };
   for (size_t c = 1; c < walk.chains.size(); ++c) {
     const Chain& chain = walk.chains[c];
-    const FollowerCache::Followers found = followers(walk, c, work, stop);
+    const SuccessorCache::Entry found = discounted_successors(walk, c, work, stop);
     // What a chain's shorter lengths do to a probability is linear in it.
     const double low = through_chain(0.0, chain, false);
     const double scale = through_chain(1.0, chain, false) - low;
@@ -596,7 +596,7 @@ inline ShareList Model::kneser_ney_shares(const Walk& walk, Workspace& work, Sto
     const double total = static_cast<double>(chain.record.next.total);
     gains.clear();
     amounts.clear();
-    for (const Follower& f : found->list) {
+    for (const Successor& f : found->list) {
       if (f.count < settings_.least) continue;
       gains.emplace_back(f.code, gain);
       amounts.emplace_back(f.code, discounted(raw ? f.count : f.n_left, d) / total);
@@ -609,7 +609,7 @@ inline ShareList Model::kneser_ney_shares(const Walk& walk, Workspace& work, Sto
   if (walk.starts.alive) {
     const Discount& d = discount(size_t{walk.starts.n_tokens} + 2);
     amounts.clear();
-    walk.start_followers(walk.starts, [&](Code code, int64_t count) {
+    walk.start_successors(walk.starts, [&](Code code, int64_t count) {
       if (count >= settings_.least) {
         amounts.emplace_back(code, discounted(count, d) / static_cast<double>(walk.starts.next.total));
       }
@@ -632,17 +632,17 @@ inline ShareList Model::backoff_shares(const Walk& walk, size_t n_before, Worksp
     const double score = cost(length) * static_cast<double>(count) / static_cast<double>(context_count);
     amounts.emplace_back(code, std::max(score, kLeastScore));
   };
-  FollowerCache::Followers shorter;
+  SuccessorCache::Entry shorter;
   for (size_t c = 1; c < walk.chains.size(); ++c) {
     const Chain& chain = walk.chains[c];
-    shorter = counted_followers(walk, c, shorter.get(), work, stop);
+    shorter = counted_successors(walk, c, shorter.get(), work, stop);
     amounts.clear();
-    for (const Follower& f : shorter->list) collect(f.code, f.count, chain.length, chain.count);
+    for (const Successor& f : shorter->list) collect(f.code, f.count, chain.length, chain.count);
     shares.update(amounts, take);
   }
   if (walk.starts.alive) {
     amounts.clear();
-    walk.start_followers(walk.starts, [&](Code code, int64_t count) {
+    walk.start_successors(walk.starts, [&](Code code, int64_t count) {
       collect(code, count, size_t{walk.starts.n_tokens} + 1, walk.starts.count);
     });
     shares.update(amounts, take);
@@ -742,7 +742,7 @@ inline std::vector<std::pair<Code, int64_t>> Model::successors(const int64_t* id
   if (walk.starts.alive) {
     *context_count = walk.starts.count;
     *length = walk.starts.n_tokens + 1;
-    walk.start_followers(walk.starts, [&](Code code, int64_t count) { found.emplace_back(code, count); });
+    walk.start_successors(walk.starts, [&](Code code, int64_t count) { found.emplace_back(code, count); });
     return found;
   }
   *context_count = walk.chains.back().count;

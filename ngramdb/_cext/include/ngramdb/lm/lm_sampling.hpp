@@ -65,7 +65,7 @@ class Sampler {
   // What a context gives under stupid backoff: the tokens that no longer one has, with counts.
   struct Level {
     double weight;  // of one occurrence
-    FollowerCache::Followers followers;
+    SuccessorCache::Entry successors;
     double sum;  // of their scores
   };
 
@@ -117,7 +117,7 @@ class Sampler {
     if (walk_.starts.alive) {
       const Discount& d = model_.discount(size_t{walk_.starts.n_tokens} + 2);
       if (uniform(random) >= share_of_shorter(walk_.starts.next, d)) {
-        const FollowerList found = start_followers(d);
+        const SuccessorList found = start_successors(d);
         if (!found.list.empty()) return id_of(found.list[place_of(found.sums, random)].code);
       }
     }
@@ -126,12 +126,12 @@ class Sampler {
       const Discount& d = model_.discount(size_t{chain.length} + 1);
       const bool by_top = uniform(random) >= share_of_shorter(chain.record.next, d);
       if (!by_top && uniform(random) < model_.through_chain(1.0, chain, false)) continue;
-      const FollowerCache::Followers found = model_.followers(walk_, c, work_, stop);
+      const SuccessorCache::Entry found = model_.discounted_successors(walk_, c, work_, stop);
       if (found->list.empty()) continue;
       const size_t place = by_top ? place_of(found->sums, random) : place_of_kept(found->list, random);
       return id_of(found->list[place].code);
     }
-    const Successors& empty = model_.settings_.empty;
+    const SuccessorCounts& empty = model_.settings_.empty;
     if (empty.total > 0 && uniform(random) >= share_of_shorter(empty, model_.discount(1))) {
       return id_of(code_of_type(place_of(model_.unigram_sums_, random)));
     }
@@ -139,10 +139,10 @@ class Sampler {
     return type > vocabulary().size() ? kUnknown : id_of(code_of_type(type));
   }
 
-  FollowerList start_followers(const Discount& d) const {
-    FollowerList found;
+  SuccessorList start_successors(const Discount& d) const {
+    SuccessorList found;
     double sum = 0.0;
-    walk_.start_followers(walk_.starts, [&](Code code, int64_t count) {
+    walk_.start_successors(walk_.starts, [&](Code code, int64_t count) {
       found.list.push_back({code, count, 0});
       found.sums.push_back(sum += count < model_.settings_.least ? 0.0 : discounted(count, d));
     });
@@ -150,12 +150,12 @@ class Sampler {
   }
 
   // One of the successors that are not pruned, all alike.
-  size_t place_of_kept(const std::vector<Follower>& followers, std::mt19937_64& random) const {
-    const auto is_kept = [&](const Follower& f) { return f.count >= model_.settings_.least; };
+  size_t place_of_kept(const std::vector<Successor>& successors, std::mt19937_64& random) const {
+    const auto is_kept = [&](const Successor& f) { return f.count >= model_.settings_.least; };
     auto left = static_cast<int64_t>(uniform(random) * static_cast<double>(
-        std::count_if(followers.begin(), followers.end(), is_kept)));
+        std::count_if(successors.begin(), successors.end(), is_kept)));
     size_t place = 0;
-    while (place + 1 < followers.size() && (!is_kept(followers[place]) || left-- > 0)) ++place;
+    while (place + 1 < successors.size() && (!is_kept(successors[place]) || left-- > 0)) ++place;
     return place;
   }
 
@@ -170,8 +170,8 @@ class Sampler {
     size_t k = 0;
     while (k + 1 < levels_.size() && rest >= levels_[k].sum) rest -= levels_[k++].sum;
     while (levels_[k].sum <= 0.0) --k;  // by rounding alone
-    const FollowerList* const longer = k == 0 ? nullptr : levels_[k - 1].followers.get();
-    const Follower drawn = draw_new(levels_[k].followers.get(), longer, random, stop);
+    const SuccessorList* const longer = k == 0 ? nullptr : levels_[k - 1].successors.get();
+    const Successor drawn = draw_new(levels_[k].successors.get(), longer, random, stop);
     if (drawn.count <= 0) return {kUnknown, 0.0};
     return {id_of(drawn.code), levels_[k].weight * static_cast<double>(drawn.count) / total};
   }
@@ -180,64 +180,64 @@ class Sampler {
   void collect_levels(StopFlag stop) {
     levels_.clear();
     const size_t whole = model_.whole_of(walk_, context_.size() + begins_);
-    const auto add = [&](size_t length, int64_t context_count, const FollowerCache::Followers& followers) {
+    const auto add = [&](size_t length, int64_t context_count, const SuccessorCache::Entry& successors) {
       const double weight =
           std::pow(model_.settings_.weight, static_cast<double>(whole - length)) / static_cast<double>(context_count);
-      const std::vector<double>& sums = sums_of(followers.get());
-      levels_.push_back({weight, followers, sums.empty() ? 0.0 : sums.back()});
+      const std::vector<double>& sums = sums_of(successors.get());
+      levels_.push_back({weight, successors, sums.empty() ? 0.0 : sums.back()});
     };
     add(0, walk_.chains[0].count + model_.data_->columns.n_sentences(), nullptr);
     for (size_t c = 1; c < walk_.chains.size(); ++c) {
-      const FollowerList* const shorter = levels_.back().followers.get();
+      const SuccessorList* const shorter = levels_.back().successors.get();
       add(walk_.chains[c].length, walk_.chains[c].count,
-          model_.counted_followers(walk_, c, shorter, work_, stop));
+          model_.counted_successors(walk_, c, shorter, work_, stop));
     }
     if (walk_.starts.alive) {
-      auto found = std::make_shared<FollowerList>();
-      walk_.start_followers(walk_.starts, [&](Code code, int64_t count) { found->list.push_back({code, count, 0}); });
-      model_.add_counts(*found, levels_.back().followers.get());
+      auto found = std::make_shared<SuccessorList>();
+      walk_.start_successors(walk_.starts, [&](Code code, int64_t count) { found->list.push_back({code, count, 0}); });
+      model_.add_counts(*found, levels_.back().successors.get());
       add(size_t{walk_.starts.n_tokens} + 1, walk_.starts.count, found);
     }
     for (size_t k = 0; k < levels_.size(); ++k) {
       // Counts are exact, so nothing is left to a level whose tokens all stand after longer contexts.
-      if (k + 1 < levels_.size()) levels_[k].sum -= levels_[k + 1].followers->n_in_shorter;
+      if (k + 1 < levels_.size()) levels_[k].sum -= levels_[k + 1].successors->n_in_shorter;
       levels_[k].sum *= levels_[k].weight;
     }
     std::reverse(levels_.begin(), levels_.end());
   }
 
-  const std::vector<double>& sums_of(const FollowerList* followers) const {
-    return followers == nullptr ? model_.unigram_sums_ : followers->sums;
+  const std::vector<double>& sums_of(const SuccessorList* successors) const {
+    return successors == nullptr ? model_.unigram_sums_ : successors->sums;
   }
 
   // A successor that no longer context has, by counts. With count 0 when there is none, as in a damaged file.
-  Follower draw_new(const FollowerList* followers, const FollowerList* longer, std::mt19937_64& random,
-                    StopFlag stop) const {
-    const std::vector<double>& sums = sums_of(followers);
-    const auto follower_at = [&](size_t place) {
-      if (followers != nullptr) return followers->list[place];
+  Successor draw_new(const SuccessorList* successors, const SuccessorList* longer, std::mt19937_64& random,
+                     StopFlag stop) const {
+    const std::vector<double>& sums = sums_of(successors);
+    const auto successor_at = [&](size_t place) {
+      if (successors != nullptr) return successors->list[place];
       const Code code = code_of_type(place);
-      return Follower{code, model_.count_in(nullptr, code), 0};
+      return Successor{code, model_.count_in(nullptr, code), 0};
     };
-    const auto is_new = [&](const Follower& f) {
-      const Follower* const known = longer == nullptr ? nullptr : Model::find_follower(*longer, f.code);
+    const auto is_new = [&](const Successor& f) {
+      const Successor* const known = longer == nullptr ? nullptr : Model::find_successor(*longer, f.code);
       return known == nullptr || known->count < model_.settings_.least;
     };
     for (size_t k = 0; k < kTries && !sums.empty(); ++k) {
-      const Follower drawn = follower_at(place_of(sums, random));
+      const Successor drawn = successor_at(place_of(sums, random));
       if (is_new(drawn)) return drawn;
     }
     // New ones are rare: only they are drawn from.
-    FollowerList rare;
+    SuccessorList rare;
     double sum = 0.0;
     for (size_t place = 0; place < sums.size(); ++place) {
       if (place % kStopInterval == 0) check_stop(stop);
-      const Follower f = follower_at(place);
+      const Successor f = successor_at(place);
       if (f.count < model_.settings_.least || !is_new(f)) continue;
       rare.list.push_back(f);
       rare.sums.push_back(sum += static_cast<double>(f.count));
     }
-    return rare.list.empty() ? Follower{kBorder, 0, 0} : rare.list[place_of(rare.sums, random)];
+    return rare.list.empty() ? Successor{kBorder, 0, 0} : rare.list[place_of(rare.sums, random)];
   }
 
   const Model& model_;

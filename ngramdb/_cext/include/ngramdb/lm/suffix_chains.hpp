@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ngramdb/lm/continuations.hpp"
+#include "ngramdb/lm/successors.hpp"
 #include "ngramdb/base/prefetch.hpp"
 
 namespace ngramdb {
@@ -36,7 +36,7 @@ class Vocabulary {
     std::vector<Run> runs;
     for (size_t s = 0; s < w; ++s) {
       runs.clear();
-      columns[s].segment().continuations(columns[s].segment().all(), 0, runs, stop);
+      columns[s].segment().successors(columns[s].segment().all(), 0, runs, stop);
       Row lo = 0;
       for (const Run& run : runs) {
         const Row hi = lo + static_cast<Row>(run.count);
@@ -154,7 +154,7 @@ struct Starts {
   bool alive = false;
   uint32_t n_tokens = 0;
   int64_t count = 0;
-  Successors next;
+  SuccessorCounts next;
   std::vector<Range> ranges;
 };
 
@@ -311,33 +311,33 @@ class Walk {
     learn_all(work, stop);
   }
 
-  // Every successor of chain c, the longest of its lengths taken; see Columns::followers.
+  // Every successor of chain c, the longest of its lengths taken; see Columns::successors.
   template <class Visit>
-  void followers(size_t c, Workspace& work, StopFlag stop, Visit visit) const {
+  void successors(size_t c, Workspace& work, StopFlag stop, Visit visit) const {
     const Chain& chain = chains[c];
     if (chain.alone) {
-      visit(Follower{column_of(chain).code_at(chain.end), 1, 1});
+      visit(Successor{column_of(chain).code_at(chain.end), 1, 1});
       return;
     }
-    settings_.columns->followers(ranges_.data() + c * w_, chain.length, work, stop, visit);
+    settings_.columns->successors(ranges_.data() + c * w_, chain.length, work, stop, visit);
   }
 
   // The same as a list, kept where it took long; without left neighbours where no records are wanted. finish: what
-  // the model adds to a FollowerList; always the same for the same context.
+  // the model adds to a SuccessorList; always the same for the same context.
   template <class Finish>
-  FollowerCache::Followers follower_list(size_t c, FollowerCache& cache, Workspace& work, StopFlag stop,
-                                         Finish finish) const {
+  SuccessorCache::Entry successor_list(size_t c, SuccessorCache& cache, Workspace& work, StopFlag stop,
+                                       Finish finish) const {
     const Chain& chain = chains[c];
     const Range* const rows = ranges_.data() + c * w_;
     const bool is_kept = !chain.alone && settings_.columns->n_rows(rows) > kListedFrom;
     const RecordCache::Key key = is_kept ? key_of(rows, chain.length) : RecordCache::Key{};
     if (is_kept) {
-      FollowerCache::Followers known = cache.get(key.row, key.depth);
+      SuccessorCache::Entry known = cache.get(key.row, key.depth);
       if (known != nullptr) return known;
     }
-    auto found = std::make_shared<FollowerList>();
+    auto found = std::make_shared<SuccessorList>();
     if (settings_.cache != nullptr) {
-      followers(c, work, stop, [&](const Follower& f) { found->list.push_back(f); });
+      successors(c, work, stop, [&](const Successor& f) { found->list.push_back(f); });
     } else {
       std::vector<std::pair<Code, int64_t>> counts;
       next_counts(c, counts, stop);
@@ -360,7 +360,7 @@ class Walk {
     for (size_t s = 0; s < w_; ++s) {
       const Column& column = (*settings_.columns)[s];
       runs.clear();
-      const uint64_t n_ends = column.segment().continuations(ranges_[c * w_ + s], chain.length, runs, stop);
+      const uint64_t n_ends = column.segment().successors(ranges_[c * w_ + s], chain.length, runs, stop);
       if (n_ends > 0) found.emplace_back(kBorder, column.sign() * static_cast<int64_t>(n_ends));
       for (const Run& run : runs) {
         const Code code = run.id == settings_.columns->separator() ? kBorder : static_cast<Code>(run.id + 1);
@@ -378,7 +378,7 @@ class Walk {
 
   // Every successor of a documents' beginning: code and net count, ascending.
   template <class Visit>
-  void start_followers(const Starts& starts, Visit visit) const {
+  void start_successors(const Starts& starts, Visit visit) const {
     std::vector<std::pair<Code, int64_t>> found;
     if (starts.n_tokens == 0 && settings_.columns->n_empty() != 0) {
       found.emplace_back(kBorder, settings_.columns->n_empty());
@@ -416,7 +416,7 @@ class Walk {
       ++n;
     };
     if (starts_before.alive) {
-      start_followers(starts_before, [&](Code code, int64_t) { see(code); });
+      start_successors(starts_before, [&](Code code, int64_t) { see(code); });
     } else if (before.back().alone) {
       see(column_of(before.back()).code_at(before.back().end));
     } else if (before.size() == 1) {
@@ -424,7 +424,7 @@ class Walk {
     } else {
       const Range* const rows = ranges_before_.data() + (before.size() - 1) * w_;
       if (settings_.columns->only_added() && !same_next(rows, before.back().length)) return false;
-      settings_.columns->followers(rows, before.back().length, work, stop, [&](const Follower& f) { see(f.code); });
+      settings_.columns->successors(rows, before.back().length, work, stop, [&](const Successor& f) { see(f.code); });
     }
     return n == 1 && only != kBorder;
   }
@@ -569,7 +569,7 @@ class Walk {
 
   // Successors of documents' beginnings: the few there are, by bisection.
   void learn_starts() {
-    starts.next = Successors{};
+    starts.next = SuccessorCounts{};
     const bool is_frequent = starts.count > static_cast<int64_t>(kKeptFrom);
     RecordCache::Key key{};
     if (is_frequent) {
@@ -580,7 +580,7 @@ class Walk {
         return;
       }
     }
-    start_followers(starts, [&](Code, int64_t count) {
+    start_successors(starts, [&](Code, int64_t count) {
       starts.next.add(count, count >= settings_.least);
     });
     if (!is_frequent) return;
@@ -600,7 +600,7 @@ class Walk {
     Chain& chain = chains[c];
     if (chain.alone) {
       chain.record.n_left = 1;
-      chain.record.next = Successors{1, 0, {1, 0, 0}};
+      chain.record.next = SuccessorCounts{1, 0, {1, 0, 0}};
       chain.record.n_next = chain.record.n_next_kept = 1;
       return;
     }
@@ -610,7 +610,7 @@ class Walk {
     if (is_kept && settings_.cache->get(key, &chain.record)) return;
     const bool raw = settings_.raw_at_longest && chain.length == settings_.longest;
     Record record;
-    record.n_left = settings_.columns->followers(rows, chain.length, work, stop, [&](const Follower& f) {
+    record.n_left = settings_.columns->successors(rows, chain.length, work, stop, [&](const Successor& f) {
       const bool kept = f.count >= settings_.least;
       record.next.add(raw ? f.count : f.n_left, kept);
       ++record.n_next;

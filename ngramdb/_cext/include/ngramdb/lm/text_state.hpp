@@ -13,7 +13,7 @@ namespace lm {
 class TextState {
  public:
   // The beginning of a text outside of sentences. The model must live as long.
-  explicit TextState(const Model& model) : m_(&model), lane_(model.walk_) { begin(false); }
+  explicit TextState(const Model& model) : model_(&model), lane_(model.walk_) { begin(false); }
 
   // Makes this the beginning of a text; in_sentence: after `<s>`.
   void begin(bool in_sentence) {
@@ -35,13 +35,13 @@ class TextState {
     lane_.stop = context_.size();
     lane_.since = size_t{0} - n_dropped_;  // before the first token that is kept: differences wrap around
     Workspace work;
-    if (!m_->step_of(lane_, false).is_end) {
-      Searches searches(m_->data_->columns);
+    if (!model_->step_of(lane_, false).is_end) {
+      Searches searches(model_->data_->columns);
       lane_.walk.ask(lane_.document, lane_.at, searches);
       searches.run();
       lane_.walk.take(id, searches);
     }
-    const Scored scored = m_->advance(lane_, false, work, stop);
+    const Scored scored = model_->advance(lane_, false, work, stop);
     forget();
     return scored;
   }
@@ -72,7 +72,7 @@ class TextState {
     context_.erase(context_.begin(), context_.end() - static_cast<std::ptrdiff_t>(kept));
   }
 
-  const Model* m_;
+  const Model* model_;
   Model::Lane lane_;
   std::vector<int64_t> context_;
   size_t n_dropped_ = 0;  // tokens since the last border that no longer matter

@@ -173,11 +173,11 @@ class Segment {
 
   // -- what follows, and what stands before
 
-  // Appends the runs of next tokens after the first `depth` tokens of the rows, ascending by id; returns the
+  // Appends the runs of successors after the first `depth` tokens of the rows, ascending by id; returns the
   // number of rows whose document ends there.
-  virtual uint64_t continuations(Range rows, uint32_t depth, std::vector<Run>& runs, StopFlag stop) const;
+  virtual uint64_t successors(Range rows, uint32_t depth, std::vector<Run>& runs, StopFlag stop) const;
 
-  // Starts to fetch what `continuations` will read first, of rows that have been found just now.
+  // Starts to fetch what `successors` will read first, of rows that have been found just now.
   virtual void prefetch_continuations(Range, uint32_t) const {}
 
   // The token after the first `depth` tokens of every row, kNoToken where all documents end there, or kManyTokens.

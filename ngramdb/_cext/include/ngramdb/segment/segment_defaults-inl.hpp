@@ -89,7 +89,7 @@ inline Range Segment::narrow(Range rows, uint32_t depth, TokenId next) const {
 
 // ---- what follows, and what stands before -----------------------------------------------------------------
 
-inline uint64_t Segment::continuations(Range rows, uint32_t depth, std::vector<Run>& runs, StopFlag stop) const {
+inline uint64_t Segment::successors(Range rows, uint32_t depth, std::vector<Run>& runs, StopFlag stop) const {
   const auto next_of = [&](Row row) { return defaults::token_at(*this, position(row) + depth); };
   const std::ptrdiff_t n_before = static_cast<std::ptrdiff_t>(runs.size());
   uint64_t n_ends = 0;

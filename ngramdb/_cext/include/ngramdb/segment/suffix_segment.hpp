@@ -111,7 +111,7 @@ class SuffixSegment final : public Segment {
   bool advance(Probe& probe, int n_levels) const override;
   Range found(const Probe& probe) const override;
 
-  uint64_t continuations(Range rows, uint32_t depth, std::vector<Run>& runs, StopFlag stop) const override;
+  uint64_t successors(Range rows, uint32_t depth, std::vector<Run>& runs, StopFlag stop) const override;
 
   void prefetch_continuations(Range rows, uint32_t depth) const override {
     constexpr uint32_t kMost = 64;  // more rows take longer than to wait for the first ones
@@ -273,8 +273,8 @@ class SuffixSegment final : public Segment {
     return a_.text[position];
   }
 
-  uint64_t continuations_by_lcps(Interval rows, uint32_t depth, uint32_t bits, std::vector<Run>& runs,
-                                 StopFlag stop) const;
+  uint64_t successors_by_lcps(Interval rows, uint32_t depth, uint32_t bits, std::vector<Run>& runs,
+                              StopFlag stop) const;
   uint32_t ngram_runs_by_lcps(uint32_t from, uint32_t n, uint32_t bits, Range* out, size_t room, size_t* n_found,
                               StopFlag stop) const;
   template <bool kShort>
@@ -472,7 +472,7 @@ class SuffixSegment final : public Segment {
 
 }  // namespace ngramdb
 
-#include "ngramdb/segment/suffix_continuations-inl.hpp"
+#include "ngramdb/segment/suffix_successors-inl.hpp"
 #include "ngramdb/segment/suffix_documents-inl.hpp"
 #include "ngramdb/segment/suffix_neighbours-inl.hpp"
 #include "ngramdb/segment/suffix_ngrams-inl.hpp"

@@ -8,8 +8,8 @@ namespace ngramdb {
 // A pass over the LCPs finds where runs begin; one symbol of each is read, all fetched ahead. So are the rows: what
 // the processor fetches by itself begins late, and ends with the page.
 template <class Sym>
-uint64_t SuffixSegment<Sym>::continuations_by_lcps(Interval rows, uint32_t depth, uint32_t bits, std::vector<Run>& runs,
-                                                   StopFlag stop) const {
+uint64_t SuffixSegment<Sym>::successors_by_lcps(Interval rows, uint32_t depth, uint32_t bits, std::vector<Run>& runs,
+                                                StopFlag stop) const {
   constexpr uint32_t kPass = 1024;  // rows whose runs are read together
   constexpr uint32_t kRowsAhead = 512;
   uint32_t starts[kPass + 1], places[kPass + 1];
@@ -58,7 +58,7 @@ uint64_t SuffixSegment<Sym>::continuations_by_lcps(Interval rows, uint32_t depth
 // split, all of them at a time, so that reads overlap, and small ones into rows. Some 4 r log2(n / r) independent
 // reads for r runs in n rows, and never more than n. Where LCPs reach far enough, they tell the runs of small pieces.
 template <class Sym>
-uint64_t SuffixSegment<Sym>::continuations(Range range, uint32_t depth, std::vector<Run>& runs, StopFlag stop) const {
+uint64_t SuffixSegment<Sym>::successors(Range range, uint32_t depth, std::vector<Run>& runs, StopFlag stop) const {
   verify_suffixes();
   const Interval rows = interval_of(range);
   constexpr uint32_t kFew = 8, kParts = 4;
@@ -71,7 +71,7 @@ uint64_t SuffixSegment<Sym>::continuations(Range range, uint32_t depth, std::vec
   const uint64_t bits = 8 * sizeof(Sym) * (uint64_t{depth} + 1);
   const bool by_lcps = a_.rows.lcp_width() != 0 && bits <= a_.rows.most_lcp();
   if (by_lcps && rows.size() <= kFewLcpsAtFirst) {
-    return continuations_by_lcps(rows, depth, static_cast<uint32_t>(bits), runs, stop);
+    return successors_by_lcps(rows, depth, static_cast<uint32_t>(bits), runs, stop);
   }
   prefetch_ends(range);
   // From this row up to the next piece's.
@@ -119,7 +119,7 @@ uint64_t SuffixSegment<Sym>::continuations(Range range, uint32_t depth, std::vec
     // A piece goes on with the run that the one before ended in.
     const size_t before = runs.size();
     if (by_lcps && differs(i)) {
-      n_ends += continuations_by_lcps({row, end}, depth, static_cast<uint32_t>(bits), runs, stop);
+      n_ends += successors_by_lcps({row, end}, depth, static_cast<uint32_t>(bits), runs, stop);
     } else if (pieces[i].symbol == 0) {
       n_ends += end - row;
     } else {

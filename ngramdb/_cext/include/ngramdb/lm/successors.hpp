@@ -23,7 +23,7 @@ namespace ngramdb {
 namespace lm {
 
 // What follows a context h. a(hw) stands for the adjusted count of h followed by w.
-struct Successors {
+struct SuccessorCounts {
   int64_t total = 0;   // S(h): the sum of a(hw) over all w
   int64_t pruned = 0;  // of that, what belongs to n-grams below the least count
   std::array<int64_t, 3> n{};  // number of w, not pruned, with a(hw) = 1, 2, at least 3
@@ -42,14 +42,14 @@ struct Successors {
 // What is known of an n-gram: how many different tokens stand before it, and what follows it.
 struct Record {
   int64_t n_left = 0;
-  Successors next;         // by raw counts where the model says so
+  SuccessorCounts next;    // by raw counts where the model says so
   int64_t n_next = 0;      // different successors
   int64_t n_next_kept = 0;
 };
 
 // One successor: its code, net count, and the number of different left neighbours of the context followed by
 // it.
-struct Follower {
+struct Successor {
   Code code;
   int64_t count;
   int64_t n_left;
@@ -186,11 +186,11 @@ class Columns {
     return sum;
   }
 
-  // Calls visit(Follower) for every successor with a positive net count, ascending by code (the border
+  // Calls visit(Successor) for every successor with a positive net count, ascending by code (the border
   // first); returns the number of different left neighbours. The ranges are those of an n-gram of `depth`
   // tokens.
   template <class Visit>
-  int64_t followers(const Range* ranges, uint32_t depth, Workspace& work, StopFlag stop, Visit visit) const {
+  int64_t successors(const Range* ranges, uint32_t depth, Workspace& work, StopFlag stop, Visit visit) const {
     const uint64_t n = gather(ranges, depth, work, 0, stop);
     size_t n_used = 0;
     for (size_t s = 0; s < width(); ++s) n_used += ranges[s].size() > 0;
@@ -256,7 +256,7 @@ class Columns {
     for (uint64_t i = 0; i < n;) {
       uint64_t stop = i + 1;
       while (stop < n && nexts[stop] == nexts[i]) ++stop;
-      visit(Follower{nexts[i], static_cast<int64_t>(stop - i), work.distinct(work.lefts.data() + i, stop - i)});
+      visit(Successor{nexts[i], static_cast<int64_t>(stop - i), work.distinct(work.lefts.data() + i, stop - i)});
       i = stop;
     }
     return work.distinct(work.lefts.data(), n);
@@ -274,7 +274,7 @@ class Columns {
       for (; last < parts.size() && parts[last].code == parts[first].code; ++last) {
         count += parts[last].sign * static_cast<int64_t>(parts[last].stop - parts[last].start);
       }
-      if (count > 0) visit(Follower{parts[first].code, count, n_left_of_parts(work, first, last)});
+      if (count > 0) visit(Successor{parts[first].code, count, n_left_of_parts(work, first, last)});
       first = last;
     }
     return distinct_lefts(work, n);
@@ -323,32 +323,32 @@ class Columns {
 
 // All successors of an n-gram, ascending by code; running sums of what a model gives them, so that one is drawn by a
 // binary search; how often the next shorter context is followed by those that count, where the model asks.
-struct FollowerList {
-  std::vector<Follower> list;
+struct SuccessorList {
+  std::vector<Successor> list;
   std::vector<double> sums;
   double n_in_shorter = 0.0;
 };
 
 // Those of frequent n-grams, for distributions: they take a pass over all occurrences. Shared by threads; when they are
 // too many the list starts anew.
-class FollowerCache {
+class SuccessorCache {
  public:
-  using Followers = std::shared_ptr<const FollowerList>;
+  using Entry = std::shared_ptr<const SuccessorList>;
 
-  Followers get(uint64_t row, uint64_t depth) {
+  Entry get(uint64_t row, uint64_t depth) {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto found = lists_.find({row, depth});
     return found == lists_.end() ? nullptr : found->second;
   }
 
-  void put(uint64_t row, uint64_t depth, const Followers& followers) {
+  void put(uint64_t row, uint64_t depth, const Entry& successors) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (n_entries_ + followers->list.size() > kMostEntries) {
+    if (n_entries_ + successors->list.size() > kMostEntries) {
       lists_.clear();
       n_entries_ = 0;
     }
-    n_entries_ += followers->list.size();
-    lists_[{row, depth}] = followers;
+    n_entries_ += successors->list.size();
+    lists_[{row, depth}] = successors;
   }
 
  private:
@@ -356,7 +356,7 @@ class FollowerCache {
   static constexpr size_t kMostEntries = size_t{1} << 22;
 
   std::mutex mutex_;
-  std::map<std::pair<uint64_t, uint64_t>, Followers> lists_;
+  std::map<std::pair<uint64_t, uint64_t>, Entry> lists_;
   size_t n_entries_ = 0;
 };
 
