@@ -34,6 +34,6 @@ class Writes:
 
     def payloads(self, store):
         """What the segments of the corpus "wiki" hold at the store's current version."""
-        corpus = store.snapshot().manifest.corpora.get("wiki")
+        corpus = store.manifest.corpora.get("wiki")
         segments = () if corpus is None else corpus.segments
         return [bytes(store.read(entry.file, "SEGM").section("payload")) for entry in segments]

@@ -55,7 +55,7 @@ class Database:
         self.store = store
         self.settings = Settings()
         store.prewarm = lambda: self.settings.prewarm
-        self.newest: Snapshot | None = Snapshot(store, store.snapshot().manifest)
+        self.newest: Snapshot | None = Snapshot(store, store.manifest)
         self.current: str | None = None
         self.progress: Callable[[LoadProgress], None] | None = None
         self.requests = Interrupt()
@@ -92,7 +92,7 @@ class Database:
                 self.make()  # somebody else has made it
                 return True
             self.store.refresh()
-            manifest = self.store.snapshot().manifest
+            manifest = self.store.manifest
             if manifest.version == before.version:
                 return False
             self._go_over(Snapshot(self.store, manifest, before))
@@ -116,7 +116,7 @@ class Database:
             if self.absent is not None:
                 store, before = Store.open(self.absent), self.store
                 self.store = store
-                self._go_over(Snapshot(store, store.snapshot().manifest))
+                self._go_over(Snapshot(store, store.manifest))
                 self.absent = None
                 before.close()
 

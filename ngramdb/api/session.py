@@ -124,7 +124,7 @@ class Session:
     def planned(self, condition: BindCondition, corpus: Corpus, /) -> CountDocuments:
         """The condition bound and planned on the newest version, which is that of a change under way."""
         store = self._database.store
-        newest = Session(self._database, Snapshot(store, store.snapshot().manifest))
+        newest = Session(self._database, Snapshot(store, store.manifest))
         plan, _ = planner.optimize(
             plans.CountDocuments(corpus, condition(newest, corpus)), self.disabled_rules()
         )

@@ -100,7 +100,7 @@ SCENARIOS = {
 
 
 def contents(store, name):
-    entry = store.snapshot().manifest.corpora.get(name)
+    entry = store.manifest.corpora.get(name)
     if entry is None:
         return None
     view = CorpusView(store, entry)

@@ -77,8 +77,8 @@ def needed():
     """The files that the newest version needs."""
     files, _ = sound()
     store = Store.open(MemoryDirectory(dict(files)))
-    newest = f"manifests/{store.snapshot().version:010d}.manifest"
-    return [*sorted(store.snapshot().manifest.files()), newest, "NGRAMDB"]
+    newest = f"manifests/{store.manifest.version:010d}.manifest"
+    return [*sorted(store.manifest.files()), newest, "NGRAMDB"]
 
 
 def test_the_sound_database_answers():

@@ -56,7 +56,7 @@ def test_killing_the_writer_loses_nothing_that_was_committed(tmp_path, writes):
         child.kill()
         reported += [int(line) for line in child.communicate()[0].split(b"\n")[:-1]]
         store = Store.open(RealDirectory(path))
-        version = store.snapshot().version
+        version = store.manifest.version
         last = max([last, *reported])
         assert last <= version <= last + 1
         assert list(store.check()) == []

@@ -120,8 +120,8 @@ def test_a_version_that_is_read_is_kept_until_it_is_not(tmp_path, kind):
     with Connection(Database(Store.open(directory))) as db:
         db.create_corpus("c").append(["one"])
         other = Store.open(directory, read_only=True)
-        view = CorpusView(other, other.snapshot().manifest.corpora["c"])
-        held = other.snapshot().version
+        view = CorpusView(other, other.manifest.corpora["c"])
+        held = other.manifest.version
         db.settings["keep_versions"] = 1
         for _ in range(3):
             db.corpus("c").append(["more"])

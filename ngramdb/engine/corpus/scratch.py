@@ -38,4 +38,4 @@ def scratch_corpus(
         transaction.commit({NAME: entry}, "scratch")
     with Change.begin(store, NAME, "scratch", WriteOptions(SEGMENT_TOKENS, auto_compact=False)) as change:
         load_documents(change, documents)
-    return CorpusView(store, store.snapshot().manifest.corpora[NAME])
+    return CorpusView(store, store.manifest.corpora[NAME])

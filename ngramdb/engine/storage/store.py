@@ -27,7 +27,7 @@ from ngramdb.errors import BindError, CorruptionError, ReadOnlyError, StorageErr
 from ngramdb.formats import MARKER
 from ngramdb.segments.container import KNOWN_WRITER_FLAGS, Container, FileInfo, check_flags
 
-__all__ = ["CheckFinding", "Snapshot", "Store", "Transaction"]
+__all__ = ["CheckFinding", "Store", "Transaction"]
 
 #: Versions that are kept when nothing else is asked for, the current one included. Their manifests take some
 #: kilobytes each; what they hold on to are files that merging and removing have replaced since.
@@ -38,17 +38,6 @@ PREWARM = ("auto", "on", "off")
 
 #: How often the newest manifest may vanish between listing and opening it before that is an error.
 _TRIES = 20
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """One version of the database, which stays as it is while others write."""
-
-    manifest: Manifest
-
-    @property
-    def version(self) -> int:
-        return self.manifest.version
 
 
 @dataclass(frozen=True)
@@ -64,7 +53,6 @@ class CheckFinding:
 class _State:
     """All that a look for newer versions needs, replaced as a whole: one assignment, no lock for readers."""
 
-    snapshot: Snapshot
     loaded: LoadedVersion
     next_name: str
     hold: object | None
@@ -117,9 +105,10 @@ class Store:
         self._closed = True
         self._containers = {}
 
-    def snapshot(self) -> Snapshot:
+    @property
+    def manifest(self) -> Manifest:
         """The newest version that this store knows of. Costs nothing; `refresh` looks for newer ones."""
-        return self._current().snapshot
+        return self._current().loaded.manifest
 
     def refresh(self) -> bool:
         """Take a newer version, if one has been committed.
@@ -155,7 +144,7 @@ class Store:
 
     def version(self, number: int) -> Manifest:
         """A version that is kept. Raises BindError when it is not, CorruptionError when it is damaged."""
-        current = self._current().snapshot.manifest
+        current = self.manifest
         if number == current.version:
             return current
         with storage_errors("read the version", self.directory.description):
@@ -216,7 +205,7 @@ class Store:
     def _verifications(self) -> Iterator[tuple[str, Callable[[], object]]]:
         """Every file's name, and a function that raises if something is wrong with it."""
         yield MARKER, lambda: self._open(MARKER, MARKER_KIND, None).verify()
-        manifest = self.snapshot().manifest
+        manifest = self.manifest
         versions = {manifest.version}
         with contextlib.suppress(OSError):  # then the newest is all that we know of
             versions.update(list_versions(self.directory))
@@ -348,7 +337,7 @@ class Store:
                 self.directory.remove(manifest_name(version))
                 self._known.pop(version, None)
             if beyond:
-                self._collect_orphans(self.snapshot().manifest)
+                self._collect_orphans(self.manifest)
 
     def _collect_orphans(self, newest: Manifest) -> None:
         def read_older() -> Iterator[Manifest]:
@@ -407,7 +396,6 @@ class Store:
         if state is not None and state.loaded is loaded:
             return state
         state = _State(
-            Snapshot(loaded.manifest),
             loaded,
             manifest_name(loaded.manifest.version + 1),
             self._hold_file(loaded.name),

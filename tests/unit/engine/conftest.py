@@ -82,7 +82,7 @@ class Database:
         )
 
     def view(self, name="c"):
-        return CorpusView(self.store, self.store.snapshot().manifest.corpora[name])
+        return CorpusView(self.store, self.store.manifest.corpora[name])
 
     def files(self):
         """Every file's name but the manifests'."""

@@ -291,10 +291,10 @@ def test_a_corpus_is_subtracted_for_good(database):
 def test_what_is_no_part_is_not_subtracted(database):
     load(database, "a", [[1, 2], [3]])
     load(database, "other", [[1, 2], [1, 2], [8]])
-    version = database.store.snapshot().version
+    version = database.store.manifest.version
     with pytest.raises(ExecutionError, match=r'other is no part of a: its document 1 \("1 2"\) has no equal'):
         subtract_corpus(database.store, "a", "other", segment_tokens=BIG)
-    assert database.store.snapshot().version == version
+    assert database.store.manifest.version == version
     with pytest.raises(BindError, match="no corpus 'nowhere'"):
         add_corpus(database.store, "a", "nowhere", segment_tokens=BIG)
 

@@ -30,35 +30,35 @@ def numbers(*values):
 
 
 def test_what_is_removed_is_counted_and_committed_once(store):
-    before = store.snapshot().version
+    before = store.manifest.version
     with begin(store) as change:
         change.remove(numbers(1), [{"id": "b"}], statement="DELETE …", reason="why")
         assert (change.documents, change.tokens) == (1, 2)
-        assert store.snapshot().version == before
+        assert store.manifest.version == before
         assert change.view.n_documents == 3  # the corpus as it was
         outcome = change.commit()
     assert (outcome.documents, outcome.tokens, outcome.version) == (1, 2, before + 1)
-    manifest = store.snapshot().manifest
+    manifest = store.manifest
     assert (manifest.version, manifest.action) == (before + 1, "change c")
     assert manifest.corpora["c"].n_documents == 2
 
 
 def test_a_change_of_nothing_makes_no_version(store):
-    before = store.snapshot().version
+    before = store.manifest.version
     with begin(store) as change:
         change.remove(numbers())
         assert change.commit().version == before
-    assert store.snapshot().version == before
+    assert store.manifest.version == before
 
 
 def test_nothing_happens_without_a_commit(database, store):
-    before, files = store.snapshot().version, database.files()
+    before, files = store.manifest.version, database.files()
     with begin(store) as change:
         change.remove(numbers(0))
     with pytest.raises(ZeroDivisionError), begin(store) as change:
         change.remove(numbers(0))
         raise ZeroDivisionError
-    assert (store.snapshot().version, database.files()) == (before, files)
+    assert (store.manifest.version, database.files()) == (before, files)
 
 
 def test_the_lock_is_held_to_the_end_of_the_block_and_no_longer(store):
@@ -86,7 +86,7 @@ def test_a_document_is_removed_once(store):
 
 
 def test_other_corpora_are_those_of_the_same_version_or_of_an_earlier_one(database, store):
-    first = store.snapshot().version
+    first = store.manifest.version
     database.create("other")
     with begin(store) as change:
         assert change.other("other").name == "other"

@@ -63,7 +63,7 @@ def random_documents(seed: int, n: int = 60) -> list[Document]:
 
 def segments_of(database, name):
     """What the files of the segments say, all but the numbers that name them."""
-    entries = database.store.snapshot().manifest.corpora[name].segments
+    entries = database.store.manifest.corpora[name].segments
     files = [database.store.read(entry.file, "SEGM") for entry in entries]
     return [
         (dict(file.properties), {part: bytes(file.section(part)) for part in file.sections}) for file in files
@@ -143,7 +143,7 @@ def test_an_error_while_documents_are_encoded_anew_leaves_everything_as_it_was(
     documents = random_documents(1)
     documents[40] = Document("\ua9cf".encode(), None, {}, "test", 40)
     database.create("c", tokenizer_json)
-    before, version = database.files(), database.store.snapshot().version
+    before, version = database.files(), database.store.manifest.version
     calls = []
 
     def fails(report):
@@ -153,7 +153,7 @@ def test_an_error_while_documents_are_encoded_anew_leaves_everything_as_it_was(
 
     with pytest.raises(RuntimeError):
         database.load(documents, segment_tokens=50, progress=fails)
-    assert database.files() == before and database.store.snapshot().version == version
+    assert database.files() == before and database.store.manifest.version == version
 
 
 def test_documents_that_are_skipped_stay_skipped(database, tokenizer_json, monkeypatch):

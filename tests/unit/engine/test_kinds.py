@@ -41,7 +41,7 @@ def test_a_segment_is_opened_by_its_kind(mixed):
 
 
 def test_manifests_name_other_kinds_only(mixed):
-    manifest = mixed.store.snapshot().manifest
+    manifest = mixed.store.manifest
     entries = json.loads(manifest.to_json())["corpora"][0]["segments"]
     assert [entry.get("kind") for entry in entries] == [None, "plain", None, "plain"]
     assert Manifest.from_json(manifest.to_json(), "m") == manifest
@@ -51,7 +51,7 @@ def test_manifests_name_other_kinds_only(mixed):
 
 
 def test_a_name_that_is_none_is_corruption(mixed):
-    text = mixed.store.snapshot().manifest.to_json()
+    text = mixed.store.manifest.to_json()
     with pytest.raises(CorruptionError, match="kind"):
         Manifest.from_json(text.replace(b'"plain"', b'"../x"'), "m")
 

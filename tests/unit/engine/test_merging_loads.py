@@ -43,7 +43,7 @@ def test_a_load_that_is_stopped_while_it_merges_leaves_nothing(database, monkeyp
     monkeypatch.setattr(merged_arrays, "CHUNK_ROWS", 50)
     database.create()
     database.load([[1]])
-    files, version = database.files(), database.store.snapshot().version
+    files, version = database.files(), database.store.manifest.version
     token = Interrupt()
 
     def progress(report):
@@ -55,7 +55,7 @@ def test_a_load_that_is_stopped_while_it_merges_leaves_nothing(database, monkeyp
     with pytest.raises(KeyboardInterrupt if how == "raise" else QueryCancelled), token:
         database.load(DOCUMENTS, sort_tokens=60, threads=2, progress=progress)
     assert database.files() == files
-    assert database.store.snapshot().version == version
+    assert database.store.manifest.version == version
     assert database.load([[2]]).segments == 1
 
 
@@ -81,7 +81,7 @@ def test_damage_in_what_is_merged_is_found(database, section):
     for start in (0, 100):
         database.load(DOCUMENTS[start : start + 100])
     files = database.files()
-    entry = database.store.snapshot().manifest.corpora["c"].added[1]
+    entry = database.store.manifest.corpora["c"].added[1]
     place = database.view().segments[1]._container.sections[section]
     database.directory._files[entry.file.name].data[place.offset + 40] ^= 1
     with pytest.raises(CorruptionError):

@@ -158,11 +158,11 @@ def test_removing_nothing_or_removed_documents_makes_no_version(database):
     database.create()
     database.load([[1], [2]])
     remove(database, [0])
-    version = database.store.snapshot().version
+    version = database.store.manifest.version
     for gone in ([], [0], [77]):
         outcome = remove(database, gone)
         assert (outcome.documents, outcome.version) == (0, version)
-    assert database.store.snapshot().version == version
+    assert database.store.manifest.version == version
 
 
 def test_the_cost_of_removing_grows_with_what_is_removed(database):
@@ -204,7 +204,7 @@ def test_restoring_brings_removed_documents_back_and_gives_no_id_twice(database)
     documents = random_documents(4, n=20)
     database.create()
     database.load(documents)
-    version = database.store.snapshot().version
+    version = database.store.manifest.version
     remove(database, [3, 4])
     database.load([[9]])
     compact(database.store, "c", segment_tokens=BIG)
@@ -222,7 +222,7 @@ def test_restoring_brings_removed_documents_back_and_gives_no_id_twice(database)
 def test_a_dropped_corpus_can_be_restored(database):
     database.create()
     database.load([[1, 2]])
-    version = database.store.snapshot().version
+    version = database.store.manifest.version
     with database.store.begin() as transaction:
         transaction.commit({}, "drop corpus c")
     restore_corpus(database.store, "c", version)
@@ -322,12 +322,12 @@ def test_a_damaged_document_is_not_carried_over(database):
     file.sync()
     file.close()
     database.store._containers.clear()
-    version = database.store.snapshot().version
+    version = database.store.manifest.version
     with pytest.raises(CorruptionError, match="block"):
         remove(database, [1000])
     with pytest.raises(CorruptionError, match="block"):
         compact_after_removing(database)
-    assert database.store.snapshot().version == version
+    assert database.store.manifest.version == version
 
 
 def compact_after_removing(database):

@@ -33,7 +33,7 @@ def _replaced(database, name, content):
     file.sync()
     file.close()
     store = Store.open(database.directory)
-    return CorpusView(store, store.snapshot().manifest.corpora["c"])
+    return CorpusView(store, store.manifest.corpora["c"])
 
 
 def test_nothing_is_opened_before_it_is_asked_for(database):
@@ -106,7 +106,7 @@ def test_a_segment_that_is_gone_is_named(database):
     name = database.view().entry.segments[0].file.name
     database.directory.remove(name)
     store = Store.open(database.directory)
-    view = CorpusView(store, store.snapshot().manifest.corpora["c"])
+    view = CorpusView(store, store.manifest.corpora["c"])
     assert view.n_tokens == 1
     with pytest.raises(StorageError, match=name.rsplit("/", 1)[1]):
         view.index.count([1])
@@ -117,7 +117,7 @@ def test_many_threads_may_open_one_view(database):
     database.load([f"word{i % 7} common" for i in range(100)], segment_tokens=20)
     for _ in range(10):
         store = Store.open(database.directory)
-        view = CorpusView(store, store.snapshot().manifest.corpora["c"])
+        view = CorpusView(store, store.manifest.corpora["c"])
 
         def ask(_, view=view):
             ids = view.tokenizer.encode("common")

@@ -143,10 +143,10 @@ def test_separators_count_towards_the_kernels_range(database, monkeypatch):
 
 def test_no_documents_commit_nothing(database):
     database.create()
-    before, files = database.store.snapshot().version, database.files()
+    before, files = database.store.manifest.version, database.files()
     outcome = database.load([])
     assert (outcome.documents, outcome.tokens, outcome.segments, outcome.version) == (0, 0, 0, before)
-    assert database.store.snapshot().version == before and database.files() == files
+    assert database.store.manifest.version == before and database.files() == files
     view = database.view()
     assert view.segments == () and view.index.count([1]) == view.n_tokens == view.n_documents == 0
     view.check()
@@ -227,7 +227,7 @@ class Broken(Exception):
 def test_an_error_in_the_middle_leaves_everything_as_it_was(database, after, threads, in_background):
     database.create(tokenizer="words")
     database.load(["first words"])
-    manifest, files = database.store.snapshot().manifest, database.files()
+    manifest, files = database.store.manifest, database.files()
 
     def documents():
         for i in range(60):
@@ -237,7 +237,7 @@ def test_an_error_in_the_middle_leaves_everything_as_it_was(database, after, thr
 
     with pytest.raises(Broken):
         database.load(documents(), segment_tokens=20, threads=threads, in_background=in_background)
-    assert database.store.snapshot().manifest == manifest and database.files() == files
+    assert database.store.manifest == manifest and database.files() == files
     view = database.view()
     assert view.tokenizer.n_vocabulary == 2 and view.tokenizer.encode("new").tolist() == [-1]
     # The next load begins as if nothing had been.
@@ -250,7 +250,7 @@ def test_an_error_in_the_middle_leaves_everything_as_it_was(database, after, thr
 def test_an_error_while_a_segment_is_written_leaves_everything_as_it_was(database, monkeypatch, threads):
     database.create(tokenizer="words")
     database.load(["first"])
-    manifest, files = database.store.snapshot().manifest, database.files()
+    manifest, files = database.store.manifest, database.files()
     create = database.directory.create
     made = []
 
@@ -270,7 +270,7 @@ def test_an_error_while_a_segment_is_written_leaves_everything_as_it_was(databas
         database.load(["some more words"] * 50, segment_tokens=10, threads=threads)
     monkeypatch.undo()
     assert len(made) >= 3
-    assert database.store.snapshot().manifest == manifest and database.files() == files
+    assert database.store.manifest == manifest and database.files() == files
     assert database.view().tokenizer.n_vocabulary == 1
 
 
@@ -341,7 +341,7 @@ def test_an_error_of_the_progress_report_ends_the_load(database):
 
     with pytest.raises(Broken):
         database.load([[1]], progress=report)
-    assert database.view().segments == () and database.store.snapshot().version == 2
+    assert database.view().segments == () and database.store.manifest.version == 2
 
 
 def test_metadata_stays_with_its_document(database, make_document):
@@ -435,9 +435,9 @@ def test_a_document_that_cannot_be_tokenized_is_named(database, make_document, n
 def test_a_batch_of_nothing_that_can_be_tokenized_loads_nothing(database, narrow_tokenizer):
     database.create(tokenizer=narrow_tokenizer)
     skipped = ErrorLog()
-    before = database.store.snapshot().version
+    before = database.store.manifest.version
     assert database.load(["c", "d"], skipped=skipped).documents == 0 and skipped.count == 2
-    assert database.store.snapshot().version == before
+    assert database.store.manifest.version == before
 
 
 def test_metadata_that_cannot_be_stored_name_their_document(database, make_document):

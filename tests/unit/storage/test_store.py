@@ -49,9 +49,9 @@ def segment_path(path, manifest, i=0):
 
 def test_a_new_database_is_empty_and_has_version_one(directory):
     store = Store.open(directory)
-    assert store.snapshot().version == 1
-    assert store.snapshot().manifest.corpora == {}
-    assert store.snapshot().manifest.action == "create database"
+    assert store.manifest.version == 1
+    assert store.manifest.corpora == {}
+    assert store.manifest.action == "create database"
     assert list(store.check()) == []
     assert not store.refresh()
 
@@ -66,38 +66,38 @@ def test_commits_are_numbered_kept_and_readable(directory, writes):
     store = Store.open(directory)
     writes.commit(store, b"one")
     writes.commit(store, b"two", b"three")
-    assert store.snapshot().version == 3
+    assert store.manifest.version == 3
     assert writes.payloads(store) == [b"one", b"two", b"three"]
     assert [manifest.version for manifest in store.versions()] == [1, 2, 3]
-    assert store.versions()[-1] == store.snapshot().manifest
+    assert store.versions()[-1] == store.manifest
     assert list(store.check()) == []
     again = Store.open(directory, read_only=True)
     assert writes.payloads(again) == [b"one", b"two", b"three"]
-    assert again.snapshot() == store.snapshot()
+    assert again.manifest == store.manifest
 
 
-def test_a_snapshot_stays_while_others_write(directory, writes):
+def test_a_manifest_stays_while_others_write(directory, writes):
     store = Store.open(directory)
     writes.commit(store, b"one")
-    before = store.snapshot()
+    before = store.manifest
     writes.commit(store, b"two")
     assert before.version == 2
-    assert store.snapshot().version == 3
-    entry = before.manifest.corpora["wiki"].segments[0]
+    assert store.manifest.version == 3
+    entry = before.corpora["wiki"].segments[0]
     assert bytes(store.read(entry.file, "SEGM").section("payload")) == b"one"
 
 
 def test_another_store_sees_a_commit_after_refresh(directory, writes):
     writer, reader = Store.open(directory), Store.open(directory, read_only=True)
     writes.commit(writer, b"one")
-    assert reader.snapshot().version == 1
+    assert reader.manifest.version == 1
     assert reader.refresh()
-    assert reader.snapshot().version == 2
+    assert reader.manifest.version == 2
     assert not reader.refresh()
     for i in range(3):
         writes.commit(writer, b"%d" % i)
     assert reader.refresh()
-    assert reader.snapshot().version == 5
+    assert reader.manifest.version == 5
 
 
 def test_a_reader_notices_that_a_commit_was_taken_back(path, writes):
@@ -106,7 +106,7 @@ def test_a_reader_notices_that_a_commit_was_taken_back(path, writes):
     second = writes.commit(store, b"two")
     (path / "manifests" / f"{second.version:010d}.manifest").unlink()
     assert store.refresh()
-    assert store.snapshot().version == 2
+    assert store.manifest.version == 2
     time.sleep(0.02)  # the next manifest must not look like the one that was taken back
     other = Store.open(RealDirectory(path))
     writes.commit(other, b"three")
@@ -120,7 +120,7 @@ def test_a_reader_notices_that_its_version_was_replaced_by_another_of_the_same_n
     (path / "manifests" / f"{second.version:010d}.manifest").unlink()
     time.sleep(0.02)
     writes.commit(Store.open(RealDirectory(path)), b"replacement")
-    assert store.snapshot().version == 2
+    assert store.manifest.version == 2
     assert store.refresh()
     assert writes.payloads(store) == [b"replacement"]
 
@@ -145,7 +145,13 @@ def test_a_closed_store_says_so(directory):
     store = Store.open(directory)
     store.close()
     store.close()
-    for call in (store.snapshot, store.refresh, store.versions, store.begin, lambda: list(store.check())):
+    for call in (
+        lambda: store.manifest,
+        store.refresh,
+        store.versions,
+        store.begin,
+        lambda: list(store.check()),
+    ):
         with pytest.raises(StorageError, match="has been closed"):
             call()
 
@@ -188,7 +194,7 @@ def test_a_link_that_leads_nowhere_is_named(tmp_path):
     with pytest.raises(StorageError, match="link: this is a link that leads nowhere"):
         Store.open(RealDirectory(tmp_path / "link"))
     (tmp_path / "nowhere").mkdir()
-    assert Store.open(RealDirectory(tmp_path / "link")).snapshot().version == 1
+    assert Store.open(RealDirectory(tmp_path / "link")).manifest.version == 1
 
 
 @pytest.mark.parametrize("read_only", [False, True])
@@ -213,7 +219,7 @@ def test_an_empty_folder_becomes_a_database_but_not_read_only(path):
     with pytest.raises(NotADatabase, match="holds no database yet"):
         Store.open(RealDirectory(path), read_only=True)
     assert os.listdir(path) == []
-    assert Store.open(RealDirectory(path)).snapshot().version == 1
+    assert Store.open(RealDirectory(path)).manifest.version == 1
 
 
 def test_a_database_that_lost_its_marker_is_not_made_anew(path, writes):

@@ -27,7 +27,7 @@ def test_readers_see_whole_versions_only_and_never_go_back(kind, own_store, tmp_
         try:
             while not done.is_set() or last < N_COMMITS + 1:
                 reader.refresh()
-                manifest = reader.snapshot().manifest
+                manifest = reader.manifest
                 assert manifest.version >= last
                 last = manifest.version
                 segments = manifest.corpora["wiki"].segments if "wiki" in manifest.corpora else ()
@@ -69,4 +69,4 @@ def test_threads_that_write_take_turns_and_lose_nothing(tmp_path, writes):
     for thread in threads:
         thread.join(timeout=60)
     assert sorted(writes.payloads(store)) == sorted(b"%d %d" % (i, j) for i in range(4) for j in range(5))
-    assert store.snapshot().version == 21
+    assert store.manifest.version == 21

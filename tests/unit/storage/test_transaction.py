@@ -27,7 +27,7 @@ def test_leaving_without_a_commit_leaves_nothing(store, writes):
         transaction.create_file("vocabularies", "vocabulary")[1].write(b"unfinished")
         raise RuntimeError
     assert data_files(store) == []
-    assert store.snapshot().version == 1
+    assert store.manifest.version == 1
 
 
 def test_a_commit_removes_the_files_that_it_does_not_refer_to(store, writes):
@@ -43,7 +43,7 @@ def test_one_transaction_may_commit_several_times(store, writes):
     with store.begin() as transaction:
         one = writes.segment(transaction, b"one")
         assert transaction.commit({"wiki": writes.corpus(one)}, "first").version == 2
-        assert store.snapshot().version == 2
+        assert store.manifest.version == 2
         two = writes.segment(transaction, b"two", 1)
         assert transaction.manifest.version == 2
         assert transaction.commit({"wiki": writes.corpus(one, two)}, "second").version == 3
@@ -56,7 +56,7 @@ def test_a_transaction_sees_the_newest_version_even_if_its_store_did_not(store, 
     other = Store.open(store.directory)
     writes.commit(other, b"one")
     writes.commit(store, b"two")
-    assert store.snapshot().version == 3
+    assert store.manifest.version == 3
     assert writes.payloads(store) == [b"one", b"two"]
 
 
