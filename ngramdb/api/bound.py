@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ngramdb.api import session as sessions
     from ngramdb.api.arguments import trees
     from ngramdb.api.database import Database
-    from ngramdb.api.session import Session
+    from ngramdb.api.session import DatabaseSession
     from ngramdb.api.snapshot import Snapshot
     from ngramdb.api.verbs import cautioning
     from ngramdb.engine.corpus.view import CorpusView
@@ -112,9 +112,9 @@ class BoundCorpus:
         """The token of a piece of work, to be entered while it is done."""
         return self.database.work()
 
-    def session(self) -> Session:
+    def session(self) -> DatabaseSession:
         """The database at its newest version, as planner and executor use it."""
-        return sessions.Session(self.database, self.database.snapshot)
+        return sessions.DatabaseSession(self.database, self.database.snapshot)
 
     def bind(self, tree: Any, where: str | None = None, params: ParameterValues = None) -> Any:
         """The plan of a statement about this corpus, made by hand; its condition as text."""

@@ -98,12 +98,12 @@ class Connection:
         self.settings = database.settings
 
     @property
-    def progress(self) -> loading.ProgressCallback | None:
+    def progress(self) -> loading.LoadCallback | None:
         """What COPY and loads without a callback of their own report to; None for nothing."""
         return self._database.progress
 
     @progress.setter
-    def progress(self, callback: loading.ProgressCallback | None) -> None:
+    def progress(self, callback: loading.LoadCallback | None) -> None:
         self._database.progress = callback
 
     # ---- life -------------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     )
     from ngramdb.api.verbs.analyzing import AnalysisReport
     from ngramdb.api.verbs.decontaminating import DecontaminationReport
-    from ngramdb.api.verbs.loading import LoadReport, ProgressCallback
+    from ngramdb.api.verbs.loading import LoadCallback, LoadReport
     from ngramdb.engine.changes import audit
     from ngramdb.engine.changes.audit import Removal, RemovedDocument
     from ngramdb.engine.changes.change import ChangeOutcome
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from ngramdb.executor.questions import trace as spans
     from ngramdb.executor.results.result import Result
     from ngramdb.executor.statements import changes
-    from ngramdb.interrupts import ProgressCallback as WorkProgress
+    from ngramdb.interrupts import ProgressCallback
     from ngramdb.lm.agreement import Agreement
     from ngramdb.lm.evaluation import Perplexity, Progress
     from ngramdb.lm.models import LanguageModel
@@ -148,7 +148,7 @@ class Corpus:
 
     # ---- adding documents -------------------------------------------------------------------------------
 
-    def append(self, docs: Documents, progress: ProgressCallback | None = None) -> LoadReport:
+    def append(self, docs: Documents, progress: LoadCallback | None = None) -> LoadReport:
         """Adds documents in one commit; on any error none.
 
         Parameters
@@ -179,7 +179,7 @@ class Corpus:
         format: str | None = None,
         limit: int | None = None,
         on_error: str = "fail",
-        progress: ProgressCallback | None = None,
+        progress: LoadCallback | None = None,
         **options: Unpack[LoadOptions],
     ) -> LoadReport:
         """Adds the documents of files in one commit, or in several: COPY … FROM.
@@ -246,7 +246,7 @@ class Corpus:
         with bound.work(), bound.database.change(self.name, f"compact {self.name}") as change:
             return change.compact()
 
-    def warm(self, progress: WorkProgress | None = None) -> WarmedIndex:
+    def warm(self, progress: ProgressCallback | None = None) -> WarmedIndex:
         """Read the index into memory, as far as that has room, so that questions need not wait for the disk.
 
         Other processes find it there, too. `SET prewarm = 'on'` does the same with the first question.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from ngramdb.errors import PlanError
-from ngramdb.executor.measuring import Meter
+from ngramdb.executor.measuring import PlanMeter
 from ngramdb.executor.results.result import Result
 from ngramdb.executor.run import answer, is_question
 from ngramdb.planner.explain import explain_lines
@@ -28,7 +28,7 @@ def explain(plan: ExplainPlan) -> Result:
         raise PlanError(
             "EXPLAIN ANALYZE runs its statement and so takes questions only; EXPLAIN alone shows this plan"
         )
-    meter = Meter()
+    meter = PlanMeter()
     started = time.perf_counter()
     result = answer(plan.plan, meter)
     n_rows = sum(map(len, result.batches()))

@@ -49,7 +49,7 @@ else:
     restoring = lazy_module("ngramdb.engine.changes.restoring")
 
 
-class Session:
+class DatabaseSession:
     """A database at one snapshot: the catalog that planning asks, and what statements need besides."""
 
     def __init__(self, database: Database, snapshot: Snapshot) -> None:
@@ -124,7 +124,7 @@ class Session:
     def planned(self, condition: BindCondition, corpus: Corpus, /) -> CountDocuments:
         """The condition bound and planned on the newest version, which is that of a change under way."""
         store = self._database.store
-        newest = Session(self._database, Snapshot(store, store.manifest))
+        newest = DatabaseSession(self._database, Snapshot(store, store.manifest))
         plan, _ = planner.optimize(
             plans.CountDocuments(corpus, condition(newest, corpus)), self.disabled_rules()
         )

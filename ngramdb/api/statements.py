@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ngramdb.api.database import Database
 from ngramdb.api.parsing import parsed
 from ngramdb.api.placing import placed
-from ngramdb.api.session import Session
+from ngramdb.api.session import DatabaseSession
 from ngramdb.errors import InvalidArgument, QueryError
 from ngramdb.executor.results.result import Result, supervised
 from ngramdb.executor.run import run
@@ -61,7 +61,7 @@ def execute_all(
 
 def _execute_one(database: Database, statement: ast.Statement, parameters: Parameters, sql: str) -> Result:
     database.refresh()
-    session = Session(database, database.snapshot)
+    session = DatabaseSession(database, database.snapshot)
     try:
         return run_plan(make_plan(statement, session, parameters, sql, estimated=False), session)
     except (QueryError, InvalidArgument) as error:
@@ -74,11 +74,11 @@ def _execute_one(database: Database, statement: ast.Statement, parameters: Param
 def answer(database: Database, plan: plans.Plan) -> Result:
     """The result of a finished plan on the newest version that is known, as a piece of work of its own."""
     with database.work() as work:
-        result = run_plan(plan, Session(database, database.snapshot))
+        result = run_plan(plan, DatabaseSession(database, database.snapshot))
     return supervised(result, work)
 
 
-def run_plan(plan: plans.Plan, session: Session) -> Result:
+def run_plan(plan: plans.Plan, session: DatabaseSession) -> Result:
     """Runs a finished plan on the snapshot it was made for."""
     asked = plan.plan if isinstance(plan, plans.ExplainPlan) else plan
     said: Sequence[cautions.Caution] = ()
@@ -91,7 +91,7 @@ def run_plan(plan: plans.Plan, session: Session) -> Result:
     return _finished(result, session, said)
 
 
-def _finished(result: Result, session: Session, said: Sequence[cautions.Caution] = ()) -> Result:
+def _finished(result: Result, session: DatabaseSession, said: Sequence[cautions.Caution] = ()) -> Result:
     """The result with its version, and with what is to be said of the statement's phrases."""
     result.snapshot = result.summary.get("version", session.manifest.version)
     if said:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from ngramdb.planner.plan import Actual, Node
 
 
-class Meter:
+class PlanMeter:
     """What each node of a plan did, by the node's `id`, summed over segments."""
 
     def __init__(self) -> None:

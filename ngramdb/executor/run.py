@@ -10,7 +10,7 @@ from ngramdb.lazy import function_named
 from ngramdb.planner.plan import Constant, Plan
 
 if TYPE_CHECKING:
-    from ngramdb.executor.measuring import Meter
+    from ngramdb.executor.measuring import PlanMeter
     from ngramdb.executor.session import Session
 
 _PACKAGE = "ngramdb.executor"
@@ -21,7 +21,7 @@ def is_question(plan: Plan) -> bool:
     return isinstance(plan, Constant) or plan.operator is not None
 
 
-def answer(plan: Plan, meter: Meter | None = None) -> Result:
+def answer(plan: Plan, meter: PlanMeter | None = None) -> Result:
     """Answer a question. With a meter, conditions on documents record what they did."""
     if isinstance(plan, Constant):
         return Result.of_rows(plan.columns, plan.rows, **plan.summary)

@@ -125,7 +125,7 @@ class Source(Node):
 
 
 @dataclass(frozen=True)
-class Model(Node):
+class ModelClause(Node):
     """What stands after USING. `kind` is 'ngram', 'infgram', 'backoff' or 'kneser_ney'.
 
     `order` limits the n-gram's length; n-grams that occur less than `min_count` times count as unseen.
@@ -291,7 +291,7 @@ class Prob(Node):
 
     continuation: Ngram
     context: Ngram
-    model: Model | None = None
+    model: ModelClause | None = None
     source: Source | None = None
 
 
@@ -300,7 +300,7 @@ class Dist(Node):
     """DIST GIVEN "ctx" [USING model] [TOP k]."""
 
     context: Ngram
-    model: Model | None = None
+    model: ModelClause | None = None
     top: Scalar | None = None
     source: Source | None = None
 
@@ -310,7 +310,7 @@ class Score(Node):
     """SCORE "text" [USING model] [SENTENCE]: `sentence` scores the text between <s> and </s>."""
 
     ngram: Ngram
-    model: Model | None = None
+    model: ModelClause | None = None
     sentence: bool = False
     source: Source | None = None
 
@@ -374,7 +374,7 @@ class Generate(Node):
 
     context: Ngram
     tokens: Scalar
-    model: Model | None = None
+    model: ModelClause | None = None
     method: Method | None = None
     temperature: Scalar | None = None
     top: Scalar | None = None

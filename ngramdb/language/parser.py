@@ -84,12 +84,12 @@ def parse_condition(text: str) -> ast.Condition:
     return cast("ast.Condition", _parse(text, "condition"))
 
 
-def parse_model(text: str) -> ast.Model:
+def parse_model(text: str) -> ast.ModelClause:
     """The model that `text` is: what would stand after USING.
 
     Raises ParseError.
     """
-    return cast("ast.Model", _parse(text, "model"))
+    return cast("ast.ModelClause", _parse(text, "model"))
 
 
 def keywords() -> frozenset[str]:

@@ -33,9 +33,9 @@ class AstBuilder(QuestionRules, ConditionRules, DataRules, Transformer[Any, Any]
     def condition(self, children: list[Nested]) -> ast.Condition:
         return children[0].condition
 
-    def model(self, children: list[Any]) -> ast.Model:
+    def model(self, children: list[Any]) -> ast.ModelClause:
         clauses = clauses_of(children)
-        return ast.Model(
+        return ast.ModelClause(
             kind=children[0].type.lower(),
             order=clauses.get("ORDER"),
             weight=clauses.get("The weight"),

@@ -16,9 +16,9 @@ from reference_questions import text_of
 import ngramdb
 from ngramdb._cext.segment.segment_index import CONDITION_CODES
 from ngramdb.api.parsing import parsed
-from ngramdb.api.session import Session
+from ngramdb.api.session import DatabaseSession
 from ngramdb.executor.conditions.evaluation import Evaluator
-from ngramdb.executor.measuring import Meter
+from ngramdb.executor.measuring import PlanMeter
 from ngramdb.planner import choices
 from ngramdb.planner.parameters import Parameters
 from ngramdb.planner.physical.foreseeing import GramPath, foresee, gram_paths
@@ -46,7 +46,7 @@ def watched():
         yield made
 
 
-class Watch(Meter):
+class Watch(PlanMeter):
     """Records orders, and methods with the number of candidates of the last choice."""
 
     def __init__(self, made):
@@ -127,7 +127,7 @@ def test_what_is_explained_runs(corpus, simple, nested, occurring, disabled):
         for question, condition in asked + [("COUNT ", item) for item in occurring]:
             values = []
             (statement,), placeholders = parsed(question + text_of(condition, values))
-            session = Session(db._database, db._database.snapshot)
+            session = DatabaseSession(db._database, db._database.snapshot)
             shown, run = (
                 make_plan(statement, session, Parameters(placeholders, values), estimated=estimated)
                 for estimated in (True, False)

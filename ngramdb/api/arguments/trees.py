@@ -138,8 +138,8 @@ def _ngram(value: Any) -> ast.Text | ast.TokenIds:
     return ast.Text(value) if isinstance(value, str) else ast.TokenIds(tuple(token_ids(value).tolist()))
 
 
-def _model(model: ModelSpec) -> ast.Model:
-    return ast.Model(
+def _model(model: ModelSpec) -> ast.ModelClause:
+    return ast.ModelClause(
         model.kind,
         order=None if model.order is None else ast.Value(model.order),
         weight=ast.Value(model.weight) if model.kind == "backoff" else None,

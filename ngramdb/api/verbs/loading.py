@@ -23,7 +23,7 @@ from ngramdb.ingest.sources import Source, expand, total_size
 from ngramdb.ingest.streams import Limits, Meter
 from ngramdb.planner.plan import Load
 
-ProgressCallback = Callable[[LoadProgress], None]
+LoadCallback = Callable[[LoadProgress], None]
 
 # The field that is read from JSON lines into a corpus of token ids, and the one that is read where a line
 # lacks it: there, the ids are the text.
@@ -52,7 +52,7 @@ class LoadReport:
     notes: tuple[str, ...] = ()
 
 
-def load_files(database: Database, plan: Load, progress: ProgressCallback | None = None) -> LoadReport:
+def load_files(database: Database, plan: Load, progress: LoadCallback | None = None) -> LoadReport:
     """Runs COPY … FROM: one commit of all documents, or one of every so many.
 
     Nothing of a commit has happened unless its documents were read, or skipped as was asked. `progress` None
@@ -122,7 +122,7 @@ def load(
     name: str,
     documents: Iterator[Document],
     action: str,
-    progress: ProgressCallback | None,
+    progress: LoadCallback | None,
 ) -> LoadReport:
     """Hands documents that come from Python to the writer. One commit; on any error none."""
     with database.change(name, action) as change:
@@ -178,7 +178,7 @@ class _Run:
         self,
         database: Database,
         change: Change,
-        progress: ProgressCallback | None,
+        progress: LoadCallback | None,
         errors: ErrorLog,
         meter: Meter | None = None,
         skipped: ErrorLog | None = None,

@@ -20,7 +20,7 @@ from ngramdb.executor.conditions.expressions import Expressions
 from ngramdb.executor.conditions.field_values import FieldReader
 from ngramdb.executor.conditions.occurrences import Finder
 from ngramdb.executor.conditions.predicates import compare_numbers, meets
-from ngramdb.executor.measuring import Meter
+from ngramdb.executor.measuring import PlanMeter
 from ngramdb.executor.questions.overlap import overlap_shares
 from ngramdb.planner import choices
 from ngramdb.planner.plan import (
@@ -43,7 +43,7 @@ from ngramdb.planner.plan import (
 from ngramdb.planner.source import Corpus, Segment
 from ngramdb.types import Docs
 
-__all__ = ["Evaluator", "Meter"]
+__all__ = ["Evaluator", "PlanMeter"]
 
 
 class Evaluator:
@@ -54,7 +54,7 @@ class Evaluator:
     """
 
     def __init__(
-        self, corpus: Corpus, segment: Segment, costs: Costs | None = None, meter: Meter | None = None
+        self, corpus: Corpus, segment: Segment, costs: Costs | None = None, meter: PlanMeter | None = None
     ) -> None:
         self._corpus = corpus
         self._segment = segment

@@ -17,7 +17,7 @@ from ngramdb._cext.corpus.joins import documents_covered, values_within, windows
 from ngramdb.executor.conditions.alternatives import are_apart
 from ngramdb.executor.conditions.docset import DocSet
 from ngramdb.executor.conditions.occurrences import Finder, Occurrences, Windows, distinct, limited, summed
-from ngramdb.executor.measuring import Meter
+from ngramdb.executor.measuring import PlanMeter
 from ngramdb.planner import choices
 from ngramdb.planner.plan import AnyOf, DocExpr, InDocs, Nearby, NearTo, OccurrencesOf, Occurring
 from ngramdb.planner.source import Tokenizer
@@ -37,7 +37,7 @@ class Expressions:
     """Evaluates occurrence expressions. `within` limits any of them to some documents; None means all."""
 
     def __init__(
-        self, finder: Finder, conditions: DocumentConditions, meter: Meter | None, tokenizer: Tokenizer
+        self, finder: Finder, conditions: DocumentConditions, meter: PlanMeter | None, tokenizer: Tokenizer
     ) -> None:
         self._finder = finder
         self._tokenizer = tokenizer

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb.executor.conditions.docset import DocSet
-from ngramdb.executor.conditions.evaluation import Meter
+from ngramdb.executor.conditions.evaluation import PlanMeter
 from ngramdb.executor.conditions.occurrences import Finder, Occurrences
 from ngramdb.executor.kwic.sort_keys import ContextKeys, ContextOrder, TokensAt
 from ngramdb.executor.kwic.text import Contexts, Display, Line, contexts_of, sought_text
@@ -101,7 +101,7 @@ def _ordinals(starts: NDArray[np.uint32]) -> IntArray:
     return np.arange(len(starts)) - np.searchsorted(starts, starts)
 
 
-def concordance(plan: Concordance, meter: Meter | None = None) -> Result:
+def concordance(plan: Concordance, meter: PlanMeter | None = None) -> Result:
     """A row per line; `total` in the summary is how many occurrences there are, whatever is shown of them."""
     plan.corpus.check_difference()
     found = matching(plan.corpus, plan.where, plan.costs, meter)

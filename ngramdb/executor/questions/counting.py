@@ -18,7 +18,7 @@ from ngramdb.types import Docs
 if TYPE_CHECKING:
     from ngramdb.executor.conditions.docset import DocSet
     from ngramdb.executor.conditions.evaluation import Evaluator
-    from ngramdb.executor.measuring import Meter
+    from ngramdb.executor.measuring import PlanMeter
 
 
 def count(plan: nodes.CountGram) -> Result:
@@ -29,7 +29,7 @@ def count(plan: nodes.CountGram) -> Result:
     return result
 
 
-def count_occurrences(plan: nodes.CountOccurrences, meter: Meter | None = None) -> Result:
+def count_occurrences(plan: nodes.CountOccurrences, meter: PlanMeter | None = None) -> Result:
     """One row, one number; with SAMPLE an estimate, its standard error in the summary."""
     from ngramdb.executor.conditions.alternatives import united
 
@@ -69,7 +69,7 @@ def net_count(corpus: Corpus, expr: nodes.Occurring) -> int | None:
 
 
 def evaluators(
-    corpus: Corpus, costs: nodes.Costs | None, meter: Meter | None
+    corpus: Corpus, costs: nodes.Costs | None, meter: PlanMeter | None
 ) -> Iterator[tuple[Evaluator, DocSet | None]]:
     """Per segment what evaluates expressions on it, and the documents that count (None: all of them)."""
     from ngramdb.executor.conditions import docset, evaluation
@@ -82,7 +82,7 @@ def evaluators(
         yield evaluation.Evaluator(corpus, segment, costs, meter), kept
 
 
-def _estimated(plan: nodes.CountOccurrences, sample: nodes.Sampling, meter: Meter | None) -> Result:
+def _estimated(plan: nodes.CountOccurrences, sample: nodes.Sampling, meter: PlanMeter | None) -> Result:
     """Counts in a sample of the documents, each with the same chance, times what the sample is of all.
 
     Documents are drawn from those that WHERE selects: so all of them serve the estimate, and a condition that

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from ngramdb import interrupts
 from ngramdb.executor.conditions.docset import DocSet
-from ngramdb.executor.conditions.evaluation import Evaluator, Meter
+from ngramdb.executor.conditions.evaluation import Evaluator, PlanMeter
 from ngramdb.executor.questions.ordering import in_order
 from ngramdb.executor.questions.sampling import sample_documents
 from ngramdb.executor.results.result import Result, Row, batched
@@ -34,7 +34,7 @@ _SHAPES: WeakKeyDictionary[Corpus, tuple[dict[str, list[str]], tuple[str, ...], 
 
 
 def matching(
-    corpus: Corpus, where: DocExpr, costs: Costs | None, meter: Meter | None
+    corpus: Corpus, where: DocExpr, costs: Costs | None, meter: PlanMeter | None
 ) -> list[tuple[Segment, DocSet]]:
     """Per segment, in document order, the documents that meet the condition and have not been removed."""
     found = []
@@ -57,7 +57,7 @@ def _plain(where: PlainDocs, segment: Segment, costs: Costs | None) -> DocSet:
     return DocSet(docs, segment.n_documents, negated)
 
 
-def count_documents(plan: CountDocuments, meter: Meter | None = None) -> Result:
+def count_documents(plan: CountDocuments, meter: PlanMeter | None = None) -> Result:
     """One row, one number."""
     found = matching(plan.corpus, plan.where, plan.costs, meter)
     n = sum(len(docs) for _, docs in found)
@@ -66,7 +66,7 @@ def count_documents(plan: CountDocuments, meter: Meter | None = None) -> Result:
     return result
 
 
-def documents(plan: Documents, meter: Meter | None = None) -> Result:
+def documents(plan: Documents, meter: PlanMeter | None = None) -> Result:
     """A row per document; `total` in the summary is how many there are, whatever LIMIT and OFFSET are.
 
     Which documents match is settled here; their metadata and texts are read with their rows.
@@ -87,7 +87,7 @@ def documents(plan: Documents, meter: Meter | None = None) -> Result:
 
 
 def chosen(
-    plan: Documents, meter: Meter | None = None
+    plan: Documents, meter: PlanMeter | None = None
 ) -> tuple[list[tuple[Segment, DocSet]], dict[str, int]]:
     """The documents of a DOCS question, its LIMIT aside, and its summary.
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ngramdb import interrupts
 from ngramdb.executor.conditions.alternatives import united
 from ngramdb.executor.conditions.docset import DocSet
-from ngramdb.executor.conditions.evaluation import Evaluator, Meter
+from ngramdb.executor.conditions.evaluation import Evaluator, PlanMeter
 from ngramdb.executor.conditions.field_values import Codes, FieldReader, codes_of, identity
 from ngramdb.executor.questions.counting import evaluators
 from ngramdb.executor.questions.documents import column_of
@@ -33,7 +33,7 @@ NULL_KEY = (float("inf"), None)
 Identity = tuple[Any, ...]
 
 
-def grouped_count(plan: GroupedCount, meter: Meter | None = None) -> Result:
+def grouped_count(plan: GroupedCount, meter: PlanMeter | None = None) -> Result:
     """A row per combination of values that occurs; NULL where documents lack the field.
 
     `total` in the summary is how many combinations there are, whatever TOP is.

@@ -18,7 +18,7 @@ from ngramdb import interrupts
 from ngramdb._cext.corpus.top_ngrams import NegativeCount, NgramBlocks, count_documents, frequent
 from ngramdb.errors import ExecutionError
 from ngramdb.executor.conditions.docset import DocSet
-from ngramdb.executor.conditions.evaluation import Meter
+from ngramdb.executor.conditions.evaluation import PlanMeter
 from ngramdb.executor.conditions.known_tokens import from_files
 from ngramdb.executor.questions.documents import matching
 from ngramdb.executor.results.result import BATCH_ROWS, Result, Row
@@ -37,7 +37,7 @@ MAX_COUNTED_TOKENS = 1 << 24
 Counted = tuple[NDArray[np.uint32], IntArray]
 
 
-def ngrams(plan: NgramList, meter: Meter | None = None) -> Result:
+def ngrams(plan: NgramList, meter: PlanMeter | None = None) -> Result:
     """A row per n-gram. Where all of the index was read, the summary has the number of n-grams."""
     found: Answer
     if isinstance(plan.where, AllDocs):

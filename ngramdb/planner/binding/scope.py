@@ -172,7 +172,7 @@ class Scope:
             self.fail(PlanError, f"{what} is a string in single quotes, not {value!r}", node)
         return value
 
-    def model(self, node: ast.Model | None) -> ModelSpec:
+    def model(self, node: ast.ModelClause | None) -> ModelSpec:
         """What stands after USING; NGRAM when nothing does."""
         if node is None:
             return ModelSpec()

@@ -26,7 +26,7 @@ class Plan:
     nothing is imported before it is needed:
 
     operator : "folder.module.function" in `executor` that answers it from the corpus alone, given the plan,
-        and a `Meter` if the plan has a `tree`
+        and a `PlanMeter` if the plan has a `tree`
     action : "folder.module.function" in `executor` that runs it, given the plan and the session
     binders : the statements that become such a plan, by their classes in `language.ast`, each with its
         binder, "module.function" in `planner.binding`. One that may become one of several plans stands once

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from reference import ReferenceCatalog, ReferenceCorpus, ReferenceSegment
 
-from ngramdb.executor.conditions.evaluation import Evaluator, Meter
+from ngramdb.executor.conditions.evaluation import Evaluator, PlanMeter
 from ngramdb.language.parser import parse_condition
 from ngramdb.planner.binder import Binder
 from ngramdb.planner.plan import Costs, DocsWith, Documents
@@ -101,7 +101,7 @@ def test_an_empty_segment_has_no_documents():
 def test_meter_sums_rows_probes_and_methods_per_node():
     over = corpus()
     plan, _ = optimize(Documents(over, bound('"a" AND NOT "b"', over)))
-    meter = Meter()
+    meter = PlanMeter()
     for _ in range(2):
         Evaluator(over, over.segments[0], NEVER_SCAN, meter).evaluate(plan.where)
     leaf, negation = plan.where.operands

@@ -86,20 +86,23 @@ STATEMENTS: list[tuple[str, ast.Statement]] = [
         ),
     ),
     ('PROB "w" GIVEN "x"', ast.Prob(Text("w"), Text("x"))),
-    ("PROB [1] GIVEN [2] USING INFGRAM", ast.Prob(TokenIds((1,)), TokenIds((2,)), ast.Model("infgram"))),
+    (
+        "PROB [1] GIVEN [2] USING INFGRAM",
+        ast.Prob(TokenIds((1,)), TokenIds((2,)), ast.ModelClause("infgram")),
+    ),
     (
         "PROB ? GIVEN ? FROM wiki USING NGRAM ORDER 5",
-        ast.Prob(Parameter(index=0), Parameter(index=1), ast.Model("ngram", Value(5)), source("wiki")),
+        ast.Prob(Parameter(index=0), Parameter(index=1), ast.ModelClause("ngram", Value(5)), source("wiki")),
     ),
     ('DIST GIVEN "x"', ast.Dist(Text("x"))),
     (
         'DIST GIVEN "x" TOP 10 FROM wiki USING ngram order ?',
-        ast.Dist(Text("x"), ast.Model("ngram", Parameter(index=0)), Value(10), source("wiki")),
+        ast.Dist(Text("x"), ast.ModelClause("ngram", Parameter(index=0)), Value(10), source("wiki")),
     ),
-    ("SCORE :text USING INFGRAM", ast.Score(Parameter(name="text"), ast.Model("infgram"))),
+    ("SCORE :text USING INFGRAM", ast.Score(Parameter(name="text"), ast.ModelClause("infgram"))),
     (
         'SCORE "a" SENTENCE USING KNESER_NEY',
-        ast.Score(Text("a"), ast.Model("kneser_ney"), sentence=True),
+        ast.Score(Text("a"), ast.ModelClause("kneser_ney"), sentence=True),
     ),
     ("DOCS", ast.Docs()),
     (
@@ -155,7 +158,7 @@ STATEMENTS: list[tuple[str, ast.Statement]] = [
         ast.Generate(
             TokenIds((1,)),
             Parameter(index=0),
-            model=ast.Model("backoff"),
+            model=ast.ModelClause("backoff"),
             method=ast.Method("beam", Value(4)),
             temperature=Value(1),
             top=Value(40),
@@ -407,22 +410,22 @@ def test_pattern_gives_its_tree(text: str, expected: ast.Pattern) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("infgram", ast.Model("infgram")),
-        ("NGRAM", ast.Model("ngram")),
-        ("ngram order 5", ast.Model("ngram", Value(5))),
-        ("NGRAM MIN COUNT 2 ORDER 5", ast.Model("ngram", Value(5), min_count=Value(2))),
-        ("INFGRAM MIN COUNT ?", ast.Model("infgram", min_count=Parameter(index=0))),
-        ("backoff(0.4)", ast.Model("backoff", weight=Value(0.4))),
+        ("infgram", ast.ModelClause("infgram")),
+        ("NGRAM", ast.ModelClause("ngram")),
+        ("ngram order 5", ast.ModelClause("ngram", Value(5))),
+        ("NGRAM MIN COUNT 2 ORDER 5", ast.ModelClause("ngram", Value(5), min_count=Value(2))),
+        ("INFGRAM MIN COUNT ?", ast.ModelClause("infgram", min_count=Parameter(index=0))),
+        ("backoff(0.4)", ast.ModelClause("backoff", weight=Value(0.4))),
         (
             "BACKOFF (?) ORDER 3 MIN COUNT 4",
-            ast.Model("backoff", Value(3), Parameter(index=0), Value(4)),
+            ast.ModelClause("backoff", Value(3), Parameter(index=0), Value(4)),
         ),
-        ("BACKOFF ORDER 3", ast.Model("backoff", Value(3))),
-        ("kneser_ney order 5", ast.Model("kneser_ney", Value(5))),
-        ("Kneser_Ney", ast.Model("kneser_ney")),
+        ("BACKOFF ORDER 3", ast.ModelClause("backoff", Value(3))),
+        ("kneser_ney order 5", ast.ModelClause("kneser_ney", Value(5))),
+        ("Kneser_Ney", ast.ModelClause("kneser_ney")),
     ],
 )
-def test_model_stands_alone(text: str, expected: ast.Model) -> None:
+def test_model_stands_alone(text: str, expected: ast.ModelClause) -> None:
     assert parse_model(text) == expected
     assert parse_statement(f'SCORE "a" USING {text} FROM c') == ast.Score(
         Text("a"), expected, source=source("c")
@@ -460,7 +463,9 @@ def test_every_keyword_can_be_a_name(word: str) -> None:
 
 def test_question_marks_are_numbered_through_the_whole_text() -> None:
     first, second = parse("PROB ? GIVEN :x USING NGRAM ORDER ?; COUNT ?")
-    assert first == ast.Prob(Parameter(index=0), Parameter(name="x"), ast.Model("ngram", Parameter(index=1)))
+    assert first == ast.Prob(
+        Parameter(index=0), Parameter(name="x"), ast.ModelClause("ngram", Parameter(index=1))
+    )
     assert second == ast.Count(Contains(Parameter(index=2)))
 
 
