@@ -6,8 +6,8 @@ node by its span.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, cast
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar, cast
 
 from ngramdb.language import ast
 from ngramdb.language.literals import Fault
@@ -16,6 +16,19 @@ from ngramdb.language.literals import Fault
 # do not count. Later stages walk conditions by recursion, with a few frames a level, inside Python's
 # default limit of 1,000.
 MAX_CONDITION_DEPTH = 100
+
+# Fields of statements that are not named as their clauses are.
+_FIELDS = {
+    "FROM": "source",
+    "ON ERROR": "skip_errors",
+    "RETURN": "n_returned",
+    "The list of options": "options",
+    "The weight": "weight",
+    "USING": "model",
+    "WITH": "options",
+}
+
+Made = TypeVar("Made", bound=ast.Node)
 
 
 class Lexeme:
@@ -78,6 +91,18 @@ def clauses_of(children: Sequence[Any]) -> dict[str, Any]:
             raise Fault(f"{child.label} is given twice", child.start, child.stop)
         values[child.label] = child.value
     return values
+
+
+def statement_of(kind: type[Made], children: Sequence[Any], /, **parts: Any) -> Made:
+    """A statement, or a clause with clauses: a clause is the field of its name, or the one in `_FIELDS`."""
+    for label, value in clauses_of(children).items():
+        parts[_FIELDS.get(label) or label.lower().replace(" ", "_")] = value
+    return kind(**parts, span=span_of(children))
+
+
+def valued_clause(label: str) -> Callable[[Any, list[Any]], Clause]:
+    """The rule of a clause that is a keyword and a value."""
+    return lambda _, children: clause_of(label, children[1].node, children)
 
 
 def is_terminal(child: Any, terminal: str) -> bool:

@@ -17,7 +17,9 @@ from ngramdb.language.parts import (
     name_of,
     span_of,
     start_of,
+    statement_of,
     stop_of,
+    valued_clause,
 )
 
 
@@ -25,45 +27,19 @@ class DataRules:
     """One method per rule, called with the rule's tokens and the values of its parts."""
 
     def create_corpus(self, children: list[Any]) -> ast.CreateCorpus:
-        clauses = clauses_of(children)
-        return ast.CreateCorpus(
-            name=name_of(children[2:]),
-            if_not_exists="IF NOT EXISTS" in clauses,
-            tokenizer=clauses.get("TOKENIZER"),
-            options=clauses.get("WITH", ()),
-            span=span_of(children),
-        )
+        return statement_of(ast.CreateCorpus, children, name=name_of(children[2:]))
 
     def copy_from(self, children: list[Any]) -> ast.CopyFrom:
-        clauses = clauses_of(children)
-        return ast.CopyFrom(
-            corpus=children[1].node,
-            path=children[3].node,
-            options=clauses.get("The list of options", ()),
-            skip_errors=clauses.get("ON ERROR", False),
-            span=span_of(children),
-        )
+        return statement_of(ast.CopyFrom, children, corpus=children[1].node, path=children[3].node)
 
     def copy_to(self, children: list[Any]) -> ast.CopyTo:
-        clauses = clauses_of(children)
-        return ast.CopyTo(
-            docs=children[2],
-            path=children[5].node,
-            options=clauses.get("The list of options", ()),
-            span=span_of(children),
-        )
+        return statement_of(ast.CopyTo, children, docs=children[2], path=children[5].node)
 
     def delete(self, children: list[Any]) -> ast.Delete:
-        clauses = clauses_of(children)
-        if "WHERE" not in clauses:
+        if "WHERE" not in clauses_of(children):
             message = "DELETE DOCS needs to know which: WHERE …; DROP CORPUS removes all of a corpus"
             raise Fault(message, start_of(children[0]), stop_of(children[1]))
-        return ast.Delete(
-            where=clauses["WHERE"],
-            returning=clauses.get("RETURNING", ()),
-            source=clauses.get("FROM"),
-            span=span_of(children),
-        )
+        return statement_of(ast.Delete, children)
 
     def returning(self, children: list[Any]) -> Clause:
         return clause_of("RETURNING", fields_of(children), children)
@@ -80,12 +56,10 @@ class DataRules:
         return ast.Alter(children[2].node, term, span=span_of(children))
 
     def analyze(self, children: list[Any]) -> ast.Analyze:
-        clauses = clauses_of(children)
-        return ast.Analyze(children[1].node, clauses.get("ORDER"), span=span_of(children))
+        return statement_of(ast.Analyze, children, name=children[1].node)
 
     def drop_corpus(self, children: list[Any]) -> ast.DropCorpus:
-        clauses = clauses_of(children)
-        return ast.DropCorpus(name_of(children[2:]), "IF EXISTS" in clauses, span=span_of(children))
+        return statement_of(ast.DropCorpus, children, name=name_of(children[2:]))
 
     def use(self, children: list[Any]) -> ast.Use:
         return ast.Use(children[1].node, span=span_of(children))
@@ -94,8 +68,7 @@ class DataRules:
         return ast.Describe(children[1].node, span=span_of(children))
 
     def show(self, children: list[Any]) -> ast.Show:
-        clauses = clauses_of(children)
-        return ast.Show(children[1].type.lower(), clauses.get("FROM"), span=span_of(children))
+        return statement_of(ast.Show, children, what=children[1].type.lower())
 
     def check(self, children: list[Any]) -> ast.Check:
         return ast.Check(children[1].node if len(children) == 2 else None, span=span_of(children))
@@ -112,8 +85,7 @@ class DataRules:
     def if_exists(self, children: list[Any]) -> Clause:
         return clause_of("IF EXISTS", True, children)
 
-    def tokenizer(self, children: list[Any]) -> Clause:
-        return clause_of("TOKENIZER", children[1].node, children)
+    tokenizer = valued_clause("TOKENIZER")
 
     def with_options(self, children: list[Any]) -> Clause:
         return clause_of("WITH", children[1].value, children)

@@ -16,7 +16,9 @@ from ngramdb.language.parts import (
     node_of,
     span_of,
     start_of,
+    statement_of,
     stop_of,
+    valued_clause,
 )
 
 
@@ -24,126 +26,40 @@ class QuestionRules:
     """One method per rule, called with the rule's tokens and the values of its parts."""
 
     def count(self, children: list[Any]) -> ast.Count:
-        clauses = clauses_of(children)
-        return ast.Count(
-            what=children[1],
-            where=clauses.get("WHERE"),
-            group_by=clauses.get("GROUP BY", ()),
-            order_by=clauses.get("ORDER BY", ()),
-            top=clauses.get("TOP"),
-            sample=clauses.get("SAMPLE"),
-            source=clauses.get("FROM"),
-            span=span_of(children),
-        )
+        return statement_of(ast.Count, children, what=children[1])
 
     def count_docs(self, children: list[Any]) -> ast.CountDocs:
-        clauses = clauses_of(children)
-        return ast.CountDocs(
-            where=clauses.get("WHERE"),
-            group_by=clauses.get("GROUP BY", ()),
-            order_by=clauses.get("ORDER BY", ()),
-            top=clauses.get("TOP"),
-            source=clauses.get("FROM"),
-            span=span_of(children),
-        )
+        return statement_of(ast.CountDocs, children)
 
     def docs(self, children: list[Any]) -> ast.Docs:
-        clauses = clauses_of(children)
-        return ast.Docs(
-            where=clauses.get("WHERE"),
-            order_by=clauses.get("ORDER BY", ()),
-            limit=clauses.get("LIMIT"),
-            offset=clauses.get("OFFSET"),
-            sample=clauses.get("SAMPLE"),
-            source=clauses.get("FROM"),
-            span=span_of(children),
-        )
+        return statement_of(ast.Docs, children)
 
     def kwic(self, children: list[Any]) -> ast.Kwic:
-        clauses = clauses_of(children)
-        return ast.Kwic(
-            pattern=node_of(children[1]),
-            where=clauses.get("WHERE"),
-            window=clauses.get("WINDOW"),
-            order_by=clauses.get("ORDER BY", ()),
-            limit=clauses.get("LIMIT"),
-            offset=clauses.get("OFFSET"),
-            sample=clauses.get("SAMPLE"),
-            source=clauses.get("FROM"),
-            span=span_of(children),
-        )
+        return statement_of(ast.Kwic, children, pattern=node_of(children[1]))
 
     def ngrams(self, children: list[Any]) -> ast.Ngrams:
-        clauses = clauses_of(children)
-        return ast.Ngrams(
-            n=children[1].node,
-            where=clauses.get("WHERE"),
-            top=clauses.get("TOP"),
-            source=clauses.get("FROM"),
-            span=span_of(children),
-        )
+        return statement_of(ast.Ngrams, children, n=children[1].node)
 
     def trace(self, children: list[Any]) -> ast.Trace:
-        clauses = clauses_of(children)
-        return ast.Trace(
-            ngram=children[1].node,
-            min_length=clauses.get("MIN LENGTH"),
-            source=clauses.get("FROM"),
-            span=span_of(children),
-        )
+        return statement_of(ast.Trace, children, ngram=children[1].node)
 
     def prob(self, children: list[Any]) -> ast.Prob:
-        clauses = clauses_of(children)
-        return ast.Prob(
-            continuation=children[1].node,
-            context=children[3].node,
-            model=clauses.get("USING"),
-            source=clauses.get("FROM"),
-            span=span_of(children),
-        )
+        return statement_of(ast.Prob, children, continuation=children[1].node, context=children[3].node)
 
     def dist(self, children: list[Any]) -> ast.Dist:
-        clauses = clauses_of(children)
-        return ast.Dist(
-            context=children[2].node,
-            model=clauses.get("USING"),
-            top=clauses.get("TOP"),
-            source=clauses.get("FROM"),
-            span=span_of(children),
-        )
+        return statement_of(ast.Dist, children, context=children[2].node)
 
     def score(self, children: list[Any]) -> ast.Score:
-        clauses = clauses_of(children)
-        return ast.Score(
-            ngram=children[1].node,
-            model=clauses.get("USING"),
-            sentence="SENTENCE" in clauses,
-            source=clauses.get("FROM"),
-            span=span_of(children),
-        )
+        return statement_of(ast.Score, children, ngram=children[1].node)
 
     def generate(self, children: list[Any]) -> ast.Generate:
-        clauses = clauses_of(children)
-        if "TOKENS" not in clauses:
+        if "TOKENS" not in clauses_of(children):
             raise Fault(
                 "GENERATE needs to know how many tokens: TOKENS 20",
                 start_of(children[0]),
                 stop_of(children[0]),
             )
-        return ast.Generate(
-            context=children[2].node,
-            tokens=clauses["TOKENS"],
-            model=clauses.get("USING"),
-            method=clauses.get("METHOD"),
-            temperature=clauses.get("TEMPERATURE"),
-            top=clauses.get("TOP"),
-            nucleus=clauses.get("NUCLEUS"),
-            diversity=clauses.get("DIVERSITY"),
-            seed=clauses.get("SEED"),
-            n_returned=clauses.get("RETURN"),
-            source=clauses.get("FROM"),
-            span=span_of(children),
-        )
+        return statement_of(ast.Generate, children, context=children[2].node)
 
     # ---- clauses
 
@@ -166,17 +82,10 @@ class QuestionRules:
     def where(self, children: list[Any]) -> Clause:
         return clause_of("WHERE", children[1], children)
 
-    def top(self, children: list[Any]) -> Clause:
-        return clause_of("TOP", children[1].node, children)
-
-    def limit(self, children: list[Any]) -> Clause:
-        return clause_of("LIMIT", children[1].node, children)
-
-    def offset(self, children: list[Any]) -> Clause:
-        return clause_of("OFFSET", children[1].node, children)
-
-    def window(self, children: list[Any]) -> Clause:
-        return clause_of("WINDOW", children[1].node, children)
+    top = valued_clause("TOP")
+    limit = valued_clause("LIMIT")
+    offset = valued_clause("OFFSET")
+    window = valued_clause("WINDOW")
 
     def min_length(self, children: list[Any]) -> Clause:
         return clause_of("MIN LENGTH", children[2].node, children)
@@ -184,23 +93,12 @@ class QuestionRules:
     def sentence(self, children: list[Any]) -> Clause:
         return clause_of("SENTENCE", True, children)
 
-    def tokens(self, children: list[Any]) -> Clause:
-        return clause_of("TOKENS", children[1].node, children)
-
-    def temperature(self, children: list[Any]) -> Clause:
-        return clause_of("TEMPERATURE", children[1].node, children)
-
-    def nucleus(self, children: list[Any]) -> Clause:
-        return clause_of("NUCLEUS", children[1].node, children)
-
-    def diversity(self, children: list[Any]) -> Clause:
-        return clause_of("DIVERSITY", children[1].node, children)
-
-    def seed(self, children: list[Any]) -> Clause:
-        return clause_of("SEED", children[1].node, children)
-
-    def return_clause(self, children: list[Any]) -> Clause:
-        return clause_of("RETURN", children[1].node, children)
+    tokens = valued_clause("TOKENS")
+    temperature = valued_clause("TEMPERATURE")
+    nucleus = valued_clause("NUCLEUS")
+    diversity = valued_clause("DIVERSITY")
+    seed = valued_clause("SEED")
+    return_clause = valued_clause("RETURN")
 
     def method(self, children: list[Any]) -> Clause:
         width = children[3].node if len(children) > 2 else None
@@ -221,11 +119,8 @@ class QuestionRules:
     def order_key(self, children: list[Any]) -> ast.OrderBy:
         return ast.OrderBy(children[0], has_terminal(children, "DESC"), span=span_of(children))
 
-    def weight(self, children: list[Any]) -> Clause:
-        return clause_of("The weight", children[1].node, children)
-
-    def order(self, children: list[Any]) -> Clause:
-        return clause_of("ORDER", children[1].node, children)
+    weight = valued_clause("The weight")
+    order = valued_clause("ORDER")
 
     def min_count(self, children: list[Any]) -> Clause:
         return clause_of("MIN COUNT", children[2].node, children)

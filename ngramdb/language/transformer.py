@@ -15,9 +15,9 @@ from ngramdb.language import ast
 from ngramdb.language.parts import (
     Lexeme,
     Nested,
-    clauses_of,
     has_terminal,
     span_of,
+    statement_of,
 )
 from ngramdb.language.rules_of_conditions import ConditionRules
 from ngramdb.language.rules_of_data import DataRules
@@ -34,14 +34,7 @@ class AstBuilder(QuestionRules, ConditionRules, DataRules, Transformer[Any, Any]
         return children[0].condition
 
     def model(self, children: list[Any]) -> ast.ModelClause:
-        clauses = clauses_of(children)
-        return ast.ModelClause(
-            kind=children[0].type.lower(),
-            order=clauses.get("ORDER"),
-            weight=clauses.get("The weight"),
-            min_count=clauses.get("MIN COUNT"),
-            span=span_of(children),
-        )
+        return statement_of(ast.ModelClause, children, kind=children[0].type.lower())
 
     def explain(self, children: list[Any]) -> ast.Explain:
         return ast.Explain(children[-1], has_terminal(children, "ANALYZE"), span=span_of(children))
