@@ -174,13 +174,19 @@ class ExecutionError(OperationalError):
 
 
 class LoadError(ExecutionError, DataError):
-    """A document could not be loaded. `source` names the file; `line` counts from 1, or is None."""
+    """A document could not be loaded.
 
-    def __init__(self, message: str, *, source: str | None = None, line: int | None = None) -> None:
+    `source` names the file; `line` counts from 1, or is None; of a table it counts rows, and `unit` says so.
+    """
+
+    def __init__(
+        self, message: str, *, source: str | None = None, line: int | None = None, unit: str = "line"
+    ) -> None:
         self.message = message
         self.source = source
         self.line = line
-        place = "" if source is None else source if line is None else f"{source}, line {line}"
+        self.unit = unit
+        place = "" if source is None else source if line is None else f"{source}, {unit} {line}"
         super().__init__(f"{place}: {message}" if place else message)
 
 

@@ -5,8 +5,9 @@ Invariant: a `Document` carries text or token ids, never both and never neither;
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb.errors import LoadError
-from ngramdb.limits import MAX_TOKEN_ID
+from ngramdb.limits import MAX_TOKEN_ID, MAX_VALUE_DEPTH
 
 # Reasons beyond the first few repeat themselves, and a load may skip millions of lines.
 KEPT_REASONS = 5
@@ -31,17 +32,24 @@ class Document:
 
     text : bytes | None - the document as it came, valid UTF-8; None when it came as token ids.
     ids : (n,) uint8, uint16 or uint32 | None - the token ids, when it came as such.
-    metadata : dict - everything beside the text: JSON values under string keys, possibly nested.
+    metadata : mapping - everything beside the text: JSON values under string keys, possibly nested; of a row
+    of a table a `ngramdb.ingest.columns.Row`.
     source : str - the file as the user named it; line : int | None - where it begins there, from 1.
     form : bytes | None - how it stood in its line of JSON (`ngramdb.ingest.line_forms`), if it came from one.
+    unit : str - what `line` counts: lines, or the rows of a table.
     """
 
     text: bytes | None
     ids: TokenIds | None
-    metadata: dict[str, Any]
+    metadata: Mapping[str, Any]
     source: str
     line: int | None = None
     form: bytes | None = None
+    unit: str = "line"
+
+    def error(self, message: str) -> LoadError:
+        """An error that names the document's place."""
+        return LoadError(message, source=self.source, line=self.line, unit=self.unit)
 
 
 @dataclass(slots=True)
@@ -82,8 +90,23 @@ class ErrorLog:
 def located(error: LoadError, source: str, line: int | None) -> LoadError:
     """Return the error with the file and line that its raiser could not know."""
     return LoadError(
-        error.message, source=error.source or source, line=line if error.line is None else error.line
+        error.message,
+        source=error.source or source,
+        line=line if error.line is None else error.line,
+        unit=error.unit,
     )
+
+
+def is_finite(value: Any, depth: int = 0) -> bool:
+    """Whether all numbers in a value are finite. What is nested too deeply is refused when it is stored."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        value = value.tolist()
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if depth > MAX_VALUE_DEPTH or not isinstance(value, (list, tuple, Mapping)):
+        return True
+    items = value.values() if isinstance(value, Mapping) else value
+    return all(is_finite(item, depth + 1) for item in items)
 
 
 def token_ids(values: object, field_name: str) -> TokenIds:
@@ -129,6 +152,11 @@ def _bad_id(field_name: str, position: int, found: str) -> LoadError:
         f"field {field_name!r}, item {position} (from 0): {found}; "
         f"a token id is an integer from 0 to {MAX_TOKEN_ID}"
     )
+
+
+def unknown_id(field_name: str, token_id: int, n_ids: int) -> str:
+    """Return the message for a token id that the corpus's vocabulary does not have."""
+    return f"field {field_name!r}: token id {token_id} is not below the vocabulary's size, {n_ids}"
 
 
 def describe(value: object) -> str:

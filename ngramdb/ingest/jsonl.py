@@ -17,7 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb.errors import LoadError
-from ngramdb.ingest.documents import Document, ErrorLog, describe, invalid_utf8, located, token_ids
+from ngramdb.ingest.documents import (
+    Document,
+    ErrorLog,
+    describe,
+    invalid_utf8,
+    located,
+    token_ids,
+    unknown_id,
+)
 from ngramdb.ingest.fields import field_paths, has_field, missing_field, select, split_path, take
 from ngramdb.ingest.line_forms import FormFinder
 from ngramdb.ingest.lines import LineReader
@@ -146,10 +154,7 @@ class LineParser:
     def _known_ids(self, value: object, field: str) -> NDArray[np.uint32]:
         ids = token_ids(value, field)
         if ids.size and int(ids.max()) >= self._n_ids:
-            largest = int(ids.max())
-            raise LoadError(
-                f"field {field!r}: token id {largest} is not below the vocabulary's size, {self._n_ids}"
-            )
+            raise LoadError(unknown_id(field, int(ids.max()), self._n_ids))
         return ids
 
     def _encoded(self, value: object) -> bytes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,9 @@ FORM = "form"
 
 # An array is written in pieces that end where so many bytes of the file do, and released piece by piece.
 PIECE = 1 << 22
+
+# Of a document a mapping, of several a `pyarrow.RecordBatch`.
+Metadata: TypeAlias = Mapping[str, Any] | Any
 
 # Symbols that a builder has room for, whatever is expected.
 MIN_CAPACITY = 1 << 12
@@ -79,7 +82,7 @@ class SegmentBuilder:
         ids: TokenIds,
         offsets: NDArray[np.int64],
         texts: Sequence[bytes | None],
-        metadata: Iterable[Mapping[str, Any]],
+        metadata: Iterable[Metadata],
         forms: Iterable[bytes | None] = (),
     ) -> None:
         """Add n documents.
@@ -90,7 +93,9 @@ class SegmentBuilder:
             ids[offsets[k]:offsets[k + 1]]
         texts : what must be stored of each document's text, None where its ids give it back
         forms : how documents stood in their lines (`ngramdb.ingest.line_forms`), for all n or for none
-        metadata : one mapping a document; an iterator is asked for the next when the last one is stored
+        metadata : a mapping for a document, or a record batch for several of them (as
+            `MetadataBuilder.add_columns` takes it); an iterator is asked for the next when the last one is
+            stored
 
         Raises
         ------
@@ -108,7 +113,10 @@ class SegmentBuilder:
         self._forms.extend(list(forms) or [None] * (len(offsets) - 1))
         self._text.extend(texts)
         for fields in metadata:
-            self._metadata.add(fields)
+            if type(fields) is dict or isinstance(fields, Mapping):
+                self._metadata.add(fields)
+            else:
+                self._metadata.add_columns(fields)
 
     def write(
         self, writer: ContainerWriter, stop: Interrupt | None = None, cores: CoreBudget | None = None

@@ -59,6 +59,9 @@ class MetadataBuilder:
         self._batches: list[int] = []
         self._n_rows = 0
         self._n_chars = 0
+        # Rows that came as columns, of one schema, and are to become a batch.
+        self._waiting: list[Any] = []
+        self._n_waiting = self._n_bytes_waiting = 0
 
     def add(self, metadata: Mapping[str, Any]) -> None:
         """Add the next document's metadata: JSON values (NumPy's scalars and arrays, too) under string keys.
@@ -66,6 +69,7 @@ class MetadataBuilder:
         Raises InvalidArgument for a value that JSON does not have; the document is then not added.
         """
         leaves = flatten(dict(metadata)) if metadata else []
+        self._end_columns()
         rest: dict[str, Any] = {}
         for path, value in leaves:
             is_empty_object = type(value) is dict and not value
@@ -83,6 +87,24 @@ class MetadataBuilder:
         if self._n_rows == BATCH_DOCUMENTS or self._n_chars >= BATCH_CHARS:
             self._end_batch()
 
+    def add_columns(self, rows: Any) -> None:
+        """Add the metadata of several documents: a record batch, which is kept.
+
+        Its columns are those that the file would have, types and tags included, save that strings are no
+        dictionaries; no column is without any value.
+
+        Cost: no Python object for a value, unless a column's type turns out to be another one in the end.
+        """
+        self._end_rows()
+        if self._waiting and not self._waiting[0].schema.equals(rows.schema, check_metadata=True):
+            self._end_columns()
+        self._waiting.append(rows)
+        self._n_waiting += rows.num_rows
+        self._n_bytes_waiting += rows.nbytes
+        self.n_documents += rows.num_rows
+        if self._n_waiting >= BATCH_DOCUMENTS or self._n_bytes_waiting >= BATCH_CHARS:
+            self._end_columns()
+
     def declare(self, fields: Mapping[str, str]) -> None:
         """Make columns for fields of these types, as `MetadataReader.fields` gives them.
 
@@ -98,10 +120,10 @@ class MetadataBuilder:
 
         Cost: columns whose type changed on the way are converted anew; the file is in memory twice.
         """
+        self._end_rows()
+        self._end_columns()
         if not self._columns:
             return b""
-        if self._n_rows:
-            self._end_batch()
         arrow = pyarrow()
         fields, columns = [], []
         for column in self._columns.values():
@@ -126,6 +148,55 @@ class MetadataBuilder:
 
     def _rest(self) -> Column:
         return self._columns.setdefault(("", "rest"), Column("", "rest", len(self._batches)))
+
+    def _end_rows(self) -> None:
+        """End the batch of documents that came one by one."""
+        if self._n_rows:
+            self._end_batch()
+
+    def _end_columns(self) -> None:
+        """Make a batch of the documents that came as columns."""
+        if not self._waiting:
+            return
+        table = pyarrow().Table.from_batches(self._waiting).combine_chunks()
+        self._waiting, self._n_waiting, self._n_bytes_waiting = [], 0, 0
+        for rows in table.to_batches():
+            self._put_columns(rows)
+
+    def _put_columns(self, rows: Any) -> None:
+        tags = [field.metadata for field in rows.schema]
+        marks = [tag[MARK_KEY].decode() if MARK_KEY in tag else None for tag in tags]
+        columns = [self._column(path, mark) for path, mark in zip(rows.schema.names, marks, strict=True)]
+        n_before = len(self._batches)
+        for column, tag, array in zip(columns, tags, rows.columns, strict=True):
+            if column is not None:
+                column.put_array(array, tag[TYPE_KEY].decode())
+        without = [i for i, column in enumerate(columns) if column is None]
+        if without:
+            self._put_rest(rows, without)
+        self._batches.append(rows.num_rows)
+        for column in self._columns.values():
+            if len(column.chunks) == n_before:
+                column.chunks.append(None)
+
+    def _put_rest(self, rows: Any, without: list[int]) -> None:
+        """Put the columns with these numbers, for which there is no room, where such values go."""
+        rest: list[dict[str, Any]] = [{} for _ in range(rows.num_rows)]
+        for index in without:
+            field = rows.schema.field(index)
+            for record, value in zip(rest, rows.column(index).to_pylist(), strict=True):
+                if value is None:
+                    continue
+                if MARK_KEY in field.metadata:
+                    value = {}
+                elif field.metadata[TYPE_KEY] == JSON.encode():
+                    value = json.loads(value)
+                record[field.name] = value
+        column = self._rest()
+        for i, record in enumerate(rest):
+            if record:
+                column.put(i, record)
+        column.end_batch(rows.num_rows)
 
     def _end_batch(self) -> None:
         for column in self._columns.values():

@@ -48,6 +48,13 @@ class Chunk:
 
     __slots__ = ("array", "integers", "type_name")
 
+    @classmethod
+    def of_array(cls, array: Any, type_name: str) -> Chunk:
+        """A chunk of an array of the type's own storage, which is kept."""
+        made = cls([], type_name)
+        made.array = array
+        return made
+
     def __init__(self, values: list[Any], type_name: str) -> None:
         arrow = pyarrow()
         self.type_name = type_name
@@ -107,6 +114,20 @@ class Column:
         self.types |= found
         self.chunks.append(Chunk(self.values, common_type(found)))
         self.values = []
+
+    def put_array(self, array: Any, type_name: str) -> None:
+        """Set the values of the current batch, which has no others: an array of the type's own storage."""
+        found = {type_name} if type_name != "int64" else _types_of_integers(array)
+        self.types |= found
+        self.chunks.append(Chunk.of_array(array, type_name))
+
+
+def _types_of_integers(array: Any) -> set[str]:
+    """What `types_of` gives for the values of an array of integers, of which there is one at least."""
+    import pyarrow.compute as compute
+
+    bounds = compute.min_max(array).as_py()
+    return types_of([bounds["min"], bounds["max"]])
 
 
 def finished(column: Column, batches: list[int]) -> Iterator[tuple[Any, list[Any]]]:

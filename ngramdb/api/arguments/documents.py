@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -11,10 +10,9 @@ import numpy as np
 
 from ngramdb.api.arguments.tables import SOURCE, is_table, iterates_over_names, rows_of
 from ngramdb.errors import InvalidArgument, LoadError
-from ngramdb.ingest.documents import Document, token_ids
+from ngramdb.ingest.documents import Document, is_finite, token_ids
 
-# Levels of metadata that are looked through; no more are stored.
-DEEPEST = 100
+_IDS_WANTED = "this corpus takes token ids: give a pair of ids and metadata"
 # Of these every value has a form in JSON.
 _PLAIN = frozenset((str, int, bool, type(None)))
 
@@ -35,6 +33,8 @@ def as_documents(given: Any, kind: str, n_vocabulary: int) -> Iterator[Document]
     LoadError
         Something that is no document; names its position, counted from 1.
     """
+    if is_table(given):
+        return _sound_rows(rows_of(given, kind, n_vocabulary), kind)
     return _each(each_of(given, "append takes an iterable of documents", kind), kind, n_vocabulary)
 
 
@@ -88,9 +88,15 @@ def _each(given: Iterable[Any], kind: str, n_vocabulary: int) -> Iterator[Docume
         yield document
 
 
+def _sound_rows(rows: Iterator[Document], kind: str) -> Iterator[Document]:
+    """The rows of a table, which have been checked, unless they are of texts and the corpus takes ids."""
+    for row in rows:
+        if row.ids is None and kind == "tokens":
+            raise row.error(_IDS_WANTED)
+        yield row
+
+
 def _as_document(item: Any, kind: str) -> Document:
-    if type(item) is Document:  # a row of a table
-        return _sound_row(item)
     # Types that may be anything's are asked for last: that takes as long as all else.
     if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], (dict, Mapping)):
         content, metadata = item
@@ -113,14 +119,6 @@ def _as_document(item: Any, kind: str) -> Document:
     raise LoadError(f"a document is text, a dict, or a pair of ids and metadata, not {type(item).__name__}")
 
 
-def _sound_row(row: Document) -> Document:
-    if row.ids is not None:
-        row.ids = token_ids(row.ids, "ids")
-    elif row.text is None:
-        raise LoadError("the text, or the list of ids, is NULL")
-    return row
-
-
 def _utf8(text: Any) -> bytes:
     try:
         if isinstance(text, bytes):
@@ -136,27 +134,15 @@ def _utf8(text: Any) -> bytes:
     raise LoadError(f"the text is a string, not {type(text).__name__}")
 
 
-def _is_finite(value: Any, depth: int = 0) -> bool:
-    """Whether all numbers in a value are finite. What is nested too deeply is refused when it is stored."""
-    if isinstance(value, (np.generic, np.ndarray)):
-        value = value.tolist()
-    if isinstance(value, float):
-        return math.isfinite(value)
-    if depth > DEEPEST or not isinstance(value, (list, tuple, Mapping)):
-        return True
-    items = value.values() if isinstance(value, Mapping) else value
-    return all(_is_finite(item, depth + 1) for item in items)
-
-
 def _check(document: Document, kind: str, n_vocabulary: int) -> None:
     for key, value in document.metadata.items():
         if not isinstance(key, str):
             raise LoadError("the names of metadata fields are strings")
-        if type(value) not in _PLAIN and not _is_finite(value):
+        if type(value) not in _PLAIN and not is_finite(value):
             raise LoadError(f"metadata field {key!r} has a number that JSON has no form for: NaN or infinity")
     if document.ids is None:
         if kind == "tokens":
-            raise LoadError("this corpus takes token ids: give a pair of ids and metadata")
+            raise LoadError(_IDS_WANTED)
     elif kind != "tokens" and len(document.ids) and int(document.ids.max()) >= n_vocabulary:
         raise LoadError(
             f"token id {int(document.ids.max())} is not below the vocabulary's size, {n_vocabulary}"

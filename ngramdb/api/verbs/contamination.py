@@ -195,7 +195,7 @@ def _folded(document: Document, fold: Fold) -> Document:
     if document.text is None:
         raise InvalidArgument("token ids have no letters or white space to fold")
     text = fold(document.text.decode()).encode()
-    return Document(text, None, document.metadata, document.source, document.line)
+    return Document(text, None, document.metadata, document.source, document.line, unit=document.unit)
 
 
 def _told(

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ngramdb import interrupts
-from ngramdb.errors import LoadError
 from ngramdb.ingest.documents import Document
 from ngramdb.ingest.streams import Meter
 
@@ -47,9 +46,7 @@ def batches(documents: Iterator[Document], meter: Meter | None = None) -> Iterat
     has_ids = False
     for document in documents:
         if document.ids is None and document.text is None:
-            raise LoadError(
-                "a document has neither text nor token ids", source=document.source, line=document.line
-            )
+            raise document.error("a document has neither text nor token ids")
         if pending and has_ids != (document.ids is not None):
             yield batch()
             pending, n_bytes = [], 0

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ngramdb import interrupts
 from ngramdb.engine.changes.batches import Batch
 from ngramdb.engine.changes.budget import DocumentLimits
-from ngramdb.errors import ExecutionError, LoadError, QueryCancelled, ResourceError
+from ngramdb.errors import ExecutionError, QueryCancelled, ResourceError
 from ngramdb.ingest.documents import Document, ErrorLog, TokenIds
 from ngramdb.segments.base import Segment
 from ngramdb.tokenizers.base import Encoder, Offsets, Tokenizer
@@ -104,7 +104,7 @@ class BatchEncoder:
             if why is None:
                 kept.append(document)
                 continue
-            refused = LoadError(why, source=document.source, line=document.line)
+            refused = document.error(why)
             if self._skipped is None:
                 raise ResourceError(str(refused), limit=self._limits.memory_limit, asked=max(size, n))
             self._skipped.add(refused)
@@ -128,7 +128,7 @@ class BatchEncoder:
             except NO_FAULT_OF_DOCUMENTS:
                 raise
             except ExecutionError as error:
-                refused = LoadError(str(error), source=document.source, line=document.line)
+                refused = document.error(str(error))
                 if self._skipped is None:
                     raise refused from error
                 self._skipped.add(refused)

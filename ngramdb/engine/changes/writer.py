@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import groupby
 from types import TracebackType
-from typing import Any
 
 import numpy as np
 
@@ -30,10 +30,11 @@ from ngramdb.engine.corpus.view import open_segment
 from ngramdb.engine.storage.directory import WritableFile
 from ngramdb.engine.storage.files import write_content
 from ngramdb.engine.storage.manifest import CorpusEntry, LoadRecord, SegmentEntry
-from ngramdb.errors import InvalidArgument, LoadError
+from ngramdb.errors import InvalidArgument
+from ngramdb.ingest.columns import Columns, Row
 from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.streams import Meter
-from ngramdb.segments.builder import KIND, SegmentBuilder
+from ngramdb.segments.builder import KIND, Metadata, SegmentBuilder
 from ngramdb.segments.container import SMALL_BLOCK_SIZE, ContainerWriter
 from ngramdb.tokenizers.base import Offsets, Tokenizer
 
@@ -151,10 +152,15 @@ class _Located:
         self._documents = documents
         self._last = documents[0]
 
-    def metadata(self) -> Iterator[Mapping[str, Any]]:
-        for document in self._documents:
-            self._last = document
-            yield document.metadata
+    def metadata(self) -> Iterator[Metadata]:
+        """Of each document its metadata; of rows of the same columns that follow each other all at once."""
+        for columns, documents in groupby(self._documents, key=_columns_of):
+            if columns is not None:
+                yield columns.taken([document.metadata.number for document in documents])  # type: ignore[attr-defined]
+                continue
+            for document in documents:
+                self._last = document
+                yield document.metadata
 
     def __enter__(self) -> _Located:
         return self
@@ -163,7 +169,12 @@ class _Located:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if isinstance(error, InvalidArgument):
-            raise LoadError(str(error), source=self._last.source, line=self._last.line) from error
+            raise self._last.error(str(error)) from error
+
+
+def _columns_of(document: Document) -> Columns | None:
+    metadata = document.metadata
+    return metadata.columns if type(metadata) is Row else None
 
 
 class _Load:

@@ -70,7 +70,7 @@ def content(rows, tokenizer="words"):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_rows_of_a_table_are_the_documents_that_dicts_make(kind, monkeypatch):
-    monkeypatch.setattr("ngramdb.api.arguments.tables.BATCH_ROWS", 2)
+    monkeypatch.setattr("ngramdb.ingest.tables.BATCH_ROWS", 2)
     expected = content(ROWS)
     assert expected[0] == 3
     assert content(KINDS[kind](pyarrow.Table.from_pylist(ROWS))) == expected
@@ -124,7 +124,7 @@ BAD = {
     "bytes": ({"text": ["a"], "x": [b"1"]}, r"column 'x' is binary"),
     "bytes within": ({"text": ["a"], "x": [{"y": [b"1"]}]}, r"column 'x\.y' is binary"),
     "ids": ({"ids": [0.5]}, r"column 'ids' is double"),
-    "NULL": ({"text": ["a", None]}, r"document 2: the text, or the list of ids, is NULL"),
+    "NULL": ({"text": ["a", None]}, r"document 2: the text in column 'text' is NULL"),
     "NaN": ({"text": ["a"], "x": [float("nan")]}, r"document 1: metadata field 'x'"),
     "id": ({"ids": [[], [-1]]}, r"document 2: field 'ids', item 0"),
 }

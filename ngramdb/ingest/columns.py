@@ -1,0 +1,377 @@
+"""Metadata of many documents as columns: Arrow arrays of the few types that metadata have.
+
+A table's columns go into a segment as they are, without a Python object for each value. Here they get the
+form in which segments store them (`ngramdb.segments.metadata`, FORMAT.md): structs are flattened, so that
+there is a column for each path; its type's name stands in the field's metadata under "ngramdb.type".
+
+    bool, int64, float64, string    of booleans, integers, floats and strings of any width
+    list<…> of one of these         of lists of them
+    string                          of times and dates (ISO 8601)
+    float64                         of decimal numbers
+    json                            of all else: JSON text
+
+A NULL is no value. A struct without any value is marked in a column of its own ("ngramdb.mark": object).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ngramdb.errors import InvalidArgument
+from ngramdb.ingest.documents import is_finite
+from ngramdb.ingest.fields import Path, join_path, split_path
+from ngramdb.lazy import lazy_module
+from ngramdb.limits import MAX_INTEGER
+
+pyarrow = lazy_module("pyarrow")
+compute = lazy_module("pyarrow.compute")
+
+TYPE_KEY = b"ngramdb.type"
+MARK_KEY = b"ngramdb.mark"
+JSON = "json"
+OBJECT = "object"
+# Structs below so many levels are stored as one value, as objects of JSON lines are.
+MAX_OBJECT_DEPTH = 16
+
+Convert = Callable[[Any], Any]
+
+
+class Columns:
+    """The metadata of the rows of one record batch, a column for each path."""
+
+    def __init__(self, batch: Any) -> None:
+        """`batch` has the types and tags that the module describes."""
+        self._batch = batch
+
+    def taken(self, numbers: Sequence[int]) -> Any:
+        """A copy of some rows: a record batch that keeps nothing else in memory."""
+        return self._batch.take(pyarrow.array(numbers, pyarrow.int64()))
+
+    def row(self, number: int) -> dict[str, Any]:
+        """The metadata of one row, nested."""
+        record: dict[str, Any] = {}
+        for field, column in zip(self._batch.schema, self._batch.columns, strict=True):
+            value = column[number].as_py()
+            if value is None:
+                continue
+            if MARK_KEY in field.metadata:
+                value = {}
+            elif field.metadata[TYPE_KEY] == JSON.encode():
+                value = json.loads(value)
+            *keys, last = split_path(field.name)
+            place = record
+            for key in keys:
+                place = place.setdefault(key, {})
+            place[last] = value
+        return record
+
+
+class Row(Mapping[str, Any]):
+    """The metadata of one document, as a row of columns; Python values are made when they are asked for."""
+
+    __slots__ = ("columns", "number")
+
+    def __init__(self, columns: Columns, number: int) -> None:
+        self.columns = columns
+        self.number = number
+
+    def __getitem__(self, key: str) -> Any:
+        return self.columns.row(self.number)[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns.row(self.number))
+
+    def __len__(self) -> int:
+        return len(self.columns.row(self.number))
+
+    def keys(self) -> Any:
+        """All at once: `dict(row)` takes the values one by one otherwise."""
+        return self.columns.row(self.number).keys()
+
+
+@dataclass(frozen=True)
+class _Leaf:
+    """A column of metadata to be: where its values stand in a table, and how they are converted."""
+
+    keys: Path
+    kind: Any
+    convert: Convert | None
+
+
+@dataclass(frozen=True)
+class _Struct:
+    """A struct whose rows are objects without fields where none of its leaves has a value."""
+
+    keys: Path
+
+
+class MetadataColumns:
+    """Turns the record batches of one table into `Columns`."""
+
+    def __init__(self, schema: Any, content: Path | None, kept: Iterable[Path] | None = None) -> None:
+        """`content` is the path of the column that is no metadata; `kept` are paths to keep, None for all.
+
+        Raises
+        ------
+        InvalidArgument
+            a column of a type that metadata cannot hold
+        """
+        self._content = content
+        self._kept = None if kept is None else list(kept)
+        self._parts: list[_Leaf | _Struct] = []
+        for field in schema:
+            self._collect(field, ())
+
+    @property
+    def names(self) -> list[str]:
+        """The columns of the table that have any metadata."""
+        return list(dict.fromkeys(part.keys[0] for part in self._parts))
+
+    def of(self, batch: Any) -> tuple[Columns | None, dict[int, str]]:
+        """The columns of a batch, None where there are none; and what is wrong with rows, by their number."""
+        fields: list[Any] = []
+        arrays: list[Any] = []
+        wrong: dict[int, str] = {}
+        tree = _Tree(batch)
+        for part in self._parts:
+            array = tree.array(part.keys)
+            if array.null_count == len(array):
+                continue
+            if isinstance(part, _Struct):
+                array = _without_fields(array, tree.fields(part.keys))
+                tags = {TYPE_KEY: "bool", MARK_KEY: OBJECT}
+            else:
+                type_name, array = _typed(array, part, wrong)
+                tags = {TYPE_KEY: type_name}
+            if array.null_count < len(array):
+                fields.append(pyarrow.field(join_path(part.keys), array.type, metadata=tags))
+                arrays.append(array)
+        if not arrays:
+            return None, wrong
+        return Columns(pyarrow.RecordBatch.from_arrays(arrays, schema=pyarrow.schema(fields))), wrong
+
+    def _collect(self, field: Any, before: Path) -> None:
+        """Take the leaves of a column of the table, or of a field of a struct."""
+        keys = (*before, field.name)
+        if keys == self._content or not self._may_keep(keys):
+            return
+        kind = _plain_type(field.type)
+        if not pyarrow.types.is_struct(kind) or len(keys) == MAX_OBJECT_DEPTH:
+            self._parts.append(_Leaf(keys, kind, conversion(join_path(keys), kind)))
+            return
+        for inner in kind:
+            self._collect(inner, keys)
+        holds_content = self._content is not None and self._content[: len(keys)] == keys
+        if not holds_content and self._keeps(keys):
+            self._parts.append(_Struct(keys))
+
+    def _may_keep(self, keys: Path) -> bool:
+        """Whether the path, or one below it, is kept."""
+        if self._kept is None:
+            return True
+        return any(keys[: len(path)] == path or path[: len(keys)] == keys for path in self._kept)
+
+    def _keeps(self, keys: Path) -> bool:
+        return self._kept is None or any(keys[: len(path)] == path for path in self._kept)
+
+
+def _plain_type(kind: Any) -> Any:
+    """The type of a column's values, whatever it is encoded as."""
+    while True:
+        if isinstance(kind, pyarrow.BaseExtensionType):
+            kind = kind.storage_type
+        elif pyarrow.types.is_dictionary(kind):
+            kind = kind.value_type
+        else:
+            return kind
+
+
+def plain_array(array: Any) -> Any:
+    """The array as its values are, neither encoded as a dictionary nor of a type that extends another."""
+    while True:
+        if isinstance(array.type, pyarrow.BaseExtensionType):
+            array = array.storage
+        elif pyarrow.types.is_dictionary(array.type):
+            array = array.dictionary_decode()
+        else:
+            return array
+
+
+class _Tree:
+    """The arrays of a record batch by their paths; those within structs are NULL where the struct is."""
+
+    def __init__(self, batch: Any) -> None:
+        self._batch = batch
+        self._fields: dict[Path, list[Any]] = {}
+
+    def array(self, keys: Path) -> Any:
+        if len(keys) == 1:
+            return plain_array(self._batch.column(keys[0]))
+        index = self.array(keys[:-1]).type.get_field_index(keys[-1])
+        return plain_array(self.fields(keys[:-1])[index])
+
+    def fields(self, keys: Path) -> list[Any]:
+        """The arrays in a struct."""
+        if keys not in self._fields:
+            self._fields[keys] = self.array(keys).flatten()
+        return self._fields[keys]
+
+
+def array_at(batch: Any, keys: Path) -> Any:
+    """The array at a path; NULL where an object on the way is."""
+    return _Tree(batch).array(keys)
+
+
+def _without_fields(array: Any, fields: list[Any]) -> Any:
+    """True where a struct is there and none of its fields, else NULL."""
+    found = array.is_valid()
+    for inner in fields:
+        found = compute.and_(found, inner.is_null())
+    return compute.if_else(found, True, pyarrow.scalar(None, pyarrow.bool_()))
+
+
+# ---- values ---------------------------------------------------------------------------------------------
+
+
+def _typed(array: Any, leaf: _Leaf, wrong: dict[int, str]) -> tuple[str, Any]:
+    """A column in the form that metadata have, and its type's name."""
+    name = _scalar_name(leaf.kind, array)
+    if name is not None:
+        array = array.cast(_storage(name))
+        _find_infinite(array, leaf, wrong)
+        return name, array
+    if is_list(leaf.kind):
+        items = array.flatten()
+        inner = _scalar_name(leaf.kind.value_type, items)
+        if inner is not None and items.null_count < len(items):
+            array = array.cast(pyarrow.list_(_storage(inner)))
+            _find_infinite(array, leaf, wrong)
+            return f"list<{inner}>", array
+    return _converted(array, leaf, wrong)
+
+
+def _converted(array: Any, leaf: _Leaf, wrong: dict[int, str]) -> tuple[str, Any]:
+    """A column by way of Python's values: times, decimal numbers, and what is stored as JSON."""
+    values = _python_values(array, leaf.convert)
+    for i, value in enumerate(values):
+        if not is_finite(value):
+            wrong[i] = _infinite(leaf)
+            values[i] = None
+    of_lists = is_list(leaf.kind)
+    items = [item for value in values if value is not None for item in value] if of_lists else values
+    kinds = set(map(type, items)) - {type(None)}
+    if of_lists and not kinds:
+        return "list<null>", pyarrow.array(values, pyarrow.list_(pyarrow.null()))
+    name = {frozenset((str,)): "string", frozenset((float,)): "float64"}.get(frozenset(kinds), JSON)
+    if name == JSON:
+        texts = [None if value is None else _json(value) for value in values]
+        return JSON, pyarrow.array(texts, pyarrow.string())
+    if of_lists:
+        return f"list<{name}>", pyarrow.array(values, pyarrow.list_(_storage(name)))
+    return name, pyarrow.array(values, _storage(name))
+
+
+def _scalar_name(kind: Any, array: Any) -> str | None:
+    """The name of the type that holds an array's values as they are; None where none does."""
+    types = pyarrow.types
+    if types.is_boolean(kind):
+        return "bool"
+    if types.is_uint64(kind):
+        most = compute.max(array).as_py()
+        return "int64" if most is None or most <= MAX_INTEGER else None
+    if types.is_integer(kind):
+        return "int64"
+    if types.is_floating(kind):
+        return "float64"
+    return "string" if is_string(kind) else None
+
+
+def _storage(name: str) -> Any:
+    by_name = {
+        "bool": pyarrow.bool_,
+        "int64": pyarrow.int64,
+        "float64": pyarrow.float64,
+        "string": pyarrow.string,
+    }
+    return by_name[name]()
+
+
+def _find_infinite(array: Any, leaf: _Leaf, wrong: dict[int, str]) -> None:
+    """Take down rows that have a number without a form in JSON."""
+    of_lists = is_list(array.type)
+    items = array.flatten() if of_lists else array
+    if not pyarrow.types.is_floating(items.type):
+        return
+    found = compute.invert(compute.is_finite(items)).fill_null(False).to_numpy(zero_copy_only=False)
+    if not found.any():
+        return
+    numbers = np.flatnonzero(found)
+    if of_lists:
+        numbers = compute.list_parent_indices(array).to_numpy(zero_copy_only=False)[numbers]
+    wrong.update(dict.fromkeys(numbers.tolist(), _infinite(leaf)))
+
+
+def _infinite(leaf: _Leaf) -> str:
+    return f"metadata field {join_path(leaf.keys)!r} has a number that JSON has no form for: NaN or infinity"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _python_values(array: Any, convert: Convert | None) -> list[Any]:
+    if pyarrow.types.is_timestamp(array.type) and array.type.unit == "ns":
+        # Python's own times end at microseconds.
+        array = array.cast(pyarrow.timestamp("us", array.type.tz), safe=False)
+    values: list[Any] = array.to_pylist()
+    return values if convert is None else [convert(value) for value in values]
+
+
+def conversion(name: str, kind: Any) -> Convert | None:
+    """What turns a column's Python values into those of metadata; None where they are.
+
+    Times are texts in ISO 8601, decimal numbers are floats. Raises InvalidArgument for what has no form.
+    """
+    types = pyarrow.types
+    plain = (types.is_boolean, types.is_integer, types.is_floating, types.is_null, is_string)
+    if any(holds(kind) for holds in plain):
+        return None
+    if _plain_type(kind) != kind:
+        return conversion(name, _plain_type(kind))
+    if types.is_timestamp(kind) or types.is_date(kind) or types.is_time(kind):
+        return _unless_null(lambda value: value.isoformat())
+    if types.is_decimal(kind):
+        return _unless_null(float)
+    if is_list(kind):
+        item = conversion(name, kind.value_type)
+        return None if item is None else _unless_null(lambda values: [item(value) for value in values])
+    if types.is_struct(kind):
+        inner = {field.name: conversion(f"{name}.{field.name}", field.type) for field in kind}
+        found = {key: convert for key, convert in inner.items() if convert is not None}
+        return _unless_null(lambda value: {**value, **{key: found[key](value[key]) for key in found}})
+    if types.is_map(kind) and is_string(kind.key_type):
+        convert = conversion(name, kind.item_type)
+        return _unless_null(lambda items: {k: v if convert is None else convert(v) for k, v in items})
+    raise InvalidArgument(
+        f"the table's column {name!r} is {kind}, which metadata cannot hold; convert it, or leave it out"
+    )
+
+
+def _unless_null(convert: Convert) -> Convert:
+    return lambda value: None if value is None else convert(value)
+
+
+def is_string(kind: Any) -> bool:
+    """Whether a type is one of strings."""
+    return str(kind) in ("string", "large_string", "string_view")
+
+
+def is_list(kind: Any) -> bool:
+    """Whether a type is one of lists."""
+    types = pyarrow.types
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))

@@ -1,0 +1,256 @@
+"""Documents out of tables: a row is a document, one column its text or token ids, all others metadata.
+
+Tables come as Arrow's record batches, whatever they were before. Metadata stay columns
+(`ngramdb.ingest.columns`); a NULL is no value: the document lacks the field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb import interrupts
+from ngramdb.errors import InvalidArgument, LoadError, ResourceError
+from ngramdb.ingest.columns import Columns, MetadataColumns, Row, array_at, is_list, is_string
+from ngramdb.ingest.documents import Document, ErrorLog, TokenIds, token_ids, unknown_id
+from ngramdb.ingest.fields import Path, join_path, missing_field, split_path
+from ngramdb.ingest.options import ReadOptions
+from ngramdb.lazy import lazy_module
+from ngramdb.limits import MAX_TOKEN_ID
+
+pyarrow = lazy_module("pyarrow")
+
+# Rows that are converted at a time: frames come in one batch, whatever their size.
+BATCH_ROWS = 1024
+
+
+class TableReader:
+    """Turns the record batches of one table into documents."""
+
+    def __init__(self, schema: Any, options: ReadOptions, label: str | None, unit: str = "row") -> None:
+        """`label` is the table as errors name it, None for one from Python; `unit` is what its rows are.
+
+        Raises
+        ------
+        LoadError
+            no column for the text, one of another type, or one that metadata cannot hold
+        """
+        self._options = options
+        self._unit = unit
+        self._skip = options.on_error == "skip"
+        names = schema.names
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise LoadError(f"the table has several columns {twice[0]!r}", source=label)
+        self._content = _content(schema, options, label)
+        self._has_ids = options.ids_field is not None
+        _check_content(schema, self._content, self._has_ids, label)
+        kept = None if options.metadata is None else [_found_path(schema, name) for name in options.metadata]
+        try:
+            self._metadata = MetadataColumns(schema, self._content, kept)
+        except InvalidArgument as error:
+            raise LoadError(f"{error}: name the columns to keep by METADATA", source=label) from error
+
+    @property
+    def names(self) -> list[str]:
+        """The columns of the table that are needed."""
+        return list(dict.fromkeys((self._content[0], *self._metadata.names)))
+
+    def documents(self, batch: Any, first: int, source: str, errors: ErrorLog) -> Iterator[Document]:
+        """The rows of a record batch, of which the first has the number `first`.
+
+        Raises LoadError at a row that is no document, unless rows are skipped: then `errors` counts it.
+        """
+        for start in range(0, batch.num_rows, BATCH_ROWS):
+            interrupts.check()
+            piece = batch.slice(start, BATCH_ROWS)
+            yield from self._rows(piece, first + start, source, errors)
+
+    def _rows(self, batch: Any, first: int, source: str, errors: ErrorLog) -> Iterator[Document]:
+        batch = _with_strings(batch, self._content)
+        n_rows = batch.num_rows
+        numbers: Sequence[int] = range(n_rows)
+        damaged = _invalid_rows(batch, source)
+        if damaged:
+            numbers = [i for i in numbers if i not in damaged]
+            batch = batch.take(pyarrow.array(numbers, pyarrow.int64()))
+        contents, wrong = self._contents(batch)
+        columns, unfit = self._metadata.of(batch)
+        wrong = {numbers[k]: message for k, message in {**unfit, **wrong}.items()} | damaged
+        place = {i: k for k, i in enumerate(numbers)} if damaged else numbers
+        for i in range(n_rows):
+            if i in wrong:
+                self._refuse(LoadError(wrong[i], source=source, line=first + i, unit=self._unit), errors)
+                continue
+            k = place[i]
+            yield self._document(contents[k], columns, k, source, first + i)
+
+    def _document(self, content: Any, columns: Columns | None, k: int, source: str, row: int) -> Document:
+        metadata = {} if columns is None else Row(columns, k)
+        text, ids = (None, content) if self._has_ids else (content, None)
+        return Document(text, ids, metadata, source, row, None, self._unit)
+
+    def _contents(self, batch: Any) -> tuple[Sequence[Any], dict[int, str]]:
+        """The text or token ids of each row, and what is wrong with rows."""
+        array = array_at(batch, self._content)
+        field = join_path(self._content)
+        if self._has_ids:
+            return _id_lists(array, field, self._options.n_ids)
+        texts, n_bytes = _texts(array)
+        what = f"the text in column {field!r} is NULL"
+        wrong = {} if array.null_count == 0 else {i: what for i, text in enumerate(texts) if text is None}
+        limit = self._options.limits
+        if len(n_bytes) and n_bytes.max() > limit.document_bytes:
+            long = np.flatnonzero(n_bytes > limit.document_bytes).tolist()
+            wrong |= dict.fromkeys(long, f"longer than {limit.most}")
+        return texts, wrong
+
+    def _refuse(self, error: LoadError, errors: ErrorLog) -> None:
+        if self._skip:
+            errors.add(error)
+        elif error.message.startswith("longer than"):
+            raise ResourceError(str(error), limit=self._options.limits.document_bytes)
+        else:
+            raise error
+
+
+def _content(schema: Any, options: ReadOptions, label: str | None) -> Path:
+    """The path of the column with the text or the token ids."""
+    wanted = options.text_field if options.ids_field is None else options.ids_field
+    for name in filter(None, (wanted, options.ids_instead)):
+        path = _found_path(schema, name)
+        if _field_at(schema, path) is not None:
+            return path
+    message = missing_field(wanted, tuple(_paths(schema)))
+    message = message.replace("no field", "no column").replace("fields are", "columns are")
+    raise LoadError(message, source=label)
+
+
+def _found_path(schema: Any, name: str) -> Path:
+    """The path that a name stands for; a column's whole name, dots and all, where there is no such path."""
+    path = split_path(name)
+    return (name,) if _field_at(schema, path) is None and name in schema.names else path
+
+
+def _field_at(schema: Any, path: Path) -> Any:
+    """The field at a path, None where there is none."""
+    if path[0] not in schema.names:
+        return None
+    field = schema.field(path[0])
+    for key in path[1:]:
+        if not pyarrow.types.is_struct(field.type) or field.type.get_field_index(key) < 0:
+            return None
+        field = field.type.field(field.type.get_field_index(key))
+    return field
+
+
+def _paths(fields: Iterable[Any], before: Path = ()) -> Iterator[str]:
+    """The paths of all columns, those within structs in the place of the structs."""
+    for field in fields:
+        keys = (*before, field.name)
+        if pyarrow.types.is_struct(field.type):
+            yield from _paths(field.type, keys)
+        else:
+            yield join_path(keys)
+
+
+def _check_content(schema: Any, path: Path, has_ids: bool, label: str | None) -> None:
+    """Raise LoadError where the column's type is not that of a text, or of token ids."""
+    kind = _field_at(schema, path).type
+    inner = kind.value_type if pyarrow.types.is_dictionary(kind) else kind
+    name = join_path(path)
+    if has_ids:
+        if not (is_list(inner) and pyarrow.types.is_integer(inner.value_type)):
+            raise LoadError(
+                f"the column {name!r} is {kind}, and a document's ids are a list of integers", source=label
+            )
+        return
+    types = pyarrow.types
+    is_bytes = len(path) == 1 and (types.is_binary(kind) or types.is_large_binary(kind))
+    if not (is_string(inner) or types.is_null(inner) or is_bytes):
+        raise LoadError(f"the column {name!r} is {kind}, and a text is a string", source=label)
+
+
+def _with_strings(batch: Any, content: Path) -> Any:
+    """The batch with a column of texts that came as bytes as strings, which are still to be checked."""
+    index = batch.schema.get_field_index(content[0])
+    column = batch.column(index)
+    if not (pyarrow.types.is_binary(column.type) or pyarrow.types.is_large_binary(column.type)):
+        return batch
+    arrays = list(batch.columns)
+    arrays[index] = column.cast(pyarrow.large_string(), safe=False)
+    return pyarrow.RecordBatch.from_arrays(arrays, names=batch.schema.names)
+
+
+def _invalid_rows(batch: Any, source: str) -> dict[int, str]:
+    """What Arrow finds wrong with rows: strings that are no UTF-8, above all."""
+    try:
+        batch.validate(full=True)
+    except pyarrow.ArrowInvalid as error:
+        found = {}
+        for i in range(batch.num_rows):
+            try:
+                batch.slice(i, 1).validate(full=True)
+            except pyarrow.ArrowInvalid as fault:
+                found[i] = f"damaged: {fault}"
+        if not found:
+            raise LoadError(f"damaged: {error}", source=source) from error
+        return found
+    return {}
+
+
+def _texts(array: Any) -> tuple[list[bytes | None], NDArray[np.int64]]:
+    """The bytes of each string, None for NULL, and how many they are."""
+    array = array.cast(pyarrow.large_string())
+    n = len(array)
+    if not n:
+        return [], np.zeros(0, np.int64)
+    _, offsets, data = array.buffers()
+    bounds = np.frombuffer(offsets, np.int64)[array.offset : array.offset + n + 1]
+    first, last = int(bounds[0]), int(bounds[-1])
+    whole = b"" if data is None else data.slice(first, last - first).to_pybytes()
+    ends = (bounds - first).tolist()
+    texts: list[bytes | None] = [whole[start:stop] for start, stop in pairwise(ends)]
+    if array.null_count:
+        for i in np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False)).tolist():
+            texts[i] = None
+    return texts, np.diff(bounds)
+
+
+def _id_lists(array: Any, field: str, n_ids: int) -> tuple[Sequence[TokenIds | None], dict[int, str]]:
+    """The token ids of each list, as views of one array, and what is wrong with lists."""
+    array = array.cast(pyarrow.large_list(array.type.value_type))
+    bounds = array.offsets.to_numpy()
+    first, last = (int(bounds[0]), int(bounds[-1])) if len(bounds) else (0, 0)
+    inner = array.values.slice(first, last - first)
+    bounds = (bounds - first).tolist()
+    if array.null_count or inner.null_count:
+        return _checked_lists(array, field, n_ids)
+    values = inner.to_numpy(zero_copy_only=False)
+    if len(values) and (int(values.min()) < 0 or int(values.max()) >= min(n_ids, MAX_TOKEN_ID + 1)):
+        return _checked_lists(array, field, n_ids)
+    ids = values if values.dtype.kind == "u" and values.dtype.itemsize <= 4 else values.astype(np.uint32)
+    return [ids[start:stop] for start, stop in pairwise(bounds)], {}
+
+
+def _checked_lists(array: Any, field: str, n_ids: int) -> tuple[Sequence[TokenIds | None], dict[int, str]]:
+    """The same list by list, where something is wrong with some of them."""
+    lists: list[TokenIds | None] = []
+    wrong: dict[int, str] = {}
+    for i, given in enumerate(array.to_pylist()):
+        ids = None
+        if given is None:
+            wrong[i] = f"the list of ids in column {field!r} is NULL"
+        else:
+            try:
+                ids = token_ids(given, field)
+                if len(ids) and int(ids.max()) >= n_ids:
+                    wrong[i] = unknown_id(field, int(ids.max()), n_ids)
+            except LoadError as error:
+                wrong[i] = error.message
+        lists.append(ids)
+    return lists, wrong
