@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from ngramdb.errors import InvalidArgument
 
-# After a format's ending; reading tells by the first bytes, too.
-COMPRESSIONS = (".gz", ".zst", ".zstd")
+# After a format's ending. Reading goes by the first bytes, whatever the name says.
+COMPRESSIONS = (".gz", ".zst", ".zstd", ".bz2", ".xz")
 # The file by which a folder is known for a database.
 MARKER = "NGRAMDB"
 
@@ -17,8 +17,11 @@ class Format:
     """A format: its name, the endings of its files, and what can be done with it.
 
     `is_packed`: its files are compressed in themselves, and take no `.gz` or `.zst` after. `title`: what its
-    files are read as. `has_fields`: documents have fields, and one of them may be token ids.
-    `has_separator`: documents stand between lines that a load names.
+    files are read as, in the plural; `kind`: what one of them is. `has_fields`: documents have fields, and
+    one of them may be token ids. `has_separator`: documents stand between lines that a load names.
+    `needs_seek`: files are not read from their beginning to their end, so that a pipe is of no use.
+    `begins_with`: the first bytes by which a file is known, whatever its name. `is_of_folders`: a folder
+    with such files is read for them, and other files, such as a README, are left aside.
     """
 
     name: str
@@ -27,8 +30,12 @@ class Format:
     is_written: bool = False
     is_packed: bool = False
     title: str = ""
+    kind: str = ""
     has_fields: bool = False
     has_separator: bool = False
+    needs_seek: bool = False
+    begins_with: bytes = b""
+    is_of_folders: bool = False
 
 
 REGISTRY = (
@@ -38,16 +45,53 @@ REGISTRY = (
         is_read=True,
         is_written=True,
         title="JSON lines",
+        kind="a file of JSON lines",
         has_fields=True,
+        is_of_folders=True,
     ),
-    Format("text", (), is_read=True, title="text", has_separator=True),
-    Format("lines", (), is_read=True, title="lines"),
-    Format("parquet", (".parquet",), is_written=True, is_packed=True),
+    Format("text", (), is_read=True, title="text", kind="text", has_separator=True),
+    Format("lines", (), is_read=True, title="lines", kind="text"),
+    Format(
+        "parquet",
+        (".parquet",),
+        is_read=True,
+        is_written=True,
+        is_packed=True,
+        title="Parquet files",
+        kind="a Parquet file",
+        has_fields=True,
+        needs_seek=True,
+        begins_with=b"PAR1",
+        is_of_folders=True,
+    ),
+    Format(
+        "arrow",
+        (".arrow", ".feather", ".arrows", ".ipc"),
+        is_read=True,
+        is_packed=True,
+        title="Arrow files",
+        kind="an Arrow file",
+        has_fields=True,
+        needs_seek=True,
+        begins_with=b"ARROW1",
+        is_of_folders=True,
+    ),
 )
 # What files are read as whose ending is that of no format.
 OTHERWISE = "text"
+# In a folder these endings say little: a .json is often one value over many lines.
+VAGUE_ENDINGS = (".json",)
 READ = tuple(one.name for one in REGISTRY if one.is_read)
 WRITTEN = tuple(one.name for one in REGISTRY if one.is_written)
+
+
+def endings_and_titles() -> list[tuple[str, str]]:
+    """The endings that tell what a file is read as, and that, for lists in help and messages."""
+    return [(_enumerated(one.endings), one.title) for one in REGISTRY if one.is_read and one.endings]
+
+
+def _enumerated(names: tuple[str, ...]) -> str:
+    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def named(name: str) -> Format:
@@ -57,8 +101,18 @@ def named(name: str) -> Format:
 
 def read_format(path: str) -> str:
     """The format that a file is read in when none was asked for: by its name's ending."""
+    return format_of_ending(path) or OTHERWISE
+
+
+def format_of_ending(path: str) -> str | None:
+    """The format that is read and has the ending of a file's name; None where none has."""
     ending = endings_of(path)[0]
-    return next((one.name for one in REGISTRY if one.is_read and ending in one.endings), OTHERWISE)
+    return next((one.name for one in REGISTRY if one.is_read and ending in one.endings), None)
+
+
+def format_of_beginning(first: bytes) -> Format | None:
+    """The format whose files begin with these bytes; None where that of none does."""
+    return next((one for one in REGISTRY if one.begins_with and first.startswith(one.begins_with)), None)
 
 
 def written_format(path: str, asked: str | None = None, among: tuple[str, ...] = WRITTEN) -> str:
@@ -103,6 +157,6 @@ def _listed(among: tuple[str, ...]) -> str:
     endings: list[str] = []
     for one in REGISTRY:
         if one.name in among:
-            packed = "" if one.is_packed else " (or with .gz, .zst behind)"
+            packed = "" if one.is_packed else " (or with .gz, .zst, .bz2, .xz after)"
             endings.append(f"{', '.join(one.endings)}{packed}")
     return " or ".join(endings)

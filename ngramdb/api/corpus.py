@@ -190,9 +190,11 @@ class Corpus:
 
         Parameters
         ----------
-        paths : files, globs, folders, or '-' for standard input; .gz and .zst are unpacked
-        text : path of the JSON field with a document's text; "text" when not given
-        format : 'jsonl', 'text' or 'lines'; by the files' names when not given
+        paths : files, globs, folders, or '-' for standard input; what gzip, Zstandard, bzip2 or xz has
+            compressed is unpacked
+        text : path of the JSON field, or the column of a table, with a document's text; "text" when not given
+        format : 'jsonl', 'text', 'lines', 'parquet' or 'arrow'; by the files' names and first bytes when not
+            given
         limit : the greatest number of documents to read
         on_error : 'fail', or 'skip' to count documents and files that can't be read, and continue
         progress : called at most ten times a second with the progress of the load
@@ -1084,7 +1086,8 @@ class Corpus:
     def export_arpa(self, path: str | os.PathLike[str], order: int) -> list[int]:
         r"""Write the Kneser-Ney model of an order as an ARPA file.
 
-        The file appears under its name when it is complete; it is compressed if the name ends in .gz or .zst.
+        The file appears under its name when it is complete; it is compressed if the name ends in .gz, .zst,
+        .bz2 or .xz.
 
         Parameters
         ----------
@@ -1124,7 +1127,7 @@ class Corpus:
         Returns how many. Text and metadata are as they came in.
 
         The file appears under its name when it is complete. `format` is 'jsonl' (compressed where the name
-        ends in .gz or .zst) or 'parquet'; by the name when not given.
+        ends in .gz, .zst, .bz2 or .xz) or 'parquet'; by the name when not given.
 
         Raises
         ------

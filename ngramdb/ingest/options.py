@@ -15,7 +15,7 @@ ON_ERROR = ("fail", "skip")
 class ReadOptions:
     """How documents are read.
 
-    text_field : str - path of the field with the text (JSON lines): "text", "article.body".
+    text_field : str - path of the field (or column) with the text: "text", "article.body".
     ids_field : str | None - path of a field with token ids, which is then read instead of the text.
     ids_instead : str | None - path of the field with token ids where a line has no `ids_field`.
     n_ids : int - token ids are below this number: the size of the vocabulary that they come from.

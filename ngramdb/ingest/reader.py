@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from itertools import islice
 
 from ngramdb.errors import LoadError
+from ngramdb.ingest.arrow_files import read_arrow
 from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.jsonl import read_jsonl
 from ngramdb.ingest.options import ReadOptions
+from ngramdb.ingest.parquet import read_parquet
 from ngramdb.ingest.plain import read_lines, read_text
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import Meter
@@ -17,7 +19,7 @@ from ngramdb.ingest.streams import Meter
 
 @dataclass(slots=True)
 class Position:
-    """How far reading has come: `n_files` files, and the first `n_lines` lines of the next one.
+    """How far reading has come: `n_files` files, and the first `n_lines` lines (or rows) of the next one.
 
     `n_documents` were given until then. It is that of the document given last, until the next one is asked
     for.
@@ -28,7 +30,13 @@ class Position:
     n_documents: int = 0
 
 
-_READERS = {"jsonl": read_jsonl, "text": read_text, "lines": read_lines}
+_READERS = {
+    "jsonl": read_jsonl,
+    "text": read_text,
+    "lines": read_lines,
+    "parquet": read_parquet,
+    "arrow": read_arrow,
+}
 
 
 def read_documents(

@@ -13,14 +13,23 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from ngramdb.errors import InvalidArgument, LoadError
-from ngramdb.formats import MARKER, OTHERWISE, READ, endings_of, named, read_format
-from ngramdb.opening import inherited_descriptor, require_regular
+from ngramdb.formats import (
+    MARKER,
+    OTHERWISE,
+    READ,
+    VAGUE_ENDINGS,
+    endings_of,
+    format_of_beginning,
+    format_of_ending,
+    named,
+)
+from ngramdb.opening import inherited_descriptor, open_named, require_regular
 
 PathLike = str | os.PathLike[str]
 
 STDIN = "-"
-# In a folder ".json" alone says little: it is often one value over many lines.
-JSON_LINES_ENDINGS = (".jsonl", ".ndjson")
+# Enough of a file's beginning to know its format by.
+BEGINNING_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +39,7 @@ class Source:
     path : str - what to open, or "-" for standard input.
     name : str - the file's name relative to the folder or glob that it was found by, with forward slashes.
     format : str - one of `ngramdb.formats.READ`.
-    after_line : int - documents that begin in a line up to this one are passed over.
+    after_line : int - documents that begin in a line (or are a row) up to this one are passed over.
     """
 
     path: str
@@ -74,14 +83,15 @@ def expand(paths: PathLike | Iterable[PathLike], format: str | None = None) -> l
 
     paths - a path or several: a file; a folder (read recursively, hidden files and linked folders left
         aside); a glob (`**` for any depth; it matches files only); "-" for standard input.
-    format - "jsonl", "text", "lines", or None to tell by the ending: .jsonl, .ndjson and .json (also with
-        .gz or .zst after) are JSON lines, all else is text; standard input counts as JSON lines. A folder
-        gives, as JSON lines, its .jsonl, .ndjson and .json files; as text, every file. With None it is JSON
-        lines if it has any .jsonl or .ndjson file (other files, such as a README, are left aside) or
-        nothing but .json files, else text.
+    format - one of `ngramdb.formats.READ`, or None to tell by a file's ending (before one of a compression)
+        and, where that is no format's, by its first bytes; what neither tells is text. Standard input counts
+        as JSON lines. A folder gives the files with an ending of the format; with None it is read in the
+        format that any of its endings tell (other files, such as a README, are left aside; `.json` tells
+        only where there is nothing else), else as text, every file.
 
     Raises LoadError for a path that does not exist, a glob without a match, a folder without a file to
-    load; InvalidArgument for an unknown format, no path at all, or standard input given twice.
+    load, or with files of several formats; InvalidArgument for an unknown format, no path at all, or
+    standard input given twice.
     """
     if format is not None and format not in READ:
         raise InvalidArgument(f"unknown format {format!r}; the formats are {', '.join(READ)}")
@@ -118,7 +128,7 @@ def _expand_one(path: str, format: str | None) -> list[Source]:
     # A file whose name has brackets is a file first.
     if os.path.exists(path):
         _require_readable(path)
-        return [Source(path, _portable(os.path.basename(path)), format or read_format(path))]
+        return [Source(path, _portable(os.path.basename(path)), format or _format_of(path))]
     if glob.has_magic(path):
         return _expand_glob(path, format)
     raise LoadError(_absence(path), source=path)
@@ -141,22 +151,57 @@ def _expand_folder(folder: str, format: str | None) -> list[Source]:
     files = sorted(_walk(folder))
     if not files:
         raise LoadError("the folder has no files", source=folder)
-    chosen = files
     if format is None:
-        lines = [file for file in files if _has_ending(file, JSON_LINES_ENDINGS)]
-        formats = {read_format(file) for file in files}
-        if lines:
-            format, chosen = "jsonl", lines
-        else:
-            format = formats.pop() if len(formats) == 1 else OTHERWISE
+        format, chosen = _chosen(folder, files)
     elif endings := named(format).endings:
         chosen = [file for file in files if _has_ending(file, endings)]
         if not chosen:
             listed = ", ".join(endings)
-            raise LoadError(
-                f"none of the folder's {len(files)} files ends in {listed} (or with .gz, .zst)", source=folder
-            )
+            packed = "" if named(format).is_packed else " (or with .gz, .zst, .bz2, .xz)"
+            message = f"none of the folder's {len(files)} files ends in {listed}{packed}"
+            raise LoadError(message, source=folder)
+    else:
+        chosen = files
     return [Source(file, _portable(os.path.relpath(file, folder)), format) for file in chosen]
+
+
+def _chosen(folder: str, files: list[str]) -> tuple[str, list[str]]:
+    """The format of a folder's files by their endings, and the files of that format.
+
+    Raises LoadError where they are of several.
+    """
+    found: dict[str, list[str]] = {}
+    for file in files:
+        found.setdefault(format_of_ending(file) or OTHERWISE, []).append(file)
+    clear = {
+        name: [file for file in of_format if not _has_ending(file, VAGUE_ENDINGS)]
+        for name, of_format in found.items()
+        if named(name).is_of_folders
+    }
+    clear = {name: of_format for name, of_format in clear.items() if of_format}
+    if len(clear) > 1:
+        raise LoadError(
+            f"the folder has files of several formats ({', '.join(sorted(clear))}): give the one to load, or "
+            "a glob of its files",
+            source=folder,
+        )
+    if clear:
+        return clear.popitem()
+    return (next(iter(found)) if len(found) == 1 else OTHERWISE), files
+
+
+def _format_of(path: str) -> str:
+    """The format of a file: by its ending; where that is no format's, by its first bytes."""
+    if (name := format_of_ending(path)) is not None:
+        return name
+    if endings_of(path)[1] or inherited_descriptor(path) is not None:
+        return OTHERWISE
+    try:
+        with open(open_named(path), "rb") as file:
+            known = format_of_beginning(file.read(BEGINNING_BYTES))
+    except OSError:  # whoever reads it will say so
+        return OTHERWISE
+    return OTHERWISE if known is None else known.name
 
 
 def _walk(folder: str) -> Iterator[str]:
@@ -183,7 +228,7 @@ def _expand_glob(pattern: str, format: str | None) -> list[Source]:
         _require_readable(file)
     base = _fixed_part(pattern)
     return [
-        Source(file, _portable(os.path.relpath(file, base or ".")), format or read_format(file))
+        Source(file, _portable(os.path.relpath(file, base or ".")), format or _format_of(file))
         for file in files
     ]
 

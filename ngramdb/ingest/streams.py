@@ -1,25 +1,28 @@
 """Bytes of a file, a pipe or standard input, decompressed on the way, in bounded memory.
 
-Compression is told by the first bytes, not by the name: gzip (any number of members) and Zstandard (any
-number of frames, skippable ones too). A stream that stops short or is damaged is an error, never a silent
-end.
+Compression is told by the first bytes, not by the name: gzip (any number of members), Zstandard (any number
+of frames, skippable ones too), bzip2 and xz (any number of streams). A stream that stops short or is damaged
+is an error, never a silent end.
 """
 
 from __future__ import annotations
 
+import bz2
+import lzma
 import os
 import select
 import stat
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from ngramdb import interrupts
 from ngramdb.errors import LoadError, ResourceError
+from ngramdb.formats import COMPRESSIONS, format_of_beginning
 from ngramdb.opening import open_named
 
 if TYPE_CHECKING:
@@ -43,12 +46,15 @@ _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 # After a first byte of 0x50 to 0x5f.
 _ZSTD_SKIPPABLE = b"\x2a\x4d\x18"
+_XZ = b"\xfd7zXZ\x00"
+_BZIP2 = b"BZh"
+# Text may begin with "BZh" as well. What follows the digit begins a block, or ends an empty file.
+_BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
+# What xz files may ask of memory: those of `xz -9` take 65 MiB, and a header can ask for anything.
+XZ_MEMORY_BYTES = 1 << 28
 _FOREIGN = {
-    b"\xfd7zXZ\x00": "an xz file",
     b"PK\x03\x04": "a zip archive",
     b"7z\xbc\xaf\x27\x1c": "a 7z archive",
-    b"PAR1": "a Parquet file",
-    b"ARROW1\x00\x00": "an Arrow file",
     b"\x04\x22\x4d\x18": "an lz4 file",
 }
 
@@ -172,24 +178,28 @@ def _blocks(file: BinaryIO, meter: Meter) -> Iterator[bytes]:
 def _decompressed(blocks: Iterator[bytes], label: str) -> Iterator[bytes]:
     first = next(blocks, b"")
     whole = chain((first,), blocks)
-    if first.startswith(_GZIP):
+    compression = compression_of(first)
+    if compression == "gzip":
         return _gunzip(whole, label)
-    if first.startswith(_ZSTD) or _is_skippable(first):
+    if compression == "Zstandard":
         return _unzstd(whole, label)
+    if compression == "xz":
+        return _unpacked(whole, label, "xz", lambda: lzma.LZMADecompressor(memlimit=XZ_MEMORY_BYTES))
+    if compression == "bzip2":
+        return _unpacked(whole, label, "bzip2", bz2.BZ2Decompressor)
     _refuse_foreign(first, label)
     return whole if first else iter(())
 
 
 def _refuse_foreign(first: bytes, label: str) -> None:
     kind = next((kind for magic, kind in _FOREIGN.items() if first.startswith(magic)), None)
-    # Text may begin with "BZh"; the magic of the first block tells.
-    if first.startswith(b"BZh") and first[4:10] == b"1AY&SY":
-        kind = "a bzip2 file"
     if kind is not None:
         raise LoadError(
-            f"is {kind}; text and JSON lines are read plain, gzip or Zstandard compressed", source=label
+            f"is {kind}; files are read plain or compressed by gzip, Zstandard, bzip2 or xz", source=label
         )
-    if not first and label.endswith((".gz", ".zst")):
+    if (found := format_of_beginning(first)) is not None:
+        raise LoadError(f"is {found.kind}; give the format {found.name} to read it as such", source=label)
+    if not first and label.endswith(COMPRESSIONS):
         raise LoadError("is empty, which no compressed file is: it was cut short", source=label)
 
 
@@ -239,6 +249,63 @@ def _unzstd(blocks: Iterable[bytes], label: str) -> Iterator[bytes]:
         raise LoadError(f"damaged Zstandard data: {error}", source=label) from error
     if frame is not None:
         raise LoadError("the Zstandard data end too early: the file was cut short", source=label)
+
+
+def compression_of(first: bytes) -> str | None:
+    """What compresses a file that begins with these bytes; None for nothing."""
+    if first.startswith(_GZIP):
+        return "gzip"
+    if first.startswith(_ZSTD) or _is_skippable(first):
+        return "Zstandard"
+    return "xz" if _is_xz(first) else "bzip2" if _is_bzip2(first) else None
+
+
+class _Decompressor(Protocol):
+    """What the standard library's decompressors of bzip2 and xz have in common: one stream each."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes: ...
+
+
+def _unpacked(
+    blocks: Iterable[bytes], label: str, name: str, make: Callable[[], _Decompressor]
+) -> Iterator[bytes]:
+    """Yield the content of one stream after the other; each step gives CHUNK_BYTES at most."""
+    stream: _Decompressor | None = None
+    try:
+        for block in blocks:
+            rest = block
+            while rest or (stream is not None and not stream.needs_input):
+                if stream is None:
+                    # Streams of xz may be padded with zeros.
+                    rest = rest.lstrip(b"\0")
+                    if not rest:
+                        break
+                    stream = make()
+                chunk = stream.decompress(rest, CHUNK_BYTES)
+                if chunk:
+                    yield chunk
+                rest, stream = (stream.unused_data, None) if stream.eof else (b"", stream)
+    except (OSError, EOFError, ValueError, lzma.LZMAError) as error:
+        raise LoadError(f"damaged {name} data: {error}", source=label) from None
+    if stream is not None:
+        raise LoadError(f"the {name} data end too early: the file was cut short", source=label)
+
+
+def _is_xz(first: bytes) -> bool:
+    """Whether a file is one of xz, be it cut short."""
+    return first.startswith(_XZ) or (len(first) > 2 and _XZ.startswith(first))
+
+
+def _is_bzip2(first: bytes) -> bool:
+    """Whether a file is one of bzip2, be it cut short."""
+    begins = first.startswith(_BZIP2) and first[3:4].isdigit()
+    return begins and any(block.startswith(first[4:10]) for block in _BZIP2_BLOCKS)
 
 
 def _is_skippable(first: bytes) -> bool:

@@ -83,8 +83,8 @@ EXPORT_OPTIONS: dict[str, OptionType] = {
 
 LOAD_OPTIONS: dict[str, OptionType] = {
     "format": OptionType(str, "how the files are read", choices=READ),
-    "text": OptionType(str, "path of the JSON field that holds a document's text"),
-    "ids": OptionType(str, "path of the JSON field that holds a document's token ids"),
+    "text": OptionType(str, "the field (of a table the column) that holds a document's text"),
+    "ids": OptionType(str, "the field (of a table the column) that holds a document's token ids"),
     "metadata": OptionType(tuple, "the fields to keep as metadata; all when not given"),
     "limit": OptionType(int, "most documents to read"),
     "separator": OptionType(

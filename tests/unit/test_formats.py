@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import ngramdb
+from ngramdb.cli.commands.load import make_parser
 from ngramdb.cli.main import main
 from ngramdb.errors import InvalidArgument, PlanError
 from ngramdb.formats import READ, REGISTRY, WRITTEN, endings_of, written_format
@@ -18,6 +19,8 @@ WRITES = {
     "a.b/out.json.gz": "jsonl",
     "out.jsonl.zst": "jsonl",
     "out.jsonl.zstd": "jsonl",
+    "out.jsonl.bz2": "jsonl",
+    "out.jsonl.xz": "jsonl",
     "out": "jsonl",
     "out.gz": "jsonl",
     "/dev/stdout": "jsonl",
@@ -29,7 +32,6 @@ WRITES_NOT = (
     "out.csv",
     "out.tsv",
     "out.txt",
-    "out.jsonl.bz2",
     "out.csv.gz",
     "out.parquet.gz",
     "out.arrow",
@@ -47,7 +49,23 @@ def test_every_ending_of_the_registry_is_written_or_read_as_it_says():
             assert endings_of(f"x{ending}.gz") == (ending, ".gz")
             if one.is_written:
                 assert written_format(f"x{ending}") == one.name
-    assert WRITTEN == ("jsonl", "parquet") and READ == ("jsonl", "text", "lines")
+    assert WRITTEN == ("jsonl", "parquet") and READ == (
+        "jsonl",
+        "text",
+        "lines",
+        "parquet",
+        "arrow",
+    )
+
+
+def test_every_format_is_on_the_page_and_in_the_help():
+    page = (Path(__file__).parents[2] / "docs" / "loading.md").read_text(encoding="utf-8")
+    help_text = " ".join(make_parser().format_help().split())
+    for one in REGISTRY:
+        if one.is_read:
+            (row,) = (line for line in page.splitlines() if line.startswith(f"| `{one.name}` |"))
+            assert all(f"`{ending}`" in row for ending in one.endings), one.name
+            assert all(ending in help_text for ending in (one.name, *one.endings)), one.name
 
 
 @pytest.fixture
@@ -93,7 +111,9 @@ def test_a_report_is_json_lines(database):
         assert file.read().startswith(b'{"doc_id": 0')
 
 
-@pytest.mark.parametrize("name", ["a.jsonl.zstd", "a.JSON", "a.ndjson.gz"])
+@pytest.mark.parametrize(
+    "name", ["a.jsonl.zstd", "a.JSON", "a.ndjson.gz", "a.jsonl.bz2", "a.jsonl.xz", "a.parquet"]
+)
 def test_what_is_written_as_json_lines_is_read_as_such(database, name):
     with ngramdb.connect(database) as db:
         assert db.corpus("c").export(name) == 1

@@ -1,4 +1,4 @@
-"""COPY (DOCS …) TO: documents as they came, as JSON lines (.gz, .zst) or Parquet; and audit records as files.
+"""COPY (DOCS …) TO: documents as they came, as JSON lines or Parquet; and audit records as files.
 
 How a document becomes a line stands in `document_lines`. A file appears under its name when it is complete:
 it is written beside it first, never through a symbolic link.
@@ -6,10 +6,12 @@ it is written beside it first, never through a symbolic link.
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import contextlib
 import gzip
 import json
+import lzma
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TextIO, cast
@@ -56,7 +58,8 @@ def export_documents(
 
     Parameters
     ----------
-    path : a name that ends in .gz or .zst is compressed; what stood there is replaced when all is written
+    path : compressed where the name ends in .gz, .zst, .bz2 or .xz; what stood there is replaced when all
+        is written
     format : 'jsonl' or 'parquet'; by the file's name when not given
 
     Raises
@@ -162,6 +165,12 @@ def _compressed(name: str, file: Any) -> Iterator[Sink]:
         with gzip.GzipFile(
             filename="", mode="wb", compresslevel=COMPRESSION_LEVEL, fileobj=file, mtime=0
         ) as sink:
+            yield sink
+    elif compression == ".bz2":
+        with bz2.BZ2File(file, "wb") as sink:
+            yield sink
+    elif compression == ".xz":
+        with lzma.LZMAFile(file, "wb") as sink:
             yield sink
     elif compression:
         import zstandard

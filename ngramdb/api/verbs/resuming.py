@@ -15,17 +15,14 @@ from dataclasses import replace
 
 from ngramdb.engine.storage.manifest import LoadRecord
 from ngramdb.errors import InvalidArgument
+from ngramdb.ingest.begun import beginning, has_lines
 from ngramdb.ingest.reader import Position
 from ngramdb.ingest.sources import STDIN, Source
-from ngramdb.ingest.streams import Limits, Meter, read_chunks
 from ngramdb.planner.plan import Load
 
 # The options that say which documents there are. Others may change when a load goes on: it may skip what it
 # stopped at, or read on to another limit.
 READING = ("format", "text", "ids", "metadata", "separator")
-
-# Bytes of a begun file's first line by which it is known again: its size may change where a line is mended.
-MOST_OF_LINE = 1 << 16
 
 
 class Course:
@@ -97,7 +94,7 @@ class Course:
                 f"the load cannot go on: the first {n_needed:,} files are not those that it has loaded "
                 "(another path, order, size or first line); load what is new by its own path"
             )
-        if record.n_lines and not _has_lines(self._sources[record.n_files], record.n_lines):
+        if record.n_lines and not has_lines(self._sources[record.n_files], record.n_lines):
             raise InvalidArgument(
                 f"the load cannot go on: it has read {record.n_lines:,} lines of "
                 f"{self._sources[record.n_files].label}, which has fewer now; load it by another path"
@@ -113,7 +110,7 @@ class Course:
         if n_lines:
             begun = self._sources[n_files]
             hashed.update(_line(f":{_absolute(begun.path)}"))
-            hashed.update(_first_line(begun))
+            hashed.update(beginning(begun))
         return hashed.hexdigest()
 
 
@@ -130,24 +127,3 @@ def _sha256(lines: Iterable[str]) -> str:
 
 def _line(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape") + b"\n"
-
-
-def _first_line(source: Source) -> bytes:
-    """A file's first line, without its line feed; of a long one the first 64 KiB."""
-    head = b""
-    for chunk in read_chunks(source, Limits(), Meter()):
-        head += chunk
-        if b"\n" in head or len(head) > MOST_OF_LINE:
-            break
-    return head.partition(b"\n")[0][:MOST_OF_LINE]
-
-
-def _has_lines(source: Source, n_lines: int) -> bool:
-    """Whether a file has so many lines. Cost: reads it until then."""
-    n, is_open = 0, False
-    for chunk in read_chunks(source, Limits(), Meter()):
-        n += chunk.count(b"\n")
-        if n >= n_lines:
-            return True
-        is_open = not chunk.endswith(b"\n")
-    return n + is_open >= n_lines

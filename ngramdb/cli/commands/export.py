@@ -16,9 +16,9 @@ Write the documents of a corpus into a file, text and metadata exactly as they c
 its name when it is complete.
 """
 EPILOG = """\
-OUT is JSON lines (.jsonl, .ndjson, .json, or no ending), compressed where .gz or .zst stands behind, or
-Parquet (.parquet); another ending is an error, unless --format is given, which overrules the name. A file
-that is there already is replaced.
+OUT is JSON lines (.jsonl, .ndjson, .json, or no ending), compressed where .gz, .zst, .bz2 or .xz stands
+after, or Parquet (.parquet); another ending is an error, unless --format is given, which overrules the name.
+A file that is there already is replaced.
 """
 
 

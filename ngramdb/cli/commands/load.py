@@ -14,7 +14,7 @@ from ngramdb.cli.common import OK, UsageError, add_common_flags, glued, guarded,
 from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.progress import LoadWatch
 from ngramdb.errors import InvalidArgument
-from ngramdb.formats import READ
+from ngramdb.formats import READ, endings_and_titles
 from ngramdb.kinds import DEFAULT_TOKENIZER, NAMED_TOKENIZERS
 
 # Tokenizers that are known by a word; any other is the path of a tokenizer.json, of kind "json".
@@ -23,10 +23,13 @@ DESCRIPTION = """\
 Add documents to a corpus. Database and corpus are made when they are missing. A load is one commit: it
 happens as a whole or not at all.
 """
-EPILOG = """\
-A PATH is a file, a folder (read recursively), a glob, or - for standard input; .gz and .zst are unpacked.
-Files named .jsonl, .ndjson or .json are JSON lines, others are text, a document a file; --format overrules
-the names. In JSON lines, every field beside the text becomes metadata.
+EPILOG = f"""\
+A PATH is a file, a folder (read recursively), a glob, or - for standard input; what gzip, Zstandard, bzip2 or
+xz has compressed is unpacked. What a file is read as goes by its name, and --format overrules it:
+
+{"".join(f"  {endings:38}{title}{chr(10)}" for endings, title in endings_and_titles())}
+All others are told by their first bytes, or are text, a document a file. In JSON lines and tables every field
+or column beside the text becomes metadata.
 """
 
 
@@ -57,7 +60,7 @@ def make_parser() -> argparse.ArgumentParser:
     add(
         "--text",
         metavar="FIELD",
-        help="the JSON field with the text, a.b for one inside another; text when not given",
+        help="the JSON field (or column) with the text, a.b for one inside another; text when not given",
     )
     add(
         "--format",
@@ -65,7 +68,7 @@ def make_parser() -> argparse.ArgumentParser:
         help="how the files are read, whatever their names; lines: a document a line",
     )
     add("--separator", metavar="LINE", help="the line between two documents of a text file")
-    add("--metadata", metavar="A,B", help="the JSON fields to keep; all when not given, '' for none")
+    add("--metadata", metavar="A,B", help="the fields (or columns) to keep; all when not given, '' for none")
     add("--limit", metavar="N", type=positive, help="read at most this many documents")
     add(
         "--on-error",

@@ -11,6 +11,7 @@ import pytest
 from ngramdb.cli.commands.completion import commands
 from ngramdb.cli.commands.completion_scripts import SHELLS
 from ngramdb.cli.main import COMMANDS, main
+from ngramdb.formats import READ
 
 CHECKS = {"bash": ["bash", "-n"], "zsh": ["zsh", "-n"], "fish": ["fish", "--no-execute"]}
 
@@ -50,7 +51,7 @@ def test_the_script_is_one_of_its_shell(
         ([""], list(COMMANDS)),
         (["--debug", "che"], ["check"]),
         (["load", "--tok"], ["--tokenizer"]),
-        (["load", "db", "--format", ""], ["jsonl", "text", "lines"]),
+        (["load", "db", "--format", ""], list(READ)),
         (["db", "--format", "js"], ["json", "jsonl"]),
         (["check", "db", "--format", "ht"], ["html"]),
         (["completion", ""], ["bash", "zsh", "fish"]),

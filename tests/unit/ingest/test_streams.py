@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import lzma
 import random
 import sys
 import tracemalloc
@@ -60,6 +62,11 @@ WRAPPERS = {
         SKIPPABLE + zstd(data[:5]) + SKIPPABLE + zstd(data[5:]) + SKIPPABLE
     ),
     "zstd, without a size": _streamed_zstd,
+    "bzip2": bz2.compress,
+    "bzip2, three streams": lambda data: b"".join(map(bz2.compress, (data[:1000], b"", data[1000:]))),
+    "xz": lzma.compress,
+    "xz, three streams": lambda data: b"".join(map(lzma.compress, (data[:1000], b"", data[1000:]))),
+    "xz, padded with zeros": lambda data: lzma.compress(data[:9]) + bytes(64) + lzma.compress(data[9:]),
 }
 
 
@@ -92,15 +99,18 @@ def test_compressed_data_cut_short_anywhere_are_an_error_or_a_whole_part(tmp_pat
     assert n_errors > 5
 
 
-@pytest.mark.parametrize("compress", [gzip.compress, lambda data: zstd(data, write_checksum=True)])
+@pytest.mark.parametrize(
+    "compress",
+    [gzip.compress, lambda data: zstd(data, write_checksum=True), bz2.compress, lzma.compress],
+)
 def test_damaged_compressed_data_are_an_error(tmp_path, compress):
     wrapped = bytearray(compress(pseudo_text(5000)))
     wrapped[len(wrapped) // 2] ^= 0x55
-    with pytest.raises(LoadError, match=r"damaged (gzip|Zstandard) data"):
+    with pytest.raises(LoadError, match=r"damaged (gzip|Zstandard|bzip2|xz) data"):
         content(written(tmp_path, bytes(wrapped)))
 
 
-@pytest.mark.parametrize("compress", [gzip.compress, zstd])
+@pytest.mark.parametrize("compress", [gzip.compress, zstd, bz2.compress, lzma.compress])
 def test_other_bytes_behind_compressed_data_are_an_error(tmp_path, compress):
     with pytest.raises(LoadError, match="damaged"):
         content(written(tmp_path, compress(b"hello") + b"garbage that is long enough"))
@@ -133,7 +143,7 @@ def test_a_missing_file_and_a_folder_are_load_errors(tmp_path):
         content(tmp_path)
 
 
-@pytest.mark.parametrize("compress", [gzip.compress, zstd])
+@pytest.mark.parametrize("compress", [gzip.compress, zstd, bz2.compress, lzma.compress])
 def test_a_decompression_bomb_is_stopped_in_little_memory(tmp_path, compress):
     path = written(tmp_path, compress(bytes(1 << 28)))
     limits = Limits(document_bytes=1 << 20, expansion=100)

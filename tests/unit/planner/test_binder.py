@@ -7,6 +7,7 @@ import pytest
 from reference import ReferenceCatalog, ReferenceCorpus
 
 from ngramdb.errors import BindError, PlanError
+from ngramdb.formats import READ
 from ngramdb.language.parser import parse, parse_statement
 from ngramdb.lm.spec import ModelSpec
 from ngramdb.planner import plan
@@ -77,7 +78,7 @@ def test_misspelt_names_are_errors_that_name_the_nearest(text, message, column, 
     [
         ('DIST GIVEN "a" USING NGRAM ORDER 0', "ORDER is a whole number of at least 1, not 0"),
         ('PROB "" GIVEN "a"', "PROB needs a continuation of at least one token"),
-        ("COPY wiki FROM 'x' (FORMAT csv)", "FORMAT is one of jsonl, text, lines, not 'csv'"),
+        ("COPY wiki FROM 'x' (FORMAT xml)", f"FORMAT is one of {', '.join(READ)}, not 'xml'"),
         ("COPY wiki FROM 'x' (LIMIT 'many')", "LIMIT is a whole number, not 'many'"),
         ("CREATE CORPUS x WITH (segment_tokens 3)", "SEGMENT_TOKENS is from 1,024 to 4,294,967,295, not 3"),
     ],

@@ -1,0 +1,89 @@
+"""Arrow's own files (IPC): Feather files and streams of record batches. A row is a document."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from ngramdb.errors import LoadError
+from ngramdb.ingest.binary import opened
+from ngramdb.ingest.documents import Document, ErrorLog
+from ngramdb.ingest.options import ReadOptions
+from ngramdb.ingest.sources import Source
+from ngramdb.ingest.streams import Meter
+from ngramdb.ingest.tables import TableReader
+from ngramdb.lazy import lazy_module
+
+pyarrow = lazy_module("pyarrow")
+ipc = lazy_module("pyarrow.ipc")
+
+_FILE = b"ARROW1"
+_FEATHER_1 = b"FEA1"
+# What ends a stream. Arrow takes one without it for whole.
+_END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
+
+
+def read_arrow(source: Source, options: ReadOptions, errors: ErrorLog, meter: Meter) -> Iterator[Document]:
+    """Yield the documents of one Arrow file; `Document.line` is the number of its row.
+
+    Raises LoadError with file, record batch and row at the first row that is no document, unless
+    `options.on_error` is "skip": then `errors` counts it.
+    Cost: memory for one record batch as it is in the file, and decompressed.
+    """
+    with opened(source) as file:
+        schema, batches = _batches(file, source)
+        reader = TableReader(schema, options, source.label)
+        before = meter.bytes_read
+        row = 0
+        for number, batch in enumerate(batches, start=1):
+            label = f"{source.label}, record batch {number}"
+            passed = min(max(source.after_line - row, 0), batch.num_rows)
+            needed = batch.select(reader.names).slice(passed)
+            yield from reader.documents(needed, row + passed + 1, label, errors)
+            row += batch.num_rows
+            meter.bytes_read = before + file.tell()
+        meter.bytes_read = before + (source.n_bytes or 0)
+
+
+def n_rows_of(source: Source) -> int:
+    """How many rows a file has. Raises LoadError. Cost: reads the file."""
+    with opened(source) as file:
+        return sum(batch.num_rows for batch in _batches(file, source)[1])
+
+
+def _batches(file: BinaryIO, source: Source) -> tuple[Any, Iterator[Any]]:
+    """The schema of a file and its record batches, one after the other."""
+    try:
+        first = file.read(len(_FILE))
+        file.seek(0)
+        if first.startswith(_FEATHER_1):
+            raise LoadError(
+                "is a Feather file of version 1, which Arrow has given up; write it anew as version 2",
+                source=source.label,
+            )
+        if first == _FILE:
+            table = ipc.open_file(file)
+            return table.schema, _each(table.get_batch, table.num_record_batches, source)
+        file.seek(-len(_END_OF_STREAM), os.SEEK_END)
+        if file.read() != _END_OF_STREAM:
+            raise LoadError("is no Arrow file, or was cut short", source=source.label)
+        file.seek(0)
+        stream = ipc.open_stream(file)
+        return stream.schema, _each(lambda _: stream.read_next_batch(), None, source)
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        raise LoadError(f"cannot be read as an Arrow file: {error}", source=source.label) from None
+
+
+def _each(read: Any, n_batches: int | None, source: Source) -> Iterator[Any]:
+    number = 0
+    while n_batches is None or number < n_batches:
+        try:
+            batch = read(number)
+        except StopIteration:
+            return
+        except (pyarrow.ArrowException, OSError, ValueError) as error:
+            label = f"{source.label}, record batch {number + 1}"
+            raise LoadError(f"damaged: {error}", source=label) from None
+        yield batch
+        number += 1

@@ -1,0 +1,40 @@
+"""Files that a load has begun: how they are known again, and whether they are as long as they were."""
+
+from __future__ import annotations
+
+from ngramdb.formats import named
+from ngramdb.ingest import arrow_files, parquet
+from ngramdb.ingest.binary import opened
+from ngramdb.ingest.sources import Source
+from ngramdb.ingest.streams import Limits, Meter, read_chunks
+
+# Bytes of its beginning by which a file is known again: its size may change where a line is mended.
+MOST_OF_BEGINNING = 1 << 16
+
+_N_ROWS_OF = {"parquet": parquet.n_rows_of, "arrow": arrow_files.n_rows_of}
+
+
+def beginning(source: Source) -> bytes:
+    """A file's first line, without its line feed; of a long one, or one that has none, the first 64 KiB."""
+    if named(source.format).needs_seek:
+        with opened(source) as file:
+            return file.read(MOST_OF_BEGINNING)
+    head = b""
+    for chunk in read_chunks(source, Limits(), Meter()):
+        head += chunk
+        if b"\n" in head or len(head) > MOST_OF_BEGINNING:
+            break
+    return head.partition(b"\n")[0][:MOST_OF_BEGINNING]
+
+
+def has_lines(source: Source, n_lines: int) -> bool:
+    """Whether a file has so many lines, or rows. Cost: reads it until then, unless it says how many."""
+    if source.format in _N_ROWS_OF:
+        return _N_ROWS_OF[source.format](source) >= n_lines
+    n, is_open = 0, False
+    for chunk in read_chunks(source, Limits(), Meter()):
+        n += chunk.count(b"\n")
+        if n >= n_lines:
+            return True
+        is_open = not chunk.endswith(b"\n")
+    return n + is_open >= n_lines
