@@ -44,7 +44,7 @@ class BoundCorpus:
 
     Attributes
     ----------
-    view, snapshot : the corpus and the version that the next ones belong to
+    view, snapshot : the corpus and the version that the functions below read
     count, prob, dist : the kernel's; `prob` is None where a separator cuts documents into sentences, since
         models then say what a context is
     encode : the tokenizer's
@@ -57,12 +57,12 @@ class BoundCorpus:
         database.register(self)
 
     def follow(self) -> None:
-        """Goes over to the database's newest version, unless that has no such corpus."""
+        """Read the newest version from now on, unless it has no such corpus."""
         with contextlib.suppress(NgramdbError):
             self.rebind()
 
     def rebind(self) -> CorpusView:
-        """Goes over to the database's newest version; raises when that is closed or has no such corpus."""
+        """Read the newest version from now on; raises if the database is closed or has no such corpus."""
         snapshot = self.database.snapshot
         view = snapshot.view(self.name)
         self.count: Callable[[Any], int] = view.index.count
@@ -83,7 +83,7 @@ class BoundCorpus:
     # ---- n-grams ----------------------------------------------------------------------------------------
 
     def refuse(self, ngram: Any, cause: Exception) -> NoReturn:
-        """Says what is wrong with an n-gram that the kernel would not take."""
+        """Explain what is wrong with an n-gram that the kernel would not take."""
         grams.bind_gram(ngram, self.current().tokenizer)
         raise cause
 

@@ -40,7 +40,7 @@ else:
 
 
 def connect(path: str | os.PathLike[str] | None = None, *, read_only: bool = False) -> Connection:
-    """Opens a database.
+    """Open a database.
 
     ```
     db = ngramdb.connect("corpora.ngdb")            # a folder, created when missing
@@ -50,17 +50,19 @@ def connect(path: str | os.PathLike[str] | None = None, *, read_only: bool = Fal
 
     Parameters
     ----------
-    path : the database's folder; None or ":memory:" for a database in memory that goes with the connection
+    path : the database's folder; None or ":memory:" for a database in memory, which ends with the connection
     read_only : refuse every statement that writes; the database must exist
 
     Raises
     ------
     StorageError
-        The folder is no database, was written by a newer version, is damaged, or can't be made.
+        The folder is not a database, was written by a newer version, is damaged, or can't be created.
     InvalidArgument
-        `path` is no path, or a database in memory shall be read only.
+        `path` is not a path, or a database in memory is to be opened read-only.
 
-    Cost: constant in the size of the database.
+    Notes
+    -----
+    Cost: independent of the size of the database.
     """
     if path is not None and not isinstance(path, (str, os.PathLike)):
         raise InvalidArgument(f"a database's path is a str or a path object, not {type(path).__name__}")
@@ -73,7 +75,7 @@ def connect(path: str | os.PathLike[str] | None = None, *, read_only: bool = Fal
 
 
 def connect_later(path: str | os.PathLike[str]) -> Connection:
-    """As `connect`, but a database that is missing is made by what is first written to it."""
+    """As `connect`, but a missing database is created by the first write to it."""
     directory = RealDirectory(path)
     parent, _ = os.path.split(directory.description)
     if not os.path.isdir(parent) or os.path.lexists(directory.description):
@@ -89,8 +91,8 @@ class Connection:
 
     Attributes
     ----------
-    settings : Settings, what SET changes
-    progress : callable or None, told by COPY and by loads without a callback of their own how far they are
+    settings : Settings, the values that SET changes
+    progress : callable or None, called with the progress of COPY, and of loads without a `progress` argument
     """
 
     def __init__(self, database: Database) -> None:
@@ -99,7 +101,7 @@ class Connection:
 
     @property
     def progress(self) -> loading.LoadCallback | None:
-        """What COPY and loads without a callback of their own report to; None for nothing."""
+        """The callback of COPY, and of loads without a `progress` argument; None for no reports."""
         return self._database.progress
 
     @progress.setter
@@ -109,7 +111,7 @@ class Connection:
     # ---- life -------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Ends the connection; results that were begun can be read to their end. Twice is harmless."""
+        """End the connection; results can still be read to their end. Closing twice is a no-op."""
         self._database.close()
 
     def __enter__(self) -> Connection:
@@ -141,11 +143,11 @@ class Connection:
         return self.snapshot.version
 
     def refresh(self) -> bool:
-        """Looks for a newer committed version and goes over to it; True when there was one."""
+        """Look for a newer committed version, and read it from now on; True if there was one."""
         return self._database.refresh()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled is where the database is, not what it has: whoever unpickles opens it anew."""
+        """The path of the database, not its contents: unpickling opens it again."""
         return type(self), (self._database,)
 
     # ---- statements -------------------------------------------------------------------------------------
@@ -158,56 +160,59 @@ class Connection:
         timeout: float | None = None,
         progress: ProgressCallback | None = None,
     ) -> Result:
-        """Runs a statement, or several with `;` between; the last one's result.
+        """Run a statement, or several with `;` between, and return the result of the last one.
 
         Parameters
         ----------
         sql : the statements
         params : values for `?` (a list or tuple, in order through the whole text) or `:name` (a dict); an
             n-gram's value is text or token ids
-        timeout : seconds of work, reading the rows included, after which a statement is given up; 0 for no
+        timeout : seconds of work, reading the rows included, after which a statement expires; 0 for no
             limit, None for the setting `timeout`
-        progress : called now and then, at most ten times a second, with an object that says how far the
-            statement is: `fraction` (0 to 1, or None where that is not known) and `elapsed` (seconds); its
-            method `set` stops the statement
+        progress : called at most ten times a second with an object that has `fraction` (0 to 1, or None where
+            it is not known) and `elapsed` (seconds); its method `set` stops the statement
+
+        Returns
+        -------
+        A table of rows that are made as they are read, with `summary`, `df()`, `arrow()`.
 
         Raises
         ------
         QueryError
-            A statement that cannot be run as written, with its place; statements before it have been run,
-            unless it was a ParseError.
+            A statement that cannot be run as written, with its place; the statements before it have been run,
+            except after a ParseError.
         Interrupted, TimeoutExceeded
-            The statement was stopped before its end; `fraction` and `elapsed` say how far it was.
+            The statement was stopped before its end; `fraction` and `elapsed` are its progress.
         ExecutionError, StorageError
             A statement failed while it ran.
         """
         started = time.perf_counter()
-        self.snapshot  # noqa: B018 - a closed connection says so, whatever the statement
+        self.snapshot  # noqa: B018 - raises on a closed connection, whatever the statement
         seconds = None if timeout is None else checked_timeout("timeout", timeout)
         result = statements.execute_all(self._database, sql, params, seconds, progress)
         result.elapsed += time.perf_counter() - started
         return result
 
     def interrupt(self) -> None:
-        """Stop what this connection is at, from another thread.
+        """Stop the running work of this connection, from another thread.
 
-        Statements that run, and results that are not read to their end, raise `Interrupted` within some
-        milliseconds. What begins later is not touched.
+        Running statements, and results that are not read to their end, raise `Interrupted` within
+        milliseconds. Work that begins later is not affected.
         """
         self._database.requests.set()
 
     def cursor(self) -> Cursor[Connection]:
         """A PEP 249 cursor on this connection."""
-        self.snapshot  # noqa: B018 - a closed connection says so
+        self.snapshot  # noqa: B018 - raises on a closed connection
         return cursor.Cursor(self)
 
     def commit(self) -> None:
-        """Does nothing: every statement that writes is its own commit. There for PEP 249."""
-        self.snapshot  # noqa: B018 - a closed connection says so
+        """A no-op for PEP 249: every statement that writes is one commit."""
+        self.snapshot  # noqa: B018 - raises on a closed connection
 
     def rollback(self) -> None:
-        """Raises NotSupportedError: every statement that wrote is committed. There for PEP 249."""
-        self.snapshot  # noqa: B018 - a closed connection says so
+        """Raise NotSupportedError, for PEP 249: every statement that wrote is committed."""
+        self.snapshot  # noqa: B018 - raises on a closed connection
         raise NotSupportedError(
             "nothing can be rolled back: every statement is its own commit; "
             "RESTORE CORPUS name TO VERSION n makes an earlier version current again"
@@ -233,18 +238,18 @@ class Connection:
 
     @property
     def current_corpus(self) -> str | None:
-        """The name of the corpus that statements without FROM ask; None when that is not clear."""
+        """The name of the corpus that statements without FROM read; None when it is ambiguous."""
         with suppress(BindError):
             return default_corpus(self._database.current, self.snapshot.names())
         return None
 
     def corpus(self, name: str | None = None) -> Corpus:
-        """A corpus by name; without one, the current corpus (USE), or the only one there is.
+        """A corpus by name; without a name, the current corpus (USE), or the only one.
 
         Raises
         ------
         BindError
-            There is no such corpus, or it is not clear which one is meant.
+            There is no such corpus, or several and none of them is current.
         """
         return verbs.Corpus(self._database, self._database.corpus_name(name))
 
@@ -255,22 +260,22 @@ class Connection:
         if_not_exists: bool = False,
         **options: Unpack[CorpusOptions],
     ) -> Corpus:
-        """Makes a new, empty corpus.
+        """Create an empty corpus, in one commit.
 
         Parameters
         ----------
-        name : any non-empty text; names that are no plain words are written in backquotes in statements
+        name : any non-empty text; statements need backquotes around names that are not plain words
         tokenizer : 'words', 'chars', 'bytes', 'tokens', or the path of a Hugging Face tokenizer.json
-        if_not_exists : take the corpus that is there, whatever its tokenizer
-        options : `segment_tokens`, most tokens in a segment; `sentence_separator`, the text of the token
-            between sentences, for language models (without it each document is a sentence)
+        if_not_exists : return the existing corpus of that name, whatever its tokenizer
+        options : `segment_tokens`, the greatest number of tokens in a segment; `sentence_separator`, the text
+            of the token between sentences, for language models (without it each document is a sentence)
 
         Raises
         ------
         BindError
             There is a corpus of that name.
         InvalidArgument
-            No such tokenizer or option, or a separator that is not one token.
+            An unknown tokenizer or option, or a separator that is not one token.
         """
         if not isinstance(name, str) or not name:
             raise InvalidArgument(f"a corpus's name is a non-empty str, not {name!r}")
@@ -294,9 +299,21 @@ class Connection:
         return verbs.Corpus(self._database, name)
 
     def drop_corpus(self, name: str, if_exists: bool = False) -> bool:
-        """Drops a corpus; False when there was none and `if_exists` said that that is all right."""
+        """Drop a corpus, in one commit.
+
+        Parameters
+        ----------
+        name : the corpus
+        if_exists : return False instead of raising BindError if there is no such corpus
+        """
         return corpora.drop_corpus(self._database, plans.DropCorpus(name, if_exists)) is not None
 
     def use(self, name: str) -> None:
-        """Makes a corpus the current one, as USE does."""
+        """Make a corpus the current one, as USE does.
+
+        Raises
+        ------
+        BindError
+            There is no such corpus.
+        """
         self._database.current = self._database.corpus_name(name)

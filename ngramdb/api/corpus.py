@@ -1124,15 +1124,24 @@ class Corpus:
     ) -> int:
         """Write the documents that meet a condition (all without one) to a file: COPY (DOCS …) TO.
 
-        Returns how many. Text and metadata are as they came in.
+        Text and metadata are those that were loaded. The file appears under its name when it is complete.
 
-        The file appears under its name when it is complete. `format` is 'jsonl' (compressed where the name
-        ends in .gz, .zst, .bz2 or .xz) or 'parquet'; by the name when not given.
+        Parameters
+        ----------
+        path : the file
+        where : a condition as after WHERE, with `?` or `:name` for `params`
+        format : 'jsonl' (compressed if the name ends in .gz, .zst, .bz2 or .xz) or 'parquet'; by
+            default from the name
+        params : the values of the condition's parameters
+
+        Returns
+        -------
+        The number of documents.
 
         Raises
         ------
         ExecutionError, InvalidArgument
-            A file that can't be written, of which nothing is left; no such format.
+            A file that can't be written, of which nothing remains, or an unknown format.
         """
         view = self._bound.current()
         found, phrases = self._bound.condition(where, params, view)

@@ -11,12 +11,12 @@ from ngramdb.executor.results.result import Result, Row
 from ngramdb.interrupts import ProgressCallback
 from ngramdb.planner.parameters import ParameterValues
 
-# What PEP 249 asks to be told of a column: name, type, display size, internal size, precision, scale, NULLs.
+# A column as PEP 249 describes it: name, type, display size, internal size, precision, scale, NULLs.
 ColumnDescription = tuple[str, str | None, None, None, None, None, None]
 
 
 class Executes(Protocol):
-    """What a cursor asks of its connection."""
+    """The part of a connection that a cursor needs."""
 
     def execute(
         self,
@@ -26,10 +26,10 @@ class Executes(Protocol):
         timeout: float | None = None,
         progress: ProgressCallback | None = None,
     ) -> Result:
-        """Runs statements; the last one's result."""
+        """Run statements and return the result of the last one."""
 
 
-# Its connection's own class, which this module does without.
+# The connection's class, which this module does not import.
 ConnectionT = TypeVar("ConnectionT", bound=Executes)
 
 
@@ -41,7 +41,7 @@ class Cursor(Generic[ConnectionT]):
     Attributes
     ----------
     connection : Connection
-    arraysize : int, rows that `fetchmany` gives when it is not told how many
+    arraysize : int, the number of rows that `fetchmany` returns by default
     """
 
     def __init__(self, connection: ConnectionT) -> None:
@@ -61,7 +61,7 @@ class Cursor(Generic[ConnectionT]):
         timeout: float | None = None,
         progress: ProgressCallback | None = None,
     ) -> Cursor[ConnectionT]:
-        """Runs a statement, as `Connection.execute` does; the cursor itself, to read from."""
+        """Run a statement, as `Connection.execute` does, and return the cursor, to read from."""
         self._forget()
         self._result = self.connection.execute(operation, parameters, timeout=timeout, progress=progress)
         return self
@@ -69,14 +69,14 @@ class Cursor(Generic[ConnectionT]):
     def executemany(
         self, operation: str, seq_of_parameters: Iterable[ParameterValues]
     ) -> Cursor[ConnectionT]:
-        """Runs a statement once for each set of parameters. Rows are thrown away, as PEP 249 lets one.
+        """Run a statement once for each set of parameters. Rows are discarded, as PEP 249 allows.
 
         Before anything runs, all sets are checked to have a value for each placeholder, and no others.
 
         Raises
         ------
         PlanError
-            A set with too few or too many values; says which, counted from 1.
+            A set with too few or too many values; the message has its number, counted from 1.
         """
         self._forget()
         every = list(seq_of_parameters)
@@ -94,12 +94,12 @@ class Cursor(Generic[ConnectionT]):
 
     @property
     def result(self) -> Result:
-        """The last statement's result, with `summary`, `df()`, `arrow()` and what else it can do.
+        """The last statement's result, with `summary`, `df()`, `arrow()` and its other methods.
 
         Raises
         ------
         InterfaceError
-            There is none, or the cursor is closed.
+            No statement has been executed, or the cursor is closed.
         """
         self._check_open()
         if self._result is None:
@@ -108,7 +108,7 @@ class Cursor(Generic[ConnectionT]):
 
     @property
     def description(self) -> tuple[ColumnDescription, ...] | None:
-        """A tuple of seven a column, of which the name and, where it is certain, the type are given."""
+        """Seven items per column; the name and, where it is certain, the type are given, the rest is None."""
         if self._result is None or not self._result.columns:
             return None
         return tuple(
@@ -118,7 +118,7 @@ class Cursor(Generic[ConnectionT]):
 
     @property
     def rowcount(self) -> int:
-        """How many rows the last statement has; -1 where that is not known before they are read."""
+        """The number of rows of the last statement; -1 where it is not known before they are read."""
         if self._result is None or not self._result.columns or self._result.n_rows is None:
             return -1
         return self._result.n_rows
@@ -140,13 +140,13 @@ class Cursor(Generic[ConnectionT]):
         return row
 
     def fetchmany(self, size: int | None = None) -> list[Row]:
-        """The next `size` rows (`arraysize` of them when not given), fewer at the end."""
+        """The next `size` rows (by default `arraysize`), fewer at the end."""
         rows = self._rows().fetchmany(self.arraysize if size is None else size)
         self._n_read += len(rows)
         return rows
 
     def fetchall(self) -> list[Row]:
-        """All rows that were not read yet."""
+        """All rows that have not been read yet."""
         rows = self._rows().fetchall()
         self._n_read += len(rows)
         return rows
@@ -162,13 +162,13 @@ class Cursor(Generic[ConnectionT]):
     # ---- life -------------------------------------------------------------------------------------------
 
     def setinputsizes(self, sizes: Sequence[Any]) -> None:
-        """Does nothing; there for PEP 249."""
+        """A no-op, for PEP 249."""
 
     def setoutputsize(self, size: int, column: int | None = None) -> None:
-        """Does nothing; there for PEP 249."""
+        """A no-op, for PEP 249."""
 
     def close(self) -> None:
-        """Ends the cursor; using it afterwards is an InterfaceError. Closing twice is harmless."""
+        """End the cursor; using it afterwards raises InterfaceError. Closing twice is a no-op."""
         if not self._closed:
             self._forget()
         self._closed = True
@@ -184,7 +184,7 @@ class Cursor(Generic[ConnectionT]):
             raise InterfaceError("the cursor is closed")
 
     def _forget(self) -> None:
-        """Lets go of the last result, before the next one or the end."""
+        """Release the last result, before the next one or the end."""
         self._check_open()
         if self._result is not None:
             self._result.close()

@@ -30,25 +30,25 @@ else:
 
 
 class Follower(Protocol):
-    """What is bound to the newest version, and goes over to the next."""
+    """An object that reads the newest version, and is notified of the next."""
 
     def follow(self) -> None:
-        """Goes over to the newest version."""
+        """Read the newest version from now on."""
 
 
 class Database:
-    """A store and all that its users share. May be shared by threads.
+    """A store with the settings and the state that its users share. May be shared by threads.
 
     Attributes
     ----------
     store : Store
-    settings : Settings, what SET changes
+    settings : Settings, the values that SET changes
     newest : the version that is read; None after `close`. Replaced as a whole, and then marked as past, which
-        corpora look for before each answer
-    current : the corpus that USE has chosen, or None
-    progress : callable or None, what COPY reports to
-    requests : what an interrupt from outside sets; each piece of work begins with a child of it
-    absent : where the database is to be, while there is none yet and nothing has been written
+        corpora check before each answer
+    current : the corpus chosen by USE, or None
+    progress : callable or None, called with the progress of COPY
+    requests : set by an interrupt from outside; each piece of work begins with a child of it
+    absent : the folder of the database, as long as it does not exist and nothing has been written
     """
 
     def __init__(self, store: Store, absent: RealDirectory | None = None) -> None:
@@ -64,13 +64,13 @@ class Database:
         # Reentrant, so that documents whose making writes to the same database meet an error and no deadlock.
         self._write_lock = threading.RLock()
         self._n_writing = 0
-        # Those that are in use. One that is asked nothing more must not keep its version for ever.
+        # Weak references: one that is no longer used must not keep its version.
         self._followers: WeakSet[Follower] = WeakSet()
 
     # ---- the version that is read -----------------------------------------------------------------------
 
     def close(self) -> None:
-        """Ends all use of the store; results that were begun can be read to their end."""
+        """End all use of the store; results can still be read to their end."""
         with self._lock:
             if self.newest is not None:
                 self._go_over(None)
@@ -85,7 +85,7 @@ class Database:
         return snapshot
 
     def refresh(self) -> bool:
-        """Looks for a newer committed version and goes over to it; True when there was one."""
+        """Look for a newer committed version, and read it from now on; True if there was one."""
         with self._lock:
             before = self.snapshot
             if self.absent is not None and os.path.lexists(self.absent.description):
@@ -106,12 +106,12 @@ class Database:
             before.is_past = True
 
     def register(self, follower: Follower) -> None:
-        """Lets something follow to each new version, as long as it is in use."""
+        """Notify an object of each new version, as long as it is in use."""
         with self._lock:
             self._followers.add(follower)
 
     def make(self) -> None:
-        """Makes the database that is absent so far, or opens the one that is there by now."""
+        """Create the absent database, or open the one that has been created meanwhile."""
         with self._lock:
             if self.absent is not None:
                 store, before = Store.open(self.absent), self.store
@@ -121,12 +121,12 @@ class Database:
                 before.close()
 
     def corpus_name(self, name: str | None) -> str:
-        """The name of a corpus that there is; without one, the current corpus, or the only one.
+        """The name of an existing corpus; without a name, the current corpus, or the only one.
 
         Raises
         ------
         BindError
-            There is no such corpus, or it is not clear which one is meant.
+            There is no such corpus, or several and none of them is current.
         """
         self.refresh()
         if name is None:
@@ -148,12 +148,12 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[float]:
-        """One writer at a time; gives the seconds to wait for another connection's.
+        """One writer at a time; yields the seconds to wait for a writer of another connection.
 
-        When the block is left without an error, `newest` is what it has committed.
+        When the block ends without an error, `newest` is the version that it has committed.
         """
         with holding(self._write_lock):
-            # Who writes while it writes (from the documents of an append) would wait for itself.
+            # A write within a write (from the documents of an append) would wait for itself.
             timeout_s = 0.0 if self._n_writing else self.settings.lock_timeout
             self._n_writing += 1
             self.store.keep_versions = self.settings.keep_versions
@@ -185,7 +185,7 @@ class Database:
     # ---- other processes --------------------------------------------------------------------------------
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled is where the database is, not what it has: whoever unpickles opens it anew.
+        """The path of the database, not its contents: unpickling opens it again.
 
         Raises
         ------
@@ -204,12 +204,12 @@ class Database:
 def reopened(
     path: str, version: int, read_only: bool, settings: dict[str, Any], current: str | None
 ) -> Database:
-    """The database that was pickled, opened anew at its newest version, the one that was pickled or a later.
+    """Open a pickled database at its newest version: the one that was pickled, or a later one.
 
     Raises
     ------
     StorageError
-        The database is not there, or an older one is.
+        The database does not exist, or is older than the pickled one.
     """
     database = Database(Store.open(RealDirectory(path), read_only=read_only, create=False))
     if database.snapshot.version < version:

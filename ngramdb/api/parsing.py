@@ -55,7 +55,7 @@ def parsed_condition(text: str) -> ParsedCondition:
 
 
 def check_values(text: str, values: ParameterValues) -> None:
-    """Raises PlanError unless the values are right for the placeholders of a text."""
+    """Raise PlanError unless the values are right for the placeholders of a text."""
     Parameters(parsed(text).placeholders, values, text)
 
 

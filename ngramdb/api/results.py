@@ -1,4 +1,4 @@
-"""What the Python verbs answer with, besides plain numbers and tables."""
+"""The results of the Python verbs, besides plain numbers and tables."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ else:
 
 
 class Probability(float):
-    """A probability that knows where it comes from: a float with the counts behind it.
+    """A probability with its counts: a float with attributes.
 
-    Of a continuation of several tokens, the number is the product over its tokens; the attributes are those
+    For a continuation of several tokens, the number is the product over its tokens; the attributes are those
     of the last step that was taken.
     """
 
@@ -44,7 +44,7 @@ class Probability(float):
 
     @property
     def cont_count(self) -> int:
-        """Net occurrences of the context with the continuation behind it."""
+        """Net occurrences of the context followed by the continuation."""
         return self._counts[0]
 
     @property
@@ -59,7 +59,7 @@ class Probability(float):
 
     @property
     def sparse(self) -> bool:
-        """Whether one next token has probability 1."""
+        """Whether a single token follows the context, with probability 1."""
         return self._counts[3]
 
     @property
@@ -80,13 +80,13 @@ class Probability(float):
 
 
 class Generated(str):
-    """A continuation that was made: its text, and what it consists of.
+    """A generated continuation: its text, with its tokens and their probability.
 
     Attributes
     ----------
     token_ids : tuple of int
-    logprob : natural logarithm of its probability under the model, its end included where it came
-    ended : whether it ends where a document would, and not because it has as many tokens as were asked for
+    logprob : natural logarithm of its probability under the model, including its end if it has ended
+    ended : whether it ends where a document would; False if it has the greatest number of tokens
     """
 
     __slots__ = ("ended", "logprob", "token_ids")
@@ -156,7 +156,7 @@ class NextTokensMany(NamedTuple):
 
 
 class Spans(NamedTuple):
-    """The maximal spans of a text that stand in a corpus: (k,) int64 each, by start."""
+    """The maximal spans of a text that occur in a corpus: (k,) int64 each, by start."""
 
     starts: NDArray[np.int64]
     lengths: NDArray[np.int64]
@@ -174,7 +174,7 @@ class Scores:
     prob : (n,) float64, NaN where the context has no occurrence (SQL's NULL)
     count, context_count : (n,) int64; `cont_count` is another name of `count`
     effective_n : (n,) int32, length of the context that was used, plus one
-    sparse : (n,) bool, whether the context has one next token only
+    sparse : (n,) bool, whether the context has a single successor
     is_probability : False for scores of stupid backoff, which do not sum to 1
     """
 
@@ -205,7 +205,7 @@ class Scores:
 
     @property
     def cont_count(self) -> NDArray[np.int64]:
-        """How often context and continuation occur together."""
+        """Occurrences of the context followed by the continuation."""
         return self.count
 
     @property
@@ -217,7 +217,7 @@ class Scores:
     def perplexity(self) -> float:
         """Of a text's tokens: exp of the mean negative logarithm over those with a probability.
 
-        Infinite when one is 0, NaN when none has a probability. What SCORE and `Corpus.perplexity` give.
+        Infinite if one is 0, NaN if none has a probability. The same as in SCORE and `Corpus.perplexity`.
         """
         return measures.Measure.of(self.logprob).perplexity
 

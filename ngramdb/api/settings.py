@@ -30,7 +30,7 @@ DEFAULT_SEGMENT_TOKENS = 2**32 - 2
 DEFAULT_SORT_TOKENS = 60_000_000
 MAX_THREADS = 1024
 MAX_KEEP_VERSIONS = 1_000_000
-# Seconds: a year, and so without end for whoever waits.
+# Seconds: a year, which is as good as no limit.
 MAX_SECONDS = 365 * 24 * 3600
 
 # How n-grams in double quotes are matched: token by token, as text, or as text in any case.
@@ -266,7 +266,7 @@ class Settings(Mapping[str, Value]):
         return f"Settings({', '.join(f'{name}={value!r}' for name, value in self.items())})"
 
     def reset(self, name: str) -> None:
-        """Puts the default back."""
+        """Restore the default."""
         name = _known(name)
         self._values[name] = SETTINGS[name].default()
 

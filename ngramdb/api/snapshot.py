@@ -1,4 +1,4 @@
-"""One version of the database as a connection sees it: its manifest, and views of the corpora asked for."""
+"""One version of the database as a connection reads it: its manifest, and views of its corpora."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ else:
 
 
 class Snapshot:
-    """A version and its corpora. Views of unchanged corpora are taken over from the version before."""
+    """A version and its corpora. Views of unchanged corpora are reused from the version before."""
 
     def __init__(self, store: Store, manifest: Manifest, before: Snapshot | None = None) -> None:
         self.manifest = manifest
@@ -61,7 +61,7 @@ class Snapshot:
         Raises
         ------
         BindError
-            There is no such corpus; `nearest` is the one that was meant, perhaps. Or the version isn't kept.
+            There is no such corpus; `nearest` is the most similar name. Or the version is not kept.
         """
         if version is not None and version != self.version:
             return self._earlier_view(name, version)

@@ -39,7 +39,7 @@ def execute_all(
     timeout: float | None = None,
     progress: ProgressCallback | None = None,
 ) -> Result:
-    """Runs the statements of a text one after the other; the last one's result.
+    """Run the statements of a text one after the other, and return the result of the last one.
 
     `timeout` is for all of them together; None means that of the settings, for each.
     """
@@ -72,14 +72,14 @@ def _execute_one(database: Database, statement: ast.Statement, parameters: Param
 
 
 def answer(database: Database, plan: plans.Plan) -> Result:
-    """The result of a finished plan on the newest version that is known, as a piece of work of its own."""
+    """The result of a finished plan on the newest known version, as a separate piece of work."""
     with database.work() as work:
         result = run_plan(plan, DatabaseSession(database, database.snapshot))
     return supervised(result, work)
 
 
 def run_plan(plan: plans.Plan, session: DatabaseSession) -> Result:
-    """Runs a finished plan on the snapshot it was made for."""
+    """Run a finished plan on the snapshot it was made for."""
     asked = plan.plan if isinstance(plan, plans.ExplainPlan) else plan
     said: Sequence[cautions.Caution] = ()
     if asked.phrases and not isinstance(asked, plans.CountGram):

@@ -97,7 +97,7 @@ def names_of(tokens: Iterable[int], words: Words) -> list[str]:
 
 
 def check_order(order: Any) -> None:
-    """Raises InvalidArgument when an ARPA file cannot be of that order."""
+    """Raise InvalidArgument when an ARPA file cannot be of that order."""
     if not is_whole(order) or order < 2:
         raise InvalidArgument(f"an ARPA file takes a Kneser-Ney model with an order from 2 on, not {order!r}")
 

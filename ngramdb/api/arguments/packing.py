@@ -28,7 +28,7 @@ def pack(ngrams: Any, encode: Encode) -> tuple[IntArray, IntArray]:
     Raises
     ------
     InvalidArgument
-        Offsets that do not rise from 0 to the number of ids, or an n-gram that is none; names its position. A
+        Offsets that do not rise from 0 to the number of ids, or an invalid n-gram, with its position. A
         tuple of two lists that could be either.
     """
     if isinstance(ngrams, tuple) and len(ngrams) == 2 and all(isinstance(x, np.ndarray) for x in ngrams):

@@ -17,7 +17,7 @@ _DOT = re.compile(r"\\(.)|\.")
 
 
 def count(ngram: Any, match_text: bool, ignore_case: bool) -> ast.Count:
-    """COUNT of one n-gram. Whether text is matched is what the caller says, as for KWIC."""
+    """COUNT of one n-gram. The caller decides whether text is matched, as for KWIC."""
     return ast.Count(ast.Contains(ast.Matching(_ngram(ngram), match_text, ignore_case)))
 
 
@@ -33,7 +33,7 @@ def kwic(
     sample: int | None,
     seed: int | None,
 ) -> ast.Kwic:
-    """KWIC. Whether text is matched is what the caller says, whatever the session's setting is."""
+    """KWIC. The caller decides whether text is matched; the setting `match` is ignored."""
     order = () if order_by is None else (ast.OrderBy(ast.Field((order_by,)), descending),)
     if descending and not order:
         order = (ast.OrderBy(ast.Field(("doc_id",)), True),)
@@ -115,7 +115,7 @@ def about(tree: Any, corpus: str, where: ast.Condition | None) -> Any:
 
 
 def at_least(least: int, name: str, value: Any) -> None:
-    """Raises InvalidArgument unless the value is a whole number of at least `least`, or None."""
+    """Raise InvalidArgument unless the value is a whole number of at least `least`, or None."""
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
         raise InvalidArgument(f"{name} is a whole number of at least {least}, not {value!r}")
 

@@ -36,7 +36,7 @@ else:
     cautions = lazy_module("ngramdb.planner.cautions")
     plans = lazy_module("ngramdb.planner.plan")
 
-# Distributions of no more occurrences are made at once, without a look at what would stop them.
+# Distributions of at most so many occurrences are made without an interrupt check.
 FEW = 1 << 16
 
 
@@ -52,7 +52,7 @@ def counted(model: Any) -> ModelSpec:
 
 
 def warn_of_unseen(bound: BoundCorpus, continuation: Any, given: Any) -> None:
-    """Warns where a continuation never follows a context because of the tokens of either."""
+    """Warn where a continuation never follows a context because of the tokens of either."""
     if isinstance(continuation, str) or isinstance(given, str):
         cautioning.warn_of(bound.view, continuation, before=given)
 

@@ -20,19 +20,19 @@ else:
 
 PACKAGE = __name__.partition(".")[0]
 
-# Of many n-grams that occur nowhere, so many are looked at, and so many named.
+# Of many n-grams that occur nowhere: how many are examined, and how many are named.
 MOST_LOOKED_AT = 1000
 MOST_NAMED = 3
 
 
 def warn(said: Iterable[Any]) -> None:
-    """Warns the caller of ngramdb of what was said. Python shows equal warnings of one place once."""
+    """Warn the caller of ngramdb. Python shows equal warnings from one place once."""
     for item in said:
         warnings.warn(item.message, item.category, stacklevel=_frames_of_ours())
 
 
 def warn_of(view: CorpusView, text: Any, matched: str | None = None, before: Any = None) -> None:
-    """Warns of a text that occurs nowhere, or that never follows `before`, where its tokens are the reason.
+    """Warn of a text that occurs nowhere, or that never follows `before`, where its tokens are the reason.
 
     `before` is text or token ids.
     """
@@ -45,7 +45,7 @@ def warn_of(view: CorpusView, text: Any, matched: str | None = None, before: Any
 def warn_of_many(
     view: CorpusView, texts: Sequence[Any], places: Iterable[int], befores: Sequence[Any] | None = None
 ) -> None:
-    """Warns of those of many texts, at these places, whose tokens are the reason why they occur nowhere."""
+    """Warn of those texts, among many, at these places, that occur nowhere because of their tokens."""
     for n_looked_at, place in enumerate(places):
         if n_looked_at == MOST_LOOKED_AT:
             break

@@ -170,7 +170,7 @@ class EvaluationSet:
     def _folded_ids(
         self, corpus: CorpusView, segment: Segment, docs: Docs
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The folded texts as words of the set; words that it lacks get ids that it lacks."""
+        """The folded texts as words of the set; out-of-vocabulary words get unused ids."""
         fold = self.by.fold
         assert fold is not None
         texts = [fold(_shown(corpus, segment, i)).encode() for i in docs.tolist()]

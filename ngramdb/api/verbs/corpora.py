@@ -17,7 +17,7 @@ from ngramdb.tokenizers.registry import create_tokenizer
 
 
 def create_corpus(database: Database, plan: CreateCorpus) -> int | None:
-    """Runs CREATE CORPUS: the version that has the new corpus; None when it existed and that is all right.
+    """Run CREATE CORPUS; returns the version with the new corpus, None if IF NOT EXISTS found one.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def checked_tokenizer(tokenizer: str, options: Mapping[str, Any]) -> Tokenizer:
 
 
 def drop_corpus(database: Database, plan: DropCorpus) -> int | None:
-    """Runs DROP CORPUS: the version without the corpus; None when there was none and that is all right."""
+    """Run DROP CORPUS; returns the version without the corpus, None if IF EXISTS found none."""
     database.refresh()
     if plan.if_exists and plan.name not in database.snapshot.manifest.corpora:
         return None

@@ -33,7 +33,7 @@ Path = str | os.PathLike[str]
 
 DEFAULT_N = 13
 DEFAULT_THRESHOLD = 0.8
-# Spans of a document that an audit record takes down.
+# The greatest number of a document's spans in an audit record.
 NOTED_SPANS = 3
 
 
@@ -90,7 +90,7 @@ class DecontaminationReport:
 
 @dataclass
 class _Findings:
-    """What one look at a version of the corpus has found."""
+    """The contaminated documents of one version of the corpus."""
 
     documents: int = 0
     contaminated: list[Contaminated] = field(default_factory=list)
@@ -115,7 +115,7 @@ def decontaminate(
     dry_run: bool,
     report: Path | None,
 ) -> DecontaminationReport:
-    """Removes the contaminated documents of a corpus, as `Corpus.decontaminate` says."""
+    """Remove the contaminated documents of a corpus: `Corpus.decontaminate`."""
     paths = as_paths(against, "an evaluation set is a file, or several")
     if not paths:
         raise InvalidArgument("no evaluation set is given")
@@ -218,7 +218,7 @@ def _sources(segment: Segment, source_field: str) -> list[Any]:
 def _notes(
     view: CorpusView, chosen: Sequence[Docs], found: Iterable[Contaminated]
 ) -> Iterator[dict[str, Any]]:
-    """What the audit record takes down, a document after the other."""
+    """The audit records, document by document."""
     by_id: dict[int, list[Contaminated]] = {}
     for one in found:
         by_id.setdefault(one.doc_id, []).append(one)

@@ -38,7 +38,7 @@ from ngramdb.planner.cautions import Caution
 from ngramdb.planner.plan import Documents
 from ngramdb.planner.source import Segment
 
-# Documents between two looks at whether to go on; rows of a Parquet group.
+# Documents between two interrupt checks; rows of a Parquet group.
 BATCH_DOCUMENTS = 1024
 COMPRESSION_LEVEL = 6
 
@@ -82,7 +82,7 @@ def export_documents(
 def export_removals(
     removed: Iterable[RemovedDocument], path: str | os.PathLike[str], format: str | None = None
 ) -> int:
-    """Writes audit records, an object a removed document, to a file; how many they are."""
+    """Write audit records, one object per removed document, to a file; returns their number."""
     name = os.fspath(path)
     rows = _audit_rows(removed)
     if written_format(name, format) == "parquet":
@@ -128,12 +128,12 @@ def listed(plan: Documents, found: Sequence[tuple[Segment, DocSet]]) -> Iterator
 
 
 def write_lines(name: str, lines: Iterable[bytes]) -> int:
-    """Writes lines to a file, compressed as its name says; how many they are. Raises ExecutionError."""
+    """Write lines to a file, compressed by its name; returns their number. Raises ExecutionError."""
     return _replacing(name, lambda file: _write_lines(name, lines, file))
 
 
 def write_text(name: str, write: Callable[[TextIO], int]) -> int:
-    """Writes a text file in UTF-8, compressed as its name says; what `write` says. Raises ExecutionError."""
+    """Write a text file in UTF-8, compressed by its name; the result of `write`. Raises ExecutionError."""
 
     def through(file: Any) -> int:
         with _compressed(name, file) as sink:
@@ -182,7 +182,7 @@ def _compressed(name: str, file: Any) -> Iterator[Sink]:
 
 
 def _replacing(name: str, write: Callable[[Any], int]) -> int:
-    """Writes a file beside its place and then puts it there. Raises ExecutionError; nothing is left then."""
+    """Write a file beside its place, then rename it. Raises ExecutionError; then no file remains."""
     target = os.path.abspath(name)
     try:
         os.stat(target)

@@ -33,12 +33,16 @@ DEFAULT_TEXT_FIELD = "text"
 
 @dataclass(frozen=True)
 class LoadReport:
-    """What a load did.
+    """The outcome of a load.
 
-    `documents` with so many `tokens` were added, in so many new `segments`; `skipped` ones could not be read,
-    and `reasons` are the first few of why. `bytes` is the length of all texts; `version` is the database's
-    version that has the new documents; `elapsed` is in seconds.
-    `notes` say what is worth knowing of how it went.
+    Attributes
+    ----------
+    documents, tokens, segments : the numbers of what was added
+    skipped, reasons : the number of documents and files that could not be read, and the first few reasons
+    version : the database's version with the new documents
+    elapsed : seconds
+    bytes : the length of all texts
+    notes : remarks on the load, for its reader
     """
 
     documents: int
@@ -53,7 +57,7 @@ class LoadReport:
 
 
 def load_files(database: Database, plan: Load, progress: LoadCallback | None = None) -> LoadReport:
-    """Runs COPY … FROM: one commit of all documents, or one of every so many.
+    """Run COPY … FROM: one commit of all documents, or one per `commit_every` documents.
 
     Nothing of a commit has happened unless its documents were read, or skipped as was asked. `progress` None
     means the database's own callback, if that is wanted.
@@ -95,7 +99,7 @@ def _seen_commits(database: Database) -> Iterator[None]:
 
 
 def _where(course: Course) -> str:
-    """Where a load goes on."""
+    """The place at which a load continues."""
     at, left = course.position, course.sources
     begun = f" and line {at.n_lines:,} of {left[0].label}" if at.n_lines and left else ""
     documents = "1 document" if at.n_documents == 1 else f"{at.n_documents:,} documents"
@@ -103,7 +107,7 @@ def _where(course: Course) -> str:
 
 
 def check_separator(separator: str | None, sources: list[Source]) -> None:
-    """Raises InvalidArgument when a separator is given, and no file has separators."""
+    """Raise InvalidArgument when a separator is given, and no file has separators."""
     if separator is not None and not any(named(source.format).has_separator for source in sources):
         title = named(sources[0].format).title
         raise InvalidArgument(
@@ -124,7 +128,7 @@ def load(
     action: str,
     progress: LoadCallback | None,
 ) -> LoadReport:
-    """Hands documents that come from Python to the writer. One commit; on any error none."""
+    """Add documents that come from Python, in one commit; none if any of them fails."""
     with database.change(name, action) as change:
         run = _Run(database, change, progress, ErrorLog())
         run.load(documents)
@@ -132,7 +136,7 @@ def load(
 
 
 class _Parts:
-    """Documents in parts of `every` so many.
+    """Documents in parts of `every`.
 
     One document is read beyond each part before the part ends: the record of the last one must say that its
     files are whole, or a load that goes on would take new files of their names for the rest of these.
@@ -202,7 +206,7 @@ class _Run:
     def load(
         self, documents: Iterator[Document], every: int | None = None, course: Course | None = None
     ) -> None:
-        """Loads and commits the documents, all at once or `every` so many; `course` keeps the record."""
+        """Load and commit the documents, all at once or every `every`; `course` keeps the record."""
         if every is None or course is None:
             self._part(documents, course)
             return

@@ -26,7 +26,7 @@ READING = ("format", "text", "ids", "metadata", "separator")
 
 
 class Course:
-    """The files that a load has before it, and the record of those behind it."""
+    """The files that a load has yet to read, and the record of those that it has read."""
 
     def __init__(self, plan: Load, sources: Sequence[Source], records: Iterable[LoadRecord]) -> None:
         """`sources` are what the paths of the plan stand for, `records` those of the corpus.
@@ -51,7 +51,7 @@ class Course:
         self._hashed = hashlib.sha256()
         self._n_hashed = 0
         record = next((one for one in records if one.paths == self._paths), None) if resume else None
-        #: Whether a load goes on that has documents in the corpus.
+        #: Whether this continues a load that has documents in the corpus.
         self.goes_on = record is not None
         if record is not None:
             self._go_on(record)
@@ -75,7 +75,7 @@ class Course:
         return LoadRecord(self._paths, self._options, files, at.n_files, at.n_lines, at.n_documents)
 
     def hold(self) -> None:
-        """Record what comes now as being here, though reading goes on, until `release`."""
+        """Record the following documents as of this place, while reading continues, until `release`."""
         self._held = copy(self.position)
 
     def release(self) -> None:
