@@ -83,12 +83,25 @@ def measure_agreement(
 ) -> Agreement:
     """Token-wise agreement of a model with documents of token ids.
 
-    The n-gram model of the paper's figures has an effective n of its own, up to n: InfGram(order=n), which
-    backs off to shorter contexts. NGram(order=n) has no answer after a context that does not occur.
+    Tokens without an answer (n-gram models after an unseen context) do not agree. The n-gram model of the
+    paper is InfGram(order=n), which backs off to shorter contexts, so that its effective n varies up to n.
 
-    skip : so many tokens at the start of each document, a prompt for example, are context only
+    Parameters
+    ----------
+    model : any model
+    documents : sequences of token ids
+    sentence : each document is a sentence: it begins after `<s>`, and its `</s>` is predicted
+    skip : the number of tokens at the start of each document, a prompt for example, that are context only
+    progress : called after each batch
 
-    Tokens without an answer (n-gram models after an unseen context) do not agree. Cost: that of scoring.
+    Raises
+    ------
+    InvalidArgument
+        `skip` is not a whole number of at least 0.
+
+    Notes
+    -----
+    Cost: that of scoring. Source: Liu et al. 2024, section 4.
     """
     if not is_whole(skip) or skip < 0:
         raise InvalidArgument(f"skip is a whole number of at least 0, not {skip!r}")

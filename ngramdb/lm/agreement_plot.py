@@ -20,19 +20,20 @@ LIGHT, DARK, LINE = "#c9d6e8", "#33578a", "#b5482a"
 
 
 def draw_agreement(panels: Mapping[str, Agreement], path: str, *, sparse: str = "sparse") -> None:
-    """Draw a panel for each model, and one for the sparse estimates of the last.
-
-    PNG, SVG or PDF by the name.
+    """Draw a panel for each model, and one for the sparse estimates of the last, into a file.
 
     Bars are tokens by effective n, the dark part of a bar those that agree; the line is their share.
 
-    panels : agreement by the model's name, as `measure_agreement` gives it
+    Parameters
+    ----------
+    panels : the result of `measure_agreement` by the model's name
+    path : the file; its ending chooses PNG, SVG or PDF
     sparse : the title of the panel of sparse estimates
 
     Raises
     ------
     InvalidArgument
-        no panel, an ending that matplotlib does not know, or no matplotlib
+        No panel, an ending that matplotlib does not know, or matplotlib is not installed.
     """
     if not panels:
         raise InvalidArgument("a figure of agreement has at least one model")

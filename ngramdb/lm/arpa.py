@@ -38,16 +38,26 @@ Words = Callable[[int], str]
 
 
 def write_arpa(model: LanguageModel, file: TextIO, words: Words) -> list[int]:
-    """Write the model; returns how many n-grams of each length.
+    """Write a model as an ARPA file.
 
-    words : the text of a token id; what cannot stand in such a file is written otherwise, see `name_of`
+    Parameters
+    ----------
+    model : a Kneser-Ney model with an order of at least 2 and without a least count
+    file : opened for text in UTF-8
+    words : the text of a token id; characters that an ARPA file cannot hold are replaced, see `name_of`
+
+    Returns
+    -------
+    The numbers of n-grams of each length.
 
     Raises
     ------
     InvalidArgument
-        no Kneser-Ney model with an order from 2 on and without least count
+        Any other model.
 
-    Cost: some two microseconds an n-gram, most of it for the text; 40 bytes of memory an n-gram.
+    Notes
+    -----
+    Cost: some two microseconds per n-gram, most of it for the text; 40 bytes of memory per n-gram.
     """
     spec = model.spec
     if not isinstance(model, KneserNeyModel) or spec.order is None or spec.order < 2 or spec.min_count > 1:

@@ -41,7 +41,7 @@ class Perplexity:
     perplexity_nonzero : tokens of probability 0 left out
     logprob : the sum of natural logarithms over the tokens with an answer
     n_tokens, n_unknown : tokens that were scored, and how many of them do not occur in the corpus
-    n_unanswered : tokens without an answer (n-gram models after an unseen context), left out of all figures
+    n_unanswered : tokens without an answer (n-gram models after an unseen context), in no other number
     n_zero : tokens of probability 0
     per_document : (n,) float64, as `perplexity`
     document_lengths : (n,) int64, tokens with an answer
@@ -72,7 +72,7 @@ class Perplexity:
 
     @property
     def note(self) -> str | None:
-        """What a user should know about the figures, or None."""
+        """A remark on the numbers for their reader, or None."""
         return None if self.is_probability else NO_DISTRIBUTION
 
     def __repr__(self) -> str:
@@ -97,12 +97,18 @@ def perplexity(
     sentence: bool = True,
     progress: Progress | None = None,
 ) -> Perplexity:
-    """The perplexity of documents, each a sequence of token ids.
+    """The perplexity of documents under a model, with out-of-vocabulary tokens and without.
 
+    Parameters
+    ----------
+    model : any model
+    documents : sequences of token ids
     sentence : each document is a sentence: it begins after `<s>`, and its `</s>` is scored
     progress : called after each batch
 
-    Cost: that of scoring; memory for one batch, and 16 bytes a document.
+    Notes
+    -----
+    Cost: that of scoring; memory for one batch, and 16 bytes per document.
     """
     types, _ = model.index.types()
     tally = _Tally(types, model.index.separator)

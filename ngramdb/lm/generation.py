@@ -1,7 +1,7 @@
 """Generating text: greedily, by sampling, by beam search and diverse beam search, with any model.
 
-A model that has no answer after the whole context goes on with shorter suffixes, down to none, so generation
-never gets stuck; it stops at a document's end, or after so many tokens.
+A model without an answer after the whole context continues with shorter suffixes, down to none, so that there
+is always a next token; generation stops at a document's end, or after the given number of tokens.
 
 Sources: nucleus sampling: Holtzman et al. 2020, section 3.1. Diverse beam search with the Hamming penalty,
 one beam a group: Vijayakumar et al. 2018, section 4.
@@ -120,16 +120,20 @@ class Generator:
     def generate(
         self, context: ArrayLike, n: int, method: Method, *, seed: int | None = None, n_return: int = 1
     ) -> list[Continuation]:
-        """So many continuations of at most n tokens, the most probable first.
+        """Generate continuations, the most probable first.
 
-        Sampled ones are drawn independently, and come again with the same seed, whatever n_return is: the
-        first ones stay the first drawn.
+        Parameters
+        ----------
+        context : token ids
+        n : the greatest number of tokens of each
+        method : Greedy, Sampling or Search
+        seed : the same seed draws the same samples, independently of each other and of `n_return`
+        n_return : the number of continuations: 1 for Greedy, at most the number of beams for Search
 
         Raises
         ------
         InvalidArgument
-            more continuations than the method has (1 for greedy, as many as beams for a
-            search)
+            More continuations than the method has, or a number out of range.
         """
         if n < 0 or n_return < 1:
             raise InvalidArgument(f"{n} tokens and {n_return} continuations cannot be generated")
@@ -151,12 +155,14 @@ class Generator:
     def stream(
         self, context: ArrayLike, n: int, method: Method, *, seed: int | None = None
     ) -> Iterator[tuple[int, float]]:
-        """Token after token with its logarithmic probability, as it is chosen.
+        """Yield the tokens of one continuation with their log-probabilities, as they are chosen.
 
-        END is the last one when it comes.
+        The tokens are those of `generate` with n_return=1, followed by END if it has ended. The result of a
+        search is known at its end only, and is then yielded at once.
 
-        A search is known at its end only, and comes all at once. The tokens are those of `generate` with
-        n_return=1.
+        Parameters
+        ----------
+        context, n, method, seed : as `generate` takes them
         """
         if isinstance(method, Search):
             best = self.generate(context, n, method)[0]

@@ -53,8 +53,11 @@ class ForestWeights:
 class Interpolation:
     """A mixture tuned on validation data.
 
-    weight : λ for estimates that are not sparse; sparse_weight : λ for sparse ones
-    forest : instead of both, what gives each token its own λ, or None
+    Attributes
+    ----------
+    weight : λ for estimates that are not sparse
+    sparse_weight : λ for sparse ones
+    forest : a λ for each token, instead of both; or None
     """
 
     weight: float
@@ -62,7 +65,12 @@ class Interpolation:
     forest: ForestWeights | None = None
 
     def weights(self, corpus: Scores) -> Floats:
-        """λ of every token: (n,) float64; 0 where the corpus model has no answer."""
+        """λ of every token: (n,) float64; 0 where the corpus model has no answer.
+
+        Parameters
+        ----------
+        corpus : scores of the tokens under the corpus model
+        """
         if self.forest is not None:
             chosen = self.forest.of(corpus)
         else:
@@ -70,14 +78,30 @@ class Interpolation:
         return np.where(np.isnan(corpus.prob), 0.0, chosen)
 
     def mix(self, corpus: Scores, neural: ArrayLike) -> Floats:
-        """The mixture's probability of every token: (n,) float64."""
+        """The mixture's probability of every token: (n,) float64.
+
+        Parameters
+        ----------
+        corpus : scores of the tokens under the corpus model
+        neural : (n,) probabilities of the same tokens under the neural model
+
+        Raises
+        ------
+        InvalidArgument
+            Arrays of different lengths, or values that are not probabilities.
+        """
         _check_distribution(corpus)
         other = _probabilities(neural, len(corpus))
         weight = self.weights(corpus)
         return weight * np.nan_to_num(corpus.prob) + (1.0 - weight) * other
 
     def perplexity(self, corpus: Scores, neural: ArrayLike) -> float:
-        """Of the mixture: exp of the mean negative log-probability."""
+        """The perplexity of the mixture: exp of the mean negative log-probability.
+
+        Parameters
+        ----------
+        corpus, neural : as `mix` takes them
+        """
         return perplexity_of(self.mix(corpus, neural))
 
 
@@ -96,8 +120,8 @@ def interpolate(
     Raises
     ------
     InvalidArgument
-        arrays of different lengths, values that are no probabilities (scores of stupid
-        backoff among them), or no scikit-learn
+        Arrays of different lengths, values that are not probabilities (such as scores of stupid backoff), or
+        scikit-learn is not installed.
     """
     _check_distribution(corpus)
     other = _probabilities(neural, len(corpus))
@@ -145,8 +169,14 @@ def perplexity_of(probs: ArrayLike) -> float:
 
 
 def relative_improvement(neural_perplexity: float, mixed_perplexity: float) -> float:
-    """How much of what can be gained was gained: 1 would be a perplexity of 1.
+    """The part of the possible improvement that was reached: 1 is a perplexity of 1.
 
+    Parameters
+    ----------
+    neural_perplexity, mixed_perplexity : of the neural model alone, and of the mixture
+
+    Notes
+    -----
     Source: Liu et al. 2024, section 5.1.
     """
     return (1 - mixed_perplexity / neural_perplexity) / (1 - 1 / neural_perplexity)

@@ -30,14 +30,17 @@ def make(
 ) -> LanguageModel:
     """The model over a corpus.
 
-    statistics: what `analyze` gave for the corpus; Kneser-Ney takes them, and computes them when they are
-    missing.
-    separator: the token between sentences inside documents; by default the corpus's own, if it has one.
+    Parameters
+    ----------
+    spec : the kind of model and its parameters
+    view : the corpus
+    statistics : the result of `analyze`, for Kneser-Ney, which computes them if they are missing
+    separator : the token between sentences inside documents; by default the corpus's own, if it has one
 
     Raises
     ------
     InvalidArgument
-        the statistics are those of another corpus or version, or of other sentences
+        The statistics are those of another corpus or version, or of other sentences.
     """
     index = language_index(view, separator)
     if spec.kind == "kneser_ney":
@@ -98,11 +101,17 @@ class LanguageModel(ABC):
 
     @property
     def note(self) -> str | None:
-        """What a user should know about the model's numbers, or None."""
+        """A remark on the model's numbers for their reader, or None."""
         return None
 
     def prob(self, context: ArrayLike, token: int) -> Probability:
-        """P(token | context)."""
+        """P(token | context), with its counts.
+
+        Parameters
+        ----------
+        context : token ids; BEGIN is the beginning of a sentence
+        token : a token id, or END
+        """
         used = as_ids(context)
         row = self._model.estimate(used, [0, len(used)], as_ids([token]), [False])[0]
         prob = float(row["prob"])
@@ -117,10 +126,16 @@ class LanguageModel(ABC):
     def prob_many(self, flat: ArrayLike, offsets: ArrayLike, tokens: ArrayLike) -> Probabilities:
         """P(tokens[i] | flat[offsets[i]:offsets[i + 1]]) of n pairs.
 
+        Parameters
+        ----------
+        flat : the token ids of all contexts
+        offsets : (n + 1,), where each context begins in `flat`
+        tokens : (n,) token ids
+
         Raises
         ------
         ValueError
-            offsets that do not ascend, or arrays that do not fit together
+            Offsets that do not ascend, or arrays of different lengths.
         """
         bounds = integers(offsets, "offsets")
         begins = np.zeros(max(0, len(bounds) - 1), dtype=np.bool_)
@@ -129,23 +144,36 @@ class LanguageModel(ABC):
         return Probabilities(*(np.ascontiguousarray(found[name]) for name in names))
 
     def score(self, ids: ArrayLike, *, sentence: bool = False) -> Scores:
-        """Every token given those before it; with `sentence` after `<s>`, and then `</s>`: one entry more.
+        """Score every token given the tokens before it.
 
-        Where the text ends with the separator, that is the end of its sentence, and `</s>` after it has
-        probability 1.
+        Parameters
+        ----------
+        ids : token ids
+        sentence : begin after `<s>`, and score `</s>` at the end, as one entry more; where the text ends with
+            the separator, its sentence has ended, and `</s>` has probability 1
 
-        Cost: about a microsecond a token, more over many segments; the GIL is released.
+        Notes
+        -----
+        Cost: about a microsecond per token, more over many segments; the GIL is released.
         """
         array = as_ids(ids)
         return self._scores(self._model.score(array, [0, len(array)], sentence))
 
     def score_many(self, flat: ArrayLike, offsets: ArrayLike, *, sentence: bool = False) -> Scores:
-        """The same for documents flat[offsets[i]:offsets[i + 1]], one after the other.
+        """Score documents flat[offsets[i]:offsets[i + 1]], one after the other.
 
-        Document i has its entries from offsets[i] - offsets[0] on; with `sentence` from offsets[i] -
-        offsets[0] + i on.
+        The entries of document i begin at offsets[i] - offsets[0]; with `sentence` at offsets[i] - offsets[0]
+        + i.
 
-        Cost: as `score`; from some thousand tokens on documents are shared by all cores that are free.
+        Parameters
+        ----------
+        flat : the token ids of all documents
+        offsets : (n + 1,), where each document begins in `flat`
+        sentence : as `score` takes it
+
+        Notes
+        -----
+        Cost: as `score`; from some thousand tokens on, free cores share the documents.
         """
         return self._scores(self._model.score(as_ids(flat), integers(offsets, "offsets"), sentence))
 
@@ -164,11 +192,18 @@ class LanguageModel(ABC):
         )
 
     def sampler(self, context: ArrayLike) -> kernel.Sampler | None:
-        """What draws tokens after the context: `next(seed)` gives an id, or END, and its probability.
+        """A sampler of the tokens after a context: `next(seed)` returns an id, or END, and its probability.
 
-        None for models whose distribution is as quick to make. Unknown tokens are left out, and scores of
-        stupid backoff divided by their sum. Cost: microseconds a token, and once a pass over the occurrences
-        of each suffix that is frequent.
+        None for models whose distribution is as quick to compute. Out-of-vocabulary tokens are left out, and
+        scores of stupid backoff are divided by their sum.
+
+        Parameters
+        ----------
+        context : token ids
+
+        Notes
+        -----
+        Cost: microseconds per token, and once a pass over the occurrences of each frequent suffix.
         """
         if MODELS[self.spec.kind].is_relative:
             return None
@@ -179,7 +214,11 @@ class LanguageModel(ABC):
         """The beginning of a text (of a sentence), for decoders, which read texts token by token.
 
         `state.read(origin, token)` makes a state the text of another one and one token more, and returns the
-        token's probability and effective n; `state.context` is equal where all that may follow is.
+        token's probability and effective n; states with equal `state.context` predict the same tokens.
+
+        Parameters
+        ----------
+        sentence : begin after `<s>`
         """
         return kernel.TextState(self._model, sentence)
 
@@ -188,14 +227,26 @@ class LanguageModel(ABC):
 
     @abstractmethod
     def dist(self, context: ArrayLike) -> Distribution:
-        """The distribution of the next token, the same numbers that `prob` gives token by token."""
+        """The distribution of the next token, with the numbers of `prob` for each token.
+
+        Parameters
+        ----------
+        context : token ids; BEGIN is the beginning of a sentence
+        """
 
     def successors(
         self, context: ArrayLike, longest: int | None = None
     ) -> tuple[Integers, Integers, int, int]:
-        """What follows the longest suffix that occurs (often enough), of at most `longest` tokens.
+        """The successors of the longest suffix of a context that occurs often enough for the model.
 
-        Returns: ids (k,) and counts (k,), the suffix's count, its number of tokens (BEGIN counts as one).
+        Parameters
+        ----------
+        context : token ids
+        longest : the greatest length of the suffix, in tokens
+
+        Returns
+        -------
+        Ids (k,) and counts (k,), the suffix's count, its number of tokens (BEGIN counts as one).
         """
         used, begins = self._used(context)
         most = 2**31 if longest is None else longest

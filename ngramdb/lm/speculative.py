@@ -1,4 +1,4 @@
-"""Drafting: the continuation that the corpus itself gives, for a larger model to check."""
+"""Speculative decoding: continuations drafted from the corpus, for a larger model to check."""
 
 from __future__ import annotations
 
@@ -35,8 +35,14 @@ class Draft(NamedTuple):
 def draft(model: LanguageModel, context: ArrayLike, n: int, *, least_prob: float = 0.0) -> Draft:
     """The most frequent continuation after the longest suffix of the context that occurs, token by token.
 
-    Stops after n tokens, at a document's end, or before a token less probable than least_prob. Ties: the
-    smaller id.
+    Of successors with the same count, the smallest id is taken.
+
+    Parameters
+    ----------
+    model : any model
+    context : token ids
+    n : the greatest number of tokens; a document's end stops earlier
+    least_prob : stop before a token that is less probable
     """
     ids = as_ids(context).tolist()
     drafted: list[int] = []

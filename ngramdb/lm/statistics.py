@@ -60,13 +60,14 @@ def _segments(view: View) -> tuple[str, ...]:
 class Statistics:
     """Counts of counts by n-gram length, from 1 on.
 
-    continuation : for each length, how many n-grams have an adjusted count of 1, 2, 3, 4: different left
-    neighbours, or
-        occurrences for n-grams that begin with `<s>`
+    Attributes
+    ----------
+    continuation : for each length, the numbers of n-grams with an adjusted count of 1, 2, 3, 4: that is the
+        number of different left neighbours, or of occurrences for n-grams that begin with `<s>`
     raw : the same by occurrences
     n_types : different n-grams of each length, `<s>` and `</s>` being tokens
     n_left_of_end : different tokens before `</s>`
-    segments : the fingerprint of what they were computed from
+    segments : the fingerprint of the segments and sentences from which they were computed
     """
 
     max_length: int
@@ -89,7 +90,7 @@ class Statistics:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Statistics:
-        """The inverse. Raises InvalidArgument when the mapping is something else."""
+        """The inverse of `as_dict`. Raises InvalidArgument for any other mapping."""
         names = [field.name for field in fields(cls)]
         if stored.get("format") != FORMAT or any(name not in stored for name in names):
             raise InvalidArgument(
@@ -100,7 +101,10 @@ class Statistics:
     def discount(self, length: int, *, raw: bool = False) -> Discount:
         """D1, D2, D3+ of an n-gram length.
 
-        Beyond max_length those of the last length for which they can be estimated.
+        Parameters
+        ----------
+        length : beyond max_length, the discounts of the last length for which they can be estimated
+        raw : from occurrences instead of adjusted counts
         """
         table = self.raw if raw else self.continuation
         if length <= self.max_length:
@@ -114,16 +118,16 @@ class Statistics:
         return tuple(self.discount(length) for length in range(1, self.max_length + 1))
 
     def fallbacks(self, order: int | None = None) -> tuple[int, ...]:
-        """Lengths (of a model of that order) whose discounts cannot be estimated: 0.5, 1, 1.5 stand in.
+        """Lengths (of a model of that order) whose discounts cannot be estimated: 0.5, 1, 1.5 are used.
 
-        As a rule the corpus is small; classes or other unusual tokens may do it, too.
+        The usual reason is a small corpus; word classes and other unusual tokens are others.
         """
         lengths = range(1, (self.max_length if order is None else min(order, self.max_length)) + 1)
         table = {n: self.raw if n == order else self.continuation for n in lengths}
         return tuple(n for n in lengths if not discounts_of(table[n][n - 1])[1])
 
     def note(self, order: int | None = None) -> str | None:
-        """What to say on lengths (of a model of that order) without discounts of their own, or None."""
+        """A remark on lengths (of a model of that order) without estimated discounts, or None."""
         said = []
         if lengths := self.fallbacks(order):
             said.append(
@@ -150,7 +154,11 @@ def discounts_of(counts: Iterable[int]) -> tuple[Discount, bool]:
     """D1, D2, D3+ from t1 … t4, and whether they could be estimated.
 
     Y = t1 / (t1 + 2 t2), D_k = k - (k + 1) Y t_{k+1} / t_k. They cannot when t1, t2 or t3 is 0, or a D_k is
-    outside [0, k]. Source: Chen & Goodman 1999, equation 26.
+    outside [0, k].
+
+    Notes
+    -----
+    Source: Chen & Goodman 1999, equation 26.
     """
     t1, t2, t3, t4 = counts
     if min(t1, t2, t3) <= 0:

@@ -1,9 +1,9 @@
-"""What a segment of any kind answers: all that the rooms above may ask of one.
+"""The interface of segments of any kind: all that the rooms above use of one.
 
 A kind of segment is a class below `Segment` that opens its files and has an index (a class below
-`_cext.segment.segment_index.SegmentIndex`); it is entered in `ngramdb.segments.registry`. What it must answer
-is abstract here; the rest has a default that a kind overrides where its files hold more, or where it knows a
-faster way.
+`_cext.segment.segment_index.SegmentIndex`); it is entered in `ngramdb.segments.registry`. What every kind
+must implement is abstract here; the rest has a default that a kind overrides if its files hold more, or if it
+is faster.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Numbers = NDArray[np.uint32]
 
 
 class Decoder(Protocol):
-    """What is asked of a tokenizer: the text that ids spell."""
+    """The part of a tokenizer that segments use: the text of token ids."""
 
     def decode_exact(self, ids: Any, /) -> bytes | None: ...
 
@@ -30,8 +30,14 @@ class Decoder(Protocol):
 class Segment(ABC):
     """One immutable segment; `path` names it in errors.
 
-    Documents are numbered from 0. Document i has the id `first_doc_id + i`, or, where ids have gaps, that of
-    `ids`.
+    Documents are numbered from 0. The id of document i is `first_doc_id + i`, or, where ids have gaps,
+    `ids[i]`.
+
+    Parameters
+    ----------
+    path : the name of the segment in errors
+    n_tokens, n_documents : its size
+    first_doc_id : the id of document 0, where ids have no gaps
     """
 
     def __init__(self, path: str, n_tokens: int, n_documents: int, first_doc_id: int) -> None:
@@ -40,45 +46,45 @@ class Segment(ABC):
         self.n_documents = n_documents
         self.first_doc_id = first_doc_id
 
-    # ---- what every kind must answer
+    # ---- abstract
 
     @property
     @abstractmethod
     def index(self) -> SegmentIndex:
-        """The kernel's view of the segment. Raises CorruptionError when it cannot be right."""
+        """The kernel's index of the segment. Raises CorruptionError if its files contradict themselves."""
 
     @property
     @abstractmethod
     def size_bytes(self) -> int:
-        """Bytes of its files."""
+        """The size of its files in bytes."""
 
     @abstractmethod
     def check(self) -> None:
-        """Verify checksums and invariants. Raises CorruptionError naming what is wrong."""
+        """Verify checksums and invariants. Raises CorruptionError with the place and the fault."""
 
-    # ---- what of it is in memory
+    # ---- memory
 
     def read_along(self, wanted: bool) -> None:
-        """Whether its files get into memory as a whole once they are in use. Nothing by default."""
+        """Read its files into memory as a whole once they are in use, if `wanted`. A no-op by default."""
         return None
 
     def read_for_pass(self) -> None:
-        """To be called before all of it is read: gets what is read along into memory now."""
+        """Read the files into memory now, before a pass over all of them. A no-op by default."""
         return None
 
     def parts_to_read(self, room: int) -> list[tuple[int, int]]:
-        """Bytes (start, stop) worth having in memory, at most `room`; what every search reads comes first."""
+        """Byte ranges (start, stop) to keep in memory, at most `room` bytes; the most used come first."""
         return []
 
     def read_part(self, start: int, stop: int) -> None:
-        """Read a part into memory, or some of it."""
+        """Read a part of the files into memory, as far as possible. A no-op by default."""
         return None
 
     def resident_bytes(self) -> int:
-        """Bytes of its files that are in memory; none that are known by default."""
+        """Bytes of its files that are in memory; 0 by default."""
         return 0
 
-    # ---- what stands beside the tokens
+    # ---- texts and metadata
 
     @cached_property
     def metadata(self) -> MetadataReader:
@@ -86,7 +92,7 @@ class Segment(ABC):
         return MetadataReader(b"", self.n_documents, self.path)
 
     def stored_text(self, i: int) -> bytes | None:
-        """What is stored of document i's text; None where its ids give it back, or where it has none."""
+        """The stored text of document i; None if its ids decode to it, or if it has no text."""
         return None
 
     def form(self, i: int) -> bytes | None:
@@ -98,7 +104,13 @@ class Segment(ABC):
         self.metadata.check()
 
     def text(self, i: int, tokenizer: Decoder) -> bytes | None:
-        """The text of document i, byte for byte as it came; None for documents that came as token ids."""
+        """The text of document i, byte for byte as it was loaded; None for documents loaded as token ids.
+
+        Parameters
+        ----------
+        i : the document's number
+        tokenizer : decodes the document's ids if its text is not stored
+        """
         stored = self.stored_text(i)
         return stored if stored is not None else tokenizer.decode_exact(self.document(i))
 
@@ -120,9 +132,20 @@ class Segment(ABC):
         return lengths
 
     def token_ids(self, numbers: Numbers) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """Token ids of documents (ascending numbers), to be carried into another file.
+        """Token ids of documents, to be copied into another file.
 
-        Flat (m,) uint32 and offsets (n + 1,) int64. Raises CorruptionError where they cannot be right.
+        Parameters
+        ----------
+        numbers : (n,) uint32, ascending
+
+        Returns
+        -------
+        Flat (m,) uint32 and offsets (n + 1,) int64.
+
+        Raises
+        ------
+        CorruptionError
+            The segment's files contradict themselves.
         """
         documents = [self.document(i) for i in numbers.tolist()]
         offsets = np.zeros(len(numbers) + 1, dtype=np.int64)
@@ -146,7 +169,7 @@ class Segment(ABC):
         return self.first_doc_id + i if self.ids is None else int(self.ids[i])
 
     def doc_ids(self, numbers: NDArray[Any] | None = None) -> NDArray[np.int64]:
-        """The ids of these documents (local numbers), of all in order without any: (n,) int64."""
+        """The ids of documents by their numbers, by default of all in order: (n,) int64."""
         if numbers is None:
             numbers = np.arange(self.n_documents)
         if self.ids is None:
@@ -154,7 +177,7 @@ class Segment(ABC):
         return self.ids[numbers]
 
     def local_of(self, doc_id: int) -> int | None:
-        """The local number of the document with this id, None when it isn't here."""
+        """The number of the document with this id, None if it is not in the segment."""
         if self.ids is None:
             i = doc_id - self.first_doc_id
             return i if 0 <= i < self.n_documents else None
@@ -162,9 +185,15 @@ class Segment(ABC):
         return i if i < len(self.ids) and self.ids[i] == doc_id else None
 
     def locals_of(self, doc_ids: NDArray[np.int64]) -> NDArray[np.uint32]:
-        """The local numbers of those of the ids (ascending) that are here: (k,) uint32, ascending.
+        """The numbers of those documents that are in the segment: (k,) uint32, ascending.
 
-        Cost: k binary searches, whatever the number of documents.
+        Parameters
+        ----------
+        doc_ids : ids of documents, ascending
+
+        Notes
+        -----
+        Cost: one binary search per id, independent of the number of documents.
         """
         if self.ids is None:
             start, stop = np.searchsorted(doc_ids, [self.first_doc_id, self.first_doc_id + self.n_documents])
