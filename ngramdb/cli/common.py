@@ -117,6 +117,16 @@ def draw_error(message: str, screen: Screen) -> None:
     screen.draw(screen.styled("error:", "1;31") + text.removeprefix("error:"))
 
 
+def command_parser(name: str, description: str, epilog: str | None = None) -> argparse.ArgumentParser:
+    """The parser of a command ("" for `ngramdb` itself), which keeps the lines of its texts."""
+    return argparse.ArgumentParser(
+        prog=f"ngramdb {name}".rstrip(),
+        description=description,
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
 def add_common_flags(parser: argparse.ArgumentParser) -> None:
     """Flags that every command has."""
     parser.add_argument("--no-progress", action="store_true", help="no progress bar, even at a terminal")

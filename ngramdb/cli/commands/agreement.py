@@ -11,7 +11,15 @@ from typing import Any
 from ngramdb.api import Corpus, Result, connect
 from ngramdb.api.verbs.evaluation import agreement_panels, draw_agreement
 from ngramdb.cli.commands import held_out
-from ngramdb.cli.common import OK, UsageError, add_common_flags, guarded, not_negative, positive
+from ngramdb.cli.common import (
+    OK,
+    UsageError,
+    add_common_flags,
+    command_parser,
+    guarded,
+    not_negative,
+    positive,
+)
 from ngramdb.cli.terminal.progress import MeasureWatch
 from ngramdb.cli.terminal.render import MODES, render
 from ngramdb.cli.terminal.screen import detect
@@ -40,11 +48,7 @@ def run(arguments: list[str]) -> int:
 
 def make_parser() -> argparse.ArgumentParser:
     """The parser of the command's flags."""
-    parser = argparse.ArgumentParser(
-        prog="ngramdb agreement",
-        description=DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("agreement", DESCRIPTION)
     held_out.add_document_flags(parser)
     add = parser.add_argument
     add("--model", metavar="M", default="infgram", help="what stands after USING; infgram by default")

@@ -7,7 +7,7 @@ import sys
 
 from ngramdb.cli.commands.catalog import in_own_words, quoted
 from ngramdb.cli.commands.writing import add_lock_timeout, writing
-from ngramdb.cli.common import OK, add_common_flags, guarded
+from ngramdb.cli.common import OK, add_common_flags, command_parser, guarded
 from ngramdb.cli.shell.waiting import Waiting
 from ngramdb.cli.terminal.render import MODES, render
 from ngramdb.cli.terminal.screen import detect
@@ -26,9 +26,7 @@ def run(arguments: list[str]) -> int:
 
 def make_parser() -> argparse.ArgumentParser:
     """The parser of the command's flags."""
-    parser = argparse.ArgumentParser(
-        prog="ngramdb analyze", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_parser("analyze", DESCRIPTION)
     parser.add_argument("database", metavar="DB", help="the database's folder")
     parser.add_argument("corpus", metavar="CORPUS", help="the corpus's name")
     parser.add_argument(

@@ -7,7 +7,7 @@ import sys
 
 from ngramdb.api import connect
 from ngramdb.cli.commands.catalog import in_own_words, quoted
-from ngramdb.cli.common import OK, PROBLEMS, add_common_flags, guarded, say
+from ngramdb.cli.common import OK, PROBLEMS, add_common_flags, command_parser, guarded, say
 from ngramdb.cli.terminal.render import MODES, render
 from ngramdb.cli.terminal.screen import detect
 
@@ -25,9 +25,7 @@ def run(arguments: list[str]) -> int:
 
 def make_parser() -> argparse.ArgumentParser:
     """The parser of the command's flags."""
-    parser = argparse.ArgumentParser(
-        prog="ngramdb check", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_parser("check", DESCRIPTION)
     parser.add_argument("database", metavar="DB", help="the database's folder")
     parser.add_argument("corpus", metavar="CORPUS", nargs="?", help="one corpus instead of all")
     parser.add_argument(

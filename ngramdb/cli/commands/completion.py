@@ -10,7 +10,7 @@ import sys
 from importlib import import_module
 
 from ngramdb.cli.commands.completion_scripts import SHELLS, Argument, Command
-from ngramdb.cli.common import OK, add_common_flags, guarded
+from ngramdb.cli.common import OK, add_common_flags, command_parser, guarded
 from ngramdb.cli.main import COMMANDS, PROGRAM
 
 DESCRIPTION = """\
@@ -34,11 +34,7 @@ def run(arguments: list[str]) -> int:
 
 def make_parser() -> argparse.ArgumentParser:
     """The parser of the command's flags."""
-    parser = argparse.ArgumentParser(
-        prog="ngramdb completion",
-        description=DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("completion", DESCRIPTION)
     parser.add_argument("shell", metavar="SHELL", choices=tuple(SHELLS), help="bash, zsh or fish")
     add_common_flags(parser)
     return parser

@@ -14,7 +14,7 @@ from ngramdb.api.verbs.decontaminating import (
     SetOverlap,
 )
 from ngramdb.cli.commands.writing import add_lock_timeout, writing
-from ngramdb.cli.common import OK, add_common_flags, guarded, positive, say
+from ngramdb.cli.common import OK, add_common_flags, command_parser, guarded, positive, say
 from ngramdb.cli.shell.waiting import Waiting
 from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.render import MODES, render
@@ -40,12 +40,7 @@ def run(arguments: list[str]) -> int:
 
 def make_parser() -> argparse.ArgumentParser:
     """The parser of the command's flags."""
-    parser = argparse.ArgumentParser(
-        prog="ngramdb decontaminate",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("decontaminate", DESCRIPTION, EPILOG)
     add = parser.add_argument
     add("database", metavar="DB", help="the database's folder")
     add("corpus", metavar="CORPUS", help="the corpus's name")

@@ -16,7 +16,7 @@ from ngramdb.api import Connection, LoadReport, Result, connect
 from ngramdb.cli.commands import stdlib
 from ngramdb.cli.commands.catalog import describe
 from ngramdb.cli.commands.tour import STEPS, Step
-from ngramdb.cli.common import OK, add_common_flags, guarded
+from ngramdb.cli.common import OK, add_common_flags, command_parser, guarded
 from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.progress import LoadWatch
 from ngramdb.cli.terminal.render import render
@@ -46,9 +46,7 @@ def run(arguments: list[str]) -> int:
 
 def make_parser() -> argparse.ArgumentParser:
     """The parser of the command's flags."""
-    parser = argparse.ArgumentParser(
-        prog="ngramdb demo", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_parser("demo", DESCRIPTION)
     parser.add_argument(
         "path", metavar="PATH", nargs="?", default=DEFAULT_PATH, help="where the database goes"
     )

@@ -6,7 +6,16 @@ import argparse
 import warnings
 
 from ngramdb.api import connect
-from ngramdb.cli.common import OK, UsageError, add_common_flags, glued, guarded, positive, say_notes
+from ngramdb.cli.common import (
+    OK,
+    UsageError,
+    add_common_flags,
+    command_parser,
+    glued,
+    guarded,
+    positive,
+    say_notes,
+)
 from ngramdb.cli.shell.waiting import Waiting
 from ngramdb.cli.terminal import human
 from ngramdb.formats import WRITTEN
@@ -30,12 +39,7 @@ def run(arguments: list[str]) -> int:
 
 def make_parser() -> argparse.ArgumentParser:
     """The parser of the command's flags."""
-    parser = argparse.ArgumentParser(
-        prog="ngramdb export",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("export", DESCRIPTION, EPILOG)
     parser.add_argument("database", metavar="DB", help="the database's folder")
     parser.add_argument("corpus", metavar="CORPUS", help="the corpus's name")
     parser.add_argument("out", metavar="OUT", help="the file to write")

@@ -10,7 +10,16 @@ from typing import Any
 from ngramdb.api import Connection, Corpus, LoadReport, connect
 from ngramdb.cli.commands.catalog import describe
 from ngramdb.cli.commands.writing import add_lock_timeout, writing
-from ngramdb.cli.common import OK, UsageError, add_common_flags, glued, guarded, positive, say_notes
+from ngramdb.cli.common import (
+    OK,
+    UsageError,
+    add_common_flags,
+    command_parser,
+    glued,
+    guarded,
+    positive,
+    say_notes,
+)
 from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.progress import LoadWatch
 from ngramdb.errors import InvalidArgument
@@ -41,12 +50,7 @@ def run(arguments: list[str]) -> int:
 
 def make_parser() -> argparse.ArgumentParser:
     """The parser of the command's flags."""
-    parser = argparse.ArgumentParser(
-        prog="ngramdb load",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("load", DESCRIPTION, EPILOG)
     add = parser.add_argument
     add("database", metavar="DB", help="the database's folder")
     add("corpus", metavar="CORPUS", help="the corpus's name")

@@ -7,7 +7,7 @@ import sys
 
 from ngramdb.api import Result, connect
 from ngramdb.cli.commands import held_out
-from ngramdb.cli.common import OK, add_common_flags, guarded, say_notes
+from ngramdb.cli.common import OK, add_common_flags, command_parser, guarded, say_notes
 from ngramdb.cli.terminal.render import MODES, draws_table, render
 from ngramdb.cli.terminal.screen import detect
 
@@ -30,11 +30,7 @@ def run(arguments: list[str]) -> int:
 
 def make_parser() -> argparse.ArgumentParser:
     """The parser of the command's flags."""
-    parser = argparse.ArgumentParser(
-        prog="ngramdb perplexity",
-        description=DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("perplexity", DESCRIPTION)
     held_out.add_document_flags(parser)
     add = parser.add_argument
     add("--model", metavar="M", default="kneser_ney", help="what stands after USING; kneser_ney by default")

@@ -6,7 +6,7 @@ import argparse
 from importlib import import_module
 
 from ngramdb import __version__
-from ngramdb.cli.common import add_common_flags, glued, guarded, seconds
+from ngramdb.cli.common import add_common_flags, command_parser, glued, guarded, seconds
 from ngramdb.cli.terminal.render import MODES
 
 DESCRIPTION = "Ask a corpus database questions: count n-grams, next-token distributions, matching documents."
@@ -48,12 +48,7 @@ def run(arguments: list[str]) -> int:
 
 def make_parser() -> argparse.ArgumentParser:
     """The parser of the command's flags."""
-    parser = argparse.ArgumentParser(
-        prog="ngramdb",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("", DESCRIPTION, EPILOG)
     parser.add_argument(
         "database",
         metavar="DB",

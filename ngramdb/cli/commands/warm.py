@@ -6,7 +6,7 @@ import argparse
 import time
 
 from ngramdb.api import connect
-from ngramdb.cli.common import OK, add_common_flags, guarded, say
+from ngramdb.cli.common import OK, add_common_flags, command_parser, guarded, say
 from ngramdb.cli.shell.waiting import Waiting
 from ngramdb.cli.terminal import human
 
@@ -26,9 +26,7 @@ def run(arguments: list[str]) -> int:
 
 def make_parser() -> argparse.ArgumentParser:
     """The parser of the command's flags."""
-    parser = argparse.ArgumentParser(
-        prog="ngramdb warm", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_parser("warm", DESCRIPTION)
     parser.add_argument("database", metavar="DB", help="the database's folder")
     parser.add_argument("corpus", metavar="CORPUS", nargs="?", help="one corpus instead of all")
     add_common_flags(parser)
