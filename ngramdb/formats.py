@@ -76,6 +76,12 @@ REGISTRY = (
         begins_with=b"ARROW1",
         is_of_folders=True,
     ),
+    Format(
+        "csv", (".csv",), is_read=True, title="tables of comma-separated values", kind="CSV", has_fields=True
+    ),
+    Format(
+        "tsv", (".tsv",), is_read=True, title="tables of tab-separated values", kind="TSV", has_fields=True
+    ),
 )
 # What files are read as whose ending is that of no format.
 OTHERWISE = "text"

@@ -8,6 +8,7 @@ from itertools import islice
 
 from ngramdb.errors import LoadError
 from ngramdb.ingest.arrow_files import read_arrow
+from ngramdb.ingest.delimited import read_delimited
 from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.jsonl import read_jsonl
 from ngramdb.ingest.options import ReadOptions
@@ -36,6 +37,8 @@ _READERS = {
     "lines": read_lines,
     "parquet": read_parquet,
     "arrow": read_arrow,
+    "csv": read_delimited,
+    "tsv": read_delimited,
 }
 
 

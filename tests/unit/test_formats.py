@@ -55,6 +55,8 @@ def test_every_ending_of_the_registry_is_written_or_read_as_it_says():
         "lines",
         "parquet",
         "arrow",
+        "csv",
+        "tsv",
     )
 
 

@@ -13,7 +13,7 @@ from ngramdb.ingest.sources import expand
 @pytest.fixture
 def rows(monkeypatch):
     """A format of a reader that does not exist."""
-    made = formats.Format("rows", (".rows", ".tsv"), is_read=True, title="rows", has_fields=True)
+    made = formats.Format("rows", (".rows", ".rws"), is_read=True, title="rows", has_fields=True)
     monkeypatch.setattr(formats, "REGISTRY", (*formats.REGISTRY, made))
 
 
@@ -23,10 +23,10 @@ def formats_of(path):
 
 def test_it_is_chosen_by_the_endings_of_files_folders_and_globs(rows, tmp_path):
     (tmp_path / "deep").mkdir()
-    for name in ("a.rows", "deep/b.TSV.gz"):
+    for name in ("a.rows", "deep/b.RWS.gz"):
         (tmp_path / name).write_text("x")
     assert formats_of(tmp_path / "a.rows") == {"a.rows": "rows"}
-    assert formats_of(tmp_path) == {"a.rows": "rows", "deep/b.TSV.gz": "rows"}
+    assert formats_of(tmp_path) == {"a.rows": "rows", "deep/b.RWS.gz": "rows"}
     (tmp_path / "c.txt").write_text("x")
     assert formats_of(tmp_path / "*.*") == {"a.rows": "rows", "c.txt": "text"}
     assert set(formats_of(tmp_path).values()) == {"text"}

@@ -1,0 +1,235 @@
+"""Tables as text: CSV and TSV, whose first row has the names of the columns. Every other row is a document.
+
+All values are text there. A column of metadata is of integers, numbers or booleans where all its values are
+written as such (and no `007` would become 7), which takes going through the file once before it is loaded.
+An empty field is no value; in quotes it is an empty text.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ngramdb import interrupts
+from ngramdb.errors import LoadError
+from ngramdb.ingest.documents import Document, ErrorLog
+from ngramdb.ingest.options import ReadOptions
+from ngramdb.ingest.sources import Source
+from ngramdb.ingest.streams import Limits, Meter, read_chunks
+from ngramdb.ingest.tables import TableReader
+from ngramdb.lazy import lazy_module
+
+pyarrow = lazy_module("pyarrow")
+compute = lazy_module("pyarrow.compute")
+pyarrow_csv = lazy_module("pyarrow.csv")
+
+DELIMITERS = {"csv": ",", "tsv": "\t"}
+# Bytes that are parsed at a time; no row may be longer.
+BLOCK_BYTES = 1 << 24
+# Bytes in which the row of the names ends.
+MOST_OF_HEADER = 1 << 20
+# The type of a column whose values all match; the first of several. Numbers beyond are texts: they would
+# lose digits.
+_WRITTEN = {
+    "int64": r"^(0|-?[1-9][0-9]{0,17})$",
+    "float64": r"^-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?([eE][-+]?[0-9]{1,2})?$",
+    "bool": r"^(true|false|True|False|TRUE|FALSE)$",
+}
+_MALFORMED = re.compile(r"CSV parse error: (?:Row #\d+: )?")
+
+
+def read_delimited(
+    source: Source, options: ReadOptions, errors: ErrorLog, meter: Meter
+) -> Iterator[Document]:
+    """Yield the documents of one CSV or TSV file; `Document.line` is the number of its row, below the names.
+
+    Raises LoadError with file and row at the first row that is no document, unless `options.on_error` is
+    "skip": then `errors` counts it.
+    """
+    names = _names(source, options.limits)
+    if names is None:  # an empty file
+        return
+    reader = TableReader(_schema(names, {}), options, source.label)
+    content = reader.names[0]
+    fields = reader.names[1:]
+    types = _types(_batches(_Text(source, names, options, Meter(), None), fields), fields)
+    reader = TableReader(_schema(names, types), options, source.label)
+    skipped = errors if options.on_error == "skip" else None
+    text = _Text(source, names, options, meter, skipped)
+    try:
+        for batch, row in text.numbered(_batches(text, reader.names)):
+            passed = min(max(source.after_line - row + 1, 0), batch.num_rows)
+            rest = _typed(batch.slice(passed), content, types, source.label)
+            yield from reader.documents(rest, row + passed, source.label, errors)
+    except LoadError as error:
+        if skipped is None or error.line is not None or isinstance(error.__cause__, OSError):
+            raise
+        errors.add_file(error)
+
+
+class _Text(io.RawIOBase):
+    """A file's content as Arrow's parser reads it, and the rows of it that are malformed."""
+
+    def __init__(
+        self, source: Source, names: list[str], options: ReadOptions, meter: Meter, skipped: ErrorLog | None
+    ) -> None:
+        self.source = source
+        self.names = names
+        self.failure: LoadError | None = None
+        self._chunks = read_chunks(source, options.limits, meter)
+        self._rest = b""
+        self._malformed: list[int] = []
+        self._skips = options.on_error == "skip"
+        self._skipped = skipped
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer).cast("B")
+        try:
+            while not self._rest:
+                self._rest = next(self._chunks)
+        except StopIteration:
+            return 0
+        except LoadError as error:
+            self.failure = error
+            raise
+        n = min(len(view), len(self._rest))
+        view[:n] = self._rest[:n]
+        self._rest = self._rest[n:]
+        return n
+
+    def refuse(self, row: Any) -> str:
+        """What Arrow calls at a row that has not as many fields as there are names."""
+        number = row.number - 1  # without the names
+        found = f"{row.actual_columns} field{'' if row.actual_columns == 1 else 's'}"
+        message = f"the row has {found}, and there are {row.expected_columns} columns"
+        error = LoadError(message, source=self.source.label, line=number, unit="row")
+        if not self._skips:
+            self.failure = error
+            return "error"
+        self._malformed.append(number)
+        if self._skipped is not None:
+            self._skipped.after(self.source.after_line)(error)
+        return "skip"
+
+    def numbered(self, batches: Iterator[Any]) -> Iterator[tuple[Any, int]]:
+        """Parts of batches, and the number of the first row of each; malformed rows are counted as well."""
+        row = 1
+        for batch in batches:
+            while batch.num_rows:
+                while row in self._malformed:
+                    row += 1
+                after = min((k for k in self._malformed if k > row), default=row + batch.num_rows)
+                part = batch.slice(0, after - row)
+                yield part, row
+                row += part.num_rows
+                batch = batch.slice(part.num_rows)
+
+
+def _names(source: Source, limits: Limits) -> list[str] | None:
+    """The names of the columns, None for an empty file."""
+    head = b""
+    for chunk in _peeked(source, limits):
+        head += chunk
+        if len(head) >= MOST_OF_HEADER or (b"\n" in head and head.count(b'"') % 2 == 0):
+            break
+    text = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+    try:
+        rows = csv.reader(io.StringIO(text, newline=""), delimiter=DELIMITERS[source.format])
+        names = next((row for row in rows if row), None)
+    except csv.Error as error:
+        raise LoadError(f"the names of the columns cannot be read: {error}", source=source.label) from None
+    return names
+
+
+def _peeked(source: Source, limits: Limits) -> Iterator[bytes]:
+    if not source.can_be_read_again:
+        raise LoadError(
+            "a table as text is read twice, for the types of its columns, which a pipe does not allow; save "
+            "it as a file and load that",
+            source=source.label,
+        )
+    return read_chunks(source, limits, Meter())
+
+
+def _schema(names: Sequence[str], types: dict[str, str]) -> Any:
+    kinds = {"int64": pyarrow.int64(), "float64": pyarrow.float64(), "bool": pyarrow.bool_()}
+    return pyarrow.schema([(name, kinds.get(types.get(name, ""), pyarrow.string())) for name in names])
+
+
+def _batches(text: _Text, wanted: Sequence[str]) -> Iterator[Any]:
+    """The rows as record batches of strings, NULL where a field is empty."""
+    try:
+        table = pyarrow_csv.open_csv(
+            text,
+            read_options=pyarrow_csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES),
+            parse_options=pyarrow_csv.ParseOptions(
+                delimiter=DELIMITERS[text.source.format],
+                newlines_in_values=True,
+                invalid_row_handler=text.refuse,
+            ),
+            convert_options=pyarrow_csv.ConvertOptions(
+                check_utf8=False,
+                column_types=_schema(text.names, {}),
+                include_columns=list(wanted),
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+        yield from table
+    except (pyarrow.ArrowException, OSError, ValueError, LoadError) as error:
+        if text.failure is not None:
+            raise text.failure from text.failure.__cause__
+        raise LoadError(_explained(str(error)), source=text.source.label) from None
+
+
+def _explained(message: str) -> str:
+    if "straddling" in message:
+        return f"a row of more than {BLOCK_BYTES:,} bytes, or one with a quote that is not closed"
+    return _MALFORMED.sub("malformed: ", message)
+
+
+def _types(batches: Iterator[Any], names: Sequence[str]) -> dict[str, str]:
+    """The type of each column whose values are all written as those of one."""
+    possible = {name: set(_WRITTEN) for name in names}
+    has_values: set[str] = set()
+    if not names:
+        return {}
+    for batch in batches:
+        interrupts.check()
+        for name in names:
+            values = batch.column(name)
+            if values.null_count < len(values):
+                has_values.add(name)
+            possible[name] = {kind for kind in possible[name] if _is_written(values, kind)}
+    return {
+        name: next(kind for kind in _WRITTEN if kind in possible[name])
+        for name in has_values
+        if possible[name]
+    }
+
+
+def _is_written(values: Any, kind: str) -> bool:
+    matching = compute.match_substring_regex(values.cast(pyarrow.binary(), safe=False), _WRITTEN[kind])
+    return compute.all(matching).as_py() is not False
+
+
+def _typed(batch: Any, content: str, types: dict[str, str], label: str) -> Any:
+    """The batch with columns of their types, and texts in the place of NULLs in the column of texts."""
+    schema = _schema(batch.schema.names, types)
+    arrays = []
+    try:
+        for field, array in zip(schema, batch.columns, strict=True):
+            if field.name in types:
+                arrays.append(array.cast(field.type))
+            else:
+                arrays.append(compute.fill_null(array, "") if field.name == content else array)
+    except pyarrow.ArrowException as error:
+        raise LoadError(f"the file has changed while it was loaded: {error}", source=label) from None
+    return pyarrow.RecordBatch.from_arrays(arrays, schema=schema)

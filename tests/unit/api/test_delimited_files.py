@@ -1,0 +1,122 @@
+"""CSV and TSV: what pandas and Python's csv write is read as it was, typed where all values are of a type."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+
+import pytest
+
+from ngramdb.errors import LoadError
+from ngramdb.ingest import delimited
+
+ROWS = [
+    {"id": "007", "text": 'say "x", they\nsaid', "n": "12", "f": "0.5", "ok": "true", "none": ""},
+    {"id": "8", "text": "ünï\r\ncode", "n": "-3", "f": "1e3", "ok": "False", "none": ""},
+    {"id": "x,y", "text": "", "n": "", "f": "2", "ok": "", "none": ""},
+    {"id": "", "text": "a\tb", "n": "0", "f": "", "ok": "true", "none": ""},
+] * 5
+
+
+def write(path, rows, **options):
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(
+            file, list(rows[0]), delimiter="\t" if ".tsv" in path.name else ",", **options
+        )
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv"])
+@pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_NONNUMERIC])
+def test_rows_are_documents_with_typed_fields(db, tmp_path, name, quoting):
+    path = write(tmp_path / name, ROWS, quoting=quoting)
+    if quoting == csv.QUOTE_NONNUMERIC:
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    corpus = db.create_corpus("c")
+    assert corpus.load(path).documents == len(ROWS)
+    found = corpus.docs().to_dicts()
+    assert [row["text"] for row in found] == [row["text"] for row in ROWS]
+    if quoting == csv.QUOTE_MINIMAL:
+        assert [row["n"] for row in found[:4]] == [12, -3, None, 0]
+        assert [row["f"] for row in found[:4]] == [0.5, 1000.0, 2.0, None]
+        assert [row["ok"] for row in found[:4]] == [True, False, None, True]
+        assert [row["id"] for row in found[:4]] == ["007", "8", "x,y", None]
+        assert "none" not in found[0]
+    path.with_name(f"{name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+    assert corpus.load(f"{path}.gz", text="id", metadata=["n"], limit=2).documents == 2
+
+
+def test_a_type_holds_for_the_whole_file(db, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("text,a,b,c\n" + "x,1,1,1\n" * 3000 + "x,z,1.5,99999999999999999999\n")
+    corpus = db.create_corpus("c")
+    corpus.load(path)
+    described = {row[0]: row[1] for row in db.execute("DESCRIBE c")}
+    assert [described[f"field {name}"] for name in "abc"] == ["string", "float64", "string"]
+
+
+def test_malformed_rows_are_named_and_skipped(db, tmp_path, monkeypatch):
+    path = tmp_path / "a.csv"
+    path.write_text("text,n\na,1\nb\nc,2\nd,3,4\ne,5\n")
+    corpus = db.create_corpus("c")
+    with pytest.raises(LoadError, match=r"a\.csv, row 2: the row has 1 field, and there are 2 columns"):
+        corpus.load(path)
+    report = corpus.load(path, on_error="skip")
+    assert (report.documents, report.skipped) == (3, 2)
+    assert report.reasons == (
+        f"{path}, row 2: the row has 1 field, and there are 2 columns",
+        f"{path}, row 4: the row has 3 fields, and there are 2 columns",
+    )
+    path.write_bytes(b"text,n\na,1\nb\nc\xff,2\nd,3\n")
+    report = corpus.load(path, on_error="skip")
+    assert (report.documents, report.skipped) == (2, 2) and "row 3" in report.reasons[1]
+
+
+BAD = {
+    "no column": (b"body,n\na,1\n", r"no column 'text'; the columns are 'body', 'n'"),
+    "twice": (b"text,text\na,1\n", r"several columns 'text'"),
+    "no table": (b"\0\1\2\3", r"no column 'text'"),
+    "quote": (b'text,n\n"a,1\n' + b"b,2\n" * 9, r"a\.csv"),
+    "gzip": (gzip.compress(b"text\n" + b"a b\n" * 9999)[:-9], r"cut short"),
+    "parquet": (b"PAR1text", r"is a Parquet file; give the format parquet"),
+}
+
+
+@pytest.mark.parametrize("content, message", BAD.values(), ids=BAD)
+def test_what_is_no_table_is_an_error(db, tmp_path, content, message):
+    path = tmp_path / "a.csv"
+    path.write_bytes(content)
+    corpus = db.create_corpus("c")
+    version = db.version
+    with pytest.raises(LoadError, match=message):
+        corpus.load(path)
+    assert db.version == version
+
+
+def test_rows_longer_than_a_block_are_an_error(db, tmp_path, monkeypatch):
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 100)
+    path = tmp_path / "a.csv"
+    path.write_text("text,n\n" + f"{'x' * 150},1\n" * 4)
+    with pytest.raises(LoadError, match="a row of more than 100 bytes"):
+        db.create_corpus("c").load(path)
+
+
+def test_an_empty_table_has_no_documents_and_a_pipe_is_refused(db, tmp_path):
+    corpus = db.create_corpus("c")
+    for content in ("", "text,n\n"):
+        (tmp_path / "a.csv").write_text(content)
+        assert corpus.load(tmp_path / "a.csv").documents == 0
+    with pytest.raises(LoadError, match=r"standard input: .*read twice"):
+        corpus.load("-", format="csv")
+
+
+@pytest.mark.parametrize("every", [1, 3, 20])
+def test_a_load_goes_on_where_it_stopped(db, tmp_path, every):
+    path = write(tmp_path / "a.csv", ROWS)
+    corpus = db.create_corpus("c")
+    for n in range(every, 24, every):
+        corpus.load(path, commit_every=every, limit=n, resume=True)
+    corpus.load(path, resume=True)
+    assert [row["text"] for row in corpus.docs().to_dicts()] == [row["text"] for row in ROWS]
