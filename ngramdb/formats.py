@@ -121,10 +121,16 @@ def format_of_beginning(first: bytes) -> Format | None:
     return next((one for one in REGISTRY if one.begins_with and first.startswith(one.begins_with)), None)
 
 
-def written_format(path: str, asked: str | None = None, among: tuple[str, ...] = WRITTEN) -> str:
+def written_format(
+    path: str,
+    asked: str | None = None,
+    among: tuple[str, ...] = WRITTEN,
+    otherwise: str = "a format is given",
+) -> str:
     """The format that a file is to be written in: the one asked for, else by its name's ending.
 
-    JSON lines, plain or compressed, where the name has no ending.
+    JSON lines, plain or compressed, where the name has no ending. `otherwise` is how an error says that a
+    format may be asked for.
 
     Raises
     ------
@@ -147,7 +153,7 @@ def written_format(path: str, asked: str | None = None, among: tuple[str, ...] =
             return one.name
     known = f"names end in {_listed(among)}"
     if among == WRITTEN:
-        known += f", or a format is given: {', '.join(among)}"
+        known += f", or {otherwise}: {', '.join(among)}"
     raise InvalidArgument(f"{path}: nothing is written in the format of {ending}; {known}")
 
 

@@ -56,28 +56,34 @@ class Document:
 class ErrorLog:
     """How many documents were skipped, and the first few reasons. Threads may share a log.
 
-    `files` of them are whole files that cannot be read, whose reasons stand before the others.
+    `files` of them are files that cannot be read, or not to their end: nobody knows how many documents they
+    have. Their reasons stand before the others.
     """
 
     count: int = 0
     reasons: list[str] = field(default_factory=list)
     files: int = 0
+    _n_named: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def add(self, error: LoadError) -> None:
         """Take down one skipped document."""
         with self._lock:
             self.count += 1
-            if len(self.reasons) - self.files < KEPT_REASONS:
+            if len(self.reasons) - self._n_named < KEPT_REASONS:
                 self.reasons.append(str(error))
 
     def add_file(self, error: LoadError) -> None:
-        """Take down a file that cannot be read, or not to its end."""
+        """Take down a file that cannot be read or, where the error has a line, not from there on."""
+        lost = (
+            "none of it is loaded" if error.line is None else f"nothing from line {error.line:,} on is loaded"
+        )
         with self._lock:
             self.count += 1
-            if self.files < KEPT_FILES:
-                self.reasons.insert(self.files, str(error))
-                self.files += 1
+            self.files += 1
+            if self._n_named < KEPT_FILES:
+                self.reasons.insert(self._n_named, f"{error}; {lost}")
+                self._n_named += 1
 
     def after(self, n_lines: int) -> Callable[[LoadError], None]:
         """What records errors beyond the first `n_lines` lines of a file.

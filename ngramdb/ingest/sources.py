@@ -78,7 +78,9 @@ class Source:
         return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
-def expand(paths: PathLike | Iterable[PathLike], format: str | None = None) -> list[Source]:
+def expand(
+    paths: PathLike | Iterable[PathLike], format: str | None = None, left_out: list[str] | None = None
+) -> list[Source]:
     """Return the files that `paths` stand for, in that order; those of a folder or glob sorted by path.
 
     paths - a path or several: a file; a folder (read recursively, hidden files and linked folders left
@@ -88,6 +90,7 @@ def expand(paths: PathLike | Iterable[PathLike], format: str | None = None) -> l
         as JSON lines. A folder gives the files with an ending of the format; with None it is read in the
         format that any of its endings tell (other files, such as a README, are left aside; `.json` tells
         only where there is nothing else), else as text, every file.
+    left_out - is given the files of folders that are left aside for their ending.
 
     Raises LoadError for a path that does not exist, a glob without a match, a folder without a file to
     load, or with files of several formats; InvalidArgument for an unknown format, no path at all, or
@@ -101,7 +104,21 @@ def expand(paths: PathLike | Iterable[PathLike], format: str | None = None) -> l
     names = [os.fspath(path) for path in given]
     if names.count(STDIN) > 1:
         raise InvalidArgument("standard input ('-') can be read only once")
-    return [source for name in names for source in _expand_one(name, format)]
+    unread = [] if left_out is None else left_out
+    return [source for name in names for source in _expand_one(name, format, unread)]
+
+
+def repeated(sources: Iterable[Source]) -> list[Source]:
+    """Return the files that come more than once, by whatever names, each by its first one."""
+    firsts: dict[str, Source] = {}
+    found: dict[str, Source] = {}
+    for source in sources:
+        if source.can_be_read_again:
+            path = os.path.realpath(source.path)
+            if path in firsts:
+                found[path] = firsts[path]
+            firsts.setdefault(path, source)
+    return list(found.values())
 
 
 def total_size(sources: Iterable[Source]) -> int | None:
@@ -111,7 +128,7 @@ def total_size(sources: Iterable[Source]) -> int | None:
     return sum(known) if len(known) == len(sizes) else None
 
 
-def _expand_one(path: str, format: str | None) -> list[Source]:
+def _expand_one(path: str, format: str | None, left_out: list[str]) -> list[Source]:
     if not path:
         raise LoadError("an empty path names no file")
     if path == STDIN:
@@ -124,7 +141,7 @@ def _expand_one(path: str, format: str | None) -> list[Source]:
                 "COPY (DOCS …) TO or ngramdb export, and those can be loaded",
                 source=path,
             )
-        return _expand_folder(path, format)
+        return _expand_folder(path, format, left_out)
     # A file whose name has brackets is a file first.
     if os.path.exists(path):
         _require_readable(path)
@@ -147,7 +164,7 @@ def _require_readable(path: str) -> None:
         ) from error
 
 
-def _expand_folder(folder: str, format: str | None) -> list[Source]:
+def _expand_folder(folder: str, format: str | None, left_out: list[str]) -> list[Source]:
     files = sorted(_walk(folder))
     if not files:
         raise LoadError("the folder has no files", source=folder)
@@ -162,6 +179,9 @@ def _expand_folder(folder: str, format: str | None) -> list[Source]:
             raise LoadError(message, source=folder)
     else:
         chosen = files
+    if len(chosen) < len(files):
+        kept = set(chosen)
+        left_out.extend(file for file in files if file not in kept)
     return [Source(file, _portable(os.path.relpath(file, folder)), format) for file in chosen]
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from ngramdb.api.database import Database
+from ngramdb.api.verbs import load_notes
 from ngramdb.api.verbs.resuming import Course
 from ngramdb.engine.changes.budget import DocumentLimits
 from ngramdb.engine.changes.change import Change
@@ -43,6 +44,7 @@ class LoadReport:
     elapsed : seconds
     bytes : the length of all texts
     notes : remarks on the load, for its reader
+    skipped_files : the number of those skipped that are files, each with an unknown number of documents
     """
 
     documents: int
@@ -54,6 +56,7 @@ class LoadReport:
     elapsed: float = 0.0
     bytes: int = 0
     notes: tuple[str, ...] = ()
+    skipped_files: int = 0
 
 
 def load_files(database: Database, plan: Load, progress: LoadCallback | None = None) -> LoadReport:
@@ -66,7 +69,8 @@ def load_files(database: Database, plan: Load, progress: LoadCallback | None = N
         progress = database.progress
     entry = database.snapshot.view(plan.name).entry
     options = read_options(plan, entry.tokenizer, database.settings.memory_limit)
-    sources = expand(list(plan.paths), plan.options.get("format"))
+    left_out: list[str] = []
+    sources = expand(list(plan.paths), plan.options.get("format"), left_out)
     check_separator(options.separator, sources)
     if entry.tokenizer.kind == "tokens" and not have_fields(sources):
         raise InvalidArgument(f"corpus {entry.name} takes token ids, which text files do not have")
@@ -76,14 +80,13 @@ def load_files(database: Database, plan: Load, progress: LoadCallback | None = N
         meter = Meter(total_bytes=total_size(course.sources))
         options = replace(options, limit=course.limit(options.limit))
         run = _Run(database, change, progress, errors, meter, errors if plan.skip_errors else None)
-        where = _where(course)
+        where = load_notes.place_of(course)
         documents = read_documents(course.sources, options, errors, meter, course.position)
         with _seen_commits(database):
             run.load(documents, plan.options.get("commit_every"), course)
-        if course.goes_on and run.n_documents:
-            run.notes.append(f"the load went on after {where}")
-        elif course.goes_on:
-            run.notes.append(f"nothing was left to load after {where}")
+        run.notes += load_notes.of_sources(course.sources_given, left_out)
+        run.notes += load_notes.of_course(course, plan, where, run.n_documents, change.before.n_documents)
+        run.notes += load_notes.of_errors(errors)
     return run.report()
 
 
@@ -96,14 +99,6 @@ def _seen_commits(database: Database) -> Iterator[None]:
         with suppress(NgramdbError):
             database.refresh()
         raise
-
-
-def _where(course: Course) -> str:
-    """The place at which a load continues."""
-    at, left = course.position, course.sources
-    begun = f" and line {at.n_lines:,} of {left[0].label}" if at.n_lines and left else ""
-    documents = "1 document" if at.n_documents == 1 else f"{at.n_documents:,} documents"
-    return f"{documents}, {at.n_files:,} whole file{'' if at.n_files == 1 else 's'}{begun}"
 
 
 def check_separator(separator: str | None, sources: list[Source]) -> None:
@@ -225,6 +220,7 @@ class _Run:
             tokens=done.tokens,
             segments=done.segments,
             skipped=self._errors.count,
+            skipped_files=self._errors.files,
             reasons=tuple(self._errors.reasons),
             version=done.version,
             elapsed=time.perf_counter() - self._started,

@@ -43,6 +43,8 @@ class Course:
             raise InvalidArgument(f"{once.label} cannot be read again, so that a load of it cannot go on")
         self.position = Position()
         self._held: Position | None = None
+        #: Whether the load was asked to go on.
+        self.resumes = resume
         #: Whether the load's commits have a record of it.
         self.is_recorded = once is None and (resume or "commit_every" in plan.options)
         self._paths = _sha256(_absolute(path) for path in plan.paths)
@@ -55,6 +57,11 @@ class Course:
         self.goes_on = record is not None
         if record is not None:
             self._go_on(record)
+
+    @property
+    def sources_given(self) -> Sequence[Source]:
+        """All files, those that were loaded before among them."""
+        return self._sources
 
     @property
     def sources(self) -> list[Source]:

@@ -18,7 +18,7 @@ from ngramdb.cli.common import (
 )
 from ngramdb.cli.shell.waiting import Waiting
 from ngramdb.cli.terminal import human
-from ngramdb.formats import WRITTEN
+from ngramdb.formats import WRITTEN, written_format
 
 DESCRIPTION = """\
 Write the documents of a corpus into a file, text and metadata exactly as they came in. The file appears under
@@ -66,6 +66,7 @@ def _run(options: argparse.Namespace) -> int:
         raise UsageError("--order goes with --format arpa, and that with --order")
     if options.order:
         return _export_model(options)
+    written_format(options.out, options.format, otherwise="--format is given")
     return _export_removals(options) if options.removals else _export_documents(options)
 
 

@@ -213,8 +213,17 @@ def summary(name: str, report: LoadReport) -> str:
         f"in {human.duration(seconds)} ({human.size(report.bytes / seconds)}/s), version {report.version:,}"
     )
     if report.skipped:
-        text += f", {human.count(report.skipped, 'document')} skipped:"
+        text += f", {_skipped(report)} skipped:"
         text += "".join(f"\n  {reason}" for reason in report.reasons)
         if report.skipped > len(report.reasons):
             text += f"\n  and {report.skipped - len(report.reasons):,} more"
     return text
+
+
+def _skipped(report: LoadReport) -> str:
+    """Documents that were skipped, and files: nobody knows how many documents these have."""
+    n_documents = report.skipped - report.skipped_files
+    parts = [human.count(n_documents, "document")] if n_documents else []
+    if report.skipped_files:
+        parts.append(f"all or the rest of {human.count(report.skipped_files, 'file')}")
+    return " and ".join(parts)

@@ -1,0 +1,82 @@
+"""What is worth knowing of how a load of files went: the notes of its report."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+from ngramdb.api.verbs.resuming import Course
+from ngramdb.ingest.documents import ErrorLog
+from ngramdb.ingest.sources import Source, repeated
+from ngramdb.planner.plan import Load
+
+# Files that a note names; of more it has the number.
+MOST_NAMED = 3
+
+
+def of_sources(sources: Sequence[Source], left_out: Sequence[str]) -> Iterator[str]:
+    """Notes on files that are not read, and on those that are read twice."""
+    if left_out:
+        read = sorted({source.format for source in sources})
+        yield (
+            f"{_files(len(left_out))} left out, since folders are read as {' and '.join(read)}: "
+            f"{_named(left_out)}; named one by one or by a glob they are loaded"
+        )
+    twice = [source.label for source in repeated(sources)]
+    if twice:
+        yield f"{_files(len(twice))} given more than once, and loaded as often: {_named(twice)}"
+
+
+def of_course(course: Course, plan: Load, where: str, n_loaded: int, n_before: int) -> Iterator[str]:
+    """Notes on where a load went on, `where` (`place_of`), and on one that found no place to go on.
+
+    n_loaded : documents that it has loaded
+    n_before : documents that the corpus had before
+    """
+    limit = plan.options.get("limit")
+    if course.goes_on and n_loaded:
+        yield f"the load went on after {where}"
+    elif course.goes_on and limit is not None and limit <= course.position.n_documents:
+        yield (
+            f"nothing was loaded: the limit of {_documents(limit)} counts from the load's beginning, which "
+            f"had come to {where}; without a limit, or with a larger one, it goes on"
+        )
+    elif course.goes_on:
+        yield f"nothing was left to load after {where}"
+    elif course.resumes and n_before and n_loaded:
+        yield (
+            "the corpus has no record of a load of these paths, so that they were loaded from the beginning; "
+            "only loads with commit_every or resume leave one"
+        )
+
+
+def of_errors(errors: ErrorLog) -> Iterator[str]:
+    """A note on files that were lost, or partly."""
+    if errors.files:
+        yield (
+            f"{_files(errors.files)} not read, or not to the end: how many documents are missing is not known"
+        )
+
+
+def place_of(course: Course) -> str:
+    """Where a load goes on."""
+    at, left = course.position, course.sources
+    parts = [_documents(at.n_documents)]
+    if at.n_files:
+        parts.append(f"{at.n_files:,} whole file{'' if at.n_files == 1 else 's'}")
+    if at.n_lines and left:
+        parts.append(f"line {at.n_lines:,} of {left[0].label}")
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _documents(n: int) -> str:
+    return "1 document" if n == 1 else f"{n:,} documents"
+
+
+def _files(n: int) -> str:
+    return "1 file was" if n == 1 else f"{n:,} files were"
+
+
+def _named(paths: Sequence[str]) -> str:
+    shown = [os.fsencode(path).decode("utf-8", "backslashreplace") for path in paths[:MOST_NAMED]]
+    return ", ".join(shown) + (f" and {len(paths) - MOST_NAMED:,} more" if len(paths) > MOST_NAMED else "")
