@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from ngramdb._cext.base import arguments
 from ngramdb.errors import InvalidArgument
 from ngramdb.limits import MAX_TOKEN_ID
 
@@ -41,7 +42,7 @@ def token_ids(values: Any, least: int = UNKNOWN) -> Integers:
 
     Notes
     -----
-    Cost: two passes at memory speed over an array; no copy of an int64 array.
+    Cost: a pass at memory speed over an array, three where some are negative; no copy of an int64 array.
     """
     if type(values) is list or type(values) is tuple:
         return _of_items(values, least)
@@ -53,10 +54,22 @@ def token_ids(values: Any, least: int = UNKNOWN) -> Integers:
         if isinstance(values, Sequence):
             return _of_items(values, least)
     array = integers(values, "token ids")
-    if array.size and not (least <= array.min() and array.max() <= MAX_TOKEN_ID):
+    # As unsigned numbers negative ones are the largest: one pass for those that have none.
+    if array.size and not (
+        array.view(np.uint64).max() <= MAX_TOKEN_ID or (least <= array.min() and array.max() <= MAX_TOKEN_ID)
+    ):
         wrong = (array < least) | (array > MAX_TOKEN_ID)
         raise InvalidArgument(outside(int(array[int(np.argmax(wrong))])))
     return array
+
+
+def many_token_ids(ngrams: list[Any]) -> tuple[Integers, Integers] | None:
+    """Lists and tuples of ints as flat ids (m,) int64 and offsets (n + 1,) int64, every id checked.
+
+    None where one is something else, or has something that is no id, nor UNKNOWN. Cost: some 5 ns an id.
+    """
+    found: tuple[Integers, Integers] | None = arguments.pack_lists(ngrams)
+    return found
 
 
 def token_id(value: Any, least: int = 0) -> int:

@@ -63,7 +63,7 @@ BELOW: dict[str, frozenset[str]] = {
     "lazy": frozenset(),
     "limits": frozenset(),
     "opening": frozenset(),
-    "types": frozenset(),
+    "types": frozenset({"_cext"}),
     "visible": frozenset(),
 }
 # Leaves that every room may import.

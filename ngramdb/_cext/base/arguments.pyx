@@ -11,7 +11,7 @@ import numpy as np
 
 cimport numpy as cnp
 from cpython.bool cimport PyBool_Check
-from cpython.long cimport PyLong_AsLongLong, PyLong_Check
+from cpython.long cimport PyLong_AsLongLong, PyLong_AsLongLongAndOverflow, PyLong_Check, PyLong_CheckExact
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 from libcpp cimport bool as cbool
@@ -149,6 +149,53 @@ cdef object id_array(object values, int64_t least):
     array = int64_array(values)
     check_ids(array, least)
     return array
+
+
+def pack_lists(list ngrams not None):
+    """n-grams that are lists or tuples of ints, as flat ids (m,) int64 and offsets (n + 1,) int64.
+
+    None where one is something else, or holds something that is not an int from -1 to 2^32 - 1: who asks then goes
+    through them, to name the first. Cost: some 5 ns an id.
+    """
+    cdef Py_ssize_t n = len(ngrams), i
+    cdef void* ids_data
+    cdef void* ends_data
+    cdef int64_t total = 0
+    ends = new_array(n + 1, cnp.NPY_INT64, &ends_data)
+    cdef int64_t* offsets = <int64_t*>ends_data
+    offsets[0] = 0
+    for i in range(n):
+        ngram = ngrams[i]
+        if type(ngram) is not list and type(ngram) is not tuple:
+            return None
+        total += len(ngram)
+        offsets[i + 1] = total
+    ids = new_array(total, cnp.NPY_INT64, &ids_data)
+    cdef int64_t* target = <int64_t*>ids_data
+    # Nothing here runs the code of others, so that no list changes its length on the way.
+    for i in range(n):
+        ngram = ngrams[i]
+        if type(ngram) is list:
+            for item in <list>ngram:
+                if not read_int(item, target):
+                    return None
+                target += 1
+        else:
+            for item in <tuple>ngram:
+                if not read_int(item, target):
+                    return None
+                target += 1
+    return ids, ends
+
+
+cdef inline bint read_int(object item, int64_t* value) noexcept:
+    """Read a token id, or -1, that is an int and of no class below it; False for anything else."""
+    cdef int overflow = 0
+    if not small_int(item, value):
+        if not PyLong_CheckExact(item):
+            return False
+        value[0] = PyLong_AsLongLongAndOverflow(item, &overflow)
+    return overflow == 0 and is_id(value[0], UNKNOWN_ID)
 
 
 cdef object checked_offsets(object offsets, Py_ssize_t n_flat):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from ngramdb.api.arguments.tables import iterates_over_names
 from ngramdb.errors import InvalidArgument
 from ngramdb.planner.source import IntArray
-from ngramdb.types import integers, token_ids
+from ngramdb.types import integers, many_token_ids, token_ids
 
 Encode = Callable[[str], Any]
 
@@ -41,10 +40,9 @@ def pack(ngrams: Any, encode: Encode) -> tuple[IntArray, IntArray]:
             "a tuple of two lists can be two n-grams, or ids and offsets: give n-grams as a list of lists, "
             "ids and offsets as a pair of arrays"
         )
-    if set(map(type, every)) <= {list, tuple}:
-        flat = _pack_lists(every)
-        if flat is not None:
-            return flat
+    found = many_token_ids(every)
+    if found is not None:
+        return found
     arrays = [_one(i, ngram, encode) for i, ngram in enumerate(every)]
     offsets = np.zeros(len(arrays) + 1, dtype=np.int64)
     np.cumsum([len(array) for array in arrays], out=offsets[1:])
@@ -57,19 +55,6 @@ def _could_be_packed(pair: list[Any]) -> bool:
         return False
     ids, offsets = pair
     return len(offsets) > 1 and offsets[0] == 0 and offsets[-1] == len(ids)
-
-
-def _pack_lists(ngrams: list[Any]) -> tuple[IntArray, IntArray] | None:
-    """Lists of plain ints without an array for each; None when some item is no token id."""
-    offsets = np.zeros(len(ngrams) + 1, dtype=np.int64)
-    np.cumsum([len(ngram) for ngram in ngrams], out=offsets[1:])
-    items = list(chain.from_iterable(ngrams))
-    if not set(map(type, items)) <= {int}:
-        return None
-    try:
-        return token_ids(items), offsets
-    except InvalidArgument:
-        return None  # which n-gram has it is found out by going through them
 
 
 def _one(i: int, ngram: Any, encode: Encode) -> IntArray:
