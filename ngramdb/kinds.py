@@ -1,4 +1,4 @@
-"""The kinds of tokenizers and of language models: their names, and what they differ in, in one place."""
+"""The kinds of tokenizers, language models and measures: names, and what they differ in, in one place."""
 
 from __future__ import annotations
 
@@ -53,3 +53,6 @@ MODELS = {
         ModelKind("kneser_ney"),
     )
 }
+
+# What collocates are ranked by, as it stands after BY (in any case). The first one is the default.
+ASSOCIATION_MEASURES = ("logdice", "ll", "mi", "mi3", "t", "z", "logratio", "dice")

@@ -562,6 +562,47 @@ class Corpus:
         )
         return self._bound.run(self._bound.bind(tree, where, params))
 
+    def collocates(
+        self,
+        pattern: Ngram,
+        where: str | None = None,
+        *,
+        window: int | tuple[int, int] = 5,
+        by: str = "logdice",
+        min_count: int = 1,
+        top: int | None = None,
+        match_text: bool = False,
+        ignore_case: bool = False,
+        params: ParameterValues = None,
+    ) -> Result:
+        """The tokens near an n-gram, the most closely associated first: COLLOCATES.
+
+        Parameters
+        ----------
+        pattern : text or token ids; several, or those near others, need the statement COLLOCATES
+        where : only in documents that meet this condition, with `?` or `:name` for `params`
+        window : tokens on either side, or a pair (left, right)
+        by : 'logdice', 'll' (log-likelihood), 'mi', 'mi3', 't', 'z', 'logratio' or 'dice'
+        min_count : the least `f` of a token
+        top : the greatest number of rows
+        match_text, ignore_case : MATCH TEXT and IGNORE CASE
+        params : the values of the condition's parameters
+
+        Returns
+        -------
+        Columns `token`, `token_id`; `f`, `left` and `right`, how often it is in a window, and on which side;
+        `f1`, `f2` and `N`, the numbers of positions in windows, with the token, and of all; and the measure.
+
+        Raises
+        ------
+        QueryError
+            A condition that cannot be parsed or bound, or a value that is missing.
+        InvalidArgument
+            A number out of range, or a measure that does not exist.
+        """
+        tree = trees.collocates(pattern, match_text, ignore_case, window, by, min_count, top)
+        return self._bound.run(self._bound.bind(tree, where, params))
+
     def ngrams(
         self, n: int, where: str | None = None, *, top: int | None = None, params: ParameterValues = None
     ) -> Result:

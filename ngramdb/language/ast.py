@@ -342,6 +342,34 @@ class Kwic(Node):
 
 
 @dataclass(frozen=True)
+class Around(Node):
+    """WINDOW n, WINDOW n LEFT m RIGHT: tokens before and after an occurrence."""
+
+    left: Scalar
+    right: Scalar
+
+
+@dataclass(frozen=True)
+class Measure(Node):
+    """BY logdice, BY ll, …: the name in small letters."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Collocates(Node):
+    """COLLOCATES OF "x" [WHERE cond] [WINDOW n LEFT m RIGHT] [BY measure] [MIN COUNT k] [TOP k]."""
+
+    what: Condition
+    where: Condition | None = None
+    window: Around | None = None
+    by: Measure | None = None
+    min_count: Scalar | None = None
+    top: Scalar | None = None
+    source: Source | None = None
+
+
+@dataclass(frozen=True)
 class Ngrams(Node):
     """NGRAMS n [WHERE cond] [TOP k]."""
 
@@ -525,7 +553,7 @@ class ResetSetting(Node):
     name: Name
 
 
-Question = Count | CountDocs | Prob | Dist | Score | Docs | Kwic | Ngrams | Trace | Generate
+Question = Count | CountDocs | Prob | Dist | Score | Docs | Kwic | Collocates | Ngrams | Trace | Generate
 Statement = (
     Question
     | Explain

@@ -13,6 +13,7 @@ from ngramdb.language.parts import (
     clauses_of,
     fields_of,
     has_terminal,
+    is_terminal,
     node_of,
     span_of,
     start_of,
@@ -36,6 +37,9 @@ class QuestionRules:
 
     def kwic(self, children: list[Any]) -> ast.Kwic:
         return statement_of(ast.Kwic, children, pattern=node_of(children[1]))
+
+    def collocates(self, children: list[Any]) -> ast.Collocates:
+        return statement_of(ast.Collocates, children, what=children[2])
 
     def ngrams(self, children: list[Any]) -> ast.Ngrams:
         return statement_of(ast.Ngrams, children, n=children[1].node)
@@ -86,6 +90,20 @@ class QuestionRules:
     limit = valued_clause("LIMIT")
     offset = valued_clause("OFFSET")
     window = valued_clause("WINDOW")
+
+    def around(self, children: list[Any]) -> Clause:
+        first = children[1].node
+        none = ast.Value(0)
+        left, right = first, first
+        if len(children) > 2:
+            left = none if is_terminal(children[2], "RIGHT") else first
+            right = first if is_terminal(children[2], "RIGHT") else none
+        if len(children) > 3:
+            right = children[3].node
+        return clause_of("WINDOW", ast.Around(left, right, span=span_of(children)), children)
+
+    def by_association(self, children: list[Any]) -> Clause:
+        return clause_of("BY", ast.Measure(children[1].type.lower(), span=span_of(children[1:])), children)
 
     def min_length(self, children: list[Any]) -> Clause:
         return clause_of("MIN LENGTH", children[2].node, children)

@@ -21,7 +21,7 @@ from ngramdb.planner.source import Corpus
 
 # The modules of `planner.plan` that register statements, imported in this order until one has registered
 # the statement at hand.
-_FAMILIES = ("questions", "concordance", "generation", "actions", "changes")
+_FAMILIES = ("questions", "concordance", "lexical", "generation", "actions", "changes")
 
 
 class Binder(Scope):

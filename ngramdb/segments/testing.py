@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb._cext.corpus.index import Index
+from ngramdb._cext.corpus.token_counts import TokenCounts, WindowCounts
 from ngramdb._cext.corpus.top_ngrams import NgramBlocks
 from ngramdb._cext.lm.models import LanguageIndex, Model
 from ngramdb._cext.segment.reference_segments import DefaultIndex, PlainIndex
@@ -102,6 +103,14 @@ def _ngram(index: SegmentIndex, ngram: Ids) -> Answers:
         yield "docs_where", _plain(index.docs_where(code, both, costs))
     for ahead in {-1, 0, len(ngram)}:
         yield f"tokens_at {ahead}", index.tokens_at(positions, ahead).tolist()
+    before, around = TokenCounts(), WindowCounts()
+    before.add_before(index, lo, hi)
+    yield "tokens before", (before.n_starts, _plain(before.found()))
+    ascending = np.sort(positions)
+    ends = ascending + index.position_type(len(ngram))
+    for left, right in ((0, 1), (2, 3), (2**40, 0)):
+        around.add(index, ascending, ends, left, right)
+        yield "tokens around", _plain(around.found())
     if ngram:
         yield "places", _places(index, index.places(*packed([ngram, ngram[:1]])))
         starts, stops = index.document_bounds(every)
@@ -134,6 +143,10 @@ def _documents(index: SegmentIndex) -> Answers:
         yield "document_tokens", index.document_tokens(i, length // 3, length - 1).tolist()
     positions = index.positions(0, index.n_tokens)
     yield "positions", _places(index, positions)
+    counts = TokenCounts()
+    counts.add_documents(index, every)
+    counts.add_documents(index, every[::2], -1)
+    yield "tokens of documents", _plain(counts.found())
 
 
 def _ngram_lists(index: SegmentIndex) -> Answers:

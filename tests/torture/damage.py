@@ -52,6 +52,8 @@ QUESTIONS = [
     "DOCS SAMPLE 3 SEED 1",
     'KWIC "w2" LIMIT 5 ORDER BY right',
     'KWIC "w2" FROM pieces',
+    'COLLOCATES OF "w2" TOP 5',
+    'COLLOCATES OF "w2" WHERE n > 3 BY LL FROM words',
     "NGRAMS 2 TOP 5",
     "NGRAMS 1 WHERE source = 'web' TOP 3",
     'TRACE "w1 w2 w3 w4 w5 w6" MIN LENGTH 2',

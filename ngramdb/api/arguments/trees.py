@@ -18,7 +18,7 @@ _DOT = re.compile(r"\\(.)|\.")
 
 def count(ngram: Any, match_text: bool, ignore_case: bool) -> ast.Count:
     """COUNT of one n-gram. The caller decides whether text is matched, as for KWIC."""
-    return ast.Count(ast.Contains(ast.Matching(_ngram(ngram), match_text, ignore_case)))
+    return ast.Count(_occurring(ngram, match_text, ignore_case))
 
 
 def kwic(
@@ -56,6 +56,28 @@ def docs(order_by: str | Sequence[str], descending: bool, limit: int | None, off
         order_by=tuple(ast.OrderBy(_field(name), descending) for name in names or ("doc_id",)),
         limit=_number(0, "limit", limit),
         offset=_number(0, "offset", offset),
+    )
+
+
+def collocates(
+    pattern: Any,
+    match_text: bool,
+    ignore_case: bool,
+    window: int | tuple[int, int],
+    by: str,
+    min_count: int,
+    top: int | None,
+) -> ast.Collocates:
+    """COLLOCATES OF one n-gram."""
+    sides = window if isinstance(window, tuple) else (window, window)
+    if len(sides) != 2:
+        raise InvalidArgument(f"window is a number of tokens, or a pair (left, right), not {window!r}")
+    return ast.Collocates(
+        _occurring(pattern, match_text, ignore_case),
+        window=ast.Around(*(_required(0, "window", side) for side in sides)),
+        by=_measure(by),
+        min_count=_required(1, "min_count", min_count),
+        top=_number(0, "top", top),
     )
 
 
@@ -136,6 +158,16 @@ def _sample(size: int | None, seed: int | None) -> ast.Sample | None:
 
 def _ngram(value: Any) -> ast.Text | ast.TokenIds:
     return ast.Text(value) if isinstance(value, str) else ast.TokenIds(tuple(token_ids(value).tolist()))
+
+
+def _occurring(value: Any, match_text: bool, ignore_case: bool) -> ast.Contains:
+    return ast.Contains(ast.Matching(_ngram(value), match_text, ignore_case))
+
+
+def _measure(name: str) -> ast.Measure:
+    if not isinstance(name, str):
+        raise InvalidArgument(f"by is the name of a measure, not {name!r}")
+    return ast.Measure(name.lower())
 
 
 def _model(model: ModelSpec) -> ast.ModelClause:

@@ -10,6 +10,7 @@ STATEMENTS: tuple[tuple[str, str], ...] = (
     ('COUNT "of the" GROUP BY source', "the same per value of a metadata field"),
     ('COUNT DOCS WHERE "good" AND NOT "bad"', "matching documents"),
     ('KWIC "machine learning" WINDOW 8 LIMIT 20', "where it stands, with its neighbours"),
+    ('COLLOCATES OF "climate" BY ll TOP 20', "the words that stand near it, by association"),
     ("NGRAMS 3 TOP 10", "the most frequent n-grams"),
     ('DOCS WHERE "a b" AND year >= 2020 LIMIT 5', "documents with their metadata and text"),
     ('PROB "language" GIVEN "natural" USING INFGRAM', "P(language | natural)"),
@@ -37,6 +38,8 @@ question:
   DOCS [WHERE condition] [ORDER BY keys] [LIMIT k] [OFFSET n] [SAMPLE k [SEED s]] [FROM source]
   KWIC pattern [WHERE condition] [WINDOW n] [ORDER BY keys] [LIMIT k] [OFFSET n] [SAMPLE k [SEED s]]
     [FROM source]
+  COLLOCATES OF condition [WHERE condition] [WINDOW n | n LEFT | n RIGHT | n LEFT n RIGHT] [BY association]
+    [MIN COUNT k] [TOP k] [FROM source]
   NGRAMS n [WHERE condition] [TOP k] [FROM source]
   TRACE ngram [MIN LENGTH n] [FROM source]
   PROB ngram GIVEN ngram [USING model] [FROM source]
@@ -67,6 +70,7 @@ source:     corpus [AT VERSION n] {+ corpus [AT VERSION n] | - corpus [AT VERSIO
 keys:       field [ASC | DESC] {, field [ASC | DESC]}
 model:      NGRAM [ORDER n] [MIN COUNT k] | INFGRAM [MIN COUNT k]
             | BACKOFF [(weight)] [ORDER n] [MIN COUNT k] | KNESER_NEY [ORDER n] [MIN COUNT k]
+association: LOGDICE | LL | MI | MI3 | T | Z | LOGRATIO | DICE
 condition:  pattern
             | COUNT(pattern) comparison value
             | field comparison value

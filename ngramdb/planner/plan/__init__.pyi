@@ -59,6 +59,8 @@ from .grams import Gram as Gram
 from .grams import show_ids as show_ids
 from .grams import show_text as show_text
 from .grams import takes_text as takes_text
+from .lexical import COLLOCATE_COLUMNS as COLLOCATE_COLUMNS
+from .lexical import Collocation as Collocation
 from .nodes import DocExpr as DocExpr
 from .nodes import Node as Node
 from .nodes import Occurring as Occurring
@@ -66,6 +68,7 @@ from .nodes import changed as changed
 from .occurring import Among as Among
 from .occurring import AnyOf as AnyOf
 from .occurring import InDocs as InDocs
+from .occurring import InPart as InPart
 from .occurring import NearTo as NearTo
 from .occurring import Nowhere as Nowhere
 from .occurring import OccurrencesOf as OccurrencesOf

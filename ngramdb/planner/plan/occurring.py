@@ -86,6 +86,14 @@ class Among(Occurring):
 
 
 @dataclass(frozen=True)
+class InPart(Among):
+    """Occurrences in a part of the corpus, of which all documents count, not only those that have any."""
+
+    def label(self) -> str:
+        return "in these documents"
+
+
+@dataclass(frozen=True)
 class NearTo(Occurring):
     """The first operand's occurrences near one of every other, and near none of those in `apart`.
 

@@ -26,8 +26,8 @@ CLAUSES_OF_COUNT = ("FROM", "WHERE", "GROUP BY", "ORDER BY", "TOP", "SAMPLE")
 @pytest.mark.parametrize(
     ("marked", "keywords"),
     [
-        ("CO^", ("COUNT", "COPY", "COMPACT")),
-        ("co^", ("COUNT", "COPY", "COMPACT")),
+        ("CO^", ("COLLOCATES OF", "COUNT", "COPY", "COMPACT")),
+        ("co^", ("COLLOCATES OF", "COUNT", "COPY", "COMPACT")),
         ("COUNT^", ("COUNT",)),
         ("CHECK; KW^", ("KWIC",)),
         ("COUNT ^", ("COUNT", "DOCS", "NOT", "OVERLAP")),
@@ -197,6 +197,7 @@ STATEMENTS = [
     " year NOT BETWEEN 1 AND 2 GROUP BY lang, meta.x ORDER BY count DESC TOP 5 SAMPLE 9 SEED ?",
     'DOCS WHERE COUNT("a" [1..3] "b") >= 3 OR OVERLAP(eval, 13) > 0.8 AND x IS NOT NULL LIMIT 5 OFFSET 3',
     'KWIC "a" WINDOW 5 ORDER BY right',
+    'COLLOCATES OF "a" OR "b" WINDOW 3 LEFT 2 RIGHT BY LOGDICE MIN COUNT 2 WHERE x = 1 TOP 5',
     "NGRAMS 3 TOP 5 WHERE lang IN ('en', NULL) AND title NOT ILIKE 'a%' AND open = TRUE",
     'TRACE "a" MIN LENGTH 3',
     'PROB "a" GIVEN "b" USING BACKOFF(0.4) ORDER 3 MIN COUNT 2',

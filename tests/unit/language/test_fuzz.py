@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from registered import STATEMENTS
 
 from ngramdb.errors import ParseError
+from ngramdb.kinds import ASSOCIATION_MEASURES
 from ngramdb.language import ast, parser
 from ngramdb.language.parser import parse, parse_condition, parse_model, parse_statement
 
@@ -207,6 +208,19 @@ shapes: dict[type[ast.Node], st.SearchStrategy[str]] = {
         LIMIT=amounts,
         OFFSET=amounts,
         SAMPLE=samples,
+    ),
+    ast.Collocates: statement(
+        conditions.map("COLLOCATES OF {}".format),
+        FROM=sources,
+        WHERE=conditions,
+        WINDOW=st.one_of(
+            amounts,
+            filled("{} {}", amounts, st.sampled_from(["LEFT", "RIGHT"])),
+            filled("{} LEFT {} right", amounts, amounts),
+        ),
+        BY=st.sampled_from([*ASSOCIATION_MEASURES, "LL"]),
+        MIN_COUNT=amounts,
+        TOP=amounts,
     ),
     ast.Ngrams: statement(amounts.map("NGRAMS {}".format), FROM=sources, WHERE=conditions, TOP=amounts),
     ast.Trace: statement(ngrams.map("TRACE {}".format), FROM=sources, MIN_LENGTH=amounts),

@@ -1,0 +1,1 @@
+"""How words are used: what they stand with."""

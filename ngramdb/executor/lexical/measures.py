@@ -1,0 +1,117 @@
+"""Measures of association between a token and a set of places, from counts in a contingency table.
+
+Of N positions f1 are places (in the windows of a node, or in the first of two corpora) and f2 have the token;
+f positions are both. Observed are O11 = f, O12 = f1 - f, O21 = f2 - f, O22 = N - f1 - f2 + f, and R1 = f1,
+R2 = N - f1, C1 = f2, C2 = N - f2 are the sums of rows and columns; expected is Eij = Ri Cj / N (Evert 2008,
+"Corpora and Collocations", section 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+# What log-ratio adds to all four numbers, so that no count is 0 (Walter 1975, "The distribution of Levin's
+# measure of attributable risk").
+DISCOUNT = 0.5
+
+
+@dataclass(frozen=True)
+class Table:
+    """Contingency tables of many tokens: f and f2 (n,), f1 and N one number each."""
+
+    f: Floats
+    f1: float
+    f2: Floats
+    n: float
+
+    @classmethod
+    def of(cls, f: NDArray[np.int64], f1: int, f2: NDArray[np.int64], n: int) -> Table:
+        """From whole numbers."""
+        return cls(f.astype(np.float64), float(f1), f2.astype(np.float64), float(n))
+
+    @cached_property
+    def expected(self) -> Floats:
+        """E11."""
+        return self.f1 * self.f2 / self.n
+
+
+def z(table: Table) -> Floats:
+    """(O11 - E11) / sqrt(E11) (Berry-Rogghe 1973)."""
+    found: Floats = (table.f - table.expected) / np.sqrt(table.expected)
+    return found
+
+
+def t(table: Table) -> Floats:
+    """(O11 - E11) / sqrt(O11) (Church et al. 1991)."""
+    found: Floats = (table.f - table.expected) / np.sqrt(table.f)
+    return found
+
+
+def mi(table: Table) -> Floats:
+    """log2(O11 / E11), pointwise mutual information (Church & Hanks 1990)."""
+    found: Floats = np.log2(table.f / table.expected)
+    return found
+
+
+def mi3(table: Table) -> Floats:
+    """log2(O11³ / E11) (Daille 1994)."""
+    found: Floats = mi(table) + 2 * np.log2(table.f)
+    return found
+
+
+def dice(table: Table) -> Floats:
+    """2 O11 / (R1 + C1) (Smadja et al. 1996)."""
+    return 2 * table.f / (table.f1 + table.f2)
+
+
+def logdice(table: Table) -> Floats:
+    """14 + log2(dice) (Rychlý 2008)."""
+    found: Floats = 14 + np.log2(dice(table))
+    return found
+
+
+def log_likelihood(table: Table) -> Floats:
+    """2 Σ Oij ln(Oij / Eij) (Dunning 1993), negative where O11 < E11."""
+    rows, columns = (table.f1, table.n - table.f1), (table.f2, table.n - table.f2)
+    first = table.f, table.f1 - table.f
+    observed = (first, (table.f2 - first[0], table.n - table.f2 - first[1]))
+    total = np.zeros(len(table.f))
+    for i, row in enumerate(rows):
+        for j, column in enumerate(columns):
+            total += _weighted_log(observed[i][j], row * column / table.n)
+    return 2 * np.copysign(total, table.f - table.expected)
+
+
+def _weighted_log(observed: Floats, expected: Floats) -> Floats:
+    """O ln(O / E), 0 where O is 0."""
+    some = observed > 0
+    ratio = np.divide(observed, expected, out=np.ones_like(observed), where=some)
+    return observed * np.log(ratio)
+
+
+def log_ratio(table: Table) -> Floats:
+    """log2 of the relative risk, ((O11 + ½) / (R1 + ½)) / ((O21 + ½) / (R2 + ½)) (Hardie 2014)."""
+    first = (table.f + DISCOUNT) / (table.f1 + DISCOUNT)
+    second = (table.f2 - table.f + DISCOUNT) / (table.n - table.f1 + DISCOUNT)
+    found: Floats = np.log2(first / second)
+    return found
+
+
+# By the names of `kinds.ASSOCIATION_MEASURES`.
+ASSOCIATION: dict[str, Callable[[Table], Floats]] = {
+    "logdice": logdice,
+    "ll": log_likelihood,
+    "mi": mi,
+    "mi3": mi3,
+    "t": t,
+    "z": z,
+    "logratio": log_ratio,
+    "dice": dice,
+}

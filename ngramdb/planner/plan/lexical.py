@@ -1,0 +1,45 @@
+"""Questions about how words are used: what they stand with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ngramdb.planner.plan.base import Plan, Question
+from ngramdb.planner.plan.nodes import Node, changed
+from ngramdb.planner.plan.occurring import InPart
+
+if TYPE_CHECKING:
+    from ngramdb.planner.plan.estimates import Costs
+
+# Before the measure's own column; f, f1, f2 and N are Evert's names (2008).
+COLLOCATE_COLUMNS = ("token", "token_id", "f", "left", "right", "f1", "f2", "N")
+
+
+@dataclass(frozen=True)
+class Collocation(
+    Question, operator="lexical.collocates.collocates", binders={"Collocates": "lexical.collocates"}
+):
+    """COLLOCATES: tokens up to `left` before and `right` after occurrences, by a measure of association."""
+
+    what: InPart
+    left: int
+    right: int
+    measure: str
+    min_count: int = 1
+    top: int | None = None
+    costs: Costs | None = field(default=None, compare=False)
+
+    def label(self) -> str:
+        parts = [f"window {self.left:,} left, {self.right:,} right", f"by {self.measure}"]
+        if self.min_count > 1:
+            parts.append(f"min count {self.min_count:,}")
+        if self.top is not None:
+            parts.append(f"top {self.top:,}")
+        return f"collocates ({', '.join(parts)})"
+
+    def tree(self) -> Node | None:
+        return self.what
+
+    def with_tree(self, tree: Any) -> Plan:
+        return changed(self, what=tree)

@@ -1,0 +1,77 @@
+"""COLLOCATES equals brute force, over 1, 3 and many segments, with documents deleted."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference_measures import ASSOCIATION
+from small_corpora import IDS, corpora, loaded, places
+
+EXAMPLES = settings(max_examples=80, deadline=None, derandomize=True)
+NGRAMS = st.lists(st.sampled_from(IDS[:4]), min_size=1, max_size=3)
+SIDES = st.sampled_from([0, 1, 2, 5, 2**32])
+# A condition, and which documents it leaves.
+CONDITIONS = st.sampled_from([None, 0, 1, 3])
+
+
+def chosen(documents, least):
+    """The documents that are asked about, and the condition that says so."""
+    if least is None:
+        return documents, ""
+    return {i: document for i, document in documents.items() if i >= least}, f" WHERE doc_id >= {least}"
+
+
+def close(found, expected):
+    return math.isclose(found, expected, rel_tol=1e-9, abs_tol=1e-9)
+
+
+def windows(document, starts, n, left, right):
+    """The positions left, and those right of occurrences."""
+    lefts = {i for start in starts for i in range(max(0, start - left), start)}
+    rights = {i for start in starts for i in range(start + n, min(len(document), start + n + right))}
+    return lefts, rights
+
+
+@EXAMPLES
+@given(corpora(), NGRAMS, SIDES, SIDES, CONDITIONS, st.sampled_from(sorted(ASSOCIATION)), st.integers(1, 3))
+def test_collocates(corpus, ngram, left, right, least, measure, min_count):
+    if not left and not right:
+        right = 1
+    with loaded(corpus) as (c, documents):
+        documents, where = chosen(documents, least)
+        counts, every = Counter(), Counter(token for document in documents.values() for token in document)
+        at = places(documents, ngram)
+        n_window = 0
+        for i, document in documents.items():
+            starts = [position for doc_id, position in at if doc_id == i]
+            lefts, rights = windows(document, starts, len(ngram), left, right)
+            n_window += len(lefts | rights)
+            counts.update(("f", document[k]) for k in lefts | rights)
+            counts.update(("left", document[k]) for k in lefts)
+            counts.update(("right", document[k]) for k in rights)
+        n = sum(every.values())
+        expected = []
+        for token in every:
+            f = counts["f", token]
+            if f >= min_count:
+                score = ASSOCIATION[measure](f, n_window, every[token], n)
+                sides = counts["left", token], counts["right", token]
+                expected.append((str(token), token, f, *sides, n_window, every[token], n, score))
+        result = c.collocates(
+            ngram,
+            where.removeprefix(" WHERE ") or None,
+            window=(left, right),
+            by=measure,
+            min_count=min_count,
+        )
+        assert result.summary == {"total": len(expected), "occurrences": len(at)}
+        rows = result.fetchall()
+        assert sorted(row[:-1] for row in rows) == sorted(row[:-1] for row in expected)
+        scores = {row[1]: row[-1] for row in expected}
+        assert all(close(row[-1], scores[row[1]]) for row in rows)
+        assert [row[1] for row in rows] == [
+            row[1] for row in sorted(rows, key=lambda row: (-row[-1], -row[2], row[1]))
+        ]
