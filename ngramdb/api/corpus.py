@@ -557,9 +557,8 @@ class Corpus:
         QueryError
             A condition that cannot be parsed or bound, or a value that is missing.
         """
-        tree = trees.kwic(
-            pattern, match_text, ignore_case, window, order_by, descending, limit, offset, sample, seed
-        )
+        lines = trees.LinesWanted(window, order_by, descending, limit, offset, sample, seed)
+        tree = trees.kwic(pattern, match_text, ignore_case, lines)
         return self._bound.run(self._bound.bind(tree, where, params))
 
     def collocates(
@@ -999,11 +998,10 @@ class Corpus:
         -----
         Diverse beams: Vijayakumar et al. 2018. Nucleus: Holtzman et al. 2020.
         """
-        used = models.as_model(model)
-        plan = asking.generation(
-            self._bound,
-            trees.generate(given, tokens, used, method, beams, temperature, top, nucleus, diversity, seed, n),
+        wanted = trees.TextWanted(
+            tokens, models.as_model(model), method, beams, temperature, top, nucleus, diversity, seed, n
         )
+        plan = asking.generation(self._bound, trees.generate(given, wanted))
         tokenizer = plan.corpus.tokenizer
         with self._bound.work():
             found = generating.Run(plan).continuations()
@@ -1034,11 +1032,10 @@ class Corpus:
         -------
         An iterator of str; joined, they are the text that `generate` returns.
         """
-        used = models.as_model(model)
-        plan = asking.generation(
-            self._bound,
-            trees.generate(given, tokens, used, method, None, temperature, top, nucleus, None, seed, 1),
+        wanted = trees.TextWanted(
+            tokens, models.as_model(model), method, None, temperature, top, nucleus, seed=seed
         )
+        plan = asking.generation(self._bound, trees.generate(given, wanted))
         work = self._bound.work()
         with work:
             run = generating.Run(plan)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ngramdb.errors import InvalidArgument
@@ -16,34 +16,50 @@ from ngramdb.types import token_ids
 _DOT = re.compile(r"\\(.)|\.")
 
 
+@dataclass(frozen=True)
+class LinesWanted:
+    """The lines of a concordance that `Corpus.kwic` is asked for, by the names of its arguments."""
+
+    window: int | None = None
+    order_by: str | None = None
+    descending: bool = False
+    limit: int | None = None
+    offset: int = 0
+    sample: int | None = None
+    seed: int | None = None
+
+
+@dataclass(frozen=True)
+class TextWanted:
+    """The text that `Corpus.generate` is asked for, by the names of its arguments."""
+
+    tokens: int
+    model: ModelSpec
+    method: str | None = None
+    beams: int | None = None
+    temperature: float | None = None
+    top: int | None = None
+    nucleus: float | None = None
+    diversity: float | None = None
+    seed: int | None = None
+    n: int = 1
+
+
 def count(ngram: Any, match_text: bool, ignore_case: bool) -> ast.Count:
     """COUNT of one n-gram. The caller decides whether text is matched, as for KWIC."""
     return ast.Count(_occurring(ngram, match_text, ignore_case))
 
 
-def kwic(
-    pattern: Any,
-    match_text: bool,
-    ignore_case: bool,
-    window: int | None,
-    order_by: str | None,
-    descending: bool,
-    limit: int | None,
-    offset: int,
-    sample: int | None,
-    seed: int | None,
-) -> ast.Kwic:
+def kwic(pattern: Any, match_text: bool, ignore_case: bool, lines: LinesWanted) -> ast.Kwic:
     """KWIC. The caller decides whether text is matched; the setting `match` is ignored."""
-    order = () if order_by is None else (ast.OrderBy(ast.Field((order_by,)), descending),)
-    if descending and not order:
-        order = (ast.OrderBy(ast.Field(("doc_id",)), True),)
+    key = "doc_id" if lines.order_by is None and lines.descending else lines.order_by
     return ast.Kwic(
         ast.Matching(_ngram(pattern), match_text, ignore_case),
-        window=_number(0, "window", window),
-        order_by=order,
-        limit=_number(0, "limit", limit),
-        offset=_number(0, "offset", offset),
-        sample=_sample(sample, seed),
+        window=_number(0, "window", lines.window),
+        order_by=() if key is None else (ast.OrderBy(ast.Field((key,)), lines.descending),),
+        limit=_number(0, "limit", lines.limit),
+        offset=_number(0, "offset", lines.offset),
+        sample=_sample(lines.sample, lines.seed),
     )
 
 
@@ -91,20 +107,9 @@ def trace(text: Any, min_length: int) -> ast.Trace:
     return ast.Trace(_ngram(text), min_length=_number(1, "min_length", min_length))
 
 
-def generate(
-    given: Any,
-    tokens: int,
-    model: ModelSpec,
-    method: str | None,
-    beams: int | None,
-    temperature: float | None,
-    top: int | None,
-    nucleus: float | None,
-    diversity: float | None,
-    seed: int | None,
-    n: int,
-) -> ast.Generate:
+def generate(given: Any, text: TextWanted) -> ast.Generate:
     """GENERATE."""
+    method, beams = text.method, text.beams
     if method not in (None, "greedy", "sample", "beam"):
         raise InvalidArgument(f"method is 'greedy', 'sample' or 'beam', not {method!r}")
     if beams is not None and method is None:
@@ -113,15 +118,15 @@ def generate(
         raise InvalidArgument(f"beams belongs to method 'beam', not to {method!r}")
     return ast.Generate(
         _ngram(given),
-        _required(0, "tokens", tokens),
-        _model(model),
+        _required(0, "tokens", text.tokens),
+        _model(text.model),
         None if method is None else ast.Method(method, _number(1, "beams", beams)),
-        _real("temperature", temperature),
-        _number(1, "top", top),
-        _real("nucleus", nucleus),
-        _real("diversity", diversity),
-        _number(0, "seed", seed),
-        _required(1, "n", n),
+        _real("temperature", text.temperature),
+        _number(1, "top", text.top),
+        _real("nucleus", text.nucleus),
+        _real("diversity", text.diversity),
+        _number(0, "seed", text.seed),
+        _required(1, "n", text.n),
     )
 
 
