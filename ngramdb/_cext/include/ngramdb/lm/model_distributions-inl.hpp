@@ -1,0 +1,191 @@
+// Distributions over the vocabulary, and successors. Members of Model; included by language_model.hpp.
+#pragma once
+
+#include "ngramdb/lm/language_model.hpp"
+
+namespace ngramdb {
+namespace lm {
+
+// From the shortest context to the longest: all that was there is scaled, then each successor gets its part.
+inline ShareList Model::kneser_ney_shares(const Walk& walk, Workspace& work, StopFlag stop) const {
+  // P(w | suffix) = rest · P(w | empty context) + what w has in the list.
+  ShareList shares;
+  std::vector<ShareList::Entry> gains, amounts;
+  const auto add = [](double has, double amount) { return has + amount; };
+  for (size_t c = 1; c < walk.chains.size(); ++c) {
+    const Chain& chain = walk.chains[c];
+    const SuccessorCache::Entry found = discounted_successors(walk, c, work, stop);
+    // What a chain's shorter lengths do to a probability is linear in it.
+    const double low = through_chain(0.0, chain, false);
+    const double scale = through_chain(1.0, chain, false) - low;
+    const double gain = through_chain(0.0, chain, true);
+    const size_t length = size_t{chain.length} + 1;
+    const bool raw = settings_.order == length;
+    const Discount& d = discount(length);
+    const double total = static_cast<double>(chain.record.next.total);
+    gains.clear();
+    amounts.clear();
+    for (const Successor& f : found->list) {
+      if (f.count < settings_.least) continue;
+      gains.emplace_back(f.code, gain);
+      amounts.emplace_back(f.code, discounted(raw ? f.count : f.n_left, d) / total);
+    }
+    shares.scale(scale);
+    if (gain > 0.0) shares.update(gains, add);
+    shares.scale(share_of_shorter(chain.record.next, d));
+    shares.update(amounts, add);
+  }
+  if (walk.starts.alive) {
+    const Discount& d = discount(size_t{walk.starts.n_tokens} + 2);
+    amounts.clear();
+    walk.start_successors(walk.starts, [&](Code code, int64_t count) {
+      if (count >= settings_.least) {
+        amounts.emplace_back(code, discounted(count, d) / static_cast<double>(walk.starts.next.total));
+      }
+    });
+    shares.scale(share_of_shorter(walk.starts.next, d));
+    shares.update(amounts, add);
+  }
+  return shares;
+}
+
+// From the shortest context to the longest: what a longer one has counts.
+inline ShareList Model::backoff_shares(const Walk& walk, size_t n_before, Workspace& work, StopFlag stop) const {
+  const size_t whole = whole_of(walk, n_before);
+  const auto cost = [&](size_t length) { return std::pow(settings_.weight, static_cast<double>(whole - length)); };
+  ShareList shares;
+  std::vector<ShareList::Entry> amounts;
+  const auto take = [](double, double amount) { return amount; };
+  const auto collect = [&](Code code, int64_t count, size_t length, int64_t context_count) {
+    if (count < settings_.least) return;
+    const double score = cost(length) * static_cast<double>(count) / static_cast<double>(context_count);
+    amounts.emplace_back(code, std::max(score, kLeastScore));
+  };
+  SuccessorCache::Entry shorter;
+  for (size_t c = 1; c < walk.chains.size(); ++c) {
+    const Chain& chain = walk.chains[c];
+    shorter = counted_successors(walk, c, shorter.get(), work, stop);
+    amounts.clear();
+    for (const Successor& f : shorter->list) collect(f.code, f.count, chain.length, chain.count);
+    shares.update(amounts, take);
+  }
+  if (walk.starts.alive) {
+    amounts.clear();
+    walk.start_successors(walk.starts, [&](Code code, int64_t count) {
+      collect(code, count, size_t{walk.starts.n_tokens} + 1, walk.starts.count);
+    });
+    shares.update(amounts, take);
+  }
+  const int64_t n_tokens = walk.chains[0].count + data_->columns.n_sentences();
+  shares.set_rest(cost(0) / static_cast<double>(std::max<int64_t>(1, n_tokens)));
+  return shares;
+}
+
+inline TokenShares Model::shares(const int64_t* ids, size_t n, bool begins, StopFlag stop) const {
+  const bool is_kneser_ney = settings_.kind == Kind::kKneserNey;
+  if (!is_kneser_ney && settings_.kind != Kind::kBackoff) {
+    throw std::invalid_argument("this model has successors, no shares");
+  }
+  const std::vector<double>& alone = unigrams(stop);
+  Searches searches(data_->columns);
+  Workspace work;
+  Walk walk(walk_);
+  const Context context = behind_border(ids, n, begins);
+  locate(walk, context, searches, work, stop);
+  const ShareList list = is_kneser_ney ? kneser_ney_shares(walk, work, stop)
+                                       : backoff_shares(walk, context.n + context.begins, work, stop);
+  TokenShares found;
+  found.rest = list.rest();
+  const auto give = [&](size_t place, double amount) {
+    found.places.push_back(static_cast<int64_t>(place));
+    found.probs.push_back(is_kneser_ney ? found.rest * alone[place] + amount : amount);
+  };
+  const std::vector<ShareList::Entry>& entries = list.entries();
+  for (const ShareList::Entry& entry : entries) {
+    const int64_t type = entry.first == kBorder ? -1 : data_->vocabulary->find(entry.first);
+    if (type >= 0) give(static_cast<size_t>(type), entry.second);  // below 0: `</s>`, or in a damaged file
+  }
+  if (!entries.empty() && entries[0].first == kBorder) give(data_->vocabulary->size(), entries[0].second);
+  return found;
+}
+
+inline std::vector<double> Model::distribution(const int64_t* ids, size_t n, bool begins, StopFlag stop) const {
+  const TokenShares found = shares(ids, n, begins, stop);
+  std::vector<double> p = unigrams(stop);
+  for (double& alone : p) alone *= found.rest;
+  for (size_t i = 0; i < found.places.size(); ++i) p[static_cast<size_t>(found.places[i])] = found.probs[i];
+  p.push_back(found.rest * p_unknown());
+  return p;
+}
+
+inline const std::vector<double>& Model::unigrams(StopFlag stop) const {
+  const bool is_kneser_ney = settings_.kind == Kind::kKneserNey;
+  const std::vector<int64_t>* const lefts = is_kneser_ney ? &data_->n_left(stop) : nullptr;
+  std::call_once(unigrams_once_, [&] {
+    const Vocabulary& vocabulary = *data_->vocabulary;
+    const double unknown = is_kneser_ney ? p_unknown() : 0.0;
+    const double total = is_kneser_ney ? static_cast<double>(settings_.empty.total) : 1.0;
+    const auto add = [&](int64_t count, int64_t n_left) {
+      const int64_t kept = count < settings_.least ? 0 : is_kneser_ney && settings_.order != 1 ? n_left : count;
+      const double alone = is_kneser_ney ? discounted(kept, discount(1)) : static_cast<double>(kept);
+      unigrams_.push_back(total <= 0.0 ? unknown : alone / total + unknown);
+    };
+    for (size_t i = 0; i < vocabulary.size(); ++i) add(vocabulary.counts[i], is_kneser_ney ? (*lefts)[i] : 0);
+    add(data_->columns.n_sentences(), settings_.n_left_of_end);
+  });
+  return unigrams_;
+}
+
+// Running sums over the types, and then `</s>`, of what they have at the level without context: Kneser-Ney's
+// discounted counts before the uniform part, plain counts else.
+inline const std::vector<double>& Model::unigram_sums(StopFlag stop) const {
+  const bool is_kneser_ney = settings_.kind == Kind::kKneserNey;
+  const std::vector<int64_t>* const lefts = is_kneser_ney ? &data_->n_left(stop) : nullptr;
+  std::call_once(sums_once_, [&] {
+    const Vocabulary& vocabulary = *data_->vocabulary;
+    double sum = 0.0;
+    const auto add = [&](int64_t count, int64_t n_left) {
+      const int64_t adjusted = settings_.order == 1 ? count : n_left;
+      if (count >= settings_.least) {
+        sum += is_kneser_ney ? discounted(adjusted, discount(1)) : static_cast<double>(count);
+      }
+      unigram_sums_.push_back(sum);
+    };
+    for (size_t i = 0; i < vocabulary.size(); ++i) add(vocabulary.counts[i], is_kneser_ney ? (*lefts)[i] : 0);
+    add(data_->columns.n_sentences(), settings_.n_left_of_end);
+  });
+  return unigram_sums_;
+}
+
+inline std::vector<std::pair<Code, int64_t>> Model::successors(const int64_t* ids, size_t n, bool begins,
+                                                               uint32_t longest, int64_t* context_count,
+                                                               uint32_t* length, StopFlag stop) const {
+  WalkSettings settings = walk_;
+  settings.longest = std::min(settings.longest, longest);
+  settings.cache = nullptr;
+  Searches searches(data_->columns);
+  Workspace work;
+  Walk walk(settings);
+  locate(walk, behind_border(ids, n, begins), searches, work, stop);
+  std::vector<std::pair<Code, int64_t>> found;
+  if (walk.starts.alive) {
+    *context_count = walk.starts.count;
+    *length = walk.starts.n_tokens + 1;
+    walk.start_successors(walk.starts, [&](Code code, int64_t count) { found.emplace_back(code, count); });
+    return found;
+  }
+  *context_count = walk.chains.back().count;
+  *length = walk.chains.back().length;
+  if (walk.chains.size() == 1) {
+    const Vocabulary& vocabulary = *data_->vocabulary;
+    if (data_->columns.n_sentences() > 0) found.emplace_back(kBorder, data_->columns.n_sentences());
+    for (size_t i = 0; i < vocabulary.size(); ++i) found.emplace_back(vocabulary.codes[i], vocabulary.counts[i]);
+    *context_count += data_->columns.n_sentences();
+    return found;
+  }
+  walk.next_counts(walk.chains.size() - 1, found, stop);
+  return found;
+}
+
+}  // namespace lm
+}  // namespace ngramdb

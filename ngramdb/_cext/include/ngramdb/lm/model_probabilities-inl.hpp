@@ -1,0 +1,161 @@
+// The formula of each kind of model, for one token after one context. Members of Model; included by language_model.hpp.
+#pragma once
+
+#include "ngramdb/lm/language_model.hpp"
+
+namespace ngramdb {
+namespace lm {
+
+inline void Model::count_empty(StopFlag stop) {
+  const bool raw = settings_.order == 1;
+  settings_.empty = SuccessorCounts{};
+  const Vocabulary& vocabulary = *data_->vocabulary;
+  const std::vector<int64_t>* const lefts = raw ? nullptr : &data_->n_left(stop);
+  for (size_t i = 0; i < vocabulary.size(); ++i) {
+    settings_.empty.add(raw ? vocabulary.counts[i] : (*lefts)[i], vocabulary.counts[i] >= settings_.least);
+  }
+  const int64_t n_sentences = data_->columns.n_sentences();
+  settings_.empty.add(raw ? n_sentences : settings_.n_left_of_end, n_sentences >= settings_.least);
+}
+
+// ---- Kneser-Ney -----------------------------------------------------------------------------------------
+
+// One level: p is the probability under the next shorter context.
+inline double Model::interpolate(double p, const SuccessorCounts& next, int64_t adjusted, const Discount& d) const {
+  if (next.total <= 0) return p;
+  return discounted(adjusted, d) / static_cast<double>(next.total) + share_of_shorter(next, d) * p;
+}
+
+// The levels of a chain below its longest: each successor has one left neighbour there, the same at every
+// length.
+inline double Model::through_chain(double p, const Chain& chain, bool extended) const {
+  if (chain.shortest == chain.length) return p;
+  const double n_next = static_cast<double>(chain.record.n_next);
+  const double n_kept = static_cast<double>(chain.record.n_next_kept);
+  size_t length = chain.shortest;
+  double add = 0.0, share = 1.0;
+  const auto level = [&](const Discount& d) {
+    add = extended ? (1.0 - d[0]) / n_next : 0.0;
+    share = (d[0] * n_kept + n_next - n_kept) / n_next;
+  };
+  for (; length < chain.length && length + 1 < settings_.discounts.size(); ++length) {
+    level(discount(length + 1));
+    p = add + share * p;
+  }
+  if (length == chain.length) return p;
+  // From here on all levels are alike: a geometric series.
+  level(discount(length + 1));
+  const double n = static_cast<double>(chain.length - length);
+  if (share >= 1.0) return p + n * add;
+  const double power = std::pow(share, n);
+  return power * p + add * (1.0 - power) / (1.0 - share);
+}
+
+inline Scored Model::kneser_ney(const Walk& walk) const {
+  Scored out;
+  double p = 1.0 / n_vocabulary();
+  for (size_t c = 0; c < walk.before.size(); ++c) {
+    const Chain& chain = walk.before[c];
+    const bool extended = walk.extended[c] >= settings_.least;
+    const size_t n = size_t{chain.length} + 1;
+    const bool raw = settings_.order == n;
+    const int64_t adjusted = !extended ? 0 : raw ? walk.extended[c] : walk.n_left[c];
+    if (c > 0) p = through_chain(p, chain, extended);
+    p = interpolate(p, c == 0 ? settings_.empty : chain.record.next, adjusted, discount(n));
+    if (extended || c == 0) {
+      out.effective_n = static_cast<int32_t>(n);
+      out.count = walk.extended[c];
+      out.context_count = chain.count + (c == 0 ? data_->columns.n_sentences() : 0);
+    }
+  }
+  if (walk.starts_before.alive) {
+    const size_t n = size_t{walk.starts_before.n_tokens} + 2;
+    const bool extended = walk.starts_extended >= settings_.least;
+    p = interpolate(p, walk.starts_before.next, extended ? walk.starts_extended : 0, discount(n));
+    if (extended) {
+      out.effective_n = static_cast<int32_t>(n);
+      out.count = walk.starts_extended;
+      out.context_count = walk.starts_before.count;
+    }
+  }
+  out.prob = p;
+  return out;
+}
+
+// ---- the other models -----------------------------------------------------------------------------------
+
+// After the longest suffix that occurs often enough.
+inline Scored Model::infgram(const Walk& walk, const Step& step, Workspace& work, StopFlag stop) const {
+  Scored out;
+  out.effective_n = static_cast<int32_t>(walk.longest_before() + 1);
+  if (walk.starts_before.alive) {
+    out.context_count = walk.starts_before.count;
+    out.count = walk.starts_extended;
+  } else {
+    out.context_count = walk.before.back().count;
+    out.count = walk.extended.back();
+    if (walk.before.size() == 1) {
+      // Without a context a sentence's end is a token like others, and outside of sentences none.
+      if (step.in_sentence) out.context_count += data_->columns.n_sentences();
+      if (step.is_end && !step.in_sentence) out.count = 0;
+    }
+  }
+  if (out.context_count <= 0) {
+    out.prob = std::numeric_limits<double>::quiet_NaN();
+    return out;
+  }
+  out.prob = static_cast<double>(out.count) / static_cast<double>(out.context_count);
+  out.sparse = out.count == out.context_count ? !step.is_end : out.count == 0 && walk.sparse_before(work, stop);
+  return out;
+}
+
+// After the whole context, or nothing.
+inline Scored Model::ngram(const Walk& walk, const Step& step, Workspace& work, StopFlag stop) const {
+  const size_t wanted = std::min<size_t>(step.n_before, walk_.longest);
+  if (walk.longest_before() < wanted) {
+    Scored out;
+    out.effective_n = static_cast<int32_t>(wanted + 1);
+    out.prob = std::numeric_limits<double>::quiet_NaN();
+    return out;
+  }
+  Scored out = infgram(walk, step, work, stop);
+  if (out.count < settings_.least && out.context_count > 0) out.count = 0, out.prob = 0.0;
+  return out;
+}
+
+// The longest suffix that occurs with the token; each token given up costs the weight. Without a limit on
+// order the count of them starts at the longest suffix that occurs at all.
+inline Scored Model::backoff(const Walk& walk, const Step& step) const {
+  Scored out;
+  const size_t whole = settings_.order > 0 ? std::min<size_t>(step.n_before, walk_.longest) : walk.longest_before();
+  size_t used = 0;
+  if (walk.starts_before.alive && walk.starts_extended >= settings_.least) {
+    used = size_t{walk.starts_before.n_tokens} + 1;
+    out.count = walk.starts_extended;
+    out.context_count = walk.starts_before.count;
+  } else {
+    size_t c = walk.before.size() - 1;
+    while (c > 0 && walk.extended[c] < settings_.least) --c;
+    used = walk.before[c].length;
+    out.count = walk.extended[c] < settings_.least ? 0 : walk.extended[c];
+    out.context_count = walk.before[c].count + (c == 0 ? data_->columns.n_sentences() : 0);
+  }
+  out.effective_n = static_cast<int32_t>(used + 1);
+  const double share = out.count == 0 ? kUnknownShare
+                                      : static_cast<double>(out.count) / static_cast<double>(out.context_count);
+  out.prob = std::max(std::pow(settings_.weight, static_cast<double>(whole - used)) * share, kLeastScore);
+  return out;
+}
+
+inline Scored Model::evaluate(const Walk& walk, const Step& step, Workspace& work, StopFlag stop) const {
+  switch (settings_.kind) {
+    case Kind::kNgram: return ngram(walk, step, work, stop);
+    case Kind::kInfgram: return infgram(walk, step, work, stop);
+    case Kind::kBackoff: return backoff(walk, step);
+    case Kind::kKneserNey: break;
+  }
+  return kneser_ney(walk);
+}
+
+}  // namespace lm
+}  // namespace ngramdb
