@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
+
 from ngramdb.errors import CorruptionError, ExportWarning, NgramdbError
 from ngramdb.ingest.line_forms import line_of, plain_line
 from ngramdb.planner.cautions import Caution
@@ -27,6 +29,7 @@ class DocumentLines:
         self._takes_ids = tokenizer.kind == "tokens"
         self._n_as_ids = 0
         self._n_left_out = 0
+        self._texts = Retokenized(tokenizer)
 
     def of(self, documents: Iterable[tuple[Segment, int]]) -> Iterator[bytes]:
         """The line of each document.
@@ -44,6 +47,8 @@ class DocumentLines:
         text = self._text(segment, i)
         if text is None and form is None:
             text = self._spelled(segment.document(i))
+        elif form is None:
+            self._texts.add(segment, i, text)
         came_as_ids = form is not None and IDS_IN_FORM in form
         ids = segment.document(i).tolist() if text is None or came_as_ids else None
         try:
@@ -95,7 +100,40 @@ class DocumentLines:
                 f"{_documents(self._n_left_out)} written without the metadata field {name!r}: what "
                 "they consist of has that name in the file; Parquet has room for both"
             )
-        return tuple(Caution(message, ExportWarning) for message in said)
+        return (*(Caution(message, ExportWarning) for message in said), *self._texts.cautions)
+
+
+class Retokenized:
+    """Counts documents whose text, when it is loaded again, has other tokens than the ones they came with.
+
+    Such are documents that came as token ids under sub-words, of which many sequences spell one text. A line
+    of JSON with a text was tokenized from it, so that only documents without a line are tokenized here.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._n = 0
+
+    def add(self, segment: Segment, i: int, text: str | None) -> None:
+        """Look at a document. Cost: that of tokenizing it, under sub-words."""
+        if text is None or self._tokenizer.kind != "json" or segment.form(i) is not None:
+            return
+        try:
+            found: IntArray = self._tokenizer.encode(text)
+        except NgramdbError:
+            found = np.empty(0, dtype=np.int64)
+        self._n += not np.array_equal(found, segment.document(i))
+
+    @property
+    def cautions(self) -> tuple[Caution, ...]:
+        """What there is to say of them."""
+        if not self._n:
+            return ()
+        message = (
+            f"{_documents(self._n)} written as text that has other tokens when it is loaded again: the ids "
+            "that were appended are not those that the tokenizer gives"
+        )
+        return (Caution(message, ExportWarning),)
 
 
 def _documents(n: int) -> str:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TextIO, cast
 
 from ngramdb import interrupts
-from ngramdb.api.verbs.document_lines import DocumentLines
+from ngramdb.api.verbs.document_lines import DocumentLines, Retokenized
 from ngramdb.engine.changes.audit import Removal, RemovedDocument
 from ngramdb.errors import ExecutionError
 from ngramdb.executor.conditions.docset import DocSet
@@ -74,7 +74,9 @@ def export_documents(
     found, summary = chosen(plan)
     documents = listed(plan, found)
     if kind == "parquet":
-        return _replacing(name, lambda file: _write_parquet(plan, documents, file)), summary, ()
+        texts = Retokenized(plan.corpus.tokenizer)
+        n = _replacing(name, lambda file: _write_parquet(plan, documents, texts, file))
+        return n, summary, texts.cautions
     lines = DocumentLines(plan.corpus.tokenizer)
     return write_lines(name, lines.of(documents)), summary, lines.cautions
 
@@ -213,7 +215,9 @@ def _replacing(name: str, write: Callable[[Any], int]) -> int:
 # ---- Parquet --------------------------------------------------------------------------------------------
 
 
-def _write_parquet(plan: Documents, documents: Iterator[tuple[Segment, int]], file: Any) -> int:
+def _write_parquet(
+    plan: Documents, documents: Iterator[tuple[Segment, int]], texts: Retokenized, file: Any
+) -> int:
     """A column for the text and one for each metadata field, by its path; values of several types as JSON."""
     import pyarrow
     import pyarrow.parquet
@@ -238,7 +242,9 @@ def _write_parquet(plan: Documents, documents: Iterator[tuple[Segment, int]], fi
             for segment, i in batch:
                 values = segment.metadata.row(i)
                 columns["doc_id"].append(segment.doc_id(i))
-                columns["text"].append(document_text(segment, i, plan.corpus.tokenizer))
+                text = document_text(segment, i, plan.corpus.tokenizer)
+                texts.add(segment, i, text)
+                columns["text"].append(text)
                 for name, found in fields.items():
                     columns[names[name]].append(_stored(value_at(values, name, found), types[name]))
                 if rest:

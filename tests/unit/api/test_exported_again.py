@@ -62,6 +62,25 @@ def test_ids_that_spell_no_text_are_written_as_ids_and_that_is_said(db, tmp_path
             assert corpus.count(ids) == 2
 
 
+@pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "parquet"])
+def test_ids_that_are_not_the_text_s_own_tokens_are_said(db, tmp_path, ending):
+    corpus = db.create_corpus("c", spec_of("sub-words", tmp_path))
+    own = corpus.tokenizer.encode("a fox").tolist()
+    letters = [corpus.tokenizer.encode(letter).tolist()[0] for letter in "a fox"]
+    assert corpus.tokenizer.decode(letters) == "a fox" and letters != own
+    out = tmp_path / f"out.{ending}"
+    corpus.append([own, "a fox"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        corpus.export(out)
+    corpus.append([letters, {"ids": letters, "n": 1}])
+    said = "2 documents were written as text that has other tokens when it is loaded again"
+    with pytest.warns(ExportWarning, match=said) as caught:
+        assert corpus.export(out) == 4
+    assert len(caught) == 1
+    assert said in db.execute(f"COPY (DOCS FROM c) TO '{out}'").notes[0]
+
+
 @pytest.mark.parametrize("kind", ["words", "sub-words"])
 def test_lines_that_came_with_ids_go_as_they_came(db, tmp_path, kind):
     corpus = db.create_corpus("c", spec_of(kind, tmp_path))
