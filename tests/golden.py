@@ -21,7 +21,7 @@ DASHES = "----"
 # Of the summary, what is no answer: advice to the user, and what the order of earlier commits decides.
 UNCOMPARED = {"note", "notes", "version", "message", "name", "value", "changed", "reasons", "seconds"}
 # Columns that differ between two runs.
-VARYING = {"version", "created", "by", "segment", "bytes", "bytes_before", "bytes_after"}
+VARYING = {"version", "created", "by", "segment", "bytes", "in_memory", "bytes_before", "bytes_after"}
 
 
 @dataclass

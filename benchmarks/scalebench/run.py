@@ -13,8 +13,10 @@ from pathlib import Path
 from peerbench.progress import say
 
 from scalebench.jobs import JOBS, QUESTION, names
-from scalebench.place import Place
+from scalebench.place import Figures, Place
 
+# What is kept of a job that ended in an error; the next run tries it again.
+FAILED = {"missing": "failed"}
 BENCHMARKS = Path(__file__).resolve().parent.parent
 
 
@@ -22,7 +24,7 @@ def run(place: Place, only: str, again: bool, limit_s: float, keep: bool) -> Non
     """Everything of one size that is asked for and not yet measured."""
     have = place.figures()
     wanted = [name for name in names() if only in name and place.n_tokens <= _most(name)]
-    left = [name for name in wanted if again or name not in have]
+    left = [name for name in wanted if again or have.get(name, FAILED) == FAILED]
     if not left:
         return
     say(f"{place.n_tokens:,} tokens")
@@ -64,13 +66,14 @@ def _do(place: Place, jobs: Sequence[str], limit_s: float | None) -> None:
             path.touch()
     except subprocess.TimeoutExpired:
         say(f"  … given up after {limit_s:.0f} s")
-        _missing(place, jobs, f"> {limit_s:.0f} s")
+        _keep_missing(place, jobs, {"missing": f"> {limit_s:.0f} s"})
     except subprocess.CalledProcessError as error:
         say(f"  … failed: {error}")
-        _missing(place, jobs, "failed")
+        _keep_missing(place, jobs, FAILED)
 
 
-def _missing(place: Place, jobs: Sequence[str], why: str) -> None:
+def _keep_missing(place: Place, jobs: Sequence[str], why: Figures) -> None:
+    """Of several jobs those that were done have been kept."""
     for name in jobs:
         if name not in place.figures():
-            place.keep(name, {"missing": why})
+            place.keep(name, why)

@@ -10,6 +10,8 @@ from ngramdb.api.checking import find_problems
 from ngramdb.api.database import Database
 from ngramdb.api.settings import SETTINGS
 from ngramdb.api.snapshot import Snapshot
+from ngramdb.engine.corpus.view import open_segment
+from ngramdb.errors import StorageError
 from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from ngramdb.engine.changes.restoring import RestoreOutcome
     from ngramdb.engine.corpus.algebra import AlgebraView
     from ngramdb.engine.corpus.view import CorpusView
+    from ngramdb.engine.storage.manifest import SegmentEntry
     from ngramdb.planner import plan as plans
     from ngramdb.planner import planner
     from ngramdb.planner.cautions import Caution
@@ -95,6 +98,13 @@ class DatabaseSession:
     def removals(self, name: str, /) -> Iterator[Removal]:
         """The audit records of a corpus, oldest first."""
         return audit.removals(self._database.store, self.manifest.corpora[name].audits)
+
+    def resident_bytes(self, segment: SegmentEntry, /) -> int | None:
+        """How many bytes of a segment's file are in memory; None where the file cannot be opened."""
+        try:
+            return open_segment(self._database.store, segment).resident_bytes()
+        except StorageError:
+            return None
 
     def tokenizer_title(self, name: str, /) -> str:
         """What a person calls a corpus's tokenizer."""

@@ -15,7 +15,8 @@ from ngramdb.planner.source import Corpus
 from ngramdb.segments.metadata_values import JSON
 
 CORPORA_COLUMNS = ("corpus", "current", "tokenizer", "documents", "tokens", "segments")
-SEGMENT_COLUMNS = ("corpus", "segment", "sign", "documents", "tokens", "first_doc_id", "bytes", "version")
+_COUNTS = ("documents", "tokens", "first_doc_id", "bytes")
+SEGMENT_COLUMNS = ("corpus", "segment", "sign", *_COUNTS, "version", "in_memory")
 VERSION_COLUMNS = ("version", "created", "by", "action", "documents", "tokens", "current")
 REMOVAL_COLUMNS = ("corpus", "version", "created", "by", "documents", "tokens", "statement", "reason")
 SETTING_COLUMNS = ("name", "value", "default", "type", "description")
@@ -65,6 +66,7 @@ def _segments(session: Session, only: str | None) -> Iterator[Row]:
                 segment.first_doc_id,
                 segment.file.size,
                 segment.created_version,
+                session.resident_bytes(segment),
             )
 
 

@@ -133,3 +133,28 @@ def test_databases_in_memory_have_nothing_to_read() -> None:
         corpus.append(["a b c"])
         warmed = corpus.warm()
         assert corpus.count("a b") == 1 and warmed.bytes == warmed.bytes_in_memory > 0
+
+
+def test_show_segments_says_how_much_is_in_memory(db: ngramdb.Connection) -> None:
+    def shown() -> tuple[int, int]:
+        (row,) = db.execute("SHOW SEGMENTS FROM c").to_dicts()
+        return row["in_memory"], row["bytes"]
+
+    cold, total = shown()
+    assert cold <= COLD * total
+    db.corpus("c").warm()
+    assert shown() == (total, total)
+
+
+def test_show_segments_shows_a_segment_whose_file_is_gone(path: Path) -> None:
+    with ngramdb.connect(path) as db:
+        db.create_corpus("gone", tokenizer="tokens").append([[1, 2, 3]])
+        (row,) = db.execute("SHOW SEGMENTS FROM gone").to_dicts()
+        file = path / row["segment"]
+    content = file.read_bytes()
+    file.unlink()
+    with ngramdb.connect(path, read_only=True) as db:
+        (row,) = db.execute("SHOW SEGMENTS FROM gone").to_dicts()
+        assert row["in_memory"] is None and row["bytes"] == len(content)
+    with ngramdb.connect(path) as db:
+        db.drop_corpus("gone")
