@@ -1,6 +1,6 @@
 """Opening regular files, and nothing else, without waiting.
 
-A named pipe (FIFO) blocks whoever opens it until somebody opens its other end, a device may do anything, and
+Opening a named pipe (FIFO) blocks until its other end is opened, a device may do anything, and
 a socket cannot be opened at all. Where a file of ours, or one that a user names, is something else, that is
 an error that says what it is. What the caller has opened already is no matter of opening: `/dev/fd/63`, as a
 shell calls the pipe of `<(command)`, is read as standard input is.

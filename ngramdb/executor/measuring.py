@@ -18,14 +18,14 @@ class PlanMeter:
         self._is_aside = False
 
     def of(self, node: Node) -> Actual:
-        """The figures of one node; within `aside` they are discarded."""
+        """The numbers of one node; within `aside` they are discarded."""
         if self._is_aside:
             return Actual()
         return self.actual.setdefault(id(node), Actual())
 
     @contextmanager
     def timed(self, node: Node) -> Iterator[Actual]:
-        """Add a call and its time, that of operands included, to a node's figures.
+        """Add a call and its time, that of operands included, to those of a node.
 
         A node may be timed within its own call, where a count is a sum over documents: only the outer call
         counts.
@@ -46,7 +46,7 @@ class PlanMeter:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """Leave the nodes' figures as they are, for work on what does not belong to the answer."""
+        """Leave the numbers of the nodes as they are, for work on what does not belong to the answer."""
         before, self._is_aside = self._is_aside, True
         try:
             yield

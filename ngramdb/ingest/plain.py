@@ -1,4 +1,4 @@
-"""Plain text: a document a file, a line, or documents between separator lines. Text is kept byte for byte.
+"""Plain text: a document per file, per line, or between separator lines. Text is kept byte for byte.
 
 Every document's metadata are `path` (the file's name relative to the folder or glob that found it) and
 `size` (bytes of its text); of a line, `line` (its number, from 1) instead of its size.

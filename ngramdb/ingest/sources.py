@@ -63,7 +63,7 @@ class Source:
             return False
         try:
             return stat.S_ISREG(os.stat(self.path).st_mode)
-        except OSError:  # removed since it was found: whoever reads it will say so
+        except OSError:  # removed since it was found: reading it will fail
             return True
 
     @property
@@ -73,7 +73,7 @@ class Source:
             return None
         try:
             status = os.stat(self.path)
-        except OSError:  # removed since it was found: whoever reads it will say so
+        except OSError:  # removed since it was found: reading it will fail
             return None
         return status.st_size if stat.S_ISREG(status.st_mode) else None
 
@@ -219,7 +219,7 @@ def _format_of(path: str) -> str:
     try:
         with open(open_named(path), "rb") as file:
             known = format_of_beginning(file.read(BEGINNING_BYTES))
-    except OSError:  # whoever reads it will say so
+    except OSError:  # reading it will fail
         return OTHERWISE
     return OTHERWISE if known is None else known.name
 

@@ -151,7 +151,7 @@ def hold_file(path: str, dir_fd: int | None = None) -> FileHold | None:
     if fd is None:
         return None
     try:
-        # Whoever asks `is_held` has it for some microseconds.
+        # `is_held` takes the lock for some microseconds.
         fcntl.flock(fd, fcntl.LOCK_SH)
     except OSError:
         os.close(fd)

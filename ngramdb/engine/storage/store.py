@@ -101,7 +101,7 @@ class Store:
         return self._marker.database_id
 
     def close(self) -> None:
-        """Lets go of all files. Containers and arrays that were handed out stay valid while they are used."""
+        """Release all files. Containers and arrays that were handed out stay valid while they are used."""
         self._closed = True
         self._containers = {}
 

@@ -33,7 +33,7 @@ def count_occurrences(plan: nodes.CountOccurrences, meter: PlanMeter | None = No
     """One row, one number; with SAMPLE an estimate, its standard error in the summary."""
     from ngramdb.executor.conditions.alternatives import united
 
-    if meter is None:  # it has the figures of the plan's own nodes
+    if meter is None:  # it has the numbers of the plan's own nodes
         plan = nodes.changed(plan, what=united(plan.what, plan.corpus.tokenizer))
     if plan.sample is not None:
         plan.corpus.check_difference()

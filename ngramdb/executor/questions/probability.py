@@ -135,7 +135,7 @@ def _step_contexts(
 
 
 def _last_steps(steps: TokenScores, offsets: IntArray) -> TokenScores:
-    """Per continuation the product of its steps, and the figures of the step that ended it."""
+    """Per continuation the product of its steps, and the counts of the step that ended it."""
     n = len(offsets) - 1
     prob, last = np.empty(n), np.empty(n, dtype=np.int64)
     for i in range(n):
