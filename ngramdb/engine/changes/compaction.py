@@ -74,7 +74,7 @@ def joined(
 ) -> list[SegmentEntry]:
     """The segments that one load has sorted, merged as far as `policy.joined_loads` says.
 
-    They may be new. `on_symbols` is called with the number of symbols merged in this round, and their total.
+    They may be new. `on_symbols` is called with the numbers of merged symbols and of all in this round.
     """
     left = list(entries)
     while groups := joined_loads([_size(entry) for entry in left], limits.most):
@@ -221,7 +221,7 @@ def _write_merged(
     limits: Limits,
     on_rows: Callable[[int], None] | None = None,
 ) -> SegmentEntry:
-    """Write one segment of others; `on_rows` is called with the number of its rows that have been merged."""
+    """Write one segment of others; `on_rows` is called with the number of rows merged so far."""
     merged = 0
 
     def count(n: int) -> None:

@@ -191,7 +191,7 @@ class Result:
         return chain.from_iterable(self._batches_as_made())
 
     def close(self) -> None:
-        """Release the rows that are not read yet; reading afterwards is an error. Closing twice is a no-op."""
+        """Release rows that are not yet read; reading after this is an error. Closing twice is a no-op."""
         batches, self._batches = self._batches, None
         if batches is not None and hasattr(batches, "close"):
             batches.close()
