@@ -45,7 +45,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--keep", action="store_true", help="leave databases and indexes in the scratch folder"
     )
-    parser.add_argument("--limit", type=float, default=400, help="seconds that a job may take (400)")
+    parser.add_argument("--limit", type=float, default=600, help="seconds that a job may take (600)")
     parser.add_argument("--write", action="store_true", help="keep the table in results_scale.md")
     return parser.parse_args(arguments)
 

@@ -28,8 +28,6 @@ GROUPS = 100
 # Documents, of so many tokens at most, of the corpus that OVERLAP compares with.
 EXAM = 100
 EXAM_TOKENS = 200
-# Times that each way of loading texts is measured; the best counts.
-LOADED = 2
 
 
 def texts(place: Place) -> Figures:
@@ -37,13 +35,9 @@ def texts(place: Place) -> Figures:
     options = Namespace(data=place.data, corpus=f"{BASE}.jsonl.gz")
     figures: Figures = {}
     for name in ("gpt2, tokenizers alone", "gpt2", "words", "ids", "kernel"):
-        found = min((in_a_process(name, options, place.scratch) for _ in range(LOADED)), key=_wall)
+        found = in_a_process(name, options, place.scratch)
         figures |= {f"{name}, {key}": value for key, value in found.items()}
     return figures
-
-
-def _wall(found: Figures) -> float:
-    return float(found["wall"])
 
 
 def load(place: Place) -> Figures:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -31,7 +33,7 @@ def run(place: Place, only: str, again: bool, limit_s: float, keep: bool) -> Non
     place.corpus()
     questions = [name for name in left if name.startswith(QUESTION)]
     for name in [*(name for name in left if name in JOBS), *questions[:1]]:
-        _prepare(place, name)
+        _prepare(place, name, limit_s)
         _do(place, questions if name in questions else [name], limit_s)
     if not keep:
         shutil.rmtree(place.layout.folder)
@@ -41,18 +43,19 @@ def _most(name: str) -> int:
     return JOBS[name].most_tokens if name in JOBS else 1 << 62
 
 
-def _prepare(place: Place, name: str) -> None:
-    """Makes what a job needs and an earlier run has removed. Questions need the peers that there can be."""
-    peers = ("build infini-gram", "build tokengrams") if name.startswith(QUESTION) else ()
+def _prepare(place: Place, name: str, limit_s: float) -> None:
+    """Makes what a job needs and an earlier run has removed. Beside peers, those that there can be."""
+    is_beside_peers = name.startswith(QUESTION) or name == "cold count"
+    peers = ("build infini-gram", "build tokengrams") if is_beside_peers else ()
     needed = JOBS[name].needs if name in JOBS else ("bench",)
     makers = [maker for maker, job in JOBS.items() if job.makes and job.makes in needed]
     for maker in (*makers, *peers):
         if place.n_tokens <= JOBS[maker].most_tokens and not place.marker(JOBS[maker].makes).exists():
-            _prepare(place, maker)
-            _do(place, [maker], None)
+            _prepare(place, maker, limit_s)
+            _do(place, [maker], limit_s)
 
 
-def _do(place: Place, jobs: Sequence[str], limit_s: float | None) -> None:
+def _do(place: Place, jobs: Sequence[str], limit_s: float) -> None:
     """Jobs in one process. One that takes too long, or fails, has no figures; the run goes on."""
     say("  " + (jobs[0] if len(jobs) == 1 else "questions"))
     asked = {**{key: str(value) for key, value in asdict(place).items()}, "n_tokens": place.n_tokens}
@@ -60,8 +63,10 @@ def _do(place: Place, jobs: Sequence[str], limit_s: float | None) -> None:
     made = [place.marker(JOBS[name].makes) for name in jobs if name in JOBS and JOBS[name].makes]
     for path in made:
         path.unlink(missing_ok=True)
+    child = subprocess.Popen(command, cwd=BENCHMARKS, start_new_session=True)
     try:
-        subprocess.run(command, cwd=BENCHMARKS, check=True, timeout=limit_s)
+        if child.wait(limit_s):
+            raise subprocess.CalledProcessError(child.returncode, jobs[0])
         for path in made:
             path.touch()
     except subprocess.TimeoutExpired:
@@ -70,6 +75,10 @@ def _do(place: Place, jobs: Sequence[str], limit_s: float | None) -> None:
     except subprocess.CalledProcessError as error:
         say(f"  … failed: {error}")
         _keep_missing(place, jobs, FAILED)
+    finally:
+        if child.poll() is None:
+            os.killpg(child.pid, signal.SIGKILL)  # processes that it has started, too
+            child.wait()
 
 
 def _keep_missing(place: Place, jobs: Sequence[str], why: Figures) -> None:
