@@ -19,11 +19,11 @@ from collections.abc import Iterator
 from functools import total_ordering
 from math import inf, log10
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl
 
 import numpy as np
 
 from ngramdb.api import Corpus, connect
+from ngramdb.compat.paths import parts_of
 from ngramdb.errors import InvalidArgument, NgramdbError, StorageError
 from ngramdb.lm import BEGIN, END, UNKNOWN, KneserNey
 from ngramdb.lm.arpa import names_of
@@ -150,7 +150,7 @@ class Model:
             self.path, found = path.name, path
         else:
             self.path = os.fsdecode(path)
-            folder, asked = _parts(self.path)
+            folder, asked = parts_of(self.path, ("corpus", "order"))
             found = _corpus(folder, corpus if corpus is not None else asked.get("corpus"))
             order = order if order is not None else asked.get("order")
         self._arguments = (path, config, corpus, order)
@@ -279,18 +279,6 @@ def _as_bytes(text: str | bytes) -> bytes:
 def _words(sentence: str | bytes) -> list[bytes]:
     """Cut at ASCII white space, as KenLM does: no other character is a blank in an ARPA file."""
     return _as_bytes(sentence).split()
-
-
-def _parts(path: str) -> tuple[str, dict[str, str]]:
-    """A path's folder, and what stands after `?`."""
-    folder, mark, query = path.rpartition("?")
-    if not mark or os.path.exists(path):
-        return path, {}
-    asked = dict(parse_qsl(query, keep_blank_values=True))
-    unknown = asked.keys() - {"corpus", "order"}
-    if unknown or not asked:
-        raise InvalidArgument(f"after ? in {path!r} stand corpus=name and order=n, joined by &")
-    return folder, asked
 
 
 def _corpus(folder: str, name: str | None) -> Corpus:

@@ -196,7 +196,7 @@ def test_states_of_no_text_or_of_other_models_are_refused(database: Path) -> Non
         ("lm.ngdb?corpus=cats", OSError, "no corpus 'cats'"),
         ("lm.ngdb?corpus=pets&order=x", InvalidArgument, "'unlimited', not 'x'"),
         ("lm.ngdb?corpus=pets&order=0", InvalidArgument, "not 0"),
-        ("lm.ngdb?model=5", InvalidArgument, "corpus=name and order=n"),
+        ("lm.ngdb?model=5", InvalidArgument, "corpus=…, order=…, joined by &"),
         ("model.arpa", OSError, "this is a file"),
     ],
 )

@@ -1,0 +1,61 @@
+"""Spans of a text that stand in the corpus, as infini-gram's `attribute` (and OLMoTrace) chooses them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb.compat.infinigram.documents import TOKEN_BYTES
+from ngramdb.compat.infinigram.places import occurrences
+
+# Stands for the logarithm of a token's share where shares are not asked for.
+NO_LOGPROB = -10000.0
+
+
+def chosen_spans(
+    ids: list[int],
+    ends: NDArray[np.int64],
+    delimiters: frozenset[int],
+    word_starts: frozenset[int] | None,
+) -> list[tuple[int, int]]:
+    """Spans [start, stop), none in another one. `ends`: of the longest match from each position on.
+
+    A delimiter stands at a span's end or nowhere; with `word_starts` a span begins with one of them and is
+    not followed by anything else.
+    """
+    spans, last = [], -1
+    for start, longest in enumerate(ends.tolist()):
+        if word_starts is not None and ids[start] not in word_starts:
+            continue
+        stop = next((i + 1 for i in range(start, longest) if ids[i] in delimiters), longest)
+        if word_starts is not None:
+            while start < stop < len(ids) and ids[stop] not in word_starts:
+                stop -= 1
+        if stop > max(start, last):
+            spans.append((start, stop))
+            last = stop
+    return spans
+
+
+def span_record(
+    view: Any, ids: list[int], span: tuple[int, int], count: int, shares: dict[int, float] | None
+) -> dict[str, Any]:
+    """A span with its count, and where it stands: shard and pointer of each occurrence."""
+    start, stop = span
+    logprobs = [NO_LOGPROB if shares is None else shares.get(token, -math.inf) for token in ids[start:stop]]
+    docs = [
+        {"s": s, "ptr": TOKEN_BYTES * position}
+        for s in range(len(view.segments))
+        for position in occurrences(view, s, [ids[start:stop]]).tolist()
+    ]
+    return {
+        "l": start,
+        "r": stop,
+        "length": stop - start,
+        "count": count,
+        "unigram_logprob_sum": math.fsum(logprobs),
+        "docs": docs,
+    }

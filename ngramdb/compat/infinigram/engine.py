@@ -1,0 +1,305 @@
+"""`InfiniGramEngine`: the peer's methods, over a view of a corpus."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ngramdb.api import connect
+from ngramdb.compat.infinigram import checking
+from ngramdb.compat.infinigram.attribution import chosen_spans, span_record
+from ngramdb.compat.infinigram.checking import answers_errors
+from ngramdb.compat.infinigram.documents import Documents
+from ngramdb.compat.infinigram.questions import Questions
+from ngramdb.compat.infinigram.retrieval import Answer, GroupedRetrieval, Ids, Retrieval
+from ngramdb.compat.paths import parts_of
+from ngramdb.errors import InvalidArgument
+
+LARGEST_IDS = {"u8": 2**8 - 1, "u16": 2**16 - 1, "u32": 2**32 - 1}
+
+
+class InfiniGramEngine(Retrieval):
+    """infini-gram's engine over a corpus of ours, at the version that it has now.
+
+    Parameters
+    ----------
+    index_dir : the database's folder, with the corpus's name where there are several:
+        `web.ngdb?corpus=pile`. A list adds up corpora of one database
+    eos_token_id : the id that stands for a document's end in distributions
+    token_dtype : 'u8', 'u16' or 'u32', which ids are taken; by the vocabulary when not given
+    max_diff_tokens, maxnum, max_disp_len : defaults of the methods' arguments of that name
+    bow_ids_path : a file of token ids, one per line, that begin a word: for `attribute`
+    precompute_unigram_logprobs : whether `attribute` sums up the logarithms of tokens' shares
+    vocab_size, version, max_support, … : there for scripts; of no effect, since nothing is sampled
+
+    Raises
+    ------
+    StorageError, BindError
+        There is no such database or corpus.
+    InvalidArgument
+        An argument that makes no sense, or several folders.
+
+    Notes
+    -----
+    Other than in the peer: `prob` counts a document's end for `eos_token_id`, as its `ntd` does. `find_cnf`
+    compares starts within one document, whatever stands in others. `search_docs` draws without replacement.
+    An n-gram with the separator (the largest id of `token_dtype`) may begin or end a document, but not go on
+    into the next one. Shards are segments; documents that were removed keep their numbers, and are `blocked`.
+    """
+
+    def __init__(
+        self,
+        index_dir: str | Iterable[str],
+        eos_token_id: int,
+        vocab_size: int = 65535,
+        version: int = 4,
+        token_dtype: str | None = None,
+        load_to_ram: bool = False,
+        ds_prefetch_depth: int = 1,
+        sa_prefetch_depth: int = 3,
+        od_prefetch_depth: int = 3,
+        bow_ids_path: str | None = None,
+        attribution_block_size: int = 512,
+        precompute_unigram_logprobs: bool = False,
+        prev_shards_by_index_dir: Any = None,
+        max_support: int = 1000,
+        max_clause_freq: int = 50000,
+        max_diff_tokens: int = 100,
+        maxnum: int = 1,
+        max_disp_len: int = 1000,
+    ) -> None:
+        self._connection, self._view = _opened(_paths(index_dir), ())
+        self._prepare(eos_token_id, token_dtype, bow_ids_path, precompute_unigram_logprobs)
+        self._set_defaults(max_support, max_clause_freq, max_diff_tokens, maxnum, max_disp_len)
+        if load_to_ram:
+            self._view.warm()
+
+    def _prepare(
+        self, eos_token_id: int, token_dtype: str | None, bow_ids_path: str | None, has_shares: bool
+    ) -> None:
+        n_vocabulary = self._view.tokenizer.n_vocabulary
+        if token_dtype is None:
+            token_dtype = "u16" if n_vocabulary < 2**16 else "u32"
+        if token_dtype not in LARGEST_IDS:
+            raise InvalidArgument(f"token_dtype is u8, u16 or u32, not {token_dtype!r}")
+        self.token_id_max = LARGEST_IDS[token_dtype]
+        if n_vocabulary > self.token_id_max and self._view.tokenizer.kind != "tokens":
+            raise InvalidArgument(f"the corpus has {n_vocabulary:,} token ids, too many for {token_dtype}")
+        if not checking.is_id(eos_token_id, self.token_id_max):
+            raise InvalidArgument(
+                f"eos_token_id is a token id up to {self.token_id_max}, not {eos_token_id!r}"
+            )
+        self._word_starts = None if bow_ids_path is None else _ids_of_file(bow_ids_path)
+        self._has_shares = has_shares
+        self._questions = Questions(self._view, self.token_id_max, eos_token_id)
+        self._documents = Documents(self._view)
+        self._random = random.Random()
+
+    def _set_defaults(
+        self, max_support: int, max_clause_freq: int, max_diff_tokens: int, maxnum: int, max_disp_len: int
+    ) -> None:
+        given = {
+            "max_support": max_support,
+            "max_clause_freq": max_clause_freq,
+            "max_diff_tokens": max_diff_tokens,
+            "maxnum": maxnum,
+            "max_disp_len": max_disp_len,
+        }
+        for name, value in given.items():
+            if type(value) is not int or value <= 0:
+                raise InvalidArgument(f"{name} is a whole number from 1 on, not {value!r}")
+        self.max_support = max_support
+        self.max_clause_freq = max_clause_freq
+        self.max_diff_tokens = max_diff_tokens
+        self.maxnum = maxnum
+        self.max_disp_len = max_disp_len
+
+    def close(self) -> None:
+        """Closes the database; questions are answered no more. The peer has no such method."""
+        self._connection.close()
+
+    # ---- counts -----------------------------------------------------------------------------------------
+
+    @answers_errors
+    def find(self, input_ids: Ids) -> Answer:
+        """The count of an n-gram, and the rows [lo, hi) of each shard that begin with it."""
+        checking.check_ids("input_ids", input_ids, self.token_id_max)
+        if self.token_id_max in input_ids:
+            raise checking.Refused("separators have no rows here; count takes them")
+        rows = [tuple(segment.index.find(input_ids)) for segment in self._view.segments]
+        return {"cnt": self._view.index.count(input_ids), "segment_by_shard": rows}
+
+    @answers_errors
+    def count(self, input_ids: Ids) -> Answer:
+        """How often an n-gram occurs; the empty one counts all tokens and a separator for each document."""
+        checking.check_ids("input_ids", input_ids, self.token_id_max)
+        return {"count": self._questions.count(input_ids), "approx": False}
+
+    # ---- probabilities ----------------------------------------------------------------------------------
+
+    @answers_errors
+    def prob(self, prompt_ids: Ids, cont_id: int) -> Answer:
+        """P(cont_id | prompt_ids), -1.0 where the prompt does not occur."""
+        return self._prob(prompt_ids, cont_id, infgram=False)
+
+    @answers_errors
+    def infgram_prob(self, prompt_ids: Ids, cont_id: int) -> Answer:
+        """The same after the longest suffix of the prompt that occurs."""
+        return self._prob(prompt_ids, cont_id, infgram=True)
+
+    def _prob(self, prompt_ids: Ids, cont_id: int, *, infgram: bool) -> Answer:
+        checking.check_ids("prompt_ids", prompt_ids, self.token_id_max)
+        checking.check_id("cont_id", cont_id, self.token_id_max)
+        n_prompt, n_both, used = self._questions.after(prompt_ids, cont_id, infgram=infgram)
+        prob = n_both / n_prompt if n_prompt else -1.0
+        answer = {"prompt_cnt": n_prompt, "cont_cnt": n_both, "prob": prob}
+        return {**answer, "suffix_len": used} if infgram else answer
+
+    @answers_errors
+    def ntd(self, prompt_ids: Ids, max_support: int | None = None) -> Answer:
+        """Every next token of a prompt with its count and probability; a document's end is `eos_token_id`."""
+        return self._ntd(prompt_ids, max_support, infgram=False)
+
+    @answers_errors
+    def infgram_ntd(self, prompt_ids: Ids, max_support: int | None = None) -> Answer:
+        """The same after the longest suffix of the prompt that occurs."""
+        return self._ntd(prompt_ids, max_support, infgram=True)
+
+    def _ntd(self, prompt_ids: Ids, max_support: int | None, *, infgram: bool) -> Answer:
+        checking.positive("max_support", max_support, self.max_support)
+        checking.check_ids("prompt_ids", prompt_ids, self.token_id_max)
+        n_prompt, counts, used = self._questions.next_tokens(prompt_ids, infgram=infgram)
+        results = {token: {"cont_cnt": n, "prob": n / n_prompt} for token, n in counts.items()}
+        answer = {"prompt_cnt": n_prompt, "result_by_token_id": results, "approx": False}
+        return {**answer, "suffix_len": used} if infgram else answer
+
+    # ---- texts that are traced --------------------------------------------------------------------------
+
+    @answers_errors
+    def creativity(self, input_ids: Ids) -> Answer:
+        """For each position, the end of the longest n-gram from there on that occurs."""
+        checking.check_ids("input_ids", input_ids, self.token_id_max)
+        return {"rs": self._ends(input_ids).tolist()}
+
+    @answers_errors
+    def attribute(
+        self, input_ids: Ids, delim_ids: Ids, min_len: int, max_cnt: int, enforce_bow: bool
+    ) -> Answer:
+        """The longest spans of a text that occur, none in another one, with all places where they stand.
+
+        A span ends with the first of `delim_ids` in it; with `enforce_bow` it is one of whole words.
+        """
+        for name, ids in (("input_ids", input_ids), ("delim_ids", delim_ids)):
+            checking.check_ids(name, ids, self.token_id_max)
+        checking.check_not_negative(min_len=min_len)
+        checking.positive("max_cnt", max_cnt, 1)
+        if type(max_cnt) is not int:
+            raise checking.Refused("max_cnt must be a positive integer")
+        if type(enforce_bow) is not bool:
+            raise checking.Refused("enforce_bow must be a boolean")
+        word_starts = (self._word_starts or frozenset()) if enforce_bow else None
+        spans = chosen_spans(input_ids, self._ends(input_ids), frozenset(delim_ids), word_starts)
+        counted = [(span, self._view.index.count(input_ids[slice(*span)])) for span in spans]
+        return {
+            "spans": [
+                span_record(self._view, input_ids, span, count, self._shares if self._has_shares else None)
+                for span, count in counted
+                if span[1] - span[0] >= min_len and count <= max_cnt
+            ]
+        }
+
+    def _ends(self, ids: Ids) -> Any:
+        """The longest match from each position on, found by those that end at each position."""
+        n = len(ids)
+        offsets = np.array([0, n + 1], dtype=np.int64)
+        _, _, effective_n, _ = self._view.index.score(np.array([*ids, -1], dtype=np.int64), offsets, True, 0)
+        starts = np.arange(n + 1) - (effective_n.astype(np.int64) - 1)
+        return np.searchsorted(starts, np.arange(n), side="right").astype(np.int64) - 1
+
+    @cached_property
+    def _shares(self) -> dict[int, float]:
+        ids, counts, _, _, _ = self._view.index.dist([], False, 0)
+        total = math.log(self._questions.n_stream)
+        return {
+            token: math.log(count) - total for token, count in zip(ids.tolist(), counts.tolist(), strict=True)
+        }
+
+    def get_new_shards_by_index_dir(self) -> dict[str, list[Any]]:
+        """Nothing: what the peer hands on to an engine that is made next, here a database keeps open."""
+        return {}
+
+
+class InfiniGramEngineDiff(GroupedRetrieval, InfiniGramEngine):
+    """The same over a corpus without the documents of another one, which is a part of it.
+
+    Every answer is about what remains; the peer subtracts in `creativity` and `attribute` alone.
+
+    Parameters
+    ----------
+    index_dir, index_dir_diff : corpora of the same database
+    """
+
+    def __init__(
+        self,
+        index_dir: str | Iterable[str],
+        index_dir_diff: str | Iterable[str],
+        eos_token_id: int,
+        vocab_size: int = 65535,
+        version: int = 4,
+        token_dtype: str | None = None,
+        load_to_ram: bool = False,
+        ds_prefetch_depth: int = 1,
+        sa_prefetch_depth: int = 3,
+        od_prefetch_depth: int = 3,
+        bow_ids_path: str | None = None,
+        attribution_block_size: int = 512,
+        precompute_unigram_logprobs: bool = False,
+        prev_shards_by_index_dir: Any = None,
+        max_support: int = 1000,
+        max_clause_freq: int = 50000,
+        max_diff_tokens: int = 100,
+        maxnum: int = 1,
+        max_disp_len: int = 1000,
+    ) -> None:
+        self._connection, self._view = _opened(_paths(index_dir), _paths(index_dir_diff))
+        self._view.check_difference()
+        self._prepare(eos_token_id, token_dtype, bow_ids_path, precompute_unigram_logprobs)
+        self._set_defaults(max_support, max_clause_freq, max_diff_tokens, maxnum, max_disp_len)
+
+
+def _paths(index_dir: str | Iterable[str]) -> list[str]:
+    paths = [index_dir] if isinstance(index_dir, str) else list(index_dir)
+    if not paths or not all(isinstance(path, str) for path in paths):
+        raise InvalidArgument(f"index_dir is a path or a list of paths, not {index_dir!r}")
+    return paths
+
+
+def _opened(added: list[str], subtracted: list[str] | tuple[str, ...]) -> tuple[Any, Any]:
+    """A connection, and a view of its corpora: the first ones without the others."""
+    asked = [
+        (sign, *parts_of(path, ("corpus",)))
+        for sign, paths in ((1, added), (-1, subtracted))
+        for path in paths
+    ]
+    folders = {folder for _, folder, _ in asked}
+    if len(folders) > 1:
+        raise InvalidArgument(
+            f"corpora that are asked together are in one database, and these are in {len(folders)}: "
+            + ", ".join(sorted(folders))
+        )
+    connection = connect(folders.pop(), read_only=True)
+    terms = [(sign, connection.corpus(given.get("corpus")).name, None) for sign, _, given in asked]
+    return connection, connection.snapshot.algebra(terms)
+
+
+def _ids_of_file(path: str) -> frozenset[int]:
+    with open(path, encoding="utf-8") as file:
+        try:
+            return frozenset(int(line) for line in file if line.strip())
+        except ValueError as error:
+            raise InvalidArgument(f"{path} is a file of token ids, one per line: {error}") from error

@@ -1,0 +1,257 @@
+"""The methods of the engine that give documents."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ngramdb.compat.infinigram import checking
+from ngramdb.compat.infinigram.checking import answers_errors
+from ngramdb.compat.infinigram.documents import TOKEN_BYTES, Documents
+from ngramdb.compat.infinigram.places import kept, matches
+
+Answer = dict[str, Any]
+Ids = list[int]
+Cnf = list[list[list[int]]]
+
+
+class Retrieval:
+    """Documents by n-grams that stand in them, by rows, pointers and numbers."""
+
+    _view: Any
+    _documents: Documents
+    _random: random.Random
+    token_id_max: int
+    max_clause_freq: int
+    max_diff_tokens: int
+    maxnum: int
+    max_disp_len: int
+
+    @answers_errors
+    def find_cnf(
+        self, cnf: Cnf, max_clause_freq: int | None = None, max_diff_tokens: int | None = None
+    ) -> Answer:
+        """Occurrences of the rarest clause that have one of every other clause near them, by shard."""
+        found = self._matches(cnf, max_clause_freq, max_diff_tokens)
+        pointers = [(TOKEN_BYTES * positions).tolist() for positions in found]
+        return {"cnt": sum(map(len, pointers)), "approx": False, "ptrs_by_shard": pointers}
+
+    @answers_errors
+    def count_cnf(
+        self, cnf: Cnf, max_clause_freq: int | None = None, max_diff_tokens: int | None = None
+    ) -> Answer:
+        """How many those are."""
+        found = self._matches(cnf, max_clause_freq, max_diff_tokens)
+        return {"count": sum(map(len, found)), "approx": False}
+
+    @answers_errors
+    def search_docs(
+        self, input_ids: Ids, maxnum: int | None = None, max_disp_len: int | None = None
+    ) -> Answer:
+        """Some occurrences of an n-gram, drawn at random, with their documents."""
+        n = checking.positive("maxnum", maxnum, self.maxnum)
+        length = checking.positive("max_disp_len", max_disp_len, self.max_disp_len)
+        checking.check_ids("input_ids", input_ids, self.token_id_max)
+        found: list[Any] = []
+        for s, segment in enumerate(self._view.segments):
+            lo, hi = segment.index.find(input_ids)
+            if not len(self._view.removed(s)):
+                found.append(_Rows(segment.index, lo, hi))
+            else:
+                found.append(kept(self._view, s, np.sort(segment.index.positions(lo, hi)).astype(np.int64)))
+        return self._drawn(found, n, length)
+
+    @answers_errors
+    def search_docs_cnf(
+        self,
+        cnf: Cnf,
+        maxnum: int | None = None,
+        max_disp_len: int | None = None,
+        max_clause_freq: int | None = None,
+        max_diff_tokens: int | None = None,
+    ) -> Answer:
+        """Some of what `find_cnf` finds, drawn at random, with their documents."""
+        n = checking.positive("maxnum", maxnum, self.maxnum)
+        length = checking.positive("max_disp_len", max_disp_len, self.max_disp_len)
+        return self._drawn(self._matches(cnf, max_clause_freq, max_diff_tokens), n, length)
+
+    def _drawn(self, found: Sequence[Any], n: int, length: int) -> Answer:
+        total = sum(map(len, found))
+        chosen = sorted(self._random.sample(range(total), min(n, total)))
+        documents, s, first = [], 0, 0
+        for number in chosen:
+            while number - first >= len(found[s]):
+                first += len(found[s])
+                s += 1
+            documents.append(self._around(s, int(found[s][number - first]), length))
+        return {"cnt": total, "approx": False, "idxs": chosen, "documents": documents}
+
+    def _around(self, s: int, position: int, length: int) -> Answer:
+        return self._documents.at(s, position, length // 2, length - length // 2)
+
+    @answers_errors
+    def get_doc_by_rank(self, s: int, rank: int, max_disp_len: int | None = None) -> Answer:
+        """The document of a shard's row, at most `max_disp_len` tokens around it."""
+        length = checking.positive("max_disp_len", max_disp_len, self.max_disp_len)
+        self._check_rank(s, rank)
+        return self._documents.at_rank(s, rank, length // 2, length - length // 2)
+
+    @answers_errors
+    def get_docs_by_ranks(
+        self, list_of_s_and_rank: list[tuple[int, int]], max_disp_len: int | None = None
+    ) -> list[Answer] | Answer:
+        """Several of them."""
+        length = checking.positive("max_disp_len", max_disp_len, self.max_disp_len)
+        checking.check_all(lambda place: self._check_rank(*place), list_of_s_and_rank)
+        return [
+            self._documents.at_rank(s, rank, length // 2, length - length // 2)
+            for s, rank in list_of_s_and_rank
+        ]
+
+    @answers_errors
+    def get_doc_by_ptr(self, s: int, ptr: int, max_disp_len: int | None = None) -> Answer:
+        """The document of a shard's pointer, at most `max_disp_len` tokens around it."""
+        length = checking.positive("max_disp_len", max_disp_len, self.max_disp_len)
+        self._check_pointer(s, ptr)
+        return self._around(s, ptr // TOKEN_BYTES, length)
+
+    @answers_errors
+    def get_docs_by_ptrs(
+        self, list_of_s_and_ptr: list[tuple[int, int]], max_disp_len: int | None = None
+    ) -> list[Answer] | Answer:
+        """Several of them."""
+        length = checking.positive("max_disp_len", max_disp_len, self.max_disp_len)
+        checking.check_all(lambda place: self._check_pointer(*place), list_of_s_and_ptr)
+        return [self._around(s, ptr // TOKEN_BYTES, length) for s, ptr in list_of_s_and_ptr]
+
+    @answers_errors
+    def get_doc_by_ix(self, doc_ix: int, max_disp_len: int | None = None) -> Answer:
+        """The first tokens of a document by its number."""
+        length = checking.positive("max_disp_len", max_disp_len, self.max_disp_len)
+        self._check_document(doc_ix)
+        return self._documents.by_number(doc_ix, length)
+
+    @answers_errors
+    def get_docs_by_ixs(
+        self, list_of_doc_ix: list[int], max_disp_len: int | None = None
+    ) -> list[Answer] | Answer:
+        """Several of them."""
+        length = checking.positive("max_disp_len", max_disp_len, self.max_disp_len)
+        checking.check_all(self._check_document, list_of_doc_ix)
+        return [self._documents.by_number(doc_ix, length) for doc_ix in list_of_doc_ix]
+
+    @answers_errors
+    def get_doc_by_rank_2(self, s: int, rank: int, needle_len: int, max_ctx_len: int) -> Answer:
+        """The document of a shard's row: `needle_len` tokens, and `max_ctx_len` tokens on either side."""
+        return self._by_ranks([(s, rank, needle_len, max_ctx_len)])[0]
+
+    @answers_errors
+    def get_docs_by_ranks_2(self, requests: list[tuple[int, int, int, int]]) -> list[Answer] | Answer:
+        """Several of them."""
+        return self._by_ranks(requests)
+
+    def _by_ranks(self, requests: list[tuple[int, int, int, int]]) -> list[Answer]:
+        for s, rank, needle_len, max_ctx_len in requests:
+            checking.check_not_negative(needle_len=needle_len, max_ctx_len=max_ctx_len)
+            self._check_rank(s, rank)
+        return [
+            self._documents.at_rank(s, rank, context, needle + context)
+            for s, rank, needle, context in requests
+        ]
+
+    @answers_errors
+    def get_doc_by_ptr_2(self, s: int, ptr: int, needle_len: int, max_ctx_len: int) -> Answer:
+        """The same by a shard's pointer."""
+        return self._by_pointers([(s, ptr, needle_len, max_ctx_len)])[0]
+
+    @answers_errors
+    def get_docs_by_ptrs_2(self, requests: list[tuple[int, int, int, int]]) -> list[Answer] | Answer:
+        """Several of them."""
+        return self._by_pointers(requests)
+
+    def _by_pointers(self, requests: list[tuple[int, int, int, int]]) -> list[Answer]:
+        for s, ptr, needle_len, max_ctx_len in requests:
+            checking.check_not_negative(needle_len=needle_len, max_ctx_len=max_ctx_len)
+            self._check_pointer(s, ptr)
+        return [
+            self._documents.at(s, ptr // TOKEN_BYTES, context, needle + context)
+            for s, ptr, needle, context in requests
+        ]
+
+    @answers_errors
+    def get_doc_by_ix_2(self, doc_ix: int, max_ctx_len: int) -> Answer:
+        """The first `max_ctx_len` tokens of a document by its number."""
+        return self._by_numbers([(doc_ix, max_ctx_len)])[0]
+
+    @answers_errors
+    def get_docs_by_ixs_2(self, requests: list[tuple[int, int]]) -> list[Answer] | Answer:
+        """Several of them."""
+        return self._by_numbers(requests)
+
+    def _by_numbers(self, requests: list[tuple[int, int]]) -> list[Answer]:
+        for doc_ix, max_ctx_len in requests:
+            checking.check_not_negative(max_ctx_len=max_ctx_len)
+            self._check_document(doc_ix)
+        return [self._documents.by_number(doc_ix, length) for doc_ix, length in requests]
+
+    def get_total_doc_cnt(self) -> int:
+        """How many documents have numbers: removed ones among them."""
+        return self._documents.n_documents
+
+    def compute_unigram_counts(self, s: int) -> dict[int, int]:
+        """How often each token id stands in a shard, the separator among them."""
+        index = self._check_shard(s)
+        tokens, counts = np.unique(
+            np.concatenate([index.document(i) for i in range(index.n_documents)]), return_counts=True
+        )
+        found = dict.fromkeys(range(self._view.tokenizer.n_vocabulary), 0)
+        found |= dict(zip(tokens.tolist(), counts.tolist(), strict=True))
+        return {**found, self.token_id_max: index.n_documents}
+
+    def _check_shard(self, s: int) -> Any:
+        checking.check_below("s", s, len(self._view.segments))
+        return self._view.segments[s].index
+
+    def _check_rank(self, s: int, rank: int) -> None:
+        checking.check_below("rank", rank, self._check_shard(s).n_tokens)
+
+    def _check_pointer(self, s: int, ptr: int) -> None:
+        checking.check_below("ptr", ptr, TOKEN_BYTES * self._check_shard(s).n_positions, even=True)
+
+    def _check_document(self, doc_ix: int) -> None:
+        checking.check_below("doc_ix", doc_ix, self._documents.n_documents)
+
+    def _matches(self, cnf: Cnf, max_clause_freq: int | None, max_diff_tokens: int | None) -> list[Any]:
+        checking.positive("max_clause_freq", max_clause_freq, self.max_clause_freq)
+        distance = checking.positive("max_diff_tokens", max_diff_tokens, self.max_diff_tokens)
+        checking.check_cnf(cnf, self.token_id_max)
+        return matches(self._view, cnf, distance)
+
+
+class GroupedRetrieval(Retrieval):
+    """What an engine of differences has besides."""
+
+    @answers_errors
+    def get_docs_by_ptrs_2_grouped(self, requests: list[dict[str, Any]]) -> list[list[Answer]] | Answer:
+        """Documents of several spans: `docs` (of `s` and `ptr`), `needle_len` and `max_ctx_len` of each."""
+        groups = [
+            [(doc["s"], doc["ptr"], one["needle_len"], one["max_ctx_len"]) for doc in one["docs"]]
+            for one in requests
+        ]
+        return [self._by_pointers(group) for group in groups]
+
+
+class _Rows:
+    """Positions of rows, found when they are asked for."""
+
+    def __init__(self, index: Any, lo: int, hi: int) -> None:
+        self._index, self._lo, self._hi = index, lo, hi
+
+    def __len__(self) -> int:
+        return self._hi - self._lo
+
+    def __getitem__(self, i: int) -> int:
+        return int(self._index.positions(self._lo + i, self._lo + i + 1)[0])

@@ -1,0 +1,28 @@
+"""What stands after a database's path, for programs that name their models and indexes by one string."""
+
+from __future__ import annotations
+
+import os
+from urllib.parse import parse_qsl
+
+from ngramdb.errors import InvalidArgument
+
+
+def parts_of(path: str, known: tuple[str, ...]) -> tuple[str, dict[str, str]]:
+    """The folder of `news.ngdb?corpus=de&order=5`, and what stands after the question mark.
+
+    A path that exists as it stands is a folder's alone.
+
+    Raises
+    ------
+    InvalidArgument
+        Something else than `known` after the question mark.
+    """
+    folder, mark, query = path.rpartition("?")
+    if not mark or os.path.exists(path):
+        return path, {}
+    asked = dict(parse_qsl(query, keep_blank_values=True))
+    if not asked or asked.keys() - set(known):
+        forms = ", ".join(f"{name}=…" for name in known)
+        raise InvalidArgument(f"after ? in {path!r} stands {forms}, joined by &")
+    return folder, asked
