@@ -237,7 +237,7 @@ def test_load_is_copy(db, tmp_path):
     assert (report.documents, report.tokens) == (2, 3) and told[-1].documents == 2
     assert corpus.docs().to_dicts()[0] == {"doc_id": 0, "m.year": 3, "length": 2, "text": "a b"}
     assert corpus.load(tmp_path / "*.gz", text="body", limit=1).documents == 1
-    for bad in ({"on_error": "ignore"}, {"format": "csv"}, {"limit": -1}, {"colour": 1}, {"separator": 3}):
+    for bad in ({"on_error": "ignore"}, {"format": "xml"}, {"limit": -1}, {"colour": 1}, {"separator": 3}):
         with pytest.raises(InvalidArgument):
             corpus.load(tmp_path / "a.jsonl.gz", **bad)
     with pytest.raises(LoadError):
