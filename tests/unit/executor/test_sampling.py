@@ -61,6 +61,21 @@ def test_estimates_and_their_errors_follow_the_formula():
     assert math.isnan(estimated_total(np.ones(2), 3).standard_error)
 
 
+def test_intervals_hold_as_often_as_the_page_on_the_language_says():
+    # Counts as words have them: none in most documents, many in a few long ones.
+    random = np.random.default_rng(5)
+    n_population, n_sampled = 6000, 300
+    lengths = random.lognormal(6, 1.2, n_population)
+    counts = random.poisson(random.gamma(0.1, 10, n_population) * lengths / lengths.mean())
+    for values, least, most in ((counts, 0.77, 0.93), (random.poisson(20, n_population), 0.93, 0.97)):
+        held = 0
+        for _ in range(1000):
+            sample = random.choice(values, n_sampled, replace=False)
+            total, error = estimated_total(sample, n_population)
+            held += abs(total - values.sum()) <= 1.96 * error
+        assert least <= held / 1000 <= most
+
+
 def test_the_bound_for_what_a_sample_lacks_holds_as_often_as_it_says():
     n_population, n_sampled = 400, 40
     most = most_without(n_sampled, n_population)
