@@ -95,9 +95,10 @@ class DatabaseSession:
     def versions(self) -> Sequence[Any]:
         return sorted(self._database.store.versions(), key=lambda manifest: manifest.version)
 
-    def removals(self, name: str, /) -> Iterator[Removal]:
-        """The audit records of a corpus, oldest first."""
-        return audit.removals(self._database.store, self.manifest.corpora[name].audits)
+    def removals(self, name: str, /) -> Iterator[tuple[Removal, int]]:
+        """The audit records of a corpus, oldest first, with the number of documents that are back."""
+        audits = self.manifest.corpora[name].audits
+        return audit.removals_restored(self._database.store, audits, self._snapshot.view(name).n_kept_of)
 
     def resident_bytes(self, segment: SegmentEntry, /) -> int | None:
         """How many bytes of a segment's file are in memory; None where the file cannot be opened."""

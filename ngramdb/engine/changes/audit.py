@@ -8,7 +8,7 @@ segments.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -101,6 +101,24 @@ def removals(store: Store, audits: Sequence[FileRef]) -> Iterator[Removal]:
     """All removals, oldest first. Raises CorruptionError."""
     for ref in audits:
         yield from _AuditFile(store.read(ref, KIND)).removals()
+
+
+def removals_restored(
+    store: Store, audits: Sequence[FileRef], n_kept_of: Callable[[NDArray[np.int64]], int]
+) -> Iterator[tuple[Removal, int]]:
+    """All removals, oldest first, each with the number of its documents that are part of the corpus again.
+
+    n_kept_of : how many of some documents, by ascending ids, are part of it
+
+    Raises CorruptionError. Cost: the ids of all documents that were ever removed, looked up in each segment.
+    """
+    for ref in audits:
+        file = _AuditFile(store.read(ref, KIND))
+        start = 0
+        for removal in file.removals():
+            ids = file.doc_ids[start : start + removal.n_documents].astype(np.int64)
+            yield removal, n_kept_of(np.unique(ids))
+            start += removal.n_documents
 
 
 def removed_documents(store: Store, audits: Sequence[FileRef]) -> Iterator[RemovedDocument]:

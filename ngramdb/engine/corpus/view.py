@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ngramdb._cext.corpus.index import Index
 from ngramdb.engine.changes.audit import check_audits
@@ -112,6 +113,11 @@ class CorpusView:
         """Local numbers of the documents of segment i that count: (k,) uint32, ascending."""
         every = np.arange(self.segments[i].n_documents, dtype=np.uint32)
         return np.delete(every, self.removed(i))
+
+    def n_kept_of(self, doc_ids: NDArray[np.int64]) -> int:
+        """How many of these documents, ids ascending and each once, count."""
+        found = (segment.locals_of(doc_ids) for segment in self.segments)
+        return sum(int((~np.isin(docs, self.removed(i))).sum()) for i, docs in enumerate(found))
 
     def check_difference(self) -> None:
         """Nothing: what was removed from a corpus has been a part of it."""

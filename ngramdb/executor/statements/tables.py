@@ -18,7 +18,9 @@ CORPORA_COLUMNS = ("corpus", "current", "tokenizer", "documents", "tokens", "seg
 _COUNTS = ("documents", "tokens", "first_doc_id", "bytes")
 SEGMENT_COLUMNS = ("corpus", "segment", "sign", *_COUNTS, "version", "in_memory")
 VERSION_COLUMNS = ("version", "created", "by", "action", "documents", "tokens", "current")
-REMOVAL_COLUMNS = ("corpus", "version", "created", "by", "documents", "tokens", "statement", "reason")
+REMOVAL_COLUMNS = (
+    *("corpus", "version", "created", "by", "documents", "tokens", "statement", "reason", "restored"),
+)
 SETTING_COLUMNS = ("name", "value", "default", "type", "description")
 DESCRIBE_COLUMNS = ("property", "value")
 CHECK_COLUMNS = ("corpus", "file", "offset", "problem")
@@ -93,7 +95,7 @@ def _removals(session: Session, only: str | None) -> Iterator[Row]:
     """What was removed, oldest first, from audit records."""
     for name in sorted(session.manifest.corpora):
         if only is None or name == only:
-            for removal in session.removals(name):
+            for removal, n_restored in session.removals(name):
                 yield (
                     name,
                     removal.version,
@@ -103,6 +105,7 @@ def _removals(session: Session, only: str | None) -> Iterator[Row]:
                     removal.n_tokens,
                     removal.statement or removal.action,
                     removal.reason or None,
+                    n_restored,
                 )
 
 

@@ -85,6 +85,29 @@ def test_the_statement_is_stored_and_exported_once(db, corpus, tmp_path):
     assert [row["reason"] for row in rows] == ["licence withdrawn", None]
 
 
+def test_restored_says_how_many_removed_documents_are_back(db, corpus):
+    """Wherever they are by then: restored, compacted, removed again."""
+
+    def restored():
+        return [row["restored"] for row in db.execute("SHOW REMOVALS FROM c").to_dicts()]
+
+    corpus.delete("id < 3")
+    before = db.version
+    corpus.delete("id >= 3 AND id < 10")
+    assert restored() == [0, 0]
+    corpus.restore(before)
+    assert restored() == [0, 7]
+    corpus.append(["one more"])
+    corpus.compact()
+    assert restored() == [0, 7]
+    corpus.delete("id >= 8 AND id < 12")
+    assert restored() == [0, 5, 0]
+    corpus.compact()
+    assert restored() == [0, 5, 0]
+    corpus.restore(before - 1)
+    assert restored() == [3, 7, 4]
+
+
 def test_a_reason_is_a_text(corpus):
     with pytest.raises(ngramdb.InvalidArgument, match="a reason is a str"):
         corpus.delete('"w1"', reason=1)
