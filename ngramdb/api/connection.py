@@ -23,7 +23,7 @@ from ngramdb.planner.options import CORPUS_OPTIONS
 if TYPE_CHECKING:
     from ngramdb.api import corpus as verbs
     from ngramdb.api import cursor, statements
-    from ngramdb.api.arguments.signatures import CorpusOptions, Unpack
+    from ngramdb.api.arguments.signatures import CorpusOptions, TokenizerLike, Unpack
     from ngramdb.api.corpus import Corpus
     from ngramdb.api.cursor import Cursor
     from ngramdb.api.verbs import corpora, loading
@@ -256,7 +256,7 @@ class Connection:
     def create_corpus(
         self,
         name: str,
-        tokenizer: str | os.PathLike[str] = DEFAULT_TOKENIZER,
+        tokenizer: TokenizerLike = DEFAULT_TOKENIZER,
         if_not_exists: bool = False,
         **options: Unpack[CorpusOptions],
     ) -> Corpus:
@@ -265,7 +265,8 @@ class Connection:
         Parameters
         ----------
         name : any non-empty text; statements need backquotes around names that are not plain words
-        tokenizer : 'words', 'chars', 'bytes', 'tokens', or the path of a Hugging Face tokenizer.json
+        tokenizer : 'words', 'chars', 'bytes', 'tokens', or the path of a Hugging Face tokenizer.json; or a
+            `tokenizers.Tokenizer`, or a fast tokenizer of `transformers`
         if_not_exists : return the existing corpus of that name, whatever its tokenizer
         options : `segment_tokens`, the greatest number of tokens in a segment; `sentence_separator`, the text
             of the token between sentences, for language models (without it each document is a sentence)
@@ -289,7 +290,8 @@ class Connection:
                 raise InvalidArgument(f"no option {option!r}; known: {', '.join(CORPUS_OPTIONS)}")
             checked[option] = CORPUS_OPTIONS[option].check(option, value)
         try:
-            plan = plans.CreateCorpus(name, os.fspath(tokenizer), if_not_exists, checked)
+            named = os.fspath(tokenizer) if isinstance(tokenizer, os.PathLike) else tokenizer
+            plan = plans.CreateCorpus(name, named, if_not_exists, checked)
             corpora.create_corpus(self._database, plan)
         except BindError as error:
             raise BindError(

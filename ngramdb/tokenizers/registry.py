@@ -9,6 +9,7 @@ import os
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from ngramdb.errors import CorruptionError, InvalidArgument
 from ngramdb.kinds import TOKENIZER_KINDS
@@ -27,17 +28,17 @@ _BUILT_IN: dict[str, type[Tokenizer]] = {
 }
 
 
-def create_tokenizer(spec: str | os.PathLike[str]) -> Tokenizer:
+def create_tokenizer(spec: Any) -> Tokenizer:
     """The tokenizer of a new corpus, its vocabulary empty where it grows.
 
     Parameters - spec : 'words', 'chars', 'bytes', 'tokens', or the path of a `tokenizer.json` or of a folder
-    with one.
-    Raises InvalidArgument: no such name or file, or the file is not a tokenizer.
+    with one; or an object of the library `tokenizers`, or a fast tokenizer of `transformers`.
+    Raises InvalidArgument: no such name or file, or what is there is not a tokenizer.
     """
     if isinstance(spec, str) and spec in _BUILT_IN:
         return _BUILT_IN[spec]()
     if not isinstance(spec, (str, os.PathLike)):
-        raise InvalidArgument(f"a tokenizer is named by a str or a path, not {type(spec).__name__}")
+        return _from_json(_definition_of(spec), f"the {type(spec).__name__}")
     path = Path(spec)
     if path.is_dir():
         path = path / "tokenizer.json"
@@ -49,6 +50,21 @@ def create_tokenizer(spec: str | os.PathLike[str]) -> Tokenizer:
     except OSError as error:
         raise InvalidArgument(f"cannot read the tokenizer {path}: {error.strerror}") from error
     return _from_json(definition, str(path))
+
+
+def _definition_of(tokenizer: Any) -> bytes:
+    """The tokenizer.json of an object. Raises InvalidArgument."""
+    kind = type(tokenizer).__name__
+    to_json = getattr(getattr(tokenizer, "backend_tokenizer", tokenizer), "to_str", None)
+    if to_json is None:
+        raise InvalidArgument(
+            "a tokenizer is a name, a path, a tokenizers.Tokenizer or a fast tokenizer of transformers, "
+            f"not {kind}"
+        )
+    try:
+        return str(to_json()).encode()
+    except Exception as error:  # the library raises plain ones
+        raise InvalidArgument(f"the {kind} cannot be stored as a tokenizer.json: {error}") from error
 
 
 def title_of(kind: str, definition: bytes | None) -> str:

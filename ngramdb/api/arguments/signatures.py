@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Union
 
@@ -15,7 +16,17 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    __all__ = ["CorpusOptions", "Documents", "LoadOptions", "ModelLike", "Ngram", "Ngrams", "Table", "Unpack"]
+    __all__ = [
+        "CorpusOptions",
+        "Documents",
+        "LoadOptions",
+        "ModelLike",
+        "Ngram",
+        "Ngrams",
+        "Table",
+        "TokenizerLike",
+        "Unpack",
+    ]
 
 Ids: TypeAlias = Union[Sequence[int], NDArray[np.integer[Any]]]  # noqa: UP007 - evaluated on Python 3.10
 # Text or token ids, wherever an n-gram stands.
@@ -45,6 +56,22 @@ class LoadOptions(TypedDict, total=False):
     max_document_bytes: int | None
     commit_every: int | None
     resume: bool | None
+
+
+class StoredTokenizer(Protocol):
+    """What gives its own tokenizer.json: a `tokenizers.Tokenizer`."""
+
+    def to_str(self, pretty: bool = False) -> str: ...
+
+
+class FastTokenizer(Protocol):
+    """A fast tokenizer of `transformers`."""
+
+    @property
+    def backend_tokenizer(self) -> Any: ...
+
+
+TokenizerLike: TypeAlias = Union[str, os.PathLike[str], StoredTokenizer, FastTokenizer]  # noqa: UP007
 
 
 class CorpusOptions(TypedDict, total=False):

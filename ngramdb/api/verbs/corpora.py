@@ -48,7 +48,7 @@ def create_corpus(database: Database, plan: CreateCorpus) -> int | None:
         return transaction.commit(corpora, f"create corpus {plan.name}").version
 
 
-def checked_tokenizer(tokenizer: str, options: Mapping[str, Any]) -> Tokenizer:
+def checked_tokenizer(tokenizer: Any, options: Mapping[str, Any]) -> Tokenizer:
     """The tokenizer of a corpus that is to be made. Raises InvalidArgument, as `create_corpus` does."""
     made = create_tokenizer(tokenizer)
     if sentences.OPTION in options:

@@ -16,12 +16,16 @@ class CreateCorpus(Plan, action="statements.actions.create", binders={"CreateCor
     """CREATE CORPUS."""
 
     name: str
-    tokenizer: str
+    tokenizer: Any  # a name or path, or an object that has a tokenizer.json
     if_not_exists: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def label(self) -> str:
-        return f"create corpus {self.name}, tokenizer {self.tokenizer}"
+        return f"create corpus {self.name}, tokenizer {self._shown}"
+
+    @property
+    def _shown(self) -> str:
+        return self.tokenizer if isinstance(self.tokenizer, str) else type(self.tokenizer).__name__
 
 
 @dataclass(frozen=True)
