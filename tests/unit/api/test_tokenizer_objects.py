@@ -72,9 +72,7 @@ def test_what_cannot_be_stored_is_refused(library: Tokenizer) -> None:
 
     library.pre_tokenizer = pre_tokenizers.PreTokenizer.custom(Cut())
     with ngramdb.connect() as db:
-        with pytest.raises(
-            InvalidArgument, match="the Tokenizer cannot be stored as a tokenizer.json: Custom"
-        ):
+        with pytest.raises(InvalidArgument, match="cannot be stored as a tokenizer"):
             db.create_corpus("made", tokenizer=library)
         for wrong in (17, None, str.split):
             with pytest.raises(
