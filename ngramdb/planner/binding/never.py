@@ -6,32 +6,32 @@ The rule `fold_fields` makes nothing of such tests; here is the sentence for the
 
 from __future__ import annotations
 
-from ngramdb.planner.plan import Compared, FieldTest, InRange, OneOf, kind_of, show_value
+from ngramdb.planner import plan
 
 
-def never_true(test: FieldTest) -> str | None:
+def never_true(test: plan.FieldTest) -> str | None:
     """Why a test holds of no document, or a value of its list of none; None where it may hold."""
     predicate, field = test.predicate, test.path
-    if isinstance(predicate, Compared) and predicate.literal is None:
+    if isinstance(predicate, plan.Compared) and predicate.literal is None:
         return f"a comparison with NULL is never true; {_by_null(field, test.negated)}"
-    if isinstance(predicate, OneOf) and predicate.has_null:
+    if isinstance(predicate, plan.OneOf) and predicate.has_null:
         if test.negated:
             return f"{field} NOT IN (…, NULL) is never true, as in SQL; leave NULL out of the list"
         which = "(…, NULL) finds nothing by the NULL" if predicate.values else "(NULL) is never true"
         return f"{field} IN {which}; {_by_null(field)}"
-    if isinstance(predicate, InRange) and predicate.is_empty and not test.negated:
+    if isinstance(predicate, plan.InRange) and predicate.is_empty and not test.negated:
         return _of_range(predicate, field)
     return None
 
 
-def _of_range(predicate: InRange, field: str) -> str:
-    low, high = show_value(predicate.low), show_value(predicate.high)
+def _of_range(predicate: plan.InRange, field: str) -> str:
+    low, high = plan.show_value(predicate.low), plan.show_value(predicate.high)
     said = f"{field} BETWEEN {low} AND {high} is never true"
     if predicate.low is None or predicate.high is None:
         one = f"{field} {'<=' if predicate.low is None else '>='} …"
         return f"{said}, as in SQL; {one} has one bound only"
-    if kind_of(predicate.low) != kind_of(predicate.high):
-        return f"{said}: its bounds are a {kind_of(predicate.low)} and a {kind_of(predicate.high)}"
+    if plan.kind_of(predicate.low) != plan.kind_of(predicate.high):
+        return f"{said}: its bounds are a {plan.kind_of(predicate.low)} and a {plan.kind_of(predicate.high)}"
     return f"{said}: the lower bound comes first"
 
 
