@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ngramdb.language import ast
+from ngramdb.lazy import lazy_module
 from ngramdb.planner import plan
 from ngramdb.planner.binder import Binder
 from ngramdb.planner.parameters import Parameters
 from ngramdb.planner.source import Catalog
 
+# An import in a function that is called a million times takes half a microsecond each time.
+if TYPE_CHECKING:
+    from ngramdb.planner import physical, rules
+    from ngramdb.planner.physical import order, scanning
+    from ngramdb.planner.plan import plain
+else:
+    order = lazy_module("ngramdb.planner.physical.order")
+    physical = lazy_module("ngramdb.planner.physical")
+    plain = lazy_module("ngramdb.planner.plan.plain")
+    rules = lazy_module("ngramdb.planner.rules")
+    scanning = lazy_module("ngramdb.planner.physical.scanning")
+
 
 def rule_names() -> dict[str, str]:
     """Every rule and choice that `SET disabled_rules` can switch off, with what it does."""
-    from ngramdb.planner import physical, rules
-
     return {**{rule.name: rule.description for rule in rules.RULES}, **physical.CHOICES}
 
 
@@ -43,14 +55,10 @@ def _optimized(
         return replace(logical, documents=inner), fired
     in_kernel = not estimated and isinstance(logical, (plan.CountDocuments, plan.Documents))
     if in_kernel:
-        from ngramdb.planner.plan import plain
-
         where = logical.where_clause()
         # From a template, or as the rules would leave it.
         if isinstance(where, plan.PlainDocs) or (where is not None and plain.is_settled(where)):
             return _for_kernel(logical, disabled), ()
-
-    from ngramdb.planner import physical, rules
 
     rewritten, fired = rules.rewrite(logical, disabled)
     if in_kernel:
@@ -60,13 +68,11 @@ def _optimized(
 
 def _for_kernel(rewritten: plan.Plan, disabled: frozenset[str]) -> plan.Plan:
     """The plan that is only run: with a condition on plain n-grams in the form that one call answers."""
-    from ngramdb.planner.physical import choose, order, scanning
-
     where = rewritten.where_clause()
     if where is not None and not isinstance(where, plan.PlainDocs):
         where = plan.PlainDocs.of(where, order.ORDER_OPERANDS not in disabled)
     if where is None:
-        return choose(rewritten, disabled, estimated=False)
+        return physical.choose(rewritten, disabled, estimated=False)
     return plan.changed(rewritten, where=where, costs=scanning.costs_of(disabled))
 
 
