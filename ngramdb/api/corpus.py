@@ -24,7 +24,17 @@ if TYPE_CHECKING:
     from ngramdb.api import parsing, results
     from ngramdb.api.arguments import documents as given_documents
     from ngramdb.api.arguments import models, packing, trees
-    from ngramdb.api.arguments.signatures import Documents, Ids, LoadOptions, ModelLike, Ngram, Ngrams, Unpack
+    from ngramdb.api.arguments import tables as given_tables
+    from ngramdb.api.arguments.signatures import (
+        Documents,
+        Ids,
+        LoadOptions,
+        ModelLike,
+        Ngram,
+        Ngrams,
+        Table,
+        Unpack,
+    )
     from ngramdb.api.database import Database
     from ngramdb.api.results import (
         DocumentScores,
@@ -82,6 +92,7 @@ else:
     exporting = lazy_module("ngramdb.api.verbs.exporting")
     generating = lazy_module("ngramdb.executor.questions.generating")
     given_documents = lazy_module("ngramdb.api.arguments.documents")
+    given_tables = lazy_module("ngramdb.api.arguments.tables")
     grams = lazy_module("ngramdb.planner.grams")
     loading = lazy_module("ngramdb.api.verbs.loading")
     model_cache = lazy_module("ngramdb.executor.questions.models")
@@ -155,7 +166,7 @@ class Corpus:
         ----------
         docs : an iterable of str, dict (`text` or `ids`, everything else is metadata), or `(ids, metadata)`;
             or a table with a column `text` (or `ids`), whose rows are documents: a frame of pandas or polars,
-            or any object with `__arrow_c_stream__`
+            or any object with `__arrow_c_stream__`; or an iterable of such tables
         progress : called at most ten times a second with the progress of the load
 
         Returns
@@ -178,7 +189,7 @@ class Corpus:
 
     def load(
         self,
-        paths: Paths,
+        paths: Paths | Table,
         text: str | None = None,
         format: str | None = None,
         limit: int | None = None,
@@ -191,10 +202,11 @@ class Corpus:
         Parameters
         ----------
         paths : files, globs, folders, or '-' for standard input; what gzip, Zstandard, bzip2 or xz has
-            compressed is unpacked
+            compressed is unpacked. Or a table, whose rows are documents: a frame of pandas or polars, or
+            whatever else has `__arrow_c_stream__`
         text : path of the JSON field, or the column of a table, with a document's text; "text" when not given
-        format : 'jsonl', 'text', 'lines', 'parquet' or 'arrow'; by the files' names and first bytes when not
-            given
+        format : 'jsonl', 'text', 'lines', 'parquet', 'arrow', 'csv' or 'tsv'; by the files' names and first
+            bytes when not given
         limit : the greatest number of documents to read
         on_error : 'fail', or 'skip' to count documents and files that can't be read, and continue
         progress : called at most ten times a second with the progress of the load
@@ -210,10 +222,15 @@ class Corpus:
             raise InvalidArgument(f"on_error is 'fail' or 'skip', not {on_error!r}")
         given = {**options, "text": text, "format": format, "limit": limit}
         checked = {name: _checked(name, value) for name, value in given.items() if value is not None}
+        skip = on_error == "skip"
+        if given_tables.is_table(paths):
+            plan = plans.Load(self.name, (), checked, skip_errors=skip)
+            with self._bound.work():
+                return loading.load_table(self._bound.database, plan, paths, progress)
         names = given_documents.as_paths(
-            paths, "load takes a path, or a list of paths (append takes documents)"
+            paths, "load takes a path, a list of paths or a table (append takes documents)"
         )
-        plan = plans.Load(self.name, tuple(names), checked, skip_errors=on_error == "skip")
+        plan = plans.Load(self.name, tuple(names), checked, skip_errors=skip)
         with self._bound.work():
             return loading.load_files(self._bound.database, plan, progress)
 

@@ -13,6 +13,8 @@ from ngramdb.errors import InvalidArgument, LoadError
 from ngramdb.ingest.documents import Document, is_finite, token_ids
 
 _IDS_WANTED = "this corpus takes token ids: give a pair of ids and metadata"
+# What is one document; of others it takes longer to ask whether they are tables.
+_SINGLE = frozenset((str, dict, tuple, list, bytes, np.ndarray))
 # Of these every value has a form in JSON.
 _PLAIN = frozenset((str, int, bool, type(None)))
 
@@ -78,7 +80,15 @@ def as_paths(given: Any, wanted: str) -> list[str]:
 
 
 def _each(given: Iterable[Any], kind: str, n_vocabulary: int) -> Iterator[Document]:
-    for number, item in enumerate(given, start=1):
+    number = 0
+    for item in given:
+        if type(item) not in _SINGLE and is_table(item):  # a record batch, or a frame
+            for row in _sound_rows(rows_of(item, kind, n_vocabulary), kind):
+                number += 1
+                row.line = number
+                yield row
+            continue
+        number += 1
         try:
             document = _as_document(item, kind)
             _check(document, kind, n_vocabulary)

@@ -56,26 +56,49 @@ def rows_of(given: Any, kind: str, n_ids: int = MAX_TOKEN_ID + 1) -> Iterator[Do
     LoadError
         The table cannot be read to its end, or a row is no document.
     """
+    schema, batches = opened(given)
+    options = _options(schema, kind, n_ids)
+    return table_documents(schema, batches, options, ErrorLog(), (SOURCE, "document"))
+
+
+def table_documents(
+    schema: Any, batches: Iterable[Any], options: ReadOptions, errors: ErrorLog, place: tuple[str, str]
+) -> Iterator[Document]:
+    """The rows of a table as documents; `place` is what errors call the table, and its rows.
+
+    Raises
+    ------
+    InvalidArgument
+        No such column, or a column of a type that metadata cannot hold; before any row is read.
+    LoadError
+        The table cannot be read to its end, or a row is no document.
+    """
+    source, unit = place
     try:
-        schema, batches = _opened(given)
-    except (pyarrow.ArrowException, ValueError, TypeError) as error:
-        raise InvalidArgument(f"the {type(given).__name__} cannot be read as a table: {error}") from error
-    try:
-        reader = TableReader(schema, _options(schema, kind, n_ids), None, unit="document")
+        reader = TableReader(schema, options, None, unit)
     except LoadError as error:
         raise InvalidArgument(error.message) from error
-    return _rows(batches, reader)
+    return _rows(batches, reader, errors, source)
 
 
-def _opened(given: Any) -> tuple[Any, Iterable[Any]]:
-    """The schema of a table and its batches; a single column is a table of one."""
+def opened(given: Any) -> tuple[Any, Iterable[Any]]:
+    """The schema of a table and its batches; a single column is a table of one.
+
+    Raises
+    ------
+    InvalidArgument
+        It is none after all.
+    """
     try:
-        reader = pyarrow.RecordBatchReader.from_stream(given)
-    except (pyarrow.ArrowInvalid, TypeError):
-        column = pyarrow.chunked_array(given)
-        name = "ids" if is_list(column.type) else "text"
-        table = pyarrow.table({name: column})
-        return table.schema, table.to_batches()
+        try:
+            reader = pyarrow.RecordBatchReader.from_stream(given)
+        except (pyarrow.ArrowInvalid, TypeError):
+            column = pyarrow.chunked_array(given)
+            name = "ids" if is_list(column.type) else "text"
+            table = pyarrow.table({name: column})
+            return table.schema, table.to_batches()
+    except (pyarrow.ArrowException, ValueError, TypeError) as error:
+        raise InvalidArgument(f"the {type(given).__name__} cannot be read as a table: {error}") from error
     return reader.schema, reader
 
 
@@ -94,10 +117,10 @@ def _options(schema: Any, kind: str, n_ids: int) -> ReadOptions:
     return ReadOptions(ids_field=content if content == "ids" else None, n_ids=n_ids, metadata=kept)
 
 
-def _rows(batches: Iterable[Any], reader: TableReader) -> Iterator[Document]:
+def _rows(batches: Iterable[Any], reader: TableReader, errors: ErrorLog, source: str) -> Iterator[Document]:
     n_rows = 0
     for batch in _read(batches):
-        yield from reader.documents(batch.select(reader.names), n_rows + 1, SOURCE, ErrorLog())
+        yield from reader.documents(batch.select(reader.names), n_rows + 1, source, errors)
         n_rows += batch.num_rows
 
 

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import Any
 
+from ngramdb.api.arguments.tables import opened, table_documents
 from ngramdb.api.database import Database
 from ngramdb.api.verbs import load_notes
 from ngramdb.api.verbs.resuming import Course
@@ -127,6 +129,30 @@ def load(
     with database.change(name, action) as change:
         run = _Run(database, change, progress, ErrorLog())
         run.load(documents)
+    return run.report()
+
+
+def load_table(
+    database: Database, plan: Load, table: Any, progress: LoadCallback | None = None
+) -> LoadReport:
+    """Load the rows of a table from Python, with the options that a table in a file takes: one commit.
+
+    Raises
+    ------
+    InvalidArgument
+        An option that goes with files, or a table without the columns that are asked for.
+    """
+    for name in ("format", "separator", "commit_every", "resume"):
+        if plan.options.get(name):
+            raise InvalidArgument(f"{name} goes with files, and a {type(table).__name__} is none")
+    entry = database.snapshot.view(plan.name).entry
+    options = read_options(plan, entry.tokenizer, database.settings.memory_limit)
+    errors = ErrorLog()
+    schema, batches = opened(table)
+    documents = table_documents(schema, batches, options, errors, (type(table).__name__, "row"))
+    with database.change(entry.name, f"load {entry.name}") as change:
+        run = _Run(database, change, progress, errors, skipped=errors if plan.skip_errors else None)
+        run.load(documents if options.limit is None else islice(documents, options.limit))
     return run.report()
 
 

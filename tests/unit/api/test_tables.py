@@ -188,7 +188,37 @@ def test_what_iterates_over_names_is_refused_by_every_verb(wiki, verb, given):
         wiki.prob_many(given, given)
 
 
-@pytest.mark.parametrize("verb", ["load", "decontaminate"])
-def test_verbs_that_take_files_refuse_tables(wiki, verb):
+def test_verbs_that_take_files_refuse_tables(wiki):
     with pytest.raises(ngramdb.InvalidArgument, match="not Table"):
-        getattr(wiki, verb)(pyarrow.table({"text": ["a"]}))
+        wiki.decontaminate(pyarrow.table({"text": ["a"]}))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_load_takes_tables_with_the_options_of_those_in_files(db, kind):
+    corpus = db.create_corpus("c")
+    given = KINDS[kind](pyarrow.Table.from_pylist(ROWS))
+    report = corpus.load(given, text="kind", metadata=["year", "m"], on_error="skip")
+    assert (report.documents, report.skipped) == (2, 1)
+    assert "row 3: the text in column 'kind' is NULL" in report.reasons[0]
+    assert [row["text"] for row in corpus.docs().to_dicts()] == ["proverb", "joke"]
+    assert set(corpus.docs().columns) == {"doc_id", "year", "m.k", "length", "text"}
+
+
+def test_what_goes_with_files_does_not_go_with_tables(db):
+    corpus, table = db.create_corpus("c"), pyarrow.table({"text": ["a", "b"]})
+    for options in ({"resume": True}, {"commit_every": 1}, {"format": "csv"}, {"separator": "-"}):
+        with pytest.raises(ngramdb.InvalidArgument, match="goes with files"):
+            corpus.load(table, **options)
+    with pytest.raises(ngramdb.InvalidArgument, match="no column 'body'; the columns are 'text'"):
+        corpus.load(table, text="body")
+    assert corpus.load(table, limit=1).documents == 1
+
+
+def test_iterables_of_batches_and_frames_are_documents():
+    table = pyarrow.Table.from_pylist(ROWS)
+    assert content(iter(table.to_batches(max_chunksize=2))) == content(ROWS)
+    assert content([table.slice(0, 1), ROWS[1], table.slice(2)]) == content(ROWS)
+    polars = pytest.importorskip("polars")
+    assert content([polars.from_arrow(table)]) == content(ROWS)
+    with ngramdb.connect() as db, pytest.raises(ngramdb.LoadError, match="document 2: the text"):
+        db.create_corpus("c").append([pyarrow.table({"text": ["a", None]})])
