@@ -68,6 +68,7 @@ REGISTRY = (
         "arrow",
         (".arrow", ".feather", ".arrows", ".ipc"),
         is_read=True,
+        is_written=True,
         is_packed=True,
         title="Arrow files",
         kind="an Arrow file",
@@ -77,10 +78,22 @@ REGISTRY = (
         is_of_folders=True,
     ),
     Format(
-        "csv", (".csv",), is_read=True, title="tables of comma-separated values", kind="CSV", has_fields=True
+        "csv",
+        (".csv",),
+        is_read=True,
+        is_written=True,
+        title="tables of comma-separated values",
+        kind="CSV",
+        has_fields=True,
     ),
     Format(
-        "tsv", (".tsv",), is_read=True, title="tables of tab-separated values", kind="TSV", has_fields=True
+        "tsv",
+        (".tsv",),
+        is_read=True,
+        is_written=True,
+        title="tables of tab-separated values",
+        kind="TSV",
+        has_fields=True,
     ),
 )
 # What files are read as whose ending is that of no format.
@@ -89,6 +102,8 @@ OTHERWISE = "text"
 VAGUE_ENDINGS = (".json",)
 READ = tuple(one.name for one in REGISTRY if one.is_read)
 WRITTEN = tuple(one.name for one in REGISTRY if one.is_written)
+# Of these a document can be loaded again as it was, texts and all.
+OF_DOCUMENTS = ("jsonl", "parquet")
 
 
 def endings_and_titles() -> list[tuple[str, str]]:
@@ -138,8 +153,8 @@ def written_format(
         No such format, or an ending that is not one of `among`.
     """
     if asked is not None:
-        if asked not in WRITTEN:
-            raise InvalidArgument(f"an export's format is one of {', '.join(WRITTEN)}, not {asked!r}")
+        if asked not in among:
+            raise InvalidArgument(f"the format is one of {', '.join(among)}, not {asked!r}")
         return asked
     ending, compression = endings_of(path)
     if not ending:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         CreateCorpus,
         DropCorpus,
         ExportDocuments,
+        ExportRows,
         Load,
         RestoreCorpus,
     )
@@ -152,6 +153,9 @@ class DatabaseSession:
                 return combining.add_corpus(change, plan.other, plan.version)
         with self.change(plan.name, f"subtract {plan.other} from {plan.name}") as change:
             return combining.subtract_corpus(change, plan.other, plan.version, plan.statement)
+
+    def run_export_rows(self, plan: ExportRows, /) -> int:
+        return exporting.export_rows(plan.question, plan.path, plan.options.get("format"))
 
     def run_export(self, plan: ExportDocuments, /) -> tuple[int, dict[str, int], tuple[Caution, ...]]:
         return exporting.export_documents(plan.documents, plan.path, plan.options.get("format"))

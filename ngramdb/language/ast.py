@@ -454,9 +454,9 @@ class CopyFrom(Node):
 
 @dataclass(frozen=True)
 class CopyTo(Node):
-    """COPY (DOCS …) TO 'path' (options)."""
+    """COPY (question) TO 'path' (options)."""
 
-    docs: Docs
+    question: Question
     path: Scalar
     options: tuple[Option, ...] = ()
 

@@ -33,7 +33,7 @@ class DataRules:
         return statement_of(ast.CopyFrom, children, corpus=children[1].node, path=children[3].node)
 
     def copy_to(self, children: list[Any]) -> ast.CopyTo:
-        return statement_of(ast.CopyTo, children, docs=children[2], path=children[5].node)
+        return statement_of(ast.CopyTo, children, question=children[2], path=children[5].node)
 
     def delete(self, children: list[Any]) -> ast.Delete:
         if "WHERE" not in clauses_of(children):

@@ -133,7 +133,7 @@ def expected_terminals(state: syntax.State, head: Sequence[str]) -> list[str]:
 
 
 def _scope(head: Sequence[str]) -> Sequence[str]:
-    """The part of the statement whose clauses are no clauses of another part: `COPY (DOCS …) TO 'path' …`."""
+    """The part of the statement whose clauses are no clauses of another part, as in COPY (question) TO."""
     if head[:1] != ["COPY"]:
         return head
     return head[head.index("TO") :] if "TO" in head else head[2:]

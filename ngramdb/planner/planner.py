@@ -53,6 +53,9 @@ def _optimized(
         inner, fired = optimize(logical.documents, disabled, estimated)
         assert isinstance(inner, plan.Documents)
         return replace(logical, documents=inner), fired
+    if isinstance(logical, plan.ExportRows):
+        inner, fired = optimize(logical.question, disabled, estimated)
+        return replace(logical, question=inner), fired
     in_kernel = not estimated and isinstance(logical, (plan.CountDocuments, plan.Documents))
     if in_kernel:
         where = logical.where_clause()

@@ -27,14 +27,17 @@ WRITES = {
     "2024.05/out": "jsonl",
     "out.parquet": "parquet",
     "out.PARQUET": "parquet",
+    "out.arrow": "arrow",
+    "out.feather": "arrow",
+    "out.csv": "csv",
+    "out.csv.gz": "csv",
+    "out.tsv": "tsv",
 }
 WRITES_NOT = (
-    "out.csv",
-    "out.tsv",
     "out.txt",
-    "out.csv.gz",
+    "out.xml.gz",
+    "out.arrow.gz",
     "out.parquet.gz",
-    "out.arrow",
 )
 
 
@@ -49,7 +52,7 @@ def test_every_ending_of_the_registry_is_written_or_read_as_it_says():
             assert endings_of(f"x{ending}.gz") == (ending, ".gz")
             if one.is_written:
                 assert written_format(f"x{ending}") == one.name
-    assert WRITTEN == ("jsonl", "parquet") and READ == (
+    assert WRITTEN == ("jsonl", "parquet", "arrow", "csv", "tsv") and READ == (
         "jsonl",
         "text",
         "lines",

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TextIO, cast
 
 from ngramdb import interrupts
+from ngramdb.api.verbs import rows_as
 from ngramdb.api.verbs.document_lines import DocumentLines, Retokenized
 from ngramdb.engine.changes.audit import Removal, RemovedDocument
 from ngramdb.errors import ExecutionError
@@ -33,9 +34,11 @@ from ngramdb.executor.questions.documents import (
 )
 from ngramdb.executor.questions.ordering import in_order
 from ngramdb.executor.results.arrow_types import arrow_type
-from ngramdb.formats import endings_of, written_format
+from ngramdb.executor.results.result import Result
+from ngramdb.executor.run import answer
+from ngramdb.formats import OF_DOCUMENTS, endings_of, written_format
 from ngramdb.planner.cautions import Caution
-from ngramdb.planner.plan import Documents
+from ngramdb.planner.plan import Documents, Plan
 from ngramdb.planner.source import Segment
 
 # Documents between two interrupt checks; rows of a Parquet group.
@@ -60,7 +63,8 @@ def export_documents(
     ----------
     path : compressed where the name ends in .gz, .zst, .bz2 or .xz; what stood there is replaced when all
         is written
-    format : 'jsonl' or 'parquet'; by the file's name when not given
+    format : 'jsonl' or 'parquet', which have all of a document; 'csv', 'tsv' or 'arrow' for the rows of the
+        question; by the file's name when not given
 
     Raises
     ------
@@ -71,6 +75,8 @@ def export_documents(
     """
     name = os.fspath(path)
     kind = written_format(name, format)
+    if kind not in OF_DOCUMENTS:
+        return _write_rows(answer(plan), name, kind), {}, ()
     found, summary = chosen(plan)
     documents = listed(plan, found)
     if kind == "parquet":
@@ -81,13 +87,21 @@ def export_documents(
     return write_lines(name, lines.of(documents)), summary, lines.cautions
 
 
+def export_rows(question: Plan, path: str, format: str | None = None) -> int:
+    """Write the answer of a question to a file; how many rows it has.
+
+    Raises as `export_documents`.
+    """
+    return _write_rows(answer(question), path, written_format(path, format))
+
+
 def export_removals(
     removed: Iterable[RemovedDocument], path: str | os.PathLike[str], format: str | None = None
 ) -> int:
     """Write audit records, one object per removed document, to a file; returns their number."""
     name = os.fspath(path)
     rows = _audit_rows(removed)
-    if written_format(name, format) == "parquet":
+    if written_format(name, format, OF_DOCUMENTS) == "parquet":
         return _replacing(name, lambda file: _write_audit_table(rows, file))
     return write_lines(name, (_json(row) for row in rows))
 
@@ -142,6 +156,15 @@ def write_text(name: str, write: Callable[[TextIO], int]) -> int:
             return write(cast("TextIO", codecs.getwriter("utf-8")(cast("Any", sink))))
 
     return _replacing(name, through)
+
+
+def _write_rows(result: Result, name: str, kind: str) -> int:
+    """Write the rows of a result; how many they are."""
+    if kind == "jsonl":
+        return write_lines(name, rows_as.json_lines(result))
+    if kind in rows_as.DELIMITERS:
+        return write_lines(name, rows_as.delimited(result, kind)) - 1  # without the names
+    return _replacing(name, lambda file: rows_as.write_table(result, file, kind))
 
 
 def _json(value: Any) -> bytes:

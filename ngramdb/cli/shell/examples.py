@@ -50,7 +50,7 @@ question:
 data:
   CREATE CORPUS [IF NOT EXISTS] name [TOKENIZER 'name or path'] [WITH (options)]
   COPY corpus FROM 'path or pattern' [(options)] [ON ERROR SKIP | FAIL]
-  COPY (DOCS …) TO 'path' [(options)]
+  COPY (question) TO 'path' [(options)]
   DELETE DOCS WHERE condition [RETURNING field {, field}] [FROM source]
   ALTER CORPUS corpus ADD | SUBTRACT CORPUS corpus [AT VERSION n]
   RESTORE CORPUS corpus TO VERSION n

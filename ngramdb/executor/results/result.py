@@ -271,6 +271,13 @@ class Result:
         self._require_rows()
         return dataframes.record_batches(self.columns, self.types, self.batches(n_rows))
 
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The rows that were not read yet by Arrow's C stream protocol, as `arrow_batches` gives them.
+
+        So pandas, polars, DuckDB and pyarrow take a result as it is: `polars.DataFrame(result)`.
+        """
+        return self.arrow_batches().__arrow_c_stream__(requested_schema)
+
     def df(self) -> pandas.DataFrame:
         """The rows that were not read yet as a `pandas.DataFrame`.
 

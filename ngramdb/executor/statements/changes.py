@@ -23,11 +23,13 @@ from ngramdb.planner.plan import (
     DELETE_COLUMNS,
     EXPORT_COLUMNS,
     RESTORE_COLUMNS,
+    WRITTEN_COLUMNS,
     AlterCorpus,
     BindCondition,
     CompactCorpora,
     DeleteDocuments,
     ExportDocuments,
+    ExportRows,
     FieldKey,
     RestoreCorpus,
 )
@@ -140,3 +142,9 @@ def export(plan: ExportDocuments, session: Session) -> Result:
     )
     result.cautions = cautions
     return result
+
+
+def export_rows(plan: ExportRows, session: Session) -> Result:
+    """One row: how many rows were written, and where."""
+    n_rows = session.run_export_rows(plan)
+    return Result.of_rows(WRITTEN_COLUMNS, [(n_rows, plan.path)], rows=n_rows)

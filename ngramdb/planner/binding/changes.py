@@ -7,7 +7,6 @@ from ngramdb.language import ast
 from ngramdb.planner import plan
 from ngramdb.planner.binding.conditions import condition
 from ngramdb.planner.binding.fields import bound_field
-from ngramdb.planner.binding.questions import docs
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.options import EXPORT_OPTIONS
 from ngramdb.planner.source import Catalog, Corpus
@@ -65,10 +64,13 @@ def alter(scope: Scope, node: ast.Alter) -> plan.Plan:
 
 def export(scope: Scope, node: ast.CopyTo) -> plan.Plan:
     """Bind COPY … TO."""
-    documents = docs(scope, node.docs)
-    assert isinstance(documents, plan.Documents)
+    question = scope.bind(node.question)
     path = scope.string(node.path, "the path after TO")
-    return plan.ExportDocuments(documents, path, scope.options(node.options, EXPORT_OPTIONS))
+    options = scope.options(node.options, EXPORT_OPTIONS)
+    question = plan.changed(question, phrases=())  # those of the whole statement
+    if isinstance(question, plan.Documents):
+        return plan.ExportDocuments(question, path, options)
+    return plan.ExportRows(question, path, options)
 
 
 def _statement(scope: Scope, node: ast.Node) -> str:

@@ -43,6 +43,10 @@ class Scope:
         self.text = text
         self.phrases: list[plan.Phrase | plan.Doubt] = []
 
+    def bind(self, statement: ast.Statement) -> plan.Plan:
+        """The logical plan of a statement."""
+        raise NotImplementedError
+
     # ---- names ------------------------------------------------------------------------------------------
 
     def corpus(self, source: ast.Source | None) -> Corpus:

@@ -17,11 +17,13 @@ from .changes import COMPACT_COLUMNS as COMPACT_COLUMNS
 from .changes import DELETE_COLUMNS as DELETE_COLUMNS
 from .changes import EXPORT_COLUMNS as EXPORT_COLUMNS
 from .changes import RESTORE_COLUMNS as RESTORE_COLUMNS
+from .changes import WRITTEN_COLUMNS as WRITTEN_COLUMNS
 from .changes import AlterCorpus as AlterCorpus
 from .changes import BindCondition as BindCondition
 from .changes import CompactCorpora as CompactCorpora
 from .changes import DeleteDocuments as DeleteDocuments
 from .changes import ExportDocuments as ExportDocuments
+from .changes import ExportRows as ExportRows
 from .changes import RestoreCorpus as RestoreCorpus
 from .concordance import BY_LEFT as BY_LEFT
 from .concordance import BY_PLACE as BY_PLACE

@@ -8,7 +8,7 @@ from typing import Any
 
 from ngramdb.planner.plan.base import Plan, Question
 from ngramdb.planner.plan.estimates import Costs
-from ngramdb.planner.plan.nodes import DocExpr
+from ngramdb.planner.plan.nodes import DocExpr, Node
 from ngramdb.planner.plan.questions import Documents, FieldKey
 from ngramdb.planner.source import Catalog, Corpus
 
@@ -25,6 +25,7 @@ COMPACT_COLUMNS = (
 )
 ALTER_COLUMNS = ("documents", "tokens", "version")
 EXPORT_COLUMNS = ("documents", "path")
+WRITTEN_COLUMNS = ("rows", "path")
 
 # A condition, to be bound to the corpus as it is when the writer's lock is held.
 BindCondition = Callable[[Catalog, Corpus], DocExpr]
@@ -107,3 +108,24 @@ class ExportDocuments(Plan, action="statements.changes.export", binders={"CopyTo
 
     def with_tree(self, tree: Any) -> Plan:
         return replace(self, documents=replace(self.documents, where=tree))
+
+
+@dataclass(frozen=True)
+class ExportRows(Plan, action="statements.changes.export_rows"):
+    """COPY of the rows of any question TO a file. `options` are those of `EXPORT_OPTIONS`."""
+
+    question: Plan
+    path: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def label(self) -> str:
+        return f"write {self.question.label()} to {self.path}"
+
+    def details(self) -> tuple[str, ...]:
+        return self.question.details()
+
+    def tree(self) -> Node | None:
+        return self.question.tree()
+
+    def with_tree(self, tree: Any) -> Plan:
+        return replace(self, question=self.question.with_tree(tree))

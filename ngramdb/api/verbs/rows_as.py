@@ -1,0 +1,75 @@
+"""The rows of any answer as files of other programs: JSON lines, CSV, TSV, Parquet, Arrow."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ngramdb import interrupts
+from ngramdb.executor.results.result import Result
+
+DELIMITERS = {"csv": ",", "tsv": "\t"}
+# An answer of so many rows becomes a table as a whole, so that all values say which types columns have; the
+# first rows say it of a larger one.
+ROWS_OF_A_TABLE = 1 << 18
+
+
+def json_lines(result: Result) -> Iterator[bytes]:
+    """An object for each row. What JSON has no form for, an infinite number, is null."""
+    for row in result:
+        values = dict(zip(result.columns, map(_finite, row), strict=True))
+        yield json.dumps(values, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def delimited(result: Result, kind: str) -> Iterator[bytes]:
+    """The names of the columns, then a line for each row (or several, where a text has line ends)."""
+    delimiter = DELIMITERS[kind]
+    yield _line(result.columns, delimiter)
+    for row in result:
+        yield _line(row, delimiter)
+
+
+def write_table(result: Result, file: Any, kind: str) -> int:
+    """Write a Parquet or an Arrow file; how many rows it has."""
+    import pyarrow
+    import pyarrow.parquet
+
+    is_small = result.n_rows is not None and result.n_rows <= ROWS_OF_A_TABLE
+    batches: Any = result.arrow().to_reader() if is_small else result.arrow_batches()
+    n_rows = 0
+    with (
+        pyarrow.parquet.ParquetWriter(file, batches.schema, compression="zstd")
+        if kind == "parquet"
+        else pyarrow.ipc.new_file(file, batches.schema)
+    ) as writer:
+        for batch in batches:
+            interrupts.check()
+            writer.write_batch(batch)
+            n_rows += batch.num_rows
+    return n_rows
+
+
+def _line(values: Iterable[Any], delimiter: str) -> bytes:
+    return delimiter.join(_field(value, delimiter) for value in values).encode("utf-8", "surrogatepass")
+
+
+def _field(value: Any, delimiter: str) -> str:
+    """A value as a field: NULL is empty, an empty text two quotes, lists and objects are JSON."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if text and not any(mark in text for mark in (delimiter, '"', "\n", "\r")):
+        return text
+    return '"' + text.replace('"', '""') + '"'
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return [_finite(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,159 @@
+"""COPY (question) TO: what is in the file is what the question answers, for every question and format."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from typing import get_args
+
+import pyarrow
+import pyarrow.csv
+import pyarrow.ipc
+import pyarrow.parquet
+import pytest
+
+import ngramdb
+from ngramdb.errors import PlanError
+from ngramdb.formats import WRITTEN
+from ngramdb.language import ast
+from ngramdb.language.parser import parse_statement
+
+QUESTIONS = [
+    'COUNT "a"',
+    'COUNT "a" GROUP BY kind, year',
+    'COUNT DOCS WHERE "a"',
+    "COUNT DOCS GROUP BY tags",
+    'DOCS WHERE "a"',
+    'KWIC "a" WINDOW 2',
+    "NGRAMS 2 TOP 5",
+    'TRACE "x a b y" MIN LENGTH 1',
+    'PROB "b" GIVEN "a"',
+    'DIST GIVEN "a"',
+    'SCORE "a b c"',
+    'GENERATE GIVEN "a" TOKENS 2',
+]
+ROWS = [
+    {"text": 'a "b", c\nd', "kind": "x", "year": 1, "tags": ["p", "q"]},
+    {"text": "a\tb", "kind": "", "year": None},
+    {"text": "a b a b", "kind": None, "year": 0.5, "tags": []},
+]
+
+
+def test_every_kind_of_question_is_tried():
+    assert {type(parse_statement(text)) for text in QUESTIONS} == set(get_args(ast.Question))
+
+
+@pytest.fixture
+def corpus(db, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    corpus = db.create_corpus("c")
+    corpus.append(ROWS)
+    return corpus
+
+
+def read(path):
+    """The rows of a file as dicts."""
+    if path.endswith("jsonl"):
+        with open(path) as file:
+            return [json.loads(line) for line in file]
+    if path.endswith("parquet"):
+        return pyarrow.parquet.read_table(path).to_pylist()
+    return pyarrow.ipc.open_file(path).read_all().to_pylist()
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("name", ["out.jsonl", "out.parquet", "out.arrow"])
+def test_the_file_has_the_rows(db, corpus, question, name):
+    expected = db.execute(question).arrow().to_pylist()
+    result = db.execute(f"COPY ({question}) TO '{name}'")
+    is_docs = question.startswith("DOCS")
+    of_documents = is_docs and name != "out.arrow"
+    assert result.columns == ("documents" if is_docs else "rows", "path")
+    assert result.fetchall() == [(len(expected), name)]
+    if of_documents:
+        assert [row["text"] for row in read(name)] == [row["text"] for row in expected]
+        return
+    found = read(name)
+    if name == "out.jsonl":
+        found = [
+            {
+                key: json.dumps(value)
+                if isinstance(expected[0][key], str) and not isinstance(value, (str, type(None)))
+                else value
+                for key, value in row.items()
+            }
+            for row in found
+        ]
+        expected = [
+            {key: None if value == -math.inf else value for key, value in row.items()} for row in expected
+        ]
+    assert found == expected
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.csv.gz"])
+def test_delimited_files_can_be_read_again(db, corpus, question, name):
+    result = db.execute(question)
+    columns, rows = result.columns, result.fetchall()
+    db.execute(f"COPY ({question}) TO '{name}'")
+    if name.endswith(".gz"):
+        with open(name, "rb") as file:
+            assert gzip.decompress(file.read()).decode().splitlines()[0] == ",".join(columns)
+        return
+    parse = pyarrow.csv.ParseOptions(delimiter="\t" if name.endswith("tsv") else ",", newlines_in_values=True)
+    convert = pyarrow.csv.ConvertOptions(
+        column_types={column: pyarrow.string() for column in columns},
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+    )
+    found = pyarrow.csv.read_csv(name, parse_options=parse, convert_options=convert).to_pylist()
+    assert found == [
+        {column: text(value) for column, value in zip(columns, row, strict=True)} for row in rows
+    ]
+
+
+def text(value):
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return json.dumps(value, ensure_ascii=False)
+    return repr(value)
+
+
+def test_conditions_parameters_and_explain_go_through(db, corpus):
+    assert db.execute(
+        "COPY (COUNT ? WHERE year = :y) TO :p".replace("?", ":x"), {"x": "a", "y": 1, "p": "n.csv"}
+    ).fetchall()
+    with open("n.csv") as file:
+        assert file.read() == "count\n1\n"
+    lines = [row[0] for row in db.execute("EXPLAIN COPY (COUNT DOCS WHERE NOT NOT \"a\") TO 'x.csv'")]
+    assert lines[0].startswith("write ") and lines[-1] == "rules: double_negation"
+
+
+@pytest.mark.parametrize("question", QUESTIONS[:1] + QUESTIONS[4:5])
+def test_an_ending_of_no_format_is_an_error_and_nothing_is_written(db, corpus, question, tmp_path):
+    for name in ("out.xlsx", "out.parquet.gz", "out.txt"):
+        with pytest.raises(PlanError, match=r"nothing is written in the format of|in themselves") as caught:
+            db.execute(f"COPY ({question}) TO '{name}'")
+        assert caught.value.text[caught.value.start :].startswith(f"'{name}'")
+    assert not list(tmp_path.glob("out*"))
+    for kind in WRITTEN:
+        db.execute(f"COPY ({question}) TO 'out.txt' (FORMAT {kind})")
+        assert (tmp_path / "out.txt").stat().st_size > 0
+
+
+def test_other_libraries_take_results_as_they_are(db, corpus):
+    expected = db.execute("NGRAMS 2").arrow()
+    assert pyarrow.table(db.execute("NGRAMS 2")).equals(expected)
+    polars = pytest.importorskip("polars")
+    assert polars.DataFrame(db.execute("NGRAMS 2")).equals(db.execute("NGRAMS 2").pl())
+    pandas = pytest.importorskip("pandas")
+    if hasattr(pandas.DataFrame, "from_arrow"):
+        assert pandas.DataFrame.from_arrow(db.execute("NGRAMS 2")).shape == (expected.num_rows, 3)
+    assert db.create_corpus("again").append(db.execute("DOCS FROM c")).documents == 3
+    result = db.execute("NGRAMS 2 FROM c")
+    result.fetchall()
+    with pytest.raises(ngramdb.ExecutionError, match="have been read"):
+        pyarrow.table(result)
