@@ -26,6 +26,7 @@ QUESTIONS = [
     "COUNT DOCS GROUP BY tags",
     'DOCS WHERE "a"',
     'KWIC "a" WINDOW 2',
+    'COLLOCATES OF "a"',
     "NGRAMS 2 TOP 5",
     'TRACE "x a b y" MIN LENGTH 1',
     'PROB "b" GIVEN "a"',
