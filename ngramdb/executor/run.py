@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ngramdb.errors import PlanError
 from ngramdb.executor.results.result import Result
 from ngramdb.lazy import function_named
-from ngramdb.planner.plan import Constant, Plan
+from ngramdb.planner.plan import Constant, Plan, SliceQuestion
 
 if TYPE_CHECKING:
     from ngramdb.executor.measuring import PlanMeter
@@ -28,6 +28,10 @@ def answer(plan: Plan, meter: PlanMeter | None = None) -> Result:
     if plan.operator is None:
         raise PlanError(f"{plan.label()} is no question")
     operator = function_named(_PACKAGE, plan.operator)
+    if isinstance(plan, SliceQuestion):
+        slicing = function_named(_PACKAGE, "slicing.sliced")
+        answered: Result = operator(plan if plan.where is None else slicing(plan, meter))
+        return answered
     result: Result = operator(plan) if meter is None or plan.tree() is None else operator(plan, meter)
     return result
 

@@ -287,32 +287,35 @@ class CountDocs(Node):
 
 @dataclass(frozen=True)
 class Prob(Node):
-    """PROB "w" GIVEN "ctx" [USING model]."""
+    """PROB "w" GIVEN "ctx" [USING model] [WHERE cond]."""
 
     continuation: Ngram
     context: Ngram
     model: ModelClause | None = None
     source: Source | None = None
+    where: Condition | None = None
 
 
 @dataclass(frozen=True)
 class Dist(Node):
-    """DIST GIVEN "ctx" [USING model] [TOP k]."""
+    """DIST GIVEN "ctx" [USING model] [WHERE cond] [TOP k]."""
 
     context: Ngram
     model: ModelClause | None = None
     top: Scalar | None = None
     source: Source | None = None
+    where: Condition | None = None
 
 
 @dataclass(frozen=True)
 class Score(Node):
-    """SCORE "text" [USING model] [SENTENCE]: `sentence` scores the text between <s> and </s>."""
+    """SCORE "text" [USING model] [WHERE cond] [SENTENCE]: `sentence` scores the text between <s> and </s>."""
 
     ngram: Ngram
     model: ModelClause | None = None
     sentence: bool = False
     source: Source | None = None
+    where: Condition | None = None
 
 
 @dataclass(frozen=True)
@@ -381,11 +384,12 @@ class Ngrams(Node):
 
 @dataclass(frozen=True)
 class Trace(Node):
-    """TRACE "long text" [MIN LENGTH n]."""
+    """TRACE "long text" [WHERE cond] [MIN LENGTH n]."""
 
     ngram: Ngram
     min_length: Scalar | None = None
     source: Source | None = None
+    where: Condition | None = None
 
 
 @dataclass(frozen=True)
@@ -398,7 +402,10 @@ class Method(Node):
 
 @dataclass(frozen=True)
 class Generate(Node):
-    """GENERATE GIVEN "ctx" TOKENS n, and how: METHOD, TEMPERATURE, TOP, NUCLEUS, DIVERSITY, SEED, RETURN."""
+    """GENERATE GIVEN "ctx" TOKENS n [USING model] [WHERE cond], and how.
+
+    The latter: METHOD, TEMPERATURE, TOP, NUCLEUS, DIVERSITY, SEED, RETURN.
+    """
 
     context: Ngram
     tokens: Scalar
@@ -411,6 +418,7 @@ class Generate(Node):
     seed: Scalar | None = None
     n_returned: Scalar | None = None
     source: Source | None = None
+    where: Condition | None = None
 
 
 @dataclass(frozen=True)

@@ -36,8 +36,9 @@ def fingerprint(view: View, separator: int | None = None) -> tuple[str, ...]:
 
     Statistics hold for exactly these.
 
-    Files are distinguished by name, size and checksum; segments without a file by their numbers of documents
-    and tokens. separator : the token between sentences; by default the corpus's own, if it has one.
+    Files are distinguished by name, size and checksum, slices of a corpus by their `identity`; segments
+    without a file by their numbers of documents and tokens. separator : the token between sentences; by
+    default the corpus's own, if it has one.
     """
     if separator is None:
         separator = separator_of(view)
@@ -46,6 +47,9 @@ def fingerprint(view: View, separator: int | None = None) -> tuple[str, ...]:
 
 
 def _segments(view: View) -> tuple[str, ...]:
+    identity = getattr(view, "identity", None)
+    if identity is not None:
+        return (identity,)
     entry = getattr(view, "entry", None)
     if entry is not None and all(hasattr(segment, "file") for segment in entry.segments):
         return tuple(

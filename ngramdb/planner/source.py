@@ -181,6 +181,8 @@ class Corpus(Protocol):
     whatever reads single documents or occurrences skips them. `corpus_of(i)` names the corpus that segment i
     belongs to, and `n_added` is the number of corpora in the sum (documents of two or more are distinguished
     by name). `check_difference` raises ExecutionError where a subtracted document is not among the rest.
+    `sliced` gives some of the documents as a corpus: per segment their numbers, none of them removed, and how
+    plans and messages call the condition.
     """
 
     @property
@@ -196,6 +198,7 @@ class Corpus(Protocol):
     def removed(self, i: int, /) -> Docs: ...
     def corpus_of(self, i: int, /) -> str: ...
     def check_difference(self) -> None: ...
+    def sliced(self, chosen: Sequence[Docs], shown: str, /) -> Corpus: ...
     @property
     def n_documents(self) -> int: ...
     @property

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ngramdb._cext.corpus.index import Index
 from ngramdb.engine.changes.equal_documents import Listed, Matches, match_documents
 from ngramdb.engine.corpus.common_vocabulary import common_tokenizer, translated
+from ngramdb.engine.corpus.slice import SliceView, slice_of
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.engine.storage.manifest import SegmentEntry
 from ngramdb.errors import ExecutionError
@@ -128,6 +129,10 @@ class AlgebraView:
     def corpus_of(self, i: int) -> str:
         """The corpus that segment i belongs to."""
         return self._names[i]
+
+    def sliced(self, chosen: Sequence[Docs], shown: str, /) -> SliceView:
+        """Some of the documents that are listed, as a corpus of their own (`SliceView`)."""
+        return slice_of(self, chosen, shown)
 
     @cached_property
     def _names(self) -> list[str]:

@@ -5,6 +5,7 @@ Everything is opened when it is first asked for, so that opening a database cost
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import NoReturn
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from ngramdb._cext.corpus.index import Index
 from ngramdb.engine.changes.audit import check_audits
 from ngramdb.engine.corpus import residency
+from ngramdb.engine.corpus.slice import SliceView, slice_of
 from ngramdb.engine.corpus.tokenizer_cache import tokenizer_of
 from ngramdb.engine.storage.manifest import CorpusEntry, SegmentEntry
 from ngramdb.engine.storage.store import Store
@@ -118,6 +120,10 @@ class CorpusView:
         """How many of these documents, ids ascending and each once, count."""
         found = (segment.locals_of(doc_ids) for segment in self.segments)
         return sum(int((~np.isin(docs, self.removed(i))).sum()) for i, docs in enumerate(found))
+
+    def sliced(self, chosen: Sequence[Docs], shown: str, /) -> SliceView:
+        """Some of the documents as a corpus of their own (`SliceView`)."""
+        return slice_of(self, chosen, shown)
 
     def check_difference(self) -> None:
         """Nothing: what was removed from a corpus has been a part of it."""

@@ -6,7 +6,7 @@ from ngramdb.errors import PlanError
 from ngramdb.kinds import CHARACTER_TOKENIZERS
 from ngramdb.language import ast
 from ngramdb.planner import plan
-from ngramdb.planner.binding.conditions import condition
+from ngramdb.planner.binding.conditions import among, condition
 from ngramdb.planner.binding.patterns import pattern
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.names import nearest
@@ -88,4 +88,6 @@ def trace(scope: Scope, node: ast.Trace) -> plan.Plan:
     """Bind TRACE."""
     corpus = scope.corpus(node.source)
     least = scope.number(node.min_length, "MIN LENGTH", 1)
-    return plan.Tracing(corpus, scope.passage(node.ngram, corpus), 1 if least is None else least)
+    passage = scope.passage(node.ngram, corpus)
+    where = among(scope, node.where, corpus)
+    return plan.Tracing(corpus, passage, 1 if least is None else least, where=where)

@@ -46,6 +46,11 @@ def condition(scope: Scope, node: ast.Condition | None, corpus: Corpus) -> plan.
     return plan.AllDocs() if node is None else _bound(scope, node, corpus, negated=False)
 
 
+def among(scope: Scope, node: ast.Condition | None, corpus: Corpus) -> plan.DocExpr | None:
+    """The condition of a question that may be asked of some documents only; None where it has none."""
+    return None if node is None else condition(scope, node, corpus)
+
+
 def _bound(scope: Scope, node: ast.Condition, corpus: Corpus, negated: bool) -> plan.DocExpr:
     leaf = _LEAVES.get(type(node))
     if leaf is not None:

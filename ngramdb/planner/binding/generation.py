@@ -6,6 +6,7 @@ from ngramdb.errors import PlanError
 from ngramdb.language import ast
 from ngramdb.lm.spec import ModelSpec
 from ngramdb.planner import plan
+from ngramdb.planner.binding.conditions import among
 from ngramdb.planner.binding.scope import SHARES, Range, Scope
 
 TEMPERATURES = Range("above 0 (METHOD greedy is the limit)", lambda x: x > 0)
@@ -41,6 +42,7 @@ def generate(scope: Scope, node: ast.Generate) -> plan.Plan:
         diversity=scope.real(node.diversity, "DIVERSITY", DIVERSITIES),
         seed=scope.number(node.seed, "SEED", 0),
         n_returned=n_returned or 1,
+        where=among(scope, node.where, corpus),
     )
 
 

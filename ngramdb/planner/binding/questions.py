@@ -8,7 +8,7 @@ from ngramdb.errors import PlanError
 from ngramdb.language import ast
 from ngramdb.planner import plan
 from ngramdb.planner.binding.concordance import sampling
-from ngramdb.planner.binding.conditions import condition
+from ngramdb.planner.binding.conditions import among, condition
 from ngramdb.planner.binding.fields import PREFIX, bound_field, path_of
 from ngramdb.planner.binding.occurrences import occurring
 from ngramdb.planner.binding.scope import Scope
@@ -84,20 +84,26 @@ def prob(scope: Scope, node: ast.Prob) -> plan.Plan:
         scope.remember(corpus, context)
     else:
         scope.remember(corpus, continuation, before=context)
-    return plan.Probability(corpus, continuation, context, scope.model(node.model))
+    return plan.Probability(
+        corpus, continuation, context, scope.model(node.model), where=among(scope, node.where, corpus)
+    )
 
 
 def dist(scope: Scope, node: ast.Dist) -> plan.Plan:
     """Bind DIST."""
     corpus = scope.corpus(node.source)
     top = scope.number(node.top, "TOP", 0)
-    return plan.Distribution(corpus, scope.context(node.context, corpus), scope.model(node.model), top)
+    context = scope.context(node.context, corpus)
+    where = among(scope, node.where, corpus)
+    return plan.Distribution(corpus, context, scope.model(node.model), top, where=where)
 
 
 def score(scope: Scope, node: ast.Score) -> plan.Plan:
     """Bind SCORE."""
     corpus = scope.corpus(node.source)
-    return plan.Scoring(corpus, scope.passage(node.ngram, corpus), scope.model(node.model), node.sentence)
+    passage = scope.passage(node.ngram, corpus)
+    where = among(scope, node.where, corpus)
+    return plan.Scoring(corpus, passage, scope.model(node.model), node.sentence, where=where)
 
 
 def docs(scope: Scope, node: ast.Docs) -> plan.Plan:

@@ -12,6 +12,7 @@ from .base import Constant as Constant
 from .base import ExplainPlan as ExplainPlan
 from .base import Plan as Plan
 from .base import Question as Question
+from .base import SliceQuestion as SliceQuestion
 from .changes import ALTER_COLUMNS as ALTER_COLUMNS
 from .changes import COMPACT_COLUMNS as COMPACT_COLUMNS
 from .changes import DELETE_COLUMNS as DELETE_COLUMNS

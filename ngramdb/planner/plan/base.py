@@ -5,11 +5,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ngramdb.planner.plan.nodes import DocExpr, Node, changed
 from ngramdb.planner.plan.phrases import Doubt, Phrase
 from ngramdb.planner.source import Corpus
+
+if TYPE_CHECKING:
+    from ngramdb.planner.plan.estimates import Costs
 
 # The binder of each statement by its class in `language.ast`: "module.function" in `planner.binding`.
 BINDERS: dict[str, str] = {}
@@ -80,6 +83,21 @@ class Question(Plan):
             f"corpus {view.entry.name}: {n:,} segment{'' if n == 1 else 's'}, "
             f"{view.n_documents:,} documents, {view.n_tokens:,} tokens",
         )
+
+
+@dataclass(frozen=True)
+class SliceQuestion(Question):
+    """A question that may be asked of some documents only, as if there were no others.
+
+    Its operator need not know: it is given the plan about a corpus of just the documents that meet `where`
+    (`executor.slicing`).
+    """
+
+    where: DocExpr | None = field(default=None, kw_only=True)
+    costs: Costs | None = field(default=None, compare=False, kw_only=True)
+
+    def where_clause(self) -> DocExpr | None:
+        return self.where
 
 
 @dataclass(frozen=True)

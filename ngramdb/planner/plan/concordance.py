@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ngramdb.planner.plan.base import Question
+from ngramdb.planner.plan.base import Question, SliceQuestion
 from ngramdb.planner.plan.grams import Gram
 from ngramdb.planner.plan.nodes import DocExpr
 
@@ -90,7 +90,7 @@ class NgramList(Question, operator="questions.ngrams.ngrams", binders={"Ngrams":
 
 
 @dataclass(frozen=True)
-class Tracing(Question, operator="questions.trace.trace", binders={"Trace": "concordance.trace"}):
+class Tracing(SliceQuestion, operator="questions.trace.trace", binders={"Trace": "concordance.trace"}):
     """TRACE: the maximal spans of a text, of at least `min_length` tokens, that stand in the corpus.
 
     `n_documents` is how many documents are named for each, None for all.

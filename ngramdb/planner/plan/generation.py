@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ngramdb.lm.spec import ModelSpec
-from ngramdb.planner.plan.base import Question
+from ngramdb.planner.plan.base import SliceQuestion
 from ngramdb.planner.plan.grams import Gram
 
 GENERATION_COLUMNS = ("rank", "text", "logprob")
@@ -13,7 +13,7 @@ GENERATION_COLUMNS = ("rank", "text", "logprob")
 
 @dataclass(frozen=True)
 class Generation(
-    Question, operator="questions.generating.generate", binders={"Generate": "generation.generate"}
+    SliceQuestion, operator="questions.generating.generate", binders={"Generate": "generation.generate"}
 ):
     """GENERATE. `method` is 'greedy', 'sample' or 'beam'; what does not belong to it is None."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ngramdb.planner.plan.base import Plan, Question
+from ngramdb.planner.plan.base import Plan, Question, SliceQuestion
 from ngramdb.planner.plan.nodes import DocExpr, Node, Occurring
 
 if TYPE_CHECKING:
@@ -148,7 +148,9 @@ class Documents(Question, operator="questions.documents.documents", binders={"Do
 
 
 @dataclass(frozen=True)
-class Probability(Question, operator="questions.probability.probability", binders={"Prob": "questions.prob"}):
+class Probability(
+    SliceQuestion, operator="questions.probability.probability", binders={"Prob": "questions.prob"}
+):
     """PROB."""
 
     continuation: Gram
@@ -161,7 +163,7 @@ class Probability(Question, operator="questions.probability.probability", binder
 
 @dataclass(frozen=True)
 class Distribution(
-    Question, operator="questions.distribution.distribution", binders={"Dist": "questions.dist"}
+    SliceQuestion, operator="questions.distribution.distribution", binders={"Dist": "questions.dist"}
 ):
     """DIST."""
 
@@ -175,7 +177,7 @@ class Distribution(
 
 
 @dataclass(frozen=True)
-class Scoring(Question, operator="questions.scoring.score", binders={"Score": "questions.score"}):
+class Scoring(SliceQuestion, operator="questions.scoring.score", binders={"Score": "questions.score"}):
     """SCORE. `sentence`: between `<s>` and `</s>`."""
 
     gram: Gram

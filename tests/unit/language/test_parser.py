@@ -518,7 +518,7 @@ def test_errors_carry_their_place_and_what_was_expected() -> None:
 def test_clause_given_before_is_not_expected_again() -> None:
     with pytest.raises(ParseError) as caught:
         parse("DIST GIVEN ? TOP 5 FROM wiki LIMIT")
-    assert caught.value.expected == ("AT VERSION", "USING", "the end of the statement")
+    assert caught.value.expected == ("AT VERSION", "WHERE", "USING", "the end of the statement")
 
 
 def test_first_mistake_is_the_one_reported() -> None:

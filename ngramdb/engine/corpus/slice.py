@@ -1,0 +1,241 @@
+"""Some documents of a corpus as a corpus of their own: what conditions on models are answered over.
+
+Counts come from an index of just these documents, or, where most are chosen, from that of the corpus with
+the others subtracted: whichever has fewer tokens to be indexed. It is made in memory, once for a set of
+documents. Documents keep their places, numbers and ids; those left out are as if they were removed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from ngramdb._cext.corpus.index import Index
+from ngramdb.engine.storage.directory.memory import MemoryDirectory
+from ngramdb.errors import ResourceError
+from ngramdb.segments.base import Segment
+from ngramdb.segments.builder import KIND
+from ngramdb.segments.container import Container
+from ngramdb.segments.merging import write_merged
+from ngramdb.segments.parts import Part
+from ngramdb.segments.segment import NativeSegment
+from ngramdb.types import Docs
+
+# Tokens that are indexed for a condition at most: some fifteen seconds and 1.3 GB.
+MAX_INDEXED = 200_000_000
+# Slices of a corpus that are kept: scripts go from one to the next, a prompt between a few.
+KEPT = 4
+
+
+class Whole(Protocol):
+    """What a slice asks of the corpus that it is a part of: at one version, a sum, or a slice itself."""
+
+    @property
+    def entry(self) -> Any: ...
+    @property
+    def tokenizer(self) -> Any: ...
+    @property
+    def index(self) -> Index: ...
+    @property
+    def segments(self) -> Sequence[Segment]: ...
+    @property
+    def n_added(self) -> int: ...
+    @property
+    def n_tokens(self) -> int: ...
+    def removed(self, i: int, /) -> Docs: ...
+    def corpus_of(self, i: int, /) -> str: ...
+    def check_difference(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class SliceEntry:
+    """What plans and models ask of a slice's entry. `options` are the corpus's own."""
+
+    name: str
+    options: dict[str, Any]
+    segments: tuple[Any, ...] = ()
+
+
+class SliceView:
+    """The chosen documents of a corpus. Immutable; safe to share between threads.
+
+    Parameters
+    ----------
+    corpus : a corpus at one version, or a sum
+    chosen : per segment the local numbers of its documents, ascending, none of them removed
+    shown : the condition, for plans and messages
+
+    Raises
+    ------
+    ExecutionError
+        What is subtracted in a sum is no part of the rest.
+    """
+
+    def __init__(self, corpus: Whole, chosen: Sequence[Docs], shown: str) -> None:
+        corpus.check_difference()
+        self._corpus = corpus
+        self._chosen = tuple(chosen)
+        options = getattr(corpus.entry, "options", None) or {}
+        self.entry = SliceEntry(f"{corpus.entry.name} where {shown}", options)
+        terms = getattr(corpus, "terms", None)
+        if terms is not None:
+            self.terms = terms
+
+    @property
+    def tokenizer(self) -> Any:
+        return self._corpus.tokenizer
+
+    @property
+    def n_added(self) -> int:
+        return self._corpus.n_added
+
+    @property
+    def segments(self) -> Sequence[Segment]:
+        """The corpus's segments: of each, `kept` documents count."""
+        return self._corpus.segments
+
+    @property
+    def identity(self) -> str:
+        """Which documents these are: models' statistics hold for just them."""
+        return f"slice:{_digest(self._chosen).hex()}"
+
+    def corpus_of(self, i: int, /) -> str:
+        return self._corpus.corpus_of(i)
+
+    def check_difference(self) -> None:
+        """Nothing: that of the corpus was checked."""
+
+    def kept(self, i: int, /) -> Docs:
+        """Local numbers of the chosen documents of segment i: (k,) uint32, ascending."""
+        return self._chosen[i]
+
+    def removed(self, i: int, /) -> Docs:
+        """Local numbers of all other documents of segment i: (k,) uint32, ascending."""
+        return self._removed[i]
+
+    @cached_property
+    def n_documents(self) -> int:
+        return sum(len(docs) for docs in self._chosen)
+
+    @cached_property
+    def n_tokens(self) -> int:
+        return sum(
+            int(segment.lengths(docs).sum())
+            for segment, docs in zip(self.segments, self._chosen, strict=True)
+            if len(docs)
+        )
+
+    @cached_property
+    def index(self) -> Index:
+        """Counts over the chosen documents.
+
+        Raises
+        ------
+        ResourceError
+            The fewer documents, chosen or not, have more tokens than are indexed for a condition.
+        """
+        base = self._corpus
+        left_out = base.n_tokens - self.n_tokens
+        if min(left_out, self.n_tokens) > MAX_INDEXED:
+            raise ResourceError(
+                f"{self.entry.name}: {self.n_tokens:,} of {base.n_tokens:,} tokens would have to be indexed "
+                f"for this condition (at most {MAX_INDEXED:,}, of those that meet it or of the others); "
+                "CREATE CORPUS … AS (DOCS WHERE …) keeps such a part as a corpus",
+                limit=MAX_INDEXED,
+                asked=min(left_out, self.n_tokens),
+            )
+        if left_out < self.n_tokens:
+            others = [
+                np.setdiff1d(removed, base.removed(i), assume_unique=True)
+                for i, removed in enumerate(self._removed)
+            ]
+            made = _indexed(self.segments, others)
+            signs = [*base.index.signs, *[-1] * len(made)]
+            return Index([*base.index.segments, *(segment.index for segment in made)], signs)
+        made = _indexed(self.segments, self._chosen)
+        return Index([segment.index for segment in made], [1] * len(made))
+
+    def sliced(self, chosen: Sequence[Docs], shown: str, /) -> SliceView:
+        """Some of these documents, which are documents of the corpus as well."""
+        return slice_of(self, chosen, shown)
+
+    @cached_property
+    def _removed(self) -> tuple[Docs, ...]:
+        return tuple(
+            np.delete(np.arange(segment.n_documents, dtype=np.uint32), docs)
+            for segment, docs in zip(self.segments, self._chosen, strict=True)
+        )
+
+
+class Slices:
+    """The slices of one corpus that were asked for last, by the documents that they have."""
+
+    def __init__(self) -> None:
+        self._made: OrderedDict[bytes, SliceView] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, corpus: Whole, chosen: Sequence[Docs], shown: str) -> SliceView:
+        """The slice of these documents. Cost: a pass over their numbers where it is there already."""
+        key = _digest(chosen)
+        with self._lock:
+            found = self._made.get(key)
+            if found is None:
+                found = self._made[key] = SliceView(corpus, chosen, shown)
+                if len(self._made) > KEPT:
+                    self._made.popitem(last=False)
+            else:
+                self._made.move_to_end(key)
+        return found
+
+
+def slice_of(corpus: Any, chosen: Sequence[Docs], shown: str) -> SliceView:
+    """The chosen documents of a corpus as a corpus; kept with it (`Slices`)."""
+    slices = corpus.__dict__.get("_slices")
+    if slices is None:
+        slices = corpus.__dict__.setdefault("_slices", Slices())
+    found: SliceView = slices.get(corpus, chosen, shown)
+    return found
+
+
+def _digest(chosen: Sequence[Docs]) -> bytes:
+    digest = hashlib.blake2b(digest_size=16)
+    for docs in chosen:
+        digest.update(len(docs).to_bytes(8, "little"))
+        digest.update(np.ascontiguousarray(docs).data)
+    return digest.digest()
+
+
+def _indexed(segments: Sequence[Segment], chosen: Sequence[Docs]) -> list[NativeSegment]:
+    """The chosen documents' tokens as segments in memory."""
+    directory = MemoryDirectory()
+    made = []
+    for number, parts in enumerate(_runs(segments, chosen)):
+        name = f"slice-{number}"
+        file: Any = directory.create(name)
+        write_merged(file, parts, with_content=False)
+        container = Container.open(directory.open_read(name), name, KIND)
+        made.append(NativeSegment(container, name))
+    return made
+
+
+def _runs(segments: Sequence[Segment], chosen: Sequence[Docs]) -> Iterator[list[Part]]:
+    """Documents of segments whose ids ascend: those of one corpus. Those of a sum may begin anew."""
+    run: list[Part] = []
+    last = -1
+    for segment, docs in zip(segments, chosen, strict=True):
+        if not len(docs):
+            continue
+        if run and segment.doc_id(int(docs[0])) <= last:
+            yield run
+            run = []
+        run.append(Part(segment, docs))
+        last = segment.doc_id(int(docs[-1]))
+    if run:
+        yield run

@@ -1,0 +1,34 @@
+"""Questions about some documents only: answered over a corpus of just these.
+
+Every model and every operator works on such a corpus as on any other, so the answer is that of a corpus
+into which nothing else was loaded, exactly.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ngramdb.executor.questions.documents import matching
+from ngramdb.planner.plan import AllDocs, DocExpr, SliceQuestion, changed
+from ngramdb.planner.source import Corpus
+
+if TYPE_CHECKING:
+    from ngramdb.executor.conditions.evaluation import Meter
+    from ngramdb.planner.plan import Costs
+
+
+def sliced(plan: SliceQuestion, meter: Meter | None = None) -> SliceQuestion:
+    """The same question about a corpus of the documents that meet its condition.
+
+    Cost: that of finding them, and, when these are asked about for the first time, some 100 ns for each of
+    their tokens or of the others', whichever are fewer.
+    """
+    if plan.where is None or isinstance(plan.where, AllDocs):
+        return plan
+    return changed(plan, corpus=slice_of(plan.corpus, plan.where, plan.costs, meter), where=None)
+
+
+def slice_of(corpus: Corpus, where: DocExpr, costs: Costs | None, meter: Meter | None = None) -> Corpus:
+    """The documents that meet a condition, as a corpus."""
+    found = matching(corpus, where, costs, meter)
+    return corpus.sliced([docs.numbers() for _, docs in found], where.label())
