@@ -13,11 +13,11 @@ from ngramdb.planner.plan import AllDocs, DocExpr, SliceQuestion, changed
 from ngramdb.planner.source import Corpus
 
 if TYPE_CHECKING:
-    from ngramdb.executor.conditions.evaluation import Meter
+    from ngramdb.executor.measuring import PlanMeter
     from ngramdb.planner.plan import Costs
 
 
-def sliced(plan: SliceQuestion, meter: Meter | None = None) -> SliceQuestion:
+def sliced(plan: SliceQuestion, meter: PlanMeter | None = None) -> SliceQuestion:
     """The same question about a corpus of the documents that meet its condition.
 
     Cost: that of finding them, and, when these are asked about for the first time, some 100 ns for each of
@@ -28,7 +28,7 @@ def sliced(plan: SliceQuestion, meter: Meter | None = None) -> SliceQuestion:
     return changed(plan, corpus=slice_of(plan.corpus, plan.where, plan.costs, meter), where=None)
 
 
-def slice_of(corpus: Corpus, where: DocExpr, costs: Costs | None, meter: Meter | None = None) -> Corpus:
+def slice_of(corpus: Corpus, where: DocExpr, costs: Costs | None, meter: PlanMeter | None = None) -> Corpus:
     """The documents that meet a condition, as a corpus."""
     found = matching(corpus, where, costs, meter)
     return corpus.sliced([docs.numbers() for _, docs in found], where.label())
