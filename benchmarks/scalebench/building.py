@@ -14,7 +14,7 @@ from peerbench.corpus import TokenCorpus
 from peerbench.indexes import segment_tokens
 
 from scalebench.memory import Watch
-from scalebench.place import BASE, Figures, Place
+from scalebench.place import BASE, Figures, Place, read
 
 MEMORY_LIMIT = 4 << 30
 # As many as 1 G tokens make at the 60 M that are sorted at a time; other sizes have as many.
@@ -111,10 +111,10 @@ def _joined(
 
 
 def _compacted(database: Path, threads: int) -> Figures:
+    read(database)
     with _connected(database, MEMORY_LIMIT) as db:
         db.settings["threads"] = threads
         corpus = db.corpus("bench")
-        corpus.warm()
         with Watch() as watch:
             outcome = corpus.compact()
     return {**watch.figures(), "before": outcome.segments_before, "segments": outcome.segments_after}

@@ -93,3 +93,12 @@ class Place:
         new = self._kept.with_suffix(".new")
         new.write_text(json.dumps({**self.figures(), job: figures}, indent=1), encoding="utf-8")
         new.replace(self._kept)
+
+
+def read(database: Path) -> None:
+    """Reads the files once, so that the page cache has them; no process has them mapped for that."""
+    for path in database.rglob("*"):
+        if path.is_file():
+            with path.open("rb", buffering=0) as file:
+                while file.read(1 << 22):
+                    pass

@@ -73,7 +73,7 @@ def difference(first: Value, second: Value) -> Value:
     return found
 
 
-TOKENS = figure("load", "tokens")
+TOKENS = figure("corpus", "tokens")
 
 
 def rows() -> list[tuple[str, list[Row]]]:

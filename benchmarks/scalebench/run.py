@@ -30,7 +30,7 @@ def run(place: Place, only: str, again: bool, limit_s: float, keep: bool) -> Non
     if not left:
         return
     say(f"{place.n_tokens:,} tokens")
-    place.corpus()
+    place.keep("corpus", {"tokens": place.corpus().n_tokens})
     questions = [name for name in left if name.startswith(QUESTION)]
     for name in [*(name for name in left if name in JOBS), *questions[:1]]:
         _prepare(place, name, limit_s)

@@ -14,7 +14,7 @@ from peerbench.queries import Queries, generator
 
 from scalebench.building import MEMORY_LIMIT
 from scalebench.memory import Watch
-from scalebench.place import Figures, Place
+from scalebench.place import Figures, Place, read
 
 # Tokens of a text that TRACE and the language model are asked of.
 TEXT = 450
@@ -26,9 +26,10 @@ EXPORTED = 20_000_000
 
 def analyze(place: Place) -> Figures:
     """ANALYZE on a copy, which the language models then are asked of."""
-    with _connected(place.copy("bench", "analyzed")) as db:
+    database = place.copy("bench", "analyzed")
+    read(database)
+    with _connected(database) as db:
         corpus = db.corpus("bench")
-        corpus.warm()
         with Watch() as watch:
             corpus.analyze()
     return watch.figures()
@@ -36,7 +37,7 @@ def analyze(place: Place) -> Figures:
 
 def score(place: Place) -> Figures:
     """Scoring a text under Kneser-Ney after opening the analyzed database; the files are in memory."""
-    _read(place.database("analyzed"))
+    read(place.database("analyzed"))
     texts = _texts(place, "score")
     with _connected(place.database("analyzed"), read_only=True) as db:
         corpus = db.corpus("bench")
@@ -106,9 +107,10 @@ def delete(place: Place) -> Figures:
     n_documents = place.corpus().n_documents
     rng = np.random.default_rng(3)
     chosen = np.sort(rng.choice(n_documents, max(1, int(REMOVED_SHARE * n_documents)), replace=False))
-    with _connected(place.copy("bench", "deleted")) as db:
+    database = place.copy("bench", "deleted")
+    read(database)
+    with _connected(database) as db:
         corpus = db.corpus("bench")
-        corpus.warm()
         with Watch() as watch:
             n_removed = corpus.delete("doc_id IN ?", params=[chosen])
     return {**watch.figures(), "documents": n_removed}
@@ -117,10 +119,10 @@ def delete(place: Place) -> Figures:
 def compact(place: Place) -> Figures:
     """COMPACT after that: the segments without the removed documents."""
     database = place.database("deleted")
+    read(database)
     with _connected(database) as db:
         db.settings["memory_limit"] = MEMORY_LIMIT
         corpus = db.corpus("bench")
-        corpus.warm()
         with Watch() as watch:
             corpus.compact()
     place.remove("deleted")
@@ -163,12 +165,3 @@ def _timed(work: Callable[[], Any]) -> float:
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
-
-
-def _read(database: Path) -> None:
-    """Reads the files once, so that the page cache has them."""
-    for path in database.rglob("*"):
-        if path.is_file():
-            with path.open("rb", buffering=0) as file:
-                while file.read(1 << 22):
-                    pass
