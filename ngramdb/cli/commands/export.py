@@ -20,6 +20,8 @@ from ngramdb.cli.shell.waiting import Waiting
 from ngramdb.cli.terminal import human
 from ngramdb.formats import WRITTEN, written_format
 
+INFINI_GRAM = "infini-gram"
+
 DESCRIPTION = """\
 Write the documents of a corpus into a file, text and metadata exactly as they came in. The file appears under
 its name when it is complete.
@@ -48,13 +50,26 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--format",
-        choices=(*WRITTEN, "arpa"),
-        help="how the file is written; arpa is no documents, but a Kneser-Ney model for other programs",
+        choices=(*WRITTEN, "arpa", INFINI_GRAM),
+        help="how the file is written; arpa is no documents, but a Kneser-Ney model for other programs, and "
+        "infini-gram a folder with an index that infini-gram reads",
     )
     parser.add_argument(
         "--removals",
         action="store_true",
         help="write no documents, but the records of those that were removed: which, when, by whom and why",
+    )
+    parser.add_argument(
+        "--shards",
+        metavar="N",
+        type=positive,
+        help="deal the documents of an index over N shards",
+    )
+    parser.add_argument(
+        "--index-version",
+        type=int,
+        choices=(4, 5),
+        help="of the index; in 5 documents are reversed",
     )
     parser.add_argument("--order", metavar="N", type=positive, help="the order of an arpa model")
     add_common_flags(parser)
@@ -66,6 +81,10 @@ def _run(options: argparse.Namespace) -> int:
         raise UsageError("--order goes with --format arpa, and that with --order")
     if options.order:
         return _export_model(options)
+    if options.format == INFINI_GRAM:
+        return _export_index(options)
+    if options.shards is not None or options.index_version is not None:
+        raise UsageError(f"--shards and --index-version go with --format {INFINI_GRAM}")
     written_format(options.out, options.format, otherwise="--format is given")
     return _export_removals(options) if options.removals else _export_documents(options)
 
@@ -77,6 +96,18 @@ def _export_model(options: argparse.Namespace) -> int:
         counts = connection.corpus(options.corpus).export_arpa(options.out, options.order)
     listed = ", ".join(human.count(count, f"{n}-gram") for n, count in enumerate(counts, start=1))
     print(f"{listed} written to {options.out}")
+    return OK
+
+
+def _export_index(options: argparse.Namespace) -> int:
+    if options.where is not None or options.removals:
+        raise UsageError("an index is one of all documents; --where and --removals do not go with it")
+    with connect(options.database, read_only=True) as connection, Waiting(not options.no_progress):
+        corpus = connection.corpus(options.corpus)
+        n = corpus.export_infini_gram(
+            options.out, version=options.index_version or 4, shards=options.shards or 1
+        )
+    print(f"{human.count(n, 'document')} written to {options.out}")
     return OK
 
 

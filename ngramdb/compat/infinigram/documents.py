@@ -6,10 +6,11 @@ segment (the peer's are byte offsets of 16-bit tokens).
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
+
+from ngramdb.engine.corpus.infini_gram_files import metadata_line
 
 # Bytes of a token, as pointers count them.
 TOKEN_BYTES = 2
@@ -53,16 +54,7 @@ class Documents:
             "doc_len": segment.document_length(i),
             "disp_len": len(tokens),
             "needle_offset": max(0, needle - start),
-            "metadata": "" if blocked else self._metadata(s, i),
+            "metadata": "" if blocked else metadata_line(self._view, s, i),
             "token_ids": tokens,
             "blocked": blocked,
         }
-
-    def _metadata(self, s: int, i: int) -> str:
-        segment = self.segments[s]
-        record = {
-            "path": self._view.corpus_of(s),
-            "linenum": segment.doc_id(i),
-            "metadata": segment.metadata.row(i),
-        }
-        return json.dumps(record, default=str) + "\n"

@@ -600,6 +600,24 @@ def test_agreement_counts_every_token_once(database: str, tmp_path: Path, capsys
     assert all(row["agreeing"] / row["tokens"] == pytest.approx(row["share"]) for row in rows)
 
 
+def test_export_writes_an_index_for_infini_gram(database: str, tmp_path: Path, capsys: Captured) -> None:
+    command = ["export", database, "wiki", "w.index", "--format", "infini-gram"]
+    assert main([*command, "--shards", "2", "--index-version", "5"]) == 0
+    assert "written to w.index" in capsys.readouterr().out
+    assert {path.name for path in (tmp_path / "w.index").iterdir()} >= {"table.0", "table.1", "tokenized.1"}
+    assert main(command) == 1
+    assert "is there already" in capsys.readouterr().err
+    for wrong in (
+        ["--where", "x"],
+        ["--removals"],
+        ["--order", "2"],
+        ["--shards", "0"],
+        ["--index-version", "6"],
+    ):
+        assert main([*command, *wrong]) == 2
+    assert main(["export", database, "wiki", "w.jsonl", "--shards", "2"]) == 2
+
+
 def test_export_writes_a_model_for_other_programs(database: str, tmp_path: Path, capsys: Captured) -> None:
     assert main(["export", database, "wiki", "w.arpa", "--format", "arpa", "--order", "2"]) == 0
     assert "2-grams written to w.arpa" in capsys.readouterr().out

@@ -1,0 +1,187 @@
+"""Writing a corpus as the files that infini-gram reads: versions 4, and 5, whose documents are reversed.
+
+Shard s has a stream `tokenized.s`, for each document the separator (all bits set) and then its tokens;
+`table.s`, the suffix array of that stream, in byte offsets of so many bytes as the largest one takes;
+`offset.s`, where documents begin; `metadata.s` with a line of JSON for each document, `metaoff.s`, where
+lines begin; and `unigram.s`, the count of every token id.
+
+Suffixes run across documents there, to the stream's end, and are compared by the bytes of the file: another
+order than that of our own rows, so that it is sorted anew.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb import interrupts
+from ngramdb._cext.sort.construction import suffix_array
+from ngramdb.errors import ExecutionError, InvalidArgument
+
+# Versions of the peer's files, and whether documents are reversed in them.
+VERSIONS = {4: False, 5: True}
+
+DTYPES = {"u8": "<u1", "u16": "<u2", "u32": "<u4"}
+
+# Rows of a suffix array have 32 bits, and one more symbol than the stream is sorted.
+MAX_STREAM = 2**32 - 3
+
+# Offsets that are made and written together.
+CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the files are to be: see `write_index`."""
+
+    version: int = 4
+    shards: int = 1
+    token_dtype: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.version not in VERSIONS:
+            raise InvalidArgument(f"infini-gram's files are written in version 4 or 5, not {self.version!r}")
+        if type(self.shards) is not int or self.shards < 1:
+            raise InvalidArgument(f"shards are a whole number from 1 on, not {self.shards!r}")
+        if self.token_dtype is not None and self.token_dtype not in DTYPES:
+            raise InvalidArgument(f"token_dtype is u8, u16 or u32, not {self.token_dtype!r}")
+
+
+def metadata_line(view: Any, s: int, i: int) -> str:
+    """What stands in `metadata.s` of document i of segment s: its corpus, id and metadata."""
+    segment = view.segments[s]
+    record = {"path": view.corpus_of(s), "linenum": segment.doc_id(i), "metadata": segment.metadata.row(i)}
+    return json.dumps(record, default=str) + "\n"
+
+
+def write_index(view: Any, folder: str | os.PathLike[str], layout: Layout) -> int:
+    """Write a corpus's documents as an index, removed ones left out; returns how many.
+
+    Parameters
+    ----------
+    folder : is made, with everything in it or not at all
+    layout : the version, how many shards documents are dealt over, and the width of token ids; by the largest
+        id when that is not given
+
+    Raises
+    ------
+    InvalidArgument
+        Token ids that do not fit, the folder is there already, or a shard would be too large.
+    ExecutionError
+        The files cannot be written.
+
+    Notes
+    -----
+    Cost: that of building an index. Memory: about 20 bytes a token of a shard.
+    """
+    target = Path(folder)
+    if os.path.lexists(target):
+        raise InvalidArgument(f"{target} is there already; name a folder that is not")
+    dtype = _dtype(view, layout.token_dtype)
+    try:
+        made = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    except OSError as error:
+        raise ExecutionError(f"cannot make {target}: {error.strerror}") from error
+    try:
+        n = 0
+        for shard in range(layout.shards):
+            n += _write_shard(view, made, shard, layout, dtype)
+        made.chmod(0o755)
+        made.rename(target)
+    except OSError as error:
+        raise ExecutionError(f"cannot write {target}: {error.strerror}") from error
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+    return n
+
+
+def _dtype(view: Any, name: str | None) -> np.dtype[Any]:
+    largest = max((segment.largest_id() for segment in view.segments), default=-1)
+    chosen = name or ("u16" if largest < 2**16 - 1 else "u32")
+    dtype = np.dtype(DTYPES[chosen])
+    separator = int(np.iinfo(dtype).max)
+    if largest >= separator:
+        raise InvalidArgument(
+            f"the corpus has the token id {largest}, and {chosen} has room for ids below {separator}, "
+            "which separates documents"
+        )
+    return dtype
+
+
+def _write_shard(view: Any, folder: Path, shard: int, layout: Layout, dtype: np.dtype[Any]) -> int:
+    separator = np.array([np.iinfo(dtype).max], dtype=dtype)
+    parts, starts, lines, line_starts = [], [], [], []
+    n_tokens = n_bytes = 0
+    for number, (s, i) in enumerate(_kept(view)):
+        interrupts.check()
+        if number % layout.shards != shard:
+            continue
+        tokens = view.segments[s].document(i)
+        parts += [separator, (tokens[::-1] if VERSIONS[layout.version] else tokens).astype(dtype)]
+        starts.append(n_tokens * dtype.itemsize)
+        n_tokens += 1 + len(tokens)
+        if n_tokens > MAX_STREAM:
+            raise InvalidArgument(
+                f"a shard has at most {MAX_STREAM:,} tokens; write more shards than {layout.shards}"
+            )
+        line = metadata_line(view, s, i).encode()
+        lines.append(line)
+        line_starts.append(n_bytes)
+        n_bytes += len(line)
+    stream = np.concatenate(parts) if parts else np.empty(0, dtype=dtype)
+    stream.tofile(folder / f"tokenized.{shard}")
+    np.array(starts, dtype="<u8").tofile(folder / f"offset.{shard}")
+    (folder / f"metadata.{shard}").write_bytes(b"".join(lines))
+    np.array(line_starts, dtype="<u8").tofile(folder / f"metaoff.{shard}")
+    _write_counts(folder / f"unigram.{shard}", stream)
+    _write_table(folder / f"table.{shard}", stream)
+    return len(starts)
+
+
+def _kept(view: Any) -> Iterator[tuple[int, int]]:
+    """Segment and number of every document that was not removed, in order."""
+    for s, segment in enumerate(view.segments):
+        removed = set(view.removed(s).tolist())
+        yield from ((s, i) for i in range(segment.n_documents) if i not in removed)
+
+
+def _write_counts(path: Path, stream: NDArray[Any]) -> None:
+    tokens, counts = np.unique(stream, return_counts=True)
+    lines = (f"{token} {count}\n" for token, count in zip(tokens.tolist(), counts.tolist(), strict=True))
+    path.write_text("".join(lines), encoding="ascii")
+
+
+def _write_table(path: Path, stream: NDArray[Any]) -> None:
+    """The stream's suffix array, in the order of its bytes, a shorter suffix first."""
+    width = pointer_width(stream.nbytes)
+    with path.open("wb") as file:
+        if not len(stream):
+            return
+        rows = suffix_array(*_symbols(stream))
+        for start in range(0, len(rows), CHUNK):
+            interrupts.check()
+            offsets = rows[start : start + CHUNK].astype("<u8") * stream.itemsize
+            file.write(offsets.view(np.uint8).reshape(-1, 8)[:, :width].tobytes())
+
+
+def pointer_width(n_bytes: int) -> int:
+    """Bytes of an offset into a stream, as the peer reckons them."""
+    return math.ceil(math.log2(n_bytes) / 8) if n_bytes > 1 else 1
+
+
+def _symbols(stream: NDArray[Any]) -> tuple[NDArray[np.uint32], int]:
+    """The stream as symbols from 1 on in the order of tokens' bytes, ended by a 0; and their number."""
+    tokens, ranks = np.unique(stream.byteswap(), return_inverse=True)
+    symbols = np.zeros(len(stream) + 1, dtype=np.uint32)
+    symbols[:-1] = ranks.reshape(-1) + 1
+    return symbols, len(tokens) + 1
