@@ -87,6 +87,18 @@ REGISTRY = (
         has_fields=True,
     ),
     Format(
+        "tokens",
+        (".npy", ".bin", ".ds"),
+        is_read=True,
+        is_packed=True,
+        title="token ids",
+        kind="a file of token ids",
+        has_fields=True,
+        has_separator=True,
+        needs_seek=True,
+        is_of_folders=True,
+    ),
+    Format(
         "tsv",
         (".tsv",),
         is_read=True,
@@ -96,6 +108,8 @@ REGISTRY = (
         has_fields=True,
     ),
 )
+# The types of ids in files that do not say it.
+ID_TYPES = ("uint8", "uint16", "uint32", "int32", "int64")
 # What files are read as whose ending is that of no format.
 OTHERWISE = "text"
 # In a folder these endings say little: a .json is often one value over many lines.

@@ -207,13 +207,13 @@ class Corpus:
             compressed is unpacked. Or a table, whose rows are documents: a frame of pandas or polars, or
             whatever else has `__arrow_c_stream__`
         text : path of the JSON field, or the column of a table, with a document's text; "text" when not given
-        format : 'jsonl', 'text', 'lines', 'parquet', 'arrow', 'csv' or 'tsv'; by the files' names and first
-            bytes when not given
+        format : 'jsonl', 'text', 'lines', 'parquet', 'arrow', 'csv', 'tsv' or 'tokens'; by the files' names
+            and first bytes when not given
         limit : the greatest number of documents to read
         on_error : 'fail', or 'skip' to count documents and files that can't be read, and continue
         progress : called at most ten times a second with the progress of the load
-        options : `ids`, `metadata`, `separator`, `max_document_bytes`, `commit_every` and `resume`, as COPY
-            takes them
+        options : `ids`, `metadata`, `separator`, `dtype`, `max_document_bytes`, `commit_every` and
+            `resume`, as COPY takes them
 
         Raises
         ------

@@ -28,9 +28,12 @@ def beginning(source: Source) -> bytes:
 
 
 def has_lines(source: Source, n_lines: int) -> bool:
-    """Whether a file has so many lines, or rows. Cost: reads it until then, unless it says how many."""
-    if source.format in _N_ROWS_OF:
-        return _N_ROWS_OF[source.format](source) >= n_lines
+    """Whether a file has so many lines, or rows. Cost: reads it until then, unless it says how many.
+
+    Of token ids nobody can say without reading: whoever reads them finds what there is.
+    """
+    if named(source.format).needs_seek:
+        return source.format not in _N_ROWS_OF or _N_ROWS_OF[source.format](source) >= n_lines
     n, is_open = 0, False
     for chunk in read_chunks(source, Limits(), Meter()):
         n += chunk.count(b"\n")

@@ -21,6 +21,7 @@ class ReadOptions:
     n_ids : int - token ids are below this number: the size of the vocabulary that they come from.
     metadata : tuple of paths | None - the fields to keep beside the text; () keeps none, None keeps all.
     separator : str | None - the line that stands between two documents (text); None: a file is a document.
+    dtype : str | None - the type of ids in files of token ids that do not say it.
     limit : int | None - the most documents to read, over all files.
     on_error : "fail" | "skip" - whether a document that cannot be read ends the load or is counted and left
     out.
@@ -32,6 +33,7 @@ class ReadOptions:
     n_ids: int = MAX_TOKEN_ID + 1
     metadata: tuple[str, ...] | None = None
     separator: str | None = None
+    dtype: str | None = None
     limit: int | None = None
     on_error: str = "fail"
     limits: Limits = field(default_factory=Limits)

@@ -16,6 +16,7 @@ from ngramdb.ingest.parquet import read_parquet
 from ngramdb.ingest.plain import read_lines, read_text
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import Meter
+from ngramdb.ingest.token_files import read_tokens
 
 
 @dataclass(slots=True)
@@ -39,6 +40,7 @@ _READERS = {
     "arrow": read_arrow,
     "csv": read_delimited,
     "tsv": read_delimited,
+    "tokens": read_tokens,
 }
 
 

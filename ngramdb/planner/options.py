@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ngramdb.errors import InvalidArgument
-from ngramdb.formats import READ, WRITTEN
+from ngramdb.formats import ID_TYPES, READ, WRITTEN
 
 # Below this a segment holds so little that a load makes thousands of files.
 MIN_SEGMENT_TOKENS = 1024
@@ -90,6 +90,7 @@ LOAD_OPTIONS: dict[str, OptionType] = {
     "separator": OptionType(
         str, "the line between two documents of a text file; a file a document when not given"
     ),
+    "dtype": OptionType(str, "the type of ids in files of token ids that do not say it", choices=ID_TYPES),
     "max_document_bytes": OptionType(int, "largest document that is read", least=1),
     "commit_every": OptionType(
         int, "documents after which a commit is made; one for all when not given", least=1

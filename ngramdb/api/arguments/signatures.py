@@ -53,6 +53,7 @@ class LoadOptions(TypedDict, total=False):
     ids: str | None
     metadata: str | Sequence[str] | None
     separator: str | None
+    dtype: str | None
     max_document_bytes: int | None
     commit_every: int | None
     resume: bool | None

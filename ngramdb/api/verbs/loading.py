@@ -315,6 +315,7 @@ def read_options(plan: Load, tokenizer: TokenizerEntry, memory_limit: int = 0) -
         n_ids=tokenizer.n_vocabulary,
         metadata=given.get("metadata"),
         separator=given.get("separator"),
+        dtype=given.get("dtype"),
         limit=given.get("limit"),
         on_error="skip" if plan.skip_errors else "fail",
         limits=limits,

@@ -23,6 +23,7 @@ from ngramdb.planner.plan import Load
 # The options that say which documents there are. Others may change when a load goes on: it may skip what it
 # stopped at, or read on to another limit.
 READING = ("format", "text", "ids", "metadata", "separator")
+LATER_READING = ("dtype",)
 
 
 class Course:
@@ -48,7 +49,7 @@ class Course:
         #: Whether the load's commits have a record of it.
         self.is_recorded = once is None and (resume or "commit_every" in plan.options)
         self._paths = _sha256(_absolute(path) for path in plan.paths)
-        self._options = _sha256([json.dumps([plan.options.get(name) for name in READING])])
+        self._options = _sha256([json.dumps(_reading(plan))])
         self._sources = sources
         self._hashed = hashlib.sha256()
         self._n_hashed = 0
@@ -119,6 +120,12 @@ class Course:
             hashed.update(_line(f":{_absolute(begun.path)}"))
             hashed.update(beginning(begun))
         return hashed.hexdigest()
+
+
+def _reading(plan: Load) -> list[object]:
+    """The options of reading; those that came later only where they are given, so that old records hold."""
+    later = {name: plan.options[name] for name in LATER_READING if name in plan.options}
+    return [*(plan.options.get(name) for name in READING), *([later] if later else [])]
 
 
 def _absolute(path: str) -> str:

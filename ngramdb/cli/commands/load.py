@@ -23,7 +23,7 @@ from ngramdb.cli.common import (
 from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.progress import LoadWatch
 from ngramdb.errors import InvalidArgument
-from ngramdb.formats import READ, endings_and_titles
+from ngramdb.formats import ID_TYPES, READ, endings_and_titles
 from ngramdb.kinds import DEFAULT_TOKENIZER, NAMED_TOKENIZERS
 
 # Tokenizers that are known by a word; any other is the path of a tokenizer.json, of kind "json".
@@ -71,7 +71,12 @@ def make_parser() -> argparse.ArgumentParser:
         choices=READ,
         help="how the files are read, whatever their names; lines: a document a line",
     )
-    add("--separator", metavar="LINE", help="the line between two documents of a text file")
+    add(
+        "--separator",
+        metavar="LINE",
+        help="the line between two documents of a text file, the id between two of token ids",
+    )
+    add("--dtype", choices=ID_TYPES, help="the type of ids in files of token ids that do not say it")
     add("--metadata", metavar="A,B", help="the fields (or columns) to keep; all when not given, '' for none")
     add("--limit", metavar="N", type=positive, help="read at most this many documents")
     add(
@@ -198,6 +203,7 @@ def load(corpus: Corpus, options: argparse.Namespace, watch: LoadWatch) -> LoadR
     # argparse takes "--" out even as the value of a flag, and leaves an empty list.
     separator = "--" if options.separator == [] else options.separator
     given: dict[str, Any] = {"format": options.format, "separator": separator, "limit": options.limit}
+    given |= {"dtype": options.dtype}
     given |= {"commit_every": options.commit_every, "resume": options.resume or None}
     if options.metadata is not None:
         given["metadata"] = tuple(name.strip() for name in options.metadata.split(",") if name.strip())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ngramdb.formats import READ
+from ngramdb.formats import ID_TYPES, READ
 
 # By the first keyword of the statement.
 OPTIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
@@ -18,6 +18,7 @@ OPTIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "metadata": (),
         "limit": (),
         "separator": (),
+        "dtype": ID_TYPES,
         "max_document_bytes": (),
         "commit_every": (),
         "resume": (),

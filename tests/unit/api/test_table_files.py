@@ -88,7 +88,7 @@ def test_rows_are_the_documents_that_lines_of_json_are(db, tmp_path, monkeypatch
     assert db.execute("CHECK").fetchall() == []
     # Chosen by the first bytes where the name does not tell, and by the format that is given.
     if not name.endswith(".arrows"):
-        assert db.create_corpus("other").load(path.rename(tmp_path / "other.bin")).documents == len(ROWS)
+        assert db.create_corpus("other").load(path.rename(tmp_path / "other.data")).documents == len(ROWS)
 
 
 @pytest.mark.parametrize("name", WRITERS)
