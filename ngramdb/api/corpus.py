@@ -621,6 +621,39 @@ class Corpus:
         tree = trees.collocates(pattern, match_text, ignore_case, window, by, min_count, top)
         return self._bound.run(self._bound.bind(tree, where, params))
 
+    def dispersion(
+        self,
+        pattern: Ngram,
+        where: str | None = None,
+        *,
+        by: str | None = None,
+        match_text: bool = False,
+        ignore_case: bool = False,
+        params: ParameterValues = None,
+    ) -> Result:
+        """How evenly an n-gram is spread over the corpus: DISPERSION.
+
+        Parameters
+        ----------
+        pattern : text or token ids; several, or those near others, need the statement DISPERSION
+        where : only in documents that meet this condition, with `?` or `:name` for `params`
+        by : the field whose values are the parts of the corpus; None for documents
+        match_text, ignore_case : MATCH TEXT and IGNORE CASE
+        params : the values of the condition's parameters
+
+        Returns
+        -------
+        One row: `count`; `range`, the number of parts with it, of so many `parts`; Gries' deviation of
+        proportions `dp` and `dp_norm`, the divergence `dkl` in bits, the average reduced frequency `arf`.
+
+        Raises
+        ------
+        QueryError
+            A condition that cannot be parsed or bound, a field that no document has.
+        """
+        tree = trees.dispersion(pattern, match_text, ignore_case, by)
+        return self._bound.run(self._bound.bind(tree, where, params))
+
     def ngrams(
         self, n: int, where: str | None = None, *, top: int | None = None, params: ParameterValues = None
     ) -> Result:
@@ -834,6 +867,29 @@ class Corpus:
         return self._bound.run(
             plans.Distribution(view, context, models.as_model(model), top, phrases=phrases)
         )
+
+    def dist_before(self, ngram: Ngram, top: int | None = None) -> Result:
+        """The distribution of the token before an n-gram, the most probable first: DIST BEFORE.
+
+        Parameters
+        ----------
+        ngram : text or token ids
+        top : the greatest number of rows
+
+        Returns
+        -------
+        Columns `token`, `token_id`, `count`, `prob`; the beginning of a document is a row with token NULL.
+
+        Raises
+        ------
+        InvalidArgument
+            A `top` that is not a whole number of at least 0.
+
+        Notes
+        -----
+        Cost: a random read or two for each occurrence.
+        """
+        return self._bound.run(self._bound.bind(trees.dist_before(ngram, top)))
 
     def dist_arrays(self, given: Ngram = (), model: ModelLike = "ngram") -> NextTokens:
         """The distribution of `dist` as arrays, by token id, straight from the kernel.

@@ -308,6 +308,15 @@ class Dist(Node):
 
 
 @dataclass(frozen=True)
+class DistBefore(Node):
+    """DIST BEFORE "x" [TOP k]: the tokens before an n-gram."""
+
+    ngram: Ngram
+    top: Scalar | None = None
+    source: Source | None = None
+
+
+@dataclass(frozen=True)
 class Score(Node):
     """SCORE "text" [USING model] [WHERE cond] [SENTENCE]: `sentence` scores the text between <s> and </s>."""
 
@@ -369,6 +378,16 @@ class Collocates(Node):
     by: Measure | None = None
     min_count: Scalar | None = None
     top: Scalar | None = None
+    source: Source | None = None
+
+
+@dataclass(frozen=True)
+class Dispersion(Node):
+    """DISPERSION OF "x" [WHERE cond] [BY DOCUMENTS | field]: `by` is None for documents."""
+
+    what: Condition
+    where: Condition | None = None
+    by: Field | None = None
     source: Source | None = None
 
 
@@ -561,7 +580,21 @@ class ResetSetting(Node):
     name: Name
 
 
-Question = Count | CountDocs | Prob | Dist | Score | Docs | Kwic | Collocates | Ngrams | Trace | Generate
+Question = (
+    Count
+    | CountDocs
+    | Prob
+    | Dist
+    | DistBefore
+    | Score
+    | Docs
+    | Kwic
+    | Collocates
+    | Dispersion
+    | Ngrams
+    | Trace
+    | Generate
+)
 Statement = (
     Question
     | Explain

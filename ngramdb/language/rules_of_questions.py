@@ -41,6 +41,9 @@ class QuestionRules:
     def collocates(self, children: list[Any]) -> ast.Collocates:
         return statement_of(ast.Collocates, children, what=children[2])
 
+    def dispersion(self, children: list[Any]) -> ast.Dispersion:
+        return statement_of(ast.Dispersion, children, what=children[2])
+
     def ngrams(self, children: list[Any]) -> ast.Ngrams:
         return statement_of(ast.Ngrams, children, n=children[1].node)
 
@@ -52,6 +55,9 @@ class QuestionRules:
 
     def dist(self, children: list[Any]) -> ast.Dist:
         return statement_of(ast.Dist, children, context=children[2].node)
+
+    def dist_before(self, children: list[Any]) -> ast.DistBefore:
+        return statement_of(ast.DistBefore, children, ngram=children[2].node)
 
     def score(self, children: list[Any]) -> ast.Score:
         return statement_of(ast.Score, children, ngram=children[1].node)
@@ -87,6 +93,7 @@ class QuestionRules:
         return clause_of("WHERE", children[1], children)
 
     top = valued_clause("TOP")
+    top_tokens = top
     limit = valued_clause("LIMIT")
     offset = valued_clause("OFFSET")
     window = valued_clause("WINDOW")
@@ -104,6 +111,10 @@ class QuestionRules:
 
     def by_association(self, children: list[Any]) -> Clause:
         return clause_of("BY", ast.Measure(children[1].type.lower(), span=span_of(children[1:])), children)
+
+    def by_parts(self, children: list[Any]) -> Clause:
+        fields = fields_of(children)
+        return clause_of("BY", fields[0] if fields else None, children)
 
     def min_length(self, children: list[Any]) -> Clause:
         return clause_of("MIN LENGTH", children[2].node, children)

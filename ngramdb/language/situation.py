@@ -122,8 +122,10 @@ def expected_terminals(state: syntax.State, head: Sequence[str]) -> list[str]:
     scope = _scope(head)
     given = CLAUSE_HEADS.intersection(scope)
     last = max((i for i, terminal in enumerate(head) if terminal in _NGRAMS), default=0)
-    if head[:1] == ["COLLOCATES"]:  # elsewhere BY goes on with GROUP and ORDER
+    if head[:1] in (["COLLOCATES"], ["DISPERSION"]):  # elsewhere BY goes on with GROUP and ORDER
         given |= {"BY"}.intersection(scope)
+    if not given.isdisjoint(("TOP", "LIMIT")):  # one clause with two names
+        given |= {"TOP", "LIMIT"}
     given |= _MODIFIERS.intersection(head[last:])
     if head[:1] == ["COPY"] and "LPAR" in scope and "$END" in state.choices():
         given |= {"LPAR"}  # the list of options

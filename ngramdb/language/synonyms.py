@@ -12,7 +12,7 @@ _LIKENESS = 0.7
 # What people bring along from SQL and from elsewhere, and what they are after here; told where the latter may
 # stand.
 _SYNONYMS: dict[str, tuple[str, ...]] = {
-    "LIMIT": ("TOP", "RETURN"),
+    "LIMIT": ("RETURN",),
     "TOP": ("LIMIT",),
     "IN": ("FROM",),
     "OF": ("FROM",),

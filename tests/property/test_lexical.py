@@ -1,7 +1,8 @@
-"""COLLOCATES equals brute force, over 1, 3 and many segments, with documents deleted."""
+"""COLLOCATES, DISPERSION and DIST BEFORE equal brute force, with segments and documents deleted."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 
@@ -75,3 +76,54 @@ def test_collocates(corpus, ngram, left, right, least, measure, min_count):
         assert [row[1] for row in rows] == [
             row[1] for row in sorted(rows, key=lambda row: (-row[-1], -row[2], row[1]))
         ]
+
+
+def reduced_frequency(at, n):
+    """ARF (Savický & Hlaváčová 2002): over all cyclic distances, at most the mean one."""
+    mean = n / len(at)
+    distances = [b - a for a, b in itertools.pairwise(at)] + [at[0] + n - at[-1]]
+    return sum(min(distance, mean) for distance in distances) / mean
+
+
+@EXAMPLES
+@given(corpora(), NGRAMS, CONDITIONS, st.booleans())
+def test_dispersion(corpus, ngram, least, by_id):
+    with loaded(corpus) as (c, documents):
+        documents, where = chosen(documents, least)
+        at = places(documents, ngram)
+        parts = {i: len(document) for i, document in documents.items() if document}
+        f, n = len(at), sum(parts.values())
+        counts = Counter(doc_id for doc_id, _ in at)
+        row = c.dispersion(
+            ngram, where.removeprefix(" WHERE ") or None, by="doc_id" if by_id else None
+        ).fetchone()
+        assert row[:3] == (f, len(counts), len(parts))
+        if not f:
+            assert row[3:] == (None,) * 4
+            return
+        share = {i: size / n for i, size in parts.items()}
+        dp = sum(abs(share[i] - counts[i] / f) for i in parts) / 2
+        dkl = sum(counts[i] / f * math.log2(counts[i] / f / share[i]) for i in counts)
+        starts, total = {}, 0
+        for i, document in documents.items():
+            starts[i] = total
+            total += len(document)
+        arf = reduced_frequency([starts[i] + position for i, position in at], n)
+        assert close(row[3], dp) and close(row[5], dkl) and close(row[6], arf)
+        norm = 1 - min(share.values())
+        assert row[4] is None if len(parts) == 1 else close(row[4], dp / norm)
+
+
+@EXAMPLES
+@given(corpora(), st.lists(st.sampled_from(IDS[:4]), max_size=3))
+def test_the_tokens_before_an_ngram(corpus, ngram):
+    with loaded(corpus) as (c, documents):
+        every = [(i, k) for i, document in documents.items() for k in range(len(document))]
+        at = places(documents, ngram) if ngram else every
+        expected = Counter(documents[i][k - 1] if k else None for i, k in at)
+        found = c.dist_before(ngram)
+        assert found.summary["context_count"] == len(at)
+        rows = found.fetchall()
+        assert {row[1]: row[2] for row in rows} == dict(expected)
+        assert all(close(row[3], row[2] / len(at)) for row in rows)
+        assert [row[2] for row in rows] == sorted(expected.values(), reverse=True)

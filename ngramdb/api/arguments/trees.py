@@ -97,6 +97,18 @@ def collocates(
     )
 
 
+def dispersion(pattern: Any, match_text: bool, ignore_case: bool, by: str | None) -> ast.Dispersion:
+    """DISPERSION OF one n-gram."""
+    if by is not None and not isinstance(by, str):
+        raise InvalidArgument(f"by is the name of a field, not {by!r}")
+    return ast.Dispersion(_occurring(pattern, match_text, ignore_case), by=None if by is None else _field(by))
+
+
+def dist_before(ngram: Any, top: int | None) -> ast.DistBefore:
+    """DIST BEFORE."""
+    return ast.DistBefore(_ngram(ngram), _number(0, "top", top))
+
+
 def ngrams(n: int, top: int | None) -> ast.Ngrams:
     """NGRAMS."""
     return ast.Ngrams(_required(1, "n", n), top=_number(0, "top", top))

@@ -11,10 +11,12 @@ STATEMENTS: tuple[tuple[str, str], ...] = (
     ('COUNT DOCS WHERE "good" AND NOT "bad"', "matching documents"),
     ('KWIC "machine learning" WINDOW 8 LIMIT 20', "where it stands, with its neighbours"),
     ('COLLOCATES OF "climate" BY ll TOP 20', "the words that stand near it, by association"),
+    ('DISPERSION OF "climate" BY source', "how evenly it is spread over documents or sources"),
     ("NGRAMS 3 TOP 10", "the most frequent n-grams"),
     ('DOCS WHERE "a b" AND year >= 2020 LIMIT 5', "documents with their metadata and text"),
     ('PROB "language" GIVEN "natural" USING INFGRAM', "P(language | natural)"),
     ('DIST GIVEN "natural language" TOP 10', "what comes next, and how often"),
+    ('DIST BEFORE "language" TOP 10', "what comes before it, and how often"),
     ('SCORE "a whole sentence"', "probability token by token"),
     ('GENERATE GIVEN "once upon a" TOKENS 20 METHOD SAMPLE', "a continuation, drawn at random"),
     ('TRACE "a long text"', "which parts of it stand in the corpus"),
@@ -40,10 +42,12 @@ question:
     [FROM source]
   COLLOCATES OF condition [WHERE condition] [WINDOW n | n LEFT | n RIGHT | n LEFT n RIGHT] [BY association]
     [MIN COUNT k] [TOP k] [FROM source]
+  DISPERSION OF condition [WHERE condition] [BY DOCUMENTS | field] [FROM source]
   NGRAMS n [WHERE condition] [TOP k] [FROM source]
   TRACE ngram [WHERE condition] [MIN LENGTH n] [FROM source]
   PROB ngram GIVEN ngram [USING model] [WHERE condition] [FROM source]
   DIST GIVEN ngram [USING model] [WHERE condition] [TOP k] [FROM source]
+  DIST BEFORE ngram [TOP k] [FROM source]
   SCORE ngram [USING model] [WHERE condition] [SENTENCE] [FROM source]
   GENERATE GIVEN ngram TOKENS n [USING model] [WHERE condition] [METHOD GREEDY | SAMPLE | BEAM(width)]
     [TEMPERATURE t] [TOP k] [NUCLEUS p] [DIVERSITY d] [SEED s] [RETURN k] [FROM source]

@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ngramdb import interrupts
+from ngramdb._cext.corpus.token_counts import TokenCounts
 from ngramdb.executor.conditions.known_tokens import from_files
 from ngramdb.executor.questions.models import is_counted, language_model, note_of
 from ngramdb.executor.results.result import BATCH_ROWS, Result, Row
 from ngramdb.lm.spec import ModelSpec
 from ngramdb.lm.values import UNKNOWN
-from ngramdb.planner.plan import DISTRIBUTION_COLUMNS, Distribution
+from ngramdb.planner.plan import DISTRIBUTION_COLUMNS, Distribution, DistributionBefore
 from ngramdb.planner.source import Corpus, Index, IntArray
 
 # Stands for the end of a document among token ids while rows are sorted: above every id.
@@ -132,6 +134,27 @@ def _counted(plan: Distribution) -> Result:
         "sparse": found.sparse,
     }
     n_rows = total if plan.top is None else min(total, plan.top)
+    batches = _batches(found, plan.top, plan.corpus)
+    return Result(DISTRIBUTION_COLUMNS, batches, summary=summary, n_rows=n_rows, types=(str, int, int, float))
+
+
+def before(plan: DistributionBefore) -> Result:
+    """The distribution of the token before an n-gram; the beginning of a document is the row without a token.
+
+    Cost: a random read or two for each occurrence.
+    """
+    plan.corpus.check_difference()
+    index, counts = plan.corpus.index, TokenCounts()
+    n_occurrences = 0
+    for i, (segment, sign) in enumerate(zip(index.segments, index.signs, strict=True)):
+        interrupts.step(i, len(index.segments))
+        lo, hi = segment.find(plan.gram.ids) if plan.gram.known else (0, 0)
+        counts.add_before(segment, lo, hi, sign)
+        n_occurrences += sign * (hi - lo)
+    ids, numbers = counts.found()
+    found = NextTokens(ids, numbers, counts.n_starts, n_occurrences, len(plan.gram) + 1)
+    summary = {"total": found.n_rows, "context_count": n_occurrences}
+    n_rows = found.n_rows if plan.top is None else min(found.n_rows, plan.top)
     batches = _batches(found, plan.top, plan.corpus)
     return Result(DISTRIBUTION_COLUMNS, batches, summary=summary, n_rows=n_rows, types=(str, int, int, float))
 

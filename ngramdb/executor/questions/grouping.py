@@ -31,6 +31,8 @@ MAX_TABLE = 1 << 22
 
 NULL_KEY = (float("inf"), None)
 Identity = tuple[Any, ...]
+# Values of the fields and a number, by what tells them from others.
+Groups = dict[Identity, list[Any]]
 
 
 def grouped_count(plan: GroupedCount, meter: PlanMeter | None = None) -> Result:
@@ -52,7 +54,7 @@ def grouped_count(plan: GroupedCount, meter: PlanMeter | None = None) -> Result:
     ):
         docs, counts = _counted(plan, evaluator, kept)
         if len(docs):
-            _add(groups, plan.keys, segment, docs, counts)
+            add_to_groups(groups, plan.keys, segment, docs, counts)
     rows = _ordered(plan, groups)
     columns = (*(column_of(key.path, key.own) for key in plan.keys), "count")
     return Result(columns, batched(iter(rows), BATCH_ROWS), summary={"total": len(groups)}, n_rows=len(rows))
@@ -67,8 +69,8 @@ def _counted(plan: GroupedCount, evaluator: Evaluator, kept: DocSet | None) -> t
     return docs, np.ones(len(docs), dtype=np.int64)
 
 
-def _add(
-    groups: dict[Identity, list[Any]],
+def add_to_groups(
+    groups: Groups,
     keys: Sequence[FieldKey],
     segment: Segment,
     docs: Docs,

@@ -1,4 +1,4 @@
-"""Binding COLLOCATES."""
+"""Binding COLLOCATES and DISPERSION."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from ngramdb.lm.spec import MAX_MIN_COUNT
 from ngramdb.planner import plan
 from ngramdb.planner.binding.concordance import WHOLE_DOCUMENT
 from ngramdb.planner.binding.conditions import condition
+from ngramdb.planner.binding.fields import bound_field
 from ngramdb.planner.binding.occurrences import occurring
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.names import listing, nearest
@@ -31,6 +32,13 @@ def collocates(scope: Scope, node: ast.Collocates) -> plan.Plan:
         scope.number(node.min_count, "MIN COUNT", 1, MAX_MIN_COUNT) or 1,
         scope.number(node.top, "TOP", 0),
     )
+
+
+def dispersion(scope: Scope, node: ast.Dispersion) -> plan.Plan:
+    """Bind DISPERSION."""
+    corpus = scope.corpus(node.source)
+    key = None if node.by is None else bound_field(scope, node.by, corpus)[0]
+    return plan.Spread(corpus, part(scope, "DISPERSION", node.what, node.where, corpus), key)
 
 
 def part(

@@ -49,7 +49,7 @@ def _refuse_order(scope: Scope, node: ast.Count | ast.CountDocs) -> None:
     if node.order_by:
         scope.fail(PlanError, "ORDER BY needs GROUP BY: a count alone is one row", node.order_by[0])
     if node.top is not None:
-        scope.fail(PlanError, "TOP needs GROUP BY: a count alone is one row", node.top)
+        scope.fail(PlanError, "TOP (or LIMIT) needs GROUP BY: a count alone is one row", node.top)
 
 
 def _grouped(
@@ -96,6 +96,13 @@ def dist(scope: Scope, node: ast.Dist) -> plan.Plan:
     context = scope.context(node.context, corpus)
     where = among(scope, node.where, corpus)
     return plan.Distribution(corpus, context, scope.model(node.model), top, where=where)
+
+
+def dist_before(scope: Scope, node: ast.DistBefore) -> plan.Plan:
+    """Bind DIST BEFORE."""
+    corpus = scope.corpus(node.source)
+    top = scope.number(node.top, "TOP", 0)
+    return plan.DistributionBefore(corpus, scope.context(node.ngram, corpus), top)
 
 
 def score(scope: Scope, node: ast.Score) -> plan.Plan:

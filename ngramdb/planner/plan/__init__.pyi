@@ -63,7 +63,9 @@ from .grams import show_ids as show_ids
 from .grams import show_text as show_text
 from .grams import takes_text as takes_text
 from .lexical import COLLOCATE_COLUMNS as COLLOCATE_COLUMNS
+from .lexical import DISPERSION_COLUMNS as DISPERSION_COLUMNS
 from .lexical import Collocation as Collocation
+from .lexical import Spread as Spread
 from .nodes import DocExpr as DocExpr
 from .nodes import Node as Node
 from .nodes import Occurring as Occurring
@@ -102,6 +104,7 @@ from .questions import CountDocuments as CountDocuments
 from .questions import CountGram as CountGram
 from .questions import CountOccurrences as CountOccurrences
 from .questions import Distribution as Distribution
+from .questions import DistributionBefore as DistributionBefore
 from .questions import Documents as Documents
 from .questions import FieldKey as FieldKey
 from .questions import GroupedCount as GroupedCount

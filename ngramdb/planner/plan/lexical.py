@@ -1,4 +1,4 @@
-"""Questions about how words are used: what they stand with."""
+"""Questions about how words are used: what they stand with, and how evenly they are spread."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from ngramdb.planner.plan.occurring import InPart
 
 if TYPE_CHECKING:
     from ngramdb.planner.plan.estimates import Costs
+    from ngramdb.planner.plan.questions import FieldKey
 
 # Before the measure's own column; f, f1, f2 and N are Evert's names (2008).
 COLLOCATE_COLUMNS = ("token", "token_id", "f", "left", "right", "f1", "f2", "N")
+
+DISPERSION_COLUMNS = ("count", "range", "parts", "dp", "dp_norm", "dkl", "arf")
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,26 @@ class Collocation(
         if self.top is not None:
             parts.append(f"top {self.top:,}")
         return f"collocates ({', '.join(parts)})"
+
+    def tree(self) -> Node | None:
+        return self.what
+
+    def with_tree(self, tree: Any) -> Plan:
+        return changed(self, what=tree)
+
+
+@dataclass(frozen=True)
+class Spread(
+    Question, operator="lexical.dispersion.dispersion", binders={"Dispersion": "lexical.dispersion"}
+):
+    """DISPERSION: how evenly occurrences are spread over documents, or over a field's values (`key`)."""
+
+    what: InPart
+    key: FieldKey | None = None
+    costs: Costs | None = field(default=None, compare=False)
+
+    def label(self) -> str:
+        return f"dispersion over {'documents' if self.key is None else self.key.label()}"
 
     def tree(self) -> Node | None:
         return self.what

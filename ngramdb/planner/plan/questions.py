@@ -177,6 +177,20 @@ class Distribution(
 
 
 @dataclass(frozen=True)
+class DistributionBefore(
+    Question, operator="questions.distribution.before", binders={"DistBefore": "questions.dist_before"}
+):
+    """DIST BEFORE."""
+
+    gram: Gram
+    top: int | None = None
+
+    def label(self) -> str:
+        top = "" if self.top is None else f", top {self.top:,}"
+        return f"distribution before {self.gram.shown}{top}"
+
+
+@dataclass(frozen=True)
 class Scoring(SliceQuestion, operator="questions.scoring.score", binders={"Score": "questions.score"}):
     """SCORE. `sentence`: between `<s>` and `</s>`."""
 

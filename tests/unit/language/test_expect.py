@@ -20,7 +20,7 @@ def at(marked: str) -> Expected:
     return expected(marked.replace("^", "", 1), cursor)
 
 
-CLAUSES_OF_COUNT = ("FROM", "WHERE", "GROUP BY", "ORDER BY", "TOP", "SAMPLE")
+CLAUSES_OF_COUNT = ("FROM", "WHERE", "GROUP BY", "ORDER BY", "TOP", "LIMIT", "SAMPLE")
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ CLAUSES_OF_COUNT = ("FROM", "WHERE", "GROUP BY", "ORDER BY", "TOP", "SAMPLE")
         ("COPY (DOCS) ^", ("TO",)),
         ("COPY a FROM 'x' ^", ("ON ERROR",)),
         ('DIST GIVEN "x" USING ^', ("NGRAM", "INFGRAM", "BACKOFF", "KNESER_NEY")),
-        ('DIST GIVEN "x" USING INFGRAM ^', ("FROM", "TOP", "MIN COUNT")),
+        ('DIST GIVEN "x" USING INFGRAM ^', ("FROM", "WHERE", "TOP", "LIMIT", "MIN COUNT")),
         ("CREATE CORPUS ^", ("IF NOT EXISTS",)),
         ("CREATE CORPUS IF ^", ("NOT EXISTS",)),
         ("SHOW ^", ("CORPORA", "SEGMENTS", "VERSIONS", "REMOVALS", "SETTINGS")),
@@ -198,6 +198,8 @@ STATEMENTS = [
     'DOCS WHERE COUNT("a" [1..3] "b") >= 3 OR OVERLAP(eval, 13) > 0.8 AND x IS NOT NULL LIMIT 5 OFFSET 3',
     'KWIC "a" WINDOW 5 ORDER BY right',
     'COLLOCATES OF "a" OR "b" WINDOW 3 LEFT 2 RIGHT BY LOGDICE MIN COUNT 2 WHERE x = 1 TOP 5',
+    'DISPERSION OF "a" BY DOCUMENTS WHERE x = 1',
+    'DIST BEFORE "a" FROM b LIMIT 5',
     "NGRAMS 3 TOP 5 WHERE lang IN ('en', NULL) AND title NOT ILIKE 'a%' AND open = TRUE",
     'TRACE "a" MIN LENGTH 3',
     'PROB "a" GIVEN "b" USING BACKOFF(0.4) ORDER 3 MIN COUNT 2',

@@ -222,6 +222,13 @@ shapes: dict[type[ast.Node], st.SearchStrategy[str]] = {
         MIN_COUNT=amounts,
         TOP=amounts,
     ),
+    ast.Dispersion: statement(
+        conditions.map("DISPERSION OF {}".format),
+        FROM=sources,
+        WHERE=conditions,
+        BY=st.just("DOCUMENTS") | fields,
+    ),
+    ast.DistBefore: statement(ngrams.map("DIST BEFORE {}".format), FROM=sources, LIMIT=amounts),
     ast.Ngrams: statement(amounts.map("NGRAMS {}".format), FROM=sources, WHERE=conditions, TOP=amounts),
     ast.Trace: statement(ngrams.map("TRACE {}".format), FROM=sources, MIN_LENGTH=amounts),
     ast.Prob: statement(filled("PROB {} GIVEN {}", ngrams, ngrams), FROM=sources, USING=models),

@@ -504,20 +504,20 @@ def test_spans_mark_the_text_of_their_node() -> None:
 
 def test_errors_carry_their_place_and_what_was_expected() -> None:
     with pytest.raises(ParseError) as caught:
-        parse('COUNT "a";\nCOUNT "b" LIMIT 5')
+        parse('COUNT "a";\nCOUNT "b" OFFSET 5')
     error = caught.value
     assert (error.line, error.column) == (2, 11)
     assert error.text is not None
-    assert error.text[error.start : error.stop] == "LIMIT"
+    assert error.text[error.start : error.stop] == "OFFSET"
     assert error.expected == (
-        *("AND", "OR", "FROM", "WHERE", "GROUP BY", "ORDER BY", "TOP", "SAMPLE"),
+        *("AND", "OR", "FROM", "WHERE", "GROUP BY", "ORDER BY", "TOP", "LIMIT", "SAMPLE"),
         "the end of the statement",
     )
 
 
 def test_clause_given_before_is_not_expected_again() -> None:
     with pytest.raises(ParseError) as caught:
-        parse("DIST GIVEN ? TOP 5 FROM wiki LIMIT")
+        parse("DIST GIVEN ? TOP 5 FROM wiki OFFSET")
     assert caught.value.expected == ("AT VERSION", "WHERE", "USING", "the end of the statement")
 
 

@@ -48,7 +48,7 @@ def db():
         ("COUNT DOCS WHERE length = 'a'", "length is a number and cannot be compared with 'a'", 27),
         ('COUNT DOCS WHERE COUNT("the") > 1.5', "COUNT(…) is compared with a whole number, not with 1.5", 33),
         ("COUNT DOCS ORDER BY year", "ORDER BY needs GROUP BY: a count alone is one row", 21),
-        ("COUNT DOCS TOP 3", "TOP needs GROUP BY: a count alone is one row", 16),
+        ("COUNT DOCS TOP 3", "TOP (or LIMIT) needs GROUP BY: a count alone is one row", 16),
         (
             'COUNT "the" GROUP BY kind ORDER BY year',
             "ORDER BY takes count or a field of GROUP BY, not year",
