@@ -107,6 +107,14 @@ REGISTRY = (
         kind="TSV",
         has_fields=True,
     ),
+    Format(
+        "vrt",
+        (".vrt", ".vert"),
+        is_read=True,
+        title="vertical text",
+        kind="vertical text",
+        is_of_folders=True,
+    ),
 )
 # The types of ids in files that do not say it.
 ID_TYPES = ("uint8", "uint16", "uint32", "int32", "int64")

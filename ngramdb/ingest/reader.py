@@ -17,6 +17,7 @@ from ngramdb.ingest.plain import read_lines, read_text
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import Meter
 from ngramdb.ingest.token_files import read_tokens
+from ngramdb.ingest.vertical import read_vertical
 
 
 @dataclass(slots=True)
@@ -41,6 +42,7 @@ _READERS = {
     "csv": read_delimited,
     "tsv": read_delimited,
     "tokens": read_tokens,
+    "vrt": read_vertical,
 }
 
 

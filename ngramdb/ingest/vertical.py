@@ -1,0 +1,165 @@
+"""Vertical text (CWB, Sketch Engine): a word a line, structures as tags on lines of their own.
+
+    <text id="1" year="1930">
+    <s>
+    time	NN	time
+    flies	VBZ	fly
+    </s>
+    </text>
+
+The outermost structure is a document, whatever it is called; its attributes are metadata. Of each word the
+first column counts; words have a blank between them, unless `<g/>` says otherwise, and sentences (any
+structure within) a line feed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import unescape
+
+from ngramdb.errors import LoadError, ResourceError
+from ngramdb.ingest.documents import Document, ErrorLog, invalid_utf8
+from ngramdb.ingest.lines import LineReader
+from ngramdb.ingest.options import ReadOptions
+from ngramdb.ingest.sources import Source
+from ngramdb.ingest.streams import Meter, read_chunks
+
+# A tag has a line of its own; a word may begin with "<" too.
+_TAG = re.compile(r"<(?P<close>/?)(?P<name>[A-Za-z_][\w.:-]*)(?P<attributes>(?:\s[^<>]*)?)(?P<empty>/?)>\s*")
+_ATTRIBUTE = re.compile(r"""([\w.:-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_GLUE = "g"
+# Structures that hold documents, and are none.
+_AROUND = frozenset(("corpus", "collection"))
+
+
+def read_vertical(source: Source, options: ReadOptions, errors: ErrorLog, meter: Meter) -> Iterator[Document]:
+    """Yield the documents of one file of vertical text; `Document.line` is that of the opening tag.
+
+    Raises LoadError with file and line at a word outside of any structure, a structure that does not end, and
+    bytes that are not UTF-8, unless `options.on_error` is "skip": then `errors` counts it.
+    """
+    skip = options.on_error == "skip"
+    chunks = read_chunks(source, options.limits, meter)
+    lines = LineReader(
+        chunks, source.label, options.limits, errors.after(source.after_line) if skip else None
+    )
+    reader = _Reader(source, options)
+    try:
+        for line in lines:
+            try:
+                document = reader.take(line, lines.number)
+            except LoadError as error:
+                if not skip:
+                    raise
+                if lines.number > source.after_line:
+                    errors.add(error)
+                continue
+            if document is not None and (document.line or 0) > source.after_line:
+                yield document
+        reader.end()
+    except LoadError as error:
+        if not skip or isinstance(error.__cause__, OSError):
+            raise
+        errors.add_file(error)
+
+
+class _Reader:
+    """The document at hand. After an error the rest of it is passed over."""
+
+    def __init__(self, source: Source, options: ReadOptions) -> None:
+        self._source = source
+        self._options = options
+        self._structure: str | None = None  # that of documents
+        self._metadata: dict[str, str] = {}
+        self._line = 0
+        self._depth = 0
+        self._text: list[str] = []
+        self._n_bytes = 0
+        self._is_passed_over = False
+
+    def take(self, line: bytes, number: int) -> Document | None:
+        """Take a line; the document that it ends, if it does."""
+        try:
+            text = line.decode().removesuffix("\r")
+        except UnicodeDecodeError as error:
+            raise self._error(invalid_utf8(error, error.start), number) from error
+        if not text or text.isspace() or text.startswith(("<?", "<!--")):
+            return None
+        tag = _TAG.fullmatch(text)
+        if tag is None:
+            self._word(text.partition("\t")[0], number, len(line))
+            return None
+        if tag["empty"] or tag["attributes"].endswith("/"):
+            if tag["name"] == _GLUE:
+                self._text.append("")
+            return None
+        if tag["close"]:
+            return self._close(tag["name"])
+        self._open(tag, number)
+        return None
+
+    def end(self) -> None:
+        """Raise LoadError where a document has not ended."""
+        if self._depth:
+            raise self._error(f"<{self._structure}> has no end: the file was cut short", self._line)
+
+    def _open(self, tag: re.Match[str], number: int) -> None:
+        name = tag["name"]
+        if not self._depth:
+            if name in _AROUND and name != self._structure:
+                return
+            self._structure = self._structure or name
+            self._begin(tag, number)
+        if name == self._structure:
+            self._depth += 1
+        else:
+            self._break()
+
+    def _begin(self, tag: re.Match[str], number: int) -> None:
+        found = {key: unescape(one or other) for key, one, other in _ATTRIBUTE.findall(tag["attributes"])}
+        kept = self._options.metadata
+        self._metadata = found if kept is None else {key: found[key] for key in kept if key in found}
+        self._line, self._text, self._n_bytes, self._is_passed_over = number, [], 0, False
+
+    def _close(self, name: str) -> Document | None:
+        if name != self._structure or not self._depth:
+            self._break()
+            return None
+        self._depth -= 1
+        if self._depth or self._is_passed_over:
+            return None
+        text = "".join(self._text).strip()
+        return Document(text.encode(), None, dict(self._metadata), self._source.label, self._line)
+
+    def _word(self, word: str, number: int, n_bytes: int) -> None:
+        if not self._depth:
+            raise self._error(
+                f'the word {word[:40]!r} is in no structure; a document begins with a tag, as <text id="1">',
+                number,
+            )
+        self._n_bytes += n_bytes
+        if self._n_bytes > self._options.limits.document_bytes:
+            self._refuse()
+        last = self._text[-1] if self._text else "\n"
+        # An empty piece is what stands for <g/>.
+        self._text.append(unescape(word) if last in ("\n", "") else f" {unescape(word)}")
+
+    def _break(self) -> None:
+        if self._text and self._text[-1] != "\n":
+            self._text.append("\n")
+
+    def _refuse(self) -> None:
+        if self._is_passed_over:
+            return
+        self._is_passed_over = True
+        self._text.clear()
+        limits = self._options.limits
+        error = self._error(f"longer than {limits.most}", self._line)
+        if self._options.on_error != "skip":
+            raise ResourceError(str(error), limit=limits.document_bytes, asked=self._n_bytes)
+        raise error
+
+    def _error(self, message: str, line: int) -> LoadError:
+        self._is_passed_over = True
+        return LoadError(message, source=self._source.label, line=line)

@@ -1,0 +1,87 @@
+"""Vertical text: words and structures, as CWB and Sketch Engine write them."""
+
+from __future__ import annotations
+
+import pytest
+
+from ngramdb.errors import LoadError, ResourceError
+from ngramdb.ingest.documents import ErrorLog
+from ngramdb.ingest.options import ReadOptions
+from ngramdb.ingest.reader import read_documents
+from ngramdb.ingest.sources import expand
+from ngramdb.ingest.streams import Limits
+
+TEXT = """<?xml version="1.0" encoding="UTF-8"?>
+<corpus name="x">
+<text id="a" year="1930" title="&quot;A&quot; &amp; B">
+<p>
+<s n="1">
+Time\tNN\ttime
+flies\tVBZ\tfly
+<g/>
+.\tSENT\t.
+</s>
+<s>
+A\tDT\ta
+&lt;\tSYM\t<
+<\tSYM\t<
+</s>
+</p>
+</text>
+<text id='b'>
+ünï\tX\tx
+</text>
+
+<text>
+</text>
+</corpus>
+"""
+
+
+def documents(tmp_path, text, **options):
+    path = tmp_path / "a.vrt"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    errors = ErrorLog()
+    found = list(read_documents(expand(path), ReadOptions(**options), errors))
+    return [(one.text.decode(), one.metadata, one.line) for one in found], errors
+
+
+def test_structures_are_documents_and_their_attributes_metadata(tmp_path):
+    for text in (TEXT, TEXT.replace("\n", "\r\n")):
+        found, _ = documents(tmp_path, text)
+        assert found == [
+            ("Time flies.\nA < <", {"id": "a", "year": "1930", "title": '"A" & B'}, 3),
+            ("ünï", {"id": "b"}, 18),
+            ("", {}, 22),
+        ]
+    assert [one[1] for one in documents(tmp_path, TEXT, metadata=("id",))[0]] == [
+        {"id": "a"},
+        {"id": "b"},
+        {},
+    ]
+    renamed = TEXT.replace("<text", "<doc").replace("</text", "</doc")
+    assert documents(tmp_path, renamed)[0] == documents(tmp_path, TEXT)[0]
+
+
+BAD = {
+    "outside": ("word\tX\n<text>\na\n</text>\n", 1, "the word 'word' is in no structure"),
+    "no end": ("<text>\na\n</text>\n<text>\nb\n", 4, "<text> has no end: the file was cut short"),
+    "bytes": (b"<text>\na\n\xff\n</text>\n<text>\na\n</text>\n", 3, "invalid UTF-8"),
+}
+
+
+@pytest.mark.parametrize("text, line, message", BAD.values(), ids=BAD)
+def test_what_is_no_vertical_text_is_named_or_skipped(tmp_path, text, line, message):
+    with pytest.raises(LoadError, match=rf"a\.vrt, line {line}: {message}"):
+        documents(tmp_path, text)
+    found, errors = documents(tmp_path, text, on_error="skip")
+    assert [one[0] for one in found] == ["a"] and errors.count == 1
+
+
+def test_a_document_that_is_too_long_is_refused_or_skipped(tmp_path):
+    limits = Limits(document_bytes=8)
+    text = "<text>\n" + "word\n" * 9 + "</text>\n<text>\nb\n</text>\n"
+    with pytest.raises(ResourceError, match="line 1: longer than 8 bytes"):
+        documents(tmp_path, text, limits=limits)
+    found, errors = documents(tmp_path, text, limits=limits, on_error="skip")
+    assert [one[0] for one in found] == ["b"] and errors.count == 1
