@@ -29,6 +29,7 @@ PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
 OTHERS = [page for page in sorted(ROOT.glob("*.md")) if page != README]
 # Its examples have a test of their own, with the files that they need.
 CLI = ROOT / "docs" / "cli.md"
+COMING_FROM = ROOT / "docs" / "coming-from.md"
 
 # Lines of text are no longer than this; tables, code and output are as they are.
 LONGEST_LINE = 118
@@ -118,6 +119,28 @@ def test_lines_of_text_are_not_too_long(page: Path) -> None:
         inside ^= line.startswith("```")
         if not inside and not line.startswith("|"):
             assert len(line) <= LONGEST_LINE, f"{page.name}, line {number}"
+
+
+def test_statements_beside_what_other_programs_do_can_be_parsed() -> None:
+    rows = re.findall(r"^\|.*\|$", COMING_FROM.read_text(encoding="utf-8"), re.MULTILINE)
+    here = [code for row in rows for code in re.findall(r"`([^`]+)`", row.partition(" | ")[2])]
+    heads = (
+        "COUNT ",
+        "KWIC ",
+        "DOCS ",
+        "DIST ",
+        "PROB ",
+        "TRACE ",
+        "NGRAMS ",
+        "COLLOCATES ",
+        "COPY ",
+        "DELETE ",
+    )
+    # An ellipsis in a statement stands for a condition, or for a context; it is one n-gram here.
+    statements = [re.sub(r'(?<!")…', '"x"', code) for code in here if code.startswith(heads)]
+    assert len(statements) > 25
+    for statement in statements:
+        assert parse(statement)
 
 
 def test_every_keyword_is_on_the_language_page() -> None:
