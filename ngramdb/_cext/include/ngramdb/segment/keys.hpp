@@ -41,6 +41,14 @@ inline Key pack_suffix(const Sym* symbols, uint64_t n) {
   return {word[0], word[1]};
 }
 
+// Of the symbols of a word, the highest bits of those that are 0; above the lowest of these, of others, too.
+template <class Sym>
+inline uint64_t zeros_in(uint64_t word) {
+  constexpr uint64_t kOnes = ~uint64_t{0} / static_cast<uint64_t>(static_cast<Sym>(~Sym{0}));
+  constexpr uint64_t kHighs = kOnes << (8 * sizeof(Sym) - 1);
+  return (word - kOnes) & ~word & kHighs;
+}
+
 // The symbols at `symbols` as one word that compares as they do: the first one in the highest bits.
 template <class Sym>
 inline uint64_t load_word(const Sym* symbols) {

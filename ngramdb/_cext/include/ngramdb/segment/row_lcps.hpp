@@ -20,10 +20,7 @@ inline Key key_at(const Sym* text, uint64_t n_text, uint64_t position) {
   if (position + 2 * per_word <= n_text) {
     const uint64_t first = load_word(text + position), rest = load_word(text + position + per_word);
     // Bits from a separator on do not count.
-    constexpr uint64_t ones = ~uint64_t{0} / static_cast<uint64_t>(static_cast<Sym>(~Sym{0}));
-    constexpr uint64_t highs = ones << (8 * sizeof(Sym) - 1);
-    const auto has_zero = [&](uint64_t word) { return ((word - ones) & ~word & highs) != 0; };
-    if (!has_zero(first) && !has_zero(rest)) return {first, rest};
+    if (zeros_in<Sym>(first) == 0 && zeros_in<Sym>(rest) == 0) return {first, rest};
   }
   return pack_suffix(text + position, n_text - position);
 }

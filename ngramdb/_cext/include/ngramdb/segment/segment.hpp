@@ -131,6 +131,15 @@ struct Run {
   int64_t count;
 };
 
+// A row as an n-gram: its first symbols, up to and with the one that ends a sentence, and how many of them the row before
+// has, too. `left` stands before it.
+struct Outline {
+  uint32_t length;
+  uint32_t lcp;
+  Code left;
+  bool ends;  // whether the last of the symbols ends a sentence
+};
+
 // ---- the interface ----------------------------------------------------------------------------------------
 
 class Segment {
@@ -192,6 +201,10 @@ class Segment {
   // Codes from a row on, at most n, up to and with the border or the code `last`; returns how many. Also what stands
   // before the row.
   virtual uint32_t prefix(Row row, uint32_t n, Code last, Code* out, Code* left) const;
+
+  // The same of rows one after the other, each compared with the one before, but for row 0: at most n symbols, up to and
+  // with the border or the code `last`.
+  virtual void outlines(Range rows, uint32_t n, Code last, Outline* out) const;
 
   // The code of what stands at a position, kBorder where no token does.
   virtual Code code_at(Position position) const;

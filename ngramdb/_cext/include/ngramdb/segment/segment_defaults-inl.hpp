@@ -139,6 +139,21 @@ inline uint32_t Segment::prefix(Row row, uint32_t n, Code last, Code* out, Code*
   return n;
 }
 
+inline void Segment::outlines(Range rows, uint32_t n, Code last, Outline* out) const {
+  std::vector<Code> symbols(n), before(n);
+  Code left;
+  uint32_t n_before = rows.lo == 0 ? 0 : prefix(rows.lo - 1, n, last, before.data(), &left);
+  for (Row row = rows.lo; row < rows.hi; ++row) {
+    const uint32_t length = prefix(row, n, last, symbols.data(), &left);
+    const uint32_t most = std::min(length, n_before);
+    const auto differ = std::mismatch(symbols.begin(), symbols.begin() + most, before.begin()).first;
+    const Code end = symbols[length - 1];
+    *out++ = {length, static_cast<uint32_t>(differ - symbols.begin()), left, end == kBorder || end == last};
+    symbols.swap(before);
+    n_before = length;
+  }
+}
+
 // ---- rows as n-grams --------------------------------------------------------------------------------------
 
 inline Row Segment::ngram_runs(Row from, uint32_t n, Range* out, size_t room, size_t* n_found, StopFlag stop) const {

@@ -35,6 +35,67 @@ uint32_t SuffixSegment<Sym>::prefix(Row row, uint32_t n, Code last, Code* out, C
   return length;
 }
 
+// A word of symbols at a time: where two rows differ, and where one of them ends, shows in its bits.
+template <class Sym>
+Outline SuffixSegment<Sym>::outline_by_words(const Sym* at, const Sym* before, uint32_t n, uint64_t lasts) const {
+  Outline found{n, n, kBorder, false};
+  for (uint32_t i = 0; i < n; i += kWordSymbols) {
+    uint64_t word, word_before;
+    std::memcpy(&word, at + i, sizeof(word));
+    std::memcpy(&word_before, before + i, sizeof(word));
+    if (found.lcp == n && word != word_before) found.lcp = std::min(n, i + first_symbol_of(word ^ word_before));
+    const uint64_t ends = zeros_in<Sym>(word) | zeros_in<Sym>(word ^ lasts);
+    if (__builtin_expect(ends != 0, 0)) {
+      const uint32_t end = i + first_symbol_of(ends);
+      found.ends = end < n;
+      found.length = std::min(n, end + 1);
+      break;
+    }
+  }
+  found.lcp = std::min(found.lcp, found.length);
+  return found;
+}
+
+template <class Sym>
+Outline SuffixSegment<Sym>::outline(uint64_t at, uint64_t before, uint32_t n, Sym last) const {
+  Outline found{0, 0, kBorder, false};
+  const uint64_t stop = std::min<uint64_t>(at + n, a_.n_text);
+  bool is_alike = true;
+  for (uint64_t i = at; i < stop && !found.ends; ++i, ++before) {
+    const Sym symbol = a_.text[i];
+    is_alike = is_alike && before < a_.n_text && a_.text[before] == symbol;
+    found.lcp += is_alike;
+    ++found.length;
+    found.ends = symbol == 0 || symbol == last;
+  }
+  return found;
+}
+
+template <class Sym>
+void SuffixSegment<Sym>::outlines(Range range, uint32_t n, Code last, Outline* out) const {
+  verify_suffixes();
+  constexpr uint32_t kAhead = 24;
+  constexpr uint64_t kOnes = ~uint64_t{0} / static_cast<uint64_t>(static_cast<Sym>(~Sym{0}));
+  const Interval rows = interval_of(range);
+  Sym end = 0;
+  const TokenId last_id = TokenId{last} - 1;
+  if (last != kBorder && !code_.encode(&last_id, 1, &end)) end = 0;
+  // Rows nearer to the text's end are read symbol by symbol.
+  const uint64_t n_words = (uint64_t{n} + kWordSymbols - 1) / kWordSymbols * kWordSymbols;
+  uint64_t before = rows.lo == 0 ? a_.n_text : position_of(rows.lo - 1);
+  for (uint32_t row = rows.lo; row < rows.hi; ++row) {
+    if (row + kAhead < a_.n_rows) prefetch_line(a_.text + a_.rows[row + kAhead]);
+    const uint64_t at = position_of(row);
+    if (std::max(at, before) + n_words <= a_.n_text) {
+      *out = outline_by_words(a_.text + at, a_.text + before, n, kOnes * end);
+    } else {
+      *out = outline(at, before, n, end);
+    }
+    (out++)->left = at == 0 ? kBorder : code_of_symbol(a_.text[at - 1]);
+    before = at;
+  }
+}
+
 template <class Sym>
 Range SuffixSegment<Sym>::narrow(Range range, uint32_t depth, TokenId next) const {
   verify_suffixes();

@@ -7,14 +7,6 @@ namespace ngramdb {
 
 // ---- runs of rows with the same n-gram ------------------------------------------------------------------
 
-// Whether one of the symbols of a word is a separator.
-template <class Sym>
-bool has_separator(uint64_t word) {
-  constexpr uint64_t kOnes = ~uint64_t{0} / static_cast<uint64_t>(static_cast<Sym>(~Sym{0}));
-  constexpr uint64_t kHighs = kOnes << (8 * sizeof(Sym) - 1);
-  return ((word - kOnes) & ~word & kHighs) != 0;
-}
-
 // A pass over the LCPs finds where runs begin; the text there shows whether the n-gram has n tokens.
 template <class Sym>
 uint32_t SuffixSegment<Sym>::ngram_runs_by_lcps(uint32_t from, uint32_t n, uint32_t bits, Range* out, size_t room,
@@ -97,7 +89,7 @@ uint32_t SuffixSegment<Sym>::ngram_runs_as(uint32_t from, uint32_t n, Range* out
       std::memcpy(&word, a_.text + position, sizeof(word));
       word &= mask;
       same = valid && word == current;
-      complete = same || !has_separator<Sym>(word | ~mask);
+      complete = same || zeros_in<Sym>(word | ~mask) == 0;
     } else {
       const uint64_t left = std::min<uint64_t>(n, a_.n_text - position);
       complete = left == n && tokens_behind(position) >= n;

@@ -137,6 +137,7 @@ class SuffixSegment final : public Segment {
   Range narrow(Range rows, uint32_t depth, TokenId next) const override;
   void neighbours(Range rows, uint32_t depth, Code* lefts, Code* nexts) const override;
   uint32_t prefix(Row row, uint32_t n, Code last, Code* out, Code* left) const override;
+  void outlines(Range rows, uint32_t n, Code last, Outline* out) const override;
 
   Code code_at(Position position) const override {
     symbols_.verify_all();
@@ -279,6 +280,9 @@ class SuffixSegment final : public Segment {
                               StopFlag stop) const;
   template <bool kShort>
   uint32_t ngram_runs_as(uint32_t from, uint32_t n, Range* out, size_t room, size_t* n_found, StopFlag stop) const;
+
+  Outline outline(uint64_t at, uint64_t before, uint32_t n, Sym last) const;
+  Outline outline_by_words(const Sym* at, const Sym* before, uint32_t n, uint64_t lasts) const;
 
   // The code that models know a symbol by; a separator's is kBorder.
   Code code_of_symbol(Sym symbol) const {
