@@ -31,7 +31,7 @@ cdef extern from "<array>" namespace "std" nogil:
 cdef extern from "ngramdb/lm/counts_of_counts.hpp" namespace "ngramdb::lm" nogil:
     cdef cppclass Columns:
         void set_separator(int64_t)
-        void add(const Segment&, int) except +translate_exception
+        void add(const Segment&, int, Poll*) except +translate_exception
         int64_t n_tokens()
         int64_t n_sentences()
         int64_t n_empty()
@@ -183,11 +183,16 @@ cdef class LanguageIndex:
                 raise ValueError(f"a separator is a token id up to 4294967294, not {separator}")
             self.data.columns.set_separator(separator)
         cdef Poll poll = current_poll()
+        cdef const Segment* added
+        cdef int sign_of
         for segment, sign in zip(self.segments, signs):
             lo, hi = (<SegmentIndex?>segment).find([2**32 - 1])
             if lo < hi:
                 raise ValueError("language models know token ids up to 4294967294 only")
-            self.data.columns.add((<SegmentIndex?>segment).segment[0], sign)
+            added = (<SegmentIndex>segment).segment
+            sign_of = sign
+            with nogil:
+                self.data.columns.add(added[0], sign_of, &poll)
         with nogil:
             self.data.vocabulary.reset(new Vocabulary(self.data.columns, &poll))
 

@@ -44,7 +44,7 @@ inline void Model::score_share(Batch& batch, StopFlag stop) const {
     lane.stop = std::min(length, from + kPiece);
     lane.ends = sentences && lane.stop == length;
     if (from == since) {
-      lane.walk.reset(began);
+      lane.walk.reset(began, stop);
     } else {
       lane.walk.locate(lane.document + since, from - since, began, searches, work, stop);
     }
@@ -108,7 +108,7 @@ inline Scored Model::advance(Lane& lane, bool sentences, Workspace& work, StopFl
     scored.prob = settings_.kind == Kind::kKneserNey ? scored.prob / p_unknown() : 1.0;
   }
   if (is_begin || step.is_end) {
-    lane.walk.reset(is_begin);
+    lane.walk.reset(is_begin, stop);
     lane.since = lane.at + 1;
     lane.began = is_begin;
   }

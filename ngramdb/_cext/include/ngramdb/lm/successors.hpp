@@ -150,8 +150,8 @@ class Columns {
   void set_separator(int64_t id) { separator_ = id; }
 
   // The segment outlives this.
-  void add(const Segment& segment, int sign) {
-    columns_.push_back(std::make_unique<Column>(segment, sign, separator_));
+  void add(const Segment& segment, int sign, StopFlag stop = nullptr) {
+    columns_.push_back(std::make_unique<Column>(segment, sign, separator_, stop));
     const Column& column = *columns_.back();
     only_added_ = only_added_ && sign > 0;
     n_tokens_ += sign * static_cast<int64_t>(column.n_tokens());
@@ -166,6 +166,11 @@ class Columns {
   }
   // Whether a prefix ends with the symbol, and with it a sentence.
   bool is_end(Code symbol) const { return symbol == kBorder || symbol == separator_code(); }
+
+  // Before starts of sentences are asked for.
+  void prepare_starts(StopFlag stop) const {
+    for (const auto& column : columns_) column->prepare_starts(stop);
+  }
 
   size_t width() const { return columns_.size(); }
   const Column& operator[](size_t s) const { return *columns_[s]; }

@@ -101,12 +101,14 @@ class Walk {
   Starts starts_before;
   int64_t starts_extended = 0;
 
-  void reset(bool begins) {
+  // stop: for what is done once, when the first walk begins with `<s>`.
+  void reset(bool begins, StopFlag stop) {
     chains.assign(1, Chain{});
     chains[0].count = settings_.columns->n_tokens();
     ranges_.assign(w_, Range{});
     starts = Starts{};
     if (!begins || settings_.longest < 1) return;
+    settings_.columns->prepare_starts(stop);
     starts.ranges.resize(w_);
     for (size_t s = 0; s < w_; ++s) {
       starts.ranges[s] = {0, (*settings_.columns)[s].starts().size()};
@@ -204,7 +206,7 @@ class Walk {
 
   // Sets the walk after a context of any length, without walking through it. begins: `<s>` stands before it.
   void locate(const int64_t* ids, size_t n, bool begins, Searches& searches, Workspace& work, StopFlag stop) {
-    reset(begins);
+    reset(begins, stop);
     const size_t most = std::min<size_t>(n, settings_.longest);
     std::vector<Range> rows;
     for (size_t length = 1; length <= most;) {

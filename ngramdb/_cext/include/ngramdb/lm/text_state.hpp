@@ -20,7 +20,7 @@ class TextState {
     context_.clear();
     n_dropped_ = 0;
     lane_.began = in_sentence;
-    lane_.walk.reset(in_sentence);
+    lane_.walk.reset(in_sentence, nullptr);
   }
 
   // Makes this the text of `from` and one token more, which is evaluated. `from` may be this very state, and is of the
