@@ -345,16 +345,22 @@ class KneserNeyModel(SharingModel):
 
     def __init__(self, spec: ModelSpec, index: kernel.LanguageIndex, statistics: Statistics) -> None:
         top = None if spec.order is None else statistics.discount(spec.order, raw=True)
-        model = kernel.Model(
-            index,
-            "kneser_ney",
-            spec.limit,
-            spec.min_count,
-            discounts=(*statistics.discounts(), statistics.discount(statistics.max_length + 1)),
-            top=top,
-            empty=statistics.empty_context,
-            n_left_of_end=statistics.n_left_of_end,
-        )
+        try:
+            model = kernel.Model(
+                index,
+                "kneser_ney",
+                spec.limit,
+                spec.min_count,
+                discounts=(*statistics.discounts(), statistics.discount(statistics.max_length + 1)),
+                top=top,
+                empty=statistics.empty_context,
+                n_left_of_end=statistics.n_left_of_end,
+                frequent=statistics.frequent,
+            )
+        except ValueError as error:
+            raise InvalidArgument(
+                f"these are no statistics of the corpus: {error}; run ANALYZE again"
+            ) from error
         super().__init__(spec, index, model)
         self.statistics = statistics
 

@@ -72,6 +72,8 @@ class Statistics:
     n_types : different n-grams of each length, `<s>` and `</s>` being tokens
     n_left_of_end : different tokens before `</s>`
     segments : the fingerprint of the segments and sentences from which they were computed
+    frequent : the most frequent n-grams, as `LanguageIndex.counts_of_counts` gives them, so that a model need
+        not pass over all of their occurrences
     """
 
     max_length: int
@@ -82,6 +84,7 @@ class Statistics:
     continuation: tuple[tuple[int, int, int, int], ...]
     raw: tuple[tuple[int, int, int, int], ...]
     segments: tuple[str, ...]
+    frequent: tuple[tuple[int, ...], ...] = ()
 
     def describes(self, view: View, separator: int | None = None) -> bool:
         """Whether the corpus still consists of the segments and sentences that this was computed from."""
@@ -95,7 +98,7 @@ class Statistics:
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Statistics:
         """The inverse of `as_dict`. Raises InvalidArgument for any other mapping."""
-        names = [field.name for field in fields(cls)]
+        names = [field.name for field in fields(cls) if field.name in stored or field.name != "frequent"]
         if stored.get("format") != FORMAT or any(name not in stored for name in names):
             raise InvalidArgument(
                 "these are no statistics of a corpus, or a newer version's; run ANALYZE again"
@@ -182,7 +185,7 @@ def max_length_of(view: View) -> int:
 def take_statistics(view: View, index: LanguageIndex, max_length: int | None = None) -> Statistics:
     """The statistics of a corpus. Cost: one pass over its suffix arrays; less than building them."""
     length = max_length_of(view) if max_length is None else max_length
-    continuation, raw, n_types, n_left_of_end = index.counts_of_counts(length)
+    continuation, raw, n_types, n_left_of_end, frequent = index.counts_of_counts(length)
     return Statistics(
         max_length=length,
         n_tokens=index.n_tokens,
@@ -192,6 +195,7 @@ def take_statistics(view: View, index: LanguageIndex, max_length: int | None = N
         continuation=_as_tuples(continuation.tolist()),
         raw=_as_tuples(raw.tolist()),
         segments=fingerprint(view, index.separator),
+        frequent=tuple(frequent),
     )
 
 

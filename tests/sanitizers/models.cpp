@@ -108,7 +108,7 @@ ModelSettings settings_of(Random& random, const Corpus& corpus, Kind kind) {
   settings.discounts.push_back({0.5, 1.0, 1.5});
   if (kind != Kind::kKneserNey) return settings;
   const CountsOfCounts found =
-      CountsOfCountsPass(corpus.data.columns, *corpus.data.vocabulary, longest).take(nullptr);
+      count_counts(corpus.data.columns, *corpus.data.vocabulary, {longest}, nullptr);
   settings.discounts.clear();
   for (uint32_t n = 1; n <= longest; ++n) settings.discounts.push_back(discount_of(found.continuation[n]));
   if (settings.order > 0) settings.top = discount_of(found.raw[std::min(settings.order, longest)]);
@@ -219,7 +219,7 @@ std::map<Ids, int64_t> net_counts(const Corpus& corpus, size_t n) {
 void check_counts_of_counts(const Corpus& corpus) {
   constexpr uint32_t kLongest = 4;
   const CountsOfCounts found =
-      CountsOfCountsPass(corpus.data.columns, *corpus.data.vocabulary, kLongest).take(nullptr);
+      count_counts(corpus.data.columns, *corpus.data.vocabulary, {kLongest, 1, 2}, nullptr);
   const auto bump = [](std::array<int64_t, 4>& table, int64_t count) {
     if (count >= 1 && count <= 4) ++table[static_cast<size_t>(count - 1)];
   };
@@ -236,7 +236,7 @@ void check_counts_of_counts(const Corpus& corpus) {
     CHECK(found.raw[n] == raw);
     CHECK(found.continuation[n] == continuation);
     if (n == 1) CHECK(found.n_left_of_end == n_left[{kEnd}]);
-    const NgramLevel level = list_ngrams(corpus.data.columns, n, 0, nullptr);
+    const NgramLevel level = list_ngrams(corpus.data.columns, *corpus.data.vocabulary, n, 0, nullptr);
     CHECK(level.last.size() == counts.size() && level.counts.size() == counts.size() && level.fresh.size() == counts.size());
     std::vector<int64_t> occurrences;
     for (const auto& entry : counts) occurrences.push_back(entry.second);
@@ -488,7 +488,7 @@ void check_damage(Random& random) {
     is_open = true;
   });
   if (!is_open) return;
-  survive([&] { list_ngrams(corpus.data.columns, 1 + static_cast<uint32_t>(random.below(4)), random.below(9), nullptr); });
+  survive([&] { list_ngrams(corpus.data.columns, *corpus.data.vocabulary, 1 + static_cast<uint32_t>(random.below(4)), random.below(9), nullptr); });
   for (const Kind kind : kKinds) {
     survive([&] {
       const Model model(&corpus.data, settings_of(random, corpus, kind), nullptr);

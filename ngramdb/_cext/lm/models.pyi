@@ -11,6 +11,7 @@ END: int
 BEGIN: int
 KINDS: tuple[str, ...]
 SCORED: dtype[Any]
+FREQUENT_NUMBERS: int
 
 class LanguageIndex:
     segments: tuple[Any, ...]
@@ -24,8 +25,8 @@ class LanguageIndex:
     def n_sentences(self) -> int: ...
     def types(self) -> tuple[NDArray[int64], NDArray[int64]]: ...
     def counts_of_counts(
-        self, max_length: int
-    ) -> tuple[NDArray[int64], NDArray[int64], NDArray[int64], int]: ...
+        self, max_length: int, *, share_rows: int | None = None, frequent_from: int | None = None
+    ) -> tuple[NDArray[int64], NDArray[int64], NDArray[int64], int, list[tuple[int, ...]]]: ...
     def ngrams(
         self, n: int, n_expected: int = 0
     ) -> tuple[NDArray[int64], NDArray[int64], NDArray[bool_], int]: ...
@@ -43,6 +44,7 @@ class Model:
         top: Any = None,
         empty: Any = None,
         n_left_of_end: int = 0,
+        frequent: Sequence[Sequence[int]] = (),
     ) -> None: ...
     def score(self, flat: Ids, offsets: Ids, sentences: bool = False) -> NDArray[Any]: ...
     def estimate(self, flat: Ids, offsets: Ids, tokens: Ids, begins: Any) -> NDArray[Any]: ...

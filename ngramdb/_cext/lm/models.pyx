@@ -41,7 +41,25 @@ cdef extern from "ngramdb/lm/counts_of_counts.hpp" namespace "ngramdb::lm" nogil
         int64_t pruned
         array3 n
 
+    cdef cppclass FollowedBy:
+        SuccessorCounts by_left
+        SuccessorCounts by_count
+
+    cdef cppclass FrequentNgram:
+        vector[uint32_t] symbols
+        int64_t count
+        int64_t n_left
+        FollowedBy next
+
+    cdef cppclass CountingOptions:
+        uint32_t max_length
+        uint64_t share_rows
+        int64_t frequent_from
+
+    int64_t frequent_from_of "ngramdb::lm::frequent_from"(int64_t)
+
     cdef cppclass CountsOfCounts:
+        vector[FrequentNgram] frequent
         vector[array4] continuation
         vector[array4] raw
         vector[int64_t] n_types
@@ -52,9 +70,7 @@ cdef extern from "ngramdb/lm/counts_of_counts.hpp" namespace "ngramdb::lm" nogil
         vector[uint32_t] codes
         vector[int64_t] counts
 
-    cdef cppclass CountsOfCountsPass:
-        CountsOfCountsPass(const Columns&, const Vocabulary&, uint32_t) except +
-        CountsOfCounts take(Poll*) except +translate_exception
+    CountsOfCounts count_counts(const Columns&, const Vocabulary&, const CountingOptions&, Poll*) except +translate_exception
 
     cdef cppclass NgramLevel:
         vector[int64_t] last
@@ -62,7 +78,7 @@ cdef extern from "ngramdb/lm/counts_of_counts.hpp" namespace "ngramdb::lm" nogil
         vector[uint8_t] fresh
         size_t n_within
 
-    NgramLevel list_ngrams(const Columns&, uint32_t, size_t, Poll*) except +translate_exception
+    NgramLevel list_ngrams(const Columns&, const Vocabulary&, uint32_t, size_t, Poll*) except +translate_exception
 
 cdef extern from "ngramdb/lm/language_model.hpp" namespace "ngramdb::lm" nogil:
     cdef cppclass LanguageData:
@@ -97,6 +113,7 @@ cdef extern from "ngramdb/lm/language_model.hpp" namespace "ngramdb::lm" nogil:
 
     cdef cppclass CppModel "ngramdb::lm::Model":
         CppModel(LanguageData*, const ModelSettings&, Poll*) except +translate_exception
+        cbool know(const FrequentNgram&) except +translate_exception
         void score(const int64_t*, const int64_t*, size_t, cbool, Scored*, Poll*) except +translate_exception
         void estimate(const int64_t*, const int64_t*, const int64_t*, const uint8_t*, size_t, Scored*, Poll*) except +translate_exception
         vector[double] distribution(const int64_t*, size_t, cbool, Poll*) except +translate_exception
@@ -156,6 +173,37 @@ cdef object _taken(vector[int64_t]& numbers):
         memcpy(&view[0], numbers.data(), sizeof(int64_t) * numbers.size())
     numbers.swap(empty)
     return out
+
+
+# How many numbers stand before the tokens of a frequent n-gram.
+FREQUENT_NUMBERS = 9
+
+
+cdef tuple frequent_row(FrequentNgram& found):
+    cdef list row = [found.count, found.n_left, found.next.by_left.total]
+    cdef size_t k
+    for k in range(3):
+        row.append(found.next.by_left.n[k])
+    for k in range(3):
+        row.append(found.next.by_count.n[k])
+    for k in range(found.symbols.size()):
+        row.append(<int64_t>found.symbols[k] - 1)
+    return tuple(row)
+
+
+cdef FrequentNgram frequent_ngram(row) except *:
+    cdef FrequentNgram ngram
+    cdef size_t k
+    cdef uint32_t token
+    ngram.count, ngram.n_left, ngram.next.by_left.total = row[:3]
+    for k in range(3):
+        ngram.next.by_left.n[k] = row[3 + k]
+        ngram.next.by_count.n[k] = row[6 + k]
+    ngram.next.by_count.total = ngram.count
+    ngram.next.by_left.pruned = ngram.next.by_count.pruned = 0
+    for token in row[FREQUENT_NUMBERS:]:
+        ngram.symbols.push_back(token + 1)
+    return ngram
 
 
 cdef class LanguageIndex:
@@ -218,7 +266,7 @@ cdef class LanguageIndex:
             count_view[i] = vocabulary.counts[i]
         return ids, counts
 
-    def counts_of_counts(self, uint32_t max_length):
+    def counts_of_counts(self, uint32_t max_length, *, share_rows=None, frequent_from=None):
         """Counts of counts of every n-gram length up to max_length.
 
         Returns
@@ -227,28 +275,39 @@ cdef class LanguageIndex:
             occurrences; those that begin with `<s>` have their occurrences for their adjusted count
         n_types : (max_length,) int64 : different n-grams, with `<s>` and `</s>`; `<s>` alone does not count
         n_left_of_end : different tokens before `</s>`
+        frequent : n-grams that occur at least `frequent_from` times (by default ones that take a millisecond to pass
+            over), the most frequent 1,024 of them: for each its count; how many different tokens stand before it;
+            the sum of the adjusted counts of the n-grams that it begins, a token longer, and how many of these are 1,
+            2 and more; how many of them occur once, twice and more often; and its tokens
 
-        Cost: a pass over the suffix arrays, one random read of the text a row; 8 bytes a token id.
+        share_rows : about how many rows a thread takes at a time
+
+        Cost: a pass over the suffix arrays, one random read of the text a row, shared by all cores that are free; 8
+        bytes a token id and thread.
         """
         if not 2 <= max_length <= 1000:
             raise ValueError(f"counts are taken up to a length of 2 … 1000, not {max_length}")
         cdef Poll poll = current_poll()
-        cdef unique_ptr[CountsOfCountsPass] taker
-        taker.reset(new CountsOfCountsPass(self.data.columns, self.data.vocabulary.get()[0], max_length))
         cdef CountsOfCounts found
+        cdef CountingOptions options
+        options.max_length = max_length
+        if share_rows is not None:
+            options.share_rows = share_rows
+        options.frequent_from = frequent_from_of(self.n_tokens) if frequent_from is None else frequent_from
         with nogil:
-            found = taker.get().take(&poll)
+            found = count_counts(self.data.columns, self.data.vocabulary.get()[0], options, &poll)
         continuation, raw = np.empty((max_length, 4), np.int64), np.empty((max_length, 4), np.int64)
         n_types = np.empty(max_length, np.int64)
         cdef int64_t[:, ::1] continuation_view = continuation, raw_view = raw
         cdef int64_t[::1] n_types_view = n_types
-        cdef size_t n, k
+        cdef size_t n, k, i
         for n in range(max_length):
             n_types_view[n] = found.n_types[n + 1]
             for k in range(4):
                 continuation_view[n, k] = found.continuation[n + 1][k]
                 raw_view[n, k] = found.raw[n + 1][k]
-        return continuation, raw, n_types, found.n_left_of_end
+        frequent = [frequent_row(found.frequent[i]) for i in range(found.frequent.size())]
+        return continuation, raw, n_types, found.n_left_of_end, frequent
 
     def ngrams(self, uint32_t n, size_t n_expected=0):
         """Every n-gram that occurs, once, in the order of the tokens (END anywhere among them), those that begin
@@ -272,7 +331,7 @@ cdef class LanguageIndex:
         cdef NgramLevel found
         n_expected = min(n_expected, <size_t>max(0, self.n_tokens + 2 * self.n_sentences))
         with nogil:
-            found = list_ngrams(self.data.columns, n, n_expected, &poll)
+            found = list_ngrams(self.data.columns, self.data.vocabulary.get()[0], n, n_expected, &poll)
         cdef size_t size = found.last.size()
         # Each vector goes before the next array comes: together they would be the most memory that is needed.
         last = _taken(found.last)
@@ -297,13 +356,15 @@ cdef class Model:
     top : (3,) float64, the discounts of length `order`, by occurrences (Kneser-Ney)
     empty : four integers: the sum of adjusted unigram counts, and how many are 1, 2 and at least 3 (Kneser-Ney)
     n_left_of_end : different tokens before `</s>` (Kneser-Ney)
+    frequent : what `counts_of_counts` gave of frequent n-grams, which need then not be counted again (Kneser-Ney). Raises
+        ValueError if they occur another number of times.
     """
 
     cdef unique_ptr[CppModel] model
     cdef readonly LanguageIndex index
 
     def __cinit__(self, LanguageIndex index, str kind, uint32_t order=0, int64_t min_count=1, double weight=0.4,
-                  discounts=None, top=None, empty=None, int64_t n_left_of_end=0):
+                  discounts=None, top=None, empty=None, int64_t n_left_of_end=0, frequent=()):
         cdef ModelSettings settings
         cdef discount3 discount
         cdef size_t k
@@ -327,6 +388,10 @@ cdef class Model:
         self.index = index
         with nogil:
             self.model.reset(new CppModel(&index.data, settings, &poll))
+        if kind == "kneser_ney" and min_count == 1:
+            for row in frequent:
+                if not self.model.get().know(frequent_ngram(row)):
+                    raise ValueError(f"the tokens {list(row[FREQUENT_NUMBERS:])} do not occur {row[0]} times")
 
     def score(self, flat, offsets, bint sentences=False):
         """Every token of documents flat[offsets[i]:offsets[i + 1]] given those before it in its document.

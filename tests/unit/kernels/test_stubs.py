@@ -56,7 +56,11 @@ def own(module):
 
 def parameters(node):
     arguments = node.args
-    return [one.arg for one in (*arguments.posonlyargs, *arguments.args) if one.arg != "self"]
+    return [
+        one.arg
+        for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+        if one.arg != "self"
+    ]
 
 
 @pytest.mark.skipif(not SOURCES, reason="the kernels' sources are not here")

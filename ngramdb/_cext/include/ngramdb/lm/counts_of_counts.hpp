@@ -11,13 +11,60 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "ngramdb/base/thread_team.hpp"
 #include "ngramdb/lm/suffix_chains.hpp"
+#include "ngramdb/lm/unit_pass.hpp"
 
 namespace ngramdb {
 namespace lm {
+
+// What is known of what follows an n-gram, by left neighbours and by occurrences: see SuccessorCounts.
+struct FollowedBy {
+  SuccessorCounts by_left, by_count;
+};
+
+// The same in little space, while it is counted.
+struct Tally {
+  int64_t total = 0;  // of left neighbours
+  std::array<uint32_t, 3> by_left{}, by_count{};
+
+  void add(int64_t n_left, int64_t count) {
+    total += n_left;
+    ++by_left[static_cast<size_t>(std::min<int64_t>(n_left, 3) - 1)];
+    ++by_count[static_cast<size_t>(std::min<int64_t>(count, 3) - 1)];
+  }
+
+  FollowedBy of(int64_t count) const {
+    FollowedBy found{{total, 0, {}}, {count, 0, {}}};
+    std::copy(by_left.begin(), by_left.end(), found.by_left.n.begin());
+    std::copy(by_count.begin(), by_count.end(), found.by_count.n.begin());
+    return found;
+  }
+};
+
+// An n-gram that occurs often, and what models would otherwise have to pass over all of its rows for.
+struct FrequentNgram {
+  std::vector<Code> symbols;
+  int64_t count;
+  int64_t n_left;
+  FollowedBy next;
+
+  // Descending by count, then ascending by symbols.
+  bool operator<(const FrequentNgram& other) const {
+    return count != other.count ? count > other.count : symbols < other.symbols;
+  }
+};
+
+// Which of them are kept: so many at most, of at most so many symbols.
+constexpr size_t kMostFrequent = 1024;
+constexpr uint32_t kLongestFrequent = 8;
+// By the number of tokens: from how many occurrences on. Passing over fewer rows takes less than a millisecond.
+inline int64_t frequent_from(int64_t n_tokens) { return std::max<int64_t>(int64_t{1} << 14, n_tokens >> 13); }
 
 struct CountsOfCounts {
   // By length, from 1 on (entry 0 stays empty): n-grams with adjusted count 1 … 4, and with so many
@@ -25,156 +72,73 @@ struct CountsOfCounts {
   std::vector<std::array<int64_t, 4>> continuation, raw;
   std::vector<int64_t> n_types;
   int64_t n_left_of_end = 0;  // different tokens before `</s>`
+  std::vector<FrequentNgram> frequent;
+
+  explicit CountsOfCounts(uint32_t max_length = 0)
+      : continuation(max_length + 2), raw(max_length + 2), n_types(max_length + 2) {}
+
+  void add(const CountsOfCounts& other) {
+    for (size_t n = 0; n < n_types.size(); ++n) {
+      n_types[n] += other.n_types[n];
+      for (size_t k = 0; k < 4; ++k) {
+        continuation[n][k] += other.continuation[n][k];
+        raw[n][k] += other.raw[n][k];
+      }
+    }
+    n_left_of_end += other.n_left_of_end;
+    frequent.insert(frequent.end(), other.frequent.begin(), other.frequent.end());
+  }
+
+  // From differences between one length and the next.
+  void sum_up() {
+    for (size_t n = 1; n < n_types.size(); ++n) {
+      n_types[n] += n_types[n - 1];
+      for (size_t k = 0; k < 4; ++k) {
+        continuation[n][k] += continuation[n - 1][k];
+        raw[n][k] += raw[n - 1][k];
+      }
+    }
+  }
 };
 
-// Passes over the rows of all segments in order, what is subtracted taken from what is added, and calls
-//     see(prefix, length, lcp, left, count)
-// for each unit: `count` rows that share their first `length` symbols (at most max_length, or up to and with
-// the border or separator) and their left neighbour, and share `lcp` of them with the unit before.
-template <class See>
-class UnitPass {
- public:
-  UnitPass(const Columns& columns, uint32_t max_length, See see)
-      : columns_(columns), max_length_(max_length), see_(std::move(see)) {}
-
-  void run(StopFlag stop) {
-    if (columns_.width() == 1 && columns_.only_added()) {
-      take_one(columns_[0], stop);
-    } else {
-      take_merged(stop);
-    }
-  }
-
- private:
-  static constexpr uint32_t kAhead = 24;
-
-  // Reads a segment's rows in order, those of the separator left out.
-  struct Cursor {
-    const Column* column;
-    Code separator;  // or kBorder, with which no row begins
-    Row row = 0;
-    uint32_t length = 0;
-    Code left = 0;
-    std::vector<Code> prefix;
-
-    bool read(uint32_t most) {
-      for (; row < column->n_rows(); ++row) {
-        column->segment().prefetch_row(row + kAhead);
-        length = column->prefix(row, most, prefix.data(), &left);
-        if (prefix[0] != separator) return true;
-      }
-      return false;
-    }
-  };
-
-  Cursor cursor_of(const Column& column) const {
-    return {&column, columns_.separator_code(), 0, 0, 0, std::vector<Code>(max_length_)};
-  }
-
-  static uint32_t common(const Code* a, uint32_t n_a, const Code* b, uint32_t n_b) {
-    const uint32_t most = std::min(n_a, n_b);
-    uint32_t n = 0;
-    while (n < most && a[n] == b[n]) ++n;
-    return n;
-  }
-
-  void take_one(const Column& column, StopFlag stop) {
-    Cursor now = cursor_of(column), last = now;
-    for (uint64_t n_done = 0; now.read(max_length_); ++n_done) {
-      const uint32_t lcp = common(now.prefix.data(), now.length, last.prefix.data(), last.length);
-      see_(now.prefix.data(), now.length, lcp, now.left, int64_t{1});
-      if (n_done % kStopInterval == 0) check_stop(stop, now.row, column.n_rows());
-      const Row next = now.row + 1;
-      std::swap(now, last);
-      now.row = next;
-    }
-  }
-
-  void take_merged(StopFlag stop) {
-    std::vector<Cursor> heap;
-    uint64_t n_rows = 0, n_done = 0;
-    for (size_t s = 0; s < columns_.width(); ++s) {
-      n_rows += columns_[s].n_rows();
-      Cursor cursor = cursor_of(columns_[s]);
-      if (cursor.read(max_length_)) heap.push_back(std::move(cursor));
-    }
-    const auto later = [](const Cursor& a, const Cursor& b) {
-      return std::lexicographical_compare(b.prefix.begin(), b.prefix.begin() + b.length, a.prefix.begin(),
-                                          a.prefix.begin() + a.length);
-    };
-    std::make_heap(heap.begin(), heap.end(), later);
-    block_prefix_.assign(max_length_, 0);
-    while (!heap.empty()) {
-      std::pop_heap(heap.begin(), heap.end(), later);
-      Cursor& cursor = heap.back();
-      const uint32_t lcp = common(cursor.prefix.data(), cursor.length, block_prefix_.data(), block_length_);
-      if (lcp < cursor.length || lcp < block_length_) {
-        flush_block();
-        pending_lcp_ = std::min(pending_lcp_, lcp);
-        std::copy_n(cursor.prefix.data(), cursor.length, block_prefix_.data());
-        block_length_ = cursor.length;
-      }
-      block_.emplace_back(cursor.left, cursor.column->sign());
-      ++cursor.row;
-      if (cursor.read(max_length_)) {
-        std::push_heap(heap.begin(), heap.end(), later);
-      } else {
-        heap.pop_back();
-      }
-      if (++n_done % kStopInterval == 0) check_stop(stop, n_done, n_rows);
-    }
-    flush_block();
-  }
-
-  // Rows that are alike up to the greatest length: what is subtracted cancels what was added, by left
-  // neighbour.
-  void flush_block() {
-    if (block_.size() > 1) std::sort(block_.begin(), block_.end());
-    for (size_t i = 0; i < block_.size();) {
-      const Code left = block_[i].first;
-      int64_t net = 0;
-      for (; i < block_.size() && block_[i].first == left; ++i) net += block_[i].second;
-      if (net <= 0) continue;
-      see_(block_prefix_.data(), block_length_, pending_lcp_, left, net);
-      pending_lcp_ = block_length_;
-    }
-    block_.clear();
-  }
-
-  const Columns& columns_;
-  const uint32_t max_length_;
-  See see_;
-  std::vector<Code> block_prefix_;
-  uint32_t block_length_ = 0;
-  uint32_t pending_lcp_ = 0;  // with the last unit that was seen
-  std::vector<std::pair<Code, int32_t>> block_;
-};
-
+// Counts in any shares of the rows, one after the other; no n-gram but the empty one stands in two shares.
 class CountsOfCountsPass {
  public:
-  CountsOfCountsPass(const Columns& columns, const Vocabulary& vocabulary, uint32_t max_length)
-      : columns_(columns),
-        vocabulary_(vocabulary),
-        max_length_(max_length),
-        last_with_left_(vocabulary.size() + 1, kNone) {
-    counts_.continuation.resize(max_length_ + 2);
-    counts_.raw.resize(max_length_ + 2);
-    counts_.n_types.resize(max_length_ + 2);
+  // frequent_from: n-grams that occur so often are kept.
+  CountsOfCountsPass(const Columns& columns, const Vocabulary& vocabulary, uint32_t max_length, int64_t frequent_from)
+      : columns_(columns), vocabulary_(vocabulary), max_length_(max_length), frequent_from_(frequent_from),
+        counts_(max_length), is_dense_(!vocabulary.codes.empty() && vocabulary.codes.back() < kDense),
+        last_with_left_(is_dense_ ? size_t{vocabulary.codes.back()} + 1 : vocabulary.size() + 1, kNone),
+        pass_(columns, max_length, See{this}) {
+    nodes_.push_back(Node{});
   }
 
-  CountsOfCounts take(StopFlag stop) {
-    const auto see_unit = [this](const Code* prefix, uint32_t length, uint32_t lcp, Code left, int64_t count) {
-      see(prefix, length, lcp, left, count);
-    };
-    UnitPass<decltype(see_unit)>(columns_, max_length_, see_unit).run(stop);
+  template <class Look>
+  void take(const Share& share, Look look) {
+    pass_.run(share, look);
+    settle_leaf(0);
     leave(nodes_, 0, true);
     leave(start_nodes_, 0, false);
-    count_borders();
-    sum_up();
-    return counts_;
   }
 
+  // `</s>` alone, and `<s> </s>`: once, when all shares have been taken.
+  void count_borders() {
+    if (columns_.n_empty() > 0) {
+      ++counts_.n_left_of_end;
+      record(2, 2, columns_.n_empty(), columns_.n_empty());
+    }
+    if (columns_.n_sentences() > 0) record(1, 1, counts_.n_left_of_end, columns_.n_sentences());
+  }
+
+  // Differences between one length and the next.
+  CountsOfCounts& counts() { return counts_; }
+
  private:
+  struct See {
+    CountsOfCountsPass* pass;
+    void operator()(const Unit& unit) const { pass->see(unit); }
+  };
+
   // A node that the pass is in: n-grams that begin alike, up to `depth` symbols.
   struct Node {
     uint32_t depth;
@@ -183,15 +147,26 @@ class CountsOfCountsPass {
     int64_t n_left;
     int64_t n_ends;    // rows whose sentences end after it
     size_t ends_from;  // what stands before those, in end_lefts_
+    Tally next;        // of its longest n-gram
+  };
+  // The last unit, where its n-grams of this length are not yet among the nodes; 0 if they are.
+  struct Leaf {
+    uint32_t depth;
+    int64_t count;
   };
   static constexpr uint64_t kNone = UINT64_MAX;
+  static constexpr Code kDense = 1u << 22;
 
-  // The next unit in order: `count` rows with one prefix and left neighbour, lcp symbols like the unit
-  // before.
-  void see(const Code* prefix, uint32_t length, uint32_t lcp, Code left, int64_t count) {
-    const bool ends = columns_.is_end(prefix[length - 1]);
-    leave(nodes_, lcp, true);
-    uint64_t& last = last_with_left_[static_cast<size_t>(left == kBorder ? 0 : vocabulary_.find(left) + 1)];
+  size_t place_of(Code left) const {
+    if (is_dense_) return left < last_with_left_.size() ? left : 0;
+    return static_cast<size_t>(left == kBorder ? 0 : vocabulary_.find(left) + 1);
+  }
+
+  void see(const Unit& unit) {
+    const uint32_t length = unit.length;
+    settle_leaf(unit.lcp);
+    leave(nodes_, unit.lcp, true);
+    uint64_t& last = last_with_left_[place_of(unit.left)];
     const uint64_t before = last;
     if (before != kNone) {
       size_t i = nodes_.size() - 1;
@@ -199,53 +174,105 @@ class CountsOfCountsPass {
       --nodes_[i].n_left;
     }
     last = n_units_;
-    enter(nodes_, length - ends, count, ends);
-    if (ends) end_lefts_.push_back(left);
+    if (unit.ends || nodes_.back().depth == length) {
+      enter(nodes_, length - unit.ends, unit.count, unit.ends);
+      if (unit.ends) end_lefts_.push_back(unit.left);
+    } else {
+      leaf_ = {length, unit.count};
+    }
 
-    start_lcp_ = std::min(start_lcp_, lcp);
-    if (left == kBorder) {
+    start_lcp_ = std::min(start_lcp_, unit.lcp);
+    if (unit.left == kBorder) {
       leave(start_nodes_, std::min(start_lcp_, max_length_ - 1), false);
-      const bool is_seen_whole = ends && length < max_length_;
-      enter(start_nodes_, std::min(length, max_length_ - 1) - is_seen_whole, count, is_seen_whole);
+      const bool is_seen_whole = unit.ends && length < max_length_;
+      enter(start_nodes_, std::min(length, max_length_ - 1) - is_seen_whole, unit.count, is_seen_whole);
       start_lcp_ = UINT32_MAX;
     }
-    if (length == 2 && ends && prefix[0] != last_before_end_) {
-      last_before_end_ = prefix[0];
+    has_end_ = has_end_ && unit.lcp > 0;
+    if (length == 2 && unit.ends && !has_end_) {
+      has_end_ = true;
       ++counts_.n_left_of_end;
     }
     ++n_units_;
+    column_ = unit.column;
+    row_ = unit.row;
   }
 
   void enter(std::vector<Node>& nodes, uint32_t depth, int64_t count, bool ends) {
-    if (nodes.empty()) nodes.push_back({0, n_units_, 0, 0, 0, 0});
-    if (nodes.back().depth != depth) nodes.push_back({depth, n_units_, 0, 0, 0, end_lefts_.size()});
+    if (nodes.empty()) nodes.push_back({0, n_units_, 0, 0, 0, 0, {}});
+    if (nodes.back().depth != depth) nodes.push_back({depth, n_units_, 0, 0, 0, end_lefts_.size(), {}});
     nodes.back().count += count;
     nodes.back().n_left += 1;
     if (ends) nodes.back().n_ends += count;
   }
 
+  // Of most units the longest n-grams are no other's: their node is left as soon as the next unit is seen, which shares
+  // `depth` symbols, and need not be made.
+  void settle_leaf(uint32_t depth) {
+    const Leaf leaf = leaf_;
+    if (leaf.depth == 0) return;
+    leaf_ = {};
+    Node node{leaf.depth, n_units_ - 1, leaf.count, 1, 0, end_lefts_.size(), {}};
+    if (depth >= leaf.depth) {
+      nodes_.push_back(node);
+      return;
+    }
+    const uint32_t parent = std::max(depth, nodes_.back().depth);
+    record(parent + 1, leaf.depth, 1, leaf.count);
+    if (leaf.count >= frequent_from_) keep(node, parent + 1);
+    if (nodes_.back().depth < parent) {
+      node.depth = parent;
+      nodes_.push_back(node);
+    } else {
+      nodes_.back().count += leaf.count;
+      nodes_.back().n_left += 1;
+    }
+    nodes_.back().next.add(1, leaf.count);
+  }
+
   // Leaves all nodes deeper than `depth`.
   void leave(std::vector<Node>& nodes, uint32_t depth, bool within) {
     while (!nodes.empty() && nodes.back().depth > depth) {
-      const Node node = nodes.back();
+      Node node = nodes.back();
       nodes.pop_back();
       const uint32_t parent = std::max(depth, nodes.empty() ? 0 : nodes.back().depth);
       if (within) {
         record(parent + 1, node.depth, node.n_left, node.count);
         const Code* const lefts = end_lefts_.data() + node.ends_from;
         const int64_t n_left_of_ends = work_.distinct(lefts, end_lefts_.size() - node.ends_from);
-        if (node.n_ends > 0) record(node.depth + 1, node.depth + 1, n_left_of_ends, node.n_ends);
+        if (node.n_ends > 0) {
+          record(node.depth + 1, node.depth + 1, n_left_of_ends, node.n_ends);
+          node.next.add(n_left_of_ends, node.n_ends);
+        }
         end_lefts_.resize(node.ends_from);
+        if (node.count >= frequent_from_) keep(node, parent + 1);
       } else {
         record(parent + 2, node.depth + 1, node.count, node.count);
         if (node.n_ends > 0) record(node.depth + 2, node.depth + 2, node.n_ends, node.n_ends);
       }
       if (nodes.empty() || nodes.back().depth < parent) {
-        nodes.push_back({parent, node.first, node.count, node.n_left, 0, node.ends_from});
+        nodes.push_back({parent, node.first, node.count, node.n_left, 0, node.ends_from, {}});
       } else {
         nodes.back().count += node.count;
         nodes.back().n_left += node.n_left;
       }
+      nodes.back().next.add(node.n_left, node.count);
+    }
+  }
+
+  // The n-grams of a node, from `shortest` on, with all that follows them. But for the longest that is one token, and what
+  // follows an n-gram of the greatest length is not known.
+  void keep(const Node& node, uint32_t shortest) {
+    const uint32_t longest = std::min({node.depth, max_length_ - 1, kLongestFrequent});
+    std::vector<Code> symbols(longest);
+    Code left;
+    if (shortest <= longest) column_->prefix(row_, longest, symbols.data(), &left);
+    for (uint32_t n = shortest; n <= longest; ++n) {
+      Tally one;
+      one.add(node.n_left, node.count);
+      const Tally& next = n == node.depth ? node.next : one;
+      counts_.frequent.push_back(
+          {{symbols.begin(), symbols.begin() + n}, node.count, node.n_left, next.of(node.count)});
     }
   }
 
@@ -268,37 +295,64 @@ class CountsOfCountsPass {
     --entry(table[longest + 1]);
   }
 
-  // `</s>` alone, and `<s> </s>`.
-  void count_borders() {
-    if (columns_.n_empty() > 0) {
-      ++counts_.n_left_of_end;
-      record(2, 2, columns_.n_empty(), columns_.n_empty());
-    }
-    if (columns_.n_sentences() > 0) record(1, 1, counts_.n_left_of_end, columns_.n_sentences());
-  }
-
-  void sum_up() {
-    for (uint32_t n = 1; n <= max_length_; ++n) {
-      counts_.n_types[n] += counts_.n_types[n - 1];
-      for (size_t k = 0; k < 4; ++k) {
-        counts_.continuation[n][k] += counts_.continuation[n - 1][k];
-        counts_.raw[n][k] += counts_.raw[n - 1][k];
-      }
-    }
-  }
-
   const Columns& columns_;
   const Vocabulary& vocabulary_;
   const uint32_t max_length_;
-  std::vector<uint64_t> last_with_left_;  // last unit with a left neighbour, by its type; 0: the border
+  const int64_t frequent_from_;
   CountsOfCounts counts_;
+  const bool is_dense_;
+  std::vector<uint64_t> last_with_left_;  // last unit with a left neighbour, by its code, or by its type; 0: the border
+  UnitPass<See> pass_;
   uint64_t n_units_ = 0;
+  const Column* column_ = nullptr;  // where a row of the last unit is
+  Row row_ = 0;
   std::vector<Node> nodes_, start_nodes_;
+  Leaf leaf_{};
   std::vector<Code> end_lefts_;
   Workspace work_;
   uint32_t start_lcp_ = 0;
-  Code last_before_end_ = kBorder;
+  bool has_end_ = false;  // whether the first symbol of the last unit has been seen to end a sentence
 };
+
+// How counts are taken; tests make shares small and call rare n-grams frequent.
+struct CountingOptions {
+  uint32_t max_length = 0;
+  uint64_t share_rows = uint64_t{1} << 19;
+  int64_t frequent_from = INT64_MAX;
+};
+
+// Shares are divided among the cores that are free. Memory: 8 bytes a type and thread.
+inline CountsOfCounts count_counts(const Columns& columns, const Vocabulary& vocabulary, const CountingOptions& options,
+                                   StopFlag stop) {
+  const std::vector<Share> shares = shares_of(columns, vocabulary, options.share_rows);
+  uint64_t n_rows = 0;
+  for (const Share& share : shares) n_rows += columns.n_rows(share.data());
+  std::array<std::unique_ptr<CountsOfCountsPass>, ThreadTeam::kMostThreads> passes;
+  const auto new_pass = [&] {
+    return std::make_unique<CountsOfCountsPass>(columns, vocabulary, options.max_length, options.frequent_from);
+  };
+  passes[0] = new_pass();
+  std::atomic<size_t> next{0};
+  std::atomic<uint64_t> n_done{0};
+  ThreadTeam team(shares.size() > 1 ? &CoreBudget::of_machine() : nullptr, stop);
+  team.share([&](uint32_t i) {
+    const size_t number = next++;
+    if (number >= shares.size()) return false;
+    if (passes[i] == nullptr) passes[i] = new_pass();
+    Poll poll = team.poll_of(i);
+    passes[i]->take(shares[number], [&](uint64_t n) { poll.check(n_done += n, n_rows); });
+    return true;
+  });
+  CountsOfCounts& counts = passes[0]->counts();
+  for (size_t i = 1; i < passes.size(); ++i) {
+    if (passes[i] != nullptr) counts.add(passes[i]->counts());
+  }
+  passes[0]->count_borders();
+  counts.sum_up();
+  std::sort(counts.frequent.begin(), counts.frequent.end());
+  if (counts.frequent.size() > kMostFrequent) counts.frequent.resize(kMostFrequent, counts.frequent.front());
+  return std::move(counts);
+}
 
 // The n-grams of one length, each once, in the order of their tokens (a sentence's end anywhere among them), those that
 // begin with `<s>` last.
@@ -328,19 +382,26 @@ struct NgramLevel {
 class NgramLister {
  public:
   // n_expected: about how many n-grams there are, or 0; space is taken for so many at once.
-  NgramLister(const Columns& columns, uint32_t n, size_t n_expected) : columns_(columns), n_(n) {
+  NgramLister(const Columns& columns, const Vocabulary& vocabulary, uint32_t n, size_t n_expected)
+      : columns_(columns), vocabulary_(vocabulary), n_(n) {
     within_.level.reserve(n_expected);
   }
 
   NgramLevel list(StopFlag stop) {
-    const auto see = [this](const Code* prefix, uint32_t length, uint32_t lcp, Code left, int64_t count) {
-      within_.see(*this, prefix, length, lcp, n_, count);
-      start_lcp_ = std::min(start_lcp_, lcp);
-      if (left != kBorder || n_ < 2) return;
-      beginning_.see(*this, prefix, length, start_lcp_, n_ - 1, count);
+    const auto see = [this](const Unit& unit) {
+      within_.see(*this, unit, unit.lcp, n_);
+      start_lcp_ = std::min(start_lcp_, unit.lcp);
+      if (unit.left != kBorder || n_ < 2) return;
+      beginning_.see(*this, unit, start_lcp_, n_ - 1);
       start_lcp_ = UINT32_MAX;
     };
-    UnitPass<decltype(see)>(columns_, n_, see).run(stop);
+    const std::vector<Share> shares = shares_of(columns_, vocabulary_, uint64_t{1} << 19);
+    uint64_t n_rows = 0, n_done = 0;
+    for (const Share& share : shares) n_rows += columns_.n_rows(share.data());
+    UnitPass<decltype(see)> pass(columns_, n_, see);
+    for (const Share& share : shares) {
+      pass.run(share, [&](uint64_t n) { check_stop(stop, n_done += n, n_rows); });
+    }
     NgramLevel& level = within_.level;
     if (n_ == 1 && columns_.n_sentences() > 0) level.append(kEnd, columns_.n_sentences(), level.last.empty());
     level.n_within = level.last.size();
@@ -363,23 +424,23 @@ class NgramLister {
     size_t last_end = 0;   // the last n-gram that ends a sentence
     uint32_t end_lcp = 0;  // with it
 
-    void see(const NgramLister& lister, const Code* prefix, uint32_t length, uint32_t lcp, uint32_t n, int64_t count) {
+    void see(const NgramLister& lister, const Unit& unit, uint32_t lcp, uint32_t n) {
       fresh_lcp = std::min(fresh_lcp, lcp);
       end_lcp = std::min(end_lcp, lcp);
-      if (length < n) return;
+      if (unit.length < n) return;
       if (lcp >= n && !level.last.empty()) {
-        level.counts[now] += count;
+        level.counts[now] += unit.count;
         return;
       }
-      const int64_t id = lister.id_of(prefix[n - 1]);
+      const int64_t id = lister.id_of(unit.column->code_at(unit.column->position(unit.row) + n - 1));
       // An n-gram that ends a sentence may come twice, with no other such n-gram between.
       if (id == kEnd && end_lcp + 1 >= n && has_end) {
         now = last_end;
-        level.counts[now] += count;
+        level.counts[now] += unit.count;
         return;
       }
       now = level.last.size();
-      level.append(id, count, now == 0 || fresh_lcp + 1 < n);
+      level.append(id, unit.count, now == 0 || fresh_lcp + 1 < n);
       fresh_lcp = UINT32_MAX;
       if (id != kEnd) return;
       has_end = true;
@@ -391,13 +452,15 @@ class NgramLister {
   int64_t id_of(Code code) const { return columns_.is_end(code) ? kEnd : int64_t{code} - 1; }
 
   const Columns& columns_;
+  const Vocabulary& vocabulary_;
   const uint32_t n_;
   Part within_, beginning_;
   uint32_t start_lcp_ = 0;
 };
 
-inline NgramLevel list_ngrams(const Columns& columns, uint32_t n, size_t n_expected, StopFlag stop) {
-  return NgramLister(columns, n, n_expected).list(stop);
+inline NgramLevel list_ngrams(const Columns& columns, const Vocabulary& vocabulary, uint32_t n, size_t n_expected,
+                              StopFlag stop) {
+  return NgramLister(columns, vocabulary, n, n_expected).list(stop);
 }
 
 }  // namespace lm

@@ -15,6 +15,7 @@
 #include <stdexcept>
 
 #include "ngramdb/base/thread_team.hpp"
+#include "ngramdb/lm/counts_of_counts.hpp"
 #include "ngramdb/lm/suffix_chains.hpp"
 #include "ngramdb/lm/token_shares.hpp"
 
@@ -109,6 +110,26 @@ class Model {
     walk_.least = settings_.least;
     walk_.raw_at_longest = settings_.kind == Kind::kKneserNey && settings_.order > 0;
     if (settings_.kind == Kind::kKneserNey && (settings_.least > 1 || settings_.order == 1)) count_empty(stop);
+  }
+
+  // Takes for known what has been counted of a frequent n-gram (Kneser-Ney with a least count of 1). False if the corpus
+  // has it another number of times.
+  bool know(const FrequentNgram& ngram) const {
+    const size_t w = data_->columns.width();
+    std::vector<int64_t> ids;
+    for (const Code code : ngram.symbols) ids.push_back(int64_t{code} - 1);
+    const uint32_t n = static_cast<uint32_t>(ids.size());
+    Searches searches(data_->columns);
+    searches.lookups.push_back({Request{ids.data(), n}, nullptr});
+    searches.run();
+    if (data_->columns.net(searches.answers.data()) != ngram.count) return false;
+    Record record;
+    record.n_left = ngram.n_left;
+    record.next = walk_.raw_at_longest && n == walk_.longest ? ngram.next.by_count : ngram.next.by_left;
+    for (const int64_t part : record.next.n) record.n_next += part;
+    record.n_next_kept = record.n_next;
+    cache_.put(Walk::key_of(searches.answers.data(), w, n), record);
+    return true;
   }
 
   // Every token of the documents ids[offsets[i], offsets[i + 1]). sentences: `<s>` stands before each, and

@@ -87,6 +87,14 @@ struct Starts {
 
 class Walk {
  public:
+  // Under which the record of an n-gram of `depth` tokens is kept; its rows in each of n segments.
+  static RecordCache::Key key_of(const Range* rows, size_t n, uint64_t depth) {
+    for (size_t s = 0; s < n; ++s) {
+      if (rows[s].size() > 0) return {static_cast<uint64_t>(s) << kRowBits | rows[s].lo, depth};
+    }
+    return {UINT64_MAX, depth};
+  }
+
   explicit Walk(const WalkSettings& settings) : settings_(settings), w_(settings.columns->width()) {}
 
   // The suffixes that occur, the empty one first.
@@ -518,12 +526,7 @@ class Walk {
     settings_.cache->put(key, record);
   }
 
-  RecordCache::Key key_of(const Range* rows, uint64_t depth) const {
-    for (size_t s = 0; s < w_; ++s) {
-      if (rows[s].size() > 0) return {static_cast<uint64_t>(s) << kRowBits | rows[s].lo, depth};
-    }
-    return {UINT64_MAX, depth};
-  }
+  RecordCache::Key key_of(const Range* rows, uint64_t depth) const { return key_of(rows, w_, depth); }
 
   void learn(size_t c, Workspace& work, StopFlag stop) {
     Chain& chain = chains[c];
