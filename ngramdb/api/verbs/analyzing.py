@@ -73,4 +73,5 @@ def entry_of(statistics: Statistics) -> StatisticsEntry:
         n_types=statistics.n_types,
         continuation=statistics.continuation,
         raw=statistics.raw,
+        frequent=statistics.frequent,
     )

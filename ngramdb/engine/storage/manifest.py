@@ -21,6 +21,7 @@ from ngramdb.kinds import TOKENIZER_KINDS
 from ngramdb.limits import MAX_INTEGER
 from ngramdb.segments.container import (
     DOCUMENT_SETS,
+    FREQUENT_NGRAMS,
     LOAD_RECORDS,
     NATIVE,
     SEGMENT_KINDS,
@@ -95,6 +96,7 @@ class StatisticsEntry:
     `segments` is the SHA-256 of the names, sizes, checksums and signs of the segments that it was taken of;
     for any others it means nothing. `n_types[i]` is the number of different n-grams of length i + 1;
     `continuation[i]` how many of them have 1, 2, 3 and 4 different left neighbours, `raw[i]` occurrences.
+    `frequent` are the most frequent n-grams, each as its nine numbers and its tokens (FORMAT.md).
     """
 
     created: float
@@ -105,6 +107,7 @@ class StatisticsEntry:
     n_types: tuple[int, ...]
     continuation: tuple[tuple[int, int, int, int], ...]
     raw: tuple[tuple[int, int, int, int], ...]
+    frequent: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -201,9 +204,15 @@ class Manifest:
     @property
     def writer_flags(self) -> int:
         """What a program must know to write its successor."""
-        analyzed = any(corpus.statistics is not None for corpus in self.corpora.values())
+        statistics = [c.statistics for c in self.corpora.values() if c.statistics is not None]
+        counted = any(entry.frequent for entry in statistics)
         loaded = any(corpus.loads for corpus in self.corpora.values())
-        return self.flags | (STATISTICS if analyzed else 0) | (LOAD_RECORDS if loaded else 0)
+        return (
+            self.flags
+            | (STATISTICS if statistics else 0)
+            | (FREQUENT_NGRAMS if counted else 0)
+            | (LOAD_RECORDS if loaded else 0)
+        )
 
     def files(self) -> dict[str, FileRef]:
         """Every file that the version needs, by name (corpora may share files)."""
@@ -274,7 +283,9 @@ def _corpus_to_json(corpus: CorpusEntry) -> dict[str, Any]:
     if corpus.loads:
         value["loads"] = [vars(record) for record in corpus.loads]
     if corpus.statistics is not None:
-        value["statistics"] = vars(corpus.statistics)
+        value["statistics"] = dict(vars(corpus.statistics))
+        if not corpus.statistics.frequent:
+            del value["statistics"]["frequent"]
     return value
 
 
@@ -420,7 +431,25 @@ def _read_statistics(reader: _Reader) -> StatisticsEntry:
         n_types=n_types,
         continuation=tables[0],
         raw=tables[1],
+        frequent=_read_frequent(reader) if reader.has("frequent") else (),
     )
+
+
+def _read_frequent(reader: _Reader) -> tuple[tuple[int, ...], ...]:
+    """Frequent n-grams: nine numbers that are possible, and tokens."""
+    value = reader.get("frequent")
+    if not isinstance(value, list):
+        reader.fail("frequent", "an array", value)
+    for i, row in enumerate(value):
+        if not _is_integers(row) or len(row) < 10 or not _is_possible(row):
+            reader.fail(f"frequent[{i}]", "what can be counted of an n-gram, and its tokens", row)
+    return tuple(map(tuple, value))
+
+
+def _is_possible(row: list[int]) -> bool:
+    count, n_left, total = row[:3]
+    different = sum(row[3:6])
+    return 0 < n_left <= count and different == sum(row[6:9]) and 0 < different <= total <= count
 
 
 def _read_load(reader: _Reader) -> LoadRecord:

@@ -98,6 +98,7 @@ def stored_statistics(corpus: Corpus) -> Statistics | None:
         continuation=stored.continuation,
         raw=stored.raw,
         segments=segments,
+        frequent=stored.frequent,
     )
 
 

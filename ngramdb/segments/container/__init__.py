@@ -20,6 +20,7 @@ array([1, 2, 3], dtype=uint16)
 from ngramdb.segments.container.layout import (
     BLOCK_SIZE,
     DOCUMENT_SETS,
+    FREQUENT_NGRAMS,
     KNOWN_WRITER_FLAGS,
     LOAD_RECORDS,
     NATIVE,
@@ -37,6 +38,7 @@ from ngramdb.segments.container.writer import ContainerWriter, Sink
 __all__ = [
     "BLOCK_SIZE",
     "DOCUMENT_SETS",
+    "FREQUENT_NGRAMS",
     "KNOWN_WRITER_FLAGS",
     "LOAD_RECORDS",
     "NATIVE",

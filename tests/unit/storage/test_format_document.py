@@ -57,7 +57,8 @@ def test_the_manifest_has_the_keys_that_are_described(writes):
         return set().union(*(keys(item) for item in value)) if isinstance(value, list) else set()
 
     table = ((1, 0, 0, 0), (1, 0, 0, 0))
-    statistics = StatisticsEntry(1.0, "c" * 64, 1, 1, 1, (1, 1), table, table)
+    frequent = ((1, 1, 1, 1, 0, 0, 1, 0, 0, 7),)
+    statistics = StatisticsEntry(1.0, "c" * 64, 1, 1, 1, (1, 1), table, table, frequent)
     load = LoadRecord("a" * 64, "b" * 64, "c" * 64, 1, 2, 3)
     corpora = {
         name: replace(entry, statistics=statistics, loads=(load,)) for name, entry in manifest.corpora.items()

@@ -38,7 +38,15 @@ MANIFEST = Manifest(
             next_doc_id=10,
             options={"text": True, "order": 5, "weight": 0.4, "name": "größe ✓"},
             statistics=StatisticsEntry(
-                1700000001.5, "c" * 64, 990, 9, 5, (70, 900), ((9, 3, 2, 1),) * 2, ((8, 3, 2, 0),) * 2
+                1700000001.5,
+                "c" * 64,
+                990,
+                9,
+                5,
+                (70, 900),
+                ((9, 3, 2, 1),) * 2,
+                ((8, 3, 2, 0),) * 2,
+                ((40, 9, 30, 2, 1, 7, 1, 1, 8, 5), (20, 3, 6, 4, 1, 0, 3, 1, 1, 5, 76)),
             ),
             loads=(
                 LoadRecord("1" * 64, "2" * 64, "3" * 64, 4, 0, 5),
@@ -100,7 +108,7 @@ def replaced(value, path, new):
 
 VALUE = json.loads(MANIFEST.to_json())
 # Files of the first release have manifests without these keys.
-ADDED_LATER = {"by", "audits", "doc_id_offset", "statistics", "loads"}
+ADDED_LATER = {"by", "audits", "doc_id_offset", "statistics", "loads", "frequent"}
 PLACES = [path for path in places(VALUE) if "options" not in path[:-1]]
 
 
@@ -133,6 +141,11 @@ def test_a_value_of_the_wrong_type_is_corruption_wherever_it_stands(path):
         (("corpora", 0, "statistics", "n_types"), [7, -1], "array of integers"),
         (("corpora", 0, "statistics", "raw"), [[1, 2, 3, 4]], "2 rows of four integers"),
         (("corpora", 0, "statistics", "continuation"), [[1, 2, 3, 4], [1, 2, 3]], "2 rows of four"),
+        (("corpora", 0, "statistics", "frequent"), {}, "an array"),
+        (("corpora", 0, "statistics", "frequent"), [[5, 1, 2, 1, 0, 0, 1, 0, 0]], "and its tokens"),
+        (("corpora", 0, "statistics", "frequent"), [[5, 1, 2, 1, 0, 0, 1, 0, 0, "5"]], "and its tokens"),
+        (("corpora", 0, "statistics", "frequent"), [[5, 6, 2, 1, 0, 0, 1, 0, 0, 5]], "what can be counted"),
+        (("corpora", 0, "statistics", "frequent"), [[5, 1, 2, 1, 0, 0, 2, 0, 0, 5]], "what can be counted"),
         (("corpora", 0, "statistics", "continuation"), [[1, 2, 3, 4], [1, 2, 3, True]], "2 rows of four"),
         (("corpora", 0, "loads", 0, "paths"), "6" * 64, "records of different paths"),
         (("corpora", 0, "loads", 0, "files"), "g" * 64, "loads\\[0\\].files"),
