@@ -50,6 +50,9 @@ class BoundCorpus:
     encode : the tokenizer's
     """
 
+    #: The conditions of the parts that this is a part of, outermost first, each with its parameters.
+    conditions: tuple[tuple[str, ParameterValues], ...] = ()
+
     def __init__(self, database: Database, name: str) -> None:
         self.name = name
         self.database = database
@@ -64,7 +67,7 @@ class BoundCorpus:
     def rebind(self) -> CorpusView:
         """Read the newest version from now on; raises if the database is closed or has no such corpus."""
         snapshot = self.database.snapshot
-        view = snapshot.view(self.name)
+        view = self.opened(snapshot)
         self.count: Callable[[Any], int] = view.index.count
         self.prob = None if is_cut(view) else view.index.prob
         self.dist = view.index.dist
@@ -73,6 +76,13 @@ class BoundCorpus:
         # Last, since the array verbs take it as the sign that all the others are there.
         self.snapshot: Snapshot = snapshot
         return view
+
+    def opened(self, snapshot: Snapshot) -> CorpusView:
+        """The corpus at a version."""
+        return snapshot.view(self.name)
+
+    def check_whole(self, verb: str) -> None:
+        """Raise NotSupportedError if this is only a part of a corpus: what a verb that changes it asks."""
 
     def current(self) -> CorpusView:
         """The corpus at the newest version."""

@@ -22,6 +22,7 @@ from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
     from ngramdb.api import parsing, results
+    from ngramdb.api import part as parts
     from ngramdb.api.arguments import documents as given_documents
     from ngramdb.api.arguments import models, packing, trees
     from ngramdb.api.arguments import tables as given_tables
@@ -103,6 +104,7 @@ else:
     packing = lazy_module("ngramdb.api.arguments.packing")
     parameters = lazy_module("ngramdb.planner.parameters")
     parsing = lazy_module("ngramdb.api.parsing")
+    parts = lazy_module("ngramdb.api.part")
     plans = lazy_module("ngramdb.planner.plan")
     results = lazy_module("ngramdb.api.results")
     scoring = lazy_module("ngramdb.executor.questions.scoring")
@@ -130,7 +132,7 @@ class Corpus:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The name and the database, which is opened anew where this is unpickled."""
-        return type(self), (self._bound.database, self.name)
+        return _reopened, (self._bound.database, self.name, self._bound.conditions)
 
     # ---- properties -------------------------------------------------------------------------------------
 
@@ -151,13 +153,46 @@ class Corpus:
 
     def __repr__(self) -> str:
         view = self._bound.current()
-        n_segments = len(view.entry.segments)
+        n_segments = len(view.index.signs)
         return (
-            f"<ngramdb.Corpus {self.name}: "
+            f"<ngramdb.Corpus {view.entry.name}: "
             f"{view.n_documents:,} document{'' if view.n_documents == 1 else 's'}, "
             f"{view.n_tokens:,} token{'' if view.n_tokens == 1 else 's'}, "
-            f"{n_segments} segment{'' if n_segments == 1 else 's'}, tokenizer {view.tokenizer_title}>"
+            f"{n_segments:,} segment{'' if n_segments == 1 else 's'}, tokenizer {view.tokenizer_title}>"
         )
+
+    def where(self, condition: str, *, params: ParameterValues = None) -> Corpus:
+        """The documents that meet a condition, as a corpus for reading: every verb that asks works on it.
+
+        Answers are those of a corpus into which only these documents were loaded, under every model. It
+        follows the database's versions as the corpus does.
+
+        Parameters
+        ----------
+        condition : str
+            What would stand after WHERE, with `?` or `:name` for `params`.
+        params : sequence or mapping, optional
+            Values of the condition's placeholders.
+
+        Returns
+        -------
+        Corpus
+            Verbs that change a corpus raise NotSupportedError on it.
+
+        Raises
+        ------
+        ResourceError
+            More than 200 million tokens would have to be indexed.
+
+        Notes
+        -----
+        Cost: finding the documents, and some 0.1 µs for each of their tokens or of the others', whichever
+        are fewer, once for a condition and version.
+        """
+        part = object.__new__(Corpus)
+        part.name = self.name
+        part._bound = parts.BoundPart(self._bound, condition, params)
+        return part
 
     # ---- adding documents -------------------------------------------------------------------------------
 
@@ -182,6 +217,7 @@ class Corpus:
         InvalidArgument
             A single document instead of an iterable, a table without such a column, or an iterable of names.
         """
+        self._bound.check_whole("append")
         # Not the corpus's view as questions use it, which opens every segment.
         database = self._bound.database
         tokenizer = database.snapshot.view(self.name).tokenizer
@@ -220,6 +256,7 @@ class Corpus:
         LoadError, InvalidArgument
             A file or a document that can't be read (with file and line), or an invalid option.
         """
+        self._bound.check_whole("load")
         if on_error not in ("fail", "skip"):
             raise InvalidArgument(f"on_error is 'fail' or 'skip', not {on_error!r}")
         given = {**options, "text": text, "format": format, "limit": limit}
@@ -264,6 +301,7 @@ class Corpus:
         -----
         Cost: that of finding the documents, and some 100 ns for each of their tokens.
         """
+        self._bound.check_whole("delete")
         if not isinstance(reason, str):
             raise InvalidArgument(f"a reason is a str, not {type(reason).__name__}")
         tree, placeholders, _ = parsing.parsed_condition(where)
@@ -292,6 +330,7 @@ class Corpus:
         -----
         Cost: 30 to 90 ns per token of the segments that are merged; 5 ns per row where one is filtered.
         """
+        self._bound.check_whole("compact")
         bound = self._bound
         with bound.work(), bound.database.change(self.name, f"compact {self.name}") as change:
             return change.compact()
@@ -311,6 +350,7 @@ class Corpus:
         QueryCancelled
             Interrupted; the part that has been read stays in memory.
         """
+        self._bound.check_whole("warm")
         with self._bound.database.work(progress=progress):
             return self._bound.current().warm()
 
@@ -330,6 +370,7 @@ class Corpus:
         -----
         Cost: one manifest; no file of the corpus is touched.
         """
+        self._bound.check_whole("restore")
         with self._bound.work():
             return self._bound.session().run_restore(plans.RestoreCorpus(self.name, version))
 
@@ -349,6 +390,7 @@ class Corpus:
         -----
         Cost: a manifest; with different vocabularies some 100 ns per token of `other`.
         """
+        self._bound.check_whole("add")
         return self._combine(1, other)
 
     def subtract(self, other: str | Corpus) -> ChangeOutcome:
@@ -372,6 +414,7 @@ class Corpus:
         -----
         Cost: 20 µs per document of `other` and segment, and that of removing the documents.
         """
+        self._bound.check_whole("subtract")
         return self._combine(-1, other)
 
     def _combine(self, sign: int, other: str | Corpus) -> ChangeOutcome:
@@ -419,6 +462,7 @@ class Corpus:
         LoadError, ExecutionError
             A set that can't be read, or a report that can't be written; nothing is removed.
         """
+        self._bound.check_whole("decontaminate")
         with self._bound.work():
             return decontaminating.decontaminate(
                 self._bound.database,
@@ -1006,6 +1050,7 @@ class Corpus:
         -----
         Cost: a pass over the index, less than building it. Source: Chen & Goodman 1999, section 3.
         """
+        self._bound.check_whole("analyze")
         with self._bound.work():
             return analyzing.analyze(self._bound.database, self.name, order)
 
@@ -1303,6 +1348,7 @@ class Corpus:
         Objects with `version`, `created` (seconds since 1970, UTC), `by`, `statement`, `reason` (as given to
         `delete`, otherwise ""), `n_documents`, `n_tokens`.
         """
+        self._bound.check_whole("removals")
         view = self._bound.current()
         with self._bound.work():
             return list(audit.removals(self._bound.database.store, view.entry.audits))
@@ -1315,6 +1361,7 @@ class Corpus:
         An iterator of objects with `removal`, `doc_id`, and `details`: as far as known, the document's `id`
         and `source`, the `reason` for this document, and `matches` (`ngram` and `position`, in tokens).
         """
+        self._bound.check_whole("removed_documents")
         found = audit.removed_documents(self._bound.database.store, self._bound.current().entry.audits)
         return under(self._bound.work(), found)
 
@@ -1336,6 +1383,7 @@ class Corpus:
         ExecutionError, InvalidArgument
             A file that can't be written, of which nothing remains, or an unknown format.
         """
+        self._bound.check_whole("export_removals")
         with self._bound.work():
             return exporting.export_removals(self.removed_documents(), path, format)
 
@@ -1344,3 +1392,11 @@ def _checked(name: str, value: Any) -> Any:
     if name not in options.LOAD_OPTIONS:
         raise InvalidArgument(f"no option {name!r}; known: {', '.join(options.LOAD_OPTIONS)}")
     return options.LOAD_OPTIONS[name].check(name, value)
+
+
+def _reopened(database: Database, name: str, conditions: Sequence[tuple[str, ParameterValues]]) -> Corpus:
+    """A corpus, or a part of one, of a database that was opened anew."""
+    corpus = Corpus(database, name)
+    for condition, params in conditions:
+        corpus = corpus.where(condition, params=params)
+    return corpus

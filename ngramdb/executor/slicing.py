@@ -25,10 +25,13 @@ def sliced(plan: SliceQuestion, meter: PlanMeter | None = None) -> SliceQuestion
     """
     if plan.where is None or isinstance(plan.where, AllDocs):
         return plan
-    return changed(plan, corpus=slice_of(plan.corpus, plan.where, plan.costs, meter), where=None)
+    part = slice_of(plan.corpus, plan.where, plan.costs, plan.where.label(), meter)
+    return changed(plan, corpus=part, where=None)
 
 
-def slice_of(corpus: Corpus, where: DocExpr, costs: Costs | None, meter: PlanMeter | None = None) -> Corpus:
-    """The documents that meet a condition, as a corpus."""
+def slice_of(
+    corpus: Corpus, where: DocExpr, costs: Costs | None, shown: str, meter: PlanMeter | None = None
+) -> Corpus:
+    """The documents that meet a condition, as a corpus; `shown` is how messages call the condition."""
     found = matching(corpus, where, costs, meter)
-    return corpus.sliced([docs.numbers() for _, docs in found], where.label())
+    return corpus.sliced([docs.numbers() for _, docs in found], shown)

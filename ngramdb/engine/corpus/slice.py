@@ -93,6 +93,11 @@ class SliceView:
         return self._corpus.tokenizer
 
     @property
+    def tokenizer_title(self) -> str:
+        title: str = self._corpus.tokenizer_title  # type: ignore[attr-defined]
+        return title
+
+    @property
     def n_added(self) -> int:
         return self._corpus.n_added
 

@@ -1,0 +1,150 @@
+"""`Corpus.where`: every verb that asks answers as a corpus of just these documents; the others refuse."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+
+import ngramdb
+from ngramdb.errors import BindError, NotSupportedError, ParseError
+
+TEXTS = [
+    ("time flies like an arrow", 1930),
+    ("fruit flies like a banana", 1950),
+    ("when you read a paper , time flies", 1960),
+    ("fruit flies like an apple", 1970),
+    ("an apple a day", 1980),
+]
+
+
+def documents(least=0):
+    return [{"text": text, "year": year} for text, year in TEXTS if year >= least]
+
+
+@pytest.fixture
+def db(tmp_path):
+    with ngramdb.connect(tmp_path / "d.ngdb") as db:
+        corpus = db.create_corpus("c", tokenizer="words")
+        corpus.append(documents()[:2])
+        corpus.append(documents()[2:])
+        # Ids of words go by their first appearance: the same in both corpora.
+        other = db.create_corpus("later", tokenizer="words")
+        other.append(documents())
+        other.delete("year < 1950")
+        yield db
+
+
+@pytest.fixture
+def part(db):
+    return db.corpus("c").where("year >= ?", params=[1950])
+
+
+@pytest.fixture
+def alone(db):
+    return db.corpus("later")
+
+
+def test_sizes_and_documents_are_those_of_the_part(part, alone):
+    assert (part.n_documents, part.n_tokens) == (alone.n_documents, alone.n_tokens) == (4, alone.count([]))
+    assert part.count_docs('"flies"') == 3
+    assert part.count_docs() == 4
+    assert [row[0] for row in part.docs('"time"')] == [2]
+    assert repr(part).startswith("<ngramdb.Corpus c where year >= ?: 4 documents")
+
+
+def test_every_verb_that_asks_answers_alike(part, alone):
+    text = "time flies like an arrow"
+    assert part.count("flies like") == alone.count("flies like") == 2
+    assert part.count("arrow") == 0
+    assert part.count_many(["an", "flies like"]).tolist() == [2, 2]
+    for model in ("ngram", "infgram", "backoff", "kneser_ney order 3", "kneser_ney"):
+        assert part.prob("an", given="flies like", model=model) == alone.prob(
+            "an", given="flies like", model=model
+        )
+        assert (
+            part.dist("flies like", model=model).fetchall()
+            == alone.dist("flies like", model=model).fetchall()
+        )
+        mine, theirs = part.score(text, model), alone.score(text, model)
+        assert np.array_equal(mine.prob, theirs.prob, equal_nan=True)
+        assert math.isclose(
+            part.language_model(model).prob([1, 2], 3)[0] or 0,
+            alone.language_model(model).prob([1, 2], 3)[0] or 0,
+        )
+    assert part.dist_arrays("like").counts.tolist() == alone.dist_arrays("like").counts.tolist()
+    assert part.perplexity(["fruit flies"]).perplexity == alone.perplexity(["fruit flies"]).perplexity
+    assert part.generate("time", tokens=3) == alone.generate("time", tokens=3)
+    assert part.trace(text).fetchall() == alone.trace(text).fetchall()
+    assert part.kwic("flies").fetchall() == alone.kwic("flies").fetchall()
+    assert part.ngrams(2, top=3).fetchall() == alone.ngrams(2, top=3).fetchall()
+
+
+def test_a_part_of_a_part(part):
+    inner = part.where('"flies"')
+    assert inner.n_documents == 3
+    assert inner.count("an") == 1
+    assert part.n_documents == 4
+
+
+def test_it_follows_the_corpus(db, part):
+    db.corpus("c").append([{"text": "flies again", "year": 1999}, {"text": "flies before", "year": 1900}])
+    assert part.count("flies") == 4
+    assert part.n_documents == 5
+
+
+def test_conditions_of_verbs_narrow_it(part):
+    assert part.count_docs("year > 1960") == 2
+    assert [row[0] for row in part.docs('year > 1960 AND "an"').fetchall()] == [3, 4]
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        lambda part: part.append(["x"]),
+        lambda part: part.load("x.jsonl"),
+        lambda part: part.delete('"x"'),
+        lambda part: part.compact(),
+        lambda part: part.warm(),
+        lambda part: part.restore(1),
+        lambda part: part.add("later"),
+        lambda part: part.subtract("later"),
+        lambda part: part.decontaminate("x.txt"),
+        lambda part: part.analyze(),
+        lambda part: part.removals(),
+        lambda part: list(part.removed_documents()),
+        lambda part: part.export_removals("x.jsonl"),
+    ],
+)
+def test_verbs_for_whole_corpora_refuse(part, verb):
+    with pytest.raises(NotSupportedError, match=r"is for a whole corpus, and this is a part of c"):
+        verb(part)
+
+
+def test_what_is_wrong_with_a_condition_is_said_at_once(db):
+    with pytest.raises(BindError, match="yaer"):
+        db.corpus("c").where("yaer = 1")
+    with pytest.raises(ParseError):
+        db.corpus("c").where("year =")
+
+
+def test_it_can_be_pickled(part):
+    again = pickle.loads(pickle.dumps(part.where('"flies"')))
+    assert (again.n_documents, again.count("flies")) == (3, 3)
+
+
+def test_export_writes_the_part(part, tmp_path):
+    assert part.export(tmp_path / "out.jsonl") == 4
+    assert (tmp_path / "out.jsonl").read_text().count("\n") == 4
+
+
+def test_no_document_is_a_part_too(db):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        none = db.corpus("c").where("year = 1")
+    assert (none.n_documents, none.n_tokens, none.count("flies"), none.count([])) == (0, 0, 0, 0)
+    assert none.dist("flies").fetchall() == []
+    assert none.prob("a", given="flies") is None
