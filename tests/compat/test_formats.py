@@ -5,6 +5,7 @@ and the script that wrote both. Nothing in them is ever replaced: where a test h
 the databases that they have. `format_1/write.py` wrote the others, too:
 
 - `format_1`: the first one
+- `format_1_frequent_ngrams`: the statistics of a corpus have frequent n-grams
 - `format_1_load_records`: a corpus has the record of a load that may go on
 - `format_1_small_blocks`: segments have a checksum for every 4,096 bytes
 """

@@ -7,9 +7,9 @@ stand for the databases that people have. What a later version writes differentl
 
 The database has what the format can hold: a corpus for every tokenizer, segments of every symbol width,
 several segments and vocabularies per corpus, removed documents (a segment with sign -1, audits), ids with
-gaps (a compacted segment), shifted ids (a corpus that was added), statistics that hold and statistics that
-are stale, metadata of every type, more fields than there are columns, lines of JSON of every form, a sentence
-separator, a dropped corpus and earlier versions.
+gaps (a compacted segment), shifted ids (a corpus that was added), statistics that hold (with frequent
+n-grams and without) and statistics that are stale, metadata of every type, more fields than there are
+columns, lines of JSON of every form, a sentence separator, a dropped corpus and earlier versions.
 """
 
 from __future__ import annotations
@@ -96,6 +96,8 @@ ID_QUESTIONS = [
     "KWIC [2] WINDOW 2 FROM ids",
     "NGRAMS 2 TOP 9 FROM ids",
     "DIST GIVEN [1] FROM ids",
+    "SCORE [1, 2, 3, 1] USING KNESER_NEY FROM frequent",
+    "DIST GIVEN [2] USING KNESER_NEY ORDER 3 FROM frequent",
     "PROB [3] GIVEN [1, 2] USING KNESER_NEY ORDER 3 FROM ids",
     "SCORE [1, 2, 3, 255] USING INFGRAM FROM ids",
     "TRACE [9, 1, 2, 3, 9] FROM ids",
@@ -198,6 +200,8 @@ def write(folder: Path) -> dict[str, Any]:
     ids.append([[1, 2, 3, 300, 65535], [65534, 70]])
     ids.append([[70000, 1, 2], [], [4294967294, 1]])
     db.create_corpus("largest", tokenizer="tokens").append([[4294967295, 0], [4294967294, 4294967295]])
+    db.create_corpus("frequent", tokenizer="tokens").append([[1, 2, 3] * 2 + [1, 2] * 17_000, [2, 3, 1]])
+    db.execute("ANALYZE frequent")
     before = db.version
     db.execute("ANALYZE words")
     db.execute("ANALYZE chars")
