@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -55,6 +56,8 @@ def build_infinigram(place: Place) -> Figures:
     layout = place.layout
     write_peer_files(place.corpus(), layout.peers)
     layout.infinigram_table.unlink(missing_ok=True)  # it would keep a finished table
+    for parts in layout.peers.glob("parts-*"):  # and what a build left that was ended
+        shutil.rmtree(parts)
     files = [layout.token_file, layout.document_offsets, layout.infinigram_table]
     build = run_build(INFINIGRAM, {"folder": str(layout.peers), "cpus": 2}, files)
     return {"wall_s": build.wall_s, "cpu_s": build.cpu_s, "bytes": build.index_bytes}
