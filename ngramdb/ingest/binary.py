@@ -8,6 +8,7 @@ from typing import BinaryIO
 
 from ngramdb.errors import LoadError
 from ngramdb.formats import format_of_beginning, named
+from ngramdb.ingest import remote
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import MAGIC_BYTES, compression_of
 from ngramdb.opening import open_named
@@ -28,7 +29,8 @@ def opened(source: Source) -> Iterator[BinaryIO]:
             source=source.label,
         )
     try:
-        file = open(open_named(source.path), "rb")  # noqa: SIM115 - closed below
+        path = source.path
+        file = remote.opened(path) if source.is_remote else open(open_named(path), "rb")  # noqa: SIM115
     except OSError as error:
         raise LoadError(f"cannot be read: {error.strerror or error}", source=source.label) from error
     with file:

@@ -23,6 +23,8 @@ from ngramdb.formats import (
     format_of_ending,
     named,
 )
+from ngramdb.ingest import remote
+from ngramdb.ingest.remote import is_url
 from ngramdb.opening import inherited_descriptor, open_named, require_regular
 
 PathLike = str | os.PathLike[str]
@@ -39,6 +41,7 @@ class Source:
     path : str - what to open, or "-" for standard input.
     name : str - the file's name relative to the folder or glob that it was found by, with forward slashes.
     format : str - one of `ngramdb.formats.READ`.
+    size : int | None - of a file by URL its bytes, where they are known.
     after_line : int - documents that begin in a line (or are a row) up to this one are passed over.
     """
 
@@ -46,6 +49,12 @@ class Source:
     name: str
     format: str
     after_line: int = 0
+    size: int | None = None
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether the path is a URL."""
+        return is_url(self.path)
 
     @property
     def is_stdin(self) -> bool:
@@ -61,6 +70,8 @@ class Source:
         """Whether it is a file, and neither standard input nor a pipe that a shell hands over."""
         if self.is_stdin:
             return False
+        if self.is_remote:
+            return True
         try:
             return stat.S_ISREG(os.stat(self.path).st_mode)
         except OSError:  # removed since it was found: reading it will fail
@@ -69,8 +80,8 @@ class Source:
     @property
     def n_bytes(self) -> int | None:
         """The file's size as stored (compressed), or None where it is unknown, as for a pipe."""
-        if self.is_stdin:
-            return None
+        if self.is_stdin or self.is_remote:
+            return self.size
         try:
             status = os.stat(self.path)
         except OSError:  # removed since it was found: reading it will fail
@@ -133,6 +144,8 @@ def _expand_one(path: str, format: str | None, left_out: list[str]) -> list[Sour
         raise LoadError("an empty path names no file")
     if path == STDIN:
         return [Source(STDIN, STDIN, format or "jsonl")]
+    if is_url(path):
+        return _expand_url(path, format)
     path = os.path.expanduser(path)
     if os.path.isdir(path):
         if os.path.lexists(os.path.join(path, MARKER)):
@@ -149,6 +162,25 @@ def _expand_one(path: str, format: str | None, left_out: list[str]) -> list[Sour
     if glob.has_magic(path):
         return _expand_glob(path, format)
     raise LoadError(_absence(path), source=path)
+
+
+def _expand_url(url: str, format: str | None) -> list[Source]:
+    base, every = remote.found(url)
+    sizes = dict(every)
+    if not base:
+        return [_of_url(url, url.rpartition("/")[2], format, sizes[url])]
+    if glob.has_magic(url):
+        return [_of_url(file, file.removeprefix(base), format, size) for file, size in every]
+    format, chosen = _chosen(url, list(sizes)) if format is None else (format, list(sizes))
+    if endings := named(format).endings:
+        chosen = [file for file in chosen if _has_ending(file, endings)]
+    if not chosen:
+        raise LoadError(f"none of its {len(every)} files is of the format {format}", source=url)
+    return [_of_url(file, file.removeprefix(base), format, sizes[file]) for file in chosen]
+
+
+def _of_url(url: str, name: str, format: str | None, size: int | None) -> Source:
+    return Source(url, name, format or format_of_ending(url) or OTHERWISE, size=size)
 
 
 def _require_readable(path: str) -> None:

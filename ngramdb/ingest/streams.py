@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol
 from ngramdb import interrupts
 from ngramdb.errors import LoadError, ResourceError
 from ngramdb.formats import COMPRESSIONS, format_of_beginning
+from ngramdb.ingest import remote
 from ngramdb.opening import open_named
 
 if TYPE_CHECKING:
@@ -134,6 +135,9 @@ def _open(source: Source) -> Iterator[BinaryIO]:
             yield sys.stdin.buffer
             return
         with open(descriptor, "rb", buffering=0, closefd=False) as file:
+            yield file
+    elif source.is_remote:
+        with remote.opened(source.path) as file:
             yield file
     else:
         with open(open_named(source.path), "rb", buffering=0) as file:

@@ -67,6 +67,10 @@ def read_tokens(source: Source, options: ReadOptions, errors: ErrorLog, meter: M
     `options.on_error` is "skip": then `errors` counts it.
     Cost: the file is mapped; memory for about a million tokens.
     """
+    if source.is_remote:
+        raise LoadError(
+            "files of token ids are mapped: fetch it, and load what was fetched", source=source.label
+        )
     with opened(source) as file:
         tokens, every = _opened(file, source, options)
         before, n_bytes = meter.bytes_read, source.n_bytes or 0

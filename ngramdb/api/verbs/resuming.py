@@ -17,6 +17,7 @@ from ngramdb.engine.storage.manifest import LoadRecord
 from ngramdb.errors import InvalidArgument
 from ngramdb.ingest.begun import beginning, has_lines
 from ngramdb.ingest.reader import Position
+from ngramdb.ingest.remote import is_url
 from ngramdb.ingest.sources import STDIN, Source
 from ngramdb.planner.plan import Load
 
@@ -129,7 +130,7 @@ def _reading(plan: Load) -> list[object]:
 
 
 def _absolute(path: str) -> str:
-    return path if path == STDIN else os.path.abspath(os.path.expanduser(path))
+    return path if path == STDIN or is_url(path) else os.path.abspath(os.path.expanduser(path))
 
 
 def _sha256(lines: Iterable[str]) -> str:

@@ -33,8 +33,9 @@ Add documents to a corpus. Database and corpus are made when they are missing. A
 happens as a whole or not at all.
 """
 EPILOG = f"""\
-A PATH is a file, a folder (read recursively), a glob, or - for standard input; what gzip, Zstandard, bzip2 or
-xz has compressed is unpacked. What a file is read as goes by its name, and --format overrules it:
+A PATH is a file, a folder (read recursively), a glob, a URL of any of these (with ngramdb[remote]), or - for
+standard input; what gzip, Zstandard, bzip2 or xz has compressed is unpacked. What
+a file is read as goes by its name, and --format overrules it:
 
 {"".join(f"  {endings:38}{title}{chr(10)}" for endings, title in endings_and_titles())}
 All others are told by their first bytes, or are text, a document a file. In JSON lines and tables every field
@@ -162,7 +163,7 @@ def _check_before_making(options: argparse.Namespace) -> None:
             "or folder; the order is: ngramdb load DB CORPUS PATH…"
         )
     for path in options.paths:
-        found = path == "-" or os.path.exists(os.path.expanduser(path))
+        found = path == "-" or "://" in path or os.path.exists(os.path.expanduser(path))
         if not found and next(glob.iglob(os.path.expanduser(path), recursive=True), None) is None:
             raise InvalidArgument(f"{path}: no such file or folder; no database has been made")
 
