@@ -115,6 +115,14 @@ REGISTRY = (
         kind="vertical text",
         is_of_folders=True,
     ),
+    Format(
+        "warc",
+        (".warc", ".wet"),
+        is_read=True,
+        title="web archives",
+        kind="a web archive",
+        is_of_folders=True,
+    ),
 )
 # The types of ids in files that do not say it.
 ID_TYPES = ("uint8", "uint16", "uint32", "int32", "int64")

@@ -18,7 +18,7 @@ from ngramdb.errors import LoadError
 from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.sources import Source
-from ngramdb.ingest.streams import Limits, Meter, read_chunks
+from ngramdb.ingest.streams import ChunkFile, Limits, Meter, read_chunks
 from ngramdb.ingest.tables import TableReader
 from ngramdb.lazy import lazy_module
 
@@ -70,38 +70,18 @@ def read_delimited(
         errors.add_file(error)
 
 
-class _Text(io.RawIOBase):
+class _Text(ChunkFile):
     """A file's content as Arrow's parser reads it, and the rows of it that are malformed."""
 
     def __init__(
         self, source: Source, names: list[str], options: ReadOptions, meter: Meter, skipped: ErrorLog | None
     ) -> None:
+        super().__init__(read_chunks(source, options.limits, meter))
         self.source = source
         self.names = names
-        self.failure: LoadError | None = None
-        self._chunks = read_chunks(source, options.limits, meter)
-        self._rest = b""
         self._malformed: list[int] = []
         self._skips = options.on_error == "skip"
         self._skipped = skipped
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        view = memoryview(buffer).cast("B")
-        try:
-            while not self._rest:
-                self._rest = next(self._chunks)
-        except StopIteration:
-            return 0
-        except LoadError as error:
-            self.failure = error
-            raise
-        n = min(len(view), len(self._rest))
-        view[:n] = self._rest[:n]
-        self._rest = self._rest[n:]
-        return n
 
     def refuse(self, row: Any) -> str:
         """What Arrow calls at a row that has not as many fields as there are names."""

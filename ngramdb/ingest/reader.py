@@ -18,6 +18,7 @@ from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import Meter
 from ngramdb.ingest.token_files import read_tokens
 from ngramdb.ingest.vertical import read_vertical
+from ngramdb.ingest.warc import read_warc
 
 
 @dataclass(slots=True)
@@ -43,6 +44,7 @@ _READERS = {
     "tsv": read_delimited,
     "tokens": read_tokens,
     "vrt": read_vertical,
+    "warc": read_warc,
 }
 
 

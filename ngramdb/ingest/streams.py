@@ -8,6 +8,7 @@ is an error, never a silent end.
 from __future__ import annotations
 
 import bz2
+import io
 import lzma
 import os
 import select
@@ -18,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from ngramdb import interrupts
 from ngramdb.errors import LoadError, ResourceError
@@ -110,6 +111,38 @@ def read_chunks(source: Source, limits: Limits, meter: Meter) -> Iterator[bytes]
                 yield chunk
     except OSError as error:
         raise LoadError(f"cannot be read: {error.strerror or error}", source=source.label) from error
+
+
+class ChunkFile(io.RawIOBase):
+    """Pieces of a file's content as a file, for libraries that read one.
+
+    failure : the LoadError that ended reading, which a library may have hidden; n_bytes : how much was read.
+    """
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self.failure: LoadError | None = None
+        self.n_bytes = 0
+        self._chunks = chunks
+        self._rest = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            while not self._rest:
+                self._rest = memoryview(next(self._chunks))
+        except StopIteration:
+            return 0
+        except LoadError as error:
+            self.failure = error
+            raise
+        view = memoryview(buffer).cast("B")
+        n = min(len(view), len(self._rest))
+        view[:n] = self._rest[:n]
+        self._rest = self._rest[n:]
+        self.n_bytes += n
+        return n
 
 
 def _check_expansion(label: str, n_bytes: int, n_compressed: int, expansion: int) -> None:

@@ -62,6 +62,7 @@ def test_every_ending_of_the_registry_is_written_or_read_as_it_says():
         "tokens",
         "tsv",
         "vrt",
+        "warc",
     )
 
 

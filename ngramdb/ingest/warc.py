@@ -1,0 +1,197 @@
+"""WARC files of web archives, above all WET: the texts that Common Crawl has taken out of pages.
+
+A document is a record that holds text: a conversion (all of WET), or a page or resource of type text/plain
+that is not encoded. Other records, such as pages in HTML, are passed over.
+
+A record is a line with the version, lines of headers, an empty line, as many bytes as its Content-Length
+says, and two line ends (WARC 1.1, ISO 28500:2017, section 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ngramdb.errors import LoadError, ResourceError
+from ngramdb.ingest.documents import Document, ErrorLog
+from ngramdb.ingest.options import ReadOptions
+from ngramdb.ingest.sources import Source
+from ngramdb.ingest.streams import Meter, read_chunks
+
+UNIT = "record"
+# No lines of headers are longer.
+MOST_OF_HEADERS = 1 << 20
+_VERSION = b"WARC/"
+_FIELDS = {
+    "url": "warc-target-uri",
+    "date": "warc-date",
+    "record_id": "warc-record-id",
+    "language": "warc-identified-content-language",
+}
+
+
+@dataclass(frozen=True)
+class _Record:
+    """A record: its number, its headers by their names in small letters, and its content.
+
+    The content is None where it is not wanted.
+    """
+
+    number: int
+    headers: dict[str, str]
+    content: bytes | None
+
+
+def read_warc(source: Source, options: ReadOptions, errors: ErrorLog, meter: Meter) -> Iterator[Document]:
+    """Yield the documents of one WARC or WET file; `Document.line` is the number of the record.
+
+    Raises LoadError with file and record at the first text that is no UTF-8 and at what is no record, and
+    ResourceError at a text that is too long, unless `options.on_error` is "skip": then `errors` counts it.
+    Raises LoadError where no record holds text.
+    """
+    skip = options.on_error == "skip"
+    n_records, n_texts = 0, 0
+    try:
+        for record in _Records(source, options, meter):
+            n_records = record.number
+            if record.content is None or (text := _text(record)) is None:
+                continue
+            n_texts += 1
+            if record.number <= source.after_line:
+                continue
+            fault = _fault(text, options)
+            if fault is None:
+                yield Document(
+                    text, None, _metadata(record, options), source.label, record.number, None, UNIT
+                )
+                continue
+            error = LoadError(fault, source=source.label, line=record.number, unit=UNIT)
+            if skip:
+                errors.add(error)
+            elif fault.startswith("longer"):
+                raise ResourceError(str(error), limit=options.limits.document_bytes, asked=len(text))
+            else:
+                raise error
+    except LoadError as error:
+        if not skip or isinstance(error.__cause__, OSError):
+            raise
+        errors.add_file(error)
+        return
+    if not n_texts:
+        raise LoadError(
+            f"none of its {n_records:,} records holds text; pages in HTML are to be turned into text first, "
+            "as in the WET files of Common Crawl",
+            source=source.label,
+        )
+
+
+class _Records:
+    """The records of a file; only the contents of those that may hold text are kept."""
+
+    def __init__(self, source: Source, options: ReadOptions, meter: Meter) -> None:
+        self._source = source
+        self._most = options.limits.document_bytes
+        self._chunks = read_chunks(source, options.limits, meter)
+        self._rest = bytearray()
+        self._number = 0
+
+    def __iter__(self) -> Iterator[_Record]:
+        while (head := self._head()) is not None:
+            self._number += 1
+            headers = self._headers(head)
+            n_bytes = self._length(headers)
+            # A longer text is read as far as that shows.
+            wanted = headers.get("warc-type") in ("conversion", "response", "resource")
+            content = self._taken(n_bytes, min(n_bytes, self._most + MOST_OF_HEADERS) if wanted else 0)
+            if self._taken(4, 4) != b"\r\n\r\n":
+                raise self._error("no two line ends stand after its content: its Content-Length is wrong")
+            yield _Record(self._number, headers, content if wanted else None)
+
+    def _head(self) -> bytes | None:
+        """The lines before the content, None at the end of the file."""
+        while (stop := self._rest.find(b"\r\n\r\n")) < 0 and len(self._rest) < MOST_OF_HEADERS:
+            if not self._more():
+                if self._number and not self._rest.strip():
+                    return None
+                break
+        if not self._rest.startswith(_VERSION) or stop < 0:
+            self._number += 1
+            begins = bytes(self._rest[:20])
+            cut = " or was cut short" if self._number > 1 or begins.startswith(_VERSION) else ""
+            raise self._error(f"is no record of WARC{cut}: it begins with {begins!r}")
+        head = bytes(self._rest[:stop])
+        del self._rest[: stop + 4]
+        return head
+
+    def _headers(self, head: bytes) -> dict[str, str]:
+        lines = head.decode("utf-8", "replace").split("\r\n")[1:]
+        pairs = (line.partition(":") for line in lines)
+        return {name.strip().lower(): value.strip() for name, _, value in pairs}
+
+    def _length(self, headers: dict[str, str]) -> int:
+        length = headers.get("content-length", "")
+        if not (length.isascii() and length.isdigit()):
+            raise self._error(f"its Content-Length is {length!r}, which is no number")
+        return int(length)
+
+    def _taken(self, n_bytes: int, n_kept: int) -> bytes:
+        """The next bytes, of which the first are kept."""
+        kept = bytearray()
+        left = n_bytes
+        while left:
+            if not self._rest and not self._more():
+                raise self._error(f"{left:,} of {n_bytes:,} bytes are missing: the file was cut short")
+            part = self._rest[:left]
+            del self._rest[: len(part)]
+            left -= len(part)
+            kept += part[: max(n_kept - len(kept), 0)]
+        return bytes(kept)
+
+    def _more(self) -> bool:
+        chunk = next(self._chunks, None)
+        self._rest += chunk or b""
+        return chunk is not None
+
+    def _error(self, message: str) -> LoadError:
+        return LoadError(message, source=self._source.label, line=self._number, unit=UNIT)
+
+
+def _text(record: _Record) -> bytes | None:
+    """The text that a record holds, None where it holds none."""
+    content = record.content or b""
+    kind = record.headers.get("warc-type")
+    if kind == "conversion":
+        return content
+    if kind == "resource":
+        return content if _is_plain(record.headers.get("content-type", "")) else None
+    head, _, body = content.partition(b"\r\n\r\n")
+    lines = head.decode("latin-1").split("\r\n")[1:]
+    headers = {
+        name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)
+    }
+    is_encoded = {"content-encoding", "transfer-encoding"} & headers.keys()
+    return body if _is_plain(headers.get("content-type", "")) and not is_encoded else None
+
+
+def _is_plain(content_type: str) -> bool:
+    return content_type.partition(";")[0].strip().lower() == "text/plain"
+
+
+def _fault(text: bytes, options: ReadOptions) -> str | None:
+    """What is wrong with a text, None for nothing."""
+    if len(text) > options.limits.document_bytes:
+        return f"longer than {options.limits.most}"
+    try:
+        text.decode()
+    except UnicodeDecodeError as error:
+        return f"invalid UTF-8: byte 0x{text[error.start]:02x} at offset {error.start} ({error.reason})"
+    return None
+
+
+def _metadata(record: _Record, options: ReadOptions) -> dict[str, str]:
+    kept = (
+        _FIELDS
+        if options.metadata is None
+        else {name: _FIELDS[name] for name in _FIELDS if name in options.metadata}
+    )
+    return {name: record.headers[header] for name, header in kept.items() if header in record.headers}
