@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+from ngramdb.errors import InvalidArgument
 
 
 @dataclass(frozen=True)
@@ -10,16 +13,21 @@ class TokenizerKind:
     """A kind of tokenizer, by the name that manifests have.
 
     `is_named`: a user gives it by its name, not as a file. `of_characters`: a token is a character or a part
-    of one, so that it takes many to make a word.
+    of one, so that it takes many to make a word. `grows`: ids are given to words as documents bring them, by
+    each corpus on its own.
     """
 
     name: str
     is_named: bool = True
     of_characters: bool = False
+    grows: bool = False
 
 
 TOKENIZERS = (
-    TokenizerKind("words"),
+    TokenizerKind("words", grows=True),
+    TokenizerKind("words(lower)", grows=True),
+    TokenizerKind("words(nfc)", grows=True),
+    TokenizerKind("words(lower, nfc)", grows=True),
     TokenizerKind("chars", of_characters=True),
     TokenizerKind("bytes", of_characters=True),
     TokenizerKind("tokens"),
@@ -28,8 +36,35 @@ TOKENIZERS = (
 TOKENIZER_KINDS = tuple(one.name for one in TOKENIZERS)
 NAMED_TOKENIZERS = tuple(one.name for one in TOKENIZERS if one.is_named)
 CHARACTER_TOKENIZERS = tuple(one.name for one in TOKENIZERS if one.of_characters)
+GROWING_TOKENIZERS = tuple(one.name for one in TOKENIZERS if one.grows)
 # That of a corpus that is created without saying which.
 DEFAULT_TOKENIZER = "words"
+
+
+# Options of `words`, in order.
+WORDS_OPTIONS = ("lower", "nfc")
+_WITH_OPTIONS = re.compile(r"words\s*\(([^)]*)\)")
+
+
+def canonical_tokenizer(name: str) -> str:
+    """A tokenizer's name as it is kept: options in order, a comma and a blank between them.
+
+    Raises InvalidArgument for an option that `words` lacks.
+
+    >>> canonical_tokenizer("words(nfc,lower)")
+    'words(lower, nfc)'
+    """
+    found = _WITH_OPTIONS.fullmatch(name)
+    if found is None:
+        return name
+    options = sorted({option.strip() for option in found[1].split(",")})
+    unknown = [option for option in options if option not in WORDS_OPTIONS]
+    if unknown:
+        raise InvalidArgument(
+            f"words has the options {' and '.join(WORDS_OPTIONS)}, as in 'words(lower, nfc)', "
+            f"and no {unknown[0]!r}"
+        )
+    return f"words({', '.join(options)})"
 
 
 @dataclass(frozen=True)

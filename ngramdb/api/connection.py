@@ -265,8 +265,9 @@ class Connection:
         Parameters
         ----------
         name : any non-empty text; statements need backquotes around names that are not plain words
-        tokenizer : 'words', 'chars', 'bytes', 'tokens', or the path of a Hugging Face tokenizer.json; or a
-            `tokenizers.Tokenizer`, or a fast tokenizer of `transformers`
+        tokenizer : 'words', 'words(lower)', 'words(nfc)', 'words(lower, nfc)', 'chars', 'bytes', 'tokens', or
+            the path of a Hugging Face tokenizer.json; or a `tokenizers.Tokenizer`, or a fast tokenizer of
+            `transformers`
         if_not_exists : return the existing corpus of that name, whatever its tokenizer
         options : `segment_tokens`, the greatest number of tokens in a segment; `sentence_separator`, the text
             of the token between sentences, for language models (without it each document is a sentence)

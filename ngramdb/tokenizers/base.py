@@ -53,7 +53,7 @@ class Sections(Protocol):
 class Tokenizer(ABC):
     """Text to token ids and back. Safe to share between threads."""
 
-    # 'words', 'chars', 'bytes', 'tokens' or 'json', as the manifest has it.
+    # As the manifest has it: a name of `ngramdb.kinds.TOKENIZERS`.
     kind: str
 
     # Whether documents as a rule come back byte for byte from their ids. `reproduces` checks each one.

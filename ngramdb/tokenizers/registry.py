@@ -12,16 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from ngramdb.errors import CorruptionError, InvalidArgument
-from ngramdb.kinds import TOKENIZER_KINDS
+from ngramdb.kinds import TOKENIZER_KINDS, canonical_tokenizer
 from ngramdb.opening import open_regular
 from ngramdb.tokenizers.base import Sections, Tokenizer
 from ngramdb.tokenizers.bytes import BytesTokenizer
 from ngramdb.tokenizers.chars import CharsTokenizer
 from ngramdb.tokenizers.tokens import TokensTokenizer
-from ngramdb.tokenizers.words import WordsTokenizer
+from ngramdb.tokenizers.words import LowerNfcWords, LowerWords, NfcWords, WordsTokenizer
 
 _BUILT_IN: dict[str, type[Tokenizer]] = {
     "words": WordsTokenizer,
+    "words(lower)": LowerWords,
+    "words(nfc)": NfcWords,
+    "words(lower, nfc)": LowerNfcWords,
     "chars": CharsTokenizer,
     "bytes": BytesTokenizer,
     "tokens": TokensTokenizer,
@@ -35,8 +38,8 @@ def create_tokenizer(spec: Any) -> Tokenizer:
     with one; or an object of the library `tokenizers`, or a fast tokenizer of `transformers`.
     Raises InvalidArgument: no such name or file, or what is there is not a tokenizer.
     """
-    if isinstance(spec, str) and spec in _BUILT_IN:
-        return _BUILT_IN[spec]()
+    if isinstance(spec, str) and canonical_tokenizer(spec) in _BUILT_IN:
+        return _BUILT_IN[canonical_tokenizer(spec)]()
     if not isinstance(spec, (str, os.PathLike)):
         return _from_json(_definition_of(spec), f"the {type(spec).__name__}")
     path = Path(spec)
@@ -92,10 +95,9 @@ def open_tokenizer(
     vocabulary : the open vocabulary files of kind 'words', in the manifest's order.
     Raises CorruptionError, FormatVersionError: the files do not make such a tokenizer.
     """
-    if kind == "words":
-        return WordsTokenizer.from_files(vocabulary)
-    if kind in _BUILT_IN:
-        return _BUILT_IN[kind]()
+    made = _BUILT_IN.get(kind)
+    if made is not None:
+        return made.from_files(vocabulary) if issubclass(made, WordsTokenizer) else made()
     if kind != "json":
         raise CorruptionError(f"unknown kind of tokenizer {kind!r}", expected=TOKENIZER_KINDS, found=kind)
     if definition is None:

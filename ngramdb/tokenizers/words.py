@@ -2,8 +2,12 @@
 
 The rule (FORMAT.md has it in full): letters, marks, numbers and connector punctuation make a word, and so do
 ZWNJ and ZWJ between them; a Han ideograph or a Hiragana letter is a word with the marks that follow it; white
-space is nothing; any other character is its own token. Ids are given by first appearance. Case is kept. A
-document's text does not come back from its ids, so it is stored.
+space is nothing; any other character is its own token. Ids are given by first appearance. A document's text
+does not come back from its ids, so it is stored.
+
+`words` keeps the text as it is. `words(lower)` reads it in lower case, letter by letter (Σ is σ at a word's
+end, too), `words(nfc)` in Unicode's normalization form C, and `words(lower, nfc)` both: so that forms of a
+word count together. A question's text is read in the same way.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +31,7 @@ from ngramdb.tokenizers.base import (
     Sections,
     Tokenizer,
     as_ids,
+    from_utf8,
     to_utf8,
 )
 
@@ -61,7 +67,7 @@ class WordsTokenizer(Tokenizer):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled are the words: a copy of the vocabulary, which grows independently."""
-        return _of_words, self._vocabulary.export(0)
+        return _of_words, (type(self), *self._vocabulary.export(0))
 
     @property
     def n_vocabulary(self) -> int:
@@ -107,7 +113,7 @@ class WordsTokenizer(Tokenizer):
         return texts
 
     @property
-    def spellings(self) -> Pieces:
+    def spellings(self) -> Pieces | None:
         """See the base class. Cost: copies the vocabulary, again when it has grown."""
         if self._spellings is None or len(self._spellings[1]) != self.n_vocabulary + 1:
             entries, offsets = self._vocabulary.export(0)
@@ -133,7 +139,7 @@ class WordsTokenizer(Tokenizer):
         return np.fromiter((lookup(word) for word in words), dtype=np.int64, count=len(words))
 
     def fork(self) -> WordsTokenizer:
-        return WordsTokenizer(self._vocabulary.fork())
+        return type(self)(self._vocabulary.fork())
 
     def vocabulary_since(self, n_known: int) -> FileContent | None:
         if n_known == self.n_vocabulary:
@@ -161,12 +167,70 @@ class WordsTokenizer(Tokenizer):
             )
 
 
-def _of_words(entries: npt.NDArray[np.uint8], offsets: npt.NDArray[np.uint64]) -> WordsTokenizer:
+class _ChangingWords(WordsTokenizer):
+    """Words of a text that is changed before it is cut: so they are not spelled in it."""
+
+    @staticmethod
+    def changed(text: str) -> str:
+        """The text as it is read. Changing it again changes nothing."""
+        raise NotImplementedError
+
+    def encode(self, text: str) -> QueryIds:
+        to_utf8(text)  # says what is wrong with it, as it came
+        return super().encode(self.changed(text))
+
+    def encode_batch(self, texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
+        return super().encode_batch([self.changed(text).encode() for text in from_utf8(texts)])
+
+    @property
+    def spellings(self) -> None:
+        return None
+
+
+class LowerWords(_ChangingWords):
+    """The `words` of a text in lower case."""
+
+    kind = "words(lower)"
+
+    @staticmethod
+    def changed(text: str) -> str:
+        return lowered(text)
+
+
+class NfcWords(_ChangingWords):
+    """The `words` of a text in normalization form C."""
+
+    kind = "words(nfc)"
+
+    @staticmethod
+    def changed(text: str) -> str:
+        return normalize("NFC", text)
+
+
+class LowerNfcWords(_ChangingWords):
+    """The `words` of a text in lower case and in normalization form C."""
+
+    kind = "words(lower, nfc)"
+
+    @staticmethod
+    def changed(text: str) -> str:
+        # Letters in lower case may have a form of their own together with the marks that follow.
+        return normalize("NFC", lowered(normalize("NFC", text)))
+
+
+def lowered(text: str) -> str:
+    """The text in lower case, each letter whatever stands around it: Σ is never ς."""
+    return text.replace("Σ", "σ").lower()
+
+
+def _of_words(
+    kind: type[WordsTokenizer], entries: npt.NDArray[np.uint8], offsets: npt.NDArray[np.uint64]
+) -> WordsTokenizer:
     """The tokenizer that was pickled."""
     vocabulary = kernel.Vocabulary()
     if len(offsets) > 1:
         vocabulary.append(entries, offsets)
-    return WordsTokenizer(vocabulary)
+    return kind(vocabulary)
 
 
 def _append_file(vocabulary: Any, file: Sections) -> None:

@@ -24,7 +24,7 @@ from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.progress import LoadWatch
 from ngramdb.errors import InvalidArgument
 from ngramdb.formats import ID_TYPES, READ, endings_and_titles
-from ngramdb.kinds import DEFAULT_TOKENIZER, NAMED_TOKENIZERS
+from ngramdb.kinds import DEFAULT_TOKENIZER, NAMED_TOKENIZERS, canonical_tokenizer
 
 # Tokenizers that are known by a word; any other is the path of a tokenizer.json, of kind "json".
 
@@ -188,6 +188,7 @@ def open_corpus(connection: Connection, name: str, tokenizer: str | None) -> tup
 def has_tokenizer(corpus: Corpus, asked: str) -> bool:
     """Whether the corpus has the tokenizer that the flag names; a tokenizer.json is compared by content."""
     kind = corpus.tokenizer.kind
+    asked = canonical_tokenizer(asked)
     if asked in NAMED_TOKENIZERS or kind in NAMED_TOKENIZERS:
         return bool(kind == asked)
     with connect() as scratch:

@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from ngramdb.kinds import GROWING_TOKENIZERS
+
 Ask = Callable[[str], Sequence[tuple[str, int]]]
 Count = Callable[[str], int]
 
@@ -49,14 +51,14 @@ def next_words(ask: Ask, count: Count, kind: str, context: str) -> list[Word]:
     ----------
     ask : gives the likeliest next tokens of a context with their counts
     count : how often a text occurs as an n-gram
-    kind : the tokenizer's: 'words', 'chars', 'bytes' or 'json'; others have no text to complete
+    kind : the tokenizer's: one of words, 'chars', 'bytes' or 'json'; others have no text to complete
 
     Cost: a few questions to `ask`, and a count for each word that is offered; for characters, bytes and parts
     of words no more than BUDGET_S.
     """
     typed = _TYPED.search(context)
     begun = typed[0] if typed else ""
-    if kind == "words":
+    if kind in GROWING_TOKENIZERS:
         before = context[: len(context) - len(begun)].rstrip()
         return list(itertools.islice(_whole_words(ask, count, before, begun), MOST_WORDS))
     if kind in ("json", "chars", "bytes"):

@@ -17,6 +17,7 @@ from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.engine.storage.directory.memory import MemoryDirectory
 from ngramdb.engine.storage.manifest import TokenizerEntry
 from ngramdb.errors import BindError, ResourceError
+from ngramdb.kinds import GROWING_TOKENIZERS
 from ngramdb.segments.base import Segment
 from ngramdb.segments.builder import KIND
 from ngramdb.segments.container import Container
@@ -46,7 +47,7 @@ def common_tokenizer(corpora: Sequence[tuple[str, CorpusView]]) -> tuple[Tokeniz
     name, first = corpora[0]
     for other_name, other in corpora[1:]:
         _require_same_kind(name, first, other_name, other)
-    if first.entry.tokenizer.kind != "words":
+    if first.entry.tokenizer.kind not in GROWING_TOKENIZERS:
         return first.tokenizer, [None] * len(corpora)
     largest = max((view for _, view in corpora), key=lambda view: view.n_tokens)
     entries = [view.entry.tokenizer for _, view in corpora]
@@ -81,7 +82,8 @@ def id_map_onto(
     """
     _require_same_kind(*base, *other)
     (_, view), (_, added) = base, other
-    if view.entry.tokenizer.kind != "words" or _is_beginning(added.entry.tokenizer, view.entry.tokenizer):
+    grows = view.entry.tokenizer.kind in GROWING_TOKENIZERS
+    if not grows or _is_beginning(added.entry.tokenizer, view.entry.tokenizer):
         return view.tokenizer, None
     if _is_beginning(view.entry.tokenizer, added.entry.tokenizer):
         return added.tokenizer, None

@@ -13,6 +13,7 @@ from ngramdb.engine.storage.files import write_content
 from ngramdb.engine.storage.manifest import CorpusEntry, TokenizerEntry
 from ngramdb.engine.storage.store import Store
 from ngramdb.ingest.documents import Document
+from ngramdb.kinds import DEFAULT_TOKENIZER, GROWING_TOKENIZERS
 
 NAME = "scratch"
 SEGMENT_TOKENS = 60_000_000
@@ -27,10 +28,11 @@ def scratch_corpus(
     """
     store = Store.open(directory)
     with store.begin() as transaction:
-        kind, file, n_vocabulary = "words", None, 0
-        if like is not None and like.entry.tokenizer.kind != "words":
+        kind = DEFAULT_TOKENIZER if like is None else like.entry.tokenizer.kind
+        file, n_vocabulary = None, 0
+        if like is not None and kind not in GROWING_TOKENIZERS:
             definition = like.tokenizer.definition()
-            kind, n_vocabulary = like.entry.tokenizer.kind, like.entry.tokenizer.n_vocabulary
+            n_vocabulary = like.entry.tokenizer.n_vocabulary
             if definition is not None:
                 file = write_content(transaction, "tokenizers", "tokenizer", definition)
         tokenizer = TokenizerEntry(kind, file, (), n_vocabulary)

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
+from ngramdb.kinds import GROWING_TOKENIZERS
 from ngramdb.planner.source import Corpus, Segment, Tokenizer
 from ngramdb.types import Docs
 
@@ -292,7 +293,7 @@ def _first_document(other: Corpus, ids: Ids) -> int:
 
 def _ids_of(own: Tokenizer, other: Tokenizer) -> Ids | None:
     """For each token id of one tokenizer that of the other, -1 for none; None where ids are the same."""
-    if own.kind != "words" or own is other:
+    if own.kind not in GROWING_TOKENIZERS or own is other:
         return None
     words: Any = own
     known: Any = other

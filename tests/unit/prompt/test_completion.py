@@ -119,7 +119,10 @@ def texts(marked: str) -> list[str]:
         ),
         ("COPY wiki FROM 'data/a|", ["data/a.jsonl'"]),
         ("COPY wiki FROM 'it|", ["it''s.txt'"]),
-        ("CREATE CORPUS x TOKENIZER 'w|", ["words'"]),
+        (
+            "CREATE CORPUS x TOKENIZER 'w|",
+            ["words'", "words(lower)'", "words(nfc)'", "words(lower, nfc)'"],
+        ),
         ("CREATE CORPUS x TOKENIZER 't|", ["tokens'", "tokenizer.json'"]),
         ("COPY wiki FROM 'x' (for|", ["format"]),
         ("COPY wiki FROM 'x' (format j|", ["jsonl"]),

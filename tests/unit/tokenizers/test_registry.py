@@ -35,7 +35,7 @@ def test_a_tokenizer_json_is_found_by_path_or_folder(tmp_path: Path, byte_level_
     [
         (
             "wrods",
-            r"unknown tokenizer 'wrods' \(did you mean 'words'\?\); choose 'words', 'chars', ",
+            r"unknown tokenizer 'wrods' \(did you mean 'words'\?\); choose 'words', 'words\(lower\)', ",
         ),
         ("gpt2", "unknown tokenizer 'gpt2'; choose"),
         ("", "unknown tokenizer ''"),
