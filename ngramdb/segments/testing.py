@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ngramdb._cext.corpus.index import Index
 from ngramdb._cext.corpus.token_counts import TokenCounts, WindowCounts
-from ngramdb._cext.corpus.top_ngrams import NgramBlocks
+from ngramdb._cext.corpus.top_ngrams import NgramBlocks, NgramScan
 from ngramdb._cext.lm.models import LanguageIndex, Model
 from ngramdb._cext.segment.reference_segments import DefaultIndex, PlainIndex
 from ngramdb._cext.segment.segment_index import SegmentIndex
@@ -160,6 +160,9 @@ def _ngram_lists(index: SegmentIndex) -> Answers:
             yield f"n-grams of {n} tokens", _plain(blocks.next(7))
             yield f"n-grams of {n} tokens", _plain(blocks.next(1000))
             yield f"how many n-grams of {n} tokens", (blocks.distinct, blocks.occurrences)
+        if index.n_documents:
+            scan = NgramScan([(index, None, (1, None), (1, bitmap))], n)
+            yield f"n-grams of {n} tokens with two counts", (_plain(scan.next(3)), _plain(scan.next(1000, 2)))
 
 
 def _models(index: SegmentIndex) -> Answers:

@@ -27,6 +27,17 @@ class NgramBlocks:
     @property
     def occurrences(self) -> int: ...
 
+# sign, and a bitmap of documents
+Side = tuple[int, NDArray[uint8] | None]
+
+class NgramScan:
+    sources: tuple[Any, ...]
+    n: int
+    def __init__(
+        self, sources: Sequence[tuple[Any, tuple[int, int] | None, Side | None, Side | None]], n: int
+    ) -> None: ...
+    def next(self, k: int, least: int = 1) -> Counted: ...
+
 def frequent(index: Any, n: int, k: int) -> Counted | None: ...
 def count_documents(
     tokens: NDArray[uint32], offsets: NDArray[int64], n: int, k: int

@@ -13,7 +13,7 @@ from libcpp.memory cimport unique_ptr
 from libcpp.vector cimport vector
 
 from ngramdb._cext.corpus.index cimport CorpusIndex, Index
-from ngramdb._cext.segment.segment cimport Row, Segment
+from ngramdb._cext.segment.segment cimport Range, Row, Segment
 from ngramdb._cext.segment.segment_index cimport SegmentIndex
 from ngramdb._cext.base.interrupt cimport Poll, current_poll, translate_exception
 
@@ -23,6 +23,21 @@ cdef extern from "ngramdb/corpus/top_ngrams.hpp" namespace "ngramdb" nogil:
         int64_t count
         uint32_t segment
         Row row
+        int64_t second
+
+    cdef cppclass Side:
+        int sign
+        const uint8_t* documents
+
+    cdef cppclass NgramSource:
+        const Segment* segment
+        Range rows
+        Side first
+        Side second
+
+    cdef cppclass CScan "ngramdb::NgramScan":
+        CScan(vector[NgramSource], uint32_t) except +
+        vector[FoundNgram] next(size_t, uint64_t, Poll*) except +translate_exception
 
     cdef cppclass CBlocks "ngramdb::NgramBlocks":
         CBlocks(const vector[const Segment*]&, const vector[int]&, const vector[const uint8_t*]&, uint32_t) except +
@@ -159,6 +174,86 @@ cdef class NgramBlocks:
     def occurrences(self):
         """How often they occur, all together; known after the first block."""
         return self.blocks.get().occurrences
+
+
+cdef const uint8_t* bitmap_of(object given, object index) except? NULL:
+    """A bitmap's address, NULL for None; it is kept alive by the caller."""
+    cdef const uint8_t[::1] bitmap
+    if given is None:
+        return NULL
+    bitmap = given
+    if <uint64_t>bitmap.shape[0] < (index.n_documents + 7) // 8 or bitmap.shape[0] == 0:
+        raise ValueError(f"a bitmap of {bitmap.shape[0]} bytes for {index.n_documents} documents")
+    return &bitmap[0]
+
+
+cdef class NgramScan:
+    """All n-grams ascending by token ids, each with two counts: one pass over rows.
+
+    Parameters
+    ----------
+    sources : of each segment (index, rows, first, second). Rows are (lo, hi), None for all; they must not cut apart
+        those of an n-gram. A side is (sign, documents): rows count so often, in documents of a bitmap (least significant
+        bit first) or in all without one; None for nothing
+    n : tokens of an n-gram, at least 1
+    """
+
+    cdef unique_ptr[CScan] scan
+    cdef vector[const Segment*] kept
+    cdef readonly tuple sources
+    cdef readonly uint32_t n
+
+    def __cinit__(self, sources, int64_t n):
+        check_n(n)
+        self.sources = tuple(sources)  # kept alive, bitmaps too
+        self.n = <uint32_t>n
+        cdef vector[NgramSource] made
+        cdef NgramSource source
+        cdef SegmentIndex index
+        for given, rows, first, second in self.sources:
+            index = given
+            lo, hi = (0, index.n_tokens) if rows is None else rows
+            index.check_rows(lo, hi)
+            source.segment = index.segment
+            source.rows.lo, source.rows.hi = lo, hi
+            source.first.sign, source.second.sign = 0, 0
+            source.first.documents = NULL
+            source.second.documents = NULL
+            if first is not None:
+                source.first.sign = first[0]
+                source.first.documents = bitmap_of(first[1], index)
+            if second is not None:
+                source.second.sign = second[0]
+                source.second.documents = bitmap_of(second[1], index)
+            made.push_back(source)
+            self.kept.push_back(index.segment)
+        self.scan.reset(new CScan(made, self.n))
+
+    def next(self, size_t k, uint64_t least=1):
+        """Up to k more n-grams of at least `least` rows: ids (m, n) uint32, and counts (m, 2) int64.
+
+        Fewer only at the end. Those whose counts are both 0 are left out. Cost: that of reading the rows, and some ns
+        for each row of n-grams with at least `least` where there is a bitmap.
+        """
+        cdef vector[FoundNgram] found
+        cdef vector[int64_t] tokens
+        cdef size_t i, j
+        cdef Poll poll = current_poll()
+        cdef CScan* scan = self.scan.get()
+        with nogil:
+            found = scan.next(k, least, &poll)
+        ids = np.empty((found.size(), self.n), dtype=np.uint32)
+        counts = np.empty((found.size(), 2), dtype=np.int64)
+        cdef uint32_t[:, ::1] id_view = ids
+        cdef int64_t[:, ::1] count_view = counts
+        tokens.resize(self.n)
+        with nogil:
+            for i in range(found.size()):
+                count_view[i, 0], count_view[i, 1] = found[i].count, found[i].second
+                self.kept[found[i].segment].tokens_of_row(found[i].row, self.n, tokens.data())
+                for j in range(self.n):
+                    id_view[i, j] = <uint32_t>tokens[j]
+        return ids, counts
 
 
 def frequent(Index index not None, int64_t n, size_t k):

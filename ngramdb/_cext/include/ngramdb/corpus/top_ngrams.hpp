@@ -8,18 +8,35 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "ngramdb/corpus/corpus_index.hpp"
 
 namespace ngramdb {
 
-// An n-gram that was found: `rank` numbers them ascending by token ids; `row` of `segment` begins with it.
+// Which rows of a segment count for a sum, and how: those in documents whose bit is set, those of all documents without
+// a bitmap; `sign` times each, none where it is 0.
+struct Side {
+  int sign = 0;
+  const uint8_t* documents = nullptr;
+};
+
+// A segment with the rows that are read, and the two sums that they count for.
+struct NgramSource {
+  const Segment* segment;
+  Range rows;
+  Side first, second;
+};
+
+// An n-gram that was found: `rank` numbers them ascending by token ids; `row` of `segment` begins with it. `count` and
+// `second` are its two sums.
 struct FoundNgram {
   int64_t count;
   uint64_t rank;
   uint32_t segment;
   Row row;
+  int64_t second = 0;
 
   bool before(const FoundNgram& other) const {
     return count != other.count ? count > other.count : rank < other.rank;
@@ -58,22 +75,28 @@ class BestNgrams {
   std::vector<FoundNgram> heap_;  // the worst first
 };
 
-// Merges the runs of all segments; every n-gram comes once, ascending by token ids, with its net count.
+// Merges the runs of all segments; every n-gram comes once, ascending by token ids, with its net counts.
 class NgramMerge {
  public:
   // documents: a bitmap for each segment, or null where all of its documents count.
   NgramMerge(const std::vector<const Segment*>& segments, const std::vector<int>& signs,
              const std::vector<const uint8_t*>& documents, uint32_t n)
-      : segments_(segments), signs_(signs), documents_(documents), n_(n), cursors_(segments.size()),
-        tokens_(segments.size() * n) {
-    for (const Segment* segment : segments_) n_rows_ += segment->n_rows();
+      : NgramMerge(sources_of(segments, signs, documents), n) {}
+
+  NgramMerge(std::vector<NgramSource> sources, uint32_t n)
+      : sources_(std::move(sources)), n_(n), cursors_(sources_.size()), tokens_(sources_.size() * n) {
+    for (const NgramSource& source : sources_) n_rows_ += source.rows.size();
   }
+
+  // N-grams of fewer rows are not counted: both of their counts are 0.
+  void set_least(uint64_t n_rows) { least_ = n_rows; }
 
   void start(StopFlag stop) {
     heap_.clear();
     rank_ = 0;
-    for (uint32_t s = 0; s < segments_.size(); ++s) {
+    for (uint32_t s = 0; s < sources_.size(); ++s) {
       cursors_[s] = Cursor{};
+      cursors_[s].next_row = sources_[s].rows.lo;
       if (advance(s, stop)) heap_.push_back(s);
     }
     std::make_heap(heap_.begin(), heap_.end(), Later{this});
@@ -83,28 +106,31 @@ class NgramMerge {
   bool next(FoundNgram& found, StopFlag stop) {
     if (heap_.empty()) return false;
     found = {0, rank_++, heap_.front(), cursors_[heap_.front()].run().lo};
-    if (segments_.size() == 1) {
-      found.count = count(0);
+    if (sources_.size() == 1) {
+      if (cursors_[0].run().size() >= least_) count(0, cursors_[0].run(), found);
       if (!advance(0, stop)) heap_.clear();
       return true;
     }
     // The n-gram's tokens stay where they are until its segment, the first, is advanced, which is last.
     const uint32_t first = pop();
-    int64_t sum = count(first);
+    uint64_t n_rows = take(first);
     while (!heap_.empty() && compare(heap_.front(), first) == 0) {
       const uint32_t s = pop();
-      sum += count(s);
+      n_rows += take(s);
       if (advance(s, stop)) push(s);
     }
     if (advance(first, stop)) push(first);
-    found.count = sum;
+    if (n_rows >= least_) {
+      for (const auto& [s, run] : runs_) count(s, run, found);
+    }
+    runs_.clear();
     return true;
   }
 
   uint64_t n_rows() const { return n_rows_; }
   uint64_t n_rows_read() const {
     uint64_t sum = 0;
-    for (const Cursor& cursor : cursors_) sum += cursor.next_row;
+    for (size_t s = 0; s < cursors_.size(); ++s) sum += cursors_[s].next_row - sources_[s].rows.lo;
     return sum;
   }
 
@@ -122,6 +148,15 @@ class NgramMerge {
     const NgramMerge* merge;
     bool operator()(uint32_t a, uint32_t b) const { return merge->compare(a, b) > 0; }
   };
+
+  static std::vector<NgramSource> sources_of(const std::vector<const Segment*>& segments, const std::vector<int>& signs,
+                                             const std::vector<const uint8_t*>& documents) {
+    std::vector<NgramSource> sources;
+    for (size_t s = 0; s < segments.size(); ++s) {
+      sources.push_back({segments[s], segments[s]->all(), {signs[s], documents[s]}, {}});
+    }
+    return sources;
+  }
 
   int compare(uint32_t a, uint32_t b) const {
     const int64_t *x = tokens_.data() + size_t{a} * n_, *y = tokens_.data() + size_t{b} * n_;
@@ -142,35 +177,50 @@ class NgramMerge {
     std::push_heap(heap_.begin(), heap_.end(), Later{this});
   }
 
-  int64_t count(uint32_t s) const {
-    const Range run = cursors_[s].run();
-    const uint64_t n = documents_[s] == nullptr ? run.size() : segments_[s]->count_rows_in(run, documents_[s]);
-    return signs_[s] * static_cast<int64_t>(n);
+  // Notes the run of a segment as one of the n-gram at hand; returns its number of rows.
+  uint64_t take(uint32_t s) {
+    runs_.emplace_back(s, cursors_[s].run());
+    return runs_.back().second.size();
+  }
+
+  void count(uint32_t s, const Range& run, FoundNgram& found) const {
+    const NgramSource& source = sources_[s];
+    const auto counted = [&](const Side& side) {
+      if (side.sign == 0) return int64_t{0};
+      const uint64_t n = side.documents == nullptr ? run.size() : source.segment->count_rows_in(run, side.documents);
+      return side.sign * static_cast<int64_t>(n);
+    };
+    found.count += counted(source.first);
+    found.second += counted(source.second);
   }
 
   bool advance(uint32_t s, StopFlag stop) {
     Cursor& cursor = cursors_[s];
+    const NgramSource& source = sources_[s];
     ++cursor.at;
     while (cursor.at >= cursor.n_runs) {
-      if (cursor.next_row >= segments_[s]->n_rows()) return false;
+      if (cursor.next_row >= source.rows.hi) return false;
       cursor.runs.resize(kRoom);
       check_stop(stop, n_rows_read(), n_rows_);
-      cursor.next_row = segments_[s]->ngram_runs(cursor.next_row, n_, cursor.runs.data(), kRoom, &cursor.n_runs, stop);
+      cursor.next_row =
+          source.segment->ngram_runs(cursor.next_row, n_, cursor.runs.data(), kRoom, &cursor.n_runs, stop);
+      while (cursor.n_runs > 0 && cursor.runs[cursor.n_runs - 1].lo >= source.rows.hi) --cursor.n_runs;
+      cursor.next_row = std::min(cursor.next_row, source.rows.hi);
       cursor.at = 0;
     }
-    if (segments_.size() > 1) segments_[s]->tokens_of_row(cursor.run().lo, n_, tokens_.data() + size_t{s} * n_);
+    if (sources_.size() > 1) source.segment->tokens_of_row(cursor.run().lo, n_, tokens_.data() + size_t{s} * n_);
     return true;
   }
 
-  const std::vector<const Segment*> segments_;
-  const std::vector<int> signs_;
-  const std::vector<const uint8_t*> documents_;
+  const std::vector<NgramSource> sources_;
   const uint32_t n_;
   uint64_t n_rows_ = 0;
+  uint64_t least_ = 0;
   uint64_t rank_ = 0;
   std::vector<Cursor> cursors_;
-  std::vector<int64_t> tokens_;  // of every cursor's run
-  std::vector<uint32_t> heap_;   // cursors, the smallest n-gram first
+  std::vector<int64_t> tokens_;                   // of every cursor's run
+  std::vector<uint32_t> heap_;                    // cursors, the smallest n-gram first
+  std::vector<std::pair<uint32_t, Range>> runs_;  // of the n-gram at hand
 };
 
 // N-grams in blocks, the most frequent first. Memory: that of a block, however many n-grams there are.
@@ -228,6 +278,29 @@ class NgramBlocks {
   FoundNgram last_{};
   uint32_t n_passes_ = 0;
   bool in_singles_ = false;
+};
+
+// All n-grams ascending by token ids, with two counts each.
+class NgramScan {
+ public:
+  NgramScan(std::vector<NgramSource> sources, uint32_t n) : merge_(std::move(sources), n) {}
+
+  // Up to k more of those that have at least `least` rows and a count other than 0; fewer only at the end.
+  std::vector<FoundNgram> next(size_t k, uint64_t least, StopFlag stop) {
+    std::vector<FoundNgram> found;
+    if (!is_started_) merge_.start(stop);
+    is_started_ = true;
+    merge_.set_least(least);
+    FoundNgram one{};
+    while (found.size() < k && merge_.next(one, stop)) {
+      if (one.count != 0 || one.second != 0) found.push_back(one);
+    }
+    return found;
+  }
+
+ private:
+  NgramMerge merge_;
+  bool is_started_ = false;
 };
 
 // ---- the most frequent ones, from a sample of rows --------------------------------------------------------
