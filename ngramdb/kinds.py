@@ -91,3 +91,5 @@ MODELS = {
 
 # What collocates are ranked by, as it stands after BY (in any case). The first one is the default.
 ASSOCIATION_MEASURES = ("logdice", "ll", "mi", "mi3", "t", "z", "logratio", "dice")
+# The same of keywords.
+KEYNESS_MEASURES = ("ll", "logratio", "chi2", "simple")

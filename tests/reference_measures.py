@@ -40,3 +40,24 @@ ASSOCIATION = {
     "logratio": log_ratio,
     "dice": lambda f, f1, f2, n: 2 * f / (f1 + f2),
 }
+
+
+def chi_squared(f, f1, f2, n):
+    """Pearson's statistic, with the sign of O11 - E11."""
+    observed, expected = table(f, f1, f2, n)
+    cells = [(observed[i][j], expected[i][j]) for i in (0, 1) for j in (0, 1)]
+    total = sum((o - e) ** 2 / e for o, e in cells if e)
+    return total if f >= expected[0][0] else -total
+
+
+def of_parts(measure):
+    """A measure of counts and sizes of two parts, from one of a table."""
+    return lambda f1, n1, f2, n2: measure(f1, n1, f1 + f2, n1 + n2)
+
+
+KEYNESS = {
+    "ll": of_parts(log_likelihood),
+    "logratio": of_parts(log_ratio),
+    "chi2": of_parts(chi_squared),
+    "simple": lambda f1, n1, f2, n2: (f1 / n1 * 1e6 + 1) / (f2 / n2 * 1e6 + 1),
+}

@@ -132,6 +132,13 @@ class BoundCorpus:
         condition, binder = self._parsed(where, params)
         return binder.bind(trees.about(tree, self.name, condition))
 
+    def bind_text(self, text: str, params: ParameterValues = None) -> Any:
+        """The plan of one statement as text."""
+        self.current()
+        statements, placeholders = parsing.parsed(text)
+        values = parameters.Parameters(placeholders, params, text)
+        return binders.Binder(self.session(), values, text).bind(statements[0])
+
     def condition(
         self, where: str | None, params: ParameterValues, view: CorpusView
     ) -> tuple[DocExpr, tuple[Phrase | Doubt, ...]]:

@@ -665,6 +665,48 @@ class Corpus:
         tree = trees.collocates(pattern, match_text, ignore_case, window, by, min_count, top)
         return self._bound.run(self._bound.bind(tree, where, params))
 
+    def keywords(
+        self,
+        where: str | None = None,
+        against: str | Corpus | None = None,
+        *,
+        n: int = 1,
+        by: str = "ll",
+        smoothing: float = 1.0,
+        min_count: int = 1,
+        top: int | None = None,
+        params: ParameterValues = None,
+    ) -> Result:
+        """The n-grams of some documents that are more frequent than in others: KEYWORDS.
+
+        Parameters
+        ----------
+        where : the condition of the documents, with `?` or `:name` for `params`; None for all
+        against : the condition of the others, or another corpus; None for the rest of this one
+        n : tokens of an n-gram
+        by : 'll' (log-likelihood), 'logratio', 'chi2' or 'simple', a ratio of frequencies
+        smoothing : what 'simple' adds to both frequencies per million
+        min_count : the least number of occurrences in both parts together
+        top : the greatest number of rows
+        params : the values of the conditions' parameters, those of `where` first
+
+        Returns
+        -------
+        Columns `ngram`, `token_ids`; the counts in both parts, `f1` and `f2`; the tokens of both, `N1` and
+        `N2`; the measure. What is rarer in the documents than in the others comes last.
+
+        Raises
+        ------
+        QueryError
+            A condition that cannot be parsed or bound, or a value that is missing.
+        InvalidArgument
+            A number out of range, or a measure that does not exist.
+        """
+        other = against.name if isinstance(against, Corpus) else None
+        condition = None if isinstance(against, Corpus) else against
+        text = trees.keywords(self.name, where, condition, other, n, by, smoothing, min_count, top)
+        return self._bound.run(self._bound.bind_text(text, params))
+
     def dispersion(
         self,
         pattern: Ngram,

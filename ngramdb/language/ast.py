@@ -363,9 +363,10 @@ class Around(Node):
 
 @dataclass(frozen=True)
 class Measure(Node):
-    """BY logdice, BY ll, …: the name in small letters."""
+    """BY logdice, BY simple(1), …: the name in small letters, and what stands in parentheses."""
 
     name: str
+    parameter: Scalar | None = None
 
 
 @dataclass(frozen=True)
@@ -375,6 +376,27 @@ class Collocates(Node):
     what: Condition
     where: Condition | None = None
     window: Around | None = None
+    by: Measure | None = None
+    min_count: Scalar | None = None
+    top: Scalar | None = None
+    source: Source | None = None
+
+
+@dataclass(frozen=True)
+class DocumentsOf(Node):
+    """`corpus`, `corpus WHERE cond` or `WHERE cond`: documents that are compared with others."""
+
+    source: Source | None = None
+    where: Condition | None = None
+
+
+@dataclass(frozen=True)
+class Keywords(Node):
+    """KEYWORDS OF a AGAINST b [NGRAMS n] [BY measure] [MIN COUNT k] [TOP k]: `against` is None for REST."""
+
+    what: DocumentsOf
+    against: DocumentsOf | None
+    ngrams: Scalar | None = None
     by: Measure | None = None
     min_count: Scalar | None = None
     top: Scalar | None = None
@@ -590,6 +612,7 @@ Question = (
     | Docs
     | Kwic
     | Collocates
+    | Keywords
     | Dispersion
     | Ngrams
     | Trace

@@ -41,6 +41,10 @@ class QuestionRules:
     def collocates(self, children: list[Any]) -> ast.Collocates:
         return statement_of(ast.Collocates, children, what=children[2])
 
+    def keywords(self, children: list[Any]) -> ast.Keywords:
+        against = children[4] if isinstance(children[4], ast.DocumentsOf) else None
+        return statement_of(ast.Keywords, children, what=children[2], against=against)
+
     def dispersion(self, children: list[Any]) -> ast.Dispersion:
         return statement_of(ast.Dispersion, children, what=children[2])
 
@@ -111,6 +115,20 @@ class QuestionRules:
 
     def by_association(self, children: list[Any]) -> Clause:
         return clause_of("BY", ast.Measure(children[1].type.lower(), span=span_of(children[1:])), children)
+
+    def documents_of(self, children: list[Any]) -> ast.DocumentsOf:
+        source = children[0] if isinstance(children[0], ast.Source) else None
+        return ast.DocumentsOf(source, clauses_of(children).get("WHERE"), span=span_of(children))
+
+    def rest(self, children: list[Any]) -> Any:
+        return children[0]
+
+    of_ngrams = valued_clause("NGRAMS")
+
+    def by_keyness(self, children: list[Any]) -> Clause:
+        parameter = children[3].node if len(children) > 3 else None
+        measure = ast.Measure(children[1].type.lower(), parameter, span=span_of(children[1:]))
+        return clause_of("BY", measure, children)
 
     def by_parts(self, children: list[Any]) -> Clause:
         fields = fields_of(children)

@@ -122,7 +122,11 @@ def expected_terminals(state: syntax.State, head: Sequence[str]) -> list[str]:
     scope = _scope(head)
     given = CLAUSE_HEADS.intersection(scope)
     last = max((i for i, terminal in enumerate(head) if terminal in _NGRAMS), default=0)
-    if head[:1] in (["COLLOCATES"], ["DISPERSION"]):  # elsewhere BY goes on with GROUP and ORDER
+    if head[:1] in (
+        ["COLLOCATES"],
+        ["KEYWORDS"],
+        ["DISPERSION"],
+    ):  # elsewhere BY goes on with GROUP and ORDER
         given |= {"BY"}.intersection(scope)
     if not given.isdisjoint(("TOP", "LIMIT")):  # one clause with two names
         given |= {"TOP", "LIMIT"}
@@ -136,6 +140,8 @@ def expected_terminals(state: syntax.State, head: Sequence[str]) -> list[str]:
 
 def _scope(head: Sequence[str]) -> Sequence[str]:
     """The part of the statement whose clauses are no clauses of another part, as in COPY (question) TO."""
+    if head[:1] == ["KEYWORDS"] and "AGAINST" in head:
+        return head[head.index("AGAINST") :]
     if head[:1] != ["COPY"]:
         return head
     return head[head.index("TO") :] if "TO" in head else head[2:]

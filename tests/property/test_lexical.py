@@ -1,4 +1,4 @@
-"""COLLOCATES, DISPERSION and DIST BEFORE equal brute force, with segments and documents deleted."""
+"""COLLOCATES, KEYWORDS, DISPERSION and DIST BEFORE equal brute force, with segments and documents deleted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import Counter
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference_measures import ASSOCIATION
+from reference_measures import ASSOCIATION, KEYNESS
 from small_corpora import IDS, corpora, loaded, places
 
 EXAMPLES = settings(max_examples=80, deadline=None, derandomize=True)
@@ -127,3 +127,46 @@ def test_the_tokens_before_an_ngram(corpus, ngram):
         assert {row[1]: row[2] for row in rows} == dict(expected)
         assert all(close(row[3], row[2] / len(at)) for row in rows)
         assert [row[2] for row in rows] == sorted(expected.values(), reverse=True)
+
+
+def ngrams_of(documents, n):
+    """How often each n-gram occurs."""
+    return Counter(tuple(document[i : i + n]) for document in documents for i in range(len(document) - n + 1))
+
+
+def parts_of(documents, low, high):
+    """The documents below `low`, and those from `high` on; None: all others."""
+    first = [document for i, document in documents.items() if i < low]
+    second = [document for i, document in documents.items() if (i >= low if high is None else i >= high)]
+    return first, second
+
+
+@EXAMPLES
+@given(
+    corpora(),
+    st.integers(1, 3),
+    st.integers(0, 5),
+    st.none() | st.integers(0, 5),
+    st.sampled_from(sorted(KEYNESS)),
+    st.integers(1, 3),
+    st.none() | st.integers(0, 4),
+)
+def test_keywords(corpus, n, low, high, measure, min_count, top):
+    with loaded(corpus) as (c, documents):
+        parts = parts_of(documents, low, high)
+        n1, n2 = (sum(map(len, part)) for part in parts)
+        first, second = (ngrams_of(part, n) for part in parts)
+        expected = {}
+        for ngram in first.keys() | second.keys() if n1 and n2 else ():
+            f1, f2 = first[ngram], second[ngram]
+            if f1 + f2 >= min_count:
+                expected[ngram] = f1, n1, f2, n2, KEYNESS[measure](f1, n1, f2, n2)
+        against = None if high is None else f"doc_id >= {high}"
+        found = c.keywords(f"doc_id < {low}", against, n=n, by=measure, min_count=min_count, top=top)
+        assert found.summary.get("total", len(expected)) == len(expected)
+        rows = found.fetchall()
+        every = c.keywords(f"doc_id < {low}", against, n=n, by=measure, min_count=min_count).fetchall()
+        assert rows == every[:top]
+        assert {tuple(row[1]): row[2:6] for row in every} == {k: v[:4] for k, v in expected.items()}
+        assert all(close(row[6], expected[tuple(row[1])][4]) for row in every)
+        assert every == sorted(every, key=lambda row: (-row[6], row[1]))

@@ -54,6 +54,8 @@ QUESTIONS = [
     'KWIC "w2" FROM pieces',
     'COLLOCATES OF "w2" TOP 5',
     'COLLOCATES OF "w2" WHERE n > 3 BY LL FROM words',
+    "KEYWORDS OF WHERE n > 5 AGAINST REST TOP 5 FROM words",
+    "KEYWORDS OF words WHERE n > 5 AGAINST words WHERE n < 3 NGRAMS 2 TOP 5",
     'DISPERSION OF "w2"',
     'DISPERSION OF "w2" BY source FROM words',
     'DIST BEFORE "w2"',

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ngramdb.errors import InvalidArgument
+from ngramdb.kinds import KEYNESS_MEASURES
 from ngramdb.language import ast
 from ngramdb.lm.spec import ModelSpec
 from ngramdb.types import token_ids
@@ -95,6 +96,37 @@ def collocates(
         min_count=_required(1, "min_count", min_count),
         top=_number(0, "top", top),
     )
+
+
+def keywords(
+    corpus: str,
+    where: str | None,
+    against: str | None,
+    other: str | None,
+    n: int,
+    by: str,
+    smoothing: float,
+    min_count: int,
+    top: int | None,
+) -> str:
+    """KEYWORDS as text, with conditions as they are written: `against`, or all of the corpus `other`."""
+    if by not in KEYNESS_MEASURES:
+        raise InvalidArgument(f"by is one of {', '.join(KEYNESS_MEASURES)}, not {by!r}")
+    if where is None and against is None and other is None:
+        raise InvalidArgument("keywords are those of a condition, or against another corpus: say which")
+    for name, given, least in (("n", n, 1), ("min_count", min_count, 1), ("top", top, 0)):
+        at_least(least, name, given)
+    if isinstance(smoothing, bool) or not isinstance(smoothing, (int, float)) or not 0 < smoothing < 1e12:
+        raise InvalidArgument(f"smoothing is a number above 0, not {smoothing!r}")
+    name = f"`{corpus.replace('`', '``')}`"
+    first = name if where is None else f"{name} WHERE {where}\n"
+    if other is not None:
+        second = f"`{other.replace('`', '``')}`"
+    else:
+        second = "REST" if against is None else f"{name} WHERE {against}\n"
+    measure = f"simple({smoothing!r})" if by == "simple" else by
+    limit = "" if top is None else f" TOP {top}"
+    return f"KEYWORDS OF {first} AGAINST {second} NGRAMS {n} BY {measure} MIN COUNT {min_count}{limit}"
 
 
 def dispersion(pattern: Any, match_text: bool, ignore_case: bool, by: str | None) -> ast.Dispersion:

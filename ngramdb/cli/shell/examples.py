@@ -11,6 +11,7 @@ STATEMENTS: tuple[tuple[str, str], ...] = (
     ('COUNT DOCS WHERE "good" AND NOT "bad"', "matching documents"),
     ('KWIC "machine learning" WINDOW 8 LIMIT 20', "where it stands, with its neighbours"),
     ('COLLOCATES OF "climate" BY ll TOP 20', "the words that stand near it, by association"),
+    ("KEYWORDS OF WHERE year < 1950 AGAINST REST TOP 20", "what is typical of some documents"),
     ('DISPERSION OF "climate" BY source', "how evenly it is spread over documents or sources"),
     ("NGRAMS 3 TOP 10", "the most frequent n-grams"),
     ('DOCS WHERE "a b" AND year >= 2020 LIMIT 5', "documents with their metadata and text"),
@@ -42,6 +43,7 @@ question:
     [FROM source]
   COLLOCATES OF condition [WHERE condition] [WINDOW n | n LEFT | n RIGHT | n LEFT n RIGHT] [BY association]
     [MIN COUNT k] [TOP k] [FROM source]
+  KEYWORDS OF documents AGAINST documents | REST [NGRAMS n] [BY keyness] [MIN COUNT k] [TOP k] [FROM source]
   DISPERSION OF condition [WHERE condition] [BY DOCUMENTS | field] [FROM source]
   NGRAMS n [WHERE condition] [TOP k] [FROM source]
   TRACE ngram [WHERE condition] [MIN LENGTH n] [FROM source]
@@ -75,6 +77,8 @@ keys:       field [ASC | DESC] {, field [ASC | DESC]}
 model:      NGRAM [ORDER n] [MIN COUNT k] | INFGRAM [MIN COUNT k]
             | BACKOFF [(weight)] [ORDER n] [MIN COUNT k] | KNESER_NEY [ORDER n] [MIN COUNT k]
 association: LOGDICE | LL | MI | MI3 | T | Z | LOGRATIO | DICE
+keyness:    LL | LOGRATIO | CHI2 | SIMPLE [(number)]
+documents:  source [WHERE condition] | WHERE condition
 condition:  pattern
             | COUNT(pattern) comparison value
             | field comparison value

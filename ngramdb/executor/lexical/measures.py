@@ -104,6 +104,24 @@ def log_ratio(table: Table) -> Floats:
     return found
 
 
+def chi_squared(table: Table) -> Floats:
+    """Pearson's chi-squared without a correction, negative where O11 < E11."""
+    difference = table.f - table.expected
+    # All four cells differ from what is expected by the same number.
+    others = (table.n - table.f1) / table.n * ((table.n - table.f2) / table.n)
+    least = table.expected * others
+    found = np.divide(difference**2, least, out=np.zeros_like(difference), where=least > 0)
+    return np.copysign(found, difference)
+
+
+def simple(table: Table, smoothing: float) -> Floats:
+    """The ratio of frequencies per million, `smoothing` added to both (Kilgarriff 2009)."""
+    first = table.f / table.f1 * 1e6 + smoothing
+    second = (table.f2 - table.f) / (table.n - table.f1) * 1e6 + smoothing
+    found: Floats = first / second
+    return found
+
+
 # By the names of `kinds.ASSOCIATION_MEASURES`.
 ASSOCIATION: dict[str, Callable[[Table], Floats]] = {
     "logdice": logdice,
@@ -114,4 +132,11 @@ ASSOCIATION: dict[str, Callable[[Table], Floats]] = {
     "z": z,
     "logratio": log_ratio,
     "dice": dice,
+}
+
+# By the names of `kinds.KEYNESS_MEASURES`; `simple` stands for itself.
+KEYNESS: dict[str, Callable[[Table], Floats]] = {
+    "ll": log_likelihood,
+    "logratio": log_ratio,
+    "chi2": chi_squared,
 }

@@ -53,6 +53,14 @@ class Part:
         found = _looked_up(ids, *counts.found())
         return self._counts_of_all(ids) - found if reads_others else found
 
+    def token_counts(self) -> tuple[Ids, IntArray]:
+        """All tokens of these documents, ids ascending, and how often each occurs. Cost: some ns a token."""
+        counts = TokenCounts()
+        for i, docs in enumerate(self.documents or ()):
+            interrupts.step(i, len(self.corpus.segments))
+            counts.add_documents(self.corpus.segments[i].index, docs.numbers())
+        return counts.found()
+
     def _kept(self, i: int) -> DocSet:
         return DocSet(self.corpus.removed(i), self.corpus.segments[i].n_documents, negated=True)
 

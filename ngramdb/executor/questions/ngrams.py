@@ -89,7 +89,7 @@ def _of_some(plan: NgramList, found: Sequence[tuple[Segment, DocSet]]) -> Answer
         k = 2**62 if plan.top is None else plan.top
         ids, counts, distinct = count_documents(*tokens, plan.n, k)
         return Answer(iter([(ids, counts)]), distinct)
-    bitmaps = [_bitmap(docs) for _, docs in found]
+    bitmaps = [bitmap_of(docs) for _, docs in found]
     segments = [segment.index for segment, _ in found]
     return _in_blocks(plan, NgramBlocks(segments, [1] * len(found), plan.n, bitmaps))
 
@@ -132,7 +132,7 @@ def _few_tokens(
     return np.concatenate(documents), offsets
 
 
-def _bitmap(docs: DocSet) -> NDArray[np.uint8]:
+def bitmap_of(docs: DocSet) -> NDArray[np.uint8]:
     """A bit per document of the segment, least significant bit of a byte first."""
     flags = np.full(docs.n_documents, docs.negated)
     flags[docs.docs] = not docs.negated

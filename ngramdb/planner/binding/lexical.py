@@ -1,9 +1,11 @@
-"""Binding COLLOCATES and DISPERSION."""
+"""Binding COLLOCATES, KEYWORDS and DISPERSION."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ngramdb.errors import PlanError
-from ngramdb.kinds import ASSOCIATION_MEASURES
+from ngramdb.kinds import ASSOCIATION_MEASURES, KEYNESS_MEASURES
 from ngramdb.language import ast
 from ngramdb.lm.spec import MAX_MIN_COUNT
 from ngramdb.planner import plan
@@ -11,12 +13,14 @@ from ngramdb.planner.binding.concordance import WHOLE_DOCUMENT
 from ngramdb.planner.binding.conditions import condition
 from ngramdb.planner.binding.fields import bound_field
 from ngramdb.planner.binding.occurrences import occurring
-from ngramdb.planner.binding.scope import Scope
-from ngramdb.planner.names import listing, nearest
+from ngramdb.planner.binding.scope import Range, Scope
+from ngramdb.planner.names import default_corpus, listing, nearest
 from ngramdb.planner.source import Corpus
 
 # Tokens on either side of an occurrence when WINDOW is missing: those of Church & Hanks (1990).
 SPAN = 5
+
+POSITIVE = Range("above 0", lambda x: 0 < x < float("inf"))
 
 
 def collocates(scope: Scope, node: ast.Collocates) -> plan.Plan:
@@ -32,6 +36,58 @@ def collocates(scope: Scope, node: ast.Collocates) -> plan.Plan:
         scope.number(node.min_count, "MIN COUNT", 1, MAX_MIN_COUNT) or 1,
         scope.number(node.top, "TOP", 0),
     )
+
+
+def keywords(scope: Scope, node: ast.Keywords) -> plan.Plan:
+    """Bind KEYWORDS."""
+    corpus, documents = _compared(scope, node)
+    by = measure(scope, node.by, KEYNESS_MEASURES)
+    smoothing = None if node.by is None else scope.real(node.by.parameter, "what SIMPLE adds", POSITIVE)
+    return plan.Keyness(
+        corpus,
+        documents,
+        scope.number(node.ngrams, "the length of NGRAMS", 1) or 1,
+        by,
+        1.0 if smoothing is None else smoothing,
+        scope.number(node.min_count, "MIN COUNT", 1, MAX_MIN_COUNT) or 1,
+        scope.number(node.top, "TOP", 0),
+    )
+
+
+def _compared(scope: Scope, node: ast.Keywords) -> tuple[Corpus, plan.Contrast]:
+    """One corpus with both parts, and which documents are which."""
+    what, against = node.what, node.against
+    source = what.source or node.source
+    first = scope.corpus(source)
+    if against is None:
+        if what.where is None:
+            scope.fail(
+                PlanError, "REST is what a condition leaves over: KEYWORDS OF WHERE … AGAINST REST", what
+            )
+        return first, plan.Contrast(condition(scope, what.where, first))
+    other = against.source or node.source
+    if other == source:
+        return first, _contrast(scope, what, against, first)
+    terms = [term for one in (source, other) for term in _terms(scope, one, node)]
+    both = scope.corpus(ast.Source(tuple(terms), span=node.span))
+    # Conditions speak of tokens of the common vocabulary, in which the segments are.
+    return both, replace(_contrast(scope, what, against, both), n_first=len(first.segments))
+
+
+def _contrast(scope: Scope, what: ast.DocumentsOf, against: ast.DocumentsOf, corpus: Corpus) -> plan.Contrast:
+    return plan.Contrast(condition(scope, what.where, corpus), condition(scope, against.where, corpus))
+
+
+def _terms(scope: Scope, source: ast.Source | None, node: ast.Keywords) -> tuple[ast.SourceTerm, ...]:
+    """The corpora of a source; FROM and the current corpus stand for one that is not named."""
+    if source is None:
+        name = default_corpus(scope.catalog.current, scope.catalog.corpus_names())
+        return (ast.SourceTerm(ast.Name(name)),)
+    for term in source.terms:
+        if term.sign < 0:
+            message = "KEYWORDS compares sums of corpora; subtract documents by a condition, or for good"
+            scope.fail(PlanError, message, term)
+    return source.terms
 
 
 def dispersion(scope: Scope, node: ast.Dispersion) -> plan.Plan:

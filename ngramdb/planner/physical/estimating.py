@@ -11,6 +11,7 @@ from ngramdb.planner.plan import (
     Among,
     AnyOf,
     Complement,
+    Contrast,
     CountTest,
     DocExpr,
     DocsMatching,
@@ -78,6 +79,8 @@ class Estimator:
             return self._intersection(node, candidates)
         if isinstance(node, UnionOf):
             return self._union(node, candidates)
+        if isinstance(node, Contrast):
+            return node.with_children(tuple(map(self.annotate, node.children())))
         if isinstance(node, Complement):
             inner = self.annotate(node.operand, candidates)
             return replace(node.with_children((inner,)), estimate=Estimate(max(0.0, whole - _rows(inner))))

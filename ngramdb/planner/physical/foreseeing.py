@@ -18,6 +18,7 @@ from ngramdb.planner.plan import (
     AllDocs,
     Among,
     Complement,
+    Contrast,
     Costs,
     CountTest,
     DocExpr,
@@ -155,6 +156,10 @@ class _Foresight:
             return self._intersection(expr)
         if isinstance(expr, Complement):
             return not self.among_all(expr.operand)
+        if isinstance(expr, Contrast):
+            for child in expr.children():
+                self.among_all(child)  # type: ignore[arg-type]
+            return False
         if isinstance(expr, UnionOf):
             left_out = list(map(self.among_all, expr.operands))
             return any(left_out)

@@ -40,6 +40,7 @@ from .concordance import Sampling as Sampling
 from .concordance import Tracing as Tracing
 from .documents import AllDocs as AllDocs
 from .documents import Complement as Complement
+from .documents import Contrast as Contrast
 from .documents import CountTest as CountTest
 from .documents import DocsMatching as DocsMatching
 from .documents import DocsOf as DocsOf
@@ -64,7 +65,9 @@ from .grams import show_text as show_text
 from .grams import takes_text as takes_text
 from .lexical import COLLOCATE_COLUMNS as COLLOCATE_COLUMNS
 from .lexical import DISPERSION_COLUMNS as DISPERSION_COLUMNS
+from .lexical import KEYWORD_COLUMNS as KEYWORD_COLUMNS
 from .lexical import Collocation as Collocation
+from .lexical import Keyness as Keyness
 from .lexical import Spread as Spread
 from .nodes import DocExpr as DocExpr
 from .nodes import Node as Node

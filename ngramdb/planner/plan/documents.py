@@ -180,6 +180,27 @@ class UnionOf(DocExpr):
 
 
 @dataclass(frozen=True)
+class Contrast(DocExpr):
+    """Two sets of documents that are compared; the second one may be all documents that the first one lacks.
+
+    `n_first`: the first set is of so many segments, the second of those after them; None: both are of all.
+    """
+
+    first: DocExpr
+    second: DocExpr | None = None
+    n_first: int | None = None
+
+    def label(self) -> str:
+        return "compared with the rest" if self.second is None else "the first compared with the second"
+
+    def children(self) -> tuple[Node, ...]:
+        return (self.first,) if self.second is None else (self.first, self.second)
+
+    def with_children(self, children: tuple[Any, ...]) -> Node:
+        return replace(self, first=children[0], second=None if self.second is None else children[1])
+
+
+@dataclass(frozen=True)
 class Complement(DocExpr):
     """Documents not in the operand; costs nothing beyond the operand until the ids are read."""
 

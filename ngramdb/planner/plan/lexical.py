@@ -6,16 +6,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ngramdb.planner.plan.base import Plan, Question
-from ngramdb.planner.plan.nodes import Node, changed
+from ngramdb.planner.plan.nodes import DocExpr, Node, changed
 from ngramdb.planner.plan.occurring import InPart
 
 if TYPE_CHECKING:
+    from ngramdb.planner.plan.documents import Contrast
     from ngramdb.planner.plan.estimates import Costs
     from ngramdb.planner.plan.questions import FieldKey
 
 # Before the measure's own column; f, f1, f2 and N are Evert's names (2008).
 COLLOCATE_COLUMNS = ("token", "token_id", "f", "left", "right", "f1", "f2", "N")
 
+# Before the measure's own column: counts in both parts, and tokens of both.
+KEYWORD_COLUMNS = ("ngram", "token_ids", "f1", "N1", "f2", "N2")
 DISPERSION_COLUMNS = ("count", "range", "parts", "dp", "dp_norm", "dkl", "arf")
 
 
@@ -46,6 +49,35 @@ class Collocation(
 
     def with_tree(self, tree: Any) -> Plan:
         return changed(self, what=tree)
+
+
+@dataclass(frozen=True)
+class Keyness(Question, operator="lexical.keywords.keywords", binders={"Keywords": "lexical.keywords"}):
+    """KEYWORDS: the n-grams of some documents that are more frequent than in others, by a measure.
+
+    `smoothing` is what the measure `simple` adds.
+    """
+
+    where: Contrast
+    n: int
+    measure: str
+    smoothing: float = 1.0
+    min_count: int = 1
+    top: int | None = None
+    costs: Costs | None = field(default=None, compare=False)
+
+    def label(self) -> str:
+        parts = [f"{self.n}-grams", f"by {self.measure}"]
+        if self.measure == "simple":
+            parts[-1] += f"({self.smoothing:g})"
+        if self.min_count > 1:
+            parts.append(f"min count {self.min_count:,}")
+        if self.top is not None:
+            parts.append(f"top {self.top:,}")
+        return f"keywords ({', '.join(parts)})"
+
+    def where_clause(self) -> DocExpr | None:
+        return self.where
 
 
 @dataclass(frozen=True)

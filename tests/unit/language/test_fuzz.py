@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from registered import STATEMENTS
 
 from ngramdb.errors import ParseError
-from ngramdb.kinds import ASSOCIATION_MEASURES
+from ngramdb.kinds import ASSOCIATION_MEASURES, KEYNESS_MEASURES
 from ngramdb.language import ast, parser
 from ngramdb.language.parser import parse, parse_condition, parse_model, parse_statement
 
@@ -183,6 +183,7 @@ docs = statement(
     ORDER_BY=keys,
     SAMPLE=samples,
 )
+compared = st.one_of(sources, conditions.map("WHERE {}".format), filled("{} WHERE {}", sources, conditions))
 methods = st.sampled_from(["GREEDY", "sample", "BEAM", "beam(4)"])
 # By the class of what is parsed.
 shapes: dict[type[ast.Node], st.SearchStrategy[str]] = {
@@ -221,6 +222,14 @@ shapes: dict[type[ast.Node], st.SearchStrategy[str]] = {
         BY=st.sampled_from([*ASSOCIATION_MEASURES, "LL"]),
         MIN_COUNT=amounts,
         TOP=amounts,
+    ),
+    ast.Keywords: statement(
+        filled("KEYWORDS OF {} AGAINST {}", compared, compared | st.just("REST")),
+        FROM=sources,
+        NGRAMS=amounts,
+        BY=st.sampled_from([*KEYNESS_MEASURES, "SIMPLE(0.5)", "simple(?)"]),
+        MIN_COUNT=amounts,
+        LIMIT=amounts,
     ),
     ast.Dispersion: statement(
         conditions.map("DISPERSION OF {}".format),

@@ -1,0 +1,227 @@
+"""KEYWORDS: the n-grams that are more frequent in some documents than in others.
+
+Tokens are counted in the documents themselves; where two parts make up the corpus, only in the smaller one.
+Longer n-grams come from one pass over the rows of the index, which tells documents apart only where an n-gram
+occurs so often that it can be among the best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb import interrupts
+from ngramdb._cext.corpus.top_ngrams import NgramScan
+from ngramdb.executor.conditions.docset import DocSet
+from ngramdb.executor.conditions.evaluation import Evaluator
+from ngramdb.executor.conditions.known_tokens import from_files
+from ngramdb.executor.lexical.measures import KEYNESS, Floats, Table, simple
+from ngramdb.executor.lexical.parts import Part
+from ngramdb.executor.measuring import PlanMeter
+from ngramdb.executor.questions.ngrams import bitmap_of
+from ngramdb.executor.results.result import BATCH_ROWS, Result, Row
+from ngramdb.planner.plan import KEYWORD_COLUMNS, DocExpr, Keyness
+from ngramdb.planner.source import IntArray
+
+KEYWORD_TYPES = (str, list, int, int, int, int, float)
+
+# N-grams whose measures are computed together: some megabytes.
+CHUNK_NGRAMS = 1 << 17
+
+Ids = NDArray[np.uint32]
+# How often a segment's rows count, and a bitmap of the documents in which they do.
+Side = tuple[int, NDArray[np.uint8] | None]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two parts of a corpus; `is_whole`: every document is in one of them; `overlap`: some are in both."""
+
+    first: Part
+    second: Part
+    is_whole: bool
+    overlap: bool
+
+
+@dataclass
+class Scored:
+    """N-grams with both counts and their measure: (m, n) ids, (m,) the others."""
+
+    ids: Ids
+    f1: IntArray
+    f2: IntArray
+    scores: Floats
+
+    def best(self, top: int | None) -> Scored:
+        """The best, in order; of equal ones those that stand first."""
+        order = np.argsort(-self.scores, kind="stable")[:top]
+        return Scored(self.ids[order], self.f1[order], self.f2[order], self.scores[order])
+
+
+def keywords(plan: Keyness, meter: PlanMeter | None = None) -> Result:
+    """A row per n-gram, by the measure, then by token ids. None where a part has no token.
+
+    `total` in the summary is how many n-grams there are, where all of them were read.
+    """
+    plan.corpus.check_difference()
+    pair = _parts(plan, meter)
+    n1, n2 = pair.first.n_tokens, pair.second.n_tokens
+    total: int | None = 0
+    found = _none(plan.n)
+    if n1 and n2:
+        found, total = _of_tokens(plan, pair) if plan.n == 1 else _of_ngrams(plan, pair)
+
+    def batches() -> Iterator[list[Row]]:
+        with from_files(plan.corpus.tokenizer, plan.corpus.segments):
+            for start in range(0, len(found.scores), BATCH_ROWS):
+                part = slice(start, start + BATCH_ROWS)
+                texts = plan.corpus.tokenizer.decode_rows(found.ids[part])
+                yield [
+                    (text, ids, f1, n1, f2, n2, score)
+                    for text, ids, f1, f2, score in zip(
+                        texts,
+                        found.ids[part].tolist(),
+                        found.f1[part].tolist(),
+                        found.f2[part].tolist(),
+                        found.scores[part].tolist(),
+                        strict=True,
+                    )
+                ]
+
+    summary = {} if total is None else {"total": total}
+    columns = (*KEYWORD_COLUMNS, plan.measure)
+    return Result(columns, batches(), summary=summary, n_rows=len(found.scores), types=KEYWORD_TYPES)
+
+
+# ---- the documents ----------------------------------------------------------------------------------------
+
+
+def _parts(plan: Keyness, meter: PlanMeter | None) -> Pair:
+    """The documents of both parts."""
+    first: list[DocSet] = []
+    second: list[DocSet] = []
+    is_whole, overlap = plan.where.n_first is None, False
+    for i, segment in enumerate(plan.corpus.segments):
+        interrupts.step(i, len(plan.corpus.segments))
+        evaluator = Evaluator(plan.corpus, segment, plan.costs, meter)
+        kept = DocSet(plan.corpus.removed(i), segment.n_documents, negated=True)
+        chosen = _chosen(plan, i, evaluator, kept)
+        n_common = len(chosen[0] & chosen[1])
+        overlap = overlap or n_common > 0
+        is_whole = is_whole and not n_common and len(chosen[0]) + len(chosen[1]) == len(kept)
+        first.append(chosen[0])
+        second.append(chosen[1])
+    return Pair(Part(plan.corpus, first), Part(plan.corpus, second), is_whole, overlap)
+
+
+def _chosen(plan: Keyness, i: int, evaluator: Evaluator, kept: DocSet) -> tuple[DocSet, DocSet]:
+    """The documents of segment i in the first part, and in the second."""
+    where, none = plan.where, DocSet.none(evaluator.n_documents)
+
+    def meeting(condition: DocExpr) -> DocSet:
+        return evaluator.evaluate(condition) & kept
+
+    if where.n_first is not None and where.second is not None:
+        return (meeting(where.first), none) if i < where.n_first else (none, meeting(where.second))
+    first = meeting(where.first)
+    return first, kept & ~first if where.second is None else meeting(where.second)
+
+
+# ---- tokens -----------------------------------------------------------------------------------------------
+
+
+def _of_tokens(plan: Keyness, pair: Pair) -> tuple[Scored, int]:
+    if pair.is_whole:
+        ids, every, *_ = plan.corpus.index.dist([], False, 0)
+        swapped = pair.first.n_tokens > pair.second.n_tokens
+        f1 = (pair.second if swapped else pair.first).counts_of(ids)
+        f1, f2 = (every - f1, f1) if swapped else (f1, every - f1)
+    else:
+        (own, counts), (others, other_counts) = pair.first.token_counts(), pair.second.token_counts()
+        ids = np.union1d(own, others)
+        f1, f2 = np.zeros(len(ids), dtype=np.int64), np.zeros(len(ids), dtype=np.int64)
+        f1[np.searchsorted(ids, own)] = counts
+        f2[np.searchsorted(ids, others)] = other_counts
+    kept = f1 + f2 >= plan.min_count
+    ids, f1, f2 = ids[kept].astype(np.uint32), f1[kept], f2[kept]
+    scores = _measure(plan, pair)(f1, f2)
+    return Scored(ids[:, None], f1, f2, scores).best(plan.top), len(ids)
+
+
+def _measure(plan: Keyness, pair: Pair) -> Callable[[IntArray, IntArray], Floats]:
+    n1, n2 = pair.first.n_tokens, pair.second.n_tokens
+
+    def measured(f1: IntArray, f2: IntArray) -> Floats:
+        table = Table.of(f1, n1, f1 + f2, n1 + n2)
+        return simple(table, plan.smoothing) if plan.measure == "simple" else KEYNESS[plan.measure](table)
+
+    return measured
+
+
+# ---- longer n-grams ---------------------------------------------------------------------------------------
+
+
+def _of_ngrams(plan: Keyness, pair: Pair) -> tuple[Scored, int | None]:
+    """From a pass over the rows. Their number is known where no n-gram was left out unseen."""
+    measure = _measure(plan, pair)
+    scan = NgramScan(_sources(plan, pair), plan.n)
+    # A row in both parts counts twice.
+    least = all_rows = (plan.min_count + 1) // 2 if pair.overlap else plan.min_count
+    found, total = _none(plan.n), 0
+    while True:
+        ids, counts = scan.next(CHUNK_NGRAMS, least)
+        if not len(ids):
+            return found, total if least == all_rows else None
+        f1, f2 = counts[:, 0], counts[:, 1]
+        if pair.is_whole:  # the second count is that of all documents
+            f2 = f2 - f1
+        kept = f1 + f2 >= plan.min_count
+        ids, f1, f2 = ids[kept], f1[kept], f2[kept]
+        total += len(ids)
+        found = _joined(found, Scored(ids, f1, f2, measure(f1, f2))).best(plan.top)
+        if plan.top is not None and len(found.scores) == plan.top:
+            bar = float(found.scores[-1]) if plan.top else float("inf")
+            least = max(least, _least_rows(measure, bar, pair.first.n_tokens))
+
+
+def _least_rows(measure: Callable[[IntArray, IntArray], Floats], bar: float, most: int) -> int:
+    """How often an n-gram occurs at least whose measure is above a bar: all in the first part is the best."""
+    low, high = 1, most + 1
+    while low < high:
+        middle = (low + high) // 2
+        if measure(np.array([middle]), np.array([0]))[0] > bar:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _sources(plan: Keyness, pair: Pair) -> list[tuple[object, None, Side | None, Side | None]]:
+    """The segments with the documents of both parts, or of the first one and all."""
+    sources: list[tuple[object, None, Side | None, Side | None]] = []
+    assert pair.first.documents is not None and pair.second.documents is not None
+    for i, segment in enumerate(plan.corpus.segments):
+        first, second = pair.first.documents[i], pair.second.documents[i]
+        sides = _side(first), _side(first | second if pair.is_whole else second)
+        if any(sides):
+            sources.append((segment.index, None, *sides))
+    return sources
+
+
+def _side(docs: DocSet) -> Side | None:
+    if not len(docs):
+        return None
+    return (1, None) if len(docs) == docs.n_documents else (1, bitmap_of(docs))
+
+
+def _none(n: int) -> Scored:
+    counts = np.empty(0, dtype=np.int64)
+    return Scored(np.empty((0, n), dtype=np.uint32), counts, counts, np.empty(0))
+
+
+def _joined(*parts: Scored) -> Scored:
+    columns: Sequence[tuple[NDArray[np.generic], ...]] = [(p.ids, p.f1, p.f2, p.scores) for p in parts]
+    return Scored(*(np.concatenate(column) for column in zip(*columns, strict=True)))
