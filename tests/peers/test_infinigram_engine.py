@@ -301,6 +301,7 @@ BAD: list[tuple[str, tuple[Any, ...]]] = [
     ("creativity", ([70000],)),
     ("attribute", ([1], [], -1, 1, False)),
     ("attribute", ([1], [], 1, 0, False)),
+    ("attribute", ([1], [], 1, None, False)),
     ("attribute", ([1], [], 1, 1, 0)),
     ("attribute", ([1], "x", 1, 1, False)),
 ]

@@ -59,8 +59,8 @@ def make_parser() -> argparse.ArgumentParser:
     add(
         "--tokenizer",
         metavar="T",
-        help="words (the default), chars, bytes, tokens, or the path of a Hugging Face tokenizer.json; "
-        "a corpus that exists keeps its own",
+        help="words (the default), 'words(lower)', 'words(nfc)', 'words(lower, nfc)', chars, bytes, tokens, "
+        "or the path of a Hugging Face tokenizer.json; a corpus that exists keeps its own",
     )
     add(
         "--text",

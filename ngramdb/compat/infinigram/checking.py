@@ -52,13 +52,12 @@ def check_cnf(cnf: Any, largest: int) -> None:
         raise Refused(f"cnf must be a non-empty, triply-nested list of integers in range [0, {largest}]")
 
 
-def positive(name: str, value: Any, default: int) -> int:
+def positive(name: str, value: Any, default: int | None) -> int:
     """The value, or the default for None. Raises Refused when it is not a whole number from 1 on."""
-    if value is None:
-        return default
-    if type(value) is not int or value <= 0:
+    chosen = default if value is None else value
+    if type(chosen) is not int or chosen <= 0:
         raise Refused(f"{name} must be a positive integer")
-    return value
+    return chosen
 
 
 def check_not_negative(**values: Any) -> None:

@@ -197,9 +197,7 @@ class InfiniGramEngine(Retrieval):
         for name, ids in (("input_ids", input_ids), ("delim_ids", delim_ids)):
             checking.check_ids(name, ids, self.token_id_max)
         checking.check_not_negative(min_len=min_len)
-        checking.positive("max_cnt", max_cnt, 1)
-        if type(max_cnt) is not int:
-            raise checking.Refused("max_cnt must be a positive integer")
+        checking.positive("max_cnt", max_cnt, None)
         if type(enforce_bow) is not bool:
             raise checking.Refused("enforce_bow must be a boolean")
         word_starts = (self._word_starts or frozenset()) if enforce_bow else None
