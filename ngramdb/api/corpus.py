@@ -527,6 +527,7 @@ class Corpus:
         descending: bool = False,
         limit: int | None = None,
         offset: int = 0,
+        returning: str | Sequence[str] | None = None,
         params: ParameterValues = None,
     ) -> Result:
         """The documents that meet a condition, all without one: DOCS.
@@ -537,6 +538,7 @@ class Corpus:
         order_by : one field or several; doc_id by default. Documents without the field come last
         descending : the reverse order
         limit, offset : the greatest number of rows, and the number of rows to pass over before them
+        returning : the column, or the columns, that are wanted: fields, `doc_id`, `length`, `text`
         params : the values of the condition's parameters
 
         Returns
@@ -550,10 +552,9 @@ class Corpus:
         InvalidArgument
             A limit or an offset that is not a whole number of at least 0.
         """
-        if order_by is not None:
-            return self._bound.run(
-                self._bound.bind(trees.docs(order_by, descending, limit, offset), where, params)
-            )
+        if order_by is not None or returning is not None:
+            tree = trees.docs(order_by, descending, limit, offset, returning)
+            return self._bound.run(self._bound.bind(tree, where, params))
         for name, value in (("limit", limit), ("offset", offset)):
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
                 raise InvalidArgument(f"{name} is a whole number of at least 0, not {value!r}")
@@ -592,6 +593,7 @@ class Corpus:
         offset: int = 0,
         sample: int | None = None,
         seed: int | None = None,
+        returning: str | Sequence[str] | None = None,
         match_text: bool = False,
         ignore_case: bool = False,
         params: ParameterValues = None,
@@ -607,20 +609,21 @@ class Corpus:
         descending : the reverse order
         limit, offset : the greatest number of rows, and the number of rows to pass over before them
         sample, seed : the number of rows to draw at random; the same seed draws the same rows
+        returning : the field, or the fields, of its document to put beside each line
         match_text, ignore_case : MATCH TEXT and IGNORE CASE
         params : the values of the condition's parameters
 
         Returns
         -------
-        Columns `doc_id`, `position` (in tokens, from 0), `left`, `match`, `right`; `summary['total']` is the
-        number of all occurrences, also with a `limit` or a `sample`.
+        Columns `doc_id`, `position` (in tokens, from 0), `left`, `match`, `right`, and those of `returning`;
+        `summary['total']` is the number of all occurrences, also with a `limit` or a `sample`.
 
         Raises
         ------
         QueryError
             A condition that cannot be parsed or bound, or a value that is missing.
         """
-        lines = trees.LinesWanted(window, order_by, descending, limit, offset, sample, seed)
+        lines = trees.LinesWanted(window, order_by, descending, limit, offset, sample, seed, returning)
         tree = trees.kwic(pattern, match_text, ignore_case, lines)
         return self._bound.run(self._bound.bind(tree, where, params))
 

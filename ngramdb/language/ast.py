@@ -329,7 +329,7 @@ class Score(Node):
 
 @dataclass(frozen=True)
 class Docs(Node):
-    """DOCS [WHERE cond] [ORDER BY field, …] [LIMIT k] [OFFSET n] [SAMPLE k [SEED s]]."""
+    """DOCS [WHERE cond] [ORDER BY field, …] [LIMIT k] [OFFSET n] [SAMPLE k [SEED s]] [RETURNING field, …]."""
 
     where: Condition | None = None
     order_by: tuple[OrderBy, ...] = ()
@@ -337,11 +337,12 @@ class Docs(Node):
     offset: Scalar | None = None
     sample: Sample | None = None
     source: Source | None = None
+    returning: tuple[Field, ...] = ()
 
 
 @dataclass(frozen=True)
 class Kwic(Node):
-    """KWIC "x" [WHERE cond] [WINDOW n] [ORDER BY left | right | doc_id] [LIMIT k] [OFFSET n] [SAMPLE k]."""
+    """KWIC "x" [WHERE cond] [WINDOW n] and what DOCS may have; ORDER BY left | right | doc_id."""
 
     pattern: Pattern
     where: Condition | None = None
@@ -351,6 +352,7 @@ class Kwic(Node):
     offset: Scalar | None = None
     sample: Sample | None = None
     source: Source | None = None
+    returning: tuple[Field, ...] = ()
 
 
 @dataclass(frozen=True)

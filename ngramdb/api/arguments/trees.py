@@ -28,6 +28,7 @@ class LinesWanted:
     offset: int = 0
     sample: int | None = None
     seed: int | None = None
+    returning: str | Sequence[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -61,19 +62,32 @@ def kwic(pattern: Any, match_text: bool, ignore_case: bool, lines: LinesWanted) 
         limit=_number(0, "limit", lines.limit),
         offset=_number(0, "offset", lines.offset),
         sample=_sample(lines.sample, lines.seed),
+        returning=_fields("returning", lines.returning),
     )
 
 
-def docs(order_by: str | Sequence[str], descending: bool, limit: int | None, offset: int) -> ast.Docs:
+def docs(
+    order_by: str | Sequence[str] | None,
+    descending: bool,
+    limit: int | None,
+    offset: int,
+    returning: str | Sequence[str] | None,
+) -> ast.Docs:
     """DOCS ORDER BY, all keys in one direction."""
-    names = (order_by,) if isinstance(order_by, str) else order_by
-    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
-        raise InvalidArgument(f"order_by is the name of a field, or several, not {order_by!r}")
+    keys = _fields("order_by", order_by) or (_field("doc_id"),)
     return ast.Docs(
-        order_by=tuple(ast.OrderBy(_field(name), descending) for name in names or ("doc_id",)),
+        order_by=tuple(ast.OrderBy(key, descending) for key in keys),
         limit=_number(0, "limit", limit),
         offset=_number(0, "offset", offset),
+        returning=_fields("returning", returning),
     )
+
+
+def _fields(argument: str, given: str | Sequence[str] | None) -> tuple[ast.Field, ...]:
+    names = () if given is None else (given,) if isinstance(given, str) else given
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise InvalidArgument(f"{argument} is the name of a field, or several, not {given!r}")
+    return tuple(_field(name) for name in names)
 
 
 def collocates(

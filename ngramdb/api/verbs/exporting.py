@@ -13,7 +13,7 @@ import gzip
 import json
 import lzma
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol, TextIO, cast
 
 from ngramdb import interrupts
@@ -21,10 +21,8 @@ from ngramdb.api.verbs import rows_as
 from ngramdb.api.verbs.document_lines import DocumentLines, Retokenized
 from ngramdb.engine.changes.audit import Removal, RemovedDocument
 from ngramdb.errors import ExecutionError
-from ngramdb.executor.conditions.docset import DocSet
-from ngramdb.executor.questions.documents import (
+from ngramdb.executor.questions.document_columns import (
     REST_COLUMN,
-    chosen,
     column_of,
     document_text,
     has_rest,
@@ -32,7 +30,7 @@ from ngramdb.executor.questions.documents import (
     rest_of,
     value_at,
 )
-from ngramdb.executor.questions.ordering import in_order
+from ngramdb.executor.questions.documents import chosen, listed
 from ngramdb.executor.results.arrow_types import arrow_type
 from ngramdb.executor.results.result import Result
 from ngramdb.executor.run import answer
@@ -120,27 +118,6 @@ def _audit_rows(removed: Iterable[RemovedDocument]) -> Iterator[dict[str, Any]]:
         last = one.removal
         given = {} if reason is None else {"reason": reason}
         yield {"doc_id": one.doc_id, **given, **one.details, "removal": removal}
-
-
-def listed(plan: Documents, found: Sequence[tuple[Segment, DocSet]]) -> Iterator[tuple[Segment, int]]:
-    """The documents of a DOCS question in its order, out of those chosen: segment and number."""
-    total = sum(len(docs) for _, docs in found)
-    stop = total if plan.limit is None else min(total, plan.offset + plan.limit)
-    if plan.order:
-        owners, numbers = in_order(plan.order, found)
-        for owner, i in zip(
-            owners[plan.offset : stop].tolist(), numbers[plan.offset : stop].tolist(), strict=True
-        ):
-            yield found[owner][0], i
-        return
-    position = 0
-    for segment, docs in reversed(found) if plan.descending else found:
-        first, last = max(plan.offset - position, 0), min(stop - position, len(docs))
-        position += len(docs)
-        if first < last:
-            every = docs.numbers()[::-1] if plan.descending else docs.numbers()
-            for i in every[first:last].tolist():
-                yield segment, i
 
 
 def write_lines(name: str, lines: Iterable[bytes]) -> int:

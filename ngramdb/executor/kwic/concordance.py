@@ -19,11 +19,13 @@ from ngramdb.executor.conditions.evaluation import PlanMeter
 from ngramdb.executor.conditions.occurrences import Finder, Occurrences
 from ngramdb.executor.kwic.sort_keys import ContextKeys, ContextOrder, TokensAt
 from ngramdb.executor.kwic.text import Contexts, Display, Line, contexts_of, sought_text
+from ngramdb.executor.questions.document_columns import ReturnedColumns
 from ngramdb.executor.questions.documents import matching
 from ngramdb.executor.questions.sampling import Drawing, corpus_salt, ranks
 from ngramdb.executor.results.result import ColumnType, Result, Row, batched
 from ngramdb.planner.plan import BY_LEFT, BY_PLACE, CONCORDANCE_COLUMNS, Concordance
 from ngramdb.planner.source import IntArray, Segment
+from ngramdb.types import Docs
 
 # Lines per batch: the first ones shall be there at once.
 BATCH_LINES = 64
@@ -43,6 +45,7 @@ class SegmentLines:
         self._finder = Finder(self.segment, plan.corpus.tokenizer, plan.costs)
         self._found: Occurrences | None = None
         self._contexts: Contexts | None = None
+        self._returned = ReturnedColumns(plan.corpus, plan.returning) if plan.returning else None
 
     @property
     def occurrences(self) -> Occurrences:
@@ -92,8 +95,15 @@ class SegmentLines:
             lines = [Line(*place) for place in places]
             # Neighbouring texts lie in the same compressed frame.
             shown = {k: self._contexts.show(lines[k]) for k in np.argsort(documents, kind="stable").tolist()}
+            beside = self._beside(documents)
             for k, (doc_id, line) in enumerate(zip(doc_ids, lines, strict=True)):
-                yield doc_id, line.start, *shown[k]
+                yield doc_id, line.start, *shown[k], *beside.get(line.document, ())
+
+    def _beside(self, documents: Docs) -> dict[int, Row]:
+        """What RETURNING asks for, by document."""
+        if self._returned is None:
+            return {}
+        return {i: self._returned.row(self.segment, i) for i in np.unique(documents).tolist()}
 
 
 def _ordinals(starts: NDArray[np.uint32]) -> IntArray:
@@ -118,6 +128,10 @@ def concordance(plan: Concordance, meter: PlanMeter | None = None) -> Result:
     rows = _rows(plan, parts, plan.offset, stop)
     columns: tuple[str, ...] = CONCORDANCE_COLUMNS
     types = CONCORDANCE_TYPES
+    if plan.returning:
+        returned = ReturnedColumns(plan.corpus, plan.returning)
+        names = (f"metadata.{name}" if name in CONCORDANCE_COLUMNS else name for name in returned.names)
+        columns, types = (*columns, *names), (*types, *returned.types)
     if plan.corpus.n_added > 1:
         columns, types = ("corpus", *columns), (str, *types)
     result = Result(

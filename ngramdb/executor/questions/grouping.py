@@ -19,7 +19,7 @@ from ngramdb.executor.conditions.docset import DocSet
 from ngramdb.executor.conditions.evaluation import Evaluator, PlanMeter
 from ngramdb.executor.conditions.field_values import Codes, FieldReader, codes_of, identity
 from ngramdb.executor.questions.counting import evaluators
-from ngramdb.executor.questions.documents import column_of
+from ngramdb.executor.questions.document_columns import column_of
 from ngramdb.executor.results.result import BATCH_ROWS, Result, Row, batched
 from ngramdb.planner.plan import DocExpr, FieldKey, GroupedCount, Occurring
 from ngramdb.planner.source import Segment

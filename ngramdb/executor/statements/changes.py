@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-from ngramdb.executor.questions.documents import (
-    BATCH_DOCUMENTS,
-    column_of,
-    document_text,
-    matching,
-    metadata_fields,
-    value_at,
-)
+from ngramdb.executor.questions.document_columns import ReturnedColumns
+from ngramdb.executor.questions.documents import BATCH_DOCUMENTS, matching
 from ngramdb.executor.results.result import Result, Row, batched
 from ngramdb.executor.session import Session
 from ngramdb.executor.statements.audit_notes import notes
@@ -30,10 +23,9 @@ from ngramdb.planner.plan import (
     DeleteDocuments,
     ExportDocuments,
     ExportRows,
-    FieldKey,
     RestoreCorpus,
 )
-from ngramdb.planner.source import Corpus, Segment
+from ngramdb.planner.source import Corpus
 from ngramdb.types import Docs
 
 
@@ -77,24 +69,15 @@ def delete(plan: DeleteDocuments, session: Session) -> Result:
     summary = {"documents": removed.documents, "tokens": removed.tokens, "version": removed.version}
     if not plan.returning:
         return Result.of_rows(DELETE_COLUMNS, [tuple(summary.values())], **summary)
-    batches = batched(_removed_rows(removed, plan.returning), BATCH_DOCUMENTS)
-    columns = tuple(column_of(key.path, key.own) for key in plan.returning)
-    return Result(columns, batches, summary=summary, n_rows=removed.documents)
+    returned = ReturnedColumns(removed.view, plan.returning)
+    batches = batched(_removed_rows(removed, returned), BATCH_DOCUMENTS)
+    return Result(returned.names, batches, summary=summary, n_rows=removed.documents, types=returned.types)
 
 
-def _removed_rows(removed: Removed, keys: tuple[FieldKey, ...]) -> Iterator[Row]:
-    types = metadata_fields(removed.view)
+def _removed_rows(removed: Removed, returned: ReturnedColumns) -> Iterator[Row]:
     for segment, numbers in zip(removed.view.segments, removed.chosen, strict=True):
         for i in numbers.tolist():
-            yield tuple(_value(removed.view, segment, i, key, types) for key in keys)
-
-
-def _value(corpus: Corpus, segment: Segment, i: int, key: FieldKey, types: dict[str, list[str]]) -> Any:
-    if not key.own:
-        return value_at(segment.metadata.row(i), key.path, types.get(key.path, ()))
-    if key.path == "doc_id":
-        return segment.doc_id(i)
-    return segment.document_length(i) if key.path == "length" else document_text(segment, i, corpus.tokenizer)
+            yield returned.row(segment, i)
 
 
 def restore(plan: RestoreCorpus, session: Session) -> Result:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from ngramdb.executor.questions.documents import REST_COLUMN, has_rest, metadata_fields
+from ngramdb.executor.questions.document_columns import REST_COLUMN, has_rest, metadata_fields
 from ngramdb.executor.questions.models import stored_statistics
 from ngramdb.executor.results.result import Result, Row
 from ngramdb.executor.session import Session

@@ -6,7 +6,7 @@ from ngramdb.errors import PlanError
 from ngramdb.language import ast
 from ngramdb.planner import plan
 from ngramdb.planner.binding.conditions import condition
-from ngramdb.planner.binding.fields import bound_field
+from ngramdb.planner.binding.fields import returned_fields
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.options import EXPORT_OPTIONS
 from ngramdb.planner.source import Catalog, Corpus
@@ -25,14 +25,8 @@ def delete(scope: Scope, node: ast.Delete) -> plan.Plan:
 
     scope.removes = True
     where = condition(scope, node.where, corpus)
-    returning = tuple(_returned(scope, field, corpus) for field in node.returning)
+    returning = returned_fields(scope, node.returning, corpus)
     return plan.DeleteDocuments(corpus, where, returning, _statement(scope, node), rebind)
-
-
-def _returned(scope: Scope, node: ast.Field, corpus: Corpus) -> plan.FieldKey:
-    if node.keys == ("text",):
-        return plan.FieldKey("text", own=True)
-    return bound_field(scope, node, corpus)[0]
 
 
 def _is_one_corpus(source: ast.Source) -> bool:
@@ -68,7 +62,7 @@ def export(scope: Scope, node: ast.CopyTo) -> plan.Plan:
     path = scope.string(node.path, "the path after TO")
     options = scope.options(node.options, EXPORT_OPTIONS)
     question = plan.changed(question, phrases=())  # those of the whole statement
-    if isinstance(question, plan.Documents):
+    if isinstance(question, plan.Documents) and not question.returning:
         return plan.ExportDocuments(question, path, options)
     return plan.ExportRows(question, path, options)
 

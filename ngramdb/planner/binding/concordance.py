@@ -7,6 +7,7 @@ from ngramdb.kinds import CHARACTER_TOKENIZERS
 from ngramdb.language import ast
 from ngramdb.planner import plan
 from ngramdb.planner.binding.conditions import among, condition
+from ngramdb.planner.binding.fields import returned_fields
 from ngramdb.planner.binding.patterns import pattern
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.names import nearest
@@ -57,6 +58,12 @@ def kwic(scope: Scope, node: ast.Kwic) -> plan.Plan:
         scope.number(node.limit, "LIMIT", 0),
         scope.number(node.offset, "OFFSET", 0) or 0,
         sampling(scope, node.sample),
+        # A line has its document's id anyway.
+        returning=tuple(
+            key
+            for key in returned_fields(scope, node.returning, corpus)
+            if not (key.own and key.path == "doc_id")
+        ),
     )
 
 

@@ -65,6 +65,14 @@ def bound_field(
     raise _unknown(scope, node, path, types)
 
 
+def returned_fields(scope: Scope, nodes: tuple[ast.Field, ...], corpus: Corpus) -> tuple[plan.FieldKey, ...]:
+    """The fields of RETURNING: metadata, `doc_id`, `length` and `text`."""
+    return tuple(
+        plan.FieldKey(TEXT, own=True) if node.keys == (TEXT,) else bound_field(scope, node, corpus)[0]
+        for node in nodes
+    )
+
+
 def path_of(keys: tuple[str, ...]) -> str:
     """A field's keys as the path that metadata columns have: a dot or backslash in a key is escaped."""
     return ".".join(key.replace("\\", "\\\\").replace(".", "\\.") for key in keys)

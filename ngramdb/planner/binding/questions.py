@@ -9,7 +9,7 @@ from ngramdb.language import ast
 from ngramdb.planner import plan
 from ngramdb.planner.binding.concordance import sampling
 from ngramdb.planner.binding.conditions import among, condition
-from ngramdb.planner.binding.fields import PREFIX, bound_field, path_of
+from ngramdb.planner.binding.fields import PREFIX, bound_field, path_of, returned_fields
 from ngramdb.planner.binding.occurrences import occurring
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.source import Corpus
@@ -131,4 +131,5 @@ def docs(scope: Scope, node: ast.Docs) -> plan.Plan:
         offset=scope.number(node.offset, "OFFSET", 0) or 0,
         order=() if by_id else tuple(keys),
         sample=sampling(scope, node.sample),
+        returning=returned_fields(scope, node.returning, corpus),
     )

@@ -54,6 +54,7 @@ from .documents import UnionOf as UnionOf
 from .estimates import Actual as Actual
 from .estimates import Costs as Costs
 from .estimates import Estimate as Estimate
+from .field_keys import FieldKey as FieldKey
 from .folding import one_case as one_case
 from .folding import same_letters as same_letters
 from .generation import GENERATION_COLUMNS as GENERATION_COLUMNS
@@ -109,7 +110,6 @@ from .questions import CountOccurrences as CountOccurrences
 from .questions import Distribution as Distribution
 from .questions import DistributionBefore as DistributionBefore
 from .questions import Documents as Documents
-from .questions import FieldKey as FieldKey
 from .questions import GroupedCount as GroupedCount
 from .questions import Probability as Probability
 from .questions import Scoring as Scoring

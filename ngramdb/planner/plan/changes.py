@@ -8,8 +8,9 @@ from typing import Any
 
 from ngramdb.planner.plan.base import Plan, Question
 from ngramdb.planner.plan.estimates import Costs
+from ngramdb.planner.plan.field_keys import FieldKey
 from ngramdb.planner.plan.nodes import DocExpr, Node
-from ngramdb.planner.plan.questions import Documents, FieldKey
+from ngramdb.planner.plan.questions import Documents
 from ngramdb.planner.source import Catalog, Corpus
 
 DELETE_COLUMNS = ("documents", "tokens", "version")

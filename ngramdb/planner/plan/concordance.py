@@ -11,6 +11,7 @@ from ngramdb.planner.plan.nodes import DocExpr
 
 if TYPE_CHECKING:
     from ngramdb.planner.plan.estimates import Costs
+    from ngramdb.planner.plan.field_keys import FieldKey
     from ngramdb.planner.plan.patterns import Pattern
 
 CONCORDANCE_COLUMNS = ("doc_id", "position", "left", "match", "right")
@@ -50,6 +51,7 @@ class Concordance(Question, operator="kwic.concordance.concordance", binders={"K
     limit: int | None = None
     offset: int = 0
     sample: Sampling | None = None
+    returning: tuple[FieldKey, ...] = ()
     costs: Costs | None = field(default=None, compare=False)
 
     def label(self) -> str:
@@ -60,6 +62,8 @@ class Concordance(Question, operator="kwic.concordance.concordance", binders={"K
             parts.append(f"limit {self.limit:,}")
         if self.offset:
             parts.append(f"offset {self.offset:,}")
+        if self.returning:
+            parts.append("returning " + ", ".join(key.path for key in self.returning))
         return f"concordance of {self.pattern.shown} ({', '.join(parts)})"
 
     def details(self) -> tuple[str, ...]:

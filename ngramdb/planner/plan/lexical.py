@@ -12,7 +12,7 @@ from ngramdb.planner.plan.occurring import InPart
 if TYPE_CHECKING:
     from ngramdb.planner.plan.documents import Contrast
     from ngramdb.planner.plan.estimates import Costs
-    from ngramdb.planner.plan.questions import FieldKey
+    from ngramdb.planner.plan.field_keys import FieldKey
 
 # Before the measure's own column; f, f1, f2 and N are Evert's names (2008).
 COLLOCATE_COLUMNS = ("token", "token_id", "f", "left", "right", "f1", "f2", "N")

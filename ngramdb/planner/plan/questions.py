@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ngramdb.planner.plan.base import Plan, Question, SliceQuestion
+from ngramdb.planner.plan.field_keys import FieldKey
 from ngramdb.planner.plan.nodes import DocExpr, Node, Occurring
 
 if TYPE_CHECKING:
@@ -57,18 +58,6 @@ class CountOccurrences(Question, operator="questions.counting.count_occurrences"
 
     def with_tree(self, tree: Any) -> Plan:
         return replace(self, what=tree)
-
-
-@dataclass(frozen=True)
-class FieldKey:
-    """A field that rows are grouped or ordered by: its metadata path, or `doc_id` or `length` (`own`)."""
-
-    path: str
-    own: bool = False
-    descending: bool = False
-
-    def label(self) -> str:
-        return self.path + (" descending" if self.descending else "")
 
 
 @dataclass(frozen=True)
@@ -129,6 +118,7 @@ class Documents(Question, operator="questions.documents.documents", binders={"Do
     costs: Costs | None = field(default=None, compare=False)
     order: tuple[FieldKey, ...] = ()
     sample: Sampling | None = None
+    returning: tuple[FieldKey, ...] = ()
 
     def label(self) -> str:
         if self.order:
@@ -141,6 +131,8 @@ class Documents(Question, operator="questions.documents.documents", binders={"Do
             parts.append(f"limit {self.limit:,}")
         if self.offset:
             parts.append(f"offset {self.offset:,}")
+        if self.returning:
+            parts.append("returning " + ", ".join(key.path for key in self.returning))
         return f"documents ({', '.join(parts)})"
 
     def where_clause(self) -> DocExpr | None:

@@ -83,7 +83,7 @@ def test_numbers_that_json_lacks_are_refused_as_in_a_load(wiki, value):
 
 @pytest.mark.parametrize("paths", [None, 5, [None], ["a.jsonl", 3]])
 def test_what_is_no_path_is_an_invalid_argument(wiki, paths):
-    with pytest.raises(InvalidArgument, match="load takes a path, or a list of paths"):
+    with pytest.raises(InvalidArgument, match="load takes a path, a list of paths or a table"):
         wiki.load(paths)
     with pytest.raises(LoadError, match="an empty path"):
         wiki.load("")

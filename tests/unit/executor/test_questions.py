@@ -8,7 +8,7 @@ import pytest
 from reference import ReferenceCatalog, ReferenceCorpus
 
 from ngramdb.errors import PlanError
-from ngramdb.executor.questions.documents import value_at
+from ngramdb.executor.questions.document_columns import value_at
 from ngramdb.executor.run import answer, is_question
 from ngramdb.language.parser import parse_statement
 from ngramdb.planner.planner import make_plan

@@ -1,0 +1,129 @@
+"""The columns of documents: which there are, their types, and a document's values in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ngramdb.executor.results.result import ColumnType, Row
+from ngramdb.planner.plan import FieldKey
+from ngramdb.planner.source import Corpus, Segment, Tokenizer
+from ngramdb.segments.metadata import MAX_COLUMNS
+from ngramdb.segments.metadata_values import JSON, flatten, split_path
+
+OWN_COLUMNS = frozenset(("doc_id", "length", "text"))
+
+# Where objects have keys that are data there are thousands of fields. Those beyond the first are in a column
+# of their own, as one object {path: value}, whatever segments they are in.
+MAX_FIELDS = MAX_COLUMNS
+REST_COLUMN = "metadata.rest"
+
+# The Python types of metadata columns; whole numbers and others together are numbers.
+_PYTHON_TYPES: dict[str, type] = {"int64": int, "float64": float, "bool": bool, "string": str}
+
+
+def column_type(stored: Sequence[str]) -> type:
+    """What a metadata column's values are, given the types that its segments store: `dict` for anything."""
+    found = {list if name.startswith("list<") else _PYTHON_TYPES.get(name, dict) for name in stored}
+    if len(found) == 1:
+        return found.pop()
+    return float if found == {int, float} else dict
+
+
+def metadata_fields(corpus: Corpus) -> dict[str, list[str]]:
+    """The first MAX_FIELDS metadata fields, in the order in which documents have them, with their types."""
+    fields: dict[str, list[str]] = {}
+    for segment in corpus.segments:
+        for name, type_name in segment.metadata.fields().items():
+            if name not in fields and len(fields) == MAX_FIELDS:
+                continue
+            types = fields.setdefault(name, [])
+            if type_name not in types:
+                types.append(type_name)
+    return fields
+
+
+def has_rest(fields: dict[str, list[str]]) -> bool:
+    """Whether documents may have other fields than these of `metadata_fields`."""
+    return len(fields) == MAX_FIELDS
+
+
+def column_of(field: str, own: bool = False) -> str:
+    """A field's column; metadata with the name of one of our columns get a prefix."""
+    return f"metadata.{field}" if field in OWN_COLUMNS and not own else field
+
+
+def document_row(segment: Segment, i: int, fields: dict[str, list[str]], tokenizer: Tokenizer) -> Row:
+    """One document's row: id, metadata by field, length in tokens, text."""
+    values = segment.metadata.row(i) if fields else {}
+    return (
+        segment.doc_id(i),
+        *(value_at(values, name, types) for name, types in fields.items()),
+        *((rest_of(values, fields),) if has_rest(fields) else ()),
+        segment.document_length(i),
+        document_text(segment, i, tokenizer),
+    )
+
+
+def rest_of(values: dict[str, Any], fields: dict[str, list[str]]) -> dict[str, Any] | None:
+    """The values of nested metadata that are in none of these fields, by path, or None."""
+    rest = {path: value for path, value in flatten(values) if path not in fields and value != {}}
+    return rest or None
+
+
+def document_text(segment: Segment, i: int, tokenizer: Tokenizer) -> str:
+    """A document's text; where only token ids were given, the ids as the tokenizer shows them."""
+    text = segment.text(i, tokenizer)
+    if text is None:
+        return tokenizer.decode(segment.document(i))
+    # Bytes that are not UTF-8 (a corpus of bytes) are shown escaped rather than refused.
+    return text.decode("utf-8", "backslashreplace")
+
+
+def value_at(values: dict[str, Any], path: str, types: Sequence[str]) -> Any:
+    """The value at a path such as `meta.year` of nested metadata; None where there is none.
+
+    An object is a value only in a field of JSON: elsewhere its own fields hold what is in it.
+    """
+    found: Any = values
+    for key in split_path(path):
+        if not isinstance(found, dict):
+            return None
+        found = found.get(key)
+    return None if isinstance(found, dict) and JSON not in types else found
+
+
+_OWN_TYPES: dict[str, type] = {"doc_id": int, "length": int, "text": str}
+
+
+class ReturnedColumns:
+    """RETURNING: the values of some fields, document by document. Texts are read for the field `text` only.
+
+    Attributes
+    ----------
+    names, types : of the columns
+    """
+
+    def __init__(self, corpus: Corpus, keys: Sequence[FieldKey]) -> None:
+        self._corpus = corpus
+        self._keys = tuple(keys)
+        self._stored = metadata_fields(corpus)
+        self._of_metadata = any(not key.own for key in keys)
+        self.names = tuple(column_of(key.path, key.own) for key in keys)
+        self.types: tuple[ColumnType, ...] = tuple(
+            _OWN_TYPES[key.path] if key.own else column_type(self._stored.get(key.path, ())) for key in keys
+        )
+
+    def row(self, segment: Segment, i: int) -> Row:
+        """The values of document i of a segment."""
+        metadata = segment.metadata.row(i) if self._of_metadata else {}
+        return tuple(self._value(segment, i, key, metadata) for key in self._keys)
+
+    def _value(self, segment: Segment, i: int, key: FieldKey, metadata: dict[str, Any]) -> Any:
+        if not key.own:
+            return value_at(metadata, key.path, self._stored.get(key.path, ()))
+        if key.path == "doc_id":
+            return segment.doc_id(i)
+        if key.path == "length":
+            return segment.document_length(i)
+        return document_text(segment, i, self._corpus.tokenizer)
