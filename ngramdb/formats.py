@@ -211,9 +211,9 @@ def endings_of(path: str) -> tuple[str, str]:
 
 
 def _listed(among: tuple[str, ...]) -> str:
-    endings: list[str] = []
-    for one in REGISTRY:
-        if one.name in among:
-            packed = "" if one.is_packed else " (or with .gz, .zst, .bz2, .xz after)"
-            endings.append(f"{', '.join(one.endings)}{packed}")
-    return " or ".join(endings)
+    """The endings of these formats, and which of them may have one of a compression after."""
+    chosen = [one for one in REGISTRY if one.name in among]
+    packed = [ending for one in chosen if not one.is_packed for ending in one.endings]
+    others = [ending for one in chosen if one.is_packed for ending in one.endings]
+    after = " (or with .gz, .zst, .bz2, .xz after)"
+    return " or ".join(filter(None, (", ".join(packed) + after, ", ".join(others))))

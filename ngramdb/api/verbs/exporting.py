@@ -141,7 +141,8 @@ def _write_rows(result: Result, name: str, kind: str) -> int:
         return write_lines(name, rows_as.json_lines(result))
     if kind in rows_as.DELIMITERS:
         return write_lines(name, rows_as.delimited(result, kind)) - 1  # without the names
-    return _replacing(name, lambda file: rows_as.write_table(result, file, kind))
+    as_stream = endings_of(name)[0] == ".arrows"
+    return _replacing(name, lambda file: rows_as.write_table(result, file, kind, as_stream))
 
 
 def _json(value: Any) -> bytes:

@@ -31,19 +31,20 @@ def delimited(result: Result, kind: str) -> Iterator[bytes]:
         yield _line(row, delimiter)
 
 
-def write_table(result: Result, file: Any, kind: str) -> int:
-    """Write a Parquet or an Arrow file; how many rows it has."""
+def write_table(result: Result, file: Any, kind: str, as_stream: bool = False) -> int:
+    """Write a Parquet or an Arrow file, or one of Arrow's streams; how many rows it has."""
     import pyarrow
+    import pyarrow.ipc
     import pyarrow.parquet
 
     is_small = result.n_rows is not None and result.n_rows <= ROWS_OF_A_TABLE
     batches: Any = result.arrow().to_reader() if is_small else result.arrow_batches()
     n_rows = 0
-    with (
-        pyarrow.parquet.ParquetWriter(file, batches.schema, compression="zstd")
-        if kind == "parquet"
-        else pyarrow.ipc.new_file(file, batches.schema)
-    ) as writer:
+    if kind == "parquet":
+        opened = pyarrow.parquet.ParquetWriter(file, batches.schema, compression="zstd")
+    else:
+        opened = (pyarrow.ipc.new_stream if as_stream else pyarrow.ipc.new_file)(file, batches.schema)
+    with opened as writer:
         for batch in batches:
             interrupts.check()
             writer.write_batch(batch)

@@ -464,7 +464,7 @@ def test_export_writes_documents_as_they_came(database: str, tmp_path: Path, cap
 
 
 WRONG_ARGUMENTS = {
-    "an ending": (["export", "wiki", "out.csv"], "error: out.csv: nothing is written in the format of .csv;"),
+    "an ending": (["export", "wiki", "out.xls"], "error: out.xls: nothing is written in the format of .xls;"),
     "two endings": (
         ["export", "wiki", "out.parquet.gz"],
         "error: out.parquet.gz: parquet files are compressed",
