@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -79,7 +80,8 @@ class _Text(ChunkFile):
         super().__init__(read_chunks(source, options.limits, meter))
         self.source = source
         self.names = names
-        self._malformed: list[int] = []
+        # Of those to come, ascending: rows are parsed in their order, and ahead.
+        self._malformed: deque[int] = deque()
         self._skips = options.on_error == "skip"
         self._skipped = skipped
 
@@ -102,10 +104,10 @@ class _Text(ChunkFile):
         row = 1
         for batch in batches:
             while batch.num_rows:
-                while row in self._malformed:
-                    row += 1
-                after = min((k for k in self._malformed if k > row), default=row + batch.num_rows)
-                part = batch.slice(0, after - row)
+                while self._malformed and self._malformed[0] <= row:
+                    row += self._malformed.popleft() == row
+                n_whole = self._malformed[0] - row if self._malformed else batch.num_rows
+                part = batch.slice(0, n_whole)
                 yield part, row
                 row += part.num_rows
                 batch = batch.slice(part.num_rows)

@@ -120,3 +120,18 @@ def test_a_load_goes_on_where_it_stopped(db, tmp_path, every):
         corpus.load(path, commit_every=every, limit=n, resume=True)
     corpus.load(path, resume=True)
     assert [row["text"] for row in corpus.docs().to_dicts()] == [row["text"] for row in ROWS]
+
+
+def test_rows_keep_their_numbers_after_many_malformed_ones(db, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(
+        "text,n\n" + "".join("x\n" if k % 3 else f"t{k},{k}\n" for k in range(1, 3000)) + "a\xff,1\n",
+        "latin-1",
+    )
+    report = db.create_corpus("c").load(path, on_error="skip")
+    assert (report.documents, report.skipped) == (999, 2001)
+    with pytest.raises(LoadError, match="row 1: the row has 1 field"):
+        db.corpus("c").load(path)
+    path.write_bytes(b"text,n\na,1\nx\nx\nb,1\nx\n\xff,1\nc,1\n")
+    report = db.create_corpus("d").load(path, on_error="skip")
+    assert [reason.partition("row ")[2][:1] for reason in report.reasons] == ["2", "3", "5", "6"]
