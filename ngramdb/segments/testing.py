@@ -53,16 +53,22 @@ def check_index(index: SegmentIndex, documents: Sequence[Ids], ngrams: Sequence[
     assert index.n_tokens == sum(map(len, documents)), "n_tokens"
     for i, document in enumerate(documents):
         assert index.document(i).tolist() == list(document), f"document({i})"
-    check_same(index, plain_index(documents), ngrams)
+    check_same(index, plain_index(documents), ngrams, index.in_token_order)
     check_same(index, DefaultIndex(index), ngrams)
 
 
-def check_same(index: SegmentIndex, other: SegmentIndex, ngrams: Sequence[Ids]) -> None:
-    """Check that two indexes of the same documents answer alike. Raises AssertionError."""
-    for ask in (_documents, _ngram_lists, _models):
+def check_same(
+    index: SegmentIndex, other: SegmentIndex, ngrams: Sequence[Ids], same_rows: bool = True
+) -> None:
+    """Check that two indexes of the same documents answer alike. Raises AssertionError.
+
+    Without `same_rows` their rows may be in different orders: what is asked row by row is compared sorted.
+    """
+    for ask in (partial(_documents, same_rows=same_rows), _ngram_lists, _models):
         _compare("", ask, index, other)
     for ngram in ngrams:
-        _compare(f" about {list(ngram)}", partial(_ngram, ngram=ngram), index, other)
+        ask = partial(_ngram, ngram=ngram, same_rows=same_rows)
+        _compare(f" about {list(ngram)}", ask, index, other)
 
 
 def _compare(about: str, ask: Callable[[SegmentIndex], Answers], *pair: SegmentIndex) -> None:
@@ -84,12 +90,16 @@ def _rows(index: SegmentIndex, ngram: Ids) -> tuple[int, int]:
     return (lo, hi) if lo < hi else (0, 0)
 
 
-def _ngram(index: SegmentIndex, ngram: Ids) -> Answers:
+def _ngram(index: SegmentIndex, ngram: Ids, same_rows: bool) -> Answers:
     """What is asked about one n-gram."""
     lo, hi = _rows(index, ngram)
-    yield "find", (lo, hi)
+    yield "find", (lo, hi) if same_rows else hi - lo
     positions = index.positions(lo, hi)
+    if not same_rows:
+        positions.sort()
     yield "positions", _places(index, positions)
+    ending = np.sort(index.positions(*index.find_ends(ngram)))
+    yield "find_ends", _places(index, ending) if ngram else len(ending)
     yield "docs_of", index.docs_of(lo, hi).tolist()
     yield "docs_containing", index.docs_containing(ngram).tolist()
     yield "count_by_document", _plain(index.count_by_document(lo, hi))
@@ -131,7 +141,7 @@ def _sums(index: SegmentIndex, ngram: Ids) -> Answers:
                 yield "prob", net.prob(ngram[:-1], ngram[-1], longest)
 
 
-def _documents(index: SegmentIndex) -> Answers:
+def _documents(index: SegmentIndex, same_rows: bool) -> Answers:
     every = np.arange(index.n_documents, dtype=np.uint32)
     starts, stops = index.document_bounds(every)
     yield "document_bounds", (stops - starts).tolist()
@@ -142,6 +152,8 @@ def _documents(index: SegmentIndex) -> Answers:
         yield "document", index.document(i).tolist()
         yield "document_tokens", index.document_tokens(i, length // 3, length - 1).tolist()
     positions = index.positions(0, index.n_tokens)
+    if not same_rows:
+        positions.sort()
     yield "positions", _places(index, positions)
     counts = TokenCounts()
     counts.add_documents(index, every)

@@ -40,7 +40,9 @@ cdef extern from "ngramdb/segment/segment.hpp" namespace "ngramdb" nogil:
         uint64_t n_rows()
         uint64_t n_documents()
         uint64_t n_positions()
+        cbool in_token_order()
         void find(const Request*, Range*, size_t) except +translate_exception
+        Range narrow(Range, uint32_t, TokenId) except +translate_exception
         cbool tokens_of_row(Row, uint32_t, TokenId*) except +translate_exception
         void positions(Range, PositionsOut) except +translate_exception
         void documents_of(Range, vector[uint32_t]&, Poll*) except +translate_exception

@@ -18,6 +18,7 @@ cdef class SegmentIndex:
     cdef readonly uint64_t n_documents
     cdef readonly uint64_t n_positions
     cdef readonly object position_type
+    cdef readonly bint in_token_order
     cdef cbool is_narrow
 
     cdef void adopt(self, Segment* segment, str name) noexcept

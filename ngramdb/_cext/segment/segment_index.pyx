@@ -72,7 +72,8 @@ cdef class SegmentIndex:
     """One immutable segment, whatever its layout: what a kind of segment answers in C++ (segment.hpp), checked.
 
     A kind is a class below this one that gives its segment to `adopt` when it is made; by itself this is a segment of
-    no documents. Positions are `position_type`: uint32 where the text is short enough for that, else uint64.
+    no documents. Positions are `position_type`: uint32 where the text is short enough for that, else uint64. Rows are
+    in suffix order, by token ids, or (`in_token_order` is False) in another one of the kind's.
     """
 
     def __cinit__(self, *args, **kwargs):
@@ -87,6 +88,7 @@ cdef class SegmentIndex:
         self.n_positions = segment.n_positions()
         self.is_narrow = fits_narrow(self.n_positions)
         self.position_type = np.uint32 if self.is_narrow else np.uint64
+        self.in_token_order = segment.in_token_order()
 
     cdef int check_rows(self, int64_t lo, int64_t hi) except -1:
         if not 0 <= lo <= hi <= <int64_t>self.n_tokens:
@@ -122,6 +124,14 @@ cdef class SegmentIndex:
         """Half-open range (lo, hi) of the rows that begin with the n-gram."""
         cdef Range answer = self.rows_of(read_ids(ids))
         return answer.lo, answer.hi
+
+    def find_ends(self, ids):
+        """Half-open range (lo, hi) of the rows that begin with the n-gram and whose documents end after it."""
+        cdef Ids ngram = read_ids(ids)
+        cdef Range rows = self.rows_of(ngram)
+        if rows.lo < rows.hi:
+            rows = self.segment.narrow(rows, ngram.n, -1)
+        return rows.lo, rows.hi
 
     def positions(self, int64_t lo, int64_t hi):
         """Token positions in the segment of rows [lo, hi), in suffix order: (hi - lo,) `position_type`."""
@@ -174,8 +184,9 @@ cdef class SegmentIndex:
                 base += m
                 poll.check(base, n)
         los, his = bounds[:, bounds[0] < bounds[1]]
-        los, first = np.unique(los, return_index=True)  # n-grams of one length have the same rows or none in common
-        his = his[first]
+        order = np.lexsort((~his, los))  # of those with the same first row, the shortest n-gram has the rows of all
+        los, first = np.unique(los[order], return_index=True)
+        his = his[order][first]
         cdef const uint64_t[::1] lo_view = los
         cdef const uint64_t[::1] hi_view = his
         m = lo_view.shape[0]

@@ -20,9 +20,6 @@ from ngramdb import interrupts
 from ngramdb.segments.base import Segment
 from ngramdb.types import Docs
 
-# Rows that are compared first; four times as many in each further step.
-FIRST_ROWS = 64
-
 
 @dataclass(frozen=True)
 class Listed:
@@ -65,26 +62,11 @@ def match_documents(rest: Sequence[Listed], wanted: Sequence[Listed]) -> Matches
 
 
 def equal_documents(segment: Segment, ids: NDArray[np.uint32]) -> Docs:
-    """The documents of a segment with exactly these tokens: (k,) uint32, ascending.
-
-    Suffixes that are the whole n-gram and end there come first among those that begin with it, by position.
-    """
+    """The documents of a segment with exactly these tokens: (k,) uint32, ascending."""
     if not len(ids):
         every = np.arange(segment.n_documents, dtype=np.uint32)
         return np.flatnonzero(segment.lengths(every) == 0).astype(np.uint32)
-    lo, hi = segment.index.find(ids)
-    n_rows = FIRST_ROWS
-    found = [np.empty(0, dtype=segment.index.position_type)]
-    while lo < hi:
-        positions = segment.index.positions(lo, min(hi, lo + n_rows))
-        at_end = segment.index.tokens_at(positions, len(ids)) < 0
-        n_ending = len(positions) if at_end.all() else int(np.argmin(at_end))
-        found.append(positions[:n_ending])
-        if n_ending < len(positions):
-            break
-        lo += n_ending
-        n_rows *= 4
-    positions = np.concatenate(found)
+    positions = np.sort(segment.index.positions(*segment.index.find_ends(ids)))
     documents = segment.index.documents_at(positions)
     starts, _ = segment.index.document_bounds(documents)
     equal: Docs = documents[starts == positions]

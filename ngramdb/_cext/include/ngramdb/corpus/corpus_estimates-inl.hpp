@@ -39,7 +39,7 @@ inline int64_t CorpusIndex::n_subtracted(const Range* ranges) const {
 
 // The same where subtracted segments have the context, too. All that the others have but one token must then be
 // taken off. Where less is taken off than stays, that token is after most of the added rows, so after the middle one
-// of some added segment: rows are sorted by it.
+// of some added segment: rows that it is after stand together.
 inline bool CorpusIndex::is_net_sparse(const Range* ranges, uint32_t depth, int64_t count, StopFlag stop) const {
   if (count <= n_subtracted(ranges)) {
     std::vector<Run> next;
@@ -49,24 +49,14 @@ inline bool CorpusIndex::is_net_sparse(const Range* ranges, uint32_t depth, int6
   const auto token_behind = [&](size_t s, Row row) {
     return segments_[s]->only_continuation(Range{row, row + 1}, depth);
   };
-  const auto first_above = [&](size_t s, int64_t id) {  // first row whose next token is above
-    Row lo = ranges[s].lo, hi = ranges[s].hi;
-    while (lo < hi) {
-      const Row middle = lo + (hi - lo) / 2;
-      if (token_behind(s, middle) <= id) {
-        lo = middle + 1;
-      } else {
-        hi = middle;
-      }
-    }
-    return static_cast<int64_t>(lo);
-  };
   for (size_t c = 0; c < width(); ++c) {
     if (signs_[c] < 0 || ranges[c].size() == 0) continue;
     const int64_t id = token_behind(c, ranges[c].lo + ranges[c].size() / 2);
     if (id < 0) continue;
     int64_t net = 0;
-    for (size_t s = 0; s < width(); ++s) net += signs_[s] * (first_above(s, id) - first_above(s, id - 1));
+    for (size_t s = 0; s < width(); ++s) {
+      net += signs_[s] * static_cast<int64_t>(segments_[s]->narrow(ranges[s], depth, id).size());
+    }
     if (net == count) return true;
   }
   return false;

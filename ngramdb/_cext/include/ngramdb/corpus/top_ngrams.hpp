@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "ngramdb/corpus/corpus_index.hpp"
+#include "ngramdb/segment/token_order.hpp"
 
 namespace ngramdb {
 
@@ -97,6 +99,10 @@ class NgramMerge {
     for (uint32_t s = 0; s < sources_.size(); ++s) {
       cursors_[s] = Cursor{};
       cursors_[s].next_row = sources_[s].rows.lo;
+      const Segment& segment = *sources_[s].segment;
+      if (!segment.in_token_order()) {
+        cursors_[s].ordered = std::make_unique<RunsInTokenOrder>(segment, sources_[s].rows, n_);
+      }
       if (advance(s, stop)) heap_.push_back(s);
     }
     std::make_heap(heap_.begin(), heap_.end(), Later{this});
@@ -141,6 +147,7 @@ class NgramMerge {
     Row next_row = 0;
     size_t at = 0, n_runs = 0;
     std::vector<Range> runs;
+    std::unique_ptr<RunsInTokenOrder> ordered;  // where the segment's rows are sorted otherwise
     const Range& run() const { return runs[at]; }
   };
 
@@ -202,14 +209,26 @@ class NgramMerge {
       if (cursor.next_row >= source.rows.hi) return false;
       cursor.runs.resize(kRoom);
       check_stop(stop, n_rows_read(), n_rows_);
-      cursor.next_row =
-          source.segment->ngram_runs(cursor.next_row, n_, cursor.runs.data(), kRoom, &cursor.n_runs, stop);
-      while (cursor.n_runs > 0 && cursor.runs[cursor.n_runs - 1].lo >= source.rows.hi) --cursor.n_runs;
-      cursor.next_row = std::min(cursor.next_row, source.rows.hi);
+      read_runs(source, cursor, stop);
       cursor.at = 0;
     }
     if (sources_.size() > 1) source.segment->tokens_of_row(cursor.run().lo, n_, tokens_.data() + size_t{s} * n_);
     return true;
+  }
+
+  void read_runs(const NgramSource& source, Cursor& cursor, StopFlag stop) const {
+    const Row end = source.rows.hi;
+    if (cursor.ordered == nullptr) {
+      cursor.next_row =
+          source.segment->ngram_runs(cursor.next_row, n_, cursor.runs.data(), kRoom, &cursor.n_runs, stop);
+      while (cursor.n_runs > 0 && cursor.runs[cursor.n_runs - 1].lo >= end) --cursor.n_runs;
+      cursor.next_row = std::min(cursor.next_row, end);
+      return;
+    }
+    cursor.n_runs = 0;
+    bool is_left = true;
+    while (cursor.n_runs < kRoom && (is_left = cursor.ordered->next(&cursor.runs[cursor.n_runs], stop))) ++cursor.n_runs;
+    cursor.next_row = is_left ? std::min(source.rows.lo + cursor.ordered->n_passed(), end - 1) : end;
   }
 
   const std::vector<NgramSource> sources_;

@@ -81,7 +81,7 @@ class Column {
     if (rows.size() == 0) return {};
     const Range at_document_end = segment_.narrow(rows, depth, kNoToken);
     if (separator_ == kBorder) return {at_document_end, Range{}};
-    return {at_document_end, segment_.narrow({at_document_end.hi, rows.hi}, depth, int64_t{separator_} - 1)};
+    return {at_document_end, segment_.narrow(rows, depth, int64_t{separator_} - 1)};
   }
 
   // The same for a range of starts().
@@ -122,6 +122,9 @@ class Column {
     if (separator_ == kBorder) return;
     for (uint64_t i = 0; i < rows.size(); ++i) out[i].left = with_border(out[i].left);
   }
+
+  // Whether a code that ends a prefix ends a sentence.
+  bool is_end(Code code) const { return code == kBorder || code == separator_; }
 
   void prefetch_rows(Range rows) const { segment_.prefetch_rows(rows); }
 

@@ -154,6 +154,7 @@ class Columns {
     columns_.push_back(std::make_unique<Column>(segment, sign, separator_, stop));
     const Column& column = *columns_.back();
     only_added_ = only_added_ && sign > 0;
+    in_token_order_ = in_token_order_ && segment.in_token_order();
     n_tokens_ += sign * static_cast<int64_t>(column.n_tokens());
     n_sentences_ += sign * column.n_sentences();
     n_empty_ += sign * column.n_empty();
@@ -199,7 +200,8 @@ class Columns {
     const uint64_t n = gather(ranges, depth, work, 0, stop);
     size_t n_used = 0;
     for (size_t s = 0; s < width(); ++s) n_used += ranges[s].size() > 0;
-    if (n_used <= 1 && only_added_ && separator_ == kNoSeparator) return visit_runs(work, n, visit);
+    const bool is_plain = only_added_ && in_token_order_ && separator_ == kNoSeparator;
+    if (n_used <= 1 && is_plain) return visit_runs(work, n, visit);
     return visit_parts(ranges, work, n, visit);
   }
 
@@ -254,7 +256,7 @@ class Columns {
                        : work.net_distinct(work.lefts.data(), work.signs.data(), n);
   }
 
-  // Rows of one segment are ordered by what follows.
+  // Rows of one segment are in runs by what follows, here ascending.
   template <class Visit>
   static int64_t visit_runs(Workspace& work, uint64_t n, Visit visit) {
     const Code* const nexts = work.nexts.data();
@@ -267,7 +269,7 @@ class Columns {
     return work.distinct(work.lefts.data(), n);
   }
 
-  // Rows of several segments, each ordered by what follows: their runs are merged. So are, within one
+  // Rows of several segments, each in runs by what follows: their runs are merged. So are, within one
   // segment, the rows whose documents end and those that a separator follows.
   template <class Visit>
   int64_t visit_parts(const Range* ranges, Workspace& work, uint64_t n, Visit visit) const {
@@ -321,6 +323,7 @@ class Columns {
   std::vector<std::unique_ptr<Column>> columns_;
   int64_t separator_ = kNoSeparator;
   bool only_added_ = true;
+  bool in_token_order_ = true;
   int64_t n_tokens_ = 0;
   int64_t n_sentences_ = 0;
   int64_t n_empty_ = 0;

@@ -9,10 +9,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "ngramdb/lm/suffix_chains.hpp"
+#include "ngramdb/segment/token_order.hpp"
 
 namespace ngramdb {
 namespace lm {
@@ -56,6 +58,47 @@ inline std::vector<Share> shares_of(const Columns& columns, const Vocabulary& vo
   return shares;
 }
 
+// Rows in the order of token ids, and their outlines, of a column whose rows are in another order.
+class OutlinesInTokenOrder {
+ public:
+  // Of rows that begin with whole types; at most m symbols of each are read.
+  OutlinesInTokenOrder(const Column& column, Range rows, uint32_t m)
+      : column_(column), rows_(column.segment(), rows), symbols_(m), before_(m) {}
+
+  // The next ones, at most `room`; returns how many.
+  size_t fill(Outline* out, size_t room) {
+    found_.clear();
+    Row row;
+    while (found_.size() < room && rows_.next(&row, nullptr)) {
+      *out++ = outline(row);
+      found_.push_back(row);
+    }
+    return found_.size();
+  }
+
+  // The i-th row of the last ones.
+  Row row(size_t i) const { return found_[i]; }
+
+ private:
+  Outline outline(Row row) {
+    Code left;
+    const uint32_t length = column_.prefix(row, static_cast<uint32_t>(symbols_.size()), symbols_.data(), &left);
+    const uint32_t most = std::min(length, n_before_);
+    uint32_t lcp = 0;
+    while (lcp < most && symbols_[lcp] == before_[lcp]) ++lcp;
+    const bool ends = column_.is_end(symbols_[length - 1]);
+    symbols_.swap(before_);
+    n_before_ = length;
+    return {length, lcp, left, ends};
+  }
+
+  const Column& column_;
+  RowsInTokenOrder rows_;
+  std::vector<Code> symbols_, before_;
+  uint32_t n_before_ = 0;
+  std::vector<Row> found_;
+};
+
 // Calls see(Unit) for each unit of a share, of which at most max_length symbols are read.
 template <class See>
 class UnitPass {
@@ -89,9 +132,10 @@ class UnitPass {
     uint32_t lcp = 0;  // of the row that it is at, with the last row of all
     bool has_symbols = false;
     std::vector<Code> symbols;  // of that row, where they have been needed
+    std::unique_ptr<OutlinesInTokenOrder> ordered;  // where the column's rows are in another order
     Outline block[kBlock];
 
-    Row row() const { return first + at; }
+    Row row() const { return ordered == nullptr ? first + at : ordered->row(at); }
     const Outline& outline() const { return block[at]; }
     // To the next row, whose lcp is with this one.
     bool advance(uint32_t m) {
@@ -102,6 +146,10 @@ class UnitPass {
     }
 
     bool fill(uint32_t m) {
+      if (ordered != nullptr) {
+        at = 0;
+        return (size = ordered->fill(block, kBlock)) > 0;
+      }
       if (next == end) return false;
       first = next;
       next = std::min<Row>(end, next + kBlock);
@@ -121,6 +169,10 @@ class UnitPass {
       cursor.next = share[s].lo;
       cursor.end = share[s].hi;
       cursor.at = cursor.size = 0;
+      cursor.ordered.reset();
+      if (!columns_[s].segment().in_token_order()) {
+        cursor.ordered = std::make_unique<OutlinesInTokenOrder>(columns_[s], share[s], max_length_);
+      }
       if (cursor.advance(max_length_)) ++n_cursors_;
     }
     last_lcp_ = 0;

@@ -22,17 +22,10 @@ class Vocabulary {
       Range rows;
     };
     std::vector<Entry> entries;
-    std::vector<Run> runs;
     for (size_t s = 0; s < w; ++s) {
-      runs.clear();
-      columns[s].segment().successors(columns[s].segment().all(), 0, runs, stop);
-      Row lo = 0;
-      for (const Run& run : runs) {
-        const Row hi = lo + static_cast<Row>(run.count);
-        if (run.id != columns.separator()) {
-          entries.push_back({static_cast<Code>(run.id + 1), static_cast<uint32_t>(s), {lo, hi}});
-        }
-        lo = hi;
+      for (const Child& run : runs_of_types(columns[s].segment(), stop)) {
+        if (run.id == columns.separator()) continue;
+        entries.push_back({static_cast<Code>(run.id + 1), static_cast<uint32_t>(s), run.rows});
       }
     }
     std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.code < b.code; });
@@ -80,6 +73,23 @@ class Vocabulary {
   std::vector<Range> ranges;  // of type i in segment s: ranges[i * width + s]
 
  private:
+  static std::vector<Child> runs_of_types(const Segment& segment, StopFlag stop) {
+    std::vector<Child> found;
+    if (!segment.in_token_order()) {
+      segment.children(segment.all(), 0, found, stop);
+      return found;
+    }
+    std::vector<Run> runs;  // a kind may know a faster way to these
+    segment.successors(segment.all(), 0, runs, stop);
+    Row lo = 0;
+    for (const Run& run : runs) {
+      const Row hi = lo + static_cast<Row>(run.count);
+      found.push_back({run.id, {lo, hi}});
+      lo = hi;
+    }
+    return found;
+  }
+
   static constexpr Code kDense = 1u << 22;
   std::vector<int32_t> index_;
 };

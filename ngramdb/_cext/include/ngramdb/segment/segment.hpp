@@ -9,6 +9,10 @@
 // of a suffix, which ends where its document does. The suffixes in order are the rows: a suffix comes before those that
 // it is the beginning of, else the smaller token id decides; equal suffixes are in the order of their positions. Ranges
 // of rows and positions are half-open.
+//
+// A kind whose files are sorted otherwise says so (`in_token_order`, `rank`). This must hold for its rows, too: those
+// that share their first n tokens stand together, and so do, within these, those whose documents end there. What needs
+// rows in the order of token ids reads them by token_order.hpp.
 #pragma once
 
 #include <cstddef>
@@ -131,6 +135,12 @@ struct Run {
   int64_t count;
 };
 
+// The same with the rows; kNoToken: their documents end.
+struct Child {
+  TokenId id;
+  Range rows;
+};
+
 // A row as an n-gram: its first symbols, up to and with the one that ends a sentence, and how many of them the row before
 // has, too. `left` stands before it.
 struct Outline {
@@ -162,6 +172,17 @@ class Segment {
 
   // Where a document's tokens stand; spans ascend with the number.
   virtual Span span(DocNumber document) const = 0;
+
+  // -- the order of rows
+
+  // Whether it is that of token ids, as above.
+  virtual bool in_token_order() const { return true; }
+
+  // Rows that are alike so far are sorted by this number of their next token, or of kNoToken.
+  virtual TokenId rank(TokenId id) const { return id; }
+
+  // Appends the runs of next tokens after the first `depth` tokens of the rows, in the order of rows.
+  void children(Range rows, uint32_t depth, std::vector<Child>& out, StopFlag stop) const;
 
   // -- searching
 

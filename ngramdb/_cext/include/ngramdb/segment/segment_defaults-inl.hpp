@@ -2,7 +2,7 @@
 // segment.hpp.
 //
 // Plain rather than fast, since these functions define what the overriding ones must answer. Those that only search for
-// equal neighbours among rows do not depend on the order of token ids; `find` and `narrow` do.
+// equal neighbours among rows do not depend on the order of rows; `find` and `narrow` go by `rank`.
 #pragma once
 
 #include <algorithm>
@@ -22,9 +22,9 @@ inline int compare(const Segment& segment, Position at, const TokenId* ids, uint
   for (uint32_t i = 0; i < n;) {
     const uint32_t wanted = std::min(kPiece, n - i), n_found = segment.tokens(at + i, wanted, found);
     for (uint32_t k = 0; k < n_found; ++k) {
-      if (found[k] != ids[i + k]) return found[k] < ids[i + k] ? -1 : 1;
+      if (found[k] != ids[i + k]) return segment.rank(found[k]) < segment.rank(ids[i + k]) ? -1 : 1;
     }
-    if (n_found < wanted) return -1;
+    if (n_found < wanted) return segment.rank(kNoToken) < segment.rank(ids[i + n_found]) ? -1 : 1;
     i += n_found;
   }
   return 0;
@@ -82,17 +82,16 @@ inline Range Segment::found(const Probe& probe) const {
 }
 
 inline Range Segment::narrow(Range rows, uint32_t depth, TokenId next) const {
-  const auto next_of = [&](Row row) { return defaults::token_at(*this, position(row) + depth); };
-  const Row lo = defaults::first_row(rows, [&](Row row) { return next_of(row) >= next; });
-  return {lo, defaults::first_row({lo, rows.hi}, [&](Row row) { return next_of(row) > next; })};
+  const auto rank_of = [&](Row row) { return rank(defaults::token_at(*this, position(row) + depth)); };
+  const TokenId wanted = rank(next);
+  const Row lo = defaults::first_row(rows, [&](Row row) { return rank_of(row) >= wanted; });
+  return {lo, defaults::first_row({lo, rows.hi}, [&](Row row) { return rank_of(row) > wanted; })};
 }
 
 // ---- what follows, and what stands before -----------------------------------------------------------------
 
-inline uint64_t Segment::successors(Range rows, uint32_t depth, std::vector<Run>& runs, StopFlag stop) const {
+inline void Segment::children(Range rows, uint32_t depth, std::vector<Child>& out, StopFlag stop) const {
   const auto next_of = [&](Row row) { return defaults::token_at(*this, position(row) + depth); };
-  const std::ptrdiff_t n_before = static_cast<std::ptrdiff_t>(runs.size());
-  uint64_t n_ends = 0;
   while (rows.lo < rows.hi) {
     check_stop(stop);
     const TokenId id = next_of(rows.lo);
@@ -100,12 +99,22 @@ inline uint64_t Segment::successors(Range rows, uint32_t depth, std::vector<Run>
     while (step < rows.size() && next_of(rows.lo + step) == id) step *= 2;
     const Row end = defaults::first_row({rows.lo + step / 2 + 1, std::min(rows.lo + step, rows.hi)},
                                         [&](Row row) { return next_of(row) != id; });
-    if (id == kNoToken) {
-      n_ends += end - rows.lo;
-    } else {
-      runs.push_back({id, static_cast<int64_t>(end - rows.lo)});
-    }
+    out.push_back({id, {rows.lo, end}});
     rows.lo = end;
+  }
+}
+
+inline uint64_t Segment::successors(Range rows, uint32_t depth, std::vector<Run>& runs, StopFlag stop) const {
+  const std::ptrdiff_t n_before = static_cast<std::ptrdiff_t>(runs.size());
+  std::vector<Child> found;
+  children(rows, depth, found, stop);
+  uint64_t n_ends = 0;
+  for (const Child& child : found) {
+    if (child.id == kNoToken) {
+      n_ends += child.rows.size();
+    } else {
+      runs.push_back({child.id, static_cast<int64_t>(child.rows.size())});
+    }
   }
   std::sort(runs.begin() + n_before, runs.end(), [](const Run& a, const Run& b) { return a.id < b.id; });
   return n_ends;
