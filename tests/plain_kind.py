@@ -1,14 +1,17 @@
-"""A second kind of segments, the plainest there is: documents in memory. It proves that nothing asks a
-segment for more than its interface.
+"""Other kinds of segments: the plainest there is, documents in memory, and one whose rows are in another
+order, as infini-gram's are. They prove that nothing asks a segment for more than its interface.
 
-Its files are those of the native kind, for what stands beside the tokens; its index is made of the documents,
-and knows neither the stored symbols nor the suffix array.
+Their files are those of the native kind, for what stands beside the tokens; their index is made of the
+documents, and knows neither the stored symbols nor the suffix array.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
+
+import numpy as np
+from foreign_indexes import infini_gram_index
 
 from ngramdb.segments.base import Segment
 from ngramdb.segments.builder import KIND
@@ -27,7 +30,10 @@ class PlainSegment(Segment):
 
     @cached_property
     def index(self):
-        return plain_index([self._stored.document(i).tolist() for i in range(self.n_documents)])
+        return plain_index(self.documents())
+
+    def documents(self):
+        return [self._stored.document(i).tolist() for i in range(self.n_documents)]
 
     @property
     def size_bytes(self):
@@ -51,18 +57,34 @@ class PlainSegment(Segment):
         return self._stored.form(i)
 
 
-def make_plain(store, every=2):
-    """Commits a version in which every so many of a corpus's segments, the second first, are of this kind."""
-    register(Kind("plain", KIND, PlainSegment))
+class ByteSortedSegment(PlainSegment):
+    """The same, but rows are sorted by the bytes of little-endian tokens, and documents' ends come last."""
+
+    @cached_property
+    def index(self):
+        documents = self.documents()
+        if not documents:
+            return plain_index(documents)
+        index = infini_gram_index(documents, np.uint32)
+        index.use_keys(index.sample())
+        return index
+
+
+KINDS = {"plain": PlainSegment, "byte-sorted": ByteSortedSegment}
+
+
+def make_plain(store, every=2, kind="plain"):
+    """Commits a version in which every so many of a corpus's segments, the second first, are of a kind."""
+    register(Kind(kind, KIND, KINDS[kind]))
     with store.begin() as transaction:
         corpora = {
             name: replace(
                 entry,
                 segments=tuple(
-                    replace(segment, kind="plain") if (i + 1) % every == 0 else segment
+                    replace(segment, kind=kind) if (i + 1) % every == 0 else segment
                     for i, segment in enumerate(entry.segments)
                 ),
             )
             for name, entry in transaction.manifest.corpora.items()
         }
-        transaction.commit(corpora, "segments made plain")
+        transaction.commit(corpora, f"segments made {kind}")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from foreign_indexes import infini_gram_index, tokengrams_arrays
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from indexes import WIDTHS, segment_of
 
+from ngramdb._cext.segment.table_index import TableIndex
 from ngramdb.segments.testing import check_index, check_same, plain_index
 
 TOKENS = st.integers(0, 4)
@@ -54,3 +56,56 @@ def test_a_wrong_answer_is_named():
         check_same(plain_index(documents), plain_index([[1, 2, 2], [1, 2]]), [])
     with pytest.raises(AssertionError, match=r"document\(1\)"):
         check_index(plain_index(documents), [[1, 2, 3], [1, 3]], [])
+
+
+@EXAMPLES
+@given(
+    documents=DOCUMENTS.filter(len),
+    ngrams=NGRAMS,
+    width=st.sampled_from(WIDTHS),
+    times=st.sampled_from((1, 37, 256)),
+    sampled=st.booleans(),
+)
+def test_infini_grams_tables_answer_as_the_plainest_kind(documents, ngrams, width, times, sampled):
+    times = 1 if width is np.uint8 else times  # so that the order of bytes is not that of numbers
+    documents = [[token * times for token in document] for document in documents]
+    index = infini_gram_index(documents, width)
+    if sampled:
+        index.use_keys(index.sample())
+    check_index(
+        index, documents, [[token * times if token > 0 else token for token in ngram] for ngram in ngrams]
+    )
+
+
+@EXAMPLES
+@given(
+    documents=DOCUMENTS.filter(any),
+    ngrams=NGRAMS,
+    separator=st.sampled_from((0, 2, 9, None)),
+    sampled=st.booleans(),
+)
+def test_tokengrams_tables_answer_as_the_plainest_kind(documents, ngrams, separator, sampled):
+    documents = [[token for token in document if token != separator] for document in documents]
+    if separator is None:
+        documents = [[token for document in documents for token in document]]
+    text, table = tokengrams_arrays(documents, separator=separator)
+    if not len(text):
+        return
+    index = TableIndex(text, table, False, False, separator)
+    if sampled:
+        index.use_keys(index.sample())
+    check_index(index, documents, ngrams)
+
+
+def test_tables_with_many_rows_are_searched_by_sampled_keys():
+    rng = np.random.default_rng(5)
+    passage = rng.integers(0, 60000, 40).tolist()
+    documents = [(rng.zipf(1.3, 200) % 60000).tolist() for _ in range(20)] + [passage * 3, passage, passage]
+    grams = [passage[:n] for n in (1, 2, 5, 40)] + [
+        d[i : i + n] for d in documents for i in (0, 7) for n in (1, 3, 5)
+    ]
+    index = infini_gram_index(documents, np.uint16)
+    before = [index.find(gram) for gram in grams]
+    index.use_keys(index.sample())
+    assert [index.find(gram) for gram in grams] == before
+    check_index(index, documents, grams[:6])

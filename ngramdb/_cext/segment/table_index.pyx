@@ -1,0 +1,117 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, binding=False
+"""Segments in the layouts of other programs: a text with separators, and a table of pointers to its suffixes.
+
+What they share with the native kind, and how their order differs, stands in table_segment.hpp.
+"""
+
+import numpy as np
+
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libcpp cimport bool as cbool
+from libcpp.string cimport string
+
+from ngramdb._cext.base.interrupt cimport Poll, current_poll, translate_exception
+from ngramdb._cext.segment.segment cimport Segment, TokenId
+from ngramdb._cext.segment.segment_index cimport SegmentIndex
+
+cdef extern from "ngramdb/segment/table_segment.hpp" namespace "ngramdb" nogil:
+    cdef cppclass TableArrays:
+        const void* text
+        uint64_t n_text
+        const uint8_t* table
+        uint64_t n_table
+        uint32_t pointer_bytes
+        uint32_t unit
+        const uint64_t* offsets
+        uint64_t n_documents
+        TokenId separator
+
+    cdef cppclass SampledSegment(Segment):
+        void sample(uint64_t, uint64_t*, Poll*) except +translate_exception
+        void set_keys(const uint64_t*, uint64_t, uint64_t)
+
+    SampledSegment* new_table_segment(const TableArrays&, uint32_t, cbool, string) except +translate_exception
+    uint64_t table_stride(uint64_t)
+
+
+cdef class TableIndex(SegmentIndex):
+    """A segment in another program's layout: its arrays (usually mapped files), kept alive, never written.
+
+    Parameters
+    ----------
+    text : (n,) uint8, uint16 or uint32 : tokens, and separators between documents
+    table : (n * pointer_bytes,) uint8 : where the text's suffixes begin, sorted; little-endian
+    by_bytes : whether tokens are sorted by their bytes as they stand in a file, else by their numbers
+    in_bytes : whether pointers and offsets count bytes, else tokens
+    separator : the id that separates documents, or None
+    offsets : (n_documents,) uint64 : where the separators stand that documents begin with, or None where
+        separators, if any, end them
+    name : the files, to be named in errors
+
+    Raises
+    ------
+    ValueError : the arrays contradict each other
+    CorruptionError : a pointer leads out of the text
+    """
+
+    cdef readonly tuple arrays
+    cdef readonly uint64_t stride
+    cdef SampledSegment* table
+    cdef object keys
+
+    def __cinit__(self, text, table, bint by_bytes=True, bint in_bytes=True, separator=None, offsets=None,
+                  str name=""):
+        cdef TableArrays a
+        cdef const uint8_t[::1] bytes_view = text.view(np.uint8)
+        cdef const uint8_t[::1] table_view = table
+        cdef const uint64_t[::1] offset_view
+        cdef uint64_t n_text = text.shape[0], n_table = table.shape[0]
+        cdef uint32_t token_bytes = text.dtype.itemsize
+        if text.dtype.kind != "u" or token_bytes not in (1, 2, 4):
+            raise ValueError(f"{name}: tokens are unsigned and have 1, 2 or 4 bytes, and these are {text.dtype}")
+        if n_text == 0 or n_table % n_text or not 1 <= n_table // n_text <= 8:
+            raise ValueError(f"{name}: a table of {n_table:,} bytes has no pointers of 1 to 8 bytes to "
+                             f"{n_text:,} tokens")
+        if separator is not None and (separator < 0 or separator >> 8 * token_bytes):
+            raise ValueError(f"{name}: the separator {separator} is no token of {token_bytes} bytes")
+        self.arrays = (text, table, offsets)  # kept alive
+        a.text = &bytes_view[0]
+        a.n_text = n_text
+        a.table = &table_view[0]
+        a.n_table = n_text
+        a.pointer_bytes = <uint32_t>(n_table // n_text)
+        a.unit = token_bytes if in_bytes else 1
+        a.separator = -1 if separator is None else separator
+        if offsets is not None:
+            offset_view = offsets
+            a.offsets = &offset_view[0] if offset_view.shape[0] else NULL
+            a.n_documents = offset_view.shape[0]
+        self.table = new_table_segment(a, token_bytes, by_bytes, name.encode("utf-8", "backslashreplace"))
+        self.adopt(self.table, name)
+        self.stride = table_stride(self.n_tokens)
+
+    def sample(self):
+        """The keys of every `stride`-th row, which searches go by: (k,) uint64. Cost: a random read or two for each."""
+        cdef uint64_t n = (self.n_tokens + self.stride - 1) // self.stride
+        keys = np.empty(n, dtype=np.uint64)
+        cdef uint64_t[::1] view = keys
+        cdef Poll poll = current_poll()
+        if n:
+            with nogil:
+                self.table.sample(self.stride, &view[0], &poll)
+        return keys
+
+    def use_keys(self, keys):
+        """Search by these keys, as `sample` has made them, from now on.
+
+        Raises
+        ------
+        ValueError : they are not as many, or do not ascend: then neither do the rows of the table
+        """
+        keys = np.ascontiguousarray(keys, dtype=np.uint64)
+        if len(keys) != (self.n_tokens + self.stride - 1) // self.stride or (keys[1:] < keys[:-1]).any():
+            raise ValueError(f"{self.name}: the sampled rows of its table are not in order")
+        self.keys = keys  # kept alive
+        cdef const uint64_t[::1] view = keys
+        if len(keys):
+            self.table.set_keys(&view[0], view.shape[0], self.stride)
