@@ -315,6 +315,9 @@ class ReferenceCatalog:
     current: str | None = None
     disabled: frozenset[str] = frozenset()
 
+    def own_corpus_names(self):
+        return self.corpus_names()
+
     def corpus_names(self):
         return sorted(self.corpora)
 

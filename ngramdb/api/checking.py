@@ -16,7 +16,8 @@ def find_problems(store: Store, snapshot: Snapshot, names: Sequence[str]) -> Ite
 
     With every corpus named, files that belong to none (the manifest, the database's marker) are checked too.
     """
-    owners = {ref.name: name for name in names for ref in snapshot.manifest.corpora[name].files()}
+    own = [name for name in names if name not in snapshot.attached]
+    owners = {ref.name: name for name in own for ref in snapshot.manifest.corpora[name].files()}
     every = set(names) == set(snapshot.names())
     damaged: set[str] = set()
     for finding in store.check():

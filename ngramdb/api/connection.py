@@ -18,19 +18,21 @@ from ngramdb.interrupts import ProgressCallback
 from ngramdb.kinds import DEFAULT_TOKENIZER
 from ngramdb.lazy import lazy_module
 from ngramdb.planner.names import default_corpus
-from ngramdb.planner.options import CORPUS_OPTIONS
+from ngramdb.planner.options import ATTACH_OPTIONS, CORPUS_OPTIONS
 
 if TYPE_CHECKING:
     from ngramdb.api import corpus as verbs
     from ngramdb.api import cursor, statements
-    from ngramdb.api.arguments.signatures import CorpusOptions, TokenizerLike, Unpack
+    from ngramdb.api.arguments.signatures import AttachOptions, CorpusOptions, TokenizerLike, Unpack
     from ngramdb.api.corpus import Corpus
     from ngramdb.api.cursor import Cursor
     from ngramdb.api.verbs import corpora, loading
+    from ngramdb.engine.corpus import attached
     from ngramdb.executor.results.result import Result
     from ngramdb.planner import plan as plans
     from ngramdb.planner.parameters import ParameterValues
 else:
+    attached = lazy_module("ngramdb.engine.corpus.attached")
     corpora = lazy_module("ngramdb.api.verbs.corpora")
     cursor = lazy_module("ngramdb.api.cursor")
     loading = lazy_module("ngramdb.api.verbs.loading")
@@ -310,6 +312,56 @@ class Connection:
         if_exists : return False instead of raising BindError if there is no such corpus
         """
         return corpora.drop_corpus(self._database, plans.DropCorpus(name, if_exists)) is not None
+
+    def attach(self, path: str | os.PathLike[str], name: str, **options: Unpack[AttachOptions]) -> Corpus:
+        """Makes another program's index a corpus of this connection; it is neither copied nor written to.
+
+        ```
+        pile = db.attach("/data/pile", "pile", tokenizer="llama.tokenizer.json")
+        pile.count("natural language")
+        db.detach("pile")
+        ```
+
+        Parameters
+        ----------
+        path : the folder of the index; of tokengrams the file of tokens
+        name : what the corpus is called meanwhile
+        options : those of ATTACH: `type`, 'infini_gram' or 'tokengrams'; `tokenizer`, the tokenizer.json that
+            the index was made with (by default 'tokens': n-grams are token ids); `dtype`, the type of its
+            tokens, 'u8', 'u16' or 'u32' (by default what the sizes of its files say); of tokengrams also
+            `index`, the file of pointers, and `separator`, the token that ends documents
+
+        Raises
+        ------
+        BindError
+            There is a corpus of that name.
+        InvalidArgument
+            No such index, tokenizer or option.
+        CorruptionError
+            Files of the index are missing, or contradict each other.
+
+        Cost: some reads in each file, whatever their size.
+        """
+        if not isinstance(name, str) or not name:
+            raise InvalidArgument(f"a corpus's name is a non-empty str, not {name!r}")
+        checked: dict[str, Any] = {}
+        for option, value in options.items():
+            if option not in ATTACH_OPTIONS:
+                raise InvalidArgument(f"no option {option!r}; known: {', '.join(ATTACH_OPTIONS)}")
+            given = os.fspath(value) if isinstance(value, os.PathLike) else value
+            checked[option] = ATTACH_OPTIONS[option].check(option, given)
+        self._database.attach(attached.attachment_of(os.fspath(path), name, checked))
+        return verbs.Corpus(self._database, name)
+
+    def detach(self, name: str) -> None:
+        """Ends an attachment; results that were begun can be read to their end.
+
+        Raises
+        ------
+        BindError
+            There is no such corpus, or it is one of the database.
+        """
+        self._database.detach(name)
 
     def use(self, name: str) -> None:
         """Make a corpus the current one, as USE does.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakSet
@@ -16,7 +16,7 @@ from ngramdb.api.settings import Settings
 from ngramdb.api.snapshot import Snapshot
 from ngramdb.engine.storage.directory import RealDirectory
 from ngramdb.engine.storage.store import Store
-from ngramdb.errors import ExecutionError, InvalidArgument, NotSupportedError, StorageError
+from ngramdb.errors import BindError, ExecutionError, InvalidArgument, NotSupportedError, StorageError
 from ngramdb.interrupts import Interrupt, ProgressCallback, holding
 from ngramdb.lazy import lazy_module
 from ngramdb.planner.names import default_corpus
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from ngramdb.engine.changes import change as changing
     from ngramdb.engine.changes.change import Change
     from ngramdb.engine.changes.writer import LoadProgress
+    from ngramdb.engine.corpus import attached as attaching
+    from ngramdb.engine.corpus.attached import AttachedView, Attachment
 else:
+    attaching = lazy_module("ngramdb.engine.corpus.attached")
     changing = lazy_module("ngramdb.engine.changes.change")
 
 
@@ -95,7 +98,7 @@ class Database:
             manifest = self.store.manifest
             if manifest.version == before.version:
                 return False
-            self._go_over(Snapshot(self.store, manifest, before))
+            self._go_over(Snapshot(self.store, manifest, before, before.attached))
             for follower in self._followers:
                 follower.follow()
             return True
@@ -116,7 +119,8 @@ class Database:
             if self.absent is not None:
                 store, before = Store.open(self.absent), self.store
                 self.store = store
-                self._go_over(Snapshot(store, store.manifest))
+                attached = {} if self.newest is None else self.newest.attached
+                self._go_over(Snapshot(store, store.manifest, attached=attached))
                 self.absent = None
                 before.close()
 
@@ -135,6 +139,49 @@ class Database:
             raise InvalidArgument(f"a corpus's name is a str, not {type(name).__name__}")
         self.snapshot.view(name)
         return name
+
+    # ---- corpora in other programs' files ---------------------------------------------------------------
+
+    def attach(self, attachment: Attachment) -> None:
+        """Makes other programs' files a corpus of this connection.
+
+        Raises
+        ------
+        BindError
+            There is a corpus of that name.
+        InvalidArgument, StorageError
+            There are no such files, or they are damaged.
+        """
+        self.refresh()
+        if attachment.name in self.snapshot.entries:
+            raise BindError(f"there is a corpus {attachment.name!r}; attach the index AS another name")
+        view = attaching.attach(self.store, attachment)
+        with self._lock:
+            self._exchange({**self.snapshot.attached, attachment.name: view})
+
+    def detach(self, name: str) -> None:
+        """Ends an attachment; results that were begun can be read to their end. Raises BindError."""
+        with self._lock:
+            left = dict(self.snapshot.attached)
+            if left.pop(name, None) is None:
+                self.snapshot.view(name)
+                raise BindError(
+                    f"{name} is a corpus of the database, and not attached; DROP CORPUS removes it"
+                )
+            if self.current == name:
+                self.current = None
+            self._exchange(left)
+
+    def _exchange(self, attached: dict[str, AttachedView]) -> None:
+        before = self.snapshot
+        self._go_over(Snapshot(self.store, before.manifest, before, attached))
+        for follower in self._followers:
+            follower.follow()
+
+    def require_own(self, name: str) -> None:
+        """Raises BindError where a corpus is attached, so that it cannot be changed."""
+        if name in self.snapshot.attached:
+            raise attaching.read_only(name)
 
     # ---- work -------------------------------------------------------------------------------------------
 
@@ -169,6 +216,7 @@ class Database:
     @contextmanager
     def change(self, name: str, action: str) -> Iterator[Change]:
         """A change of a corpus, as `writing`."""
+        self.require_own(name)
         settings = self.settings
         with self.writing() as timeout_s:
             options = changing.WriteOptions(
@@ -198,11 +246,17 @@ class Database:
                 "a database in memory lives in one process and cannot be pickled; connect to a folder instead"
             )
         path = self.store.directory.description
-        return reopened, (path, version, self.store.read_only, dict(self.settings), self.current)
+        attachments = [view.attachment for view in self.snapshot.attached.values()]
+        return reopened, (path, version, self.store.read_only, dict(self.settings), self.current, attachments)
 
 
 def reopened(
-    path: str, version: int, read_only: bool, settings: dict[str, Any], current: str | None
+    path: str,
+    version: int,
+    read_only: bool,
+    settings: dict[str, Any],
+    current: str | None,
+    attachments: Sequence[Attachment] = (),
 ) -> Database:
     """Open a pickled database at its newest version: the one that was pickled, or a later one.
 
@@ -220,5 +274,7 @@ def reopened(
         )
     for name, value in settings.items():
         database.settings[name] = value
+    for attachment in attachments:
+        database.attach(attachment)
     database.current = current
     return database

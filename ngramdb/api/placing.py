@@ -31,12 +31,12 @@ def _at_fault(error: Exception, statement: ast.Statement) -> ast.Node:
     refused = isinstance(error, InvalidArgument)
     if isinstance(statement, ast.CreateCorpus):
         return statement.tokenizer if refused and statement.tokenizer is not None else statement.name
-    if isinstance(statement, (ast.CopyFrom, ast.CopyTo)) and refused:
+    if isinstance(statement, (ast.CopyFrom, ast.CopyTo, ast.Attach)) and refused:
         return statement.path
     if isinstance(statement, ast.Restore):
         return statement.version
     if isinstance(statement, ast.Alter):
         return statement.term
-    if isinstance(statement, (ast.DropCorpus, ast.Use, ast.Describe)):
+    if isinstance(statement, (ast.DropCorpus, ast.Use, ast.Describe, ast.Attach, ast.Detach)):
         return statement.name
     return statement

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ngramdb.engine.changes.audit import Removal
     from ngramdb.engine.changes.change import Change, ChangeOutcome
     from ngramdb.engine.changes.restoring import RestoreOutcome
+    from ngramdb.engine.corpus import attached
     from ngramdb.engine.corpus.algebra import AlgebraView
     from ngramdb.engine.corpus.view import CorpusView
     from ngramdb.engine.storage.manifest import SegmentEntry
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from ngramdb.planner.plan import (
         AlterCorpus,
         AnalyzeCorpus,
+        AttachIndex,
         BindCondition,
         ChangeSetting,
         CountDocuments,
@@ -45,6 +47,7 @@ else:
     analyzing = lazy_module("ngramdb.api.verbs.analyzing")
     corpora = lazy_module("ngramdb.api.verbs.corpora")
     loading = lazy_module("ngramdb.api.verbs.loading")
+    attached = lazy_module("ngramdb.engine.corpus.attached")
     audit = lazy_module("ngramdb.engine.changes.audit")
     combining = lazy_module("ngramdb.engine.changes.combining")
     exporting = lazy_module("ngramdb.api.verbs.exporting")
@@ -72,6 +75,9 @@ class DatabaseSession:
     def corpus_view(self, name: str, /) -> CorpusView:
         return self._snapshot.view(name)
 
+    def own_corpus_names(self) -> list[str]:
+        return sorted(self.manifest.corpora)
+
     def algebra(self, terms: tuple[tuple[int, str, int | None], ...], /) -> CorpusView | AlgebraView:
         return self._snapshot.algebra(terms)
 
@@ -93,16 +99,24 @@ class DatabaseSession:
     def manifest(self) -> Any:
         return self._snapshot.manifest
 
+    @property
+    def entries(self) -> Mapping[str, Any]:
+        """What is known of each corpus, attached ones included."""
+        return self._snapshot.entries
+
     def versions(self) -> Sequence[Any]:
         return sorted(self._database.store.versions(), key=lambda manifest: manifest.version)
 
     def removals(self, name: str, /) -> Iterator[tuple[Removal, int]]:
         """The audit records of a corpus, oldest first, with the number of documents that are back."""
-        audits = self.manifest.corpora[name].audits
+        audits = self.entries[name].audits
         return audit.removals_restored(self._database.store, audits, self._snapshot.view(name).n_kept_of)
 
     def resident_bytes(self, segment: SegmentEntry, /) -> int | None:
         """How many bytes of a segment's file are in memory; None where the file cannot be opened."""
+        for view in self._snapshot.attached.values():
+            if segment in view.entry.segments:
+                return view.segments[view.entry.segments.index(segment)].resident_bytes()
         try:
             return open_segment(self._database.store, segment).resident_bytes()
         except StorageError:
@@ -144,10 +158,12 @@ class DatabaseSession:
         return plan
 
     def run_restore(self, plan: RestoreCorpus, /) -> RestoreOutcome:
+        self._database.require_own(plan.name)
         with self._database.writing() as timeout_s:
             return restoring.restore_corpus(self._database.store, plan.name, plan.version, timeout_s)
 
     def run_alter(self, plan: AlterCorpus, /) -> ChangeOutcome:
+        self._database.require_own(plan.other)
         if plan.sign > 0:
             with self.change(plan.name, f"add {plan.other} to {plan.name}") as change:
                 return combining.add_corpus(change, plan.other, plan.version)
@@ -162,6 +178,12 @@ class DatabaseSession:
 
     def run_analyze(self, plan: AnalyzeCorpus, /) -> analyzing.AnalysisReport:
         return analyzing.analyze(self._database, plan.name, plan.order)
+
+    def run_attach(self, plan: AttachIndex, /) -> None:
+        self._database.attach(attached.attachment_of(plan.path, plan.name, plan.options))
+
+    def run_detach(self, name: str, /) -> None:
+        self._database.detach(name)
 
     def run_use(self, name: str, /) -> None:
         self._database.current = self._database.corpus_name(name)

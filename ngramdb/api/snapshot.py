@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ngramdb.engine.storage.manifest import Manifest
+from ngramdb.engine.storage.manifest import CorpusEntry, Manifest
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import BindError, NotSupportedError
 from ngramdb.lazy import lazy_module
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ngramdb.engine.corpus import algebra
     from ngramdb.engine.corpus import view as views
     from ngramdb.engine.corpus.algebra import AlgebraView
+    from ngramdb.engine.corpus.attached import AttachedView
     from ngramdb.engine.corpus.view import CorpusView
 else:
     algebra = lazy_module("ngramdb.engine.corpus.algebra")
@@ -25,8 +26,16 @@ else:
 class Snapshot:
     """A version and its corpora. Views of unchanged corpora are reused from the version before."""
 
-    def __init__(self, store: Store, manifest: Manifest, before: Snapshot | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        manifest: Manifest,
+        before: Snapshot | None = None,
+        attached: Mapping[str, AttachedView] | None = None,
+    ) -> None:
         self.manifest = manifest
+        #: Corpora in other programs' files, which are no part of any version.
+        self.attached = dict(attached or {})
         #: Whether the database has gone over to another version since, or was closed.
         self.is_past = False
         self._store = store
@@ -53,7 +62,13 @@ class Snapshot:
 
     def names(self) -> list[str]:
         """The corpora, sorted by name."""
-        return sorted(self.manifest.corpora)
+        return sorted(self.entries)
+
+    @property
+    def entries(self) -> dict[str, CorpusEntry]:
+        """What is known of each corpus, attached ones included."""
+        attached = {name: view.entry for name, view in self.attached.items()}
+        return {**self.manifest.corpora, **attached}
 
     def view(self, name: str, version: int | None = None) -> CorpusView:
         """A corpus of this version, or of an earlier one.
@@ -63,6 +78,10 @@ class Snapshot:
         BindError
             There is no such corpus; `nearest` is the most similar name. Or the version is not kept.
         """
+        if name in self.attached:
+            if version is not None:
+                raise BindError(f"{name} is attached and has no versions; leave AT VERSION out")
+            return self.attached[name]
         if version is not None and version != self.version:
             return self._earlier_view(name, version)
         view = self._views.get(name)
@@ -70,7 +89,7 @@ class Snapshot:
             return view
         entry = self.manifest.corpora.get(name)
         if entry is None:
-            hint = nearest(name, self.manifest.corpora)
+            hint = nearest(name, self.entries)
             known = f"known: {listing(self.names())}" if self.names() else "this database has no corpora"
             tail = f"did you mean {hint}?" if hint else known
             raise BindError(f"no corpus {name!r}; {tail}", nearest=hint)

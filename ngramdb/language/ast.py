@@ -561,6 +561,22 @@ class DropCorpus(Node):
 
 
 @dataclass(frozen=True)
+class Attach(Node):
+    """ATTACH 'path' AS name [(options)]: another program's index as a corpus."""
+
+    path: Scalar
+    name: Name
+    options: tuple[Option, ...] = ()
+
+
+@dataclass(frozen=True)
+class Detach(Node):
+    """DETACH name."""
+
+    name: Name
+
+
+@dataclass(frozen=True)
 class Use(Node):
     """USE name."""
 
@@ -632,6 +648,8 @@ Statement = (
     | Alter
     | Analyze
     | DropCorpus
+    | Attach
+    | Detach
     | Use
     | Describe
     | Show

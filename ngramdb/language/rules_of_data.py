@@ -61,6 +61,14 @@ class DataRules:
     def drop_corpus(self, children: list[Any]) -> ast.DropCorpus:
         return statement_of(ast.DropCorpus, children, name=name_of(children[2:]))
 
+    def attach(self, children: list[Any]) -> ast.Attach:
+        clauses = clauses_of(children)
+        options = clauses.get("The list of options", ())
+        return ast.Attach(children[1].node, children[3].node, options, span=span_of(children))
+
+    def detach(self, children: list[Any]) -> ast.Detach:
+        return ast.Detach(children[1].node, span=span_of(children))
+
     def use(self, children: list[Any]) -> ast.Use:
         return ast.Use(children[1].node, span=span_of(children))
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from foreign_indexes import write_example
 from pages import Story, all_examples, blocks
 
 import ngramdb
@@ -62,6 +63,7 @@ needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="the exampl
 def test_every_example_prints_what_the_page_says(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    write_example(tmp_path / "pile")
     Story(page, tmp_path, monkeypatch).run()
 
 
@@ -69,6 +71,7 @@ def test_every_example_prints_what_the_page_says(
 def test_the_readme_prints_what_it_says_and_its_table_of_statements_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    write_example(tmp_path / "pile")
     Story(README, tmp_path, monkeypatch).run()
     table = README.read_text(encoding="utf-8").partition("\n## Statements\n")[2].partition("\n## ")[0]
     examples = re.findall(r"^\|.*\| `([^`]+)` \|$", table, re.MULTILINE)

@@ -11,7 +11,8 @@ on its line; it is written in the place of times, versions, sizes and names of f
 
 Every file is run in several arrangements of the same documents, and the answers must be the same: in one
 segment, with the planner's rules off, in three segments, in a segment for each document, beside documents
-that were removed, with the database opened anew before each statement, and in segments of two kinds.
+that were removed, with the database opened anew before each statement, in segments of two kinds, and where
+rows of some or all segments are in another order.
 Directives:
 
     # corpora: a b     (first lines of the file) the corpora of CORPORA that are asked, the current one first
@@ -32,6 +33,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from foreign_indexes import write_example
 from golden import FILES, Case, agrees, answer, cases, corpora, message, parsed, rewrite
 from plain_kind import make_plain
 
@@ -86,13 +88,23 @@ def beside_removed(db: ngramdb.Connection, name: str) -> None:
     db.execute(f"DELETE DOCS WHERE doc_id >= {len(lines)} FROM {name}")
 
 
-def of_two_kinds(db: ngramdb.Connection, name: str) -> None:
+def of_two_kinds(db: ngramdb.Connection, name: str, kind: str = "plain") -> None:
     """In four segments, one of them of removed documents; every second one is of another kind."""
     lines = lines_of(name)
     half = len(lines) // 2
     load(db, name, [lines[:half], lines[half:], lines])
     db.execute(f"DELETE DOCS WHERE doc_id >= {len(lines)} FROM {name}")
-    make_plain(db._database.store)
+    make_plain(db._database.store, kind=kind)
+
+
+def of_two_orders(db: ngramdb.Connection, name: str) -> None:
+    """The same, where rows of the other kind are in another order."""
+    of_two_kinds(db, name, "byte-sorted")
+
+
+def in_another_order(db: ngramdb.Connection, name: str) -> None:
+    load(db, name, [lines_of(name)])
+    make_plain(db._database.store, every=1, kind="byte-sorted")
 
 
 ARRANGEMENTS: dict[str, Callable[[ngramdb.Connection, str], None]] = {
@@ -103,6 +115,8 @@ ARRANGEMENTS: dict[str, Callable[[ngramdb.Connection, str], None]] = {
     "beside removed": beside_removed,
     "opened anew": in_one,
     "two kinds": of_two_kinds,
+    "two orders": of_two_orders,
+    "another order": in_another_order,
 }
 
 
@@ -116,6 +130,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
         if fill not in folders:
             folder = tmp_path_factory.mktemp(fill.__name__) / "data"
             shutil.copytree(DATA, folder)
+            write_example(folder / "pile")
             with pytest.MonkeyPatch.context() as patch, ngramdb.connect(folder / "database") as db:
                 patch.chdir(folder)
                 db.execute("SET auto_compact = FALSE")
@@ -158,7 +173,7 @@ class Run:
 
     def _remember(self, statement: str, found: str) -> None:
         """What belongs to the session is said again when the database is opened anew."""
-        kinds = (ast.Use, ast.SetSetting, ast.ResetSetting)
+        kinds = (ast.Use, ast.Attach, ast.Detach, ast.SetSetting, ast.ResetSetting)
         if "error: " not in found and any(isinstance(one, kinds) for one in parsed(statement)):
             self._set_up.append(statement)
 

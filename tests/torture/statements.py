@@ -8,7 +8,7 @@ from typing import Any
 
 from ngramdb.api.settings import SETTINGS
 from ngramdb.language.syntax import syntax
-from ngramdb.planner.options import CORPUS_OPTIONS, LOAD_OPTIONS
+from ngramdb.planner.options import ATTACH_OPTIONS, CORPUS_OPTIONS, LOAD_OPTIONS
 
 # How deep a derivation goes before it takes the shortest way out.
 DEPTH = 28
@@ -62,7 +62,7 @@ SPELLINGS = {
     ],
     "KEY_NAME": ["list", "x", "`y z`"],
     "SETTING_NAME": [*SETTINGS, "nonsense"],
-    "OPTION_NAME": [*LOAD_OPTIONS, *CORPUS_OPTIONS, "nonsense"],
+    "OPTION_NAME": [*LOAD_OPTIONS, *CORPUS_OPTIONS, *ATTACH_OPTIONS, "nonsense"],
     "BARE_WORD": ["on", "off", "text", "jsonl", "parquet", "nonsense", "default"],
     "TOKENIZER_LITERAL": ["'words'", "'chars'", "'bytes'", "'tokens'", "'in.jsonl'", "'nonsense'"],
     "COMPARATOR": ["<", "<=", ">", ">=", "!=", "<>"],

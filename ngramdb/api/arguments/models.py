@@ -55,6 +55,9 @@ class _NoCatalog:
     def corpus_names(self) -> list[str]:
         return []
 
+    def own_corpus_names(self) -> list[str]:
+        return []
+
     def corpus_view(self, name: str, /) -> Any:
         raise LookupError(name)
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     __all__ = [
+        "AttachOptions",
         "CorpusOptions",
         "Documents",
         "LoadOptions",
@@ -73,6 +74,16 @@ class FastTokenizer(Protocol):
 
 
 TokenizerLike: TypeAlias = Union[str, os.PathLike[str], StoredTokenizer, FastTokenizer]  # noqa: UP007
+
+
+class AttachOptions(TypedDict, total=False):
+    """Options of an attachment, as ATTACH takes them."""
+
+    type: str
+    tokenizer: str | os.PathLike[str]
+    dtype: str
+    index: str | os.PathLike[str]
+    separator: int
 
 
 class CorpusOptions(TypedDict, total=False):

@@ -27,6 +27,7 @@ def create_corpus(database: Database, plan: CreateCorpus) -> int | None:
         No such tokenizer, or a separator of sentences that is not one of its tokens.
     """
     database.refresh()
+    database.require_own(plan.name)
     if plan.if_not_exists and plan.name in database.snapshot.manifest.corpora:
         return None
     made = checked_tokenizer(plan.tokenizer, plan.options)
@@ -59,6 +60,7 @@ def checked_tokenizer(tokenizer: Any, options: Mapping[str, Any]) -> Tokenizer:
 def drop_corpus(database: Database, plan: DropCorpus) -> int | None:
     """Run DROP CORPUS; returns the version without the corpus, None if IF EXISTS found none."""
     database.refresh()
+    database.require_own(plan.name)
     if plan.if_exists and plan.name not in database.snapshot.manifest.corpora:
         return None
     with database.writing() as timeout_s, database.store.begin(timeout_s) as transaction:

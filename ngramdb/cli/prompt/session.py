@@ -234,7 +234,7 @@ def holdings(connection: Connection) -> str:
     if not names:
         return "No corpus yet: CREATE CORPUS name; COPY name FROM 'files';"
     if len(names) == 1:
-        entry = connection.snapshot.manifest.corpora[names[0]]
+        entry = connection.snapshot.entries[names[0]]
         sizes = f"{human.count(entry.n_documents, 'document')}, {human.count(entry.n_tokens, 'token')}"
         return f"1 corpus: {names[0]}, {sizes}"
     more = ", …" if len(names) > MOST_NAMES else ""

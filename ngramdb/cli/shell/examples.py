@@ -25,6 +25,7 @@ STATEMENTS: tuple[tuple[str, str], ...] = (
     ("CREATE CORPUS wiki TOKENIZER 'words'", "a new, empty corpus"),
     ("COPY wiki FROM 'data/*.jsonl.gz' (FORMAT jsonl)", "documents into it"),
     ("USE wiki", "questions without FROM go to this corpus"),
+    ("ATTACH '/data/pile' AS pile (TYPE infini_gram)", "an index of infini-gram's as a corpus"),
     ("DESCRIBE wiki", "its size and its metadata fields"),
     ("ANALYZE wiki", "takes what Kneser-Ney's discounts come from"),
     ("CHECK wiki", "whether every file of it is sound"),
@@ -65,6 +66,8 @@ data:
   CHECK [corpus]
   ANALYZE corpus [ORDER n]
   DROP CORPUS [IF EXISTS] corpus
+  ATTACH 'path' AS name [(options)]
+  DETACH corpus
   USE corpus
   DESCRIBE corpus
   SHOW CORPORA | SEGMENTS | VERSIONS | REMOVALS | SETTINGS [FROM source]

@@ -7,8 +7,10 @@ from ngramdb.executor.session import Session
 from ngramdb.planner.plan import (
     ANALYZE_COLUMNS,
     AnalyzeCorpus,
+    AttachIndex,
     ChangeSetting,
     CreateCorpus,
+    DetachIndex,
     DropCorpus,
     Load,
     UseCorpus,
@@ -55,6 +57,18 @@ def analyze(plan: AnalyzeCorpus, session: Session) -> Result:
     note = statistics.note()
     summary = {"version": report.version} | ({} if note is None else {"note": note})
     return Result.of_rows(ANALYZE_COLUMNS, rows, **summary)
+
+
+def attach(plan: AttachIndex, session: Session) -> Result:
+    """Run ATTACH."""
+    session.run_attach(plan)
+    return Result(summary={"message": f"{plan.path} attached as {plan.name}"})
+
+
+def detach(plan: DetachIndex, session: Session) -> Result:
+    """Run DETACH."""
+    session.run_detach(plan.name)
+    return Result(summary={"message": f"{plan.name} detached"})
 
 
 def use(plan: UseCorpus, session: Session) -> Result:

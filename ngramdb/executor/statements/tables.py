@@ -41,7 +41,7 @@ def show(plan: ShowTable, session: Session) -> Result:
 
 def _corpora(session: Session) -> Iterator[Row]:
     """A row per corpus; `current` is the one that is asked without FROM: the only one, or that of USE."""
-    corpora = session.manifest.corpora
+    corpora = session.entries
     current = session.current if len(corpora) > 1 else next(iter(corpora), None)
     for name, entry in sorted(corpora.items()):
         yield (
@@ -55,7 +55,7 @@ def _corpora(session: Session) -> Iterator[Row]:
 
 
 def _segments(session: Session, only: str | None) -> Iterator[Row]:
-    for name, entry in sorted(session.manifest.corpora.items()):
+    for name, entry in sorted(session.entries.items()):
         if only is not None and name != only:
             continue
         for segment in entry.segments:
@@ -93,7 +93,7 @@ def _versions(session: Session, only: str | None) -> Iterator[Row]:
 
 def _removals(session: Session, only: str | None) -> Iterator[Row]:
     """What was removed, oldest first, from audit records."""
-    for name in sorted(session.manifest.corpora):
+    for name in sorted(session.entries):
         if only is None or name == only:
             for removal, n_restored in session.removals(name):
                 yield (

@@ -44,7 +44,7 @@ def restore(scope: Scope, node: ast.Restore) -> plan.Plan:
 def compact(scope: Scope, node: ast.Compact) -> plan.Plan:
     """Bind COMPACT."""
     if node.name is None:
-        return plan.CompactCorpora(tuple(scope.catalog.corpus_names()))
+        return plan.CompactCorpora(tuple(scope.catalog.own_corpus_names()))
     return plan.CompactCorpora((scope.corpus_name(node.name),))
 
 

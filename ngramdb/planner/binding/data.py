@@ -8,7 +8,7 @@ from ngramdb.language import ast
 from ngramdb.lm.spec import MAX_ANALYZED_ORDER, MIN_ANALYZED_ORDER
 from ngramdb.planner import plan
 from ngramdb.planner.binding.scope import Scope
-from ngramdb.planner.options import CORPUS_OPTIONS, LOAD_OPTIONS
+from ngramdb.planner.options import ATTACH_OPTIONS, CORPUS_OPTIONS, LOAD_OPTIONS
 
 
 def create(scope: Scope, node: ast.CreateCorpus) -> plan.Plan:
@@ -32,6 +32,21 @@ def drop(scope: Scope, node: ast.DropCorpus) -> plan.Plan:
     """Bind DROP CORPUS."""
     name = node.name.value if node.if_exists else scope.corpus_name(node.name)
     return plan.DropCorpus(name, node.if_exists)
+
+
+def attach(scope: Scope, node: ast.Attach) -> plan.Plan:
+    """Bind ATTACH."""
+    path = scope.string(node.path, "the path after ATTACH")
+    options = scope.options(node.options, ATTACH_OPTIONS)
+    if not node.name.value:
+        scope.fail(PlanError, "a corpus's name has at least one character", node.name)
+    scope.check_unicode(node.name.value, node.name)
+    return plan.AttachIndex(path, node.name.value, options)
+
+
+def detach(scope: Scope, node: ast.Detach) -> plan.Plan:
+    """Bind DETACH."""
+    return plan.DetachIndex(scope.corpus_name(node.name))
 
 
 def use(scope: Scope, node: ast.Use) -> plan.Plan:

@@ -1,9 +1,11 @@
 from .actions import ANALYZE_COLUMNS as ANALYZE_COLUMNS
 from .actions import AnalyzeCorpus as AnalyzeCorpus
+from .actions import AttachIndex as AttachIndex
 from .actions import ChangeSetting as ChangeSetting
 from .actions import CheckCorpora as CheckCorpora
 from .actions import CreateCorpus as CreateCorpus
 from .actions import DescribeCorpus as DescribeCorpus
+from .actions import DetachIndex as DetachIndex
 from .actions import DropCorpus as DropCorpus
 from .actions import Load as Load
 from .actions import ShowTable as ShowTable

@@ -57,6 +57,31 @@ class Load(Plan, action="statements.actions.load", binders={"CopyFrom": "data.co
 
 
 @dataclass(frozen=True)
+class AttachIndex(Plan, action="statements.actions.attach", binders={"Attach": "data.attach"}):
+    """ATTACH. `options` are those of `ATTACH_OPTIONS`."""
+
+    path: str
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def label(self) -> str:
+        return f"attach {self.path} as {self.name}"
+
+    def details(self) -> tuple[str, ...]:
+        return tuple(f"{name} {value!r}" for name, value in self.options.items())
+
+
+@dataclass(frozen=True)
+class DetachIndex(Plan, action="statements.actions.detach", binders={"Detach": "data.detach"}):
+    """DETACH."""
+
+    name: str
+
+    def label(self) -> str:
+        return f"detach {self.name}"
+
+
+@dataclass(frozen=True)
 class UseCorpus(Plan, action="statements.actions.use", binders={"Use": "data.use"}):
     """USE: the session's current corpus."""
 

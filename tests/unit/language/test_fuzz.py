@@ -268,6 +268,8 @@ shapes: dict[type[ast.Node], st.SearchStrategy[str]] = {
     ast.Alter: filled("ALTER CORPUS {} {} CORPUS {}", names, st.sampled_from(["ADD", "SUBTRACT"]), terms),
     ast.Analyze: filled("ANALYZE {}{}", names, st.sampled_from(["", " ORDER 3", " ORDER ?"])),
     ast.DropCorpus: filled("DROP CORPUS {}{}", st.sampled_from(["", "IF EXISTS "]), names),
+    ast.Attach: filled("ATTACH {} AS {} {}", strings, names, options),
+    ast.Detach: names.map("DETACH {}".format),
     ast.Use: names.map("USE {}".format),
     ast.Describe: names.map("DESCRIBE {}".format),
     ast.Show: statement(st.sampled_from(["SHOW CORPORA", "SHOW SEGMENTS", "SHOW REMOVALS"]), FROM=sources),

@@ -192,6 +192,16 @@ STATEMENTS: list[tuple[str, ast.Statement]] = [
         ast.Delete(A, (Field(("doc_id",)), Field(("meta", "url"))), source("wiki")),
     ),
     ("RESTORE CORPUS wiki TO VERSION 4", ast.Restore(Name("wiki"), Value(4))),
+    ("ATTACH 'x' AS pile", ast.Attach(Value("x"), Name("pile"))),
+    (
+        "ATTACH ? AS `a b` (TYPE infini_gram, TOKENIZER = 'y')",
+        ast.Attach(
+            Parameter(index=0),
+            Name("a b"),
+            (Option(Name("type"), Name("infini_gram")), Option(Name("tokenizer"), Value("y"))),
+        ),
+    ),
+    ("DETACH pile", ast.Detach(Name("pile"))),
     ("COMPACT", ast.Compact()),
     ("COMPACT wiki", ast.Compact(Name("wiki"))),
     ("ALTER CORPUS wiki ADD CORPUS news", ast.Alter(Name("wiki"), SourceTerm(Name("news")))),

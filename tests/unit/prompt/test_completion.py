@@ -206,9 +206,13 @@ def test_completion_never_fails_whatever_is_typed() -> None:
 
 
 def test_the_options_offered_are_those_of_the_planner() -> None:
-    from ngramdb.planner.options import CORPUS_OPTIONS, LOAD_OPTIONS
+    from ngramdb.planner.options import ATTACH_OPTIONS, CORPUS_OPTIONS, LOAD_OPTIONS
 
-    for known, offered in ((LOAD_OPTIONS, OPTIONS["COPY"]), (CORPUS_OPTIONS, OPTIONS["CREATE"])):
+    for known, offered in (
+        (LOAD_OPTIONS, OPTIONS["COPY"]),
+        (CORPUS_OPTIONS, OPTIONS["CREATE"]),
+        (ATTACH_OPTIONS, OPTIONS["ATTACH"]),
+    ):
         assert {name: option.choices for name, option in known.items()} == dict(offered)
 
 

@@ -1,0 +1,172 @@
+"""Corpora in other programs' files: opened where they lie, read only, for as long as a connection lives.
+
+An attachment is no part of any version of the database: its files are somebody else's, who may move or
+replace them, and a database that is open read-only can have some, too. It has an entry as corpora of the
+catalog have, so that questions and tables need not know the difference.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb._cext.segment.table_index import TableIndex
+from ngramdb.engine.corpus import key_cache
+from ngramdb.engine.corpus.view import CorpusView
+from ngramdb.engine.storage.directory.mapping import map_file
+from ngramdb.engine.storage.manifest import CorpusEntry, FileRef, SegmentEntry, TokenizerEntry
+from ngramdb.engine.storage.store import Store
+from ngramdb.errors import BindError, InvalidArgument, StorageError
+from ngramdb.kinds import GROWING_TOKENIZERS
+from ngramdb.opening import open_regular
+from ngramdb.segments import infini_gram, tokengrams
+from ngramdb.segments.attached import AttachedSegment, TableFiles
+from ngramdb.segments.base import Segment
+from ngramdb.tokenizers.base import Tokenizer
+from ngramdb.tokenizers.registry import create_tokenizer
+
+DEFAULT_TYPE = "infini_gram"
+#: The tokenizer where none is named: documents are token ids.
+NO_TOKENIZER = "tokens"
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """What ATTACH says: where the files are, what they are, and the name that the corpus has meanwhile."""
+
+    path: str
+    name: str
+    type: str = DEFAULT_TYPE
+    tokenizer: str = NO_TOKENIZER
+    dtype: str | None = None
+    index: str | None = None
+    separator: int | None = None
+
+
+def attachment_of(path: str, name: str, options: Mapping[str, Any]) -> Attachment:
+    """An attachment as it was asked for; paths mean what they do now, whatever the current folder becomes."""
+    paths = {key: os.path.abspath(options[key]) for key in ("index",) if key in options}
+    if os.path.exists(options.get("tokenizer", "")):
+        paths["tokenizer"] = os.path.abspath(options["tokenizer"])
+    return Attachment(os.path.abspath(path), name, **{**options, **paths})
+
+
+class AttachedView(CorpusView):
+    """The files of another program as a corpus. Immutable; safe to share between threads."""
+
+    def __init__(
+        self,
+        store: Store,
+        entry: CorpusEntry,
+        attachment: Attachment,
+        tokenizer: Tokenizer,
+        segments: Sequence[Segment],
+    ) -> None:
+        super().__init__(store, entry)
+        self.attachment = attachment
+        self.tokenizer = tokenizer
+        self.segments = tuple(segments)
+        self.subtracted = ()
+
+    def definition(self) -> bytes | None:
+        """The tokenizer.json of the corpus, byte for byte; None for other kinds of tokenizers."""
+        content = self.tokenizer.definition()
+        return None if content is None else bytes(content.sections["tokenizer"])
+
+
+def attach(store: Store, attachment: Attachment) -> AttachedView:
+    """The corpus that an attachment is.
+
+    Cost: opening the files and some reads in each, whatever their size; the first question reads some 65,000
+    rows of each shard, unless that was done before (`key_cache`).
+
+    Raises
+    ------
+    InvalidArgument
+        There are no such files, or no such tokenizer.
+    CorruptionError
+        Files are missing, or contradict each other.
+    StorageError
+        A file cannot be read.
+    """
+    tokenizer = create_tokenizer(attachment.tokenizer)
+    if tokenizer.kind in GROWING_TOKENIZERS:
+        raise InvalidArgument(
+            f"the ids of {tokenizer.kind!r} are a corpus's own, and no other program has them; name the "
+            "tokenizer.json that the index was made with, or leave TOKENIZER out and ask by token ids"
+        )
+    files = _files_of(attachment)
+    keys_of = _sampler(store)
+    segments: list[AttachedSegment] = []
+    first = 0
+    for shard in files:
+        segments.append(AttachedSegment(shard, shard.index(), first, keys_of))
+        first += segments[-1].n_documents
+    entry = CorpusEntry(
+        attachment.name,
+        hashlib.md5(attachment.path.encode("utf-8", "surrogateescape"), usedforsecurity=False).hexdigest(),
+        _tokenizer_entry(tokenizer),
+        tuple(map(_entry_of, segments)),
+        first,
+        {},
+    )
+    return AttachedView(store, entry, attachment, tokenizer, segments)
+
+
+def read_only(name: str) -> BindError:
+    """Somebody wants to change what is attached."""
+    return BindError(
+        f"{name} is attached: its files belong to another program and are not written to (DETACH ends the "
+        f"attachment); COPY (DOCS FROM {name}) TO 'documents.jsonl' takes its documents over, to be loaded"
+    )
+
+
+def _files_of(attachment: Attachment) -> list[TableFiles]:
+    path, index, separator = attachment.path, attachment.index, attachment.separator
+    if attachment.type == "tokengrams":
+        return tokengrams.files_of(path, index, attachment.dtype, separator, _open, key_cache.identity_of)
+    for option, value in (("INDEX", index), ("SEPARATOR", separator)):
+        if value is not None:
+            raise InvalidArgument(f"{option} is for files of tokengrams; infini-gram's say it themselves")
+    return infini_gram.shards_of(path, attachment.dtype, _open, key_cache.identity_of)
+
+
+def _open(path: str) -> memoryview:
+    """The file, mapped. Raises FileNotFoundError; StorageError for one that cannot be opened."""
+    try:
+        fd = open_regular(path)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise StorageError(f"cannot open {path}: {error.strerror}", path=path) from error
+    try:
+        size = os.fstat(fd).st_size
+        return map_file(fd, size) if size else memoryview(b"")
+    except OSError as error:
+        raise StorageError(f"cannot map {path}: {error.strerror}", path=path) from error
+    finally:
+        os.close(fd)
+
+
+def _entry_of(segment: AttachedSegment) -> SegmentEntry:
+    file = FileRef(segment.path, segment.size_bytes, 0)
+    return SegmentEntry(file, 1, segment.n_tokens, segment.n_documents, segment.first_doc_id, 0)
+
+
+def _tokenizer_entry(tokenizer: Tokenizer) -> TokenizerEntry:
+    content = tokenizer.definition()
+    file = None
+    if content is not None:
+        definition = bytes(content.sections["tokenizer"])
+        file = FileRef(hashlib.sha256(definition).hexdigest(), len(definition), 0)
+    return TokenizerEntry(tokenizer.kind, file, (), tokenizer.n_vocabulary)
+
+
+def _sampler(store: Store) -> Callable[[TableFiles, TableIndex], NDArray[np.uint64]]:
+    return lambda files, index: key_cache.keys_of(store, files.identity, index)

@@ -1,0 +1,90 @@
+"""Sampled keys of attached indexes, kept beside the database: they spare each process sampling them anew.
+
+A file of `cache/` belongs to no version and may be removed at any time; where it cannot be read or written,
+keys are sampled anew. FORMAT.md, "Cache", has its layout.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb._cext.segment.table_index import TableIndex
+from ngramdb.engine.storage.layout import temporary_name
+from ngramdb.engine.storage.store import Store
+from ngramdb.errors import StorageError
+from ngramdb.segments.container import Container, ContainerWriter
+
+FOLDER = "cache"
+KIND = "KEYS"
+# Sampling fewer rows than this takes less than opening a file.
+FEWEST_ROWS = 1 << 20
+
+
+def keys_of(store: Store, identity: str, index: TableIndex) -> NDArray[np.uint64]:
+    """The keys of every `index.stride`-th row.
+
+    identity : what distinguishes the index's files, as they are, from all others
+    """
+    name = f"{FOLDER}/{hashlib.md5(identity.encode(), usedforsecurity=False).hexdigest()}.keys"
+    if index.n_tokens < FEWEST_ROWS:
+        return index.sample()
+    kept = _read(store, name, identity, index)
+    if kept is not None:
+        return kept
+    keys = index.sample()
+    if not store.read_only:
+        _write(store, name, identity, index, keys)
+    return keys
+
+
+def _read(store: Store, name: str, identity: str, index: TableIndex) -> NDArray[np.uint64] | None:
+    """The keys that a file has; None where it is missing, damaged or another index's."""
+    path = store.directory.path_of(name)
+    try:
+        container = Container.open(store.directory.open_read(name), path, KIND)
+        container.verify()
+        keys = container.array("keys")
+    except (OSError, StorageError, KeyError):
+        return None
+    expected = (-(-index.n_tokens // index.stride), np.dtype(np.uint64))
+    if container.properties != _properties(identity, index) or (len(keys), keys.dtype) != expected:
+        return None
+    return None if (keys[1:] < keys[:-1]).any() else keys
+
+
+def _write(store: Store, name: str, identity: str, index: TableIndex, keys: NDArray[np.uint64]) -> None:
+    """Keep the keys, if that is possible. Others may be doing the same; all write the same."""
+    directory = store.directory
+    temporary = temporary_name(name)
+    with contextlib.suppress(OSError, StorageError):
+        file = directory.create(temporary)
+        try:
+            writer = ContainerWriter(file, kind=KIND)
+            writer.add("keys", keys)
+            writer.finish(_properties(identity, index))
+            file.close()
+            if directory.exists(name):  # damaged, or it would have been read
+                directory.remove(name)
+            directory.publish(temporary, name)
+        finally:
+            file.close()
+            with contextlib.suppress(OSError):
+                directory.remove(temporary)
+
+
+def _properties(identity: str, index: TableIndex) -> dict[str, str | int]:
+    return {"identity": identity, "n_tokens": index.n_tokens, "stride": index.stride}
+
+
+def identity_of(*paths: str) -> str:
+    """What tells files as they are from others, and from themselves once they are changed."""
+    parts = []
+    for path in paths:
+        status = os.stat(path)
+        parts.append(f"{os.path.realpath(path)} {status.st_size} {status.st_mtime_ns}")
+    return "\n".join(parts)

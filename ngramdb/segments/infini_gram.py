@@ -1,0 +1,141 @@
+"""infini-gram's files: what they are called, how they are laid out, and which sizes must agree.
+
+Version 4 has numbered files, a number for each shard, in one folder: `tokenized.0` (a separator, all ones,
+and the tokens of each document), `table.0` (pointers to bytes, packed), `offset.0` (where documents begin),
+and perhaps `metadata.0` with `metaoff.0`. Version 6 has a folder for each shard, and no numbers. Nothing in
+them says how wide tokens are: the sizes do, since pointers are as wide as the text needs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb.errors import CorruptionError, InvalidArgument
+from ngramdb.kinds import TOKEN_BYTES
+from ngramdb.segments.attached import TableFiles, contradiction
+
+OpenFile = Callable[[str], memoryview]
+
+# Documents whose offsets are looked at when an index is opened.
+_LOOKED_AT = 64
+_NUMBERED = re.compile(r"(tokenized|table|offset)\.(0|[1-9][0-9]*)")
+
+
+def shards_of(
+    folder: str, dtype: str | None, open_file: OpenFile, identity_of: Callable[..., str]
+) -> list[TableFiles]:
+    """The shards of the index in a folder, by their numbers or names.
+
+    Parameters
+    ----------
+    dtype : u8, u16 or u32; None for what the sizes say
+    open_file : maps the file at a path; raises FileNotFoundError
+    identity_of : what a cache knows files by
+
+    Raises
+    ------
+    InvalidArgument
+        The folder has no such index.
+    CorruptionError
+        A file is missing, or sizes and offsets contradict each other.
+    """
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError as error:
+        raise InvalidArgument(f"cannot read the folder {folder!r}: {error.strerror}") from error
+    if "tokenized" in names:
+        return [_shard(folder, "", dtype, open_file, identity_of)]
+    numbers = sorted({int(found[2]) for name in names if (found := _NUMBERED.fullmatch(name))})
+    if numbers:
+        if numbers != list(range(len(numbers))):
+            missing = next(i for i in range(numbers[-1]) if i not in numbers)
+            raise CorruptionError(
+                f"{folder}: shard {missing} is missing: there is no tokenized.{missing}",
+                path=folder,
+            )
+        return [_shard(folder, f".{number}", dtype, open_file, identity_of) for number in numbers]
+    inner = [name for name in names if os.path.exists(os.path.join(folder, name, "tokenized"))]
+    if not inner:
+        raise InvalidArgument(
+            f"{folder!r} has no index of infini-gram: no tokenized.0 (version 4), no tokenized (version 6)"
+        )
+    return [_shard(os.path.join(folder, name), "", dtype, open_file, identity_of) for name in inner]
+
+
+def _shard(
+    folder: str, suffix: str, dtype: str | None, open_file: OpenFile, identity_of: Callable[..., str]
+) -> TableFiles:
+    path = os.path.join(folder, f"tokenized{suffix}")
+    opened: dict[str, memoryview] = {}
+    for name in ("tokenized", "table", "offset", "metadata", "metaoff"):
+        file = os.path.join(folder, name + suffix)
+        try:
+            opened[name] = open_file(file)
+        except FileNotFoundError as error:
+            if name in ("metadata", "metaoff"):
+                continue
+            raise CorruptionError(
+                f"{file} is missing: an index has tokenized, table and offset for each shard", path=file
+            ) from error
+    size = sum(map(len, opened.values()))
+    text_bytes, table = opened["tokenized"], np.frombuffer(opened["table"], dtype=np.uint8)
+    width = _token_bytes(path, len(text_bytes), len(table), dtype)
+    text: NDArray[Any] = np.frombuffer(text_bytes, dtype=f"<u{width}")
+    offsets = _whole_numbers(opened["offset"], os.path.join(folder, f"offset{suffix}"))
+    separator = int(np.iinfo(text.dtype).max)
+    _check_offsets(os.path.join(folder, f"offset{suffix}"), offsets, text, separator)
+    starts = None
+    if "metadata" in opened and "metaoff" in opened:
+        metaoff = os.path.join(folder, f"metaoff{suffix}")
+        starts = _whole_numbers(opened["metaoff"], metaoff)
+        if len(starts) != len(offsets):
+            raise contradiction(metaoff, f"it has {len(starts):,} entries for {len(offsets):,} documents")
+    identity = identity_of(path, os.path.join(folder, f"table{suffix}"))
+    lines = opened.get("metadata")
+    return TableFiles(path, text, table, True, True, separator, offsets, size, identity, lines, starts)
+
+
+def pointer_bytes(n_bytes: int) -> int:
+    """How wide pointers to so many bytes are: the logarithm to the base 256, rounded up, but at least 1."""
+    return max(1, ((n_bytes - 1).bit_length() + 7) // 8)
+
+
+def _token_bytes(path: str, n_text: int, n_table: int, dtype: str | None) -> int:
+    """How wide tokens are. Raises CorruptionError where the sizes of text and table allow none."""
+    if n_text == 0:
+        raise contradiction(path, "it is empty")
+    fitting = [width for width in TOKEN_BYTES.values() if width * n_table == n_text * pointer_bytes(n_text)]
+    if not fitting:
+        raise contradiction(
+            path,
+            f"its {n_text:,} bytes and the {n_table:,} bytes of its table are not of one index: a token has "
+            f"1, 2 or 4 bytes, and a pointer to it {pointer_bytes(n_text)}",
+        )
+    if dtype is not None and fitting != [TOKEN_BYTES[dtype]]:
+        found = next(name for name, width in TOKEN_BYTES.items() if width == fitting[0])
+        raise contradiction(path, f"its tokens are {found} by the size of its table, not {dtype}")
+    return fitting[0]
+
+
+def _whole_numbers(data: memoryview, path: str) -> NDArray[np.uint64]:
+    if len(data) % 8:
+        raise contradiction(path, f"its {len(data):,} bytes are no whole numbers of 8 bytes")
+    return np.frombuffer(data, dtype="<u8")
+
+
+def _check_offsets(path: str, offsets: NDArray[np.uint64], text: NDArray[Any], separator: int) -> None:
+    """Check some of the offsets: each is that of a separator, the first one the beginning of the text."""
+    width = text.dtype.itemsize
+    looked_at = np.unique(np.linspace(0, len(offsets) - 1, min(_LOOKED_AT, len(offsets))).astype(np.int64))
+    found = offsets[looked_at]
+    places = found // np.uint64(width)
+    if not len(offsets) or found[0] != 0 or (found[1:] <= found[:-1]).any():
+        raise contradiction(path, "its offsets do not ascend from 0")
+    if (places >= len(text)).any() or (found % np.uint64(width)).any() or (text[places] != separator).any():
+        raise contradiction(path, "an offset is not that of a separator in the text")

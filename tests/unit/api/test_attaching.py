@@ -1,0 +1,408 @@
+"""ATTACH and DETACH: infini-gram's indexes as corpora of a connection."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pickle
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from foreign_indexes import tokengrams_arrays, write_infini_gram
+
+import ngramdb
+from ngramdb.engine.corpus import key_cache
+from ngramdb.errors import BindError, CorruptionError, InvalidArgument, NgramdbError, StorageError
+from ngramdb.tokenizers.registry import create_tokenizer
+
+PIECES = Path(__file__).parents[2] / "language" / "data" / "pieces.tokenizer.json"
+DTYPES = (np.uint8, np.uint16, np.uint32)
+
+# Asked of both; {} is the corpus. Placeholders are n-grams of the documents.
+QUESTIONS = (
+    "COUNT ? FROM {}",
+    "COUNT ? [0..2] ? FROM {}",
+    "COUNT ? AND NOT ? FROM {}",
+    "COUNT ? FROM {} WHERE ?",
+    "COUNT DOCS WHERE ? OR ? FROM {}",
+    "DOCS FROM {} WHERE ? AND ? WITHIN 4 TOKENS",
+    "DOCS FROM {} WHERE COUNT(?) > 1 ORDER BY length DESC",
+    "DOCS FROM {} SAMPLE 3 SEED 4",
+    "KWIC ? FROM {} WINDOW 3",
+    "KWIC ? FROM {} ORDER BY right",
+    "KWIC ? FROM {} SAMPLE 3 SEED 4",
+    "NGRAMS 1 FROM {}",
+    "NGRAMS 2 FROM {} TOP 7",
+    "NGRAMS 3 FROM {} WHERE ?",
+    "TRACE ? FROM {}",
+    "DIST GIVEN ? FROM {}",
+    "DIST GIVEN ? FROM {} USING INFGRAM",
+    "DIST GIVEN ? FROM {} USING KNESER_NEY",
+    "DIST GIVEN ? FROM {} USING BACKOFF ORDER 3",
+    "PROB ? GIVEN ? FROM {}",
+    "PROB ? GIVEN ? FROM {} USING KNESER_NEY",
+    "SCORE ? FROM {} USING INFGRAM",
+    "SCORE ? FROM {} USING KNESER_NEY ORDER 3",
+    "GENERATE GIVEN ? FROM {} TOKENS 5 SEED 3",
+    "GENERATE GIVEN ? FROM {} USING KNESER_NEY TOKENS 5 SEED 3",
+    "COUNT ? FROM {} + own",
+    "NGRAMS 2 FROM {} + own TOP 9",
+    "DIST GIVEN ? FROM own + {}",
+    "COUNT ? FROM {} - own",
+    "DOCS FROM {} - own",
+    "CHECK {}",
+)
+
+
+def documents_of(rng, dtype):
+    """Documents that repeat themselves and each other; ids whose bytes are in another order than they are."""
+    most = 200 if dtype is np.uint8 else 60000
+    ids = rng.choice(most, 12, replace=False)
+    documents = [rng.choice(ids, rng.integers(0, 15)).tolist() for _ in range(14)]
+    return [*documents, documents[0], documents[3] * 2, documents[1][1:], documents[0]]
+
+
+def dealt(documents, shards):
+    """The documents in the order that an index of several shards lists them."""
+    return [document for shard in range(shards) for document in documents[shard::shards]]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=lambda dtype: dtype.__name__)
+@pytest.mark.parametrize(("shards", "version"), [(1, 4), (4, 4), (1, 6), (3, 6)])
+def test_an_attached_index_answers_as_the_same_documents_loaded(tmp_path, dtype, shards, version):
+    rng = np.random.default_rng(shards)
+    documents = documents_of(rng, dtype)
+    write_infini_gram(tmp_path / "index", documents, dtype, shards, version=version)
+    with ngramdb.connect() as db:
+        for name in ("native", "own"):
+            db.create_corpus(name, "tokens").append(dealt(documents, shards))
+        db.execute(f"ATTACH '{tmp_path / 'index'}' AS pile (TYPE infini_gram)")
+        asked = [document for document in documents if len(document) > 4]
+        for question in QUESTIONS:
+            for document in asked[:6]:
+                n = question.count("?")
+                grams = [document[i : i + 1 + i % 3] for i in range(n)]
+                answers = [answer_of(db, question.format(name), grams) for name in ("pile", "native")]
+                assert answers[0] == answers[1], (question, grams)
+
+
+def answer_of(db, statement, params):
+    return [tuple(row) for row in db.execute(statement, params).fetchall()]
+
+
+@pytest.fixture
+def index(tmp_path):
+    documents = [[1, 2, 3], [2, 3], [], [1, 2, 4, 256, 1, 2]]
+    metadata = [{"year": 2000 + i} for i in range(len(documents))]
+    return write_infini_gram(tmp_path / "index", documents, np.uint16, 2, metadata)
+
+
+def test_an_attachment_is_a_corpus_of_the_connection(index, tmp_path):
+    with ngramdb.connect(tmp_path / "db") as db:
+        pile = db.attach(index, "pile")
+        assert db.corpora() == ["pile"] and db.corpus("pile").count([1, 2]) == pile.count([1, 2]) == 3
+        assert db.execute("COUNT [1, 2]").fetchone() == (3,)
+        db.create_corpus("own", "tokens").append([[1, 2]])
+        assert pile.count([1, 2]) == 3
+        db.use("pile")
+        assert db.execute("COUNT [1, 2]").fetchone() == (3,)
+        shown = db.execute("SHOW CORPORA").fetchall()
+        assert shown == [("own", False, "tokens", 1, 2, 1), ("pile", True, "tokens", 4, 11, 2)]
+        with ngramdb.connect(tmp_path / "db") as other:
+            assert other.corpora() == ["own"]
+        db.detach("pile")
+        assert db.corpora() == ["own"] and db.current_corpus == "own"
+        with pytest.raises(BindError, match="no corpus 'pile'"):
+            pile.count([1, 2])
+    with ngramdb.connect(tmp_path / "db", read_only=True) as db:
+        assert db.attach(index, "pile").count([256]) == 1
+
+
+def test_names_are_given_once(index):
+    with ngramdb.connect() as db:
+        db.create_corpus("own")
+        with pytest.raises(BindError, match="there is a corpus 'own'; attach the index AS another name"):
+            db.attach(index, "own")
+        db.attach(index, "pile")
+        with pytest.raises(BindError, match="there is a corpus 'pile'"):
+            db.execute("ATTACH ? AS pile", [str(index)])
+        with pytest.raises(BindError, match="own is a corpus of the database, and not attached; DROP CORPUS"):
+            db.execute("DETACH own")
+        with pytest.raises(BindError, match="no corpus 'nothing'"):
+            db.detach("nothing")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE DOCS FROM pile WHERE [1]",
+        "COPY pile FROM 'x.jsonl'",
+        "COMPACT pile",
+        "ANALYZE pile",
+        "DROP CORPUS pile",
+        "DROP CORPUS IF EXISTS pile",
+        "CREATE CORPUS pile",
+        "CREATE CORPUS IF NOT EXISTS pile",
+        "ALTER CORPUS own ADD CORPUS pile",
+        "ALTER CORPUS own SUBTRACT CORPUS pile",
+        "ALTER CORPUS pile ADD CORPUS own",
+        "RESTORE CORPUS pile TO VERSION 1",
+    ],
+)
+def test_nothing_is_written_to_an_attachment(index, tmp_path, monkeypatch, statement):
+    monkeypatch.chdir(tmp_path)
+    Path("x.jsonl").write_text('{"ids": [1]}\n')
+    before = {file.name: file.read_bytes() for file in index.iterdir()}
+    with ngramdb.connect() as db:
+        db.create_corpus("own", "tokens")
+        db.attach(index, "pile")
+        version = db.version
+        with pytest.raises(BindError, match="pile is attached: its files belong to another program"):
+            db.execute(statement)
+        assert db.version == version
+        db.execute("COMPACT")
+    assert {file.name: file.read_bytes() for file in index.iterdir()} == before
+
+
+def test_versions_are_those_of_the_database(index):
+    with ngramdb.connect() as db:
+        db.attach(index, "pile")
+        with pytest.raises(BindError, match="pile is attached and has no versions"):
+            db.execute("COUNT [1] FROM pile AT VERSION 1")
+
+
+def test_metadata_is_one_field_with_json_text(index):
+    with ngramdb.connect() as db:
+        db.attach(index, "pile")
+        found = db.execute("""DOCS FROM pile WHERE metadata LIKE '%"year": 2003%'""").fetchall()
+        assert [row[0] for row in found] == [3]
+        assert ("field metadata", "string") in db.execute("DESCRIBE pile").fetchall()
+        first = db.execute("DOCS FROM pile LIMIT 1")
+        found = dict(zip(first.columns, first.fetchone(), strict=True))["metadata"]
+        assert json.loads(found) == {"path": "0.jsonl", "linenum": 0, "metadata": {"year": 2000}}
+
+
+def test_texts_need_the_tokenizer(tmp_path):
+    with ngramdb.connect() as db:
+        texts = ["a stitch in time", "time and tide", "in time"]
+        own = db.create_corpus("own", PIECES)
+        own.append(texts)
+        ids = [create_tokenizer(PIECES).encode(text).tolist() for text in texts]
+        folder = write_infini_gram(tmp_path / "index", ids)
+        pile = db.attach(folder, "pile", tokenizer=PIECES)
+        assert pile.count("in time") == own.count("in time") == 2
+        assert db.execute('COUNT "in time" FROM own + pile').fetchone() == (4,)
+        assert [row[-1] for row in db.execute("DOCS FROM pile").fetchall()] == texts
+        with pytest.raises(InvalidArgument, match="the ids of 'words' are a corpus's own"):
+            db.attach(folder, "again", tokenizer="words")
+        db.attach(folder, "bare")
+        with pytest.raises(BindError, match="different tokenizers"):
+            db.execute("COUNT [1] FROM own + bare")
+
+
+def test_pickled_connections_attach_again(index, tmp_path):
+    with ngramdb.connect(tmp_path / "db") as db:
+        pile = db.attach(index, "pile")
+        copy = pickle.loads(pickle.dumps(pile))
+        assert copy.count([1, 2]) == 3
+
+
+# ---- what is wrong with the files ----
+
+
+def cut(path, n):
+    path.write_bytes(path.read_bytes()[:n])
+
+
+def damage(folder):
+    """What can be wrong with an index of two shards: what happens to it, and what the error says."""
+    big = folder / "tokenized.0"
+    return {
+        "cut text": (lambda: cut(big, 8), "are not of one index"),
+        "odd text": (lambda: cut(big, 7), "are not of one index"),
+        "empty text": (lambda: cut(big, 0), "it is empty"),
+        "cut table": (lambda: cut(folder / "table.1", 5), "are not of one index|not that of a separator"),
+        "empty table": (lambda: cut(folder / "table.0", 0), "are not of one index"),
+        "cut offsets": (lambda: cut(folder / "offset.1", 8), "2 entries for 1 documents"),
+        "odd offsets": (lambda: cut(folder / "offset.0", 9), "no whole numbers of 8 bytes"),
+        "no offsets": (lambda: cut(folder / "offset.0", 0), "do not ascend from 0"),
+        "cut metaoff": (lambda: cut(folder / "metaoff.0", 8), "1 entries for 2 documents"),
+        "no text": (lambda: big.unlink(), "tokenized.0 is missing"),
+        "no table": (lambda: (folder / "table.1").unlink(), "table.1 is missing"),
+        "no offset": (lambda: (folder / "offset.0").unlink(), "offset.0 is missing"),
+        "no shard": (
+            lambda: [(folder / f"{name}.0").unlink() for name in ("tokenized", "table", "offset")],
+            "shard 0 is missing",
+        ),
+        "other text": (
+            lambda: shutil.copy(folder / "tokenized.1", big),
+            "are not of one index|not that of a separator",
+        ),
+        "zeros": (lambda: big.write_bytes(bytes(big.stat().st_size)), "an offset is not that of a separator"),
+        "cut offsets, no metadata": (
+            lambda: (cut(folder / "offset.1", 8), (folder / "metaoff.1").unlink()),
+            "its table has 2 separators, and its offsets 1 documents",
+        ),
+        "a folder": (lambda: (big.unlink(), big.mkdir()), "it is a folder"),
+    }
+
+
+@pytest.mark.parametrize("kind", list(damage(Path())))
+def test_damaged_indexes_are_refused(index, kind):
+    spoil, message = damage(index)[kind]
+    spoil()
+    with ngramdb.connect() as db:
+        with pytest.raises(StorageError, match=message):
+            db.attach(index, "pile")
+        assert db.corpora() == []
+
+
+def test_pointers_are_checked_when_they_are_followed(index):
+    table = index / "table.1"
+    table.write_bytes(b"\xff" * table.stat().st_size)
+    with ngramdb.connect() as db, pytest.raises(CorruptionError):
+        db.attach(index, "pile").count([1])
+
+
+def test_tables_of_another_index_of_the_same_size_are_noticed(tmp_path):
+    rng = np.random.default_rng(0)
+    documents = [rng.integers(0, 500, 60).tolist() for _ in range(40)]
+    other = [rng.permutation(document).tolist() for document in documents]
+    one = write_infini_gram(tmp_path / "one", documents)
+    two = write_infini_gram(tmp_path / "two", other)
+    os.replace(two / "table.0", one / "table.0")
+    with ngramdb.connect() as db, pytest.raises(CorruptionError):
+        db.attach(one, "pile").count([1])
+
+
+def test_flipped_bytes_are_an_answer_or_an_error(tmp_path):
+    rng = np.random.default_rng(1)
+    documents = [rng.integers(0, 9, 8).tolist() for _ in range(6)]
+    folder = write_infini_gram(tmp_path / "index", documents, metadata=[{"a": i} for i in range(6)])
+    questions = (
+        "COUNT [1, 2]",
+        "DOCS WHERE [1] AND [2]",
+        "KWIC [1]",
+        "NGRAMS 2",
+        "DIST GIVEN [1] USING KNESER_NEY",
+        "SCORE [1, 2, 3] USING INFGRAM",
+        "TRACE [1, 2, 3]",
+        "CHECK",
+    )
+    for file in sorted(folder.iterdir()):
+        whole = file.read_bytes()
+        for at in range(0, len(whole), 3):
+            spoilt = bytearray(whole)
+            spoilt[at] ^= int(rng.choice([1, 2, 128, 255]))
+            file.write_bytes(spoilt)
+            with ngramdb.connect() as db:
+                try:
+                    db.attach(folder, "pile")
+                except NgramdbError:
+                    continue
+                for question in questions:
+                    with contextlib.suppress(NgramdbError):
+                        db.execute(question).fetchall()
+        file.write_bytes(whole)
+
+
+def test_the_type_of_tokens_is_found_by_the_sizes(index):
+    with ngramdb.connect() as db:
+        assert db.attach(index, "a", dtype="u16").count([1, 2]) == 3
+        with pytest.raises(CorruptionError, match="its tokens are u16 by the size of its table, not u32"):
+            db.attach(index, "b", dtype="u32")
+        with pytest.raises(InvalidArgument, match="dtype is one of u8, u16, u32"):
+            db.attach(index, "b", dtype="u64")
+        with pytest.raises(InvalidArgument, match="no option 'kind'"):
+            db.attach(index, "b", kind="x")
+
+
+def test_folders_without_an_index_are_refused(tmp_path):
+    with ngramdb.connect() as db:
+        with pytest.raises(InvalidArgument, match="has no index of infini-gram"):
+            db.attach(tmp_path, "pile")
+        with pytest.raises(InvalidArgument, match="cannot read the folder"):
+            db.attach(tmp_path / "nothing", "pile")
+        with pytest.raises(ngramdb.QueryError, match="cannot read the folder") as raised:
+            db.execute("ATTACH 'no such folder' AS pile")
+        assert raised.value.column == 8
+
+
+# ---- the cache ----
+
+
+def test_sampled_keys_are_kept_beside_the_database(index, tmp_path, monkeypatch):
+    monkeypatch.setattr(key_cache, "FEWEST_ROWS", 1)
+    for _ in range(2):
+        with ngramdb.connect(tmp_path / "db") as db:
+            assert db.attach(index, "pile").count([1, 2]) == 3
+        kept = sorted((tmp_path / "db" / "cache").iterdir())
+        assert len(kept) == 2 and {file.suffix for file in kept} == {".keys"}
+    written = [file.stat().st_ino for file in kept]
+    kept[0].write_bytes(kept[0].read_bytes()[:-80] + bytes(80))
+    with ngramdb.connect(tmp_path / "db") as db:
+        db.create_corpus("own", "tokens")
+        assert db.attach(index, "pile").count([1, 2]) == 3
+        assert db.execute("CHECK").fetchall() == []
+    assert [file.stat().st_ino for file in kept][1] == written[1]
+    assert not list((tmp_path / "db" / "cache").glob("*.tmp"))
+    # Files that change are other files.
+    os.utime(index / "table.0", ns=(1, 1))
+    with ngramdb.connect(tmp_path / "db") as db:
+        assert db.attach(index, "pile").count([1, 2]) == 3
+    assert len(list((tmp_path / "db" / "cache").iterdir())) == 3
+
+
+def test_nothing_is_kept_where_nothing_may_be_written(index, tmp_path, monkeypatch):
+    monkeypatch.setattr(key_cache, "FEWEST_ROWS", 1)
+    ngramdb.connect(tmp_path / "db").close()
+    with ngramdb.connect(tmp_path / "db", read_only=True) as db:
+        assert db.attach(index, "pile").count([1, 2]) == 3
+    assert not (tmp_path / "db" / "cache").exists()
+
+
+# ---- tokengrams ----
+
+
+@pytest.mark.parametrize("dtype", [np.uint16, np.uint32], ids=lambda dtype: dtype.__name__)
+def test_an_index_of_tokengrams_answers_as_the_same_documents_loaded(tmp_path, dtype):
+    documents = [document for document in documents_of(np.random.default_rng(3), dtype) if document]
+    text, table = tokengrams_arrays(documents, dtype, separator=60001)
+    (tmp_path / "t.bin").write_bytes(text.tobytes())
+    (tmp_path / "t.idx").write_bytes(table.tobytes())
+    with ngramdb.connect() as db:
+        for name in ("native", "own"):
+            db.create_corpus(name, "tokens").append(documents)
+        db.attach(tmp_path / "t.bin", "pile", type="tokengrams", separator=60001)
+        for question in QUESTIONS:
+            for document in [document for document in documents if len(document) > 4][:3]:
+                grams = [document[i : i + 1 + i % 3] for i in range(question.count("?"))]
+                answers = [answer_of(db, question.format(name), grams) for name in ("pile", "native")]
+                assert answers[0] == answers[1], (question, grams)
+        whole = db.attach(tmp_path / "t.bin", "whole", type="tokengrams")
+        assert (whole.n_documents, whole.n_tokens) == (1, len(text))
+        assert whole.count([60001]) == len(documents)
+
+
+def test_files_that_are_not_of_tokengrams_are_refused(tmp_path):
+    text, table = tokengrams_arrays([[1, 2, 3]])
+    file, pointers = tmp_path / "t.bin", tmp_path / "t.idx"
+    file.write_bytes(text.tobytes())
+    with ngramdb.connect() as db:
+        with pytest.raises(InvalidArgument, match=r"there is no file .*t\.idx"):
+            db.attach(file, "pile", type="tokengrams")
+        for wrong in (table.tobytes()[:-1], table.tobytes()[:-8], b"", table.tobytes() * 5):
+            pointers.write_bytes(wrong)
+            with pytest.raises(CorruptionError, match="are not of one index"):
+                db.attach(file, "pile", type="tokengrams")
+        pointers.write_bytes(table.tobytes())
+        with pytest.raises(CorruptionError, match="its tokens have 2 bytes"):
+            db.attach(file, "pile", type="tokengrams", dtype="u32")
+        with pytest.raises(InvalidArgument, match="SEPARATOR 70000 is no token of 2 bytes"):
+            db.attach(file, "pile", type="tokengrams", separator=70000)
+        pointers.write_bytes(b"\xff" * len(table))
+        with pytest.raises(CorruptionError):
+            db.attach(file, "pile", type="tokengrams", separator=2).count([1])
