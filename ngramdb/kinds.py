@@ -70,7 +70,7 @@ def canonical_tokenizer(name: str) -> str:
 #: Programs whose indexes can be attached, by the name that ATTACH has.
 ATTACHED = ("infini_gram", "tokengrams")
 #: Bytes of a token in their files, by the name that infini-gram gives them.
-TOKEN_BYTES = {"u8": 1, "u16": 2, "u32": 4}
+DTYPE_BYTES = {"u8": 1, "u16": 2, "u32": 4}
 
 
 @dataclass(frozen=True)

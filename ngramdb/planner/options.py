@@ -7,7 +7,7 @@ from typing import Any
 
 from ngramdb.errors import InvalidArgument
 from ngramdb.formats import ID_TYPES, READ, WRITTEN
-from ngramdb.kinds import ATTACHED, TOKEN_BYTES
+from ngramdb.kinds import ATTACHED, DTYPE_BYTES
 
 # Below this a segment holds so little that a load makes thousands of files.
 MIN_SEGMENT_TOKENS = 1024
@@ -84,7 +84,7 @@ ATTACH_OPTIONS: dict[str, OptionType] = {
         str, "the tokenizer.json that the index was made with; 'tokens' (ids) when not given"
     ),
     "dtype": OptionType(
-        str, "the type of its tokens; by the sizes of its files when not given", choices=tuple(TOKEN_BYTES)
+        str, "the type of its tokens; by the sizes of its files when not given", choices=tuple(DTYPE_BYTES)
     ),
     "index": OptionType(str, "tokengrams: the file of pointers; that of tokens with .idx when not given"),
     "separator": OptionType(int, "tokengrams: the token that ends a document; one document when not given"),

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb.errors import CorruptionError, InvalidArgument
-from ngramdb.kinds import TOKEN_BYTES
+from ngramdb.kinds import DTYPE_BYTES
 from ngramdb.segments.attached import TableFiles, contradiction
 
 OpenFile = Callable[[str], memoryview]
@@ -110,15 +110,15 @@ def _token_bytes(path: str, n_text: int, n_table: int, dtype: str | None) -> int
     """How wide tokens are. Raises CorruptionError where the sizes of text and table allow none."""
     if n_text == 0:
         raise contradiction(path, "it is empty")
-    fitting = [width for width in TOKEN_BYTES.values() if width * n_table == n_text * pointer_bytes(n_text)]
+    fitting = [width for width in DTYPE_BYTES.values() if width * n_table == n_text * pointer_bytes(n_text)]
     if not fitting:
         raise contradiction(
             path,
             f"its {n_text:,} bytes and the {n_table:,} bytes of its table are not of one index: a token has "
             f"1, 2 or 4 bytes, and a pointer to it {pointer_bytes(n_text)}",
         )
-    if dtype is not None and fitting != [TOKEN_BYTES[dtype]]:
-        found = next(name for name, width in TOKEN_BYTES.items() if width == fitting[0])
+    if dtype is not None and fitting != [DTYPE_BYTES[dtype]]:
+        found = next(name for name, width in DTYPE_BYTES.items() if width == fitting[0])
         raise contradiction(path, f"its tokens are {found} by the size of its table, not {dtype}")
     return fitting[0]
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb.errors import InvalidArgument
-from ngramdb.kinds import TOKEN_BYTES
+from ngramdb.kinds import DTYPE_BYTES
 from ngramdb.segments.attached import TableFiles, contradiction
 
 _POINTER_BYTES = 8
@@ -54,11 +54,11 @@ def files_of(
         ) from error
     n_tokens, rest = divmod(len(table), _POINTER_BYTES)
     width = len(data) // n_tokens if n_tokens else 0
-    if rest or width not in TOKEN_BYTES.values() or width * n_tokens != len(data):
+    if rest or width not in DTYPE_BYTES.values() or width * n_tokens != len(data):
         raise contradiction(
             path, f"its {len(data):,} bytes and the {len(table):,} of {index} are not of one index"
         )
-    if dtype is not None and TOKEN_BYTES[dtype] != width:
+    if dtype is not None and DTYPE_BYTES[dtype] != width:
         raise contradiction(path, f"its tokens have {width} bytes by the size of {index}, and {dtype} others")
     if separator is not None and separator >= 256**width:
         raise InvalidArgument(f"SEPARATOR {separator} is no token of {width} bytes, as those of {path} are")

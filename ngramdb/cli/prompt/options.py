@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ngramdb.formats import ID_TYPES, READ
-from ngramdb.kinds import ATTACHED, TOKEN_BYTES
+from ngramdb.kinds import ATTACHED, DTYPE_BYTES
 
 # By the first keyword of the statement.
 OPTIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
@@ -24,6 +24,6 @@ OPTIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "commit_every": (),
         "resume": (),
     },
-    "ATTACH": {"type": ATTACHED, "tokenizer": (), "dtype": tuple(TOKEN_BYTES), "index": (), "separator": ()},
+    "ATTACH": {"type": ATTACHED, "tokenizer": (), "dtype": tuple(DTYPE_BYTES), "index": (), "separator": ()},
     "CREATE": {"segment_tokens": (), "sentence_separator": ()},
 }

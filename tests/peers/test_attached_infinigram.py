@@ -1,0 +1,185 @@
+"""Indexes that infini-gram's own builder makes, attached: our answers, its own, and brute force.
+
+Needs the package `infini-gram`; the indexes are made of documents drawn at random.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from foreign_indexes import stream_of
+
+import ngramdb
+
+pytest.importorskip("infini_gram")
+
+BUILD = """
+import sys
+from infini_gram import indexing
+sys.argv = ["indexing", *sys.argv[1:]]
+indexing.main()
+"""
+DTYPES = {"u8": np.uint8, "u16": np.uint16, "u32": np.uint32}
+# Its builder makes wrong tables of fewer bytes, without a word.
+BYTES_PER_SHARD = 150_000
+# How it writes a document's end among next tokens.
+EOS = 3
+
+
+class Case:
+    """An index of its builder's, opened by both, and the documents in the order of their numbers."""
+
+    def __init__(self, folder: Path, name: str, shards: int) -> None:
+        from infini_gram.engine import InfiniGramEngine
+
+        dtype = DTYPES[name]
+        rng = np.random.default_rng(shards)
+        ids = rng.permutation(np.arange(4, 250 if name == "u8" else 65000))
+        n_tokens = shards * BYTES_PER_SHARD // np.dtype(dtype).itemsize
+        drawn = ids[np.minimum(rng.zipf(1.3, n_tokens) - 1, len(ids) - 1)]
+        cuts = np.sort(rng.choice(n_tokens, n_tokens // 80, replace=False))
+        documents = [part.tolist() for part in np.split(drawn, cuts)]
+        documents += [documents[0], documents[1][3:], documents[0] * 2]
+        self.documents = [document for s in range(shards) for document in documents[s::shards]]
+        for s in range(shards):
+            text, offsets = stream_of(documents[s::shards], dtype)
+            (folder / f"tokenized.{s}").write_bytes(text.tobytes())
+            (folder / f"offset.{s}").write_bytes(offsets.tobytes())
+        options = (
+            f"--data_dir {folder} --save_dir {folder} --token_dtype {name} --shards {shards} --cpus 1 --mem 2"
+        )
+        command = [sys.executable, "-c", BUILD, *options.split(), "--ulimit", "1024"]
+        subprocess.run(command, check=True, capture_output=True)
+        largest = int(np.iinfo(dtype).max)
+        self.engine: Any = InfiniGramEngine(str(folder), EOS, min(largest, 65535), 4, name, max_support=10**6)
+        self.db = ngramdb.connect()
+        self.corpus = self.db.attach(folder, "pile", dtype=name)
+        self.rng = rng
+
+    def grams(self, n: int) -> list[list[int]]:
+        """N-grams of the documents, and some that do not occur."""
+        found = []
+        while len(found) < n:
+            document = self.documents[self.rng.integers(len(self.documents))]
+            length = int(self.rng.integers(1, 7))
+            if len(document) < length:
+                continue
+            at = int(self.rng.integers(len(document) - length + 1))
+            gram = document[at : at + length]
+            if self.rng.random() < 0.2:
+                gram[int(self.rng.integers(length))] = int(self.rng.integers(4, 250))
+            found.append(gram)
+        return found
+
+    def occurrences(self, gram: list[int]) -> int:
+        n = len(gram)
+        return sum(
+            document[i : i + n] == gram for document in self.documents for i in range(len(document) - n + 1)
+        )
+
+
+@pytest.fixture(
+    scope="module", params=[("u16", 1), ("u16", 4), ("u8", 1), ("u8", 4), ("u32", 1), ("u32", 4)], ids=str
+)
+def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Case:
+    return Case(tmp_path_factory.mktemp("index"), *request.param)
+
+
+def test_documents_are_those_of_its_numbers(case: Case) -> None:
+    assert case.corpus.n_documents == case.engine.get_total_doc_cnt() == len(case.documents)
+    for i in range(0, len(case.documents), 97):
+        found = case.engine.get_doc_by_ix(i, max_disp_len=10**6)["token_ids"]
+        assert found == case.documents[i]
+        shown = case.db.execute("DOCS FROM pile WHERE doc_id = ?", [i]).fetchone()[-1]
+        assert [int(token) for token in shown.split()] == case.documents[i]
+
+
+def test_counts(case: Case) -> None:
+    grams = case.grams(400)
+    ours = case.corpus.count_many(grams).tolist()
+    assert ours == [case.engine.count(gram)["count"] for gram in grams]
+    assert ours == [case.corpus.count(gram) for gram in grams]
+    assert ours[:20] == [case.occurrences(gram) for gram in grams[:20]]
+
+
+def test_counts_stop_at_documents_where_its_do_not_see_any(case: Case) -> None:
+    for before, after in list(zip(case.documents, case.documents[1:], strict=False))[:40]:
+        if before and after:
+            gram = [before[-1], after[0]]
+            assert case.corpus.count(gram) == case.engine.count(gram)["count"]
+
+
+def test_probabilities(case: Case) -> None:
+    for gram in case.grams(200):
+        theirs = case.engine.prob(gram[:-1], gram[-1])
+        if not theirs["prompt_cnt"]:
+            assert case.corpus.prob(gram[-1], gram[:-1]) is None
+            continue
+        ours = case.corpus.prob(gram[-1], gram[:-1])
+        if len(gram) == 1:  # it counts separators among the tokens
+            assert ours.cont_count == theirs["cont_cnt"]
+            continue
+        assert (ours.context_count, ours.cont_count) == (theirs["prompt_cnt"], theirs["cont_cnt"])
+        theirs = case.engine.infgram_prob(gram[:-1], gram[-1])
+        ours = case.corpus.prob(gram[-1], gram[:-1], model="infgram")
+        if theirs["suffix_len"] > 0:
+            assert (ours.context_count, ours.cont_count) == (theirs["prompt_cnt"], theirs["cont_cnt"])
+        assert ours.effective_n == theirs["suffix_len"] + 1
+
+
+def test_distributions(case: Case) -> None:
+    """Those of very frequent contexts are sometimes wrong there: more ends than there are documents."""
+    n_wrong = 0
+    grams = case.grams(60)
+    for gram in grams:
+        for model, theirs in (("ngram", case.engine.ntd(gram)), ("infgram", case.engine.infgram_ntd(gram))):
+            length = theirs.get("suffix_len", len(gram))
+            ours = case.corpus.dist_arrays(gram, model=model)
+            counts = dict(zip(ours.token_ids.tolist(), ours.counts.tolist(), strict=True))
+            if ours.n_end:
+                counts[EOS] = ours.n_end
+            if length:
+                assert counts == case.next_tokens(gram[len(gram) - length :])
+                n_wrong += counts != {
+                    token: entry["cont_cnt"] for token, entry in theirs["result_by_token_id"].items()
+                }
+    assert n_wrong <= len(grams) // 10
+
+
+def test_ngrams_by_brute_force(case: Case) -> None:
+    for n in (1, 2, 3):
+        counts = Counter(
+            tuple(document[i : i + n]) for document in case.documents for i in range(len(document) - n + 1)
+        )
+        expected = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:200]
+        rows = case.db.execute(f"NGRAMS {n} TOP 200").fetchall()
+        assert [row[-1] for row in rows] == [count for _, count in expected]
+
+
+def test_documents_of_conditions_by_brute_force(case: Case) -> None:
+    """Its own search for several n-grams loses documents, and caps how many it looks at."""
+    for a, b in zip(case.grams(40), case.grams(40), strict=True):
+        expected = [i for i, document in enumerate(case.documents) if has(document, a) and has(document, b)]
+        found = case.corpus.docs("? AND ?", params=[a, b]).fetchall()
+        assert [row[0] for row in found] == expected
+
+
+def has(document: list[int], gram: list[int]) -> bool:
+    n = len(gram)
+    return any(document[i : i + n] == gram for i in range(len(document) - n + 1))
+
+
+def test_models_equal_those_of_the_same_documents_loaded(case: Case) -> None:
+    native = case.db.create_corpus("native", "tokens", if_not_exists=True)
+    if not native.n_documents:
+        native.append(case.documents)
+    for model in ("kneser_ney", "backoff", "infgram", "kneser_ney order 3"):
+        for document in case.documents[:5]:
+            ours, expected = (one.score(document[:30], model=model).prob for one in (case.corpus, native))
+            assert np.array_equal(ours, expected, equal_nan=True)
