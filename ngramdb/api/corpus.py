@@ -744,15 +744,30 @@ class Corpus:
         return self._bound.run(self._bound.bind(tree, where, params))
 
     def ngrams(
-        self, n: int, where: str | None = None, *, top: int | None = None, params: ParameterValues = None
+        self,
+        n: int | tuple[int, int],
+        where: str | None = None,
+        *,
+        top: int | None = None,
+        min_count: int = 1,
+        containing: Ngram | None = None,
+        starting: Ngram | None = None,
+        ending: Ngram | None = None,
+        ignore_case: bool = False,
+        with_docs: bool = False,
+        params: ParameterValues = None,
     ) -> Result:
         """The n-grams of `n` tokens, the most frequent first: NGRAMS.
 
         Parameters
         ----------
-        n : tokens of an n-gram
+        n : tokens of an n-gram, or a pair, the least and the greatest number
         where : only in documents that meet this condition, with `?` or `:name` for `params`
         top : the greatest number of n-grams; without it all of them, made as they are read
+        min_count : only n-grams that occur so often
+        containing, starting, ending : only n-grams with this n-gram in them, at their beginning or end
+        ignore_case : count n-grams together that differ in letters' case only
+        with_docs : in how many documents each occurs, as a column `docs`
         params : the values of the condition's parameters
 
         Returns
@@ -764,7 +779,8 @@ class Corpus:
         QueryError
             A condition that cannot be parsed or bound, or a value that is missing.
         """
-        return self._bound.run(self._bound.bind(trees.ngrams(n, top), where, params))
+        tree = trees.ngrams(n, top, min_count, containing, starting, ending, ignore_case, with_docs)
+        return self._bound.run(self._bound.bind(tree, where, params))
 
     def trace(self, text: Ngram, min_length: int = 1, *, docs: int | None = 10) -> Result:
         """The maximal spans of a text (or of token ids) that occur verbatim in the corpus: TRACE.

@@ -416,13 +416,27 @@ class Dispersion(Node):
 
 
 @dataclass(frozen=True)
-class Ngrams(Node):
-    """NGRAMS n [WHERE cond] [TOP k]."""
+class Lengths(Node):
+    """`2..5`: lengths of n-grams, both included."""
 
-    n: Scalar
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Ngrams(Node):
+    """NGRAMS n | n..m [IGNORE CASE] [WHERE cond] [MIN COUNT k] [CONTAINING "x"] … [WITH DOCS] [TOP k]."""
+
+    n: Scalar | Lengths
     where: Condition | None = None
     top: Scalar | None = None
     source: Source | None = None
+    min_count: Scalar | None = None
+    containing: Ngram | None = None
+    starting: Ngram | None = None
+    ending: Ngram | None = None
+    ignore_case: bool = False
+    with_docs: bool = False
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ _KINDS = {
     "TEXT_LITERAL": "ngram",
     "IDS_LITERAL": "token_ids",
     "GAP_LITERAL": "gap",
+    "RANGE_LITERAL": "range",
     "PARAMETER": "parameter",
 }
 _STRINGS = frozenset({"path", "tokenizer", "value"})

@@ -40,6 +40,7 @@ _KIND_OF_PIECE = {
     scanner.TOKEN_IDS: "token_ids",
     scanner.OPEN_IDS: "token_ids",
     scanner.GAP: "operator",
+    scanner.RANGE: "number",
     scanner.NUMBER: "number",
     scanner.PARAMETER: "parameter",
     scanner.PUNCTUATION: "operator",

@@ -143,6 +143,18 @@ def read_gap(raw: str, start: int) -> tuple[int, int]:
     return int(low), int(high)
 
 
+def read_range(raw: str, start: int) -> tuple[int, int]:
+    """The bounds of a range: `2..5` is 2 and 5."""
+    low, _, high = raw.partition("..")
+    stop = start + len(raw)
+    if max(len(low), len(high)) > _MAX_DIGITS:
+        raise Fault("this number is too large", start, stop)
+    if int(low) > int(high):
+        message = f"a range goes from the lower bound to the upper one: write {int(high)}..{int(low)}"
+        raise Fault(message, start, stop)
+    return int(low), int(high)
+
+
 def _read_items(body: str, start: int) -> tuple[int, ...]:
     """The same, item by item, for the sake of the place of a mistake."""
     ids = []

@@ -24,6 +24,7 @@ from ngramdb.language.literals import (
     read_gap,
     read_name,
     read_number,
+    read_range,
     read_string,
     read_text,
     read_token_ids,
@@ -178,6 +179,8 @@ class Walk:
             return Lexeme("IDS_LITERAL", start, stop, ast.TokenIds(read_token_ids(raw, start), span=span))
         if kind == scanner.GAP:
             return Lexeme("GAP_LITERAL", start, stop, ast.Gap(*read_gap(raw, start), span=span))
+        if kind == scanner.RANGE:
+            return Lexeme("RANGE_LITERAL", start, stop, ast.Lengths(*read_range(raw, start), span=span))
         if kind == scanner.QUOTED_NAME:
             terminal = self._one_of(syntax.NAMES)
             return Lexeme(terminal, start, stop, ast.Name(read_name(raw, start), span=span))

@@ -123,6 +123,17 @@ class QuestionRules:
     def rest(self, children: list[Any]) -> Any:
         return children[0]
 
+    containing = valued_clause("CONTAINING")
+
+    def starting(self, children: list[Any]) -> Clause:
+        return clause_of("STARTING", children[-1].node, children)
+
+    def ending(self, children: list[Any]) -> Clause:
+        return clause_of("ENDING", children[-1].node, children)
+
+    def with_docs(self, children: list[Any]) -> Clause:
+        return clause_of("WITH DOCS", True, children)
+
     of_ngrams = valued_clause("NGRAMS")
 
     def by_keyness(self, children: list[Any]) -> Clause:

@@ -22,6 +22,7 @@ TEXT = "TEXT"
 STRING = "STRING"
 TOKEN_IDS = "TOKEN_IDS"
 GAP = "GAP"
+RANGE = "RANGE"
 NUMBER = "NUMBER"
 PARAMETER = "PARAMETER"
 COMPARATOR = "COMPARATOR"
@@ -58,6 +59,7 @@ _SHAPES = (
     # What is inside is looked at when the literal is read, so that a mistake is shown at its own place.
     (TOKEN_IDS, r"\[[^\[\];\"'`]*\]"),
     (OPEN_IDS, r"\[[^\[\];\"'`]*"),
+    (RANGE, r"[0-9]+\.\.[0-9]+(?![\w.])"),
     (NUMBER, r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![\w.])"),
     (BAD_NUMBER, r"-?[0-9][\w.]*"),
     (PARAMETER, r"\?|:[A-Za-z_][A-Za-z0-9_]*"),

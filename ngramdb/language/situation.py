@@ -14,7 +14,7 @@ CLAUSE_HEADS = frozenset(
     {
         *("FROM", "WHERE", "GROUP", "ORDER", "TOP", "LIMIT", "OFFSET", "SAMPLE", "WINDOW", "MIN", "USING"),
         *("SENTENCE", "TOKENS", "METHOD", "TEMPERATURE", "NUCLEUS", "DIVERSITY", "SEED", "RETURN"),
-        *("RETURNING", "TOKENIZER", "WITH", "ON", "IF"),
+        *("RETURNING", "TOKENIZER", "WITH", "ON", "IF", "CONTAINING", "STARTING", "ENDING"),
     }
 )
 # Clauses that a statement cannot do without.
@@ -128,6 +128,8 @@ def expected_terminals(state: syntax.State, head: Sequence[str]) -> list[str]:
         ["DISPERSION"],
     ):  # elsewhere BY goes on with GROUP and ORDER
         given |= {"BY"}.intersection(scope)
+    if head[:1] == ["NGRAMS"] and "DOCS" not in scope:
+        given -= {"WITH"}  # STARTING WITH is no clause WITH
     if not given.isdisjoint(("TOP", "LIMIT")):  # one clause with two names
         given |= {"TOP", "LIMIT"}
     given |= _MODIFIERS.intersection(head[last:])

@@ -1,4 +1,4 @@
-"""COLLOCATES, KEYWORDS, DISPERSION and DIST BEFORE equal brute force, with segments and documents deleted."""
+"""COLLOCATES, KEYWORDS, NGRAMS, DISPERSION and DIST BEFORE equal brute force over segments."""
 
 from __future__ import annotations
 
@@ -170,3 +170,75 @@ def test_keywords(corpus, n, low, high, measure, min_count, top):
         assert {tuple(row[1]): row[2:6] for row in every} == {k: v[:4] for k, v in expected.items()}
         assert all(close(row[6], expected[tuple(row[1])][4]) for row in every)
         assert every == sorted(every, key=lambda row: (-row[6], row[1]))
+
+
+PARTS = st.none() | st.lists(st.sampled_from(IDS[:4]), min_size=1, max_size=2)
+
+
+@EXAMPLES
+@given(
+    corpora(),
+    st.integers(1, 3),
+    st.integers(0, 2),
+    CONDITIONS,
+    PARTS,
+    PARTS,
+    PARTS,
+    st.integers(1, 3),
+    st.none() | st.integers(0, 4),
+)
+def test_selected_ngrams(corpus, n, more, least, containing, starting, ending, min_count, top):
+    with loaded(corpus) as (c, documents):
+        documents, where = chosen(documents, least)
+        expected = []
+        for length in range(n, n + more + 1):
+            for ngram, count in ngrams_of(documents.values(), length).items():
+                holds = (
+                    starting is None or list(ngram[: len(starting)]) == starting,
+                    ending is None or list(ngram[-len(ending) :]) == ending,
+                    containing is None or places({0: ngram}, containing),
+                )
+                if count >= min_count and all(holds):
+                    docs = sum(bool(places({0: document}, ngram)) for document in documents.values())
+                    expected.append((list(ngram), count, docs))
+        expected.sort(key=lambda row: (-row[1], len(row[0]), row[0]))
+        found = c.ngrams(
+            (n, n + more),
+            where.removeprefix(" WHERE ") or None,
+            top=top,
+            min_count=min_count,
+            containing=containing,
+            starting=starting,
+            ending=ending,
+            with_docs=True,
+        )
+        assert found.summary == {"total": len(expected)}
+        assert [row[1:] for row in found] == expected[:top]
+
+
+WORDS = st.sampled_from(["a", "A", "b", "B", "ß", "ẞ", "c"])
+
+
+@EXAMPLES
+@given(st.lists(st.lists(WORDS, max_size=6).map(" ".join), max_size=6), st.integers(1, 2), st.integers(1, 2))
+def test_ngrams_of_one_case(texts, n, min_count):
+    with loaded((texts, 3, set()), "words") as (c, documents):
+        expected, forms, docs = Counter(), {}, {}
+        for i, text in documents.items():
+            words = text.split()
+            for k in range(len(words) - n + 1):
+                form = tuple(words[k : k + n])
+                key = tuple(word.casefold() for word in form)
+                expected[key] += 1
+                forms.setdefault(key, Counter())[form] += 1
+                docs.setdefault(key, set()).add(i)
+        rows = c.ngrams(n, ignore_case=True, min_count=min_count, with_docs=True).fetchall()
+        found = {tuple(word.casefold() for word in row[0].split()): row for row in rows}
+        assert len(found) == len(rows)
+        wanted = {key: count for key, count in expected.items() if count >= min_count}
+        assert {key: (row[2], row[3]) for key, row in found.items()} == {
+            key: (count, len(docs[key])) for key, count in wanted.items()
+        }
+        assert all(
+            forms[key][tuple(row[0].split())] == max(forms[key].values()) for key, row in found.items()
+        )

@@ -60,6 +60,8 @@ QUESTIONS = [
     'DISPERSION OF "w2" BY source FROM words',
     'DIST BEFORE "w2"',
     "NGRAMS 2 TOP 5",
+    'NGRAMS 1..2 CONTAINING "w2" MIN COUNT 2 WITH DOCS TOP 5',
+    'NGRAMS 2 IGNORE CASE STARTING "w2" WHERE n > 3 TOP 5 FROM words',
     "NGRAMS 1 WHERE source = 'web' TOP 3",
     'TRACE "w1 w2 w3 w4 w5 w6" MIN LENGTH 2',
     'PROB "w2" GIVEN "w1"',

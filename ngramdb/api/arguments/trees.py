@@ -155,9 +155,37 @@ def dist_before(ngram: Any, top: int | None) -> ast.DistBefore:
     return ast.DistBefore(_ngram(ngram), _number(0, "top", top))
 
 
-def ngrams(n: int, top: int | None) -> ast.Ngrams:
+def ngrams(
+    n: int | tuple[int, int],
+    top: int | None,
+    min_count: int,
+    containing: Any,
+    starting: Any,
+    ending: Any,
+    ignore_case: bool,
+    with_docs: bool,
+) -> ast.Ngrams:
     """NGRAMS."""
-    return ast.Ngrams(_required(1, "n", n), top=_number(0, "top", top))
+    lengths: ast.Lengths | ast.Value
+    if isinstance(n, tuple) and len(n) == 2:
+        lengths = ast.Lengths(*(_required(1, "n", bound).value for bound in n))  # type: ignore[arg-type]
+        if lengths.low > lengths.high:
+            raise InvalidArgument(f"n is a number of tokens, or a pair (least, most), not {n!r}")
+    else:
+        lengths = _required(1, "n", n)
+    contained, first, last = (
+        None if part is None else _ngram(part) for part in (containing, starting, ending)
+    )
+    return ast.Ngrams(
+        lengths,
+        min_count=_required(1, "min_count", min_count),
+        containing=contained,
+        starting=first,
+        ending=last,
+        ignore_case=ignore_case,
+        with_docs=with_docs,
+        top=_number(0, "top", top),
+    )
 
 
 def trace(text: Any, min_length: int) -> ast.Trace:

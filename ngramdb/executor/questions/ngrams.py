@@ -68,7 +68,7 @@ def _of_all(plan: NgramList) -> Answer:
         return Answer(iter(()), 0)
     for segment in plan.corpus.segments:
         segment.read_for_pass()
-    with _negative_named(plan.corpus.tokenizer):
+    with negative_named(plan.corpus.tokenizer):
         if plan.top is not None:
             best = frequent(index, plan.n, plan.top)
             if best is not None:
@@ -97,7 +97,7 @@ def _of_some(plan: NgramList, found: Sequence[tuple[Segment, DocSet]]) -> Answer
 def _in_blocks(plan: NgramList, blocks: Any) -> Answer:
     """The first block at once, since it has their number; the others as they are read."""
     size = BLOCK_NGRAMS if plan.top is None else min(plan.top, BLOCK_NGRAMS)
-    with _negative_named(plan.corpus.tokenizer):
+    with negative_named(plan.corpus.tokenizer):
         first = blocks.next(size)
 
     def all_blocks() -> Iterator[Counted]:
@@ -141,7 +141,7 @@ def bitmap_of(docs: DocSet) -> NDArray[np.uint8]:
 
 def _batches(blocks: Iterator[Counted], corpus: Corpus) -> Iterator[list[Row]]:
     tokenizer = corpus.tokenizer
-    with from_files(tokenizer, corpus.segments), _negative_named(tokenizer):
+    with from_files(tokenizer, corpus.segments), negative_named(tokenizer):
         for ids, counts in blocks:
             for start in range(0, len(counts), BATCH_ROWS):
                 part = ids[start : start + BATCH_ROWS]
@@ -149,7 +149,7 @@ def _batches(blocks: Iterator[Counted], corpus: Corpus) -> Iterator[list[Row]]:
                 yield list(zip(tokenizer.decode_rows(part), part.tolist(), some, strict=True))
 
 
-class _negative_named:  # noqa: N801 - reads as the function it is used as
+class negative_named:  # noqa: N801 - reads as the function it is used as
     """Turns a negative net count into an error that names the n-gram."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from ngramdb.errors import PlanError
 from ngramdb.kinds import CHARACTER_TOKENIZERS
 from ngramdb.language import ast
+from ngramdb.lm.spec import MAX_MIN_COUNT
 from ngramdb.planner import plan
 from ngramdb.planner.binding.conditions import among, condition
 from ngramdb.planner.binding.fields import returned_fields
 from ngramdb.planner.binding.patterns import pattern
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.names import nearest
+from ngramdb.planner.source import Corpus
 
 # Tokens on either side of a match when WINDOW is missing: of words or pieces of them, and of single
 # characters.
@@ -86,9 +88,47 @@ def _order(scope: Scope, keys: tuple[ast.OrderBy, ...]) -> tuple[str, bool]:
 def ngrams(scope: Scope, node: ast.Ngrams) -> plan.Plan:
     """Bind NGRAMS."""
     corpus = scope.corpus(node.source)
-    n = scope.number(node.n, "the length of NGRAMS", 1)
+    shortest, longest = _lengths(scope, node.n)
+    where, top = condition(scope, node.where, corpus), scope.number(node.top, "TOP", 0)
+    if node.ignore_case and corpus.tokenizer.kind == "tokens":
+        scope.refuse("IGNORE CASE takes text, and the tokens of this corpus have none", node)
+    found = plan.NgramSelection(
+        corpus,
+        shortest,
+        longest,
+        where,
+        scope.number(node.min_count, "MIN COUNT", 1, MAX_MIN_COUNT) or 1,
+        _part(scope, node.containing, corpus, node.ignore_case),
+        _part(scope, node.starting, corpus, node.ignore_case),
+        _part(scope, node.ending, corpus, node.ignore_case),
+        node.ignore_case,
+        node.with_docs,
+        top,
+    )
+    plain = plan.NgramSelection(corpus, shortest, shortest, where, top=top)
+    return plan.NgramList(corpus, shortest, where, top) if found == plain else found
+
+
+def _lengths(scope: Scope, node: ast.Scalar | ast.Lengths) -> tuple[int, int]:
+    if isinstance(node, ast.Lengths):
+        if node.low < 1:
+            scope.refuse("the length of NGRAMS is a whole number of at least 1, not 0", node)
+        return node.low, node.high
+    n = scope.number(node, "the length of NGRAMS", 1)
     assert n is not None
-    return plan.NgramList(corpus, n, condition(scope, node.where, corpus), scope.number(node.top, "TOP", 0))
+    return n, n
+
+
+def _part(scope: Scope, node: ast.Ngram | None, corpus: Corpus, ignore_case: bool) -> plan.Gram | None:
+    """What n-grams contain, start or end with; with IGNORE CASE in small letters if its own do not occur."""
+    if node is None:
+        return None
+    found = scope.gram(node, corpus)
+    if ignore_case and not found.known and found.text:
+        found = scope.bound(node, found.text.lower(), corpus)
+    if not len(found):
+        scope.refuse("this needs an n-gram of at least one token", node)
+    return found
 
 
 def trace(scope: Scope, node: ast.Trace) -> plan.Plan:

@@ -71,6 +71,7 @@ from .lexical import DISPERSION_COLUMNS as DISPERSION_COLUMNS
 from .lexical import KEYWORD_COLUMNS as KEYWORD_COLUMNS
 from .lexical import Collocation as Collocation
 from .lexical import Keyness as Keyness
+from .lexical import NgramSelection as NgramSelection
 from .lexical import Spread as Spread
 from .nodes import DocExpr as DocExpr
 from .nodes import Node as Node

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ngramdb.planner.plan.documents import Contrast
     from ngramdb.planner.plan.estimates import Costs
     from ngramdb.planner.plan.field_keys import FieldKey
+    from ngramdb.planner.plan.grams import Gram
 
 # Before the measure's own column; f, f1, f2 and N are Evert's names (2008).
 COLLOCATE_COLUMNS = ("token", "token_id", "f", "left", "right", "f1", "f2", "N")
@@ -75,6 +76,43 @@ class Keyness(Question, operator="lexical.keywords.keywords", binders={"Keywords
         if self.top is not None:
             parts.append(f"top {self.top:,}")
         return f"keywords ({', '.join(parts)})"
+
+    def where_clause(self) -> DocExpr | None:
+        return self.where
+
+
+@dataclass(frozen=True)
+class NgramSelection(Question, operator="lexical.ngrams.selected_ngrams"):
+    """NGRAMS of several lengths, or those that meet conditions, of one case, or with their documents."""
+
+    shortest: int
+    longest: int
+    where: DocExpr
+    min_count: int = 1
+    containing: Gram | None = None
+    starting: Gram | None = None
+    ending: Gram | None = None
+    ignore_case: bool = False
+    with_docs: bool = False
+    top: int | None = None
+    costs: Costs | None = field(default=None, compare=False)
+
+    def label(self) -> str:
+        lengths = f"{self.shortest}" if self.shortest == self.longest else f"{self.shortest}..{self.longest}"
+        parts = [f"{lengths}-grams by count"]
+        if self.min_count > 1:
+            parts.append(f"min count {self.min_count:,}")
+        for name in ("containing", "starting", "ending"):
+            gram = getattr(self, name)
+            if gram is not None:
+                parts.append(f"{name} {'' if name == 'containing' else 'with '}{gram.shown}")
+        if self.ignore_case:
+            parts.append("ignore case")
+        if self.with_docs:
+            parts.append("with docs")
+        if self.top is not None:
+            parts.append(f"top {self.top:,}")
+        return ", ".join(parts)
 
     def where_clause(self) -> DocExpr | None:
         return self.where

@@ -202,6 +202,7 @@ STATEMENTS = [
     "KEYWORDS OF WHERE x = 1 AGAINST REST TOP 5 FROM b",
     'DISPERSION OF "a" BY DOCUMENTS WHERE x = 1',
     'DIST BEFORE "a" FROM b LIMIT 5',
+    'NGRAMS 2..3 IGNORE CASE MIN COUNT 2 CONTAINING "a" STARTING WITH "b" ENDING "c" WITH DOCS TOP 3',
     "NGRAMS 3 TOP 5 WHERE lang IN ('en', NULL) AND title NOT ILIKE 'a%' AND open = TRUE",
     'TRACE "a" MIN LENGTH 3',
     'PROB "a" GIVEN "b" USING BACKOFF(0.4) ORDER 3 MIN COUNT 2',
@@ -225,6 +226,7 @@ KIND_OF_PIECE = {
     scanner.GAP: {"gap"},
     scanner.PARAMETER: {"parameter"},
     scanner.NUMBER: {"number"},
+    scanner.RANGE: {"range"},
     scanner.STRING: {"value", "path", "tokenizer"},
 }
 NAMES = {"corpus", "new_corpus", "field", "key", "setting", "option", "word"}

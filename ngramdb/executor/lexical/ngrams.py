@@ -1,0 +1,203 @@
+"""NGRAMS with conditions on the n-grams, of several lengths, of one case, or with their documents.
+
+One pass over the rows for each length; of those that start with an n-gram only over its rows. Letters' case
+is ignored token by token: n-grams whose tokens differ in nothing else are one, and the most frequent form is
+shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb._cext.corpus.docsets import unite
+from ngramdb._cext.corpus.top_ngrams import NegativeCount, NgramScan
+from ngramdb.executor.conditions.docset import DocSet
+from ngramdb.executor.conditions.known_tokens import from_files
+from ngramdb.executor.measuring import PlanMeter
+from ngramdb.executor.questions.documents import matching
+from ngramdb.executor.questions.ngrams import bitmap_of, negative_named
+from ngramdb.executor.results.result import BATCH_ROWS, Result, Row
+from ngramdb.planner.plan import NGRAM_COLUMNS, AllDocs, Gram, NgramSelection, one_case
+from ngramdb.planner.source import IntArray, Segment, SegmentIndex, Tokenizer
+from ngramdb.types import Docs
+
+# N-grams that are looked at together: some megabytes.
+CHUNK_NGRAMS = 1 << 17
+# Stands between texts of tokens while they are folded together.
+BORDER = "\0"
+
+Ids = NDArray[np.uint32]
+# How often a segment's rows count, and a bitmap of the documents in which they do.
+Side = tuple[int, NDArray[np.uint8] | None]
+Found = list[tuple[Segment, DocSet]]
+
+
+@dataclass
+class Listed:
+    """N-grams of one length in order: (m, n) ids, (m,) counts; `forms[i]` are those that are one."""
+
+    ids: Ids
+    counts: IntArray
+    total: int
+    forms: list[Ids] = field(default_factory=list)
+
+
+def selected_ngrams(plan: NgramSelection, meter: PlanMeter | None = None) -> Result:
+    """A row per n-gram, the most frequent first; of equal ones the shorter first, then by token ids.
+
+    `total` in the summary is how many there are, whatever TOP is, if it is known.
+    """
+    plan.corpus.check_difference()
+    found = matching(plan.corpus, plan.where, plan.costs, meter)
+    selection = _Selection(plan, found)
+    lengths = range(plan.shortest, min(plan.longest, selection.most) + 1)
+    with negative_named(plan.corpus.tokenizer):
+        lists = [selection.listed(n) for n in lengths]
+    none = np.empty(0, dtype=np.int64)
+    counts = np.concatenate((none, *(one.counts for one in lists)))
+    owners = np.concatenate((none, *(np.full(len(one.counts), i) for i, one in enumerate(lists))))
+    places = np.concatenate((none, *(np.arange(len(one.counts)) for one in lists)))
+    order = np.lexsort((places, owners, -counts))[: plan.top]
+
+    def batches() -> Iterator[list[Row]]:
+        for start in range(0, len(order), BATCH_ROWS):
+            some = order[start : start + BATCH_ROWS].tolist()
+            yield [selection.row(lists[owners[i]], int(places[i])) for i in some]
+
+    return Result(
+        (*NGRAM_COLUMNS, "docs") if plan.with_docs else NGRAM_COLUMNS,
+        batches(),
+        summary={"total": sum(one.total for one in lists)},
+        n_rows=len(order),
+        types=(str, list, int, int) if plan.with_docs else (str, list, int),
+    )
+
+
+class _Selection:
+    """The n-grams of a plan, a length at a time."""
+
+    def __init__(self, plan: NgramSelection, found: Found) -> None:
+        self._plan = plan
+        self._found = found
+        self._classes = classes_of(plan.corpus.tokenizer) if plan.ignore_case else None
+        lengths = (segment.n_tokens for segment, docs in found if len(docs))
+        #: No n-gram is longer.
+        self.most = max(lengths, default=0)
+
+    def listed(self, n: int) -> Listed:
+        """Those of one length."""
+        parts, counts = [np.empty((0, n), dtype=np.uint32)], [np.empty(0, dtype=np.int64)]
+        # Forms that are one may be rare by themselves.
+        least = 1 if self._classes is not None else self._plan.min_count
+        scan = NgramScan(list(self._sources()), n)
+        while True:
+            ids, both = scan.next(CHUNK_NGRAMS, least)
+            if not len(ids):
+                break
+            if (both[:, 0] < 0).any():
+                raise NegativeCount(tuple(ids[int(np.argmin(both[:, 0]))].tolist()))
+            kept = (both[:, 0] >= least) & self._meets(ids)
+            parts.append(ids[kept])
+            counts.append(both[kept, 0])
+        every, numbers = np.concatenate(parts), np.concatenate(counts)
+        if self._classes is not None:
+            return _folded(every, numbers, self._classes, self._plan.min_count)
+        order = np.argsort(-numbers, kind="stable")
+        return Listed(every[order], numbers[order], len(order))
+
+    def _sources(
+        self,
+    ) -> Iterator[tuple[object, tuple[int, int] | None, tuple[int, NDArray[np.uint8] | None], None]]:
+        """The segments with the rows that are read, and how they count."""
+        if isinstance(self._plan.where, AllDocs):  # what was removed is taken off by its counts
+            index = self._plan.corpus.index
+            for segment, sign in zip(index.segments, index.signs, strict=True):
+                yield segment, self._rows(segment), (sign, None), None
+            return
+        for one, docs in self._found:
+            if len(docs):
+                side = (1, None) if len(docs) == docs.n_documents else (1, bitmap_of(docs))
+                yield one.index, self._rows(one.index), side, None
+
+    def _rows(self, index: SegmentIndex) -> tuple[int, int] | None:
+        starting = self._plan.starting
+        if starting is None or self._classes is not None:
+            return None
+        return index.find(starting.ids) if starting.known else (0, 0)
+
+    def _meets(self, ids: Ids) -> NDArray[np.bool_]:
+        """Which n-grams contain, start and end with what is asked for."""
+        plan, n = self._plan, ids.shape[1]
+        meets = np.ones(len(ids), dtype=np.bool_)
+        folded = ids if self._classes is None else self._classes[ids]
+
+        def stands(gram: Gram, at: int) -> NDArray[np.bool_]:
+            sought = gram.ids if self._classes is None else self._classes[gram.ids]
+            equal: NDArray[np.bool_] = (folded[:, at : at + len(gram)] == sought).all(axis=1)
+            return equal
+
+        for gram, places in (
+            (plan.starting, lambda m: (0,)),
+            (plan.ending, lambda m: (n - m,)),
+            (plan.containing, lambda m: range(n - m + 1)),
+        ):
+            if gram is None:
+                continue
+            if not gram.known or len(gram) > n:
+                return np.zeros(len(ids), dtype=np.bool_)
+            meets &= reduce(np.logical_or, (stands(gram, at) for at in places(len(gram))))
+        return meets
+
+    # ---- rows
+
+    def row(self, listed: Listed, i: int) -> Row:
+        """The row of n-gram i of a list."""
+        tokenizer = self._plan.corpus.tokenizer
+        with from_files(tokenizer, self._plan.corpus.segments):
+            text = tokenizer.decode(listed.ids[i])
+        row = text, listed.ids[i].tolist(), int(listed.counts[i])
+        if not self._plan.with_docs:
+            return row
+        forms = listed.forms[i] if listed.forms else listed.ids[i : i + 1]
+        return (*row, sum(self._documents(segment, docs, forms) for segment, docs in self._found))
+
+    def _documents(self, segment: Segment, docs: DocSet, forms: Ids) -> int:
+        """How many of a segment's documents have any of the forms."""
+        none: Docs = np.empty(0, dtype=np.uint32)
+        every = reduce(unite, (segment.index.docs_containing(ids) for ids in forms.astype(np.int64)), none)
+        return len(DocSet(every, segment.n_documents) & docs)
+
+
+def classes_of(tokenizer: Tokenizer) -> Ids:
+    """For each token id the least one whose text is the same but for its letters' case."""
+    texts = tokenizer.token_texts(np.arange(tokenizer.n_vocabulary))
+    folded = one_case(BORDER.join(texts)).split(BORDER)
+    if len(folded) != len(texts):  # a token is the border itself
+        folded = [one_case(text) for text in texts]
+    first: dict[str, int] = {}
+    return np.array([first.setdefault(text, i) for i, text in enumerate(folded)], dtype=np.uint32)
+
+
+def _folded(ids: Ids, counts: IntArray, classes: Ids, min_count: int) -> Listed:
+    """The n-grams with their forms added up; each is shown in its most frequent form."""
+    n = ids.shape[1]
+    codes = np.zeros(len(ids), dtype=np.int64)
+    for column in classes[ids].T.astype(np.int64):
+        _, column = np.unique(column, return_inverse=True)
+        _, codes = np.unique(codes * (int(column.max(initial=0)) + 1) + column, return_inverse=True)
+    # Forms that are one stand together, the most frequent first, then by token ids.
+    order = np.lexsort((*ids.T[::-1], -counts, codes))
+    ids, counts, codes = ids[order], counts[order], codes[order]
+    starts = np.flatnonzero(np.diff(codes, prepend=-1))
+    totals = np.add.reduceat(counts, starts) if len(starts) else counts
+    shown = ids[starts].reshape(-1, n)
+    kept = np.flatnonzero(totals >= min_count)
+    best = kept[np.lexsort((*shown[kept].T[::-1], -totals[kept]))]
+    ends = np.append(starts[1:], len(ids))
+    forms = [ids[starts[i] : ends[i]] for i in best.tolist()]
+    return Listed(shown[best], totals[best], len(best), forms)
