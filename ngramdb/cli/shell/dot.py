@@ -95,8 +95,8 @@ def _help(shell: Shell, arguments: list[str]) -> None:
     commands = two_columns(((f".{c.name} {c.arguments}", c.purpose) for c in COMMANDS.values()), width)
     statements = f"Statements end with ; and may span lines: {', '.join(heads())}."
     more = ".help WORD: the syntax of a statement or clause; .help statements: examples of all."
-    paragraphs = [part for text in (statements, more) for part in wrap(text, width or WIDEST)]
-    shell.write("".join(f"{line}\n" for line in (*commands, "", *paragraphs)))
+    paragraph = wrap(f"{statements} {more}", width or WIDEST)
+    shell.write("".join(f"{line}\n" for line in (*commands, "", *paragraph)))
 
 
 def _help_on(word: str, width: int | None) -> Iterator[str]:

@@ -69,7 +69,7 @@ def test_help_of_one_command(shell: Shell, capsys: pytest.CaptureFixture[str]) -
 
 def test_help_of_a_statement_shows_examples_of_it(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
     run_text(shell, ".help dist")
-    assert capsys.readouterr().out.startswith("DIST GIVEN ngram [USING model] [TOP k]")
+    assert capsys.readouterr().out.startswith("DIST GIVEN ngram [USING model] [WHERE condition] [TOP k]")
     run_text(shell, ".help kwic")
     written = capsys.readouterr().out
     assert written.startswith("KWIC pattern [WHERE condition] [WINDOW n]") and 'KWIC "machine' in written
