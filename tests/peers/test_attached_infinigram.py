@@ -83,6 +83,14 @@ class Case:
             document[i : i + n] == gram for document in self.documents for i in range(len(document) - n + 1)
         )
 
+    def next_tokens(self, gram: list[int]) -> Counter[int]:
+        n, found = len(gram), Counter[int]()
+        for document in self.documents:
+            for i in range(len(document) - n + 1):
+                if document[i : i + n] == gram:
+                    found[document[i + n] if i + n < len(document) else EOS] += 1
+        return found
+
 
 @pytest.fixture(
     scope="module", params=[("u16", 1), ("u16", 4), ("u8", 1), ("u8", 4), ("u32", 1), ("u32", 4)], ids=str
