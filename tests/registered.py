@@ -21,7 +21,8 @@ for _kind in STATEMENTS:
 def plans(kind: type[plan.Plan] = plan.Plan) -> list[type[plan.Plan]]:
     """All classes of plans but the general ones."""
     below = [found for each in kind.__subclasses__() for found in (each, *plans(each))]
-    return [each for each in below if each not in (plan.Question, plan.Constant, plan.ExplainPlan)]
+    general = (plan.Question, plan.SliceQuestion, plan.Constant, plan.ExplainPlan)
+    return [each for each in below if each not in general]
 
 
 def questions() -> set[type[ast.Node]]:

@@ -376,7 +376,7 @@ def test_piped_output_has_no_colour_and_loads_no_terminal_library(
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, cwd=tmp_path, capture_output=True, text=True
     )
-    assert done.stderr == "[] 0\n"
+    assert done.stderr == "summary: 62 in all\n[] 0\n"
     assert "\x1b" not in done.stdout and done.stdout.startswith("doc_id\tsource\tyear")
 
 
