@@ -36,6 +36,9 @@ OTHERS = "字東にをカไทยक\u200c\u200d👍🏽🇫_9٣Ⅷⅷ.,'\u00b7
 SPACES = " \n\t\x1c\x1d\x1e\x1f\x85\xa0\u2028\u3000\ufeff\u180e\x00"
 
 
+KINDS = ["words", "chars", "bytes", "pieces", "runs"]
+
+
 @cache
 def of_categories() -> str:
     """All controls, formats, separators and marks."""
@@ -72,9 +75,12 @@ def questions(draw):
 
 @pytest.fixture(scope="module")
 def tokenizers(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tokenizers")
     merges = ("a b", "ab a", "Ġ a", "Ġa b", "Ã ©", "å Ń", "åŃ Ĺ", "Ì ģ", "åŃĹ Ì", "K A", "Ċ Ġ")
-    path = write_tokenizer(tmp_path_factory.mktemp("tokenizer") / "tokenizer.json", merges)
-    return {"words": "words", "chars": "chars", "bytes": "bytes", "pieces": str(path)}
+    pieces = write_tokenizer(folder / "pieces.json", merges)
+    # Tokens in which strings overlap themselves, and which end in the middle of such strings.
+    runs = write_tokenizer(folder / "runs.json", ("a a", "aa aa", "b a", "ba ba", "Ġ a", "Ġa aa", "Ã ©"))
+    return {"words": "words", "chars": "chars", "bytes": "bytes", "pieces": str(pieces), "runs": str(runs)}
 
 
 def test_white_space_is_what_makes_no_token():
@@ -104,11 +110,12 @@ def token_stops(corpus, kind, number, text):
 
 
 @EXAMPLES
-@pytest.mark.parametrize("kind", ["words", "chars", "bytes", "pieces"])
+@pytest.mark.parametrize("kind", KINDS)
 @given(questions())
 @example((["字\u0301É"], "\u0301É"))  # alone, the mark would join the letter
 @example((["字\u0345", "字\u0399b"], "字ι"))  # the other case of a letter is a mark
 @example((["字\u0345b"], "ιb"))
+@example((["aaaaa"], "aa"))  # the last place ends in another token than the others
 @example((["ß\x1cxa b"], "a"))  # white space, though without the property White_Space
 def test_places_and_contexts_are_those_of_a_plain_search(tokenizers, kind, question):
     texts, string = question
@@ -133,3 +140,52 @@ def test_places_and_contexts_are_those_of_a_plain_search(tokenizers, kind, quest
         n = corpus.delete("? MATCH TEXT IGNORE CASE", params=[string])
         assert n == len(docs) and corpus.n_documents == len(texts) - n
         assert corpus.count(string, match_text=True, ignore_case=True) == 0
+
+
+# Texts that repeat themselves, and strings that overlap themselves.
+REPEATING = st.tuples(
+    st.lists(
+        st.lists(st.sampled_from(["a", "aa", "aaaa", "ba", "baba", "é", " "]), max_size=7).map("".join),
+        min_size=1,
+        max_size=3,
+    ),
+    st.sampled_from(["aa", "aaa", "aaaaa", "aba", "baba", "ababa", "éé", "a a", " aa"]),
+)
+
+
+@EXAMPLES
+@pytest.mark.parametrize("kind", KINDS)
+@given(REPEATING)
+@example((["aaaaa"], "aa"))
+def test_strings_that_overlap_themselves_are_shown_each_in_its_place(tokenizers, kind, question):
+    texts, string = question
+    places = [(i, *place) for i, text in enumerate(texts) for place in text_places(string, text)]
+    lines = [(i, texts[i][:start], string, texts[i][stop:]) for i, start, stop in places]
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c", tokenizer=tokenizers[kind])
+        corpus.append([(text, {}) for text in texts])
+
+        def shown(options: str):
+            rows = db.execute(f"KWIC ? MATCH TEXT WINDOW 1000 {options}", [string]).fetchall()
+            return [(row[0], *row[2:]) for row in rows]
+
+        assert shown("") == lines
+        assert shown("WHERE doc_id >= 1") == [line for line in lines if line[0]]
+        to_left = [tuple(reversed(line[1].split())) for line in lines]
+        to_right = [" ".join(line[3].split()) for line in lines]
+        for side, keys in (("left", to_left), ("right", to_right)):
+            expected = [lines[k] for k in sorted(range(len(lines)), key=keys.__getitem__)]
+            assert shown(f"ORDER BY {side}") == expected
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_of_lines_that_begin_in_one_token_a_sample_shows_those_drawn(tokenizers, kind):
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c", tokenizer=tokenizers[kind])
+        corpus.append([("aaaaaa", {})])
+        every = db.execute('KWIC "aa" MATCH TEXT').fetchall()
+        one = {db.execute(f'KWIC "aa" MATCH TEXT SAMPLE 1 SEED {seed}').fetchone() for seed in range(60)}
+        assert len(every) == 5 and one == set(every)
+        for size in range(1, 6):
+            drawn = db.execute(f'KWIC "aa" MATCH TEXT SAMPLE {size} SEED 1').fetchall()
+            assert len(drawn) == size and drawn == [row for row in every if row in drawn]

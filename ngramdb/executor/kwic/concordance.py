@@ -44,12 +44,14 @@ class SegmentLines:
         self._docs = docs
         self._finder = Finder(self.segment, plan.corpus.tokenizer, plan.costs)
         self._found: Occurrences | None = None
+        # Where lines were dropped: which of those that start there each one is.
+        self._nths: IntArray | None = None
         self._contexts: Contexts | None = None
         self._returned = ReturnedColumns(plan.corpus, plan.returning) if plan.returning else None
 
     @property
     def occurrences(self) -> Occurrences:
-        """All of them, by ascending start."""
+        """All of them, in the order of the text: n-grams of a pattern stand after their beginnings."""
         if self._found is None:
             self._found = self._finder.within(self._plan.pattern, self._docs)
         return self._found
@@ -61,7 +63,9 @@ class SegmentLines:
 
     def keep(self, chosen: IntArray) -> None:
         """Drop all lines but these (ascending)."""
-        self._found = self.occurrences[chosen]
+        every = self.occurrences
+        self._nths = _ordinals(every.starts)[chosen]
+        self._found = every[chosen]
 
     def forget(self) -> None:
         """Frees what can be found again."""
@@ -88,8 +92,7 @@ class SegmentLines:
             first, _ = self.segment.index.document_bounds(documents)
             starts = part.starts.astype(np.int64) - first
             stops = part.stops.astype(np.int64) - first
-            # Of equal places, all stand after the first one.
-            nths = some - np.searchsorted(found.starts, part.starts)
+            nths = self._ordinals(some)
             doc_ids = self.segment.doc_ids(documents).tolist()
             places = zip(documents.tolist(), starts.tolist(), stops.tolist(), nths.tolist(), strict=True)
             lines = [Line(*place) for place in places]
@@ -98,6 +101,13 @@ class SegmentLines:
             beside = self._beside(documents)
             for k, (doc_id, line) in enumerate(zip(doc_ids, lines, strict=True)):
                 yield doc_id, line.start, *shown[k], *beside.get(line.document, ())
+
+    def _ordinals(self, chosen: IntArray) -> IntArray:
+        """Of these lines, which each one is of all that start in its token."""
+        if self._nths is not None:
+            return self._nths[chosen]
+        starts = self.occurrences.starts
+        return chosen - np.searchsorted(starts, starts[chosen])
 
     def _beside(self, documents: Docs) -> dict[int, Row]:
         """What RETURNING asks for, by document."""

@@ -26,7 +26,10 @@ MOST_RECENT_TOKENS = 1 << 20
 
 
 class Line(NamedTuple):
-    """Where a match stands: tokens [start, stop) of a document; the `nth` of those that begin at `start`."""
+    """Where a match stands: tokens [start, stop) of a document; the `nth` of those that begin at `start`.
+
+    Matches that begin in one token are numbered in the order of the text.
+    """
 
     document: int
     start: int
@@ -112,10 +115,10 @@ class SpelledContexts(Contexts):
         ids, start, stop = self._ids(line)
         left, match, right = (self._spelled(part) for part in (ids[:start], ids[start:stop], ids[stop:]))
         if self._sought is not None:
-            # The string begins in the first token and ends in the last one.
+            # The string begins in the first token. Of the places that do, some may end before the last one:
+            # those of the lines before this one.
             first_ends = len(self._spelled(ids[start : start + 1]))
-            last_begins = len(match) - len(self._spelled(ids[stop - 1 : stop]))
-            places = places_in_tokens(self._sought, match, first_ends, last_begins)
+            places = places_in_tokens(self._sought, match, first_ends, 0)
             for place in islice(places, line.nth, line.nth + 1):
                 left, match, right = left + match[: place.start], match[place], match[place.stop :] + right
         # Of a character that the window cuts, the bytes inside are left out.
