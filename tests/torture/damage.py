@@ -96,7 +96,7 @@ MORE_WRITES = [
 #: What is said of an exception of ours that is no StorageError, and of any other.
 OURS, RAW = "an error of ours:", "a raw exception:"
 # Figures of times and costs are not the same twice.
-UNSTEADY = {QUESTIONS[-1]}
+UNSTEADY = {QUESTIONS[-1], "SHOW SEGMENTS"}
 
 
 def make(path: Path) -> None:

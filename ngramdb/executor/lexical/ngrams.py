@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ngramdb._cext.corpus.docsets import unite
 from ngramdb._cext.corpus.top_ngrams import NegativeCount, NgramScan
+from ngramdb.errors import InvalidArgument
 from ngramdb.executor.conditions.docset import DocSet
 from ngramdb.executor.conditions.known_tokens import from_files
 from ngramdb.executor.measuring import PlanMeter
@@ -56,7 +57,8 @@ def selected_ngrams(plan: NgramSelection, meter: PlanMeter | None = None) -> Res
     found = matching(plan.corpus, plan.where, plan.costs, meter)
     selection = _Selection(plan, found)
     lengths = range(plan.shortest, min(plan.longest, selection.most) + 1)
-    with negative_named(plan.corpus.tokenizer):
+    tokenizer = plan.corpus.tokenizer
+    with negative_named(tokenizer), from_files(tokenizer, plan.corpus.segments):
         lists = [selection.listed(n) for n in lengths]
     none = np.empty(0, dtype=np.int64)
     counts = np.concatenate((none, *(one.counts for one in lists)))
@@ -134,7 +136,11 @@ class _Selection:
         """Which n-grams contain, start and end with what is asked for."""
         plan, n = self._plan, ids.shape[1]
         meets = np.ones(len(ids), dtype=np.bool_)
-        folded = ids if self._classes is None else self._classes[ids]
+        folded = ids
+        if self._classes is not None:
+            if ids.size and ids.max() >= len(self._classes):
+                raise InvalidArgument(f"the vocabulary has no token id {ids.max()}")
+            folded = self._classes[ids]
 
         def stands(gram: Gram, at: int) -> NDArray[np.bool_]:
             sought = gram.ids if self._classes is None else self._classes[gram.ids]
