@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from ngramdb.engine.corpus.algebra import AlgebraView
     from ngramdb.engine.corpus.view import CorpusView
     from ngramdb.engine.storage.manifest import SegmentEntry
+    from ngramdb.executor.session import Written
     from ngramdb.planner import plan as plans
     from ngramdb.planner import planner
-    from ngramdb.planner.cautions import Caution
     from ngramdb.planner.plan import (
         AlterCorpus,
         AnalyzeCorpus,
@@ -170,10 +170,10 @@ class DatabaseSession:
         with self.change(plan.name, f"subtract {plan.other} from {plan.name}") as change:
             return combining.subtract_corpus(change, plan.other, plan.version, plan.statement)
 
-    def run_export_rows(self, plan: ExportRows, /) -> int:
+    def run_export_rows(self, plan: ExportRows, /) -> Written:
         return exporting.export_rows(plan.question, plan.path, plan.options.get("format"))
 
-    def run_export(self, plan: ExportDocuments, /) -> tuple[int, dict[str, int], tuple[Caution, ...]]:
+    def run_export(self, plan: ExportDocuments, /) -> Written:
         return exporting.export_documents(plan.documents, plan.path, plan.options.get("format"))
 
     def run_analyze(self, plan: AnalyzeCorpus, /) -> analyzing.AnalysisReport:

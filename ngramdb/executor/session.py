@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ngramdb.lm.statistics import Statistics
@@ -23,6 +24,20 @@ from ngramdb.planner.plan import (
 )
 from ngramdb.planner.source import Corpus
 from ngramdb.types import Docs
+
+
+@dataclass(frozen=True)
+class Written:
+    """What COPY … TO did: how many documents or rows it wrote, and what there is to say beside them.
+
+    `summary`, `exact` and `found` are those of the question's result, `cautions` are on the file.
+    """
+
+    n: int
+    summary: Mapping[str, Any]
+    cautions: tuple[Any, ...] = ()
+    exact: bool = True
+    found: bool | None = None
 
 
 class LoadSummary(Protocol):
@@ -120,8 +135,8 @@ class Session(Protocol):
     def planned(self, condition: BindCondition, corpus: Corpus, /) -> CountDocuments: ...
     def run_restore(self, plan: RestoreCorpus, /) -> Outcome: ...
     def run_alter(self, plan: AlterCorpus, /) -> Outcome: ...
-    def run_export_rows(self, plan: ExportRows, /) -> int: ...
-    def run_export(self, plan: ExportDocuments, /) -> tuple[int, dict[str, int], tuple[Any, ...]]: ...
+    def run_export_rows(self, plan: ExportRows, /) -> Written: ...
+    def run_export(self, plan: ExportDocuments, /) -> Written: ...
     def run_analyze(self, plan: AnalyzeCorpus, /) -> Analysis: ...
     def run_attach(self, plan: AttachIndex, /) -> None: ...
     def run_detach(self, name: str, /) -> None: ...

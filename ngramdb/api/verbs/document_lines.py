@@ -1,4 +1,4 @@
-"""Documents as lines of JSON that can be loaded again, and what is to be said of those that cannot be.
+"""Documents as lines and texts that can be loaded again, and what is to be said of those that cannot be.
 
 A line is the very one that a document came in (`ngramdb.ingest.line_forms`). Other documents get a line of
 their own: with their text; of a document that came as token ids, a text that has just these tokens. Ids mean
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ngramdb.errors import CorruptionError, ExportWarning, NgramdbError
+from ngramdb.executor.questions.document_columns import document_text
 from ngramdb.ingest.line_forms import line_of, plain_line
 from ngramdb.planner.cautions import Caution
 from ngramdb.planner.source import IntArray, Segment, Tokenizer
@@ -44,9 +45,9 @@ class DocumentLines:
 
     def _line(self, segment: Segment, i: int) -> bytes:
         metadata, form = segment.metadata.row(i), segment.form(i)
-        text = self._text(segment, i)
+        text = stored_text(segment, i, self._tokenizer)
         if text is None and form is None:
-            text = self._spelled(segment.document(i))
+            text = spelled(segment.document(i), self._tokenizer)
         elif form is None:
             self._texts.add(segment, i, text)
         came_as_ids = form is not None and IDS_IN_FORM in form
@@ -66,25 +67,6 @@ class DocumentLines:
         self._n_as_ids += text is None and not self._takes_ids
         return line
 
-    def _text(self, segment: Segment, i: int) -> str | None:
-        """The document's text; None where it came as ids, and those spell no text that a line could have."""
-        found = segment.text(i, self._tokenizer)
-        try:
-            return None if found is None else found.decode("utf-8")
-        except UnicodeDecodeError:
-            return None
-
-    def _spelled(self, ids: Any) -> str | None:
-        """A text that has just these tokens under the corpus's tokenizer, None where there is none."""
-        if self._takes_ids:
-            return None
-        try:
-            text = self._tokenizer.decode(ids)
-            found: IntArray = self._tokenizer.encode(text)
-        except NgramdbError:  # an id without a text; or a text that the tokenizer does not take
-            return None
-        return text if found.tolist() == ids.tolist() else None
-
     @property
     def cautions(self) -> tuple[Caution, ...]:
         """What there is to say of the lines that were made."""
@@ -101,6 +83,48 @@ class DocumentLines:
                 "they consist of has that name in the file; Parquet has room for both"
             )
         return (*(Caution(message, ExportWarning) for message in said), *self._texts.cautions)
+
+
+class ShownTexts:
+    """The texts of documents for files whose rows have one each; `cautions` has what there is to say of them.
+
+    A document of token ids that no text stands for is there as the text that shows the ids.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._n_shown = 0
+        self._retokenized = Retokenized(tokenizer)
+
+    def of(self, segment: Segment, i: int) -> str:
+        """The text of a document."""
+        text = stored_text(segment, i, self._tokenizer)
+        if text is None and self._has_none(segment, i):
+            self._n_shown += 1
+        else:
+            self._retokenized.add(segment, i, text)
+        return document_text(segment, i, self._tokenizer) if text is None else text
+
+    def seen(self, documents: Iterable[tuple[Segment, int]]) -> Iterator[tuple[Segment, int]]:
+        """The same documents, whose texts are written elsewhere."""
+        for segment, i in documents:
+            self.of(segment, i)
+            yield segment, i
+
+    def _has_none(self, segment: Segment, i: int) -> bool:
+        return spelled(segment.document(i), self._tokenizer) is None
+
+    @property
+    def cautions(self) -> tuple[Caution, ...]:
+        """What there is to say of them."""
+        if not self._n_shown:
+            return self._retokenized.cautions
+        has_ids = "JSON lines and Parquet have" if self._tokenizer.kind == "tokens" else "JSON lines have"
+        message = (
+            f"{_documents(self._n_shown)} written as a text that shows token ids, which cannot be loaded "
+            f"again as they are: no text stands for them; {has_ids} the ids"
+        )
+        return (Caution(message, ExportWarning), *self._retokenized.cautions)
 
 
 class Retokenized:
@@ -134,6 +158,27 @@ class Retokenized:
             "that were appended are not those that the tokenizer gives"
         )
         return (Caution(message, ExportWarning),)
+
+
+def stored_text(segment: Segment, i: int, tokenizer: Tokenizer) -> str | None:
+    """The document's text; None where it came as ids, and those spell no text that a file could have."""
+    found = segment.text(i, tokenizer)
+    try:
+        return None if found is None else found.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def spelled(ids: Any, tokenizer: Tokenizer) -> str | None:
+    """A text that has just these tokens under the corpus's tokenizer, None where there is none."""
+    if tokenizer.kind == "tokens":
+        return None
+    try:
+        text = tokenizer.decode(ids)
+        found: IntArray = tokenizer.encode(text)
+    except NgramdbError:  # an id without a text; or a text that the tokenizer does not take
+        return None
+    return text if found.tolist() == ids.tolist() else None
 
 
 def _documents(n: int) -> str:

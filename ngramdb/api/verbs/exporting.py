@@ -18,30 +18,31 @@ from typing import Any, Protocol, TextIO, cast
 
 from ngramdb import interrupts
 from ngramdb.api.verbs import rows_as
-from ngramdb.api.verbs.document_lines import DocumentLines, Retokenized
+from ngramdb.api.verbs.document_lines import DocumentLines, ShownTexts
 from ngramdb.engine.changes.audit import Removal, RemovedDocument
 from ngramdb.errors import ExecutionError
 from ngramdb.executor.questions.document_columns import (
     REST_COLUMN,
     column_of,
-    document_text,
     has_rest,
     metadata_fields,
     rest_of,
     value_at,
 )
-from ngramdb.executor.questions.documents import chosen, listed
+from ngramdb.executor.questions.documents import chosen, documents, listed
 from ngramdb.executor.results.arrow_types import arrow_type
 from ngramdb.executor.results.result import Result
 from ngramdb.executor.run import answer
+from ngramdb.executor.session import Written
 from ngramdb.formats import OF_DOCUMENTS, endings_of, written_format
-from ngramdb.planner.cautions import Caution
 from ngramdb.planner.plan import Documents, Plan
 from ngramdb.planner.source import Segment
 
 # Documents between two interrupt checks; rows of a Parquet group.
 BATCH_DOCUMENTS = 1024
 COMPRESSION_LEVEL = 6
+# The column of token ids, in the place of the text.
+IDS = "ids"
 
 
 class Sink(Protocol):
@@ -50,12 +51,8 @@ class Sink(Protocol):
     def write(self, data: bytes, /) -> Any: ...
 
 
-def export_documents(
-    plan: Documents, path: str | os.PathLike[str], format: str | None = None
-) -> tuple[int, dict[str, int], tuple[Caution, ...]]:
+def export_documents(plan: Documents, path: str | os.PathLike[str], format: str | None = None) -> Written:
     """Write the documents of a DOCS question, in its order, to a file.
-
-    Returns how many they are, the summary of the question, and notes on the file.
 
     Parameters
     ----------
@@ -73,24 +70,28 @@ def export_documents(
     """
     name = os.fspath(path)
     kind = written_format(name, format)
+    texts = ShownTexts(plan.corpus.tokenizer)
     if kind not in OF_DOCUMENTS:
-        return _write_rows(answer(plan), name, kind), {}, ()
+        result = documents(plan, through=texts.seen)
+        n = _write_rows(result, name, kind)
+        return Written(n, result.summary, texts.cautions)
     found, summary = chosen(plan)
-    documents = listed(plan, found)
+    wanted = listed(plan, found)
     if kind == "parquet":
-        texts = Retokenized(plan.corpus.tokenizer)
-        n = _replacing(name, lambda file: _write_parquet(plan, documents, texts, file))
-        return n, summary, texts.cautions
+        n = _replacing(name, lambda file: _write_parquet(plan, wanted, texts, file))
+        return Written(n, summary, texts.cautions)
     lines = DocumentLines(plan.corpus.tokenizer)
-    return write_lines(name, lines.of(documents)), summary, lines.cautions
+    return Written(write_lines(name, lines.of(wanted)), summary, lines.cautions)
 
 
-def export_rows(question: Plan, path: str, format: str | None = None) -> int:
-    """Write the answer of a question to a file; how many rows it has.
+def export_rows(question: Plan, path: str, format: str | None = None) -> Written:
+    """Write the answer of a question to a file.
 
     Raises as `export_documents`.
     """
-    return _write_rows(answer(question), path, written_format(path, format))
+    result = answer(question)
+    n = _write_rows(result, path, written_format(path, format))
+    return Written(n, result.summary, result.cautions, result.exact, result.found)
 
 
 def export_removals(
@@ -217,35 +218,38 @@ def _replacing(name: str, write: Callable[[Any], int]) -> int:
 
 
 def _write_parquet(
-    plan: Documents, documents: Iterator[tuple[Segment, int]], texts: Retokenized, file: Any
+    plan: Documents, wanted: Iterator[tuple[Segment, int]], texts: ShownTexts, file: Any
 ) -> int:
-    """A column for the text and one for each metadata field, by its path; values of several types as JSON."""
+    """A column for the text and one for each metadata field, by its path; values of several types as JSON.
+
+    Where documents are nothing but ids, a column `ids` stands in the place of the text.
+    """
     import pyarrow
     import pyarrow.parquet
 
     fields = metadata_fields(plan.corpus)
     types = {name: _common(found) for name, found in fields.items()}
-    names = {name: column_of(name) for name in fields}
+    of_ids = plan.corpus.tokenizer.kind == "tokens"
+    names = {name: f"metadata.{name}" if of_ids and name == IDS else column_of(name) for name in fields}
+    content = (IDS, pyarrow.list_(pyarrow.uint32())) if of_ids else ("text", pyarrow.large_string())
     rest = [pyarrow.field(REST_COLUMN, pyarrow.string())] if has_rest(fields) else []
     schema = pyarrow.schema(
         [
             pyarrow.field("doc_id", pyarrow.int64()),
-            pyarrow.field("text", pyarrow.large_string()),
+            pyarrow.field(*content),
             *(pyarrow.field(names[name], arrow_type(kind)) for name, kind in types.items()),
             *rest,
         ]
     )
     n = 0
     with pyarrow.parquet.ParquetWriter(file, schema, compression="zstd") as writer:
-        for batch in _batches(documents):
+        for batch in _batches(wanted):
             interrupts.check()
             columns: dict[str, list[Any]] = {name: [] for name in schema.names}
             for segment, i in batch:
                 values = segment.metadata.row(i)
                 columns["doc_id"].append(segment.doc_id(i))
-                text = document_text(segment, i, plan.corpus.tokenizer)
-                texts.add(segment, i, text)
-                columns["text"].append(text)
+                columns[content[0]].append(segment.document(i) if of_ids else texts.of(segment, i))
                 for name, found in fields.items():
                     columns[names[name]].append(_stored(value_at(values, name, found), types[name]))
                 if rest:

@@ -28,6 +28,9 @@ from ngramdb.planner.source import Corpus, Segment
 # Documents per batch: their texts are in memory together.
 BATCH_DOCUMENTS = 16
 
+# Documents: segment, and number in it.
+Numbered = Iterator[tuple[Segment, int]]
+
 _SHAPES: WeakKeyDictionary[Corpus, tuple[dict[str, list[str]], tuple[str, ...], tuple[type, ...]]] = (
     WeakKeyDictionary()
 )
@@ -66,10 +69,13 @@ def count_documents(plan: CountDocuments, meter: PlanMeter | None = None) -> Res
     return result
 
 
-def documents(plan: Documents, meter: PlanMeter | None = None) -> Result:
+def documents(
+    plan: Documents, meter: PlanMeter | None = None, through: Callable[[Numbered], Numbered] = iter
+) -> Result:
     """A row per document; `total` in the summary is how many there are, whatever LIMIT and OFFSET are.
 
-    Which documents match is settled here; their metadata and texts are read with their rows.
+    Which documents match is settled here; their metadata and texts are read with their rows. `through` is
+    given the documents, and gives them back while their rows are made.
     """
     found, summary = chosen(plan, meter)
     n = sum(len(docs) for _, docs in found)
@@ -81,7 +87,7 @@ def documents(plan: Documents, meter: PlanMeter | None = None) -> Result:
     else:
         fields, columns, types = _shape(plan.corpus)
         row_of = partial(document_row, fields=fields, tokenizer=plan.corpus.tokenizer)
-    rows = (row_of(segment, i) for segment, i in listed(plan, found))
+    rows = (row_of(segment, i) for segment, i in through(listed(plan, found)))
     batches = batched(rows, BATCH_DOCUMENTS)
     n_rows = max(0, stop - plan.offset)
     result = Result(columns, batches, summary=summary, n_rows=n_rows, types=types)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ngramdb.executor.questions.document_columns import ReturnedColumns
 from ngramdb.executor.questions.documents import BATCH_DOCUMENTS, matching
 from ngramdb.executor.results.result import Result, Row, batched
-from ngramdb.executor.session import Session
+from ngramdb.executor.session import Session, Written
 from ngramdb.executor.statements.audit_notes import notes
 from ngramdb.planner.plan import (
     ALTER_COLUMNS,
@@ -117,17 +118,22 @@ def alter(plan: AlterCorpus, session: Session) -> Result:
 
 def export(plan: ExportDocuments, session: Session) -> Result:
     """One row: how many documents were written, and where."""
-    n_documents, question, cautions = session.run_export(plan)
-    drawn = question if "seed" in question else {}
-    note = {"note": "; ".join(item.message for item in cautions)} if cautions else {}
-    result = Result.of_rows(
-        EXPORT_COLUMNS, [(n_documents, plan.path)], documents=n_documents, **drawn, **note
-    )
-    result.cautions = cautions
-    return result
+    written = session.run_export(plan)
+    drawn = written.summary if "seed" in written.summary else {}
+    return _written(EXPORT_COLUMNS, plan.path, written, {"documents": written.n, **drawn})
 
 
 def export_rows(plan: ExportRows, session: Session) -> Result:
-    """One row: how many rows were written, and where."""
-    n_rows = session.run_export_rows(plan)
-    return Result.of_rows(WRITTEN_COLUMNS, [(n_rows, plan.path)], rows=n_rows)
+    """One row: how many rows were written, and where; the summary and the notes are those of the question."""
+    written = session.run_export_rows(plan)
+    return _written(WRITTEN_COLUMNS, plan.path, written, {"rows": written.n, **written.summary})
+
+
+def _written(columns: Sequence[str], path: str, written: Written, summary: dict[str, Any]) -> Result:
+    said = [written.summary.get("note"), *(item.message for item in written.cautions)]
+    note = "; ".join(filter(None, said))
+    result = Result.of_rows(columns, [(written.n, path)], **summary | ({"note": note} if note else {}))
+    result.cautions = written.cautions
+    result.exact = written.exact
+    result.found = written.found
+    return result

@@ -129,6 +129,37 @@ def test_conditions_parameters_and_explain_go_through(db, corpus):
     assert lines[0].startswith("write ") and lines[-1] == "rules: double_negation"
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        *QUESTIONS,
+        'COUNT "a" SAMPLE 1 SEED 3',
+        'DOCS WHERE "a" SAMPLE 2 SEED 3',
+        'DOCS WHERE "a" SAMPLE 2 SEED 3 RETURNING year',
+        'KWIC "a" SAMPLE 2 SEED 3',
+        'GENERATE GIVEN "a" TOKENS 2 SEED 3',
+        'PROB "b" GIVEN "a" USING BACKOFF(0.4)',
+        'SCORE "a b" USING BACKOFF(0.4)',
+        'DIST GIVEN "a" USING BACKOFF(0.4)',
+        'GENERATE GIVEN "a" TOKENS 2 SEED 3 USING BACKOFF(0.4)',
+    ],
+)
+@pytest.mark.parametrize("name", ["out.jsonl", "out.parquet", "out.csv"])
+def test_what_is_said_beside_the_rows_is_said_of_the_file(db, corpus, question, name):
+    asked = db.execute(question)
+    asked.fetchall()
+    copied = db.execute(f"COPY ({question}) TO '{name}'")
+    whole_documents = question.startswith("DOCS") and "RETURNING" not in question
+    # Of all documents, their number is in the row.
+    expected = {} if whole_documents and "SEED" not in question else asked.summary
+    assert expected.keys() <= copied.summary.keys()
+    assert copied.summary["documents" if whole_documents else "rows"] == copied.fetchone()[0]
+    assert copied.exact == asked.exact
+    if question != 'GENERATE GIVEN "a" TOKENS 2':  # each draws its own
+        assert {key: copied.summary[key] for key in expected} == pytest.approx(expected, nan_ok=True)
+        assert copied.notes == asked.notes
+
+
 @pytest.mark.parametrize("question", QUESTIONS[:1] + QUESTIONS[4:5])
 def test_an_ending_of_no_format_is_an_error_and_nothing_is_written(db, corpus, question, tmp_path):
     for name in ("out.xlsx", "out.parquet.gz", "out.txt"):

@@ -62,7 +62,43 @@ def test_ids_that_spell_no_text_are_written_as_ids_and_that_is_said(db, tmp_path
             assert corpus.count(ids) == 2
 
 
-@pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "parquet"])
+@pytest.mark.parametrize("kind, ids", [("bytes", [255, 254]), ("chars", [0xD800, 97])])
+@pytest.mark.parametrize("ending", ["parquet", "csv", "tsv", "arrow"])
+def test_texts_that_only_show_ids_are_said(db, tmp_path, capsys, kind, ids, ending):
+    corpus = db.create_corpus("c", kind)
+    out = str(tmp_path / f"out.{ending}")
+    corpus.append(["b", corpus.tokenizer.encode("a").tolist()])
+    assert db.execute(f"COPY (DOCS FROM c) TO '{out}'").notes == ()
+    corpus.append([ids])
+    said = "1 document was written as a text that shows token ids"
+    assert said in db.execute(f"COPY (DOCS FROM c) TO '{out}'").notes[0]
+    assert db.execute(f"COPY (DOCS FROM c LIMIT 2) TO '{out}'").notes == ()
+    if ending == "parquet":
+        with pytest.warns(ExportWarning, match=said):
+            assert corpus.export(out) == 3
+        assert main(["export", str(tmp_path / "db.ngdb"), "c", out]) == 0
+        assert f"note: {said}" in capsys.readouterr().err
+
+
+def test_documents_of_ids_are_a_column_of_ids_in_parquet(db, tmp_path):
+    corpus = db.create_corpus("c", "tokens")
+    corpus.append([[1, 2], ([2**32 - 2], {"n": 1, "ids": "x", "text": "y"}), []])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert corpus.export(tmp_path / "out.parquet") == 3
+    again = db.create_corpus("again", "tokens")
+    again.load(tmp_path / "out.parquet", metadata=["n", "metadata\\.ids", "metadata\\.text"])
+    assert contents(again) == contents(corpus)
+    rows = [
+        {name: row[name] for name in row if "ids" in name or "text" in name}
+        for row in again.docs().to_dicts()
+    ]
+    assert rows[1] == {"metadata\\.ids": "x", "metadata\\.text": "y", "text": str(2**32 - 2)}
+    said = db.execute(f"COPY (DOCS FROM c) TO '{tmp_path / 'out.csv'}'").notes[0]
+    assert "3 documents were written as a text" in said and "Parquet have the ids" in said
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "parquet", "csv"])
 def test_ids_that_are_not_the_text_s_own_tokens_are_said(db, tmp_path, ending):
     corpus = db.create_corpus("c", spec_of("sub-words", tmp_path))
     own = corpus.tokenizer.encode("a fox").tolist()
@@ -72,12 +108,14 @@ def test_ids_that_are_not_the_text_s_own_tokens_are_said(db, tmp_path, ending):
     corpus.append([own, "a fox"])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        corpus.export(out)
+        if ending != "csv":
+            corpus.export(out)
     corpus.append([letters, {"ids": letters, "n": 1}])
     said = "2 documents were written as text that has other tokens when it is loaded again"
-    with pytest.warns(ExportWarning, match=said) as caught:
-        assert corpus.export(out) == 4
-    assert len(caught) == 1
+    if ending != "csv":
+        with pytest.warns(ExportWarning, match=said) as caught:
+            assert corpus.export(out) == 4
+        assert len(caught) == 1
     assert said in db.execute(f"COPY (DOCS FROM c) TO '{out}'").notes[0]
 
 
