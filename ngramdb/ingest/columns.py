@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from typing import Any
 
 import numpy as np
@@ -326,16 +327,44 @@ def _json(value: Any) -> str:
 
 def _python_values(array: Any, convert: Convert | None) -> list[Any]:
     if pyarrow.types.is_timestamp(array.type) and array.type.unit == "ns":
-        # Python's own times end at microseconds.
-        array = array.cast(pyarrow.timestamp("us", array.type.tz), safe=False)
+        return _nanosecond_texts(array)
     values: list[Any] = array.to_pylist()
     return values if convert is None else [convert(value) for value in values]
+
+
+def _nanosecond_texts(array: Any) -> list[str | None]:
+    """Times in ISO 8601, with nine digits where they end below a microsecond: Python's own end there."""
+    nanoseconds = compute.fill_null(array.cast(pyarrow.int64()), 0).to_numpy(zero_copy_only=False)
+    below = np.mod(nanoseconds, 1000)
+    whole = pyarrow.array((nanoseconds - below) // 1000).cast(pyarrow.timestamp("us", array.type.tz))
+    texts: list[str | None] = []
+    for time, digits, is_valid in zip(
+        whole.to_pylist(), below.tolist(), array.is_valid().to_pylist(), strict=True
+    ):
+        text = _time_text(time)
+        if digits:
+            exact = _in_utc(time).isoformat(timespec="microseconds")
+            at = exact.index(".") + 7
+            text = f"{exact[:at]}{digits:03}{exact[at:]}"
+        texts.append(text if is_valid else None)
+    return texts
+
+
+def _time_text(time: Any) -> str:
+    """A date or time in ISO 8601; one with a zone in UTC, so that texts are in the order of times."""
+    text: str = _in_utc(time).isoformat()
+    return text
+
+
+def _in_utc(time: Any) -> Any:
+    return time.astimezone(timezone.utc) if isinstance(time, datetime) and time.tzinfo is not None else time
 
 
 def conversion(name: str, kind: Any) -> Convert | None:
     """What turns a column's Python values into those of metadata; None where they are.
 
-    Times are texts in ISO 8601, decimal numbers are floats. Raises InvalidArgument for what has no form.
+    Times are texts in ISO 8601 (with a zone: in UTC), decimal numbers are floats. Raises InvalidArgument for
+    what has no form.
     """
     types = pyarrow.types
     plain = (types.is_boolean, types.is_integer, types.is_floating, types.is_null, is_string)
@@ -344,7 +373,7 @@ def conversion(name: str, kind: Any) -> Convert | None:
     if _plain_type(kind) != kind:
         return conversion(name, _plain_type(kind))
     if types.is_timestamp(kind) or types.is_date(kind) or types.is_time(kind):
-        return _unless_null(lambda value: value.isoformat())
+        return _unless_null(_time_text)
     if types.is_decimal(kind):
         return _unless_null(float)
     if is_list(kind):
@@ -356,10 +385,17 @@ def conversion(name: str, kind: Any) -> Convert | None:
         return _unless_null(lambda value: {**value, **{key: found[key](value[key]) for key in found}})
     if types.is_map(kind) and is_string(kind.key_type):
         convert = conversion(name, kind.item_type)
-        return _unless_null(lambda items: {k: v if convert is None else convert(v) for k, v in items})
+        return _unless_null(lambda items: _object(items, convert))
     raise InvalidArgument(
         f"the table's column {name!r} is {kind}, which metadata cannot hold; convert it, or leave it out"
     )
+
+
+def _object(items: Sequence[tuple[str, Any]], convert: Convert | None) -> Any:
+    """A map as an object; one that has a key twice, which no object can hold, as a list of its pairs."""
+    pairs = [(key, value if convert is None else convert(value)) for key, value in items]
+    found = dict(pairs)
+    return found if len(found) == len(pairs) else list(map(list, pairs))
 
 
 def _unless_null(convert: Convert) -> Convert:

@@ -109,7 +109,44 @@ def test_times_are_texts_and_decimals_floats():
         corpus.append(table)
         (found,) = corpus.docs().to_dicts()
     assert (found["t"], found["d"], found["price"]) == ("2024-01-31T12:30:00+00:00", "2024-01-31", 0.5)
-    assert found["ns"] == "1970-01-01T00:00:00"
+    assert found["ns"] == "1970-01-01T00:00:00.000000001"
+
+
+def test_nothing_of_a_time_is_lost_and_zones_do_not_break_the_order():
+    nanoseconds = [0, 999, -1, None, 1_706_704_200_000_000_000, 1_706_704_200_123_456_789]
+    table = pyarrow.table(
+        {
+            "text": ["a"] * 6,
+            "ns": pyarrow.array(nanoseconds, pyarrow.timestamp("ns")),
+            "zone": pyarrow.array(nanoseconds, pyarrow.timestamp("ns", "Europe/Berlin")),
+            "us": pyarrow.array([0, 1, 2, 3, 4, 5], pyarrow.timestamp("us", "Europe/Berlin")),
+        }
+    )
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c")
+        corpus.append(table)
+        found = corpus.docs().to_dicts()
+    assert [row["ns"] for row in found] == [
+        "1970-01-01T00:00:00",
+        "1970-01-01T00:00:00.000000999",
+        "1969-12-31T23:59:59.999999999",
+        None,
+        "2024-01-31T12:30:00",
+        "2024-01-31T12:30:00.123456789",
+    ]
+    assert [row["zone"] for row in found] == [
+        None if row["ns"] is None else row["ns"] + "+00:00" for row in found
+    ]
+    assert found[1]["us"] == "1970-01-01T00:00:00.000001+00:00"
+
+
+def test_a_map_with_a_key_twice_keeps_both_values():
+    kind = pyarrow.map_(pyarrow.string(), pyarrow.int64())
+    maps = pyarrow.array([[("a", 1), ("b", 2)], [("a", 2), ("a", 3)]], kind)
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c")
+        corpus.append(pyarrow.table({"text": ["x", "y"], "m": maps}))
+        assert [row["m"] for row in corpus.docs().to_dicts()] == [{"a": 1, "b": 2}, [["a", 2], ["a", 3]]]
 
 
 def test_an_index_without_a_name_is_no_field():
