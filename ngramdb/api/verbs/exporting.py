@@ -29,7 +29,7 @@ from ngramdb.executor.questions.document_columns import (
     rest_of,
     value_at,
 )
-from ngramdb.executor.questions.documents import chosen, documents, listed
+from ngramdb.executor.questions.documents import chosen, listed, watched_documents
 from ngramdb.executor.results.arrow_types import arrow_type
 from ngramdb.executor.results.result import Result
 from ngramdb.executor.run import answer
@@ -72,7 +72,7 @@ def export_documents(plan: Documents, path: str | os.PathLike[str], format: str 
     kind = written_format(name, format)
     texts = ShownTexts(plan.corpus.tokenizer)
     if kind not in OF_DOCUMENTS:
-        result = documents(plan, through=texts.seen)
+        result = watched_documents(plan, texts.seen)
         n = _write_rows(result, name, kind)
         return Written(n, result.summary, texts.cautions)
     found, summary = chosen(plan)

@@ -69,14 +69,18 @@ def count_documents(plan: CountDocuments, meter: PlanMeter | None = None) -> Res
     return result
 
 
-def documents(
-    plan: Documents, meter: PlanMeter | None = None, through: Callable[[Numbered], Numbered] = iter
-) -> Result:
+def documents(plan: Documents, meter: PlanMeter | None = None) -> Result:
     """A row per document; `total` in the summary is how many there are, whatever LIMIT and OFFSET are.
 
-    Which documents match is settled here; their metadata and texts are read with their rows. `through` is
-    given the documents, and gives them back while their rows are made.
+    Which documents match is settled here; their metadata and texts are read with their rows.
     """
+    return watched_documents(plan, iter, meter)
+
+
+def watched_documents(
+    plan: Documents, through: Callable[[Numbered], Numbered], meter: PlanMeter | None = None
+) -> Result:
+    """The same; `through` is given the documents, and gives them back while their rows are made."""
     found, summary = chosen(plan, meter)
     n = sum(len(docs) for _, docs in found)
     stop = n if plan.limit is None else min(n, plan.offset + plan.limit)
