@@ -77,7 +77,8 @@ def test_malformed_rows_are_named_and_skipped(db, tmp_path, monkeypatch):
 BAD = {
     "no column": (b"body,n\na,1\n", r"no column 'text'; the columns are 'body', 'n'"),
     "twice": (b"text,text\na,1\n", r"several columns 'text'"),
-    "no table": (b"\0\1\2\3", r"no column 'text'"),
+    # The csv module of Python 3.10 refuses NUL by itself.
+    "no table": (b"\0\1\2\3", r"no column 'text'|cannot be read: line contains NUL"),
     "quote": (b'text,n\n"a,1\n' + b"b,2\n" * 9, r"a\.csv"),
     "gzip": (gzip.compress(b"text\n" + b"a b\n" * 9999)[:-9], r"cut short"),
     "parquet": (b"PAR1text", r"is a Parquet file; give the format parquet"),
