@@ -152,7 +152,7 @@ class SliceView:
             raise ResourceError(
                 f"{self.entry.name}: {self.n_tokens:,} of {base.n_tokens:,} tokens would have to be indexed "
                 f"for this condition (at most {MAX_INDEXED:,}, of those that meet it or of the others); "
-                "CREATE CORPUS … AS (DOCS WHERE …) keeps such a part as a corpus",
+                "COPY (DOCS WHERE …) TO a file, and load that as a corpus",
                 limit=MAX_INDEXED,
                 asked=min(left_out, self.n_tokens),
             )

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import ngramdb
-from ngramdb.errors import BindError, NotSupportedError, ParseError
+from ngramdb.engine.corpus import slice as slices
+from ngramdb.errors import BindError, NotSupportedError, ParseError, ResourceError
 
 TEXTS = [
     ("time flies like an arrow", 1930),
@@ -148,3 +149,11 @@ def test_no_document_is_a_part_too(db):
     assert (none.n_documents, none.n_tokens, none.count("flies"), none.count([])) == (0, 0, 0, 0)
     assert none.dist("flies").fetchall() == []
     assert none.prob("a", given="flies") is None
+
+
+def test_a_part_that_is_too_large_says_what_to_do(db, monkeypatch):
+    monkeypatch.setattr(slices, "MAX_INDEXED", 3)
+    with pytest.raises(ResourceError, match=r"10 of 27 tokens would .*\(at most 3.*COPY \(DOCS WHERE"):
+        db.corpus("c").where("year < 1960")
+    with pytest.raises(ResourceError, match="at most 3"):
+        db.execute('DIST GIVEN "flies" FROM c WHERE year < 1960')
