@@ -15,7 +15,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv .venv
 
 build: $(BIN)/python ## install the checkout for development; builds the kernels that changed
-	$(BIN)/pip install --quiet 'scikit-build-core>=0.11' 'cython>=3.0' 'numpy>=2.0' ninja
+	$(BIN)/pip install --quiet 'scikit-build-core>=0.11' 'cython>=3.2' 'numpy>=2.0' ninja
 	$(BIN)/pip install --quiet --no-build-isolation -e '.[test,lint]'
 
 test: ## all tests
