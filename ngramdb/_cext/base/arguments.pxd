@@ -18,7 +18,7 @@ cdef enum:
 cdef class Ids:
     cdef int64_t small[STACK_IDS]
     cdef vector[int64_t] large
-    cdef const int64_t[::1] view
+    cdef object array
     cdef const int64_t* data
     cdef uint32_t n
 

@@ -66,9 +66,8 @@ cdef int refuse_id(int64_t value) except -1:
     raise ValueError(f"token id {value} is outside 0 … {MAX_TOKEN_ID}")
 
 
-cdef int check_ids(const int64_t[::1] ids, int64_t least) except -1:
+cdef int check_ids(const int64_t* ids, size_t n, int64_t least) except -1:
     """Refuse an array that holds something that is not a token id: at memory speed, where all are 0 or more."""
-    cdef size_t n = ids.shape[0]
     cdef size_t i = 0, stop
     cdef uint64_t bits
     with nogil:
@@ -119,14 +118,16 @@ cdef int fill_ids(object ids, int64_t* small, vector[int64_t]& large, const int6
 
 cdef Ids read_ids(object ids):
     cdef Ids answer = Ids.__new__(Ids)
+    cdef int64_t length
     if not isinstance(ids, np.ndarray) and type(ids) is not list and type(ids) is not tuple:
         ids = tuple(ids)
     if isinstance(ids, np.ndarray):
-        answer.view = id_array(ids, UNKNOWN_ID)
-        if answer.view.shape[0] >= 2**32 - 2:
-            raise ValueError(f"an n-gram has at most {2**32 - 3} tokens, got {answer.view.shape[0]}")
-        answer.n = <uint32_t>answer.view.shape[0]
-        answer.data = &answer.view[0] if answer.n > 0 else NULL
+        answer.array = id_array(ids, UNKNOWN_ID)
+        length = cnp.PyArray_DIM(<cnp.ndarray>answer.array, 0)
+        if length >= 2**32 - 2:
+            raise ValueError(f"an n-gram has at most {2**32 - 3} tokens, got {length}")
+        answer.n = <uint32_t>length
+        answer.data = <const int64_t*>cnp.PyArray_DATA(<cnp.ndarray>answer.array)
     else:
         fill_ids(ids, answer.small, answer.large, &answer.data, &answer.n)
     return answer
@@ -134,6 +135,14 @@ cdef Ids read_ids(object ids):
 
 cdef object int64_array(object values):
     """A contiguous one-dimensional int64 array of integers; copies only where it must, and no value wraps around."""
+    # Asking numpy from Python costs more than a count.
+    if (
+        cnp.PyArray_CheckExact(values)
+        and cnp.PyArray_TYPE(<cnp.ndarray>values) == cnp.NPY_INT64
+        and cnp.PyArray_NDIM(<cnp.ndarray>values) == 1
+        and cnp.PyArray_ISCARRAY_RO(<cnp.ndarray>values)
+    ):
+        return values
     values = np.asarray(values)
     if values.size == 0:
         values = values.astype(np.int64)
@@ -147,7 +156,8 @@ cdef object int64_array(object values):
 cdef object id_array(object values, int64_t least):
     """Token ids from `least` to 2^32 - 1 as a contiguous one-dimensional int64 array."""
     array = int64_array(values)
-    check_ids(array, least)
+    cdef cnp.ndarray ids = <cnp.ndarray>array
+    check_ids(<const int64_t*>cnp.PyArray_DATA(ids), cnp.PyArray_DIM(ids, 0), least)
     return array
 
 

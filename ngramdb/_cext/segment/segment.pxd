@@ -41,6 +41,8 @@ cdef extern from "ngramdb/segment/segment.hpp" namespace "ngramdb" nogil:
         uint64_t n_documents()
         uint64_t n_positions()
         cbool in_token_order()
+        cbool is_nested()
+        cbool has_rows(Range)
         void find(const Request*, Range*, size_t) except +translate_exception
         Range narrow(Range, uint32_t, TokenId) except +translate_exception
         cbool tokens_of_row(Row, uint32_t, TokenId*) except +translate_exception

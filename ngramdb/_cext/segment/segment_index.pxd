@@ -19,6 +19,7 @@ cdef class SegmentIndex:
     cdef readonly uint64_t n_positions
     cdef readonly object position_type
     cdef readonly bint in_token_order
+    cdef readonly bint is_nested
     cdef cbool is_narrow
 
     cdef void adopt(self, Segment* segment, str name) noexcept

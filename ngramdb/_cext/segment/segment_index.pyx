@@ -73,7 +73,8 @@ cdef class SegmentIndex:
 
     A kind is a class below this one that gives its segment to `adopt` when it is made; by itself this is a segment of
     no documents. Positions are `position_type`: uint32 where the text is short enough for that, else uint64. Rows are
-    in suffix order, by token ids, or (`in_token_order` is False) in another one of the kind's.
+    in suffix order, by token ids, or (`in_token_order` is False) in another one of the kind's. Where `is_nested` is
+    False, rows that a search finds have numbers beyond `n_tokens`, and are no part of those of shorter n-grams.
     """
 
     def __cinit__(self, *args, **kwargs):
@@ -89,9 +90,13 @@ cdef class SegmentIndex:
         self.is_narrow = fits_narrow(self.n_positions)
         self.position_type = np.uint32 if self.is_narrow else np.uint64
         self.in_token_order = segment.in_token_order()
+        self.is_nested = segment.is_nested()
 
     cdef int check_rows(self, int64_t lo, int64_t hi) except -1:
-        if not 0 <= lo <= hi <= <int64_t>self.n_tokens:
+        cdef Range rows
+        rows.lo = <uint64_t>lo
+        rows.hi = <uint64_t>hi
+        if lo < 0 or hi < 0 or not self.segment.has_rows(rows):
             raise IndexError(f"rows [{lo}, {hi}) are not within the segment's {self.n_tokens}")
         return 0
 
@@ -151,19 +156,18 @@ cdef class SegmentIndex:
                 poll.check(base - lo, hi - lo)
         return out
 
-    def places(self, flat, offsets):
-        """Token positions at which any of the n-grams flat[offsets[i]:offsets[i + 1]] begins: (k,) `position_type`,
-        ascending.
+    def ranges(self, flat, offsets):
+        """The rows that begin with each of the n-grams flat[offsets[i]:offsets[i + 1]]: (2, n) uint64, `lo` and `hi`.
 
         Raises ValueError, TypeError for arrays of the wrong kind. Cost: 0.1-0.3 µs an n-gram, as searches are
-        interleaved, and a read and a part of sorting for each occurrence.
+        interleaved.
         """
         flat = id_array(flat, UNKNOWN_ID)
         offsets = checked_offsets(offsets, flat.shape[0])
         cdef const int64_t[::1] flat_view = flat
         cdef const int64_t[::1] offset_view = offsets
         cdef size_t n = offsets.shape[0] - 1
-        cdef size_t base = 0, m, i, total = 0
+        cdef size_t base = 0, m, i
         cdef Poll poll = current_poll()
         cdef vector[Request] requests
         bounds = np.empty((2, n), dtype=np.uint64)
@@ -183,6 +187,17 @@ cdef class SegmentIndex:
                     bound_view[1, base + i] = ranges[i].hi
                 base += m
                 poll.check(base, n)
+        return bounds
+
+    def places(self, flat, offsets):
+        """Token positions at which any of the n-grams flat[offsets[i]:offsets[i + 1]] begins: (k,) `position_type`,
+        ascending, each once.
+
+        Raises as `ranges`. Cost: as `ranges`, and a read and a part of sorting for each occurrence.
+        """
+        bounds = self.ranges(flat, offsets)
+        cdef size_t m, i, total = 0
+        cdef Poll poll = current_poll()
         los, his = bounds[:, bounds[0] < bounds[1]]
         order = np.lexsort((~his, los))  # of those with the same first row, the shortest n-gram has the rows of all
         los, first = np.unique(los[order], return_index=True)
@@ -202,6 +217,7 @@ cdef class SegmentIndex:
                 total += rows.hi - rows.lo
                 if i % SEARCH_CHUNK == 0:
                     poll.check(i, m)
+        # Rows of an n-gram may be among those of a shorter one that begin further up.
         return np.unique(out)
 
     def docs_of(self, int64_t lo, int64_t hi):
@@ -249,8 +265,8 @@ cdef class SegmentIndex:
         cdef size_t n = candidates.shape[0]
         cdef Range rows
         cdef Poll poll = current_poll()
-        rows.lo = <uint32_t>lo
-        rows.hi = <uint32_t>hi
+        rows.lo = lo
+        rows.hi = hi
         if n == 0 or lo == hi:
             return np.empty(0, dtype=np.uint32)
         self.check_document(int(np.max(docs)))

@@ -1,7 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, binding=False
 """Segments in the layouts of other programs: a text with separators, and a table of pointers to its suffixes.
 
-What they share with the native kind, and how their order differs, stands in table_segment.hpp.
+What they share with the native kind, and how their order differs, stands in table_segment.hpp and
+reversed_table_segment.hpp.
 """
 
 import numpy as np
@@ -30,8 +31,10 @@ cdef extern from "ngramdb/segment/table_segment.hpp" namespace "ngramdb" nogil:
         void sample(uint64_t, uint64_t*, Poll*) except +translate_exception
         void set_keys(const uint64_t*, uint64_t, uint64_t)
 
-    SampledSegment* new_table_segment(const TableArrays&, uint32_t, cbool, string) except +translate_exception
     uint64_t table_stride(uint64_t)
+
+cdef extern from "ngramdb/segment/reversed_table_segment.hpp" namespace "ngramdb" nogil:
+    SampledSegment* new_table_segment(const TableArrays&, uint32_t, cbool, cbool, string) except +translate_exception
 
 
 cdef class TableIndex(SegmentIndex):
@@ -47,6 +50,8 @@ cdef class TableIndex(SegmentIndex):
     offsets : (n_documents,) uint64 : where the separators stand that documents begin with, or None where
         separators, if any, end them
     name : the files, to be named in errors
+    is_reversed : whether the tokens of each document stand from the last to the first; these are sorted by bytes,
+        and have a separator and offsets
 
     Raises
     ------
@@ -60,7 +65,7 @@ cdef class TableIndex(SegmentIndex):
     cdef object keys
 
     def __cinit__(self, text, table, bint by_bytes=True, bint in_bytes=True, separator=None, offsets=None,
-                  str name=""):
+                  str name="", bint is_reversed=False):
         cdef TableArrays a
         cdef const uint8_t[::1] bytes_view = text.view(np.uint8)
         cdef const uint8_t[::1] table_view = table
@@ -86,7 +91,8 @@ cdef class TableIndex(SegmentIndex):
             offset_view = offsets
             a.offsets = &offset_view[0] if offset_view.shape[0] else NULL
             a.n_documents = offset_view.shape[0]
-        self.table = new_table_segment(a, token_bytes, by_bytes, name.encode("utf-8", "backslashreplace"))
+        self.table = new_table_segment(a, token_bytes, by_bytes, is_reversed,
+                                       name.encode("utf-8", "backslashreplace"))
         self.adopt(self.table, name)
         self.stride = table_stride(self.n_tokens)
 

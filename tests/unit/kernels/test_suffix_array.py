@@ -11,7 +11,7 @@ import pytest
 from indexes import WIDTHS, stream_of
 from reference import ReferenceSegment
 
-from ngramdb._cext.sort.construction import first_wrong_row, suffix_array
+from ngramdb._cext.sort.construction import first_wrong_row, mark_lcps, suffix_array
 from ngramdb.errors import QueryCancelled
 from ngramdb.interrupts import Interrupt
 
@@ -154,7 +154,7 @@ def test_any_two_rows_exchanged_are_found():
             assert first_wrong_row(stream, damaged) is not None
 
 
-def test_rows_that_repeat_lead_astray_or_are_missing_are_found():
+def test_rows_that_repeat_or_lead_astray_are_found():
     stream, _ = stream_of([[0, 1, 0, 1], [1]], np.uint8)
     rows = suffix_array(stream, 3)
     for i in range(len(rows)):
@@ -162,10 +162,20 @@ def test_rows_that_repeat_lead_astray_or_are_missing_are_found():
             damaged = rows.copy()
             damaged[i] = value
             assert first_wrong_row(stream, damaged) is not None
-    for n in range(len(rows)):
-        assert first_wrong_row(stream, rows[:n]) is not None
-    assert first_wrong_row(stream, np.append(rows, rows[0])) is not None
+    assert first_wrong_row(stream, np.append(rows, rows[0])) == len(rows)
     assert first_wrong_row(stream[:0], rows) == 0 and first_wrong_row(stream[:0], rows[:0]) is None
+
+
+def test_any_wrong_lcp_is_found_in_its_row():
+    stream, _ = stream_of([[0, 1, 0, 1] * 40, [], [1, 1], [0, 1, 0, 1] * 40, [1, 1]], np.uint16)
+    rows, width = suffix_array(stream, 3), 7
+    mark_lcps(stream, rows, width)
+    assert first_wrong_row(stream, rows, width) is None
+    for i in range(len(rows)):
+        for bit in range(32 - width, 32):
+            damaged = rows.copy()
+            damaged[i] ^= np.uint32(1 << bit)
+            assert first_wrong_row(stream, damaged, width) == i
 
 
 def test_a_stop_token_that_is_set_ends_the_sort():

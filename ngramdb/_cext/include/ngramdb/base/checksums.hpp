@@ -79,18 +79,24 @@ class Checksums {
   void set_reads_along(bool wanted) { reads_along_.store(wanted, std::memory_order_relaxed); }
 
   // To be called when a search has verified new blocks, at random places: who asks a few questions reads a few pages, and
-  // who goes on asking soon has the whole file in memory, in large pages where the system has them.
+  // who goes on asking has the whole file in memory after a while, in large pages where the system has them.
+  //
+  // Reading along begins when a share of the file's reading time has gone into random reads, and takes about as long as
+  // these do from then on: so nobody waits more than twice as long as without it.
   void used(uint64_t n_blocks) {
     if (!reads_along_.load(std::memory_order_relaxed)) return;
-    const uint64_t before = n_used_.fetch_add(n_blocks, std::memory_order_relaxed);
-    if (before + n_blocks < kSeldom) return;
-    if (before < kSeldom) {
+    const uint64_t seldom = std::max(kSeldom, n_bytes_ / kBytesASeldomBlock);
+    const uint64_t before = n_used_.fetch_add(n_blocks, std::memory_order_relaxed), after = before + n_blocks;
+    if (after < seldom) return;
+    if (before < seldom) {
       advise(bytes_, n_bytes_, Reading::kUsual);
       advise(bytes_, n_bytes_, Reading::kLargePages);
     }
-    const uint64_t start = read_up_to_.fetch_add(kPiece, std::memory_order_relaxed);
-    if (start >= n_bytes_) return set_reads_along(false);
-    advise(bytes_ + start, std::min(kPiece, n_bytes_ - start), Reading::kNow);
+    for (uint64_t piece = before / kBlocksAPiece; piece < after / kBlocksAPiece; ++piece) {
+      const uint64_t start = read_up_to_.fetch_add(kPiece, std::memory_order_relaxed);
+      if (start >= n_bytes_) return set_reads_along(false);
+      advise(bytes_ + start, std::min(kPiece, n_bytes_ - start), Reading::kNow);
+    }
   }
 
   // How many blocks have been verified.
@@ -105,8 +111,10 @@ class Checksums {
  private:
   // Bytes that are read together rather than page by page, and how many are asked for at a time.
   static constexpr uint64_t kMany = 1 << 15, kAhead = 1 << 23;
-  // Blocks that some fifty searches read, and bytes that are read along with another search: two large pages.
-  static constexpr uint64_t kSeldom = 128, kPiece = 1 << 22;
+  // Blocks that some fifty searches read; bytes of the file for each block that is read before any are read along.
+  static constexpr uint64_t kSeldom = 128, kBytesASeldomBlock = 1 << 19;
+  // Bytes that are read along at a time, two large pages, which takes about as long as reading so many blocks.
+  static constexpr uint64_t kPiece = 1 << 22, kBlocksAPiece = 16;
 
   // Before a block of those from `first` on is verified, one after the other up to byte `stop`.
   void read_ahead(uint64_t block, uint64_t first, uint64_t stop) const {

@@ -394,7 +394,7 @@ class FrequentNgrams {
     }
   }
 
-  // Counts m n-grams; returns the row of segment s after the last one's.
+  // Counts m n-grams; returns the row of segment s after the last one's, where it has some.
   uint64_t count(const std::vector<int64_t>& batch, size_t m, size_t s, StopFlag stop) {
     if (m == 0) return 0;
     check_stop(stop);
@@ -409,7 +409,7 @@ class FrequentNgrams {
       counts_.push_back(counts[i]);
       tokens_.insert(tokens_.end(), requests[i].ids, requests[i].ids + n_);
     }
-    return ranges[(m - 1) * segments_.size() + s].hi;
+    return segments_[s]->is_nested() ? ranges[(m - 1) * segments_.size() + s].hi : 0;
   }
 
   // Sorts what was found, each once, and drops all after the k-th.

@@ -90,7 +90,7 @@ class Walk {
   // Under which the record of an n-gram of `depth` tokens is kept; its rows in each of n segments.
   static RecordCache::Key key_of(const Range* rows, size_t n, uint64_t depth) {
     for (size_t s = 0; s < n; ++s) {
-      if (rows[s].size() > 0) return {static_cast<uint64_t>(s) << kRowBits | rows[s].lo, depth};
+      if (rows[s].size() > 0) return {static_cast<uint64_t>(s) << kRowBits | (rows[s].lo & kRowMask), depth};
     }
     return {UINT64_MAX, depth};
   }
@@ -373,8 +373,10 @@ class Walk {
   static constexpr uint64_t kKeptFrom = 24;
   // The same of lists of successors.
   static constexpr uint64_t kListedFrom = 512;
-  // In keys: the bits of a row, below the segment's number.
+  // In keys: the bits of a row, below the segment's number. Other bits tell rows of different depths apart, as the key
+  // does by itself (reversed_table_segment.hpp).
   static constexpr int kRowBits = 44;
+  static constexpr uint64_t kRowMask = (uint64_t{1} << kRowBits) - 1;
   // In keys: a document's beginning, and not an n-gram anywhere.
   static constexpr uint64_t kStartsBit = uint64_t{1} << 40;
 

@@ -13,6 +13,10 @@
 // A kind whose files are sorted otherwise says so (`in_token_order`, `rank`). This must hold for its rows, too: those
 // that share their first n tokens stand together, and so do, within these, those whose documents end there. What needs
 // rows in the order of token ids reads them by token_order.hpp.
+//
+// A kind whose files are sorted by what stands *before* tokens finds the rows of an n-gram by a search, too, but they are
+// no part of the rows of its first tokens, and numbered apart from these (`is_nested`). Its ranges are those that a
+// search, `children` or `narrow` gave, and `all`, which are not to be compared with each other.
 #pragma once
 
 #include <cstddef>
@@ -181,8 +185,14 @@ class Segment {
   // Rows that are alike so far are sorted by this number of their next token, or of kNoToken.
   virtual TokenId rank(TokenId id) const { return id; }
 
+  // Whether the rows of an n-gram are a part of those of each of its beginnings.
+  virtual bool is_nested() const { return true; }
+
+  // Whether these are rows at all.
+  virtual bool has_rows(Range rows) const { return rows.lo <= rows.hi && rows.hi <= n_rows(); }
+
   // Appends the runs of next tokens after the first `depth` tokens of the rows, in the order of rows.
-  void children(Range rows, uint32_t depth, std::vector<Child>& out, StopFlag stop) const;
+  virtual void children(Range rows, uint32_t depth, std::vector<Child>& out, StopFlag stop) const;
 
   // -- searching
 

@@ -75,6 +75,32 @@ class TableSegment final : public SampledSegment {
 
   Position position(Row row) const override { return pointer(place_of(row)); }
 
+  // Suffixes that begin with a separator have numbers after those of all rows: the part of them that goes on with
+  // ids[0, n) (n >= 1).
+  Range after_separator(const TokenId* ids, uint32_t n) const {
+    std::vector<Sym> query(n);
+    if (!encode(ids, n, query.data())) return {};
+    const auto order = [&](Row number) {
+      const Position at = position(number) + 1;
+      const uint32_t whole = static_cast<uint32_t>(std::min<uint64_t>(n, a_.n_text - at));
+      const int result = kByBytes ? std::memcmp(text_ + at, query.data(), sizeof(Sym) * whole)
+                                  : compare_numbers(text_ + at, query.data(), whole);
+      return result != 0 ? result : whole < n ? -1 : 0;
+    };
+    const Range separators{n_rows_, n_rows_ + hidden_.size()};
+    const Row lo = defaults::first_row(separators, [&](Row number) { return order(number) >= 0; });
+    return {lo, defaults::first_row({lo, separators.hi}, [&](Row number) { return order(number) > 0; })};
+  }
+  uint64_t n_separators() const { return hidden_.size(); }
+
+  // The token at any position, kNoToken where a separator or nothing stands; the document there.
+  TokenId symbol(Position at) const {
+    return at >= a_.n_text || TokenId{text_[at]} == a_.separator ? kNoToken : TokenId{text_[at]};
+  }
+  DocNumber document_of(Position position) const { return document_at(position); }
+  [[noreturn]] void refuse(uint64_t row, uint64_t found) const { throw CorruptPointer{name_, row, found, a_.n_text}; }
+  void prefetch_symbol(Position at) const { prefetch_line(text_ + std::min(at, a_.n_text - 1)); }
+
   uint32_t tokens(Position at, uint32_t n, TokenId* out) const override {
     if (at >= a_.n_text) return 0;
     const uint32_t most = static_cast<uint32_t>(std::min<uint64_t>(n, a_.n_text - at));
@@ -203,8 +229,6 @@ class TableSegment final : public SampledSegment {
 
   // ---- the table ----
 
-  [[noreturn]] void refuse(uint64_t row, uint64_t found) const { throw CorruptPointer{name_, row, found, a_.n_text}; }
-
   Position pointer(uint64_t place) const {
     const uint64_t from = place * a_.pointer_bytes;
     uint64_t value = 0;
@@ -220,6 +244,7 @@ class TableSegment final : public SampledSegment {
   }
 
   uint64_t place_of(Row row) const {
+    if (row >= n_rows_) return hidden_.lo + (row - n_rows_);
     for (const std::vector<Move>& level : moves_) {
       const auto after = std::upper_bound(level.begin(), level.end(), row,
                                           [](Row wanted, const Move& move) { return wanted < move.first; });
@@ -470,18 +495,5 @@ class TableSegment final : public SampledSegment {
   std::vector<std::vector<Move>> moves_;
   std::vector<Position> starts_;  // of documents, where offsets do not say
 };
-
-// token_bytes: 1, 2 or 4.
-template <bool kByBytes>
-SampledSegment* new_table_segment_as(const TableArrays& a, uint32_t token_bytes, std::string name) {
-  if (token_bytes == 1) return new TableSegment<uint8_t, kByBytes>(a, std::move(name));
-  if (token_bytes == 2) return new TableSegment<uint16_t, kByBytes>(a, std::move(name));
-  return new TableSegment<uint32_t, kByBytes>(a, std::move(name));
-}
-
-inline SampledSegment* new_table_segment(const TableArrays& a, uint32_t token_bytes, bool by_bytes, std::string name) {
-  return by_bytes ? new_table_segment_as<true>(a, token_bytes, std::move(name))
-                  : new_table_segment_as<false>(a, token_bytes, std::move(name));
-}
 
 }  // namespace ngramdb

@@ -22,8 +22,10 @@ inline void split(const Segment& segment, Range rows, uint32_t depth, std::vecto
   std::sort(out.begin(), out.end(), [](const Child& a, const Child& b) { return a.id > b.id; });
 }
 
-// How many tokens all of the rows share, where they share `depth`; at most `most`.
+// How many tokens all of the rows share, where they share `depth`; at most `most`. Fewer where it takes more than two
+// reads to know.
 inline uint32_t shared(const Segment& segment, Range rows, uint32_t depth, uint32_t most) {
+  if (!segment.is_nested() && rows.size() > 1) return std::min(depth, most);
   const Position first = segment.position(rows.lo), last = segment.position(rows.hi - 1);
   for (; depth < most; ++depth) {
     const TokenId id = defaults::token_at(segment, first + depth);

@@ -252,6 +252,9 @@ class MergeOf final : public RowMerge {
     if (kept_[c.input] != nullptr) kept_[c.input]->prefetch(position);
   }
 
+  // What merge() does with one input only, whose rows stay in their order.
+  void filter(uint64_t chunk, uint64_t first_row, uint32_t* out, uint64_t n_rows, uint32_t lcp_width, uint64_t* tree,
+              uint64_t* rest, StopFlag stop);
   void fill(Cursor& c, Matches& matches, StopFlag stop) const;
   void play(std::vector<Cursor>& cursors, Matches& matches, Player& winner, Player& loser) const;
   std::vector<SuffixPlace> candidates(uint64_t step, std::vector<uint64_t>& rows, StopFlag stop) const;
@@ -432,9 +435,58 @@ inline void MergeOf<Sym>::play(std::vector<Cursor>& cursors, Matches& matches, P
   loser.lcp = order.lcp;
 }
 
+// Text is read for the directory, and where the old rows hold less of an LCP than the new ones do.
+template <class Sym>
+void MergeOf<Sym>::filter(uint64_t chunk, uint64_t first_row, uint32_t* out, uint64_t n_rows, uint32_t lcp_width,
+                          uint64_t* tree, uint64_t* rest, StopFlag stop) {
+  constexpr uint64_t kAhead = 32;
+  const Borrowed borrowed(*this);
+  const MergeInput& input = inputs_.front();
+  const DocumentText<Sym>& text = texts_.front();
+  const KeptPositions* kept = kept_.front().get();
+  const uint32_t known_width = input.rows.lcp_width(), known = most_lcp(known_width), most = most_lcp(lcp_width);
+  const uint64_t shift = 32 - lcp_width, start = bounds_[chunk].front(), end = bounds_[chunk + 1].front();
+  Ends& ends = ends_[chunk];
+  Ahead last{}, row{};
+  uint32_t least = known;
+  uint64_t written = 0;
+  for (uint64_t i = start; i < end; ++i) {
+    if ((i - start) % kStopInterval == 0) check_stop(stop);
+    if (i + kAhead < end) {
+      const uint32_t ahead = input.rows[i + kAhead];
+      if (kept != nullptr) kept->prefetch(ahead);
+      if (known < most && ahead < text.size) prefetch_line(text.symbols + ahead);
+    }
+    row.position = checked_position(0, i);
+    if (known_width > 0) least = std::min(least, *input.rows.word(i) >> (32 - known_width));
+    if (!stays(0, row.position, &row.number)) continue;
+    if (__builtin_expect(written >= n_rows, 0)) throw CorruptPointer{input.file, i, row.position, n_rows};
+    const bool is_sampled = (first_row + written) % kRowsPerSample == 0;
+    if (known < most || is_sampled) row.key = key_at(text.symbols, text.size, row.position);
+    row.lcp = written == 0 ? 0 : least;  // of the first one, join() finds it
+    if (least == known && known < most && written > 0) row.lcp = compare_rows(borrowed.get(), 0, last, 0, row, 0).lcp;
+    out[written] = static_cast<uint32_t>(row.number | static_cast<uint64_t>(std::min<int64_t>(row.lcp, most)) << shift);
+    if (is_sampled) {
+      tree[(first_row + written) / kRowsPerSample] = row.key.first;
+      rest[(first_row + written) / kRowsPerSample] = row.key.rest;
+    }
+    if (written == 0) ends.first = {0, row.position};
+    last = row;
+    least = known;
+    ++written;
+  }
+  ends.some = written > 0;
+  ends.last = {0, last.position};
+  if (written != n_rows) throw CorruptPointer{input.file, written, written, n_rows};
+}
+
 template <class Sym>
 void MergeOf<Sym>::merge(uint64_t chunk, uint64_t first_row, uint32_t* out, uint64_t n_rows, uint32_t lcp_width,
                          uint64_t* tree, uint64_t* rest, StopFlag stop) {
+  if (inputs_.size() == 1 && inputs_.front().has_lcps) {
+    filter(chunk, first_row, out, n_rows, lcp_width, tree, rest, stop);
+    return;
+  }
   const Borrowed borrowed(*this);
   Matches& matches = borrowed.get();
   uint32_t n_runs = static_cast<uint32_t>(inputs_.size()), n_leaves = 1;

@@ -1,0 +1,12 @@
+from typing import Any
+
+from numpy import bool_, int64, integer, uint8, uint32
+from numpy.typing import NDArray
+
+PATTERN_CODES: dict[str, int]
+
+class Matcher:
+    def __init__(self, steps: NDArray[int64], sets: NDArray[uint8]) -> None: ...
+    # index: of SegmentIndex; the executor knows its interface only
+    def ends(self, index: Any, starts: NDArray[integer[Any]]) -> NDArray[uint32]: ...
+    def within(self, ids: NDArray[uint32]) -> NDArray[bool_]: ...

@@ -1,0 +1,172 @@
+// Regular expressions over tokens: where one that begins at a place ends.
+//
+// A pattern is a program, as Pike's matcher runs it (Thompson 1968; Cox, "Regular Expression Matching: the Virtual Machine
+// Approach", 2009): all ways to read it are followed side by side, the preferred one first, so that the time is that of
+// the tokens read times the length of the program, whatever the pattern is. Of several ends the one is taken that a
+// matcher which tries one way after the other would find first.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "ngramdb/base/interrupt.hpp"
+#include "ngramdb/segment/segment.hpp"
+
+namespace ngramdb {
+
+// Steps of a program, each with two arguments; ngramdb/planner/token_patterns.py writes them.
+enum PatternCode : int64_t {
+  kPatternAny = 0,    // reads any token
+  kPatternOne = 1,    // reads the token x
+  kPatternSet = 2,    // reads a token of set x
+  kPatternSplit = 3,  // goes on at step x, or else at step y
+  kPatternJump = 4,   // goes on at step x
+  kPatternDone = 5,   // the match ends
+};
+
+struct PatternStep {
+  int64_t code;
+  int64_t x;
+  int64_t y;
+};
+
+// The steps, which end with kPatternDone, and the sets: bit `id` of set i is bit id % 8 of byte i * n_bytes + id / 8.
+struct PatternProgram {
+  const PatternStep* steps;
+  uint32_t n_steps;
+  const uint8_t* sets;
+  uint64_t n_bytes;
+
+  bool reads(const PatternStep& step, TokenId token) const {
+    if (step.code == kPatternAny) return true;
+    if (step.code == kPatternOne) return token == step.x;
+    const uint64_t byte = static_cast<uint64_t>(token) / 8;
+    return byte < n_bytes && ((sets[static_cast<uint64_t>(step.x) * n_bytes + byte] >> (token % 8)) & 1u) != 0;
+  }
+};
+
+class PatternMatcher {
+ public:
+  explicit PatternMatcher(const PatternProgram& program) : program_(program), marked_(program.n_steps, 0) {
+    current_.reserve(program.n_steps);
+    next_.reserve(program.n_steps);
+  }
+
+  // How many tokens the match takes up that begins with the first token which `token(i)` gives; kNoMatch where none does.
+  // `token(i)` is kNoToken where the document has ended; it is asked for i = 0, 1, ….
+  static constexpr uint64_t kNoMatch = ~uint64_t{0};
+
+  template <class Token>
+  uint64_t match(Token token, StopFlag stop) {
+    uint64_t found = kNoMatch;
+    current_.clear();
+    ++mark_;
+    follow(0, current_);
+    for (uint64_t i = 0; !current_.empty(); ++i) {
+      n_steps_ += current_.size();
+      if (n_steps_ >= kStopInterval) {
+        check_stop(stop);
+        n_steps_ = 0;
+      }
+      // The end is known to be preferred to all ways after it.
+      if (program_.steps[current_[0]].code == kPatternDone) return i;
+      const TokenId read = token(i);
+      next_.clear();
+      ++mark_;
+      for (const uint32_t at : current_) {
+        const PatternStep& step = program_.steps[at];
+        if (step.code == kPatternDone) {
+          found = i;
+          break;
+        }
+        if (read != kNoToken && program_.reads(step, read)) follow(at + 1, next_);
+      }
+      current_.swap(next_);
+    }
+    return found;
+  }
+
+ private:
+  // Adds the steps that read a token, or end the match, and that are reached from a step without reading.
+  void follow(uint32_t from, std::vector<uint32_t>& into) {
+    open_.push_back(from);
+    while (!open_.empty()) {
+      const uint32_t at = open_.back();
+      open_.pop_back();
+      if (marked_[at] == mark_) continue;
+      marked_[at] = mark_;
+      const PatternStep& step = program_.steps[at];
+      if (step.code == kPatternJump) {
+        open_.push_back(static_cast<uint32_t>(step.x));
+      } else if (step.code == kPatternSplit) {
+        open_.push_back(static_cast<uint32_t>(step.y));
+        open_.push_back(static_cast<uint32_t>(step.x));
+      } else {
+        into.push_back(at);
+      }
+    }
+  }
+
+  const PatternProgram& program_;
+  std::vector<uint32_t> current_, next_, open_;
+  std::vector<uint64_t> marked_;
+  uint64_t mark_ = 0;
+  uint64_t n_steps_ = 0;  // since the last interrupt check
+};
+
+// Reads a segment's tokens from a place on, some at a time.
+class TokensAhead {
+ public:
+  TokensAhead(const Segment& segment, Position at) : segment_(segment), at_(at) {}
+
+  TokenId operator()(uint64_t i) {
+    if (i >= n_read_) {
+      if (n_last_ < n_asked_) return kNoToken;
+      first_ = n_read_;
+      n_asked_ = n_read_ == 0 ? kFirst : kMost;
+      n_last_ = segment_.tokens(at_ + n_read_, n_asked_, tokens_);
+      n_read_ += n_last_;
+      if (i >= n_read_) return kNoToken;
+    }
+    return tokens_[i - first_];
+  }
+
+ private:
+  static constexpr uint32_t kFirst = 4, kMost = 32;
+  const Segment& segment_;
+  const Position at_;
+  TokenId tokens_[kMost];
+  uint64_t first_ = 0, n_read_ = 0;
+  uint32_t n_asked_ = 0, n_last_ = 0;
+};
+
+// For each place where the match that begins there ends, 0 where none does. Matches are not empty.
+inline void pattern_ends(const Segment& segment, const PatternProgram& program, PositionsIn starts, size_t n,
+                         PositionsOut ends, StopFlag stop) {
+  PatternMatcher matcher(program);
+  for (size_t i = 0; i < n; ++i) {
+    if (i % kStopInterval == 0) check_stop(stop, i, n);
+    TokensAhead ahead(segment, starts[i]);
+    const uint64_t length = matcher.match([&](uint64_t k) { return ahead(k); }, stop);
+    ends.set(i, length == PatternMatcher::kNoMatch ? 0 : starts[i] + length);
+  }
+}
+
+// Which of n rows of `width` ids contain a match.
+inline void rows_with_pattern(const uint32_t* ids, size_t n, size_t width, const PatternProgram& program, uint8_t* out,
+                              StopFlag stop) {
+  PatternMatcher matcher(program);
+  for (size_t i = 0; i < n; ++i) {
+    if (i % kStopInterval == 0) check_stop(stop, i, n);
+    const uint32_t* row = ids + i * width;
+    out[i] = 0;
+    for (size_t from = 0; from < width && out[i] == 0; ++from) {
+      const auto token = [&](uint64_t k) { return from + k < width ? static_cast<TokenId>(row[from + k]) : kNoToken; };
+      out[i] = matcher.match(token, stop) != PatternMatcher::kNoMatch;
+    }
+  }
+}
+
+}  // namespace ngramdb

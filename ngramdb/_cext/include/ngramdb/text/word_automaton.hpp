@@ -1,0 +1,33 @@
+// Words that a finite automaton accepts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "ngramdb/base/interrupt.hpp"
+
+namespace ngramdb {
+
+// A deterministic automaton over classes of symbols: state 0 is dead, 1 the first one. A state goes by its place in the
+// table, `state * n_classes`: what follows it is `next[place + class]`, a place, too.
+struct WordAutomaton {
+  const uint32_t* next;
+  const uint8_t* accepting;
+  const uint32_t* class_of;  // by symbol
+  uint32_t n_classes;
+};
+
+// Whether each of n words, symbols[offsets[i], offsets[i + 1]), is accepted.
+inline void accepted_words(const uint32_t* symbols, const int64_t* offsets, size_t n, const WordAutomaton& automaton,
+                           uint8_t* out, StopFlag stop) {
+  for (size_t i = 0; i < n; ++i) {
+    if (i % kStopInterval == 0) check_stop(stop, i, n);
+    uint32_t place = automaton.n_classes;
+    for (int64_t at = offsets[i]; at < offsets[i + 1] && place != 0; ++at) {
+      place = automaton.next[place + automaton.class_of[symbols[at]]];
+    }
+    out[i] = automaton.accepting[place / automaton.n_classes];
+  }
+}
+
+}  // namespace ngramdb
