@@ -8,7 +8,7 @@ The names that PEP 249 asks for are classes of the same tree (`Error` is the roo
     NgramdbError
       InterfaceError      InvalidArgument
       DatabaseError
-        ProgrammingError  QueryError: ParseError, BindError, PlanError
+        ProgrammingError  QueryError: ParseError, BindError, PlanError …
         OperationalError  ExecutionError: ResourceError, QueryCancelled …; StorageError: LockedError …
         DataError         LoadError, which is an ExecutionError, too
         NotSupportedError rollback of what is committed
@@ -167,6 +167,10 @@ class BindError(QueryError):
 
 class PlanError(QueryError):
     """The statement is well formed, but cannot be answered (for example a parameter without a value)."""
+
+
+class ReadingOnly(PlanError):
+    """The statement may change something, where only questions are answered."""
 
 
 class ExecutionError(OperationalError):

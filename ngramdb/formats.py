@@ -12,13 +12,23 @@ COMPRESSIONS = (".gz", ".zst", ".zstd", ".bz2", ".xz")
 MARKER = "NGRAMDB"
 
 
+# The options of a load that not all formats take, and what those that take it have.
+OF_SOME = {
+    "text": "field that holds the text",
+    "ids": "field that holds token ids",
+    "separator": "separator",
+    "dtype": "type of ids to be told",
+    "max_document_bytes": "limit on the bytes of a document",
+}
+
+
 @dataclass(frozen=True)
 class Format:
     """A format: its name, the endings of its files, and what can be done with it.
 
     `is_packed`: its files are compressed in themselves, and take no `.gz` or `.zst` after. `title`: what its
     files are read as, in the plural; `kind`: what one of them is. `has_fields`: documents have fields, and
-    one of them may be token ids. `has_separator`: documents stand between lines that a load names.
+    one of them may be token ids. `options`: those of `OF_SOME` that a load of such files takes.
     `needs_seek`: files are not read from their beginning to their end, so that a pipe is of no use.
     `begins_with`: the first bytes by which a file is known, whatever its name. `is_of_folders`: a folder
     with such files is read for them, and other files, such as a README, are left aside.
@@ -32,7 +42,7 @@ class Format:
     title: str = ""
     kind: str = ""
     has_fields: bool = False
-    has_separator: bool = False
+    options: tuple[str, ...] = ()
     needs_seek: bool = False
     begins_with: bytes = b""
     is_of_folders: bool = False
@@ -48,9 +58,10 @@ REGISTRY = (
         kind="a file of JSON lines",
         has_fields=True,
         is_of_folders=True,
+        options=("text", "ids", "max_document_bytes"),
     ),
-    Format("text", (), is_read=True, title="text", kind="text", has_separator=True),
-    Format("lines", (), is_read=True, title="lines", kind="text"),
+    Format("text", (), is_read=True, title="text", kind="text", options=("separator", "max_document_bytes")),
+    Format("lines", (), is_read=True, title="lines", kind="text", options=("max_document_bytes",)),
     Format(
         "parquet",
         (".parquet",),
@@ -63,6 +74,7 @@ REGISTRY = (
         needs_seek=True,
         begins_with=b"PAR1",
         is_of_folders=True,
+        options=("text", "ids", "max_document_bytes"),
     ),
     Format(
         "arrow",
@@ -76,6 +88,7 @@ REGISTRY = (
         needs_seek=True,
         begins_with=b"ARROW1",
         is_of_folders=True,
+        options=("text", "ids", "max_document_bytes"),
     ),
     Format(
         "csv",
@@ -85,6 +98,7 @@ REGISTRY = (
         title="tables of comma-separated values",
         kind="CSV",
         has_fields=True,
+        options=("text", "max_document_bytes"),
     ),
     Format(
         "tokens",
@@ -94,9 +108,9 @@ REGISTRY = (
         title="token ids",
         kind="a file of token ids",
         has_fields=True,
-        has_separator=True,
         needs_seek=True,
         is_of_folders=True,
+        options=("separator", "dtype"),
     ),
     Format(
         "tsv",
@@ -106,6 +120,7 @@ REGISTRY = (
         title="tables of tab-separated values",
         kind="TSV",
         has_fields=True,
+        options=("text", "max_document_bytes"),
     ),
     Format(
         "vrt",
@@ -114,6 +129,7 @@ REGISTRY = (
         title="vertical text",
         kind="vertical text",
         is_of_folders=True,
+        options=("max_document_bytes",),
     ),
     Format(
         "warc",
@@ -122,6 +138,7 @@ REGISTRY = (
         title="web archives",
         kind="a web archive",
         is_of_folders=True,
+        options=("max_document_bytes",),
     ),
 )
 # The types of ids in files that do not say it.

@@ -12,7 +12,8 @@ from ngramdb.errors import InvalidArgument
 class TokenizerKind:
     """A kind of tokenizer, by the name that manifests have.
 
-    `is_named`: a user gives it by its name, not as a file. `of_characters`: a token is a character or a part
+    `is_named`: a user gives it by its name, not as a file: of these two may differ, and a word after a blank
+    has other tokens than the word alone. `of_characters`: a token is a character or a part
     of one, so that it takes many to make a word. `grows`: ids are given to words as documents bring them, by
     each corpus on its own.
     """
@@ -32,8 +33,10 @@ TOKENIZERS = (
     TokenizerKind("bytes", of_characters=True),
     TokenizerKind("tokens"),
     TokenizerKind("json", is_named=False),
+    TokenizerKind("sentencepiece", is_named=False),
 )
 TOKENIZER_KINDS = tuple(one.name for one in TOKENIZERS)
+FILE_TOKENIZERS = tuple(one.name for one in TOKENIZERS if not one.is_named)
 NAMED_TOKENIZERS = tuple(one.name for one in TOKENIZERS if one.is_named)
 CHARACTER_TOKENIZERS = tuple(one.name for one in TOKENIZERS if one.of_characters)
 GROWING_TOKENIZERS = tuple(one.name for one in TOKENIZERS if one.grows)
@@ -69,6 +72,8 @@ def canonical_tokenizer(name: str) -> str:
 
 #: Programs whose indexes can be attached, by the name that ATTACH has.
 ATTACHED = ("infini_gram", "tokengrams")
+#: Versions of infini-gram's indexes: whether the tokens of documents stand in reverse in them.
+INFINI_GRAM_VERSIONS = {4: False, 5: True, 6: False}
 #: Bytes of a token in their files, by the name that infini-gram gives them.
 DTYPE_BYTES = {"u8": 1, "u16": 2, "u32": 4}
 

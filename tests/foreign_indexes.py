@@ -38,10 +38,11 @@ def table_of(text, width=None):
     return packed_pointers(pointers, width)
 
 
-def infini_gram_index(documents, dtype=np.uint16, width=None):
-    """The documents as one shard of infini-gram's."""
-    text, offsets = stream_of(documents, dtype)
-    return TableIndex(text, table_of(text, width), True, True, int(np.iinfo(dtype).max), offsets, "shard")
+def infini_gram_index(documents, dtype=np.uint16, width=None, reverse=False):
+    """The documents as one shard of infini-gram's; in reverse as in its version 5."""
+    text, offsets = stream_of(documents, dtype, reverse)
+    separator = int(np.iinfo(dtype).max)
+    return TableIndex(text, table_of(text, width), True, True, separator, offsets, "shard", reverse)
 
 
 def tokengrams_arrays(documents, dtype=np.uint16, separator=None):
@@ -57,14 +58,14 @@ def write_infini_gram(folder, documents, dtype=np.uint16, shards=1, metadata=Non
     folder.mkdir(parents=True, exist_ok=True)
     for shard in range(shards):
         mine = list(range(shard, len(documents), shards))
-        text, offsets = stream_of([documents[i] for i in mine], dtype)
+        text, offsets = stream_of([documents[i] for i in mine], dtype, version == 5)
         parts = {"tokenized": text, "table": table_of(text), "offset": offsets}
         if metadata is not None:
             records = [{"path": "0.jsonl", "linenum": i, "metadata": metadata[i]} for i in mine]
             lines = [json.dumps(record) + "\n" for record in records]
             starts = np.cumsum([0, *map(len, lines)], dtype=np.uint64)[:-1]
             parts |= {"metadata": np.frombuffer("".join(lines).encode(), np.uint8), "metaoff": starts}
-        place, suffix = (folder, f".{shard}") if version == 4 else (folder / f"shard{shard}", "")
+        place, suffix = (folder, f".{shard}") if version != 6 else (folder / f"shard{shard}", "")
         place.mkdir(exist_ok=True)
         for name, data in parts.items():
             (place / f"{name}{suffix}").write_bytes(data.tobytes())

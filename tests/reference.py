@@ -235,6 +235,9 @@ class ReferenceSegment:
         names = dict.fromkeys(name for row in self._metadata for name in row)
         return dict.fromkeys(names, "json")
 
+    def rest_has(self, path):
+        return False
+
     def row(self, i):
         return self._metadata[i]
 
@@ -317,6 +320,9 @@ class ReferenceCatalog:
 
     def own_corpus_names(self):
         return self.corpus_names()
+
+    def compaction(self, name):
+        return []
 
     def corpus_names(self):
         return sorted(self.corpora)

@@ -24,20 +24,25 @@ def corpora(draw):
     return documents, draw(st.sampled_from([1, 3, 99])), deleted
 
 
-@contextmanager
-def loaded(corpus, tokenizer="tokens"):
+def load(db, corpus, tokenizer="tokens"):
     """The corpus in a connection, and what is left of its documents, by id."""
     documents, n_segments, deleted = corpus
     size = max(1, math.ceil(len(documents) / n_segments))
+    db.settings["auto_compact"] = False
+    c = db.create_corpus("c", tokenizer=tokenizer)
+    for start in range(0, len(documents), size):
+        part = documents[start : start + size]
+        c.append([(ids, {}) for ids in part] if tokenizer == "tokens" else part)
+    for doc_id in deleted:
+        assert c.delete(f"doc_id = {doc_id}") == 1
+    return c, {i: document for i, document in enumerate(documents) if i not in deleted}
+
+
+@contextmanager
+def loaded(corpus, tokenizer="tokens"):
+    """The same in a connection of its own."""
     with ngramdb.connect() as db:
-        db.settings["auto_compact"] = False
-        c = db.create_corpus("c", tokenizer=tokenizer)
-        for start in range(0, len(documents), size):
-            part = documents[start : start + size]
-            c.append([(ids, {}) for ids in part] if tokenizer == "tokens" else part)
-        for doc_id in deleted:
-            assert c.delete(f"doc_id = {doc_id}") == 1
-        yield c, {i: document for i, document in enumerate(documents) if i not in deleted}
+        yield load(db, corpus, tokenizer)
 
 
 def places(documents, ngram):

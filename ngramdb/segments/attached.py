@@ -34,8 +34,8 @@ _ROWS = 1 << 20
 class TableFiles:
     """The files of one shard, mapped, their sizes checked.
 
-    `path` names them in errors. `by_bytes`, `in_bytes`, `separator` and `offsets` are those of `TableIndex`;
-    `metadata` and `metadata_starts` are lines of JSON, one per document, and where they start.
+    `path` names them in errors. `by_bytes`, `in_bytes`, `separator`, `offsets` and `is_reversed` are those of
+    `TableIndex`; `metadata` and `metadata_starts` are lines of JSON, one per document, and where they start.
     """
 
     path: str
@@ -50,6 +50,7 @@ class TableFiles:
     identity: str = ""
     metadata: memoryview | None = None
     metadata_starts: NDArray[np.uint64] | None = None
+    is_reversed: bool = False
 
     def index(self) -> TableIndex:
         """The kernel's view of them. Raises CorruptionError when they contradict each other."""
@@ -62,6 +63,7 @@ class TableFiles:
                 self.separator,
                 self.offsets,
                 self.path,
+                self.is_reversed,
             )
         except ValueError as error:
             raise self.corruption(str(error).removeprefix(f"{self.path}: ")) from error
@@ -102,9 +104,32 @@ class AttachedSegment(Segment):
     def size_bytes(self) -> int:
         return self._files.size_bytes
 
+    @property
+    def token_bytes(self) -> int:
+        """Bytes of a token in the files."""
+        return self._files.text.dtype.itemsize
+
+    # What a search reads: the table comes first.
+
+    @property
+    def _searched(self) -> list[NDArray[np.uint8]]:
+        return [self._files.table, self._files.text.view(np.uint8)]
+
+    def read_along(self, wanted: bool) -> None:
+        for array in self._searched:
+            pages.advise(array.data, "usual" if wanted else "at random")
+
+    def parts_to_read(self, room: int) -> list[tuple[int, int]]:
+        return [(0, min(room, sum(map(len, self._searched))))]
+
+    def read_part(self, start: int, stop: int) -> None:
+        for array in self._searched:
+            if start < len(array) and stop > 0:
+                pages.advise(array.data, "now", max(start, 0), min(stop, len(array)))
+            start, stop = start - len(array), stop - len(array)
+
     def resident_bytes(self) -> int:
-        arrays: list[NDArray[Any]] = [self._files.text, self._files.table]
-        return sum(pages.resident(array.view(np.uint8).data) for array in arrays)
+        return sum(pages.resident(array.data) for array in self._searched)
 
     @cached_property
     def metadata(self) -> MetadataReader:
@@ -162,7 +187,7 @@ class JsonMetadata(MetadataReader):
         return {FIELD: "string"}
 
     def row(self, i: int) -> dict[str, Any]:
-        return {FIELD: self._line(i)}
+        return {FIELD: self.line(i).rstrip("\n")}
 
     def rows(self, numbers: Sequence[int]) -> Iterator[dict[str, Any]]:
         for i in numbers:
@@ -172,18 +197,19 @@ class JsonMetadata(MetadataReader):
         if path != FIELD:
             raise KeyError(path)
         arrow = pyarrow()
-        lines = arrow.array([self._line(i) for i in range(len(self._starts))], arrow.string())
+        lines = arrow.array([self.line(i).rstrip("\n") for i in range(len(self._starts))], arrow.string())
         return arrow.chunked_array([lines])
 
     def rest(self) -> Any | None:
         return None
 
-    def _line(self, i: int) -> str:
+    def line(self, i: int) -> str:
+        """The line of document i as it stands in the file, with its end."""
         start = int(self._starts[i])
         stop = int(self._starts[i + 1]) if i + 1 < len(self._starts) else len(self._lines)
         if not start <= stop <= len(self._lines):
             raise contradiction(self._file, f"the metadata of document {i} does not lie within its file")
         try:
-            return bytes(self._lines[start:stop]).rstrip(b"\n").decode()
+            return bytes(self._lines[start:stop]).decode()
         except UnicodeDecodeError as error:
             raise contradiction(self._file, f"the metadata of document {i} is not text in UTF-8") from error

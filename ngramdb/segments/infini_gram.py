@@ -2,8 +2,9 @@
 
 Version 4 has numbered files, a number for each shard, in one folder: `tokenized.0` (a separator, all ones,
 and the tokens of each document), `table.0` (pointers to bytes, packed), `offset.0` (where documents begin),
-and perhaps `metadata.0` with `metaoff.0`. Version 6 has a folder for each shard, and no numbers. Nothing in
-them says how wide tokens are: the sizes do, since pointers are as wide as the text needs.
+and perhaps `metadata.0` with `metaoff.0`. Version 5 has the same files, with the tokens of each document in
+reverse. Version 6 has a folder for each shard, and no numbers. Nothing in them says how wide tokens are: the
+sizes do, since pointers are as wide as the text needs.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb.errors import CorruptionError, InvalidArgument
-from ngramdb.kinds import DTYPE_BYTES
+from ngramdb.kinds import DTYPE_BYTES, INFINI_GRAM_VERSIONS
 from ngramdb.segments.attached import TableFiles, contradiction
 
 OpenFile = Callable[[str], memoryview]
@@ -28,20 +30,25 @@ _NUMBERED = re.compile(r"(tokenized|table|offset)\.(0|[1-9][0-9]*)")
 
 
 def shards_of(
-    folder: str, dtype: str | None, open_file: OpenFile, identity_of: Callable[..., str]
+    folder: str,
+    dtype: str | None,
+    version: int | None,
+    open_file: OpenFile,
+    identity_of: Callable[..., str],
 ) -> list[TableFiles]:
     """The shards of the index in a folder, by their numbers or names.
 
     Parameters
     ----------
     dtype : u8, u16 or u32; None for what the sizes say
+    version : 5 where documents stand in reverse, which the files do not say; None for what their names say
     open_file : maps the file at a path; raises FileNotFoundError
     identity_of : what a cache knows files by
 
     Raises
     ------
     InvalidArgument
-        The folder has no such index.
+        The folder has no such index, or not of that version.
     CorruptionError
         A file is missing, or sizes and offsets contradict each other.
     """
@@ -49,8 +56,14 @@ def shards_of(
         names = sorted(os.listdir(folder))
     except OSError as error:
         raise InvalidArgument(f"cannot read the folder {folder!r}: {error.strerror}") from error
+    is_reversed = INFINI_GRAM_VERSIONS[version or 4]
+
+    def shard(place: str, suffix: str) -> TableFiles:
+        _check_version(place, suffix, version)
+        return replace(_shard(place, suffix, dtype, open_file, identity_of), is_reversed=is_reversed)
+
     if "tokenized" in names:
-        return [_shard(folder, "", dtype, open_file, identity_of)]
+        return [shard(folder, "")]
     numbers = sorted({int(found[2]) for name in names if (found := _NUMBERED.fullmatch(name))})
     if numbers:
         if numbers != list(range(len(numbers))):
@@ -59,13 +72,27 @@ def shards_of(
                 f"{folder}: shard {missing} is missing: there is no tokenized.{missing}",
                 path=folder,
             )
-        return [_shard(folder, f".{number}", dtype, open_file, identity_of) for number in numbers]
+        return [shard(folder, f".{number}") for number in numbers]
     inner = [name for name in names if os.path.exists(os.path.join(folder, name, "tokenized"))]
     if not inner:
         raise InvalidArgument(
-            f"{folder!r} has no index of infini-gram: no tokenized.0 (version 4), no tokenized (version 6)"
+            f"{folder!r} has no index of infini-gram: no tokenized.0 (version 4 or 5), "
+            "no tokenized (version 6)"
         )
-    return [_shard(os.path.join(folder, name), "", dtype, open_file, identity_of) for name in inner]
+    return [shard(os.path.join(folder, name), "") for name in inner]
+
+
+def _check_version(folder: str, suffix: str, version: int | None) -> None:
+    """Raises InvalidArgument where files are not named as in that version.
+
+    Documents of version 6 may stand in reverse, too: 5 means that alone.
+    """
+    named = 6 if suffix == "" else 4
+    if version not in (None, 5, named):
+        raise InvalidArgument(
+            f"{os.path.join(folder, 'tokenized' + suffix)} is named as in version {named}, not {version}; "
+            "leave VERSION out, or give VERSION 5 where documents stand in reverse"
+        )
 
 
 def _shard(
@@ -132,7 +159,8 @@ def _whole_numbers(data: memoryview, path: str) -> NDArray[np.uint64]:
 def _check_offsets(path: str, offsets: NDArray[np.uint64], text: NDArray[Any], separator: int) -> None:
     """Check some of the offsets: each is that of a separator, the first one the beginning of the text."""
     width = text.dtype.itemsize
-    looked_at = np.unique(np.linspace(0, len(offsets) - 1, min(_LOOKED_AT, len(offsets))).astype(np.int64))
+    # Not np.unique, which imports numpy.ma: that takes longer than all else here.
+    looked_at = np.linspace(0, len(offsets) - 1, min(_LOOKED_AT, len(offsets))).astype(np.int64)
     found = offsets[looked_at]
     places = found // np.uint64(width)
     if not len(offsets) or found[0] != 0 or (found[1:] <= found[:-1]).any():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -71,6 +72,15 @@ def scenarios(writes):
             transaction.commit({"wiki": writes.corpus(one, two)}, "second")
             yield
 
+    def take_in(directory):
+        other = Store.open(committed(writes, [b"taken in"]))
+        store = Store.open(directory)
+        with store.begin() as transaction:
+            (entry,) = other.manifest.corpora["wiki"].segments
+            ref = transaction.take_in("segments", other.directory, entry.file)
+            transaction.commit({"wiki": writes.corpus(replace(entry, file=ref))}, "take in")
+            yield
+
     big = b"a large file " * 20_000
     return {
         "create": Scenario(MemoryDirectory, [None, []], create),
@@ -87,10 +97,11 @@ def scenarios(writes):
         "one transaction": Scenario(
             lambda: committed(writes), [[], [b"old"], [b"old", b"new"]], twice_in_one_transaction
         ),
+        "take in": Scenario(lambda: committed(writes, [b"old"]), [[b"old"], [b"taken in"]], take_in),
     }
 
 
-NAMES = ["create", "one file", "two files", "two commits", "drop", "one transaction"]
+NAMES = ["create", "one file", "two files", "two commits", "drop", "one transaction", "take in"]
 
 
 @pytest.fixture(params=NAMES)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from indexes import WIDTHS, segment_of
 
+from ngramdb._cext.corpus.index import Index
 from ngramdb._cext.segment.table_index import TableIndex
 from ngramdb.segments.testing import check_index, check_same, plain_index
 
@@ -50,6 +51,16 @@ def test_long_documents_and_passages_that_repeat():
         check_index(segment_of(documents, width), documents, ngrams)
 
 
+def test_what_follows_many_rows_in_reverse_is_counted_in_a_table():
+    rng = np.random.default_rng(7)
+    documents = [rng.choice([1, 1, 1, 2, 300], n).tolist() for n in (5000, 0, 2000)]
+    for width in (np.uint16, np.uint32):
+        index = Index([infini_gram_index(documents, width, reverse=True)], [1])
+        for gram in ([1], [2, 1]):
+            found, expected = (one.dist(gram, False) for one in (index, Index([plain_index(documents)], [1])))
+            assert [np.array_equal(a, b) for a, b in zip(found, expected, strict=True)] == [True] * len(found)
+
+
 def test_a_wrong_answer_is_named():
     documents = [[1, 2, 3], [1, 2]]
     with pytest.raises(AssertionError, match="document:"):
@@ -75,6 +86,25 @@ def test_infini_grams_tables_answer_as_the_plainest_kind(documents, ngrams, widt
     check_index(
         index, documents, [[token * times if token > 0 else token for token in ngram] for ngram in ngrams]
     )
+
+
+@EXAMPLES
+@given(documents=DOCUMENTS.filter(len), ngrams=NGRAMS, width=st.sampled_from(WIDTHS), sampled=st.booleans())
+def test_documents_in_reverse_answer_as_the_plainest_kind(documents, ngrams, width, sampled):
+    index = infini_gram_index(documents, width, reverse=True)
+    assert not index.is_nested
+    if sampled:
+        index.use_keys(index.sample())
+    check_index(index, documents, ngrams)
+
+
+def test_long_documents_in_reverse_whose_passages_repeat():
+    rng = np.random.default_rng(6)
+    passage = rng.integers(0, 300, 60).tolist()
+    documents = [rng.integers(0, 300, n).tolist() for n in (0, 300, 1, 70)]
+    documents += [passage, passage[10:], passage[:25] + documents[1][:30], [], [7] * 40]
+    ngrams = [passage[:n] for n in (1, 2, 9, 40)] + [documents[1][100:160], [301], [7, 7], []]
+    check_index(infini_gram_index(documents, np.uint16, reverse=True), documents, ngrams)
 
 
 @EXAMPLES

@@ -54,6 +54,24 @@ class WriteOptions:
     sort_tokens: int = MAX_SYMBOLS
     threads: int = 1
 
+    def segment_tokens_of(self, entry: CorpusEntry) -> int:
+        """Most tokens in a segment of this corpus."""
+        own: Any = entry.options.get("segment_tokens")
+        return self.segment_tokens if own is None else int(own)
+
+    def limits_of(self, entry: CorpusEntry) -> Limits:
+        """What merging this corpus's segments keeps to.
+
+        Raises
+        ------
+        ResourceError
+            the memory limit has room for nothing
+        """
+        segment_tokens = self.segment_tokens_of(entry)
+        sorted_tokens, _ = bounded(min(segment_tokens, self.sort_tokens), 1, self.memory_limit)
+        most = min(segment_tokens, MAX_SYMBOLS)
+        return Limits(most, min(sorted_tokens, most), self.threads)
+
 
 @dataclass(frozen=True)
 class ChangeOutcome:
@@ -78,8 +96,7 @@ class Change:
         self.before = self.entry = entry
         self.action = action
         self.options = options
-        own: Any = entry.options.get("segment_tokens")
-        self.segment_tokens = options.segment_tokens if own is None else int(own)
+        self.segment_tokens = options.segment_tokens_of(entry)
         self.sort_tokens = min(self.segment_tokens, options.sort_tokens)
         self.documents = self.tokens = 0
 
@@ -171,9 +188,7 @@ class Change:
     @cached_property
     def limits(self) -> Limits:
         """What merging keeps to. Raises ResourceError where the memory limit has room for nothing."""
-        sorted_tokens, _ = bounded(self.sort_tokens, 1, self.options.memory_limit)
-        most = min(self.segment_tokens, MAX_SYMBOLS)
-        return Limits(most, min(sorted_tokens, most), self.options.threads)
+        return self.options.limits_of(self.before)
 
     def commit(self) -> ChangeOutcome:
         """Make the next version, or none where the corpus is what it was before."""

@@ -49,15 +49,15 @@ def add_corpus(change: Change, other: str, version: int | None = None) -> Change
     store, transaction = change.store, change.transaction
     into, source = change.before, change.other(other, version)
     tokenizer, new_ids = id_map_onto((into.name, change.view), (other, CorpusView(store, source)))
-    shifted = [_shifted(one, into.next_doc_id, transaction) for one in source.segments]
+    moved = [shifted(one, into.next_doc_id, transaction) for one in source.segments]
     if new_ids is None:
         wider = max(into.tokenizer, source.tokenizer, key=lambda entry: entry.n_vocabulary)
         changed = replace(into, tokenizer=wider)
     else:
-        shifted = _rewritten(store, transaction, source, shifted, new_ids)
-        changed = _with_words(transaction, into, tokenizer)
+        moved = rewritten(store, transaction, source, moved, new_ids)
+        changed = with_words(transaction, into, tokenizer)
         remember(store, changed.tokenizer, tokenizer)
-    more = [one for one in shifted if one.sign > 0], [one for one in shifted if one.sign < 0]
+    more = [one for one in moved if one.sign > 0], [one for one in moved if one.sign < 0]
     change.entry = replace(
         changed,
         segments=(*into.added, *more[0], *into.subtracted, *more[1]),
@@ -96,7 +96,7 @@ def subtract_corpus(
     return change.commit()
 
 
-def _shifted(entry: SegmentEntry, by: int, transaction: Transaction) -> SegmentEntry:
+def shifted(entry: SegmentEntry, by: int, transaction: Transaction) -> SegmentEntry:
     """The segment with all its documents' ids moved up."""
     return replace(
         entry,
@@ -106,15 +106,18 @@ def _shifted(entry: SegmentEntry, by: int, transaction: Transaction) -> SegmentE
     )
 
 
-def _rewritten(
+def rewritten(
     store: Store,
     transaction: Transaction,
     source: CorpusEntry,
-    shifted: Sequence[SegmentEntry],
+    moved: Sequence[SegmentEntry],
     new_ids: IdMap,
 ) -> list[SegmentEntry]:
-    """The added segments in other token ids, without the documents that were removed."""
-    view = CorpusView(store, replace(source, segments=tuple(shifted)))
+    """The added segments of `source`, as `moved` has them, in other token ids and without removed documents.
+
+    `store` has their files.
+    """
+    view = CorpusView(store, replace(source, segments=tuple(moved)))
     written = []
     for i, entry in enumerate(view.entry.added):
         interrupts.step(i, len(view.entry.added))
@@ -126,7 +129,7 @@ def _rewritten(
     return written
 
 
-def _with_words(transaction: Transaction, entry: CorpusEntry, tokenizer: Tokenizer) -> CorpusEntry:
+def with_words(transaction: Transaction, entry: CorpusEntry, tokenizer: Tokenizer) -> CorpusEntry:
     """The corpus with the words that its tokenizer has learned, written."""
     before = entry.tokenizer
     content = tokenizer.vocabulary_since(before.n_vocabulary)

@@ -60,6 +60,43 @@ class CompactionOutcome:
         )
 
 
+@dataclass(frozen=True)
+class Rewrite:
+    """Neighbouring segments that become one, `added[group]`, of whose documents some may have been removed.
+
+    n_symbols : what is left of each of them
+    n_removed : documents that were removed from them
+    """
+
+    group: slice
+    n_symbols: tuple[int, ...]
+    n_removed: int
+    limits: Limits
+
+    def __str__(self) -> str:
+        first, last, total = self.group.start + 1, self.group.stop, sum(self.n_symbols)
+        which = f"segment {first}" if first == last else f"segments {first} to {last}"
+        if first == last:
+            how = "its rows are filtered"
+        elif is_merged(self.n_symbols, self.limits):
+            threads = self.limits.threads
+            how = f"suffix arrays are merged on {threads} thread{'s' if threads > 1 else ''}"
+        else:
+            how = "suffixes are sorted anew"
+        documents = "document" if self.n_removed == 1 else "documents"
+        without = f" without {self.n_removed:,} removed {documents}" if self.n_removed else ""
+        return f"{which} as one of {total:,} symbols{without}: {how}"
+
+
+def rewrites(view: CorpusView, limits: Limits) -> list[Rewrite]:
+    """What a complete compaction of a corpus rewrites."""
+    kept = [view.kept(i) for i in range(len(view.segments))]
+    removed = [len(view.removed(i)) for i in range(len(kept))]
+    sizes = [Part(segment, numbers).n_symbols for segment, numbers in zip(view.segments, kept, strict=True)]
+    groups = packed(sizes, [n > 0 for n in removed], limits.most)
+    return [Rewrite(group, tuple(sizes[group]), sum(removed[group]), limits) for group in groups]
+
+
 def compacted(store: Store, transaction: Transaction, entry: CorpusEntry, limits: Limits) -> CorpusEntry:
     """The corpus with all that fits merged into segments, without removed documents."""
     return _Compaction(store, transaction, entry, limits).complete()
@@ -82,7 +119,7 @@ def joined(
         for group in reversed(groups):
             parts = [_whole(open_segment(store, entry)) for entry in left[group]]
             on_symbols(done, total)
-            merged = _write_merged(transaction, parts, limits, _beyond(done, total, on_symbols))
+            merged = merged_segment(transaction, parts, limits, _beyond(done, total, on_symbols))
             left[group] = [merged]
             done += _size(merged)
     return left
@@ -108,19 +145,13 @@ class _Compaction:
 
     def complete(self) -> CorpusEntry:
         """Everything rewritten that is worth it."""
-        view = CorpusView(self._store, self._entry)
-        kept = [view.kept(i) for i in range(len(view.segments))]
-        sizes = [
-            Part(segment, numbers).n_symbols for segment, numbers in zip(view.segments, kept, strict=True)
-        ]
-        shrunk = [len(view.removed(i)) > 0 for i in range(len(kept))]
-        groups = packed(sizes, shrunk, self._limits.most)
-        total, done = sum(sum(sizes[group]) for group in groups), 0
-        for group in reversed(groups):
-            size = sum(sizes[group])
+        found = rewrites(CorpusView(self._store, self._entry), self._limits)
+        total, done = sum(sum(one.n_symbols) for one in found), 0
+        for one in reversed(found):
+            size = sum(one.n_symbols)
             # In units of this group, so that kernels refine what is told of it.
             interrupts.step(done / max(size, 1), total / max(size, 1))
-            self._merge_added(group, _beyond(done, total, interrupts.step))
+            self._merge_added(one.group, _beyond(done, total, interrupts.step))
             done += size
         self._entry = replace(self._entry, tokenizer=self._one_vocabulary(0))
         return self._entry
@@ -154,7 +185,7 @@ class _Compaction:
         dropped = np.concatenate([view.segments[i].doc_ids(view.removed(i)) for i in numbers])
         merged = []
         if any(len(part.numbers) for part in parts):
-            merged.append(_write_merged(self._transaction, parts, self._limits, on_rows))
+            merged.append(merged_segment(self._transaction, parts, self._limits, on_rows))
         subtracted = self._entry.subtracted
         if len(dropped):
             subtracted = tuple(self._without(subtracted, dropped))
@@ -215,7 +246,7 @@ def segment_entry(transaction: Transaction, name: str, summary: SegmentSummary, 
     )
 
 
-def _write_merged(
+def merged_segment(
     transaction: Transaction,
     parts: Sequence[Part],
     limits: Limits,

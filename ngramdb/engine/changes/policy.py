@@ -55,9 +55,9 @@ class Limits:
 def is_merged(sizes: Sequence[int], limits: Limits) -> bool:
     """Whether segments become one by merging their suffix arrays.
 
-    Else suffixes are sorted anew, or the rows of one segment alone are filtered. `sizes` are what is left of
-    each segment. Merging takes little memory, whatever the sizes. One segment is filtered faster, in 5 ns a
-    row, as long as there is room for it.
+    Else suffixes are sorted anew, or the rows of one segment alone are filtered in memory. `sizes` are what
+    is left of each segment. Merging takes little memory, whatever the sizes; of one segment alone it filters
+    the rows as they pass by.
     """
     total = sum(sizes)
     if total > limits.most_sorted:

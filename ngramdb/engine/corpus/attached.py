@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ngramdb._cext.segment.table_index import TableIndex
 from ngramdb.engine.corpus import key_cache
+from ngramdb.engine.corpus.direction import check_direction
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.engine.storage.directory.mapping import map_file
 from ngramdb.engine.storage.manifest import CorpusEntry, FileRef, SegmentEntry, TokenizerEntry
@@ -43,8 +44,9 @@ class Attachment:
     path: str
     name: str
     type: str = DEFAULT_TYPE
-    tokenizer: str = NO_TOKENIZER
+    tokenizer: Any = NO_TOKENIZER  # as `create_tokenizer` takes it
     dtype: str | None = None
+    version: int | None = None
     index: str | None = None
     separator: int | None = None
 
@@ -52,8 +54,9 @@ class Attachment:
 def attachment_of(path: str, name: str, options: Mapping[str, Any]) -> Attachment:
     """An attachment as it was asked for; paths mean what they do now, whatever the current folder becomes."""
     paths = {key: os.path.abspath(options[key]) for key in ("index",) if key in options}
-    if os.path.exists(options.get("tokenizer", "")):
-        paths["tokenizer"] = os.path.abspath(options["tokenizer"])
+    tokenizer = options.get("tokenizer")
+    if isinstance(tokenizer, str) and os.path.exists(tokenizer):
+        paths["tokenizer"] = os.path.abspath(tokenizer)
     return Attachment(os.path.abspath(path), name, **{**options, **paths})
 
 
@@ -108,6 +111,7 @@ def attach(store: Store, attachment: Attachment) -> AttachedView:
     for shard in files:
         segments.append(AttachedSegment(shard, shard.index(), first, keys_of))
         first += segments[-1].n_documents
+    check_direction(segments, tokenizer, attachment.version)
     entry = CorpusEntry(
         attachment.name,
         hashlib.md5(attachment.path.encode("utf-8", "surrogateescape"), usedforsecurity=False).hexdigest(),
@@ -130,11 +134,13 @@ def read_only(name: str) -> BindError:
 def _files_of(attachment: Attachment) -> list[TableFiles]:
     path, index, separator = attachment.path, attachment.index, attachment.separator
     if attachment.type == "tokengrams":
+        if attachment.version is not None:
+            raise InvalidArgument("VERSION is for indexes of infini-gram; tokengrams' files have one layout")
         return tokengrams.files_of(path, index, attachment.dtype, separator, _open, key_cache.identity_of)
     for option, value in (("INDEX", index), ("SEPARATOR", separator)):
         if value is not None:
             raise InvalidArgument(f"{option} is for files of tokengrams; infini-gram's say it themselves")
-    return infini_gram.shards_of(path, attachment.dtype, _open, key_cache.identity_of)
+    return infini_gram.shards_of(path, attachment.dtype, attachment.version, _open, key_cache.identity_of)
 
 
 def _open(path: str) -> memoryview:

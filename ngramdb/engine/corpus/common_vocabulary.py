@@ -17,7 +17,7 @@ from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.engine.storage.directory.memory import MemoryDirectory
 from ngramdb.engine.storage.manifest import TokenizerEntry
 from ngramdb.errors import BindError, ResourceError
-from ngramdb.kinds import GROWING_TOKENIZERS
+from ngramdb.kinds import FILE_TOKENIZERS, GROWING_TOKENIZERS
 from ngramdb.segments.base import Segment
 from ngramdb.segments.builder import KIND
 from ngramdb.segments.container import Container
@@ -46,7 +46,7 @@ def common_tokenizer(corpora: Sequence[tuple[str, CorpusView]]) -> tuple[Tokeniz
     """
     name, first = corpora[0]
     for other_name, other in corpora[1:]:
-        _require_same_kind(name, first, other_name, other)
+        require_same_kind(name, first, other_name, other)
     if first.entry.tokenizer.kind not in GROWING_TOKENIZERS:
         return first.tokenizer, [None] * len(corpora)
     largest = max((view for _, view in corpora), key=lambda view: view.n_tokens)
@@ -80,7 +80,7 @@ def id_map_onto(
 
     Raises BindError when the tokenizers differ in anything but the words that they know.
     """
-    _require_same_kind(*base, *other)
+    require_same_kind(*base, *other)
     (_, view), (_, added) = base, other
     grows = view.entry.tokenizer.kind in GROWING_TOKENIZERS
     if not grows or _is_beginning(added.entry.tokenizer, view.entry.tokenizer):
@@ -121,10 +121,11 @@ def _translated(segment: Segment, new_ids: IdMap) -> Segment:
     return NativeSegment(container, segment.path)
 
 
-def _require_same_kind(name: str, view: CorpusView, other_name: str, other: CorpusView) -> None:
+def require_same_kind(name: str, view: CorpusView, other_name: str, other: CorpusView) -> None:
+    """Raise BindError when two corpora's tokenizers differ in anything but the words that they know."""
     a, b = view.entry.tokenizer, other.entry.tokenizer
     is_same = a.kind == b.kind and (
-        a.kind != "json" or a.file == b.file or view.definition() == other.definition()
+        a.kind not in FILE_TOKENIZERS or a.file == b.file or view.definition() == other.definition()
     )
     if not is_same:
         raise BindError(

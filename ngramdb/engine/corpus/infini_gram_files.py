@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from ngramdb import interrupts
 from ngramdb._cext.sort.construction import suffix_array
 from ngramdb.errors import ExecutionError, InvalidArgument
+from ngramdb.segments.attached import JsonMetadata
 
 # Versions of the peer's files, and whether documents are reversed in them.
 VERSIONS = {4: False, 5: True}
@@ -58,8 +59,13 @@ class Layout:
 
 
 def metadata_line(view: Any, s: int, i: int) -> str:
-    """What stands in `metadata.s` of document i of segment s: its corpus, id and metadata."""
+    """What stands in `metadata.s` of document i of segment s: its corpus, id and metadata.
+
+    Of an index that is attached, the line that it has itself.
+    """
     segment = view.segments[s]
+    if isinstance(segment.metadata, JsonMetadata):
+        return segment.metadata.line(i)
     record = {"path": view.corpus_of(s), "linenum": segment.doc_id(i), "metadata": segment.metadata.row(i)}
     return json.dumps(record, default=str) + "\n"
 

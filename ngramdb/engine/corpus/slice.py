@@ -89,6 +89,11 @@ class SliceView:
             self.terms = terms
 
     @property
+    def whole_entry(self) -> Any:
+        """The entry of the corpus that this is a part of, however often it was divided."""
+        return getattr(self._corpus, "whole_entry", self._corpus.entry)
+
+    @property
     def tokenizer(self) -> Any:
         return self._corpus.tokenizer
 
@@ -152,7 +157,7 @@ class SliceView:
             raise ResourceError(
                 f"{self.entry.name}: {self.n_tokens:,} of {base.n_tokens:,} tokens would have to be indexed "
                 f"for this condition (at most {MAX_INDEXED:,}, of those that meet it or of the others); "
-                "COPY (DOCS WHERE …) TO a file, and load that as a corpus",
+                "CREATE CORPUS … AS (DOCS WHERE …) makes a corpus of them",
                 limit=MAX_INDEXED,
                 asked=min(left_out, self.n_tokens),
             )
@@ -170,6 +175,10 @@ class SliceView:
     def sliced(self, chosen: Sequence[Docs], shown: str, /) -> SliceView:
         """Some of these documents, which are documents of the corpus as well."""
         return slice_of(self, chosen, shown)
+
+    def has_slice(self, chosen: Sequence[Docs], /) -> bool:
+        """Whether the corpus of these documents has been made, and its index with it."""
+        return has_slice(self, chosen)
 
     @cached_property
     def _removed(self) -> tuple[Docs, ...]:
@@ -199,6 +208,12 @@ class Slices:
                 self._made.move_to_end(key)
         return found
 
+    def has(self, chosen: Sequence[Docs]) -> bool:
+        """Whether the slice of these documents is there, and indexed."""
+        with self._lock:
+            found = self._made.get(_digest(chosen))
+        return found is not None and "index" in found.__dict__
+
 
 def slice_of(corpus: Any, chosen: Sequence[Docs], shown: str) -> SliceView:
     """The chosen documents of a corpus as a corpus; kept with it (`Slices`)."""
@@ -207,6 +222,12 @@ def slice_of(corpus: Any, chosen: Sequence[Docs], shown: str) -> SliceView:
         slices = corpus.__dict__.setdefault("_slices", Slices())
     found: SliceView = slices.get(corpus, chosen, shown)
     return found
+
+
+def has_slice(corpus: Any, chosen: Sequence[Docs]) -> bool:
+    """Whether the chosen documents of a corpus are one of its slices, with an index."""
+    slices = corpus.__dict__.get("_slices")
+    return slices is not None and slices.has(chosen)
 
 
 def _digest(chosen: Sequence[Docs]) -> bytes:

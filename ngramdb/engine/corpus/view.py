@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,16 +15,21 @@ from numpy.typing import NDArray
 from ngramdb._cext.corpus.index import Index
 from ngramdb.engine.changes.audit import check_audits
 from ngramdb.engine.corpus import residency
-from ngramdb.engine.corpus.slice import SliceView, slice_of
 from ngramdb.engine.corpus.tokenizer_cache import tokenizer_of
 from ngramdb.engine.storage.manifest import CorpusEntry, SegmentEntry
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import CorruptionError
+from ngramdb.lazy import lazy_module
 from ngramdb.segments.base import Segment
 from ngramdb.segments.registry import kind_named
 from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.tokenizers.registry import title_of
 from ngramdb.types import Docs
+
+if TYPE_CHECKING:
+    from ngramdb.engine.corpus import slice as slices
+else:
+    slices = lazy_module("ngramdb.engine.corpus.slice")
 
 __all__ = ["CorpusView", "Segment", "last_id", "open_segment"]
 
@@ -121,9 +126,13 @@ class CorpusView:
         found = (segment.locals_of(doc_ids) for segment in self.segments)
         return sum(int((~np.isin(docs, self.removed(i))).sum()) for i, docs in enumerate(found))
 
-    def sliced(self, chosen: Sequence[Docs], shown: str, /) -> SliceView:
+    def sliced(self, chosen: Sequence[Docs], shown: str, /) -> slices.SliceView:
         """Some of the documents as a corpus of their own (`SliceView`)."""
-        return slice_of(self, chosen, shown)
+        return slices.slice_of(self, chosen, shown)
+
+    def has_slice(self, chosen: Sequence[Docs], /) -> bool:
+        """Whether the corpus of these documents has been made, and its index with it."""
+        return slices.has_slice(self, chosen)
 
     def check_difference(self) -> None:
         """Nothing: what was removed from a corpus has been a part of it."""

@@ -117,6 +117,7 @@ class LoadRecord:
     `paths` is the SHA-256 of what the user named, `options` of how it is read. The first `n_files` files are
     in the corpus, and of the next one what begins in the first `n_lines` lines: `n_documents` documents
     together. `files` is the SHA-256 of the paths and sizes of those files, and of the path of that next one.
+    `mark` is the CRC-32 of the last of those lines; None where its format has no lines, and in older records.
     """
 
     paths: str
@@ -125,6 +126,7 @@ class LoadRecord:
     n_files: int
     n_lines: int
     n_documents: int
+    mark: int | None = None
 
 
 @dataclass(frozen=True)
@@ -281,7 +283,10 @@ def _corpus_to_json(corpus: CorpusEntry) -> dict[str, Any]:
     }
     del value["statistics"], value["loads"]
     if corpus.loads:
-        value["loads"] = [vars(record) for record in corpus.loads]
+        records = map(vars, corpus.loads)
+        value["loads"] = [
+            {key: part for key, part in record.items() if part is not None} for record in records
+        ]
     if corpus.statistics is not None:
         value["statistics"] = dict(vars(corpus.statistics))
         if not corpus.statistics.frequent:
@@ -455,7 +460,8 @@ def _is_possible(row: list[int]) -> bool:
 def _read_load(reader: _Reader) -> LoadRecord:
     paths, options, files = (reader.matching(key, _DIGEST) for key in ("paths", "options", "files"))
     n_files, n_lines, n_documents = (reader.integer(key) for key in ("n_files", "n_lines", "n_documents"))
-    return LoadRecord(paths, options, files, n_files, n_lines, n_documents)
+    mark = reader.integer("mark") if reader.has("mark") else None
+    return LoadRecord(paths, options, files, n_files, n_lines, n_documents, mark)
 
 
 def _read_table(reader: _Reader, key: str, n_types: tuple[int, ...]) -> tuple[tuple[int, int, int, int], ...]:

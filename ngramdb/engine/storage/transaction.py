@@ -43,7 +43,8 @@ class Transaction:
         self._lock = lock
         self._database_id = database_id
         self._on_commit = on_commit
-        self._files: dict[str, _NewFile] = {}
+        # None for what was taken in, which is finished.
+        self._files: dict[str, _NewFile | None] = {}
         self._over = False
         # True while a manifest that refers to the new files may be visible, now or after a power failure.
         self._may_be_referenced = False
@@ -71,6 +72,18 @@ class Transaction:
             file = _NewFile(self._directory.create(name), path)
         self._files[name] = file
         return name, file
+
+    def take_in(self, folder: str, source: Directory, ref: FileRef) -> FileRef:
+        """A finished file of another database as one of this transaction, under a new name of its own.
+
+        Linked where the file system can, else copied. Its errors are StorageErrors.
+        """
+        self._check_usable()
+        name = new_data_name(folder, ref.name.rpartition(".")[2])
+        with storage_errors("take in the file", source.path_of(ref.name)):
+            self._directory.take_in(name, source, ref.name)
+        self._files[name] = None
+        return FileRef(name, ref.size, ref.crc)
 
     def commit(self, corpora: Mapping[str, CorpusEntry], action: str) -> Manifest:
         """Make `corpora` the next version, all or nothing; it survives a power failure once this returns.
@@ -201,8 +214,9 @@ class Transaction:
     def _discard(self, names: set[str]) -> None:
         for name in sorted(names):
             file = self._files.pop(name)
-            with contextlib.suppress(StorageError):
-                file.close()
+            if file is not None:
+                with contextlib.suppress(StorageError):
+                    file.close()
             if not self._may_be_referenced:
                 with contextlib.suppress(OSError):
                     self._directory.remove(name)

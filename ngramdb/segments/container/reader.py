@@ -162,7 +162,7 @@ class Container:
         return self._array(self._place(name))
 
     def read_along(self, wanted: bool) -> None:
-        """Whether the file gets into memory as a whole once searches have used it some fifty times.
+        """Whether the file gets into memory as a whole once searches have read many of its blocks.
 
         Files are mapped for reading at random places: without this, only what is asked for is ever read.
         """

@@ -67,7 +67,7 @@ def test_a_few_questions_read_a_few_pages(db: ngramdb.Connection) -> None:
 
 
 def test_who_goes_on_asking_has_the_whole_index_in_memory(db: ngramdb.Connection) -> None:
-    ask(db, 400)
+    ask(db, 1500)
     assert share(db) > 0.95
 
 

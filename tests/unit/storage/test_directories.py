@@ -151,3 +151,19 @@ def test_a_lock_that_is_dropped_is_free_again(directory):
     lock = directory.lock_writer()
     del lock
     directory.lock_writer().release()
+
+
+@pytest.mark.parametrize("other", ["real", "memory"])
+def test_a_file_of_another_directory_is_taken_in_under_a_new_name(directory, tmp_path, other):
+    source = MemoryDirectory() if other == "memory" else RealDirectory(tmp_path / "other")
+    source.make_root()
+    put(source, "segments/old", b"content")
+    directory.take_in("segments/new", source, "segments/old")
+    assert bytes(directory.open_read("segments/new")) == b"content"
+    directory.remove("segments/new")
+    assert bytes(source.open_read("segments/old")) == b"content"
+    put(directory, "segments/taken")
+    with pytest.raises(FileExistsError):
+        directory.take_in("segments/taken", source, "segments/old")
+    with pytest.raises(FileNotFoundError):
+        directory.take_in("segments/more", source, "segments/absent")

@@ -273,3 +273,34 @@ def test_a_forked_child_does_not_release_its_parents_lock(directory):
         directory.lock_writer()
     lock.release()
     directory.lock_writer().release()
+
+
+@pytest.mark.parametrize("number", [errno.EXDEV, errno.EPERM, errno.EMLINK])
+def test_a_file_that_cannot_be_linked_is_copied(tmp_path, monkeypatch, number):
+    source, target = RealDirectory(tmp_path / "a"), RealDirectory(tmp_path / "b")
+    for directory in (source, target):
+        directory.make_root()
+    with contextlib.closing(source.create("segments/old")) as file:
+        file.write(b"content")
+
+    def refuse(*_, **__):
+        raise OSError(number, "no links here")
+
+    target.take_in("segments/linked", source, "segments/old")
+    monkeypatch.setattr(os, "link", refuse)
+    target.take_in("segments/copied", source, "segments/old")
+    assert bytes(target.open_read("segments/copied")) == b"content"
+    places = [tmp_path / "b" / "segments" / name for name in ("linked", "copied")]
+    assert [place.stat().st_nlink for place in places] == [2, 1]
+
+
+def test_of_a_symbolic_link_the_content_is_taken_in(tmp_path):
+    source, target = RealDirectory(tmp_path / "a"), RealDirectory(tmp_path / "b")
+    for directory in (source, target):
+        directory.make_root()
+    (tmp_path / "file").write_bytes(b"content")
+    (tmp_path / "a" / "segments").mkdir()
+    (tmp_path / "a" / "segments" / "old").symlink_to(tmp_path / "file")
+    target.take_in("segments/new", source, "segments/old")
+    (tmp_path / "file").write_bytes(b"changed")
+    assert bytes(target.open_read("segments/new")) == b"content"

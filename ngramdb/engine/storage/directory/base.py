@@ -19,12 +19,16 @@ from abc import ABC, abstractmethod
 from types import TracebackType
 from typing import TypeVar
 
+from ngramdb import interrupts
 from ngramdb.errors import InvalidArgument
 
 # No leading dot (so neither "." nor ".."), no leading "/", one folder at most: a name cannot leave the
 # database.
 _PART = r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}"
 _NAME = re.compile(rf"(?:{_PART}/)?{_PART}")
+
+# What is copied between two looks whether to stop.
+_COPIED_BYTES = 1 << 26
 
 _Self = TypeVar("_Self", bound="WriterLock")
 
@@ -138,6 +142,19 @@ class Directory(ABC):
 
         Raises FileExistsError if the name is taken, by a symbolic link too: nothing is written through links.
         """
+
+    def take_in(self, name: str, source: Directory, source_name: str) -> None:
+        """A finished, synced file of another directory under a new name here, its data durable on return.
+
+        The file itself where the system can give it a second name, else a copy; it stays in `source`. Raises
+        FileNotFoundError, or FileExistsError if the name is taken.
+        """
+        with contextlib.closing(self.create(name)) as file:
+            data = source.open_read(source_name)
+            for start in range(0, len(data), _COPIED_BYTES):
+                interrupts.check()
+                file.write(data[start : start + _COPIED_BYTES])
+            file.sync()
 
     @abstractmethod
     def publish(self, temp: str, final: str) -> None:

@@ -163,6 +163,28 @@ class RealDirectory(Directory):
         with Folder(self._root, folder) as place:
             return RealFile(os.open(place.at(last), flags, 0o666, dir_fd=place.fd))
 
+    def take_in(self, name: str, source: Directory, source_name: str) -> None:
+        if not (isinstance(source, RealDirectory) and self._has_linked(name, source, source_name)):
+            super().take_in(name, source, source_name)
+
+    def _has_linked(self, name: str, source: RealDirectory, source_name: str) -> bool:
+        """Give the file a second name here; False where only a copy will do."""
+        folder, last = split_name(name)
+        if folder and make_folder(self._root, folder):
+            self.sync_folder()
+        source_folder, source_last = split_name(source_name)
+        with Folder(source._root, source_folder) as there, Folder(self._root, folder) as here:
+            old, new = there.at(source_last), here.at(last)
+            if not stat.S_ISREG(_lstat(old, there.fd).st_mode):
+                return False  # a link, perhaps to where the file may change
+            try:
+                os.link(old, new, src_dir_fd=there.fd, dst_dir_fd=here.fd, follow_symlinks=False)
+            except OSError as error:
+                if error.errno in _NO_HARD_LINKS or error.errno in (errno.EXDEV, errno.EMLINK):
+                    return False
+                raise
+        return True
+
     def publish(self, temp: str, final: str) -> None:
         folder, source = split_name(temp)
         target = split_name(final)[1]
