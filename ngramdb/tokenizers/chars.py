@@ -67,9 +67,16 @@ class CharsTokenizer(Tokenizer):
         return chr(self.check_id(token_id)).encode("utf-8", "backslashreplace").decode("utf-8")
 
     def token_texts(self, ids: npt.ArrayLike) -> list[str]:
-        texts = list(self.decode(ids))
         values = as_ids(ids)
-        return texts if len(texts) == len(values) else super().token_texts(values)  # escapes are longer
+        escaped = np.flatnonzero((values >= _FIRST_SURROGATE) & (values <= _LAST_SURROGATE))
+        if not escaped.size:
+            return list(self.decode(values))
+        plain = values.copy()
+        plain[escaped] = ord("?")
+        texts = list(self.decode(plain))
+        for i in escaped.tolist():
+            texts[i] = self.token_text(int(values[i]))
+        return texts
 
     def reproduces(self, texts: Sequence[bytes], ids: Ids, offsets: Offsets) -> Flags:
         return np.fromiter(

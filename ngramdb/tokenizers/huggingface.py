@@ -204,6 +204,10 @@ class HuggingFaceTokenizer(Tokenizer):
         assert spelled is not None, "ids beyond the vocabulary were refused"
         return spelled.decode("utf-8", "backslashreplace")
 
+    def pieces(self, ids: npt.ArrayLike) -> list[str]:
+        found = [self._library.id_to_token(self.check_id(number)) for number in as_ids(ids).tolist()]
+        return ["" if piece is None else piece for piece in found]
+
     def decode_rows(self, rows: npt.NDArray[np.uint32]) -> list[str]:
         if self._spelled is None or not rows.size:
             return super().decode_rows(rows)

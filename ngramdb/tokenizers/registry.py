@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import os
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ngramdb.errors import CorruptionError, InvalidArgument
-from ngramdb.kinds import TOKENIZER_KINDS, canonical_tokenizer
+from ngramdb.kinds import FILE_TOKENIZERS, TOKENIZER_KINDS, canonical_tokenizer
+from ngramdb.lazy import lazy_module
 from ngramdb.opening import open_regular
 from ngramdb.tokenizers.base import Sections, Tokenizer
 from ngramdb.tokenizers.bytes import BytesTokenizer
 from ngramdb.tokenizers.chars import CharsTokenizer
 from ngramdb.tokenizers.tokens import TokensTokenizer
 from ngramdb.tokenizers.words import LowerNfcWords, LowerWords, NfcWords, WordsTokenizer
+
+if TYPE_CHECKING:
+    import difflib
+
+    from ngramdb.tokenizers import byte_pairs
+else:
+    byte_pairs, difflib = lazy_module("ngramdb.tokenizers.byte_pairs"), lazy_module("difflib")
+
+# A model of SentencePiece begins with its first piece: field 1 of a protocol buffer, of a length.
+_FIELD_OF_PIECES = b"\x0a"
 
 _BUILT_IN: dict[str, type[Tokenizer]] = {
     "words": WordsTokenizer,
@@ -34,14 +44,16 @@ _BUILT_IN: dict[str, type[Tokenizer]] = {
 def create_tokenizer(spec: Any) -> Tokenizer:
     """The tokenizer of a new corpus, its vocabulary empty where it grows.
 
-    Parameters - spec : 'words', 'chars', 'bytes', 'tokens', or the path of a `tokenizer.json` or of a folder
-    with one; or an object of the library `tokenizers`, or a fast tokenizer of `transformers`.
+    Parameters - spec : 'words', 'chars', 'bytes', 'tokens'; or the path of a `tokenizer.json`, of a folder
+    with one, of a model of SentencePiece, a `tekken.json`, or a file of tiktoken named as its encoding; or an
+    object of the libraries `tokenizers`, `transformers` (a fast tokenizer), `tiktoken`, `sentencepiece` or
+    `mistral_common`.
     Raises InvalidArgument: no such name or file, or what is there is not a tokenizer.
     """
     if isinstance(spec, str) and canonical_tokenizer(spec) in _BUILT_IN:
         return _BUILT_IN[canonical_tokenizer(spec)]()
     if not isinstance(spec, (str, os.PathLike)):
-        return _from_json(_definition_of(spec), f"the {type(spec).__name__}")
+        return _of_object(spec, f"the {type(spec).__name__}")
     path = Path(spec)
     if path.is_dir():
         path = path / "tokenizer.json"
@@ -52,7 +64,34 @@ def create_tokenizer(spec: Any) -> Tokenizer:
             definition = file.read()
     except OSError as error:
         raise InvalidArgument(f"cannot read the tokenizer {path}: {error.strerror}") from error
-    return _from_json(definition, str(path))
+    return _of_content(definition, str(path))
+
+
+def _of_content(definition: bytes, source: str) -> Tokenizer:
+    """The tokenizer that a file holds, by its content. Raises InvalidArgument."""
+    name = os.path.basename(source)
+    if definition[:1] == _FIELD_OF_PIECES and not definition[1:].lstrip().startswith(b"{"):
+        return _from_model(definition, source)
+    if byte_pairs.is_tiktoken(definition):
+        return _from_json(byte_pairs.from_tiktoken_file(definition, name), source)
+    if byte_pairs.is_tekken(definition):
+        return _from_json(byte_pairs.from_tekken(definition, name), source)
+    return _from_json(definition, source)
+
+
+def _of_object(tokenizer: Any, source: str) -> Tokenizer:
+    """The tokenizer that an object of another library is. Raises InvalidArgument."""
+    inner = tokenizer
+    for name in ("instruct_tokenizer", "tokenizer"):  # mistral_common has it inside of others
+        inner = getattr(inner, name, inner)
+    if hasattr(inner, "serialized_model_proto"):
+        return _from_model(inner.serialized_model_proto(), source)
+    if hasattr(inner, "_mergeable_ranks") and hasattr(inner, "_pat_str"):
+        return _from_json(byte_pairs.from_tiktoken(inner), source)
+    path = getattr(inner, "file_path", None)
+    if path is not None and not hasattr(tokenizer, "to_str"):
+        return create_tokenizer(os.fspath(path))
+    return _from_json(_definition_of(tokenizer), source)
 
 
 def _definition_of(tokenizer: Any) -> bytes:
@@ -61,7 +100,8 @@ def _definition_of(tokenizer: Any) -> bytes:
     to_json = getattr(getattr(tokenizer, "backend_tokenizer", tokenizer), "to_str", None)
     if to_json is None:
         raise InvalidArgument(
-            "a tokenizer is a name, a path, a tokenizers.Tokenizer or a fast tokenizer of transformers, "
+            "a tokenizer is a name, a path, or an object: a tokenizers.Tokenizer, a fast tokenizer of "
+            "transformers, a tiktoken.Encoding, a SentencePieceProcessor or mistral_common's tokenizer, "
             f"not {kind}"
         )
     try:
@@ -98,13 +138,14 @@ def open_tokenizer(
     made = _BUILT_IN.get(kind)
     if made is not None:
         return made.from_files(vocabulary) if issubclass(made, WordsTokenizer) else made()
-    if kind != "json":
+    if kind not in FILE_TOKENIZERS:
         raise CorruptionError(f"unknown kind of tokenizer {kind!r}", expected=TOKENIZER_KINDS, found=kind)
     if definition is None:
-        raise CorruptionError("the corpus has a tokenizer.json, but its tokenizer file is not named")
+        raise CorruptionError(f"the corpus has a tokenizer of the kind {kind}, but its file is not named")
     path = getattr(definition, "path", None)
     try:
-        return _from_json(definition.array("tokenizer").tobytes(), path or "the stored tokenizer")
+        content, source = definition.array("tokenizer").tobytes(), path or "the stored tokenizer"
+        return _from_json(content, source) if kind == "json" else _from_model(content, source)
     except (InvalidArgument, KeyError) as error:
         raise CorruptionError(f"the tokenizer file cannot be used: {error}", path=path) from error
 
@@ -117,9 +158,21 @@ def _from_json(definition: bytes, source: str) -> Tokenizer:
     return made
 
 
+def _from_model(definition: bytes, source: str) -> Tokenizer:
+    try:
+        module = import_module("ngramdb.tokenizers.sentence_piece")
+    except ImportError as error:
+        raise InvalidArgument(
+            f"{source} is a model of SentencePiece, and its library is not installed: "
+            "pip install 'ngramdb[tokenizers]'"
+        ) from error
+    made: Tokenizer = module.SentencePieceTokenizer(definition, source)
+    return made
+
+
 def _no_such_tokenizer(spec: str) -> str:
     choices = ", ".join(repr(name) for name in _BUILT_IN)
-    if os.sep in spec or spec.endswith(".json"):
+    if os.sep in spec or spec.endswith((".json", ".model", ".tiktoken")):
         return f"there is no file {spec!r}; a tokenizer is {choices}, or the path of a tokenizer.json"
     near = difflib.get_close_matches(spec.lower(), _BUILT_IN, n=1)
     hint = f" (did you mean {near[0]!r}?)" if near else ""

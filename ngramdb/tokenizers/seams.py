@@ -38,6 +38,11 @@ _CUTTING_PATTERNS = {
     + r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
     for digits in (r"\p{N}{1,3}", r"\p{N}")
 }
+# That of tiktoken's cl100k_base, which takes white space at a text's end as a whole.
+_CUTTING_PATTERNS.add(
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s+\z|\s*[\r\n]|\s+(?!\S)|\s"
+)
 
 # A blank is all that WhitespaceSplit ends a piece at.
 _BLANKS_ONLY = {"WhitespaceSplit"}

@@ -56,13 +56,15 @@ def test_other_options_are_refused(name: str) -> None:
         create_tokenizer(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CHANGING)
 def test_what_is_changed_stays_as_it_is(kind: str) -> None:
     """For every character alone, and beside a letter and a mark: else ids would depend on the way."""
     changed = create_tokenizer(kind).changed  # type: ignore[attr-defined]
     every = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code <= 0xDFFF]
+    assigned = [character for character in every if unicodedata.category(character) not in ("Cn", "Co")]
     for form in ("{}", "a{}", "{}\u0301", "\u03a3{}\u03a3"):
-        once = [changed(form.format(character)) for character in every]
+        once = [changed(form.format(character)) for character in (every if form == "{}" else assigned)]
         assert [changed(text) for text in once] == once
 
 

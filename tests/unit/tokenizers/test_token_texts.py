@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ngramdb.errors import InvalidArgument
+from ngramdb.tokenizers.chars import CharsTokenizer
 from ngramdb.tokenizers.registry import create_tokenizer
 from ngramdb.tokenizers.words import WordsTokenizer
 
@@ -34,6 +35,17 @@ def test_many_are_as_each(name):
     backwards = np.array(list(ids), dtype=np.int64)[::-1]
     assert tokenizer.token_texts(backwards) == expected[::-1]
     assert tokenizer.token_texts([]) == []
+
+
+def test_all_characters_are_not_asked_one_by_one(monkeypatch):
+    """A million of them would take half a minute, in which nothing stops the statement."""
+    asked = []
+    one = CharsTokenizer.token_text
+    monkeypatch.setattr(CharsTokenizer, "token_text", lambda self, i: asked.append(i) or one(self, i))
+    tokenizer = create_tokenizer("chars")
+    texts = tokenizer.token_texts(np.arange(tokenizer.n_vocabulary))
+    assert asked == list(range(0xD800, 0xE000))
+    assert (len(texts), texts[97], texts[0xD800], texts[-1]) == (0x110000, "a", "\\ud800", "\U0010ffff")
 
 
 @pytest.mark.parametrize("name", ["words", "chars", "bytes"])

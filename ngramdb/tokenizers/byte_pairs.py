@@ -1,0 +1,241 @@
+r"""Byte-pair tokenizers in other forms, as the `tokenizer.json` that makes the same ids.
+
+tiktoken's files have a line `<base64 of a token's bytes> <rank>` for each token, and mistral-common's
+`tekken.json` the same as JSON. Both libraries cut a text by a regular expression, and merge within each
+piece the two neighbours whose bytes together are the token of the lowest rank; a piece that is a token as a
+whole stays one. `tokenizers` does that by a list of pairs, so all pairs are listed, in the order of the ranks
+of what they make.
+
+Special tokens have their ids, so that documents of ids can be read, and are never found in a text: they are
+no "added tokens" here, and no pair makes them.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Any
+
+from ngramdb.errors import InvalidArgument
+
+_WORDS_OF_GPT2 = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
+_WORDS_OF_CL100K = (
+    r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"""
+    r"""|\s+\z|\s*[\r\n]|\s+(?!\S)|\s"""
+)
+_LOWER, _UPPER = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]", r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
+_CONTRACTION = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+_WORDS_OF_O200K = (
+    rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+{_CONTRACTION}"
+    rf"|[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*{_CONTRACTION}"
+    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
+# As tiktoken has them: possessive quantifiers that change nothing, but keep others from their fast paths.
+_SAME_PATTERNS = {
+    r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s": _WORDS_OF_GPT2,
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$"
+    r"|\s*[\r\n]|\s+(?!\S)|\s": _WORDS_OF_CL100K,
+}
+# `tokenizers` reads `{1,3}+` as a repetition of `{1,3}`. At the end of an alternative nothing is given back.
+_POSSESSIVE = re.compile(r"(\{\d+(?:,\d*)?\})\+")
+_POSSESSIVE_AT_END = re.compile(_POSSESSIVE.pattern + r"(?=\||$)")
+# To tiktoken the end of the text, to `tokenizers` that of a line.
+_END_OF_TEXT = re.compile(r"(?<!\\)\$(?=\||\)|$)")
+
+_BYTE_LEVEL = {"type": "ByteLevel", "trim_offsets": True}
+
+# Of an object of tiktoken's, whose methods give none of them.
+_OF_ENCODING = attrgetter("_mergeable_ranks", "_pat_str", "_special_tokens")
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """What a file of ranks leaves out: how a text is cut, and which ids are special."""
+
+    pattern: str
+    special: Mapping[str, int] = field(default_factory=dict)
+
+
+#: Encodings of tiktoken by their names, which their files have, too.
+ENCODINGS = {
+    "gpt2": Encoding(_WORDS_OF_GPT2, {"<|endoftext|>": 50256}),
+    "r50k_base": Encoding(_WORDS_OF_GPT2, {"<|endoftext|>": 50256}),
+    "p50k_base": Encoding(_WORDS_OF_GPT2, {"<|endoftext|>": 50256}),
+    "cl100k_base": Encoding(
+        _WORDS_OF_CL100K,
+        {
+            "<|endoftext|>": 100257,
+            "<|fim_prefix|>": 100258,
+            "<|fim_middle|>": 100259,
+            "<|fim_suffix|>": 100260,
+            "<|endofprompt|>": 100276,
+        },
+    ),
+    "o200k_base": Encoding(_WORDS_OF_O200K, {"<|endoftext|>": 199999, "<|endofprompt|>": 200018}),
+}
+
+
+def from_tiktoken_file(content: bytes, name: str) -> bytes:
+    """The tokenizer.json of a file of tiktoken's; `name` is the file's, which begins with the encoding's.
+
+    Raises InvalidArgument where the encoding is not known, or the content is something else.
+    """
+    encoding = next((key for key in ENCODINGS if name.startswith(key)), None)
+    if encoding is None:
+        raise InvalidArgument(
+            f"{name} does not say how its texts are cut into words: name the file as its encoding is "
+            f"({', '.join(f'{key}.tiktoken' for key in ENCODINGS)}), or give the object tiktoken.Encoding in "
+            "Python"
+        )
+    ranks: dict[bytes, int] = {}
+    for number, line in enumerate(content.splitlines(), 1):
+        try:
+            token, rank = line.split()
+            ranks[base64.b64decode(token, validate=True)] = int(rank)
+        except (ValueError, binascii.Error) as error:
+            raise InvalidArgument(
+                f"{name} is no file of tiktoken: line {number} is not a token in base64 and its rank"
+            ) from error
+    known = ENCODINGS[encoding]
+    return tokenizer_json(ranks, known.pattern, known.special)
+
+
+def from_tiktoken(encoding: Any) -> bytes:
+    """The tokenizer.json of a `tiktoken.Encoding`. Raises InvalidArgument."""
+    return tokenizer_json(*_OF_ENCODING(encoding))
+
+
+def from_tekken(content: bytes, name: str) -> bytes:
+    """The tokenizer.json of a `tekken.json`. Raises InvalidArgument where the content is something else."""
+    try:
+        parts = json.loads(content)
+        config = parts["config"]
+        n_special = int(config["default_num_special_tokens"])
+        n_tokens = int(config["default_vocab_size"]) - n_special
+        ranks = {
+            base64.b64decode(token["token_bytes"]): int(token["rank"]) + n_special
+            for token in parts["vocab"][:n_tokens]
+        }
+        special = {f"<SPECIAL_{i}>": i for i in range(n_special)}
+        given = {str(token["token_str"]): int(token["rank"]) for token in parts.get("special_tokens") or ()}
+        taken = set(given.values())
+        special = {text: i for text, i in special.items() if i not in taken} | given
+        pattern = str(config["pattern"])
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InvalidArgument(f"{name} is no tekken.json of mistral-common: {error!r}") from error
+    return tokenizer_json(ranks, pattern, special)
+
+
+def is_tiktoken(content: bytes) -> bool:
+    """Whether it begins as a file of tiktoken's does."""
+    return re.match(rb"[A-Za-z0-9+/]+=* [0-9]+\r?\n", content[:4096]) is not None
+
+
+def is_tekken(content: bytes) -> bool:
+    """Whether it is a tekken.json, and no tokenizer.json; both begin with a brace."""
+    head = content[:4096]
+    return b'"default_num_special_tokens"' in head or b'"num_vocab_tokens"' in head
+
+
+def tokenizer_json(ranks: Mapping[bytes, int], pattern: str, special: Mapping[str, int]) -> bytes:
+    """The tokenizer.json of a byte-pair tokenizer.
+
+    Parameters
+    ----------
+    ranks : the id of each token by its bytes; tokens of lower ids are merged first
+    pattern : the regular expression whose matches are the pieces of a text
+    special : ids of tokens that stand in no text
+
+    Raises
+    ------
+    InvalidArgument
+        A pattern that `tokenizers` would read otherwise, or no token for some byte.
+    """
+    pattern = _pattern_of(pattern)
+    lacking = [byte for byte in range(256) if bytes([byte]) not in ranks]
+    if lacking:
+        raise InvalidArgument(f"the tokenizer has no token for the byte {lacking[0]}")
+    spelled = {token: token.decode("latin-1").translate(_CHARACTERS) for token in ranks}
+    vocabulary = {spelled[token]: rank for token, rank in ranks.items()}
+    for text, token_id in special.items():
+        vocabulary[text if text not in vocabulary else f"⟨{text}⟩"] = token_id
+    return json.dumps(
+        {
+            "version": "1.0",
+            "truncation": None,
+            "padding": None,
+            "added_tokens": [],
+            "normalizer": None,
+            "pre_tokenizer": {
+                "type": "Sequence",
+                "pretokenizers": [
+                    {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False},
+                    {
+                        "type": "ByteLevel",
+                        "add_prefix_space": False,
+                        "trim_offsets": True,
+                        "use_regex": False,
+                    },
+                ],
+            },
+            "post_processor": None,
+            "decoder": {**_BYTE_LEVEL, "add_prefix_space": True, "use_regex": True},
+            "model": {
+                "type": "BPE",
+                "dropout": None,
+                "unk_token": None,
+                "continuing_subword_prefix": None,
+                "end_of_word_suffix": None,
+                "fuse_unk": False,
+                "byte_fallback": False,
+                "ignore_merges": True,
+                "vocab": vocabulary,
+                "merges": [[spelled[a], spelled[b]] for a, b in _pairs(ranks)],
+            },
+        },
+        ensure_ascii=False,
+    ).encode()
+
+
+def _pattern_of(pattern: str) -> str:
+    """The regular expression as `tokenizers` is to read it. Raises InvalidArgument."""
+    same = _SAME_PATTERNS.get(pattern)
+    if same is not None:
+        return same
+    translated = _END_OF_TEXT.sub(r"\\z", _POSSESSIVE_AT_END.sub(r"\1", pattern))
+    if _POSSESSIVE.search(translated):
+        raise InvalidArgument(
+            f"the tokenizer cuts texts by {pattern!r}, and the library tokenizers has no possessive {{…}}+; "
+            "write the pattern without it, if that is the same"
+        )
+    return translated
+
+
+def _pairs(ranks: Mapping[bytes, int]) -> list[tuple[bytes, bytes]]:
+    """All pairs of tokens that make a token, by its rank, then by their own."""
+    found = []
+    for token in sorted(ranks, key=ranks.__getitem__):
+        cuts = ((token[:at], token[at:]) for at in range(1, len(token)))
+        pairs = [pair for pair in cuts if pair[0] in ranks and pair[1] in ranks]
+        found += sorted(pairs, key=lambda pair: (ranks[pair[0]], ranks[pair[1]]))
+    return found
+
+
+def _characters() -> dict[int, int]:
+    """Byte -> the character that stands for it in a byte-level vocabulary."""
+    printable = {
+        *range(ord("!"), ord("~") + 1),
+        *range(ord("¡"), ord("¬") + 1),
+        *range(ord("®"), ord("ÿ") + 1),
+    }
+    others = [byte for byte in range(256) if byte not in printable]
+    return {byte: byte for byte in printable} | {byte: 0x100 + rank for rank, byte in enumerate(others)}
+
+
+_CHARACTERS = _characters()

@@ -1,0 +1,299 @@
+"""Regular expressions over the words of a vocabulary: read by Python's `re`, run as a finite automaton.
+
+`re` reads the expression, so that its syntax and the meaning of every class of characters are Python's; which
+characters of the vocabulary each class has is asked of `re` itself. An automaton then reads each word once,
+whatever the expression is: no expression takes more than linear time. What only backtracking can answer (back
+references, looking ahead and behind) is refused.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb import interrupts
+from ngramdb._cext.text.automata import SymbolWords
+from ngramdb.errors import InvalidArgument, ResourceError
+
+# The parser of `re` by the name that it has since Python 3.11, or the one before.
+parser: Any = import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
+
+# Steps of an automaton before it is made deterministic, and states after: more come of nested repetitions.
+MAX_STEPS = 5_000
+MAX_STATES = 5_000
+
+# Steps in all states together: a second of work.
+MAX_WORK = 1_000_000
+
+# States of the deterministic automaton: the dead one and the first one.
+DEAD, FIRST = 0, 1
+
+_CATEGORIES = {
+    "CATEGORY_DIGIT": r"\d",
+    "CATEGORY_NOT_DIGIT": r"\D",
+    "CATEGORY_SPACE": r"\s",
+    "CATEGORY_NOT_SPACE": r"\S",
+    "CATEGORY_WORD": r"\w",
+    "CATEGORY_NOT_WORD": r"\W",
+}
+_AT_BEGIN = frozenset({"AT_BEGINNING", "AT_BEGINNING_STRING"})
+_AT_END = frozenset({"AT_END", "AT_END_STRING"})
+_REFUSED = {
+    "ASSERT": "looking ahead or behind, (?=…) or (?<=…),",
+    "ASSERT_NOT": "looking ahead or behind, (?!…) or (?<!…),",
+    "GROUPREF": "a reference back to a group",
+    "GROUPREF_EXISTS": "a condition on a group",
+    "POSSESSIVE_REPEAT": "a possessive repetition",
+    "ATOMIC_GROUP": "an atomic group",
+}
+
+
+class Words:
+    """Words as symbols: numbers of the characters that occur in them. `alphabet` is these characters."""
+
+    def __init__(self, texts: str, lengths: NDArray[np.int64]) -> None:
+        points = np.frombuffer(texts.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+        number_of = np.zeros(int(points.max(initial=0)) + 1, dtype=np.uint32)
+        number_of[points] = 1
+        characters = np.flatnonzero(number_of)
+        number_of[characters] = np.arange(len(characters), dtype=np.uint32)
+        self.alphabet = "".join(map(chr, characters.tolist()))
+        offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+        self._words = SymbolWords(number_of[points], offsets, len(characters))
+
+    def matching(self, expression: str, ignore_case: bool = False) -> NDArray[np.int64]:
+        """The numbers of the words that match an expression from their first to their last character.
+
+        Raises
+        ------
+        InvalidArgument
+            The expression is none, or needs more than an automaton.
+        ResourceError
+            It has too many states.
+
+        Cost: that of the expression's automaton, then 2-3 ns a character, up to the one that decides.
+        """
+        table = compiled(expression, self.alphabet, ignore_case)
+        return np.flatnonzero(self._words.accepted(table.class_of, table.next, table.accepting))
+
+
+@dataclass(frozen=True)
+class Table:
+    """A deterministic automaton: `next[state, class]`, classes of the alphabet's characters, who accepts."""
+
+    class_of: NDArray[np.uint32]
+    next: NDArray[np.uint32]
+    accepting: NDArray[np.uint8]
+
+
+def compiled(expression: str, alphabet: str, ignore_case: bool = False) -> Table:
+    """The automaton of an expression over an alphabet. Raises as `Words.matching`."""
+    flags = re.IGNORECASE if ignore_case else re.RegexFlag(0)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = parser.parse(expression, flags)
+        steps = _Steps(alphabet)
+        start = steps.add()
+        end = steps.series(tree, int(tree.state.flags), start)
+    except re.error as error:
+        raise InvalidArgument(f"/{expression}/ is no regular expression: {error}") from None
+    except (OverflowError, RecursionError) as error:
+        raise _too_large(expression) from error
+    except _TooManySteps:
+        raise _too_large(expression) from None
+    return _deterministic(steps, start, end, expression)
+
+
+def _too_large(expression: str) -> ResourceError:
+    return ResourceError(
+        f"/{expression}/ has more than {MAX_STATES:,} states: it repeats repetitions, or repeats too often",
+        limit=MAX_STATES,
+        asked=MAX_STATES + 1,
+    )
+
+
+class _TooManySteps(Exception):
+    """More steps than an expression may have."""
+
+
+class _Steps:
+    """Thompson's construction: steps that read a class of characters, or lead on without reading."""
+
+    def __init__(self, alphabet: str) -> None:
+        self.alphabet = alphabet
+        self.free: list[list[int]] = []
+        self.at_begin: list[list[int]] = []
+        self.at_end: list[list[int]] = []
+        self.reads: list[tuple[int, int] | None] = []  # the number of a class, and the next step
+        self.classes: list[NDArray[np.bool_]] = []
+        self._numbers: dict[tuple[str, int], int] = {}
+
+    def add(self) -> int:
+        """A new step."""
+        if len(self.free) == MAX_STEPS:
+            raise _TooManySteps
+        self.free.append([])
+        self.at_begin.append([])
+        self.at_end.append([])
+        self.reads.append(None)
+        return len(self.free) - 1
+
+    def series(self, tree: Any, flags: int, at: int) -> int:
+        """The steps of an expression, from a step on. Returns the last one."""
+        for code, argument in tree:
+            at = self._item(str(code), argument, flags, at)
+        return at
+
+    def _item(self, code: str, argument: Any, flags: int, at: int) -> int:
+        source = _source_of(code, argument)
+        if source is not None:
+            return self._read(source, flags, at)
+        if code == "SUBPATTERN":
+            _, added, removed, inner = argument
+            return self.series(inner, (flags | int(added)) & ~int(removed), at)
+        if code == "BRANCH":
+            last = self.add()
+            for branch in argument[1]:
+                first = self.add()
+                self.free[at].append(first)
+                self.free[self.series(branch, flags, first)].append(last)
+            return last
+        if code in ("MAX_REPEAT", "MIN_REPEAT"):
+            low, high, inner = argument
+            return self._repeat(low, high, inner, flags, at)
+        if code == "AT" and str(argument) in _AT_BEGIN | _AT_END:
+            last = self.add()
+            (self.at_begin if str(argument) in _AT_BEGIN else self.at_end)[at].append(last)
+            return last
+        what = _REFUSED.get(code, "\\b" if code == "AT" else code)
+        raise InvalidArgument(
+            f"{what} is not among the regular expressions over tokens: characters, classes, groups, | and "
+            "repetitions are"
+        )
+
+    def _repeat(self, low: int, high: Any, inner: Any, flags: int, at: int) -> int:
+        for _ in range(low):
+            at = self.series(inner, flags, at)
+        if high == parser.MAXREPEAT:
+            first, last = self.add(), self.add()
+            self.free[at] += [first, last]
+            self.free[self.series(inner, flags, first)] += [first, last]
+            return last
+        last = self.add()
+        for _ in range(low, high):
+            self.free[at].append(last)
+            at = self.series(inner, flags, at)
+        self.free[at].append(last)
+        return last
+
+    def _read(self, source: str, flags: int, at: int) -> int:
+        flags &= re.IGNORECASE | re.ASCII | re.DOTALL
+        number = self._numbers.get((source, flags))
+        if number is None:
+            number = self._numbers[source, flags] = len(self.classes)
+            members = np.zeros(len(self.alphabet), dtype=np.bool_)
+            places = (match.start() for match in re.compile(source, flags).finditer(self.alphabet))
+            members[np.fromiter(places, dtype=np.int64)] = True
+            self.classes.append(members)
+        # A step that reads does nothing else.
+        reading, last = self.add(), self.add()
+        self.free[at].append(reading)
+        self.reads[reading] = (number, last)
+        return last
+
+    def reached(self, steps: Sequence[int], begin: bool = False, end: bool = False) -> tuple[int, ...]:
+        """The steps that are reached without reading: ascending."""
+        found, open_ = set(steps), list(steps)
+        while open_:
+            at = open_.pop()
+            more = self.free[at]
+            if begin:
+                more = more + self.at_begin[at]
+            if end:
+                more = more + self.at_end[at]
+            fresh = [step for step in more if step not in found]
+            found.update(fresh)
+            open_ += fresh
+        return tuple(sorted(found))
+
+
+def _source_of(code: str, argument: Any) -> str | None:
+    """An expression for what reads one character; None for anything else."""
+    if code == "LITERAL":
+        return f"[{_point(argument)}]"
+    if code == "NOT_LITERAL":
+        return f"[^{_point(argument)}]"
+    if code == "ANY":
+        return "."
+    if code != "IN":
+        return None
+    pieces = []
+    for kind, item in argument:
+        if str(kind) == "RANGE":
+            pieces.append(f"{_point(item[0])}-{_point(item[1])}")
+        elif str(kind) == "CATEGORY":
+            pieces.append(_CATEGORIES[str(item)])
+        else:
+            pieces.append("^" if str(kind) == "NEGATE" else _point(item))
+    return f"[{''.join(pieces)}]"
+
+
+def _point(code: int) -> str:
+    return f"\\U{code:08x}"
+
+
+def _deterministic(steps: _Steps, start: int, end: int, expression: str) -> Table:
+    """The automaton of sets of steps (Rabin and Scott, 1959), over classes of characters read alike."""
+    class_of = np.zeros(len(steps.alphabet), dtype=np.int64)
+    for members in steps.classes:
+        _, class_of = np.unique(2 * class_of + members, return_inverse=True)
+    n_classes = int(class_of.max(initial=0)) + 1
+    example = np.zeros(n_classes, dtype=np.int64)
+    example[class_of] = np.arange(len(class_of))
+    # For each class of the expression's, the classes of the automaton that it is the union of.
+    lead = [np.flatnonzero(members[example]).tolist() if len(class_of) else [] for members in steps.classes]
+    first = steps.reached([start], begin=True)
+    states = {(): DEAD, first: FIRST}
+    unread = [first]
+    rows: list[list[int]] = [[DEAD] * n_classes]
+    work = 0
+    while unread:
+        interrupts.check()
+        targets: dict[int, set[int]] = {}
+        for step in unread.pop(0):
+            read = steps.reads[step]
+            if read is not None:
+                for number in lead[read[0]]:
+                    targets.setdefault(number, set()).add(read[1])
+        row = [DEAD] * n_classes
+        known: dict[tuple[int, ...], int] = {}
+        for number, to in targets.items():
+            key = tuple(sorted(to))
+            if key not in known:
+                reached = steps.reached(key)
+                work += len(reached)
+                if reached not in states:
+                    if len(states) > MAX_STATES or work > MAX_WORK:
+                        raise _too_large(expression)
+                    states[reached] = len(states)
+                    unread.append(reached)
+                known[key] = states[reached]
+            row[number] = known[key]
+        rows.append(row)
+    accepting = [
+        end in steps.reached(state, begin=number == FIRST, end=True) for state, number in states.items()
+    ]
+    return Table(
+        class_of.astype(np.uint32),
+        np.array(rows, dtype=np.uint32).reshape(len(rows), n_classes),
+        np.array(accepting, dtype=np.uint8),
+    )

@@ -1,0 +1,112 @@
+"""`sentencepiece`: a model of the library SentencePiece (`.model`), run by that library.
+
+A document is its own tokens: the ids of beginnings and ends (BOS, EOS) that the library can put around a text
+are left out, and such tokens are not found in a text, as control symbols are not. Texts are stored, since a
+model may change blanks and characters, and the text of a piece depends on where it stands.
+
+The library is an extra (`pip install 'ngramdb[tokenizers]'`), so that only `registry` imports this module,
+when a model is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import sentencepiece
+
+from ngramdb import interrupts
+from ngramdb.errors import ExecutionError, InvalidArgument
+from ngramdb.tokenizers.base import (
+    FileContent,
+    Ids,
+    Offsets,
+    QueryIds,
+    Tokenizer,
+    as_ids,
+    from_utf8,
+    offsets_of,
+    to_utf8,
+)
+
+DEFINITION_KIND = "TOKZ"
+
+# Texts of so many characters together are one call of the library, between two interrupt checks.
+BATCH_CHARS = 1 << 20
+# How pieces show a blank.
+_BLANK = "\u2581"
+
+
+class SentencePieceTokenizer(Tokenizer):
+    """One model."""
+
+    kind = "sentencepiece"
+    lossless = False
+
+    def __init__(self, definition: bytes, source: str = "tokenizer.model") -> None:
+        """Read a file's content; `source` names it in messages. Raises InvalidArgument."""
+        self._library = sentencepiece.SentencePieceProcessor()
+        try:
+            self._library.LoadFromSerializedProto(definition)
+        except Exception as error:  # the library raises RuntimeError and others
+            raise InvalidArgument(f"{source} is no model of SentencePiece: {error}") from error
+        self._definition = definition
+        self._source = source
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled is the file's content."""
+        return SentencePieceTokenizer, (self._definition, self._source)
+
+    @cached_property
+    def n_vocabulary(self) -> int:
+        return int(self._library.get_piece_size())
+
+    def encode(self, text: str) -> QueryIds:
+        to_utf8(text)
+        return np.array(self._ids_of([text])[0], dtype=np.int64)
+
+    def encode_batch(self, texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
+        found: list[list[int]] = []
+        batch: list[str] = []
+        size = 0
+        for text in from_utf8(texts):
+            batch.append(text)
+            size += len(text)
+            if size >= BATCH_CHARS:
+                found += self._ids_of(batch)
+                batch, size = [], 0
+        found += self._ids_of(batch)
+        flat = np.fromiter((token for ids in found for token in ids), dtype=np.uint32)
+        return flat, offsets_of([len(ids) for ids in found])
+
+    def _ids_of(self, texts: list[str]) -> list[list[int]]:
+        interrupts.check()
+        if not texts:
+            return []
+        try:
+            ids: list[list[int]] = self._library.encode(
+                texts, out_type=int, add_bos=False, add_eos=False, enable_sampling=False
+            )
+        except Exception as error:
+            raise ExecutionError(f"the tokenizer cannot tokenize the text: {error}") from error
+        return ids
+
+    def decode(self, ids: npt.ArrayLike) -> str:
+        values = as_ids(ids)
+        if values.size:
+            self.check_id(int(values.max()))
+        text: str = self._library.decode(values.tolist())
+        return text
+
+    def token_text(self, token_id: int) -> str:
+        piece: str = self._library.id_to_piece(self.check_id(token_id))
+        return piece.replace(_BLANK, " ")
+
+    def definition(self) -> FileContent:
+        content = np.frombuffer(self._definition, dtype=np.uint8)
+        library = f"sentencepiece {sentencepiece.__version__}"
+        properties = {"library": library, "n_vocabulary": self.n_vocabulary}
+        return FileContent(DEFINITION_KIND, {"tokenizer": content}, properties)

@@ -1,0 +1,121 @@
+"""A tokenizer's vocabulary as words that regular expressions choose from."""
+
+from __future__ import annotations
+
+import unicodedata
+from itertools import pairwise
+from typing import Protocol
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb.errors import CorruptionError
+from ngramdb.tokenizers.regular import Words
+
+IntArray = NDArray[np.int64]
+
+
+class WithTexts(Protocol):
+    """What a tokenizer says of its vocabulary."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def n_vocabulary(self) -> int: ...
+    @property
+    def spellings(self) -> tuple[NDArray[np.uint8], IntArray] | None: ...
+    def token_texts(self, ids: IntArray, /) -> list[str]: ...
+
+
+class Vocabulary:
+    """The texts of all tokens, as they are and, on first use, without the marks on their letters."""
+
+    def __init__(self, tokenizer: WithTexts) -> None:
+        self.n_words = tokenizer.n_vocabulary
+        self._texts, self._lengths = _texts_of(tokenizer)
+        self._plain: Words | None = None
+        self._unmarked: Words | None = None
+
+    def matching(
+        self, expression: str, ignore_case: bool = False, ignore_diacritics: bool = False
+    ) -> IntArray:
+        """The ids of the tokens that match an expression as a whole: ascending. See `Words.matching`."""
+        if ignore_diacritics:
+            return self._without_marks().matching(unmarked(expression), ignore_case)
+        if self._plain is None:
+            self._plain = Words(self._texts, self._lengths)
+        return self._plain.matching(expression, ignore_case)
+
+    def _without_marks(self) -> Words:
+        if self._unmarked is None:
+            points = np.frombuffer(self._texts.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+            distinct = np.unique(points)
+            shorter = {code: unmarked(chr(code)) for code in distinct.tolist()}
+            table = {code: text for code, text in shorter.items() if text != chr(code)}
+            sizes = np.ones(int(distinct.max(initial=0)) + 1, dtype=np.int64)
+            for code, text in table.items():
+                sizes[code] = len(text)
+            ends = np.concatenate(([0], np.cumsum(sizes[points])))
+            bounds = ends[np.concatenate(([0], np.cumsum(self._lengths)))]
+            self._unmarked = Words(self._texts.translate(table), np.diff(bounds))
+        return self._unmarked
+
+
+def unmarked(text: str) -> str:
+    """The text without the marks on its letters: `é` and `e` with a combining accent are `e`.
+
+    Character by character: one that is a letter and marks, by Unicode's canonical decomposition, becomes the
+    letter; a mark that stands alone goes.
+    """
+    if text.isascii():
+        return text
+    return "".join(map(_letter, text))
+
+
+def _letter(character: str) -> str:
+    parts = unicodedata.normalize("NFD", character)
+    kept = "".join(part for part in parts if unicodedata.category(part) != "Mn")
+    return character if len(kept) == len(parts) else kept
+
+
+def _texts_of(tokenizer: WithTexts) -> tuple[str, IntArray]:
+    """All texts one after the other, and the length of each in characters. Raises CorruptionError."""
+    pieces = tokenizer.spellings
+    if pieces is None or not tokenizer.kind.startswith(
+        "words"
+    ):  # few tokens, of which some may be no characters
+        texts = (
+            tokenizer.token_texts(np.arange(tokenizer.n_vocabulary)) if pieces is None else _decoded(*pieces)
+        )
+        return "".join(texts), np.array(list(map(len, texts)), dtype=np.int64)
+    flat, offsets = pieces
+    begins = np.concatenate(([0], np.cumsum((flat & 0xC0) != 0x80)))  # characters before each byte
+    try:
+        return flat.tobytes().decode(), np.diff(begins[offsets])
+    except UnicodeDecodeError as error:
+        word = int(np.searchsorted(offsets, error.start, side="right")) - 1
+        raise CorruptionError(
+            f"the vocabulary is damaged: word {word} is not valid UTF-8 ({error.reason}); see CHECK",
+            found=flat[offsets[word] : offsets[word + 1]].tobytes(),
+        ) from error
+
+
+def _decoded(flat: NDArray[np.uint8], offsets: IntArray) -> list[str]:
+    content = flat.tobytes()
+    bounds = offsets.tolist()
+    return [content[start:stop].decode("utf-8", "surrogateescape") for start, stop in pairwise(bounds)]
+
+
+_VOCABULARIES: WeakKeyDictionary[WithTexts, Vocabulary] = WeakKeyDictionary()
+
+
+def vocabulary_of(tokenizer: WithTexts) -> Vocabulary:
+    """The tokenizer's vocabulary.
+
+    Cost: a pass over it, again when it has grown; five bytes a character are kept.
+    """
+    found = _VOCABULARIES.get(tokenizer)
+    if found is None or found.n_words != tokenizer.n_vocabulary:
+        found = _VOCABULARIES[tokenizer] = Vocabulary(tokenizer)
+    return found
