@@ -1,10 +1,14 @@
-"""Files that a load has begun: how they are known again, and whether they are as long as they were."""
+"""Files that a load has begun: how they are known again, and whether they are as they were up to there."""
 
 from __future__ import annotations
+
+import zlib
 
 from ngramdb.formats import named
 from ngramdb.ingest import arrow_files, parquet
 from ngramdb.ingest.binary import opened
+from ngramdb.ingest.jsonl import BYTE_ORDER_MARK
+from ngramdb.ingest.lines import LineReader
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import Limits, Meter, read_chunks
 
@@ -41,3 +45,17 @@ def has_lines(source: Source, n_lines: int) -> bool:
             return True
         is_open = not chunk.endswith(b"\n")
     return n + is_open >= n_lines
+
+
+def line_of(source: Source, number: int) -> bytes | None:
+    """A line of a file, from 1, without its line feed; None where the file has fewer.
+
+    Cost: reads the file until then.
+    """
+    lines = LineReader(read_chunks(source, Limits(), Meter()), source.label, Limits(), lambda too_long: None)
+    return next((line for line in lines if lines.number == number), None)
+
+
+def mark_of(line: bytes) -> int:
+    """What a record keeps of a line, to know it again: its CRC-32, without byte order mark and line end."""
+    return zlib.crc32(line.removeprefix(BYTE_ORDER_MARK).removesuffix(b"\r"))

@@ -49,6 +49,12 @@ class Columns:
         """`batch` has the types and tags that the module describes."""
         self._batch = batch
 
+    @property
+    def names(self) -> list[str]:
+        """The paths of the fields, each of which one row at least has."""
+        names: list[str] = self._batch.schema.names
+        return names
+
     def taken(self, numbers: Sequence[int]) -> Any:
         """A copy of some rows: a record batch that keeps nothing else in memory."""
         return self._batch.take(pyarrow.array(numbers, pyarrow.int64()))

@@ -32,11 +32,12 @@ DELIMITERS = {"csv": ",", "tsv": "\t"}
 BLOCK_BYTES = 1 << 24
 # Bytes in which the row of the names ends.
 MOST_OF_HEADER = 1 << 20
-# The type of a column whose values all match; the first of several. Numbers beyond are texts: they would
-# lose digits.
+# What a text is of which there is nothing between the delimiters.
+_NO_TEXT = 'no value, for the field is empty; an empty text is ""'
+# The type of a column whose values all match; the first of several. Numbers that would lose digits are texts.
 _WRITTEN = {
     "int64": r"^(0|-?[1-9][0-9]{0,17})$",
-    "float64": r"^-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?([eE][-+]?[0-9]{1,2})?$",
+    "float64": r"^-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?([eE](\+?[0-3]?|-[0-2]?)[0-9]{1,2})?$",
     "bool": r"^(true|false|True|False|TRUE|FALSE)$",
 }
 _MALFORMED = re.compile(r"CSV parse error: (?:Row #\d+: )?")
@@ -54,16 +55,15 @@ def read_delimited(
     if names is None:  # an empty file
         return
     reader = TableReader(_schema(names, {}), options, source.label)
-    content = reader.names[0]
     fields = reader.names[1:]
     types = _types(_batches(_Text(source, names, options, Meter(), None), fields), fields)
-    reader = TableReader(_schema(names, types), options, source.label)
+    reader = TableReader(_schema(names, types), options, source.label, null=_NO_TEXT)
     skipped = errors if options.on_error == "skip" else None
     text = _Text(source, names, options, meter, skipped)
     try:
         for batch, row in text.numbered(_batches(text, reader.names)):
             passed = min(max(source.after_line - row + 1, 0), batch.num_rows)
-            rest = _typed(batch.slice(passed), content, types, source.label)
+            rest = _typed(batch.slice(passed), types, source.label)
             yield from reader.documents(rest, row + passed, source.label, errors)
     except LoadError as error:
         if skipped is None or error.line is not None or isinstance(error.__cause__, OSError):
@@ -199,19 +199,20 @@ def _types(batches: Iterator[Any], names: Sequence[str]) -> dict[str, str]:
 
 def _is_written(values: Any, kind: str) -> bool:
     matching = compute.match_substring_regex(values.cast(pyarrow.binary(), safe=False), _WRITTEN[kind])
-    return compute.all(matching).as_py() is not False
+    if compute.all(matching).as_py() is False:
+        return False
+    # Some that are written as numbers are beyond them.
+    return kind != "float64" or compute.all(compute.is_finite(values.cast(kind))).as_py() is not False
 
 
-def _typed(batch: Any, content: str, types: dict[str, str], label: str) -> Any:
-    """The batch with columns of their types, and texts in the place of NULLs in the column of texts."""
+def _typed(batch: Any, types: dict[str, str], label: str) -> Any:
+    """The batch with columns of their types."""
     schema = _schema(batch.schema.names, types)
-    arrays = []
     try:
-        for field, array in zip(schema, batch.columns, strict=True):
-            if field.name in types:
-                arrays.append(array.cast(field.type))
-            else:
-                arrays.append(compute.fill_null(array, "") if field.name == content else array)
+        arrays = [
+            array.cast(field.type) if field.name in types else array
+            for field, array in zip(schema, batch.columns, strict=True)
+        ]
     except pyarrow.ArrowException as error:
         raise LoadError(f"the file has changed while it was loaded: {error}", source=label) from None
     return pyarrow.RecordBatch.from_arrays(arrays, schema=schema)

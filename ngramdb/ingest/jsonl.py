@@ -59,7 +59,7 @@ def read_jsonl(source: Source, options: ReadOptions, errors: ErrorLog, meter: Me
         for line in lines:
             if lines.number <= source.after_line:
                 continue
-            if lines.number == 1:
+            if lines.number == 1 and not source.start:
                 line = line.removeprefix(BYTE_ORDER_MARK)
             if not line or line.isspace():
                 continue
@@ -71,6 +71,7 @@ def read_jsonl(source: Source, options: ReadOptions, errors: ErrorLog, meter: Me
                     raise place from error.__cause__
                 errors.add(place)
                 continue
+            meter.line = line
             yield document
     except LoadError as error:
         # Malformed lines were dealt with above: with `skip`, this is the stream itself. Damaged data are

@@ -11,7 +11,7 @@ from ngramdb.ingest.streams import Limits
 class LineReader:
     """Iterates over the lines of `chunks`; a carriage return before the line feed stays.
 
-    number : int - the number of the line given last, from 1.
+    number : int - the number of the line given last, from 1, or after `before` lines.
     unterminated : bool - whether the line given last was the end of the file and had no line feed.
     pass_over : called with the error for each line that is too long, which is left out; None: it ends all.
     """
@@ -22,8 +22,9 @@ class LineReader:
         label: str,
         limits: Limits,
         pass_over: Callable[[LoadError], None] | None = None,
+        before: int = 0,
     ) -> None:
-        self.number = 0
+        self.number = before
         self.unterminated = False
         self._chunks = chunks
         self._label = label

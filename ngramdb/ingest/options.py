@@ -25,6 +25,7 @@ class ReadOptions:
     limit : int | None - the most documents to read, over all files.
     on_error : "fail" | "skip" - whether a document that cannot be read ends the load or is counted and left
     out.
+    of_many : bool - the files are some of more, so that with "skip" none of them is the only one.
     """
 
     text_field: str = "text"
@@ -36,6 +37,7 @@ class ReadOptions:
     dtype: str | None = None
     limit: int | None = None
     on_error: str = "fail"
+    of_many: bool = False
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:

@@ -30,7 +30,7 @@ def read_text(source: Source, options: ReadOptions, errors: ErrorLog, meter: Met
     """
     read = _whole if options.separator is None else _separated
     pieces = read(source, options, errors, meter)
-    yield from _documents(pieces, source, options, errors)
+    yield from _documents(pieces, source, options, errors, meter)
 
 
 def read_lines(source: Source, options: ReadOptions, errors: ErrorLog, meter: Meter) -> Iterator[Document]:
@@ -38,7 +38,8 @@ def read_lines(source: Source, options: ReadOptions, errors: ErrorLog, meter: Me
 
     Raises as `read_text`.
     """
-    yield from _documents(_lines(source, options, errors, meter), source, options, errors, by_line=True)
+    pieces = _lines(source, options, errors, meter)
+    yield from _documents(pieces, source, options, errors, meter, by_line=True)
 
 
 def _documents(
@@ -46,6 +47,7 @@ def _documents(
     source: Source,
     options: ReadOptions,
     errors: ErrorLog,
+    meter: Meter,
     by_line: bool = False,
 ) -> Iterator[Document]:
     """Documents of texts and the lines that they begin in."""
@@ -59,6 +61,8 @@ def _documents(
                 metadata = {"path": source.name, **({"line": line} if by_line else {"size": len(text)})}
                 if options.metadata is not None:
                     metadata = {key: value for key, value in metadata.items() if key in options.metadata}
+                # An empty document has no line: what stands at its number is the separator after it.
+                meter.line = text.partition(b"\n")[0] if text and line is not None else None
                 yield Document(text, None, metadata, source.label, line)
             elif skip:
                 errors.add(error)
@@ -79,7 +83,7 @@ def _lines(source: Source, options: ReadOptions, errors: ErrorLog, meter: Meter)
     skip = options.on_error == "skip"
     chunks = read_chunks(source, options.limits, meter)
     passed_over = errors.after(source.after_line) if skip else None
-    lines = LineReader(chunks, source.label, options.limits, passed_over)
+    lines = LineReader(chunks, source.label, options.limits, passed_over, source.lines_before)
     for line in lines:
         text = line.removesuffix(b"\r")
         if text and not text.isspace():

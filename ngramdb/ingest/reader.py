@@ -18,6 +18,7 @@ from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import Meter
 from ngramdb.ingest.token_files import read_tokens
 from ngramdb.ingest.vertical import read_vertical
+from ngramdb.ingest.wanted import WantedFields
 from ngramdb.ingest.warc import read_warc
 
 
@@ -26,12 +27,13 @@ class Position:
     """How far reading has come: `n_files` files, and the first `n_lines` lines (or rows) of the next one.
 
     `n_documents` were given until then. It is that of the document given last, until the next one is asked
-    for.
+    for. `line` is the last of those lines, in formats that have lines.
     """
 
     n_files: int = 0
     n_lines: int = 0
     n_documents: int = 0
+    line: bytes | None = None
 
 
 _READERS = {
@@ -54,11 +56,13 @@ def read_documents(
     errors: ErrorLog | None = None,
     meter: Meter | None = None,
     position: Position | None = None,
+    wanted: WantedFields | None = None,
 ) -> Iterator[Document]:
     """Yield the documents of all sources, in order, each by its format.
 
     sources - from `expand`; options - how to read; errors - records what is skipped; meter - counts the
-    bytes read, for a progress display against the sources' `n_bytes`; position - is kept up to date.
+    bytes read, for a progress display against the sources' `n_bytes`; position - is kept up to date; wanted -
+    sees all documents.
 
     With `on_error` "skip", a file that cannot be read is recorded and left out, unless it is the only one.
 
@@ -72,26 +76,35 @@ def read_documents(
         ErrorLog() if errors is None else errors,
         Meter() if meter is None else meter,
         Position() if position is None else position,
+        WantedFields(options) if wanted is None else wanted,
     )
     # Not one document beyond the limit is read, so a bad line after it does no harm.
     return documents if options.limit is None else islice(documents, options.limit)
 
 
 def _chained(
-    sources: list[Source], options: ReadOptions, errors: ErrorLog, meter: Meter, position: Position
+    sources: list[Source],
+    options: ReadOptions,
+    errors: ErrorLog,
+    meter: Meter,
+    position: Position,
+    wanted: WantedFields,
 ) -> Iterator[Document]:
     for source in sources:
         n_files = position.n_files + 1
+        meter.line = None
         try:
             for document in _READERS[source.format](source, options, errors, meter):
                 if document.line is None:  # a file that is one document
                     position.n_files = n_files
                 else:
-                    position.n_lines = document.line
+                    position.n_lines, position.line = document.line, meter.line
                 position.n_documents += 1
+                wanted.see(document, meter.line if source.format == "jsonl" else None)
                 yield document
         except LoadError as error:
-            if options.on_error != "skip" or len(sources) == 1:
+            is_only_one = len(sources) == 1 and not options.of_many
+            if options.on_error != "skip" or is_only_one:
                 raise
             errors.add_file(error)
-        position.n_files, position.n_lines = n_files, 0
+        position.n_files, position.n_lines, position.line = n_files, 0, None

@@ -43,6 +43,8 @@ class Source:
     format : str - one of `ngramdb.formats.READ`.
     size : int | None - of a file by URL its bytes, where they are known.
     after_line : int - documents that begin in a line (or are a row) up to this one are passed over.
+    start, stop : int - the bytes that are read of an uncompressed file of lines; stop None: to its end.
+    lines_before : int - how many lines stand before `start`, where that matters.
     """
 
     path: str
@@ -50,6 +52,9 @@ class Source:
     format: str
     after_line: int = 0
     size: int | None = None
+    start: int = 0
+    stop: int | None = None
+    lines_before: int = 0
 
     @property
     def is_remote(self) -> bool:
@@ -63,7 +68,11 @@ class Source:
     @property
     def label(self) -> str:
         """The file as an error message names it."""
-        return "standard input" if self.is_stdin else self.path
+        if self.is_stdin:
+            return "standard input"
+        # Lines are counted from there.
+        counted_anew = self.start > 0 and not self.lines_before
+        return f"{self.path} from byte {self.start:,} on" if counted_anew else self.path
 
     @property
     def can_be_read_again(self) -> bool:
@@ -79,7 +88,9 @@ class Source:
 
     @property
     def n_bytes(self) -> int | None:
-        """The file's size as stored (compressed), or None where it is unknown, as for a pipe."""
+        """How many bytes are read as stored (compressed), or None where that is unknown, as for a pipe."""
+        if self.stop is not None:
+            return self.stop - self.start
         if self.is_stdin or self.is_remote:
             return self.size
         try:

@@ -86,11 +86,14 @@ class Limits:
 class Meter:
     """How far reading has come, for progress displays: compressed bytes, over all files.
 
-    `total_bytes` is how many there are, None where that is unknown (`sources.total_size`).
+    `total_bytes` is how many there are, None where that is unknown (`sources.total_size`). `line` is the line
+    that the document given last begins in, by which a load that goes on knows the place again; None in
+    formats without lines.
     """
 
     bytes_read: int = 0
     total_bytes: int | None = None
+    line: bytes | None = None
 
 
 def read_chunks(source: Source, limits: Limits, meter: Meter) -> Iterator[bytes]:
@@ -104,6 +107,9 @@ def read_chunks(source: Source, limits: Limits, meter: Meter) -> Iterator[bytes]
     n_bytes = 0
     try:
         with _open(source) as file:
+            if source.stop is not None:
+                yield from _between(file, source, source.stop, meter)
+                return
             for chunk in _decompressed(_blocks(file, meter), source.label):
                 n_bytes += len(chunk)
                 if n_bytes > limits.document_bytes:
@@ -210,6 +216,19 @@ def _blocks(file: BinaryIO, meter: Meter) -> Iterator[bytes]:
         meter.bytes_read += len(block)
         yield block
         block = _read(file)
+
+
+def _between(file: BinaryIO, source: Source, stop: int, meter: Meter) -> Iterator[bytes]:
+    """Yield the bytes of a piece of an uncompressed file."""
+    file.seek(source.start)
+    left = stop - source.start
+    while left:
+        block = file.read(min(BLOCK_BYTES, left))
+        if not block:
+            raise LoadError("is shorter than it was when it was divided", source=source.label)
+        left -= len(block)
+        meter.bytes_read += len(block)
+        yield block
 
 
 def _decompressed(blocks: Iterator[bytes], label: str) -> Iterator[bytes]:

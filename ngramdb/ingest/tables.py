@@ -31,8 +31,12 @@ BATCH_ROWS = 1024
 class TableReader:
     """Turns the record batches of one table into documents."""
 
-    def __init__(self, schema: Any, options: ReadOptions, label: str | None, unit: str = "row") -> None:
+    def __init__(
+        self, schema: Any, options: ReadOptions, label: str | None, unit: str = "row", null: str = "NULL"
+    ) -> None:
         """`label` is the table as errors name it, None for one from Python; `unit` is what its rows are.
+
+        `null` is what errors call a text that is not there.
 
         Raises
         ------
@@ -41,6 +45,7 @@ class TableReader:
         """
         self._options = options
         self._unit = unit
+        self._null = null
         self._skip = options.on_error == "skip"
         names = schema.names
         twice = sorted({name for name in names if names.count(name) > 1})
@@ -50,6 +55,8 @@ class TableReader:
         self._has_ids = options.ids_field is not None
         _check_content(schema, self._content, self._has_ids, label)
         kept = None if options.metadata is None else [_found_path(schema, name) for name in options.metadata]
+        if not options.of_many:  # of several tables another may have what this one lacks
+            _check_kept(schema, kept or (), label)
         try:
             self._metadata = MetadataColumns(schema, self._content, kept)
         except InvalidArgument as error:
@@ -101,7 +108,7 @@ class TableReader:
         if self._has_ids:
             return _id_lists(array, field, self._options.n_ids)
         texts, n_bytes = _texts(array)
-        what = f"the text in column {field!r} is NULL"
+        what = f"the text in column {field!r} is {self._null}"
         wrong = {} if array.null_count == 0 else {i: what for i, text in enumerate(texts) if text is None}
         limit = self._options.limits
         if len(n_bytes) and n_bytes.max() > limit.document_bytes:
@@ -125,9 +132,21 @@ def _content(schema: Any, options: ReadOptions, label: str | None) -> Path:
         path = _found_path(schema, name)
         if _field_at(schema, path) is not None:
             return path
+    raise _missing_column(schema, wanted, label)
+
+
+def _check_kept(schema: Any, kept: Iterable[Path], label: str | None) -> None:
+    """Raise LoadError where the table lacks a column that is to be kept."""
+    for path in kept:
+        if _field_at(schema, path) is None:
+            raise _missing_column(schema, join_path(path), label)
+
+
+def _missing_column(schema: Any, wanted: str, label: str | None) -> LoadError:
     message = missing_field(wanted, tuple(_paths(schema)))
-    message = message.replace("no field", "no column").replace("fields are", "columns are")
-    raise LoadError(message, source=label)
+    return LoadError(
+        message.replace("no field", "no column").replace("fields are", "columns are"), source=label
+    )
 
 
 def _found_path(schema: Any, name: str) -> Path:

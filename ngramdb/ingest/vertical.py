@@ -56,6 +56,7 @@ def read_vertical(source: Source, options: ReadOptions, errors: ErrorLog, meter:
                     errors.add(error)
                 continue
             if document is not None and (document.line or 0) > source.after_line:
+                meter.line = reader.opening
                 yield document
         reader.end()
     except LoadError as error:
@@ -65,13 +66,14 @@ def read_vertical(source: Source, options: ReadOptions, errors: ErrorLog, meter:
 
 
 class _Reader:
-    """The document at hand. After an error the rest of it is passed over."""
+    """The document at hand, and the line that opened it. After an error the rest of it is passed over."""
 
     def __init__(self, source: Source, options: ReadOptions) -> None:
         self._source = source
         self._options = options
         self._structure: str | None = None  # that of documents
         self._metadata: dict[str, str] = {}
+        self.opening = b""
         self._line = 0
         self._depth = 0
         self._text: list[str] = []
@@ -121,6 +123,7 @@ class _Reader:
         kept = self._options.metadata
         self._metadata = found if kept is None else {key: found[key] for key in kept if key in found}
         self._line, self._text, self._n_bytes, self._is_passed_over = number, [], 0, False
+        self.opening = tag[0].encode()
 
     def _close(self, name: str) -> Document | None:
         if name != self._structure or not self._depth:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ngramdb import formats
-from ngramdb.api.verbs.loading import check_separator, have_fields
 from ngramdb.errors import InvalidArgument
 from ngramdb.ingest.sources import expand
+from ngramdb.ingest.suited import check_options, have_fields
 
 
 @pytest.fixture
@@ -38,5 +38,5 @@ def test_what_it_has_decides_which_options_it_takes(rows, tmp_path):
     sources = expand([tmp_path / "a.rows"])
     assert have_fields(sources) and not have_fields(expand([tmp_path / "a.rows", tmp_path / "b.txt"]))
     with pytest.raises(InvalidArgument, match=r"a\.rows is read as rows, which have no separator"):
-        check_separator("---", sources)
-    check_separator("---", expand([tmp_path / "a.rows", tmp_path / "b.txt"]))
+        check_options({"separator": "---"}, sources)
+    check_options({"separator": "---"}, expand([tmp_path / "a.rows", tmp_path / "b.txt"]))
