@@ -74,16 +74,98 @@ class Field(Node):
     keys: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class DatePart(Node):
+    """`YEAR(field)`, `MONTH(field)` or `DAY(field)`: `part` is the name in small letters."""
+
+    field: Field
+    part: str
+
+
+@dataclass(frozen=True)
+class Divided(Node):
+    """`field / n` and `field / n * m`: how many whole times n is in a value, times m."""
+
+    what: Field | DatePart
+    divisor: Scalar
+    factor: Scalar | None = None
+
+
+@dataclass(frozen=True)
+class Unnested(Node):
+    """`UNNEST(field)`: the elements of a list."""
+
+    field: Field
+
+
+@dataclass(frozen=True)
+class Beside(Node):
+    """`LEFT n`, `RIGHT n`: the tokens that stand next to an occurrence; `side` is 'left' or 'right'."""
+
+    side: str
+    tokens: Scalar
+
+
+@dataclass(frozen=True)
+class Form(Node):
+    """`FORM`: an occurrence as it is written."""
+
+
+# What a condition tests, and what rows are grouped and ordered by.
+Tested = Field | DatePart
+GroupKey = Field | DatePart | Divided | Unnested | Beside | Form
+
+
 # ---- patterns: what may stand where occurrences are looked for -------------------------------------------
 
 
 @dataclass(frozen=True)
-class Matching(Node):
-    """An n-gram with MATCH TEXT (`text`), MATCH TOKENS (`text` False) or neither (None), and IGNORE CASE."""
+class Regex(Node):
+    """`/wom[ae]n/`: a token that matches a regular expression as a whole."""
 
-    ngram: Ngram
+    expression: str
+
+
+@dataclass(frozen=True)
+class AnyToken(Node):
+    """`*`: any one token."""
+
+
+@dataclass(frozen=True)
+class Group(Node):
+    """`("a" | "b")`: one of several patterns; a single one in parentheses, too."""
+
+    alternatives: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True)
+class Matching(Node):
+    """A part of a pattern and how it is matched.
+
+    MATCH TEXT (`text`), MATCH TOKENS (`text` False) or neither (None); IGNORE CASE or DIACRITICS; PREFIX.
+    """
+
+    ngram: Ngram | Regex | AnyToken | Group | Matching
     text: bool | None = None
     ignore_case: bool = False
+    ignore_diacritics: bool = False
+    prefix: bool = False
+
+
+@dataclass(frozen=True)
+class Bounds(Node):
+    """`{low,high}`: how often something stands one after the other; `high` None is any number."""
+
+    low: int
+    high: int | None
+
+
+@dataclass(frozen=True)
+class Repeated(Node):
+    """`"very"{1,3}`: a part, several times one after the other."""
+
+    part: Part
+    times: Bounds
 
 
 @dataclass(frozen=True)
@@ -96,13 +178,23 @@ class Gap(Node):
 
 @dataclass(frozen=True)
 class Gapped(Node):
-    """`"a" [1..3] "b"`: parts with gaps between them, one gap fewer than parts."""
+    """`"a" [1..3] "b"`: n-grams with gaps between them, one gap fewer than n-grams."""
 
     parts: tuple[Ngram | Matching, ...]
     gaps: tuple[Gap, ...]
 
 
-Pattern = Text | TokenIds | Parameter | Matching | Gapped
+@dataclass(frozen=True)
+class Sequence(Node):
+    """`"a" * /b+/ [1..3] "c"`: parts one after the other, or with a gap; one gap fewer than parts."""
+
+    parts: tuple[Element, ...]
+    gaps: tuple[Gap | None, ...]
+
+
+Part = Text | TokenIds | Parameter | Regex | AnyToken | Group | Matching
+Element = Part | Repeated
+Pattern = Element | Gapped | Sequence
 
 
 # ---- sources and models ---------------------------------------------------------------------------------
@@ -160,7 +252,7 @@ class CountIs(Node):
 class Comparison(Node):
     """`field = value` and the like. `operator` is one of = != < <= > >=."""
 
-    field: Field
+    field: Tested
     operator: str
     value: Scalar
 
@@ -169,7 +261,7 @@ class Comparison(Node):
 class Between(Node):
     """`field BETWEEN low AND high`, both included."""
 
-    field: Field
+    field: Tested
     low: Scalar
     high: Scalar
 
@@ -178,7 +270,7 @@ class Between(Node):
 class InList(Node):
     """`field IN (value, …)`, or `field IN ?`; a placeholder may stand for a list of values."""
 
-    field: Field
+    field: Tested
     values: tuple[Scalar, ...]
 
 
@@ -186,7 +278,7 @@ class InList(Node):
 class Like(Node):
     """`field LIKE 'A%'`; ILIKE with `ignore_case`."""
 
-    field: Field
+    field: Tested
     template: Scalar
     ignore_case: bool = False
 
@@ -195,7 +287,7 @@ class Like(Node):
 class IsNull(Node):
     """`field IS NULL`."""
 
-    field: Field
+    field: Tested
 
 
 @dataclass(frozen=True)
@@ -249,7 +341,7 @@ Condition = (
 class OrderBy(Node):
     """One key of ORDER BY: a field, or `count`, `left`, `right` where the statement has such."""
 
-    field: Field
+    field: GroupKey
     descending: bool = False
 
 
@@ -263,15 +355,20 @@ class Sample(Node):
 
 @dataclass(frozen=True)
 class Count(Node):
-    """COUNT "x", COUNT "x" AND "y" …: occurrences, of all or by groups of documents."""
+    """COUNT "x", COUNT "x" AND "y" …: occurrences, of all or by groups of documents.
+
+    `others` are those that are counted beside the first; `per_million`: also as a share of all tokens.
+    """
 
     what: Condition
     where: Condition | None = None
-    group_by: tuple[Field, ...] = ()
+    group_by: tuple[GroupKey, ...] = ()
     order_by: tuple[OrderBy, ...] = ()
     top: Scalar | None = None
     sample: Sample | None = None
     source: Source | None = None
+    others: tuple[Condition, ...] = ()
+    per_million: bool = False
 
 
 @dataclass(frozen=True)
@@ -279,7 +376,7 @@ class CountDocs(Node):
     """COUNT DOCS [WHERE cond] [GROUP BY field, …]: matching documents."""
 
     where: Condition | None = None
-    group_by: tuple[Field, ...] = ()
+    group_by: tuple[GroupKey, ...] = ()
     order_by: tuple[OrderBy, ...] = ()
     top: Scalar | None = None
     source: Source | None = None
@@ -309,11 +406,12 @@ class Dist(Node):
 
 @dataclass(frozen=True)
 class DistBefore(Node):
-    """DIST BEFORE "x" [TOP k]: the tokens before an n-gram."""
+    """DIST BEFORE "x" [WHERE cond] [TOP k]: the tokens before an n-gram."""
 
     ngram: Ngram
     top: Scalar | None = None
     source: Source | None = None
+    where: Condition | None = None
 
 
 @dataclass(frozen=True)
@@ -342,9 +440,9 @@ class Docs(Node):
 
 @dataclass(frozen=True)
 class Kwic(Node):
-    """KWIC "x" [WHERE cond] [WINDOW n] and what DOCS may have; ORDER BY left | right | doc_id."""
+    """KWIC "x" [WHERE cond] [WINDOW n] and what DOCS may have; ORDER BY left | right | field, …."""
 
-    pattern: Pattern
+    what: Condition
     where: Condition | None = None
     window: Scalar | None = None
     order_by: tuple[OrderBy, ...] = ()
@@ -432,7 +530,7 @@ class Ngrams(Node):
     top: Scalar | None = None
     source: Source | None = None
     min_count: Scalar | None = None
-    containing: Ngram | None = None
+    containing: Pattern | None = None
     starting: Ngram | None = None
     ending: Ngram | None = None
     ignore_case: bool = False
@@ -441,12 +539,13 @@ class Ngrams(Node):
 
 @dataclass(frozen=True)
 class Trace(Node):
-    """TRACE "long text" [WHERE cond] [MIN LENGTH n]."""
+    """TRACE "long text" [WHERE cond] [MIN LENGTH n] [RETURNING field, …]."""
 
     ngram: Ngram
     min_length: Scalar | None = None
     source: Source | None = None
     where: Condition | None = None
+    returning: tuple[Field, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -499,12 +598,13 @@ class Option(Node):
 
 @dataclass(frozen=True)
 class CreateCorpus(Node):
-    """CREATE CORPUS [IF NOT EXISTS] name [IF NOT EXISTS] [TOKENIZER '…'] [WITH (…)]."""
+    """CREATE CORPUS [IF NOT EXISTS] name [IF NOT EXISTS] [TOKENIZER '…'] [WITH (…)] [AS (DOCS …)]."""
 
     name: Name
     if_not_exists: bool = False
     tokenizer: Scalar | None = None
     options: tuple[Option, ...] = ()
+    documents: Docs | None = None
 
 
 @dataclass(frozen=True)

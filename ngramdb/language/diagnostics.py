@@ -15,12 +15,6 @@ from ngramdb.language.literals import Fault
 from ngramdb.language.situation import CLAUSE_HEADS, Situation, quote
 from ngramdb.language.synonyms import nearest
 
-# What ends where nothing more is expected, by what the text was read as.
-_END = {
-    "statement": "the end of the statement",
-    "condition": "the end of the condition",
-    "model": "the end of the model",
-}
 _NGRAM = 'an n-gram ("…" or [1, 2])'
 # What names and strings are, by terminal.
 _KINDS = {
@@ -115,7 +109,7 @@ def join(words: Sequence[str]) -> str:
 # ---- what could have stood there
 
 
-_MARKS = {"LPAR": "'('", "RPAR": "')'", "COMMA": "','"}
+_MARKS = {"LPAR": "'('", "RPAR": "')'", "VBAR": "'|'", "COMMA": "','"}
 
 
 def _describe(situation: Situation) -> list[str]:
@@ -127,8 +121,10 @@ def _describe(situation: Situation) -> list[str]:
     dropped = {"TRUE", "FALSE", "NULL"} if any_value else set()
     if situation.condition_may_start:
         dropped |= {"COUNT", "OVERLAP"}
+    if situation.may_be("FIELD_NAME"):  # what is computed from fields
+        dropped |= syntax.CALLED | syntax.COUNTED | {"FORM"}
     if len(situation.expected) > 2:
-        dropped |= {"MATCH", "IGNORE"}
+        dropped |= {"MATCH", "IGNORE", "PREFIX"}
     keywords = [t for t in situation.expected if t in syntax.syntax().keywords and t not in dropped]
     # What goes on with the part that the lexeme follows comes before what begins a new one.
     keywords.sort(key=lambda t: t in CLAUSE_HEADS and not _continues(t, situation))
@@ -147,9 +143,12 @@ def _describe(situation: Situation) -> list[str]:
         words.append("a comparison (=, !=, <, <=, > or >=)")
     elif situation.may_be("EQUAL"):
         words.append("'='")
-    words.extend(mark for terminal, mark in _MARKS.items() if situation.may_be(terminal))
+    # Parentheses within a pattern are among what few need.
+    within_pattern = situation.may_be("STAR") and not situation.condition_may_start
+    marks = [mark for mark in _MARKS if not (mark == "LPAR" and within_pattern)]
+    words.extend(_MARKS[mark] for mark in marks if situation.may_be(mark))
     if situation.may_be("$END") and not situation.statement_may_start:
-        words.append(_END[situation.whole])
+        words.append(f"the end of the {situation.whole}")
     return words
 
 

@@ -16,7 +16,7 @@ from ngramdb.language import ast, scanner, syntax
 from ngramdb.language.literals import Fault, read_text
 from ngramdb.language.parser import Walk
 from ngramdb.language.parts import Lexeme
-from ngramdb.language.situation import CLAUSE_HEADS, expected_terminals
+from ngramdb.language.situation import CLAUSE_HEADS, expected_terminals, without_new_parts
 
 # The kinds of things other than keywords, by terminal.
 _KINDS = {
@@ -34,7 +34,9 @@ _KINDS = {
     "NUMBER_LITERAL": "number",
     "TEXT_LITERAL": "ngram",
     "IDS_LITERAL": "token_ids",
+    "REGEX_LITERAL": "regex",
     "GAP_LITERAL": "gap",
+    "REPETITION_LITERAL": "repetition",
     "RANGE_LITERAL": "range",
     "PARAMETER": "parameter",
 }
@@ -77,7 +79,8 @@ class Expected:
     keywords : those that may come next and begin with `partial`, each with the ones that must follow it
         ('ORDER BY'); without clauses that the statement has already
     kinds : what else may come next: 'corpus', 'new_corpus', 'field', 'key', 'setting', 'option', 'word',
-        'path', 'tokenizer', 'value', 'number', 'ngram', 'token_ids', 'gap', 'parameter'
+        'path', 'tokenizer', 'value', 'number', 'ngram', 'token_ids', 'regex', 'gap', 'repetition',
+        'parameter'
     field : the keys of the field whose value is wanted, or of the path that goes on
     setting, option : whose value is wanted, in lower case
     context : the open n-gram so far, from its quote to the cursor, escapes resolved
@@ -125,6 +128,8 @@ def expected(text: str, cursor: int) -> Expected:
         return Expected(cursor, corpora=corpora)
     head = [lexeme.type for lexeme in walk.lexemes]
     terminals = expected_terminals(walk.state, head)
+    if quote != '"':
+        terminals = without_new_parts(terminals)
     kinds = tuple(dict.fromkeys(kind for terminal, kind in _KINDS.items() if terminal in terminals))
     context, partial = "", _read(text[start:cursor], quote)
     if quote:
@@ -194,7 +199,11 @@ def _phrases(state: syntax.State, terminals: Sequence[str], partial: str) -> tup
     beginning = partial.upper()
     fitting = [t for t in terminals if t in syntax.syntax().keywords and t.startswith(beginning)]
     fitting.sort(key=lambda t: t in CLAUSE_HEADS)  # what goes on with the last part comes first
-    return tuple(syntax.phrase(state, keyword) for keyword in fitting)
+    # By themselves these are names.
+    marks: dict[str, str] = {}
+    if "FIELD_NAME" in terminals:
+        marks = {**dict.fromkeys(syntax.CALLED, "("), **dict.fromkeys(syntax.COUNTED, " 1")}
+    return tuple(syntax.phrase(state, keyword) + marks.get(keyword, "") for keyword in fitting)
 
 
 def _read(raw: str, quote: str) -> str:

@@ -40,17 +40,20 @@ _KIND_OF_PIECE = {
     scanner.TOKEN_IDS: "token_ids",
     scanner.OPEN_IDS: "token_ids",
     scanner.GAP: "operator",
+    scanner.REGEX: "ngram",
+    scanner.REPETITION: "operator",
     scanner.RANGE: "number",
     scanner.NUMBER: "number",
     scanner.PARAMETER: "parameter",
     scanner.PUNCTUATION: "operator",
+    scanner.DIVISION: "operator",
     scanner.COMPARATOR: "operator",
     scanner.BAD_OPERATOR: "error",
     scanner.BAD_NUMBER: "error",
     scanner.CURLY_QUOTE: "error",
 }
 # Characters that are operators, or will be, and are no mistake by themselves.
-_OPERATORS = frozenset("*/:")
+_OPERATORS = frozenset("{/:")
 
 
 def lex(text: str) -> list[tuple[int, int, str]]:

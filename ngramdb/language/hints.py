@@ -58,7 +58,7 @@ def _did_you_mean(situation: Situation) -> str | None:
 def _field_by_itself(situation: Situation) -> str | None:
     if not (situation.condition_may_start and situation.is_name):
         return None
-    if situation.raw.upper() in syntax.syntax().keywords:
+    if situation.raw.upper() in syntax.syntax().keywords - syntax.CALLED:
         return None
     word = quote(situation.raw)
     return f'n-grams take double quotes: write "{word}"; a field takes a comparison: {word} = …'
@@ -134,11 +134,27 @@ def _within(situation: Situation) -> str | None:
 def _gap(situation: Situation) -> str | None:
     if situation.found.type == "GAP_LITERAL" and situation.may_be("TEXT_LITERAL"):
         return "a gap stands between two n-grams"
-    if not (situation.may_be("GAP_LITERAL") and situation.found.type == "IDS_LITERAL"):
+    if not (situation.may_be("GAP_LITERAL") and situation.raw.startswith("[")):
         return None
     bounds = _BOUNDS.fullmatch(situation.raw)
     low, high = (bounds[1], bounds[2] or bounds[1]) if bounds else ("1", "3")
     return f"a gap of {_tokens(low, high)} is written [{low}..{high}]"
+
+
+def _pattern(situation: Situation) -> str | None:
+    if situation.raw == "{" and situation.may_be("REPETITION_LITERAL"):
+        return "a repetition is written {2}, {1,3} or {2,}"
+    if situation.raw == "/" and (situation.may_be("GAP_LITERAL") or situation.may_be("REGEX_LITERAL")):
+        return "a regular expression stands between two slashes: /wom[ae]n/"
+    if situation.previous == "REGEX_LITERAL" and situation.raw.lower() == "i":
+        return "letters' case is ignored by IGNORE CASE"
+    if situation.raw in ("+", "?") and situation.may_be("REPETITION_LITERAL"):
+        return "a repetition is written {1,3}, one without limit {1,}"
+    if situation.found.type == "OR" and situation.may_be("VBAR"):
+        return "within a pattern alternatives are separated by |"
+    if situation.found.type == "VBAR" and situation.may_be("OR"):
+        return 'alternatives stand in parentheses: ("a" | "b")'
+    return None
 
 
 def _tokens(low: str, high: str) -> str:
@@ -159,12 +175,8 @@ def _count_of_documents(situation: Situation) -> str | None:
 def _missing_where(situation: Situation) -> str | None:
     if not situation.may_be("WHERE"):
         return None
-    if (
-        len(situation.head) == 2
-        and situation.head[0] == "KWIC"
-        and situation.found.type in ("AND", "OR", *_NGRAMS)
-    ):
-        return "KWIC shows one pattern; conditions on the documents stand after WHERE"
+    if len(situation.head) == 2 and situation.head[0] == "KWIC" and situation.found.type in _NGRAMS:
+        return "AND or OR stands between two n-grams; conditions on the documents stand after WHERE"
     if situation.found.type in (*_NGRAMS, "NOT", "LPAR") and not situation.may_be("AND"):
         return "a condition stands after WHERE"
     if situation.is_name and _COMPARISON.match(situation.text, situation.found.stop):
@@ -269,7 +281,7 @@ def _ngram_quotes(situation: Situation) -> str | None:
         return None
     if situation.is_string:
         return f'{_QUOTES_RULE}: write "{quote(situation.raw[1:-1])}"'
-    if situation.is_name and situation.raw.upper() not in syntax.syntax().keywords:
+    if situation.is_name and situation.raw.upper() not in syntax.syntax().keywords - syntax.CALLED:
         return f'n-grams take double quotes: write "{quote(situation.raw)}"'
     return None
 
@@ -280,7 +292,7 @@ def _value_quotes(situation: Situation) -> str | None:
     if situation.found.type == "TEXT_LITERAL":
         return f"{_QUOTES_RULE}: write '{quote(situation.raw[1:-1])}'"
     bare = _BARE_VALUE.match(situation.text, situation.found.start)
-    if bare is not None and (situation.is_word or situation.found.type == "OTHER"):
+    if bare is not None and (situation.is_word or situation.found.type in ("OTHER", "REGEX_LITERAL")):
         return f"values take single quotes: write '{quote(bare[0])}'"
     return None
 
@@ -347,6 +359,7 @@ _RULES: tuple[Callable[[Situation], str | None], ...] = (
     _overlap_length,
     _within,
     _gap,
+    _pattern,
     _count_of_documents,
     _missing_where,
     _missing_operator,

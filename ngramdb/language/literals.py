@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 
 from ngramdb.limits import MAX_GAP, MAX_INTEGER, MAX_TOKEN_ID, MIN_INTEGER
 
@@ -141,6 +142,41 @@ def read_gap(raw: str, start: int) -> tuple[int, int]:
     if int(high) > MAX_GAP:
         raise Fault(f"this gap is too long: at most {MAX_GAP} tokens", start, stop)
     return int(low), int(high)
+
+
+def read_repetition(raw: str, start: int) -> tuple[int, int | None]:
+    """The bounds of a repetition: `{1,3}` is 1 and 3, `{2}` is 2 and 2, `{2,}` is 2 and no upper bound."""
+    low, comma, high = (part.strip() for part in raw[1:-1].partition(","))
+    stop = start + len(raw)
+    bounds = [low, high] if high else [low]
+    if not all(part.isascii() and part.isdigit() and len(part) <= _MAX_DIGITS for part in bounds):
+        message = "a repetition is written {2}, {1,3} or {2,}: how often, at least and at most"
+        raise Fault(message, start, stop)
+    least, most = int(low), int(high) if high else None if comma else int(low)
+    if most is not None and least > most:
+        raise Fault(
+            f"a repetition goes from the lower bound to the upper one: write {{{most},{least}}}", start, stop
+        )
+    if most == 0:
+        raise Fault("what is repeated 0 times is no part of the pattern: leave it out", start, stop)
+    if max(least, most or 0) > MAX_GAP:
+        raise Fault(f"this is repeated too often: at most {MAX_GAP} times", start, stop)
+    return least, most
+
+
+def read_expression(raw: str, start: int) -> str:
+    """The regular expression between slashes, checked by Python's `re`, so that a mistake shows its place."""
+    expression = raw[1:-1]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what may mean something else in a later Python
+            re.compile(expression)
+    except re.error as error:
+        place = start + 1 + min(error.pos or 0, max(len(expression) - 1, 0))
+        raise Fault(f"this is no regular expression: {error.msg}", place, place + 1) from None
+    except (OverflowError, RecursionError) as error:
+        raise Fault(f"this regular expression is too large: {error}", start, start + len(raw)) from None
+    return expression
 
 
 def read_range(raw: str, start: int) -> tuple[int, int]:

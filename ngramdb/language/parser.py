@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from typing import Any, cast
 
 from lark import UnexpectedToken
@@ -21,26 +22,32 @@ from ngramdb.errors import ParseError
 from ngramdb.language import ast, diagnostics, scanner, syntax
 from ngramdb.language.literals import (
     Fault,
+    read_expression,
     read_gap,
     read_name,
     read_number,
     read_range,
+    read_repetition,
     read_string,
     read_text,
     read_token_ids,
 )
-from ngramdb.language.parts import Lexeme
+from ngramdb.language.parts import Lexeme, node_of
 from ngramdb.language.situation import Situation
 
 # Characters that are parsed, in some milliseconds, between two interrupt checks.
 CHECK_CHARACTERS = 2048
 
+# What ends an n-gram given as text, after which brackets are a gap.
+_TEXT_ENDS = frozenset({"TEXT_LITERAL", "PARAMETER", "CASE", "TEXT", "TOKENS", "IDS_LITERAL"})
 _CONSTANTS: Mapping[str, bool | None] = {"TRUE": True, "FALSE": False, "NULL": None}
 _NAMES = frozenset(syntax.NAMES)
+_PARENTHESIS = re.compile(rf"{scanner.BLANKS}\(", re.DOTALL).match
+_NUMBER = re.compile(rf"{scanner.BLANKS}[0-9?:]", re.DOTALL).match
 # Keywords that begin a condition. They name a field when a comparison follows: `WHERE count > 3`.
-_COULD_BE_FIELDS = frozenset({"COUNT", "OVERLAP"})
+_COULD_BE_FIELDS = frozenset({"COUNT", "OVERLAP", "FORM"})
 _COMPARED = re.compile(
-    r"(?:\s|--[^\n]*|/\*.*?\*/)*(?:[=<>!.]|(?:IN|IS|LIKE|ILIKE|BETWEEN|NOT)\b)", re.IGNORECASE | re.DOTALL
+    rf"{scanner.BLANKS}(?:[=<>!.]|(?:IN|IS|LIKE|ILIKE|BETWEEN|NOT)\b)", re.IGNORECASE | re.DOTALL
 ).match
 
 
@@ -83,6 +90,29 @@ def parse_condition(text: str) -> ast.Condition:
     Raises ParseError.
     """
     return cast("ast.Condition", _parse(text, "condition"))
+
+
+def parse_pattern(text: str) -> ast.Pattern:
+    """The pattern that `text` is: what stands after KWIC.
+
+    Raises ParseError.
+    """
+    return cast("ast.Pattern", node_of(_parse(text, "pattern")))
+
+
+def parse_group_keys(text: str) -> tuple[ast.GroupKey, ...]:
+    """The keys that `text` lists, as they would stand after GROUP BY, without places.
+
+    Raises ParseError.
+    """
+    return tuple(_unplaced(key) for key in _parse(text, "group_keys"))
+
+
+def _unplaced(node: Any) -> Any:
+    """The same tree without places in a text."""
+    parts = {part.name: getattr(node, part.name) for part in fields(node) if part.name != "span"}
+    inner = {name: _unplaced(part) for name, part in parts.items() if isinstance(part, ast.Node)}
+    return replace(node, span=None, **inner)
 
 
 def parse_model(text: str) -> ast.ModelClause:
@@ -157,7 +187,7 @@ class Walk:
         if kind == scanner.WORD:
             return self._word(start, stop)
         raw = self._text[start:stop]
-        if kind == scanner.PUNCTUATION:
+        if kind in (scanner.PUNCTUATION, scanner.DIVISION):
             return Lexeme(self._syntax.punctuation[raw], start, stop)
         span = ast.Span(start, stop)
         if kind == scanner.TEXT:
@@ -173,12 +203,17 @@ class Walk:
         if kind == scanner.COMPARATOR:
             return Lexeme("COMPARATOR", start, stop, ast.Value(raw, span=span))
         if kind == scanner.TOKEN_IDS:
-            if "GAP_LITERAL" in self._state.choices():
+            if "GAP_LITERAL" in self._state.choices() and self._lexemes[-1].type in _TEXT_ENDS:
                 # A gap is meant, and written wrongly; it is refused, however it reads as token ids.
-                return Lexeme("IDS_LITERAL", start, stop)
+                return Lexeme(scanner.OTHER, start, stop)
             return Lexeme("IDS_LITERAL", start, stop, ast.TokenIds(read_token_ids(raw, start), span=span))
         if kind == scanner.GAP:
             return Lexeme("GAP_LITERAL", start, stop, ast.Gap(*read_gap(raw, start), span=span))
+        if kind == scanner.REGEX:
+            return Lexeme("REGEX_LITERAL", start, stop, ast.Regex(read_expression(raw, start), span=span))
+        if kind == scanner.REPETITION:
+            bounds = ast.Bounds(*read_repetition(raw, start), span=span)
+            return Lexeme("REPETITION_LITERAL", start, stop, bounds)
         if kind == scanner.RANGE:
             return Lexeme("RANGE_LITERAL", start, stop, ast.Lengths(*read_range(raw, start), span=span))
         if kind == scanner.QUOTED_NAME:
@@ -206,9 +241,14 @@ class Walk:
         """Whether the word, spelt as a keyword and ending at `stop`, is one here."""
         possible = self._state.choices()
         if word not in possible:
-            return _NAMES.isdisjoint(possible)
-        could_be_field = word in _COULD_BE_FIELDS and "FIELD_NAME" in possible
-        return not (could_be_field and _COMPARED(self._text, stop))
+            return _NAMES.isdisjoint(possible) and word not in syntax.CALLED
+        if "FIELD_NAME" not in possible:
+            return True
+        if word in syntax.CALLED:
+            return _PARENTHESIS(self._text, stop) is not None
+        if word in syntax.COUNTED:
+            return _NUMBER(self._text, stop) is not None
+        return not (word in _COULD_BE_FIELDS and _COMPARED(self._text, stop))
 
     def _one_of(self, terminals: Sequence[str]) -> str:
         """The one of the terminals that may come next; the first when none may."""

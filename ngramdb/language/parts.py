@@ -19,6 +19,7 @@ MAX_CONDITION_DEPTH = 100
 
 # Fields of statements that are not named as their clauses are.
 _FIELDS = {
+    "AS": "documents",
     "FROM": "source",
     "ON ERROR": "skip_errors",
     "RETURN": "n_returned",

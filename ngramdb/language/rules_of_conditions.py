@@ -53,6 +53,11 @@ class ConditionRules:
 
     def contains(self, children: list[Any]) -> Nested:
         pattern = node_of(children[0])
+        if isinstance(pattern, ast.AnyToken):
+            message = (
+                '* is any token beside others; COUNT "" is the number of tokens, COUNT DOCS that of documents'
+            )
+            raise Fault(message, start_of(pattern), stop_of(pattern))
         return leaf(ast.Contains(pattern, span=pattern.span))
 
     def count_is(self, children: list[Any]) -> Nested:
@@ -98,27 +103,71 @@ class ConditionRules:
         )
         return leaf(condition)
 
+    def date_part(self, children: list[Any]) -> ast.DatePart:
+        return ast.DatePart(children[2], children[0].type.lower(), span=span_of(children))
+
     def field(self, children: list[Any]) -> ast.Field:
         return ast.Field(tuple(child.node.value for child in children[::2]), span=span_of(children))
 
     # ---- patterns
 
-    def gapped(self, children: list[Any]) -> ast.Gapped:
-        parts = tuple(node_of(child) for child in children[::2])
-        gaps = tuple(child.node for child in children[1::2])
-        return ast.Gapped(parts, gaps, span=span_of(children))
+    def sequence(self, children: list[Any]) -> ast.Gapped | ast.Sequence:
+        parts: list[Any] = [node_of(children[0])]
+        gaps: list[ast.Gap | None] = []
+        between: ast.Gap | None = None
+        for node in map(node_of, children[1:]):
+            if isinstance(node, ast.Gap):
+                between = node
+                continue
+            parts.append(node)
+            gaps.append(between)
+            between = None
+        kind: Any = ast.Gapped if None not in gaps and all(map(_is_ngram, parts)) else ast.Sequence
+        found: ast.Gapped | ast.Sequence = kind(tuple(parts), tuple(gaps), span=span_of(children))
+        return found
+
+    def repeated(self, children: list[Any]) -> ast.Repeated:
+        return ast.Repeated(node_of(children[0]), children[1].node, span=span_of(children))
+
+    def any_token(self, children: list[Any]) -> ast.AnyToken:
+        return ast.AnyToken(span=span_of(children))
+
+    def group(self, children: list[Any]) -> Any:
+        alternatives = tuple(node_of(child) for child in children[1:-1:2])
+        if len(alternatives) == 1:
+            # Parentheses alone change nothing; the place is what is inside them.
+            return alternatives[0]
+        return ast.Group(alternatives, span=span_of(children))
 
     def matching(self, children: list[Any]) -> ast.Matching:
         clauses = clauses_of(children)
+        inner = node_of(children[0])
+        if isinstance(inner, (ast.Gapped, ast.Sequence, ast.Repeated)):
+            inner = ast.Group((inner,), span=inner.span)
         return ast.Matching(
-            ngram=children[0].node,
+            ngram=inner,
             text=clauses.get("MATCH"),
             ignore_case="IGNORE CASE" in clauses,
+            ignore_diacritics="IGNORE DIACRITICS" in clauses,
+            prefix="PREFIX" in clauses,
             span=span_of(children),
         )
 
     def matching_what(self, children: list[Any]) -> Clause:
         return clause_of("MATCH", children[1].type == "TEXT", children)
 
+    def ignoring_diacritics(self, children: list[Any]) -> Clause:
+        return clause_of("IGNORE DIACRITICS", True, children)
+
+    def prefix(self, children: list[Any]) -> Clause:
+        return clause_of("PREFIX", True, children)
+
     def ignoring_case(self, children: list[Any]) -> Clause:
         return clause_of("IGNORE CASE", True, children)
+
+
+def _is_ngram(node: Any) -> bool:
+    """Whether a part of a pattern is an n-gram, matched as n-grams alone are."""
+    if isinstance(node, ast.Matching):
+        return not node.prefix and not node.ignore_diacritics and _is_ngram(node.ngram)
+    return isinstance(node, (ast.Text, ast.TokenIds, ast.Parameter))

@@ -29,6 +29,9 @@ class DataRules:
     def create_corpus(self, children: list[Any]) -> ast.CreateCorpus:
         return statement_of(ast.CreateCorpus, children, name=name_of(children[2:]))
 
+    def as_documents(self, children: list[Any]) -> Clause:
+        return clause_of("AS", children[2], children)
+
     def copy_from(self, children: list[Any]) -> ast.CopyFrom:
         return statement_of(ast.CopyFrom, children, corpus=children[1].node, path=children[3].node)
 

@@ -22,12 +22,15 @@ from ngramdb.language.parts import (
     valued_clause,
 )
 
+_NUMBERS = frozenset({"INTEGER_LITERAL", "NUMBER_LITERAL", "PARAMETER"})
+
 
 class QuestionRules:
     """One method per rule, called with the rule's tokens and the values of its parts."""
 
     def count(self, children: list[Any]) -> ast.Count:
-        return statement_of(ast.Count, children, what=children[1])
+        what, *others = (child for child in children if isinstance(child, ast.Node))
+        return statement_of(ast.Count, children, what=what, others=tuple(others))
 
     def count_docs(self, children: list[Any]) -> ast.CountDocs:
         return statement_of(ast.CountDocs, children)
@@ -36,7 +39,7 @@ class QuestionRules:
         return statement_of(ast.Docs, children)
 
     def kwic(self, children: list[Any]) -> ast.Kwic:
-        return statement_of(ast.Kwic, children, pattern=node_of(children[1]))
+        return statement_of(ast.Kwic, children, what=children[1])
 
     def collocates(self, children: list[Any]) -> ast.Collocates:
         return statement_of(ast.Collocates, children, what=children[2])
@@ -123,7 +126,8 @@ class QuestionRules:
     def rest(self, children: list[Any]) -> Any:
         return children[0]
 
-    containing = valued_clause("CONTAINING")
+    def containing(self, children: list[Any]) -> Clause:
+        return clause_of("CONTAINING", node_of(children[1]), children)
 
     def starting(self, children: list[Any]) -> Clause:
         return clause_of("STARTING", children[-1].node, children)
@@ -168,7 +172,28 @@ class QuestionRules:
         return clause_of("SAMPLE", ast.Sample(children[1].node, seed, span=span_of(children)), children)
 
     def group_by(self, children: list[Any]) -> Clause:
-        return clause_of("GROUP BY", fields_of(children), children)
+        keys = children[-1]
+        return Clause("GROUP BY", keys, start_of(children[0]), stop_of(keys[-1]))
+
+    def group_keys(self, children: list[Any]) -> tuple[ast.GroupKey, ...]:
+        return tuple(children[::2])
+
+    def divided(self, children: list[Any]) -> ast.Divided:
+        what = next(child for child in children if isinstance(child, (ast.Field, ast.DatePart)))
+        divisor, *factor = (child.node for child in children if getattr(child, "type", "") in _NUMBERS)
+        return ast.Divided(what, divisor, *factor, span=span_of(children))
+
+    def unnested(self, children: list[Any]) -> ast.Unnested:
+        return ast.Unnested(children[2], span=span_of(children))
+
+    def beside(self, children: list[Any]) -> ast.Beside:
+        return ast.Beside(children[0].type.lower(), children[1].node, span=span_of(children))
+
+    def form(self, children: list[Any]) -> ast.Form:
+        return ast.Form(span=span_of(children))
+
+    def per_million(self, children: list[Any]) -> Clause:
+        return clause_of("PER MILLION", True, children)
 
     def order_by(self, children: list[Any]) -> Clause:
         keys = tuple(child for child in children if isinstance(child, ast.OrderBy))
@@ -176,6 +201,9 @@ class QuestionRules:
 
     def order_key(self, children: list[Any]) -> ast.OrderBy:
         return ast.OrderBy(children[0], has_terminal(children, "DESC"), span=span_of(children))
+
+    order_groups = order_by
+    group_order = order_key
 
     weight = valued_clause("The weight")
     order = valued_clause("ORDER")

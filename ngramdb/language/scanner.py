@@ -22,11 +22,14 @@ TEXT = "TEXT"
 STRING = "STRING"
 TOKEN_IDS = "TOKEN_IDS"
 GAP = "GAP"
+REGEX = "REGEX"
+REPETITION = "REPETITION"
 RANGE = "RANGE"
 NUMBER = "NUMBER"
 PARAMETER = "PARAMETER"
 COMPARATOR = "COMPARATOR"
 PUNCTUATION = "PUNCTUATION"
+DIVISION = "DIVISION"
 # A piece that can be no part of a statement.
 OPEN_COMMENT = "OPEN_COMMENT"
 OPEN_NAME = "OPEN_NAME"
@@ -42,9 +45,18 @@ BLANK = frozenset({SPACE, COMMENT})
 # Kinds that run to the end of the text because their closing mark is missing; more text could close them.
 OPEN = frozenset({OPEN_COMMENT, OPEN_NAME, OPEN_TEXT, OPEN_STRING})
 
+# Blanks and comments, as a regular expression for what follows a piece.
+BLANKS = r"(?:\s|--[^\n]*|/\*.*?\*/)*"
+# A number, and what may come after a quotient.
+NUMBER_COMES = rf"(?:[0-9]+(?:\.[0-9]+)?|\?|:\w+)(?:[\s,;)]|\Z|--|/\*|\*{BLANKS}[0-9?:])"
+
 # In order of trial. "Space" takes in a byte order mark, which editors leave at the start of script files.
 _SHAPES = (
     (SPACE, r"[\s\ufeff]+"),
+    # A slash divides where a number or a parameter comes after it, and then what may come after a quotient.
+    (DIVISION, rf"/(?={BLANKS}(?:\Z|{NUMBER_COMES}))"),
+    # A slash after a word, a number or a parenthesis, or before a blank, divides.
+    (REGEX, r"(?<![\w)\]`])/(?![\s/*])(?:[^/\\\n]|\\[^\n])+/"),
     (COMMENT, r"--[^\n]*|/\*.*?\*/"),
     (OPEN_COMMENT, r"/\*.*"),
     (WORD, r"[^\W\d]\w*"),
@@ -59,6 +71,7 @@ _SHAPES = (
     # What is inside is looked at when the literal is read, so that a mistake is shown at its own place.
     (TOKEN_IDS, r"\[[^\[\];\"'`]*\]"),
     (OPEN_IDS, r"\[[^\[\];\"'`]*"),
+    (REPETITION, r"\{[^{};\"'`]*\}"),
     (RANGE, r"[0-9]+\.\.[0-9]+(?![\w.])"),
     (NUMBER, r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![\w.])"),
     (BAD_NUMBER, r"-?[0-9][\w.]*"),
@@ -66,7 +79,7 @@ _SHAPES = (
     # What other languages write.
     (BAD_OPERATOR, r"==|=>|=<|&&|\|\||!(?!=)"),
     (COMPARATOR, r"<=|>=|<>|!=|[<>]"),
-    (PUNCTUATION, r"[;,()=.+-]"),
+    (PUNCTUATION, r"[;,()=.+*|-]"),
     (CURLY_QUOTE, "[\u201c\u201d\u201e\u201f\u00ab\u00bb\u2018\u2019\u201a\u201b]"),
     (OTHER, r"."),
 )

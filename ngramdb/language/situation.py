@@ -14,13 +14,15 @@ CLAUSE_HEADS = frozenset(
     {
         *("FROM", "WHERE", "GROUP", "ORDER", "TOP", "LIMIT", "OFFSET", "SAMPLE", "WINDOW", "MIN", "USING"),
         *("SENTENCE", "TOKENS", "METHOD", "TEMPERATURE", "NUCLEUS", "DIVERSITY", "SEED", "RETURN"),
-        *("RETURNING", "TOKENIZER", "WITH", "ON", "IF", "CONTAINING", "STARTING", "ENDING"),
+        *("RETURNING", "TOKENIZER", "WITH", "ON", "IF", "CONTAINING", "STARTING", "ENDING", "PER", "AS"),
     }
 )
 # Clauses that a statement cannot do without.
 _REQUIRED = {"DELETE": "WHERE", "GENERATE": "TOKENS"}
 # What may stand once after an n-gram.
-_MODIFIERS = frozenset({"MATCH", "IGNORE"})
+_MODIFIERS = frozenset({"MATCH", "IGNORE", "PREFIX"})
+# What begins another part of a pattern.
+_PARTS = frozenset({"TEXT_LITERAL", "IDS_LITERAL", "PARAMETER", "REGEX_LITERAL", "STAR", "LPAR"})
 _NGRAMS = frozenset({"TEXT_LITERAL", "IDS_LITERAL", "PARAMETER"})
 
 
@@ -49,7 +51,7 @@ class Situation:
         self.state = state
         self.whole = whole
         self.head = _types_since_semicolon(before)
-        self.expected = expected_terminals(state, self.head)
+        self.expected = without_new_parts(expected_terminals(state, self.head))
 
     @property
     def raw(self) -> str:
@@ -140,10 +142,18 @@ def expected_terminals(state: syntax.State, head: Sequence[str]) -> list[str]:
     return [terminal for terminal in syntax.acceptable(state) if terminal not in given]
 
 
+def without_new_parts(terminals: Sequence[str]) -> list[str]:
+    """What may come next without that which begins another part of a pattern, as it may after each part."""
+    parts = _PARTS if "GAP_LITERAL" in terminals else frozenset()
+    return [terminal for terminal in terminals if terminal not in parts]
+
+
 def _scope(head: Sequence[str]) -> Sequence[str]:
     """The part of the statement whose clauses are no clauses of another part, as in COPY (question) TO."""
     if head[:1] == ["KEYWORDS"] and "AGAINST" in head:
         return head[head.index("AGAINST") :]
+    if head[:1] == ["CREATE"] and "AS" in head:
+        return head[head.index("AS") :]
     if head[:1] != ["COPY"]:
         return head
     return head[head.index("TO") :] if "TO" in head else head[2:]

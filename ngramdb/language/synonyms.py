@@ -15,6 +15,7 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
     "LIMIT": ("RETURN",),
     "TOP": ("LIMIT",),
     "IN": ("FROM",),
+    "FORM": ("FROM",),
     "OF": ("FROM",),
     "FILTER": ("WHERE",),
     "DESCENDING": ("DESC",),

@@ -22,7 +22,7 @@ from ngramdb.language.transformer import AstBuilder
 # Lark's InteractiveParser, whose methods carry no types.
 State = Any
 
-STARTS = ("script", "condition", "model")
+STARTS = ("script", "condition", "model", "pattern", "group_keys")
 END = "$END"
 _OPTIONS: dict[str, Any] = {
     "parser": "lalr",
@@ -32,6 +32,10 @@ _OPTIONS: dict[str, Any] = {
     "keep_all_tokens": True,
     "maybe_placeholders": False,
 }
+# Keywords that are names unless a parenthesis follows: `YEAR(date)`, and a field `year`.
+CALLED = frozenset({"YEAR", "MONTH", "DAY", "FLOOR", "UNNEST"})
+# Those that are names unless a number follows: `LEFT 1`.
+COUNTED = frozenset({"LEFT", "RIGHT"})
 # Names and strings have a terminal for each kind of thing that they stand for. In the order of trial; the
 # first is that of one which can stand for nothing.
 NAMES = ("FIELD_NAME", "CORPUS_NAME", "SETTING_NAME", "OPTION_NAME", "BARE_WORD", "KEY_NAME", "NEW_NAME")

@@ -21,6 +21,8 @@ whole = [
     "[1, 2]",
     "[]",
     "[1..3]",
+    "/a+/",
+    "{1,3}",
     "'x'",
     "7",
     "-1.5e3",
@@ -48,6 +50,10 @@ broken = [
     "'",
     "`",
     "[",
+    "/",
+    "{",
+    "|",
+    "*",
     "/*",
     "*/",
     "--",
@@ -84,6 +90,7 @@ def test_any_text_is_parsed_or_refused(text: str) -> None:
     check(text)
 
 
+@pytest.mark.slow
 @settings(max_examples=600)
 @given(programs)
 def test_any_row_of_tokens_is_parsed_or_refused(text: str) -> None:
@@ -116,6 +123,15 @@ sources = st.lists(terms, min_size=1, max_size=3).flatmap(
 # `docs` needs its backquotes behind COUNT.
 keys_of_fields = st.sampled_from(["year", "limit", "`my docs`", "`docs`", "count", "within", "overlap"])
 fields = st.lists(keys_of_fields, min_size=1, max_size=3).map(".".join)
+dated = fields | filled("{}({})", st.sampled_from(["YEAR", "month", "Day"]), fields)
+factors = st.sampled_from(["10", "?", "2.5", ":k"])
+divided = dated | filled("{} / {}", dated, factors) | filled("FLOOR({} / {}) * {}", dated, factors, factors)
+group_keys = st.one_of(
+    divided,
+    fields.map("UNNEST({})".format),
+    filled("{} {}", st.sampled_from(["LEFT", "right"]), amounts),
+    st.just("FORM"),
+)
 parts = ngrams.flatmap(
     lambda ngram: st.sampled_from(["", " MATCH TEXT", " IGNORE CASE", " MATCH TOKENS IGNORE CASE"]).map(
         ngram.__add__
@@ -129,11 +145,11 @@ nots = st.sampled_from(["", "NOT "])
 simple = st.one_of(
     patterns,
     filled("COUNT({}) {} {}", patterns, operators, amounts),
-    filled("{} {} {}", fields, operators, scalars),
+    filled("{} {} {}", dated, operators, scalars),
     filled("{} {}BETWEEN {} AND {}", fields, nots, scalars, scalars),
     filled("{} {}IN ({})", fields, nots, listed(scalars | st.just("NULL"))),
     filled("{} {}LIKE {}", fields, nots, strings),
-    filled("{} IS {}NULL", fields, nots),
+    filled("{} IS {}NULL", dated, nots),
     filled("OVERLAP({}, {}) {} {}", sources, amounts, operators, numbers),
 )
 # A tree of conditions: how its parts are put together, by the number of the shape.
@@ -189,19 +205,20 @@ methods = st.sampled_from(["GREEDY", "sample", "BEAM", "beam(4)"])
 shapes: dict[type[ast.Node], st.SearchStrategy[str]] = {
     ast.Docs: docs,
     ast.Count: statement(
-        conditions.map("COUNT {}".format),
+        listed(conditions).map("COUNT {}".format),
         FROM=sources,
         WHERE=conditions,
-        GROUP_BY=listed(fields),
-        ORDER_BY=keys,
+        PER=st.just("MILLION"),
+        GROUP_BY=listed(group_keys),
+        ORDER_BY=listed(group_keys | group_keys.map("{} DESC".format)),
         TOP=amounts,
         SAMPLE=samples,
     ),
     ast.CountDocs: statement(
-        st.just("COUNT DOCS"), FROM=sources, WHERE=conditions, GROUP_BY=listed(fields), TOP=amounts
+        st.just("COUNT DOCS"), FROM=sources, WHERE=conditions, GROUP_BY=listed(group_keys), TOP=amounts
     ),
     ast.Kwic: statement(
-        patterns.map("KWIC {}".format),
+        conditions.map("KWIC {}".format),
         FROM=sources,
         WHERE=conditions,
         WINDOW=amounts,
@@ -237,7 +254,9 @@ shapes: dict[type[ast.Node], st.SearchStrategy[str]] = {
         WHERE=conditions,
         BY=st.just("DOCUMENTS") | fields,
     ),
-    ast.DistBefore: statement(ngrams.map("DIST BEFORE {}".format), FROM=sources, LIMIT=amounts),
+    ast.DistBefore: statement(
+        ngrams.map("DIST BEFORE {}".format), FROM=sources, WHERE=conditions, LIMIT=amounts
+    ),
     ast.Ngrams: statement(
         filled("NGRAMS {}", amounts | st.sampled_from(["2..5", "1..3 IGNORE CASE"])),
         FROM=sources,
@@ -249,7 +268,9 @@ shapes: dict[type[ast.Node], st.SearchStrategy[str]] = {
         WITH=st.just("DOCS"),
         TOP=amounts,
     ),
-    ast.Trace: statement(ngrams.map("TRACE {}".format), FROM=sources, MIN_LENGTH=amounts),
+    ast.Trace: statement(
+        ngrams.map("TRACE {}".format), FROM=sources, MIN_LENGTH=amounts, RETURNING=listed(fields)
+    ),
     ast.Prob: statement(filled("PROB {} GIVEN {}", ngrams, ngrams), FROM=sources, USING=models),
     ast.Dist: statement(ngrams.map("DIST GIVEN {}".format), FROM=sources, USING=models, TOP=amounts),
     ast.Score: statement(ngrams.map("SCORE {} SENTENCE".format), FROM=sources, USING=models),
@@ -265,7 +286,9 @@ shapes: dict[type[ast.Node], st.SearchStrategy[str]] = {
         SEED=amounts,
         RETURN=amounts,
     ),
-    ast.CreateCorpus: statement(names.map("CREATE CORPUS {}".format), TOKENIZER=strings, WITH=options),
+    ast.CreateCorpus: statement(
+        names.map("CREATE CORPUS {}".format), TOKENIZER=strings, WITH=options, AS=docs.map("({})".format)
+    ),
     ast.CopyFrom: statement(
         filled("COPY {} FROM {} {}", names, strings, options), ON_ERROR=st.sampled_from(["SKIP", "FAIL"])
     ),
