@@ -20,8 +20,18 @@ from ngramdb.errors import (
     ResourceError,
     TokenBoundaryWarning,
 )
+from ngramdb.kinds import FILE_TOKENIZERS
 from ngramdb.planner import matching
-from ngramdb.planner.plan import DeleteDocuments, Doubt, ExportDocuments, Gram, Phrase, Plan, show_text
+from ngramdb.planner.plan import (
+    CopyDocuments,
+    DeleteDocuments,
+    Doubt,
+    ExportDocuments,
+    Gram,
+    Phrase,
+    Plan,
+    show_text,
+)
 from ngramdb.planner.plan.phrases import LIKE_A_PATTERN, STAR
 from ngramdb.planner.source import Corpus, IntArray
 
@@ -37,7 +47,7 @@ class Caution(NamedTuple):
 
 def cautions_of(plan: Plan) -> list[Caution]:
     """What is to be said of a plan's phrases, each thing once."""
-    acts = isinstance(plan, (DeleteDocuments, ExportDocuments))
+    acts = isinstance(plan, (CopyDocuments, DeleteDocuments, ExportDocuments))
     return list(dict.fromkeys(_cautions(plan.phrases, acts)))
 
 
@@ -76,7 +86,7 @@ def _of(phrase: Phrase, acts: bool, rarer: bool) -> Caution | None:
     text, corpus = phrase.gram.text, phrase.corpus
     if not text:
         return None
-    if not phrase.as_text and corpus.tokenizer.kind == "json":
+    if not phrase.as_text and corpus.tokenizer.kind in FILE_TOKENIZERS:
         said = _of_spellings(phrase) if acts else None
         said = said or (_of_continuation(phrase) if phrase.before else _of_blanks(phrase, rarer))
         if said is not None:
@@ -84,7 +94,7 @@ def _of(phrase: Phrase, acts: bool, rarer: bool) -> Caution | None:
     is_pattern = LIKE_A_PATTERN.match(text) is not None
     if not (is_pattern or STAR in text) or corpus.index.count(phrase.gram.ids):
         return None
-    return Caution(_of_pattern(text) if is_pattern else _of_star(text), PhraseWarning)
+    return Caution(_of_pattern(text) if is_pattern else _of_star(text, corpus), PhraseWarning)
 
 
 def _of_spellings(phrase: Phrase) -> str | None:
@@ -150,16 +160,20 @@ def _of_continuation(phrase: Phrase) -> str | None:
 
 def _of_pattern(text: str) -> str:
     said = f"{show_text(text)} is one n-gram, its quotation marks included"
-    return f"{said}; patterns stand in statements, as in KWIC {text.strip()}"
+    return f"{said}; ngramdb.pattern(…) is a pattern, and in statements it stands as in KWIC {text.strip()}"
 
 
-def _of_star(text: str) -> str:
+def _of_star(text: str, corpus: Corpus) -> str:
     plain = text.strip(STAR + BLANK)
     said = f'"{STAR}" in {show_text(text)} is a character like any other'
     if STAR in plain:
         first, last = plain.split(STAR, 1)[0], plain.rsplit(STAR, 1)[1]
         return f"{said}; a gap stands for tokens: {show_text(first.strip())} [1..3] {show_text(last.strip())}"
-    return f"{said}; {show_text(plain)} MATCH TEXT finds it as a part of words, too" if plain else said
+    if not plain:
+        return said
+    if corpus.tokenizer.kind.startswith("words") and text.rstrip(BLANK).endswith(STAR):
+        said += f"; {show_text(plain)} PREFIX finds words that begin so"
+    return f"{said}; {show_text(plain)} MATCH TEXT finds it as a part of words, too"
 
 
 def _other_blanks(text: str) -> list[str]:

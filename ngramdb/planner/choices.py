@@ -36,6 +36,7 @@ from ngramdb.planner.plan import (
     OverlapTest,
     Pattern,
     StoredText,
+    TokenPattern,
     UnionOf,
     Variants,
 )
@@ -97,6 +98,8 @@ def pattern_bound(pattern: Pattern, count: Callable[[Gram], int], whole: int) ->
         return count(pattern)
     if isinstance(pattern, Variants):
         return sum(w * count(gram) for gram, w in zip(pattern.grams, pattern.weights, strict=True))
+    if isinstance(pattern, TokenPattern):
+        return pattern.bound(whole)
     if isinstance(pattern, Gapped):
         return min(pattern_bound(part, count, whole) for part in pattern.parts)
     return min([whole, *(sum(map(count, clause)) for clause in pattern.needs)])

@@ -7,7 +7,7 @@ from typing import Any
 
 from ngramdb.errors import InvalidArgument
 from ngramdb.formats import ID_TYPES, READ, WRITTEN
-from ngramdb.kinds import ATTACHED, DTYPE_BYTES
+from ngramdb.kinds import ATTACHED, DTYPE_BYTES, INFINI_GRAM_VERSIONS
 
 # Below this a segment holds so little that a load makes thousands of files.
 MIN_SEGMENT_TOKENS = 1024
@@ -85,6 +85,13 @@ ATTACH_OPTIONS: dict[str, OptionType] = {
     ),
     "dtype": OptionType(
         str, "the type of its tokens; by the sizes of its files when not given", choices=tuple(DTYPE_BYTES)
+    ),
+    "version": OptionType(
+        int,
+        "infini-gram: the version of the index; 5 says that documents stand in reverse; by the names of its "
+        "files (4 or 6) when not given",
+        least=min(INFINI_GRAM_VERSIONS),
+        most=max(INFINI_GRAM_VERSIONS),
     ),
     "index": OptionType(str, "tokengrams: the file of pointers; that of tokens with .idx when not given"),
     "separator": OptionType(int, "tokengrams: the token that ends a document; one document when not given"),

@@ -49,7 +49,7 @@ def _optimized(
 ) -> tuple[plan.Plan, tuple[str, ...]]:
     if isinstance(logical, plan.CountGram) and logical.gram.known:
         return logical, ()  # the most frequent question, to which no rule applies
-    if isinstance(logical, plan.ExportDocuments):
+    if isinstance(logical, (plan.CopyDocuments, plan.ExportDocuments)):
         inner, fired = optimize(logical.documents, disabled, estimated)
         assert isinstance(inner, plan.Documents)
         return replace(logical, documents=inner), fired

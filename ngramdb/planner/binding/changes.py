@@ -44,8 +44,8 @@ def restore(scope: Scope, node: ast.Restore) -> plan.Plan:
 def compact(scope: Scope, node: ast.Compact) -> plan.Plan:
     """Bind COMPACT."""
     if node.name is None:
-        return plan.CompactCorpora(tuple(scope.catalog.own_corpus_names()))
-    return plan.CompactCorpora((scope.corpus_name(node.name),))
+        return plan.CompactCorpora(tuple(scope.catalog.own_corpus_names()), scope.catalog.compaction)
+    return plan.CompactCorpora((scope.corpus_name(node.name),), scope.catalog.compaction)
 
 
 def alter(scope: Scope, node: ast.Alter) -> plan.Plan:

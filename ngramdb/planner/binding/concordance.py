@@ -8,10 +8,10 @@ from ngramdb.language import ast
 from ngramdb.lm.spec import MAX_MIN_COUNT
 from ngramdb.planner import plan
 from ngramdb.planner.binding.conditions import among, condition
-from ngramdb.planner.binding.fields import returned_fields
-from ngramdb.planner.binding.patterns import pattern
+from ngramdb.planner.binding.fields import document_keys, returned_fields
+from ngramdb.planner.binding.occurrences import occurring
+from ngramdb.planner.binding.patterns import token_pattern_of
 from ngramdb.planner.binding.scope import Scope
-from ngramdb.planner.names import nearest
 from ngramdb.planner.source import Corpus
 
 # Tokens on either side of a match when WINDOW is missing: of words or pieces of them, and of single
@@ -45,44 +45,59 @@ def sampling(scope: Scope, node: ast.Sample | None) -> plan.Sampling | None:
 def kwic(scope: Scope, node: ast.Kwic) -> plan.Plan:
     """Bind KWIC."""
     corpus = scope.corpus(node.source)
-    sought = pattern(scope, node.pattern, corpus)
+    if isinstance(node.what, ast.Not):
+        what = "KWIC cannot begin with NOT; DOCS WHERE NOT … lists the documents without"
+        scope.fail(PlanError, what, node.what)
+    found = occurring(scope, node.what, corpus, condition)
+    sought = _pattern(found)
     if isinstance(sought, plan.Gram) and not len(sought):
-        scope.fail(PlanError, "KWIC needs an n-gram of at least one token", node.pattern)
-    order, descending = _order(scope, node.order_by)
+        scope.fail(PlanError, "KWIC needs an n-gram of at least one token", node.what)
+    where = condition(scope, node.where, corpus)
+    order, descending, keys = _order(scope, node.order_by, corpus)
     window = scope.number(node.window, "WINDOW", 0)
+    is_pattern = isinstance(found, plan.OccurrencesOf)
     return plan.Concordance(
         corpus,
         sought,
-        condition(scope, node.where, corpus),
+        where if is_pattern else plan.AllDocs(),
         default_window(corpus.tokenizer.kind) if window is None else min(window, WHOLE_DOCUMENT),
         order,
         descending,
         scope.number(node.limit, "LIMIT", 0),
         scope.number(node.offset, "OFFSET", 0) or 0,
         sampling(scope, node.sample),
-        # A line has its document's id anyway.
-        returning=tuple(
-            key
-            for key in returned_fields(scope, node.returning, corpus)
-            if not (key.own and key.path == "doc_id")
-        ),
+        returning=_beside(scope, node.returning, corpus),
+        keys=keys,
+        what=None if is_pattern else plan.InPart(found, where),
     )
 
 
-def _order(scope: Scope, keys: tuple[ast.OrderBy, ...]) -> tuple[str, bool]:
+def _pattern(found: plan.Occurring) -> plan.Pattern | None:
+    """The pattern of which all occurrences of an expression are; None where there are several."""
+    if isinstance(found, (plan.InDocs, plan.NearTo)):
+        return _pattern(found.what)
+    return found.pattern if isinstance(found, plan.OccurrencesOf) else None
+
+
+def _beside(scope: Scope, nodes: tuple[ast.Field, ...], corpus: Corpus) -> tuple[plan.FieldKey, ...]:
+    """The fields of RETURNING beside lines that have their document's id anyway."""
+    keys = returned_fields(scope, nodes, corpus)
+    return tuple(key for key in keys if not (key.own and key.path == "doc_id"))
+
+
+def _order(
+    scope: Scope, keys: tuple[ast.OrderBy, ...], corpus: Corpus
+) -> tuple[str, bool, tuple[plan.FieldKey, ...]]:
     if not keys:
-        return plan.BY_PLACE, False
-    if len(keys) > 1:
-        scope.fail(PlanError, "KWIC is ordered by one key; lines that agree in it come by doc_id", keys[1])
-    key = keys[0]
-    name = ".".join(key.field.keys)
-    for order in plan.CONCORDANCE_ORDERS:
-        if name.lower() == order:
-            return order, key.descending
-    hint = nearest(name, plan.CONCORDANCE_ORDERS)
-    tail = "" if hint is None else f"; did you mean {hint}?"
-    known = "left, right or doc_id"
-    scope.fail(PlanError, f"KWIC is ordered by {known}, not by {name}{tail}", key)
+        return plan.BY_PLACE, False, ()
+    names = [".".join(key.field.keys).lower() if isinstance(key.field, ast.Field) else "" for key in keys]
+    for name, key in zip(names, keys, strict=True):
+        if name in plan.CONCORDANCE_ORDERS and len(keys) == 1:
+            return name, key.descending, ()
+        if name in (plan.BY_LEFT, plan.BY_RIGHT):
+            what = f"KWIC is ordered by {name} alone; lines that agree in it come by doc_id"
+            scope.fail(PlanError, what, keys[1])
+    return plan.BY_FIELDS, False, document_keys(scope, keys, corpus, plan.CONCORDANCE_ORDERS)
 
 
 def ngrams(scope: Scope, node: ast.Ngrams) -> plan.Plan:
@@ -98,7 +113,7 @@ def ngrams(scope: Scope, node: ast.Ngrams) -> plan.Plan:
         longest,
         where,
         scope.number(node.min_count, "MIN COUNT", 1, MAX_MIN_COUNT) or 1,
-        _part(scope, node.containing, corpus, node.ignore_case),
+        _contained(scope, node, corpus),
         _part(scope, node.starting, corpus, node.ignore_case),
         _part(scope, node.ending, corpus, node.ignore_case),
         node.ignore_case,
@@ -119,6 +134,14 @@ def _lengths(scope: Scope, node: ast.Scalar | ast.Lengths) -> tuple[int, int]:
     return n, n
 
 
+def _contained(scope: Scope, node: ast.Ngrams, corpus: Corpus) -> plan.Gram | plan.TokenPattern | None:
+    """What n-grams contain: an n-gram, or a pattern over tokens."""
+    inner = node.containing
+    if inner is None or isinstance(inner, (ast.Text, ast.TokenIds, ast.Parameter)):
+        return _part(scope, inner, corpus, node.ignore_case)
+    return token_pattern_of(scope, inner, corpus, node.ignore_case)
+
+
 def _part(scope: Scope, node: ast.Ngram | None, corpus: Corpus, ignore_case: bool) -> plan.Gram | None:
     """What n-grams contain, start or end with; with IGNORE CASE in small letters if its own do not occur."""
     if node is None:
@@ -137,4 +160,5 @@ def trace(scope: Scope, node: ast.Trace) -> plan.Plan:
     least = scope.number(node.min_length, "MIN LENGTH", 1)
     passage = scope.passage(node.ngram, corpus)
     where = among(scope, node.where, corpus)
-    return plan.Tracing(corpus, passage, 1 if least is None else least, where=where)
+    returning = _beside(scope, node.returning, corpus)
+    return plan.Tracing(corpus, passage, 1 if least is None else least, returning=returning, where=where)

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ngramdb.errors import PlanError
+from ngramdb.kinds import FILE_TOKENIZERS
 from ngramdb.language import ast
 from ngramdb.planner import plan
-from ngramdb.planner.binding.fields import bound_field, unfit
+from ngramdb.planner.binding.fields import bound_date, bound_field, unfit
 from ngramdb.planner.binding.never import never_true
 from ngramdb.planner.binding.occurrences import has_occurrences, near_to, occurring
 from ngramdb.planner.binding.patterns import pattern
@@ -138,7 +139,7 @@ def _overlap(scope: Scope, node: ast.Overlap, corpus: Corpus) -> plan.DocExpr:
 
 def _same_kind(a: Any, b: Any) -> bool:
     """Whether two tokenizers make the same tokens of a text, whatever ids they give them."""
-    if a is b or a.kind != b.kind or a.kind != "json":
+    if a is b or a.kind != b.kind or a.kind not in FILE_TOKENIZERS:
         return bool(a.kind == b.kind)
     return bool(np.array_equal(a.definition().sections["tokenizer"], b.definition().sections["tokenizer"]))
 
@@ -159,7 +160,13 @@ def _field_test(
     corpus: Corpus,
     negated: bool,
 ) -> plan.DocExpr:
-    key, types = bound_field(scope, node.field, corpus, lambda: _as_ngram(scope, node))
+    part = ""
+    if isinstance(node.field, ast.DatePart):
+        part = node.field.part
+        key, types = bound_date(scope, node.field, corpus)
+    else:
+        key, types = bound_field(scope, node.field, corpus, lambda: _as_ngram(scope, node))
+    name = plan.part_of(part, key.path)
     predicate, literals = _predicate(scope, node)
     if isinstance(node, ast.Comparison) and node.operator == "!=":
         negated = not negated
@@ -167,11 +174,11 @@ def _field_test(
         kind = None if literal is None else unfit(types, literal)
         if kind is not None:
             shown, advice = plan.show_value(literal), _other_spelling(kind, literal, value_node)
-            what = f"{key.path} is a {kind} and cannot be compared with {shown}{advice}"
+            what = f"{name} is a {kind} and cannot be compared with {shown}{advice}"
             if isinstance(node, ast.Like):
-                what = f"LIKE compares strings, and {key.path} is a {kind}"
+                what = f"LIKE compares strings, and {name} is a {kind}"
             scope.fail(PlanError, what, value_node)
-    found = plan.FieldTest(key.path, predicate, key.own, negated)
+    found = plan.FieldTest(key.path, predicate, key.own, negated, part)
     scope.doubt(never_true(found))
     return found
 

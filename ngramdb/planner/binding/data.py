@@ -18,7 +18,26 @@ def create(scope: Scope, node: ast.CreateCorpus) -> plan.Plan:
     if not node.name.value:
         scope.fail(PlanError, "a corpus's name has at least one character", node.name)
     scope.check_unicode(node.name.value, node.name)
+    if node.documents is not None:
+        return _copy(scope, node, node.documents)
     return plan.CreateCorpus(node.name.value, tokenizer, node.if_not_exists, options)
+
+
+def _copy(scope: Scope, node: ast.CreateCorpus, documents: ast.Docs) -> plan.Plan:
+    """CREATE CORPUS … AS (DOCS …)."""
+    for given, name in ((node.tokenizer, "TOKENIZER"), (node.options, "WITH")):
+        if given:
+            what = f"{name} and AS don't go together: a copy has the tokenizer and the options of its corpus"
+            scope.fail(PlanError, what, node)
+    if documents.returning:
+        what = "RETURNING chooses columns, and documents are copied whole; leave it out"
+        scope.fail(PlanError, what, documents.returning[0])
+    if documents.source is not None and len(documents.source.terms) > 1:
+        what = "AS takes documents of one corpus; ALTER CORPUS … ADD CORPUS adds those of others"
+        scope.fail(PlanError, what, documents.source)
+    found = scope.bind(documents)
+    assert isinstance(found, plan.Documents)
+    return plan.CopyDocuments(node.name.value, plan.changed(found, phrases=()), node.if_not_exists)
 
 
 def copy_from(scope: Scope, node: ast.CopyFrom) -> plan.Plan:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ngramdb.errors import BindError
+from ngramdb.errors import BindError, PlanError
 from ngramdb.language import ast
 from ngramdb.planner import plan
 from ngramdb.planner.binding.scope import Scope
@@ -34,11 +34,16 @@ def field_types(corpus: Corpus) -> dict[str, set[str]]:
 
 
 def bound_field(
-    scope: Scope, node: ast.Field, corpus: Corpus, as_ngram: Callable[[], str] = lambda: '"…"'
+    scope: Scope,
+    node: ast.Field,
+    corpus: Corpus,
+    as_ngram: Callable[[], str] = lambda: '"…"',
+    others: tuple[str, ...] = (),
 ) -> tuple[plan.FieldKey, set[str]]:
     """The field that a name means, and the types of its values (none known: it may have any).
 
-    `as_ngram` is the n-gram that is sought, should the documents' text be meant.
+    `as_ngram` is the n-gram that is sought, should the documents' text be meant; `others` are names that are
+    no fields and could have been meant.
 
     Raises
     ------
@@ -62,7 +67,83 @@ def bound_field(
         message = f"text is no metadata field; WHERE {sought} finds documents by their text"
         start, stop = scope.place(node)
         raise BindError(message, text=scope.text, start=start, stop=stop)
-    raise _unknown(scope, node, path, types)
+    raise _unknown(scope, node, path, types, others)
+
+
+def bound_key(
+    scope: Scope, node: ast.GroupKey, corpus: Corpus, others: tuple[str, ...] = ()
+) -> plan.FieldKey:
+    """A field that rows are grouped or ordered by, or what is computed from it.
+
+    `others` are names that are no fields and could have been meant.
+
+    Raises
+    ------
+    BindError
+        No document has such a field.
+    PlanError
+        The field's values are of another kind, or what stands beside occurrences is meant.
+    """
+    if isinstance(node, ast.Divided):
+        inner = bound_key(scope, node.what, corpus)
+        if not inner.part:
+            _, types = bound_field(scope, _field_of(node.what), corpus)
+            kind = unfit(types, 0)
+            if kind is not None:
+                scope.fail(PlanError, f"a number is divided, and {inner.path} is a {kind}", node.what)
+        divisor = _number(scope, node.divisor)
+        if divisor <= 0:
+            scope.refuse(f"a field is divided by a number above 0, not by {divisor!r}", node.divisor)
+        factor = None if node.factor is None else _number(scope, node.factor)
+        return plan.changed(inner, divisor=divisor, factor=factor)
+    if isinstance(node, ast.Unnested):
+        return plan.changed(bound_field(scope, node.field, corpus)[0], unnested=True)
+    if isinstance(node, ast.DatePart):
+        return plan.changed(bound_date(scope, node, corpus)[0], part=node.part)
+    if isinstance(node, ast.Field):
+        return bound_field(scope, node, corpus, others=others)[0]
+    if isinstance(node, ast.Form) and "form" in field_types(corpus):
+        return plan.FieldKey("form")
+    what = "FORM" if isinstance(node, ast.Form) else node.side.upper()
+    scope.fail(PlanError, f"{what} is for occurrences: COUNT n-gram GROUP BY {what}", node)
+
+
+def document_keys(
+    scope: Scope, nodes: tuple[ast.OrderBy, ...], corpus: Corpus, others: tuple[str, ...] = ()
+) -> tuple[plan.FieldKey, ...]:
+    """The keys by which documents are ordered; `others` are names that could have been meant."""
+    keys = []
+    for item in nodes:
+        key = bound_key(scope, item.field, corpus, others)
+        if key.unnested:
+            scope.fail(PlanError, "documents are ordered by a value that each has once, not by UNNEST", item)
+        keys.append(plan.changed(key, descending=item.descending))
+        if key == plan.FieldKey("doc_id", own=True):
+            break  # no two documents are equal in it, so what comes after decides nothing
+    return tuple(keys)
+
+
+def bound_date(scope: Scope, node: ast.DatePart, corpus: Corpus) -> tuple[plan.FieldKey, set[str]]:
+    """The field whose dates a part is taken of, and the types of what it gives."""
+    key, types = bound_field(scope, node.field, corpus)
+    kind = unfit(types, "")
+    if kind is not None:
+        what = (
+            f"{node.part.upper()} takes dates, which are texts such as '2001-05-17'; {key.path} is a {kind}"
+        )
+        scope.fail(PlanError, what, node)
+    return key, {"int64"}
+
+
+def _field_of(node: ast.Field | ast.DatePart) -> ast.Field:
+    return node.field if isinstance(node, ast.DatePart) else node
+
+
+def _number(scope: Scope, node: ast.Scalar) -> int | float:
+    value = scope.scalar(node)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < float("inf"):
+        scope.refuse(f"a field is divided by a number, not by {value!r}", node)
+    return value
 
 
 def returned_fields(scope: Scope, nodes: tuple[ast.Field, ...], corpus: Corpus) -> tuple[plan.FieldKey, ...]:
@@ -78,9 +159,11 @@ def path_of(keys: tuple[str, ...]) -> str:
     return ".".join(key.replace("\\", "\\\\").replace(".", "\\.") for key in keys)
 
 
-def _unknown(scope: Scope, node: ast.Field, path: str, types: dict[str, set[str]]) -> BindError:
+def _unknown(
+    scope: Scope, node: ast.Field, path: str, types: dict[str, set[str]], others: tuple[str, ...]
+) -> BindError:
     inside = sorted(name for name in types if name.startswith(path + "."))
-    hint = nearest(path, [*types, *OWN_FIELDS])
+    hint = nearest(path, [*types, *OWN_FIELDS, *others])
     if inside:
         hint = inside[0]
         message = f"{path!r} is an object; its fields are {listing(inside)}"

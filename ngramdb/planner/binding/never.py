@@ -11,7 +11,7 @@ from ngramdb.planner import plan
 
 def never_true(test: plan.FieldTest) -> str | None:
     """Why a test holds of no document, or a value of its list of none; None where it may hold."""
-    predicate, field = test.predicate, test.path
+    predicate, field = test.predicate, test.name
     if isinstance(predicate, plan.Compared) and predicate.literal is None:
         return f"a comparison with NULL is never true; {_by_null(field, test.negated)}"
     if isinstance(predicate, plan.OneOf) and predicate.has_null:

@@ -12,12 +12,9 @@ from ngramdb.errors import InvalidArgument, PlanError, ResourceError
 from ngramdb.language import ast
 from ngramdb.limits import MAX_GAP
 from ngramdb.planner import plan
-from ngramdb.planner.binding.scope import Scope
+from ngramdb.planner.binding.scope import Matching, Scope
 from ngramdb.planner.grams import bind_text, no_token
 from ngramdb.planner.source import Corpus, IntArray, Tokenizer
-
-# Values of the setting `match`: whether literals match text, and whether letters' case is ignored.
-MATCH_TOKENS, MATCH_TEXT, MATCH_TEXT_IGNORE_CASE = "tokens", "text", "text ignore case"
 
 # A word may join what is before it and after it across these: what stands between them is not told
 # from a part of the text.
@@ -51,7 +48,22 @@ def pattern(scope: Scope, node: ast.Pattern, corpus: Corpus) -> plan.Pattern:
     """
     if isinstance(node, ast.Gapped):
         return _gapped(scope, node, corpus)
-    return _simple(scope, node, corpus)
+    if isinstance(node, (ast.Text, ast.TokenIds, ast.Parameter)):
+        return _simple(scope, node, corpus)
+    from ngramdb.planner.binding import token_patterns
+
+    if isinstance(node, ast.Matching) and token_patterns.is_ngram(node):
+        return _simple(scope, node, corpus)
+    return token_patterns.token_pattern(scope, node, corpus, _simple)
+
+
+def token_pattern_of(
+    scope: Scope, node: ast.Pattern, corpus: Corpus, ignore_case: bool = False
+) -> plan.TokenPattern:
+    """A pattern as a program that reads token ids, whatever it comes down to."""
+    from ngramdb.planner.binding import token_patterns
+
+    return token_patterns.program(scope, node, corpus, _simple, ignore_case)
 
 
 def _gapped(scope: Scope, node: ast.Gapped, corpus: Corpus) -> plan.Gapped:
@@ -75,7 +87,7 @@ def _simple(scope: Scope, node: ast.Ngram | ast.Matching, corpus: Corpus) -> pla
         given = scope.parameters.value(node)
         if not isinstance(given, str):
             return scope.bound(node, given, corpus)
-    ngram = node.ngram if isinstance(node, ast.Matching) else node
+    ngram: Any = node.ngram if isinstance(node, ast.Matching) else node
     value = _text_of(scope, ngram)
     as_text, ignore_case = _modifiers(scope, node, value)
     if value is None and (as_text or ignore_case):
@@ -112,11 +124,11 @@ def _text_of(scope: Scope, node: ast.Ngram) -> str | None:
 
 def _modifiers(scope: Scope, node: ast.Ngram | ast.Matching, value: str | None) -> tuple[bool, bool]:
     """Whether text is matched, and whether case is ignored: as written, else as the setting decides."""
-    default = scope.catalog.match() if value is not None else MATCH_TOKENS
+    default = Matching(False, False) if value is None else scope.matching()
     if not isinstance(node, ast.Matching):
-        return default != MATCH_TOKENS, default == MATCH_TEXT_IGNORE_CASE
+        return default
     if node.text is None:
-        return default != MATCH_TOKENS, node.ignore_case or default == MATCH_TEXT_IGNORE_CASE
+        return default.as_text, node.ignore_case or default.ignore_case
     return node.text, node.ignore_case
 
 

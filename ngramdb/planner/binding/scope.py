@@ -27,6 +27,21 @@ class Range(NamedTuple):
 SHARES = Range("above 0 and at most 1", lambda x: 0 < x <= 1)
 
 
+class Matching(NamedTuple):
+    """How n-grams in quotes are matched."""
+
+    as_text: bool
+    ignore_case: bool
+
+
+# By the values of the setting `match`.
+MATCHING = {
+    "tokens": Matching(False, False),
+    "text": Matching(True, False),
+    "text ignore case": Matching(True, True),
+}
+
+
 class Scope:
     """The names and values of one text's statements. `text` is None when the tree was made by hand.
 
@@ -46,6 +61,10 @@ class Scope:
     def bind(self, statement: ast.Statement) -> plan.Plan:
         """The logical plan of a statement."""
         raise NotImplementedError
+
+    def matching(self) -> Matching:
+        """How n-grams in quotes are matched where nothing is written: as the setting `match` decides."""
+        return MATCHING[self.catalog.match()]
 
     # ---- names ------------------------------------------------------------------------------------------
 

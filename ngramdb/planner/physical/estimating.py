@@ -31,6 +31,7 @@ from ngramdb.planner.plan import (
     Occurring,
     OverlapTest,
     Pattern,
+    Several,
     UnionOf,
     Variants,
 )
@@ -143,6 +144,9 @@ class Estimator:
         children = below.children()
         if isinstance(node, AnyOf):
             rows = sum(map(_rows, children))
+        elif isinstance(node, Several):
+            share = min(1.0, _rows(children[-1]) / self._n if self._n else 0.0)
+            rows = sum(map(_rows, children[:-1])) * share
         elif isinstance(node, (Among, InDocs)):
             rows = _rows(children[0]) * min(1.0, _rows(children[1]) / self._n if self._n else 0.0)
         elif isinstance(node, NearTo):

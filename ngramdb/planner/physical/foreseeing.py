@@ -32,6 +32,7 @@ from ngramdb.planner.plan import (
     NearTo,
     Node,
     Occurring,
+    Several,
     UnionOf,
 )
 from ngramdb.planner.source import Segment
@@ -224,9 +225,11 @@ class _Foresight:
             else:
                 self.among_all(expr.docs)
             self.occurring(expr.what)
-        elif isinstance(expr, Among):
+        elif isinstance(expr, (Among, Several)):
             self.among_all(expr.docs)
-            self.occurring(expr.what)
+            for child in expr.children():
+                if isinstance(child, Occurring):
+                    self.occurring(child)
         else:
             if isinstance(expr, NearTo):
                 self._order(expr, choices.near_order_of(expr, self._sizes))

@@ -24,10 +24,12 @@ from .changes import WRITTEN_COLUMNS as WRITTEN_COLUMNS
 from .changes import AlterCorpus as AlterCorpus
 from .changes import BindCondition as BindCondition
 from .changes import CompactCorpora as CompactCorpora
+from .changes import CopyDocuments as CopyDocuments
 from .changes import DeleteDocuments as DeleteDocuments
 from .changes import ExportDocuments as ExportDocuments
 from .changes import ExportRows as ExportRows
 from .changes import RestoreCorpus as RestoreCorpus
+from .concordance import BY_FIELDS as BY_FIELDS
 from .concordance import BY_LEFT as BY_LEFT
 from .concordance import BY_PLACE as BY_PLACE
 from .concordance import BY_RIGHT as BY_RIGHT
@@ -57,6 +59,8 @@ from .estimates import Actual as Actual
 from .estimates import Costs as Costs
 from .estimates import Estimate as Estimate
 from .field_keys import FieldKey as FieldKey
+from .field_keys import PlaceKey as PlaceKey
+from .field_keys import part_of as part_of
 from .folding import one_case as one_case
 from .folding import same_letters as same_letters
 from .generation import GENERATION_COLUMNS as GENERATION_COLUMNS
@@ -84,10 +88,13 @@ from .occurring import InPart as InPart
 from .occurring import NearTo as NearTo
 from .occurring import Nowhere as Nowhere
 from .occurring import OccurrencesOf as OccurrencesOf
+from .occurring import Several as Several
+from .patterns import Anchor as Anchor
 from .patterns import Gapped as Gapped
 from .patterns import Pattern as Pattern
 from .patterns import Simple as Simple
 from .patterns import StoredText as StoredText
+from .patterns import TokenPattern as TokenPattern
 from .patterns import Variants as Variants
 from .phrases import Doubt as Doubt
 from .phrases import Phrase as Phrase
@@ -110,6 +117,7 @@ from .questions import SCORE_COLUMNS as SCORE_COLUMNS
 from .questions import CountDocuments as CountDocuments
 from .questions import CountGram as CountGram
 from .questions import CountOccurrences as CountOccurrences
+from .questions import CountTable as CountTable
 from .questions import Distribution as Distribution
 from .questions import DistributionBefore as DistributionBefore
 from .questions import Documents as Documents

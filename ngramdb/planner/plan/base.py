@@ -90,11 +90,18 @@ class SliceQuestion(Question):
     """A question that may be asked of some documents only, as if there were no others.
 
     Its operator need not know: it is given the plan about a corpus of just the documents that meet `where`
-    (`executor.slicing`).
+    (`executor.slicing`). One that can do without such a corpus names a second operator, `direct`, which is
+    given the plan as it is and the documents, and may decline by returning None.
     """
+
+    direct: ClassVar[str | None] = None
 
     where: DocExpr | None = field(default=None, kw_only=True)
     costs: Costs | None = field(default=None, compare=False, kw_only=True)
+
+    def __init_subclass__(cls, direct: str | None = None, **registered: Any) -> None:
+        super().__init_subclass__(**registered)
+        cls.direct = direct
 
     def where_clause(self) -> DocExpr | None:
         return self.where

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -66,12 +66,18 @@ class RestoreCorpus(Plan, action="statements.changes.restore", binders={"Restore
 
 @dataclass(frozen=True)
 class CompactCorpora(Plan, action="statements.changes.compact", binders={"Compact": "changes.compact"}):
-    """COMPACT: segments are merged, removed documents dropped."""
+    """COMPACT: segments are merged, removed documents dropped. `outlook` tells what will be of a corpus."""
 
     names: tuple[str, ...]
+    outlook: Callable[[str], Sequence[str]] = field(compare=False, repr=False)
 
     def label(self) -> str:
         return "compact " + (", ".join(self.names) if self.names else "(no corpora)")
+
+    def details(self) -> tuple[str, ...]:
+        return tuple(
+            f"{name}: {line}" for name in self.names for line in self.outlook(name) or ("nothing to rewrite",)
+        )
 
 
 @dataclass(frozen=True)
@@ -100,6 +106,27 @@ class ExportDocuments(Plan, action="statements.changes.export", binders={"CopyTo
 
     def label(self) -> str:
         return f"export {self.documents.label()} to {self.path}"
+
+    def details(self) -> tuple[str, ...]:
+        return self.documents.details()
+
+    def where_clause(self) -> DocExpr | None:
+        return self.documents.where
+
+    def with_tree(self, tree: Any) -> Plan:
+        return replace(self, documents=replace(self.documents, where=tree))
+
+
+@dataclass(frozen=True)
+class CopyDocuments(Plan, action="statements.changes.copy_documents"):
+    """CREATE CORPUS … AS (DOCS …): a corpus of its own with these documents."""
+
+    name: str
+    documents: Documents
+    if_not_exists: bool = False
+
+    def label(self) -> str:
+        return f"create corpus {self.name} of {self.documents.label()}"
 
     def details(self) -> tuple[str, ...]:
         return self.documents.details()

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ngramdb.planner.plan.base import Question, SliceQuestion
+from ngramdb.planner.plan.base import Plan, Question, SliceQuestion
 from ngramdb.planner.plan.grams import Gram
-from ngramdb.planner.plan.nodes import DocExpr
+from ngramdb.planner.plan.nodes import DocExpr, Node, changed
 
 if TYPE_CHECKING:
     from ngramdb.planner.plan.estimates import Costs
     from ngramdb.planner.plan.field_keys import FieldKey
+    from ngramdb.planner.plan.occurring import InPart
     from ngramdb.planner.plan.patterns import Pattern
 
 CONCORDANCE_COLUMNS = ("doc_id", "position", "left", "match", "right")
@@ -22,6 +23,7 @@ TRACE_COLUMNS = ("start", "length", "span", "count", "doc_ids")
 BY_PLACE = "doc_id"
 BY_LEFT = "left"
 BY_RIGHT = "right"
+BY_FIELDS = "fields"
 CONCORDANCE_ORDERS = (BY_PLACE, BY_LEFT, BY_RIGHT)
 
 # Documents that TRACE names for a span.
@@ -41,9 +43,13 @@ class Sampling:
 
 @dataclass(frozen=True)
 class Concordance(Question, operator="kwic.concordance.concordance", binders={"Kwic": "concordance.kwic"}):
-    """KWIC: the occurrences of a pattern with up to `window` tokens on either side."""
+    """KWIC: the occurrences of a pattern with up to `window` tokens on either side.
 
-    pattern: Pattern
+    Those of an expression are `what`, with the documents that they are in; `pattern` is then the one that all
+    of them are of, if there is one. `keys` are the fields of an order BY_FIELDS.
+    """
+
+    pattern: Pattern | None
     where: DocExpr
     window: int
     order: str = BY_PLACE
@@ -53,9 +59,14 @@ class Concordance(Question, operator="kwic.concordance.concordance", binders={"K
     sample: Sampling | None = None
     returning: tuple[FieldKey, ...] = ()
     costs: Costs | None = field(default=None, compare=False)
+    keys: tuple[FieldKey, ...] = ()
+    what: InPart | None = None
 
     def label(self) -> str:
-        parts = [f"window {self.window:,}", self.order + (" descending" if self.descending else "")]
+        order = self.order + (" descending" if self.descending else "")
+        if self.keys:
+            order = "by " + ", ".join(key.label() for key in self.keys)
+        parts = [f"window {self.window:,}", order]
         if self.sample is not None:
             parts.append(self.sample.label())
         if self.limit is not None:
@@ -64,16 +75,25 @@ class Concordance(Question, operator="kwic.concordance.concordance", binders={"K
             parts.append(f"offset {self.offset:,}")
         if self.returning:
             parts.append("returning " + ", ".join(key.path for key in self.returning))
-        return f"concordance of {self.pattern.shown} ({', '.join(parts)})"
+        of = "" if self.what is not None or self.pattern is None else f" of {self.pattern.shown}"
+        return f"concordance{of} ({', '.join(parts)})"
 
     def details(self) -> tuple[str, ...]:
         pattern = self.pattern
+        if self.what is not None or pattern is None:
+            return super().details()
         if isinstance(pattern, Gram):
             return (*super().details(), f"{pattern.shown}: count {self.corpus.index.count(pattern.ids):,}")
         return (*super().details(), *pattern.details())
 
     def where_clause(self) -> DocExpr | None:
         return self.where
+
+    def tree(self) -> Node | None:
+        return self.where if self.what is None else self.what
+
+    def with_tree(self, tree: Any) -> Plan:
+        return changed(self, where=tree) if self.what is None else changed(self, what=tree)
 
 
 @dataclass(frozen=True)
@@ -97,14 +117,17 @@ class NgramList(Question, operator="questions.ngrams.ngrams", binders={"Ngrams":
 class Tracing(SliceQuestion, operator="questions.trace.trace", binders={"Trace": "concordance.trace"}):
     """TRACE: the maximal spans of a text, of at least `min_length` tokens, that stand in the corpus.
 
-    `n_documents` is how many documents are named for each, None for all.
+    `n_documents` is how many documents are named for each, None for all. With `returning` each of them is a
+    row of its own, with these fields of it.
     """
 
     gram: Gram
     min_length: int = 1
     n_documents: int | None = TRACE_DOCUMENTS
+    returning: tuple[FieldKey, ...] = ()
 
     def label(self) -> str:
         least = f", at least {self.min_length:,}" if self.min_length > 1 else ""
         n = len(self.gram)
-        return f"trace {n:,} token{'' if n == 1 else 's'}{least}"
+        returning = ", returning " + ", ".join(key.path for key in self.returning) if self.returning else ""
+        return f"trace {n:,} token{'' if n == 1 else 's'}{least}{returning}"

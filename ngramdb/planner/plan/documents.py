@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from ngramdb.planner.plan.field_keys import part_of
 from ngramdb.planner.plan.grams import Gram
 from ngramdb.planner.plan.nodes import DocExpr, Node, Occurring
 from ngramdb.planner.source import Corpus
@@ -120,15 +121,22 @@ class FieldTest(DocExpr):
     """Documents of whose field the predicate is true, or, with `negated`, false: unknown is neither.
 
     `own` distinguishes `doc_id` and `length` from metadata of the same name; `path` is the metadata column's.
+    `part` is the part of its dates that is tested, 'year', 'month' or 'day'.
     """
 
     path: str
     predicate: Predicate
     own: bool = False
     negated: bool = False
+    part: str = ""
+
+    @property
+    def name(self) -> str:
+        """What is tested, as the language writes it."""
+        return part_of(self.part, self.path)
 
     def label(self) -> str:
-        shown = self.predicate.label(self.path)
+        shown = self.predicate.label(self.name)
         return f"not ({shown})" if self.negated else shown
 
 

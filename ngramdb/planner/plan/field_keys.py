@@ -1,4 +1,4 @@
-"""Fields of documents, as questions name them."""
+"""What rows are grouped and ordered by: fields, what is computed from them, and text around occurrences."""
 
 from __future__ import annotations
 
@@ -7,14 +7,49 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class FieldKey:
-    """A field that rows are grouped or ordered by, or have as a column.
+    """A field that rows are grouped or ordered by, or have as a column; or what is computed from its values.
 
-    `path` is that of metadata; with `own` it is `doc_id`, `length` or `text`.
+    `path` is that of metadata; with `own` it is `doc_id`, `length` or `text`. From left to right: `unnested`
+    takes the elements of lists one by one, `part` ('year', 'month' or 'day') that part of dates, `divisor`
+    how many whole times it is in a number, times `factor`.
     """
 
     path: str
     own: bool = False
     descending: bool = False
+    part: str = ""
+    divisor: int | float | None = None
+    factor: int | float | None = None
+    unnested: bool = False
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether it is not the field's values themselves."""
+        return bool(self.part) or self.divisor is not None or self.unnested
+
+    @property
+    def name(self) -> str:
+        """As the language writes it."""
+        shown = f"UNNEST({self.path})" if self.unnested else part_of(self.part, self.path)
+        if self.divisor is not None:
+            shown += f" / {self.divisor}" + ("" if self.factor is None else f" * {self.factor}")
+        return shown
 
     def label(self) -> str:
-        return self.path + (" descending" if self.descending else "")
+        return self.name + (" descending" if self.descending else "")
+
+
+@dataclass(frozen=True)
+class PlaceKey:
+    """The text 'left' or 'right' of an occurrence, of `n_tokens` tokens, or its own, the 'form'."""
+
+    name: str
+    n_tokens: int = 0
+
+    def label(self) -> str:
+        return f"{self.name} {self.n_tokens:,}" if self.n_tokens else self.name
+
+
+def part_of(part: str, path: str) -> str:
+    """A part of the date in a field, or the field, as the language writes it."""
+    return f"{part.upper()}({path})" if part else path

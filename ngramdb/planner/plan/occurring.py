@@ -94,6 +94,23 @@ class InPart(Among):
 
 
 @dataclass(frozen=True)
+class Several(Occurring):
+    """What is counted side by side, the topmost node of its plan: each operand's occurrences in `docs`."""
+
+    operands: tuple[Occurring, ...]
+    docs: DocExpr
+
+    def label(self) -> str:
+        return "in these documents" if len(self.operands) == 1 else "each of these, in the documents below"
+
+    def children(self) -> tuple[Node, ...]:
+        return (*self.operands, self.docs)
+
+    def with_children(self, children: tuple[Any, ...]) -> Node:
+        return replace(self, operands=children[:-1], docs=children[-1])
+
+
+@dataclass(frozen=True)
 class NearTo(Occurring):
     """The first operand's occurrences near one of every other, and near none of those in `apart`.
 

@@ -1,10 +1,17 @@
-"""Patterns: what is looked for. An exact n-gram, several, parts with gaps, or a string of stored texts."""
+"""Patterns: what is looked for.
+
+An exact n-gram, several, parts with gaps, a string of stored texts, or a regular expression over tokens.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ngramdb.planner.plan.grams import Gram
+from ngramdb.planner.source import IntArray
 
 
 @dataclass(frozen=True)
@@ -94,7 +101,55 @@ class Gapped:
         return tuple(line for part in self.parts if not isinstance(part, Gram) for line in part.details())
 
 
-Pattern = Gram | Variants | StoredText | Gapped
+@dataclass(frozen=True)
+class Anchor:
+    """N-grams flat[offsets[i]:offsets[i + 1]], one of which every match has.
+
+    `least_before` to `most_before` tokens of the match stand before it. `count` is how often they occur.
+    """
+
+    flat: IntArray
+    offsets: IntArray
+    least_before: int
+    most_before: int
+    count: int
+
+
+@dataclass(frozen=True)
+class TokenPattern:
+    """A regular expression over tokens, as a program: see _cext/token_patterns.hpp.
+
+    There is at most one match at each place, as `re` of Python finds it: what is repeated stands as often as
+    possible, gaps are as short as possible, and the first alternative that goes on to a match is taken.
+    `anchor` None: the index can look nothing up, and every token is tried. `length`: the matches are the
+    anchor's n-grams, which are all so long.
+    """
+
+    shown: str = field(compare=False)
+    key: bytes
+    steps: IntArray = field(compare=False, repr=False)
+    sets: NDArray[np.uint8] = field(compare=False, repr=False)
+    anchor: Anchor | None = field(compare=False, repr=False)
+    length: int | None = field(default=None, compare=False)
+    notes: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def known(self) -> bool:
+        """Whether it can occur."""
+        return self.anchor is None or self.anchor.count > 0
+
+    def bound(self, whole: int) -> int:
+        """At most how many matches there are, where there are so many tokens."""
+        if self.anchor is None:
+            return whole
+        return min(whole, self.anchor.count * (self.anchor.most_before - self.anchor.least_before + 1))
+
+    def details(self) -> tuple[str, ...]:
+        """What its parts stand for, and where it is looked for."""
+        return self.notes
+
+
+Pattern = Gram | Variants | StoredText | Gapped | TokenPattern
 
 
 def gram_ids(gram: Gram) -> str:

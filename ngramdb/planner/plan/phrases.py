@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from ngramdb.kinds import FILE_TOKENIZERS
 from ngramdb.planner.plan.grams import Gram
 from ngramdb.planner.source import Corpus
 
@@ -15,7 +16,10 @@ from ngramdb.planner.source import Corpus
 STAR = "*"
 
 # What reads as a pattern of the language: a quoted part, and something after it.
-LIKE_A_PATTERN = re.compile(r'\s*"(?:[^"\\]|\\.)+"\s*(?:\[|MATCH\b|IGNORE\b|AND\b|OR\b)', re.IGNORECASE)
+LIKE_A_PATTERN = re.compile(
+    r'\s*(?:"(?:[^"\\]|\\.)+"\s*(?:[\[*/{|"]|(?:MATCH|IGNORE|PREFIX|AND|OR)\b)|/[^/\s]+/|\(\s*["/*])',
+    re.IGNORECASE,
+)
 
 # Longer texts are passages that are read token by token, not phrases that are looked for.
 MAX_PHRASE_CHARACTERS = 200
@@ -50,4 +54,4 @@ def may_mislead(text: str | None, kind: str) -> bool:
     """
     if not text or len(text) > MAX_PHRASE_CHARACTERS:
         return False
-    return kind == "json" or STAR in text or LIKE_A_PATTERN.match(text) is not None
+    return kind in FILE_TOKENIZERS or STAR in text or LIKE_A_PATTERN.match(text) is not None

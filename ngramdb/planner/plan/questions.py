@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ngramdb.planner.plan.base import Plan, Question, SliceQuestion
-from ngramdb.planner.plan.field_keys import FieldKey
-from ngramdb.planner.plan.nodes import DocExpr, Node, Occurring
+from ngramdb.planner.plan.field_keys import FieldKey, PlaceKey
+from ngramdb.planner.plan.nodes import DocExpr, Node, Occurring, changed
+from ngramdb.planner.plan.occurring import Several
 
 if TYPE_CHECKING:
     from ngramdb.lm.spec import ModelSpec
@@ -32,7 +33,7 @@ SCORE_COLUMNS = (
 
 
 @dataclass(frozen=True)
-class CountGram(Question, operator="questions.counting.count", binders={"Count": "questions.count"}):
+class CountGram(Question, operator="questions.counting.count", binders={"Count": "counting.count"}):
     """COUNT of one n-gram in all documents."""
 
     gram: Gram
@@ -75,14 +76,9 @@ class GroupedCount(Question, operator="questions.grouping.grouped_count"):
 
     def label(self) -> str:
         counted = "documents" if isinstance(self.what, DocExpr) else "occurrences"
-        names = [key.path for key in self.keys]
-        order = [([*names, "count"][i]) + (" descending" if down else "") for i, down in self.order]
+        names = [key.name for key in self.keys]
         parts = [f"count {counted} by {', '.join(names)}"]
-        if order:
-            parts.append(f"order {', '.join(order)}")
-        if self.top is not None:
-            parts.append(f"top {self.top:,}")
-        return "; ".join(parts)
+        return "; ".join(parts + _ordered([*names, "count"], self.order, self.top))
 
     def tree(self) -> Node | None:
         return self.what
@@ -91,9 +87,62 @@ class GroupedCount(Question, operator="questions.grouping.grouped_count"):
         return replace(self, what=tree)
 
 
+def _ordered(columns: list[str], order: tuple[tuple[int, bool], ...], top: int | None) -> list[str]:
+    """The order of rows, for a label."""
+    keys = [columns[i] + (" descending" if down else "") for i, down in order]
+    parts = [f"order {', '.join(keys)}"] if keys else []
+    return parts if top is None else [*parts, f"top {top:,}"]
+
+
+@dataclass(frozen=True)
+class CountTable(Question, operator="questions.count_table.count_table"):
+    """COUNT of several n-grams, PER MILLION, or by the text beside occurrences.
+
+    `names` are those of the operands of `what`, as the column `ngram` has them; one alone has no column.
+    `order` has places of columns, each with whether it descends.
+    """
+
+    what: Several
+    names: tuple[str, ...]
+    keys: tuple[FieldKey | PlaceKey, ...] = ()
+    order: tuple[tuple[int, bool], ...] = ()
+    top: int | None = None
+    per_million: bool = False
+    costs: Costs | None = field(default=None, compare=False)
+
+    @property
+    def is_named(self) -> bool:
+        """Whether rows name their n-gram."""
+        return len(self.names) > 1
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The columns after those of n-gram and keys."""
+        return ("count", "tokens", "per_million") if self.per_million else COUNT_COLUMNS
+
+    @property
+    def columns(self) -> list[str]:
+        """What rows can be ordered by."""
+        return [*(["ngram"] if self.is_named else []), *(key.name for key in self.keys), *self.numbers]
+
+    def label(self) -> str:
+        parts = [f"count {len(self.names):,} n-grams" if self.is_named else "count occurrences"]
+        if self.keys:
+            parts[0] += f" by {', '.join(key.label() for key in self.keys)}"
+        if self.per_million:
+            parts.append("per million tokens")
+        return "; ".join(parts + _ordered(self.columns, self.order, self.top))
+
+    def tree(self) -> Node | None:
+        return self.what
+
+    def with_tree(self, tree: Any) -> Plan:
+        return changed(self, what=tree)
+
+
 @dataclass(frozen=True)
 class CountDocuments(
-    Question, operator="questions.documents.count_documents", binders={"CountDocs": "questions.count_docs"}
+    Question, operator="questions.documents.count_documents", binders={"CountDocs": "counting.count_docs"}
 ):
     """COUNT DOCS."""
 
@@ -155,7 +204,10 @@ class Probability(
 
 @dataclass(frozen=True)
 class Distribution(
-    SliceQuestion, operator="questions.distribution.distribution", binders={"Dist": "questions.dist"}
+    SliceQuestion,
+    operator="questions.distribution.distribution",
+    binders={"Dist": "questions.dist"},
+    direct="questions.filtered.distribution_among",
 ):
     """DIST."""
 
@@ -176,6 +228,11 @@ class DistributionBefore(
 
     gram: Gram
     top: int | None = None
+    where: DocExpr | None = None
+    costs: Costs | None = field(default=None, compare=False)
+
+    def where_clause(self) -> DocExpr | None:
+        return self.where
 
     def label(self) -> str:
         top = "" if self.top is None else f", top {self.top:,}"

@@ -13,6 +13,7 @@ from ngramdb.planner.plan import (
     OccurrencesOf,
     Pattern,
     Simple,
+    TokenPattern,
     Variants,
 )
 from ngramdb.planner.rules.base import Rule, on_nodes
@@ -26,6 +27,8 @@ def single(pattern: Simple) -> Simple:
 
 
 def _single(pattern: Pattern) -> Pattern:
+    if isinstance(pattern, TokenPattern):
+        return pattern
     if not isinstance(pattern, Gapped):
         return single(pattern)
     parts = tuple(map(single, pattern.parts))
@@ -38,7 +41,7 @@ def _rewrite(expr: Node) -> Node:
         found = _single(expr.pattern)
         if found is expr.pattern:
             return expr
-        if isinstance(expr, DocsMatching) and not isinstance(found, (Variants, Gapped)):
+        if isinstance(expr, DocsMatching) and not isinstance(found, (Variants, Gapped, TokenPattern)):
             return DocsWith(found)  # type: ignore[arg-type]
         return replace(expr, pattern=found)
     return expr

@@ -1,0 +1,354 @@
+"""Binding patterns over tokens: `"the" * /wom[ae]n/`, `("big" | "large"){1,2} "house"`."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from ngramdb.errors import InvalidArgument, PlanError, ResourceError
+from ngramdb.language import ast
+from ngramdb.planner import plan, shapes
+from ngramdb.planner.binding.scope import Scope
+from ngramdb.planner.source import Corpus, IntArray
+
+# Kinds of tokenizers whose tokens are characters or bytes.
+SINGLE = frozenset({"chars", "bytes"})
+
+# Patterns of fewer n-grams than this are counted n-gram by n-gram, and plans print each.
+MAX_LISTED = 64
+
+# Memory for the sets of a program, a bit for each token of the vocabulary.
+MAX_SET_BYTES = 1 << 28
+
+# Tokens of a set that plans print.
+SHOWN_TOKENS = 5
+
+# Binds an n-gram alone; handed in, since it binds patterns itself.
+NgramBinder = Callable[[Scope, Any, Corpus], plan.Simple]
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How the n-grams and expressions of a part are matched."""
+
+    text: bool | None = None
+    ignore_case: bool = False
+    ignore_diacritics: bool = False
+
+
+def is_ngram(node: ast.Matching) -> bool:
+    """Whether it is an n-gram that is matched as n-grams alone are."""
+    return isinstance(node.ngram, (ast.Text, ast.TokenIds, ast.Parameter)) and not (
+        node.prefix or node.ignore_diacritics
+    )
+
+
+def token_pattern(scope: Scope, node: ast.Pattern, corpus: Corpus, ngram: NgramBinder) -> plan.Pattern:
+    """What a pattern means in a corpus: an n-gram or several, where it comes down to these, else a program.
+
+    Raises
+    ------
+    PlanError
+        A part that the corpus's tokenizer has no answer for; a pattern that matches without any token.
+    """
+    binding = _Binding(scope, corpus, ngram)
+    shape = binding.whole(node, Manner())
+    written = binding.written(node)
+    if not shapes.can_occur(shape):
+        return plan.Variants(written, (), ())
+    listed = shapes.listed(shape, MAX_LISTED)
+    if listed is not None:
+        return _of_ngrams(listed, written, corpus)
+    return _program(shape, written, binding.notes, corpus)
+
+
+def program(
+    scope: Scope, node: ast.Pattern, corpus: Corpus, ngram: NgramBinder, ignore_case: bool
+) -> plan.TokenPattern:
+    """The same as a program in any case, which reads n-grams wherever they are from."""
+    binding = _Binding(scope, corpus, ngram)
+    shape = binding.whole(node, Manner(ignore_case=ignore_case))
+    return _program(shape, binding.written(node), binding.notes, corpus)
+
+
+def _of_ngrams(listed: list[shapes.Key], written: str, corpus: Corpus) -> plan.Pattern:
+    tokenizer = corpus.tokenizer
+    corpus.check_difference()
+    found = [
+        plan.Gram(
+            np.array(ids, dtype=np.int64), " ".join(map(plan.show_text, tokenizer.token_texts(list(ids))))
+        )
+        for ids in listed
+    ]
+    counts = corpus.index.count_many(*_packed(listed)).tolist()
+    occurring = [(gram, count) for gram, count in zip(found, counts, strict=True) if count]
+    return plan.Variants(
+        written,
+        tuple(gram for gram, _ in occurring),
+        (1,) * len(occurring),
+        tuple(count for _, count in occurring),
+    )
+
+
+def _packed(listed: list[shapes.Key]) -> tuple[IntArray, IntArray]:
+    flat = np.array(list(chain.from_iterable(listed)), dtype=np.int64)
+    return flat, np.concatenate(([0], np.cumsum(list(map(len, listed))))).astype(np.int64)
+
+
+def _program(shape: shapes.Shape, written: str, notes: list[str], corpus: Corpus) -> plan.TokenPattern:
+    program = shapes.Program(shape)
+    if program.n_set_bytes > MAX_SET_BYTES:
+        raise ResourceError(
+            f"{written} has {len(program.sets):,} different expressions, too many for a vocabulary of "
+            f"{corpus.tokenizer.n_vocabulary:,} tokens",
+            limit=MAX_SET_BYTES,
+            asked=program.n_set_bytes,
+        )
+    steps, sets = program.steps, program.bits
+    key = hashlib.sha256(steps.tobytes() + sets.tobytes() + repr(sets.shape).encode()).digest()
+    anchor = min((_counted(found, corpus) for found in shapes.anchors(shape)), key=_places, default=None)
+    length = _common_length(shape, anchor)
+    return plan.TokenPattern(written, key, steps, sets, anchor, length, (*notes, _looked_up(anchor, length)))
+
+
+def _counted(anchor: shapes.Anchor, corpus: Corpus) -> plan.Anchor:
+    count = 0
+    for segment in corpus.segments:
+        lo, hi = segment.index.ranges(anchor.flat, anchor.offsets).astype(np.int64)
+        count += int((hi - lo).sum())
+    return plan.Anchor(anchor.flat, anchor.offsets, anchor.least_before, anchor.most_before, count)
+
+
+def _places(anchor: plan.Anchor) -> int:
+    return anchor.count * (anchor.most_before - anchor.least_before + 1)
+
+
+def _common_length(shape: shapes.Shape, anchor: plan.Anchor | None) -> int | None:
+    """The length of the anchor's n-grams, where these are all that matches, and as long as each other."""
+    least, most = shapes.widths(shape)
+    if anchor is None or least != most or anchor.most_before:
+        return None
+    lengths = np.diff(anchor.offsets)
+    if not (lengths == least).all():
+        return None
+    n_matching = 1
+    for part in shape.parts if isinstance(shape, shapes.Series) else (shape,):
+        if isinstance(part, shapes.OneOf):
+            n_matching *= len(part.ids) if part.ids is not None else 0
+        else:
+            return None
+    return int(least) if n_matching == len(lengths) else None
+
+
+def _looked_up(anchor: plan.Anchor | None, length: int | None) -> str:
+    if anchor is None:
+        return "no part can be looked up: tries every token"
+    n = len(anchor.offsets) - 1
+    what = f"{n:,} n-gram{'' if n == 1 else 's'} at {anchor.count:,} place{'' if anchor.count == 1 else 's'}"
+    if length is not None:
+        return f"looks up {what}"
+    before = f"{anchor.least_before:,}"
+    if anchor.least_before != anchor.most_before:
+        before += f" to {anchor.most_before:,}"
+    tries = "there" if anchor.most_before == 0 else f"{before} token{'' if before == '1' else 's'} before"
+    return f"looks up {what}, tries the pattern {tries}"
+
+
+class _Binding:
+    """One pattern, bound to a corpus; `notes` say what its expressions stand for."""
+
+    def __init__(self, scope: Scope, corpus: Corpus, ngram: NgramBinder) -> None:
+        self._scope = scope
+        self._corpus = corpus
+        self._ngram = ngram
+        self.notes: list[str] = []
+
+    def whole(self, node: ast.Pattern, manner: Manner) -> shapes.Shape:
+        """The same of a whole pattern, which takes up a token at least."""
+        shape = self.shape(node, manner)
+        if shapes.widths(shape)[0] == 0:
+            what = "this pattern can match without any token: one of its parts must stand at least once"
+            self._scope.fail(PlanError, what, node)
+        if shapes.size(shape) > shapes.MAX_STEPS:
+            what = f"this pattern is too long: at most {shapes.MAX_STEPS:,} tokens and repetitions"
+            self._scope.refuse(what, node)
+        return shape
+
+    def shape(self, node: Any, manner: Manner) -> shapes.Shape:
+        """The regular expression over token ids that a part of the language means."""
+        if isinstance(node, ast.Matching):
+            return self._matching(node, manner)
+        if isinstance(node, ast.Repeated):
+            part = self.shape(node.part, manner)
+            is_gap = isinstance(node.part, ast.AnyToken)
+            return shapes.Times(part, node.times.low, node.times.high, greedy=not is_gap)
+        if isinstance(node, ast.Group):
+            return shapes.choice([self.shape(item, manner) for item in node.alternatives])
+        if isinstance(node, (ast.Sequence, ast.Gapped)):
+            return self._series(node, manner)
+        if isinstance(node, ast.AnyToken):
+            return shapes.OneOf(None)
+        if isinstance(node, ast.Regex):
+            return self._expression(node, manner)
+        return self._of_ngram(node, manner)
+
+    def _matching(self, node: ast.Matching, manner: Manner) -> shapes.Shape:
+        inner = Manner(
+            manner.text if node.text is None else node.text,
+            manner.ignore_case or node.ignore_case,
+            manner.ignore_diacritics or node.ignore_diacritics,
+        )
+        is_text = isinstance(node.ngram, (ast.Text, ast.TokenIds, ast.Parameter))
+        if isinstance(node.ngram, ast.AnyToken):
+            self._scope.fail(PlanError, "* is any token, however it is written: leave this out", node)
+        if node.prefix:
+            if not is_text:
+                self._scope.fail(PlanError, 'PREFIX stands after an n-gram: "clim" PREFIX', node)
+            return self._words(node.ngram, inner, node, prefix=True)
+        return self.shape(node.ngram, inner)
+
+    def _series(self, node: ast.Sequence | ast.Gapped, manner: Manner) -> shapes.Shape:
+        parts = [self.shape(node.parts[0], manner)]
+        for gap, part in zip(node.gaps, node.parts[1:], strict=True):
+            if gap is not None:
+                parts.append(shapes.Times(shapes.OneOf(None), gap.low, gap.high, greedy=False))
+            parts.append(self.shape(part, manner))
+        return shapes.series(parts)
+
+    # ---- leaves
+
+    def _of_ngram(self, node: ast.Ngram, manner: Manner) -> shapes.Shape:
+        if manner.ignore_diacritics:
+            return self._words(node, manner, node, prefix=False)
+        plain = manner.text is None and not manner.ignore_case
+        asked = node if plain else ast.Matching(node, manner.text, manner.ignore_case, span=node.span)
+        found = self._ngram(self._scope, asked, self._corpus)
+        if isinstance(found, plan.Gram):
+            if not len(found):
+                self._scope.fail(PlanError, "a part of a pattern has at least one token", node)
+            return _tokens(found)
+        if isinstance(found, plan.StoredText) or set(found.weights) - {1}:
+            what = (
+                "MATCH TEXT finds pieces of words here, which cannot be joined with other parts: write MATCH "
+                "TOKENS, or a regular expression"
+            )
+            self._scope.fail(PlanError, what, node)
+        if not found.grams:
+            return shapes.OneOf(np.empty(0, dtype=np.int64))
+        return shapes.choice(list(map(_tokens, found.grams)))
+
+    def _words(self, node: Any, manner: Manner, whole: ast.Node, prefix: bool) -> shapes.Shape:
+        """An n-gram, word by word, in any case or without diacritics; of the last one the beginning only."""
+        kind = self._corpus.tokenizer.kind
+        value = self._scope.value_of(node)
+        what = "PREFIX" if prefix else "IGNORE DIACRITICS"
+        if not isinstance(value, str):
+            self._scope.fail(PlanError, f"{what} takes text, not token ids", whole)
+        if not _gives_words(kind) and (prefix or kind not in SINGLE):
+            text = f"{what} needs the tokenizer `words`; {self._corpus.entry.name} has {_others(kind)}"
+            self._scope.fail(PlanError, text, whole)
+        if manner.text:
+            self._scope.fail(PlanError, f"{what} takes whole words, and MATCH TEXT parts of them", whole)
+        if manner.text is None:  # of the setting only this has a meaning for whole words
+            manner = replace(manner, ignore_case=manner.ignore_case or self._scope.matching().ignore_case)
+        self._scope.check_unicode(value, node)
+        pieces = self._corpus.tokenizer.split(value)
+        if not pieces:
+            self._scope.fail(PlanError, "a part of a pattern has at least one token", node)
+        expressions = [_spelled(piece, manner.ignore_case) for piece in pieces]
+        expressions[-1] += ".*" if prefix else ""
+        exactly = replace(manner, ignore_case=False)
+        found = [self._set(expression, exactly, whole) for expression in expressions]
+        self._note(self.written(node) + (" PREFIX" if prefix else "") + _modifiers(manner), found[-1])
+        return shapes.series(found)
+
+    def _expression(self, node: ast.Regex, manner: Manner) -> shapes.Shape:
+        kind = self._corpus.tokenizer.kind
+        if not _gives_words(kind) and kind not in SINGLE:
+            text = (
+                f"a regular expression is matched against whole words, and {self._corpus.entry.name} has "
+                f"{_others(kind)}: load it with the tokenizer `words`"
+            )
+            self._scope.fail(PlanError, text, node)
+        if manner.text is not None:
+            self._scope.fail(PlanError, "a regular expression is matched against whole tokens", node)
+        found = self._set(node.expression, manner, node)
+        self._note(self.written(node) + _modifiers(manner), found)
+        return found
+
+    def _set(self, expression: str, manner: Manner, node: ast.Node) -> shapes.OneOf:
+        try:
+            return shapes.OneOf(
+                self._corpus.tokenizer.matching(expression, manner.ignore_case, manner.ignore_diacritics)
+            )
+        except (InvalidArgument, ResourceError) as error:
+            self._scope.refuse(str(error), node, error)
+
+    def _note(self, written: str, found: shapes.OneOf) -> None:
+        assert found.ids is not None
+        n = len(found.ids)
+        texts = map(plan.show_text, self._corpus.tokenizer.token_texts(found.ids[:SHOWN_TOKENS]))
+        shown = ", ".join(texts) + (", …" if n > SHOWN_TOKENS else "")
+        self.notes.append(f"{written}: {n:,} token{'' if n == 1 else 's'}" + (f" ({shown})" if n else ""))
+
+    # ---- as it is written
+
+    def written(self, node: Any) -> str:
+        """The pattern as the language writes it, with the values of its parameters."""
+        if isinstance(node, ast.Matching):
+            manner = Manner(node.text, node.ignore_case, node.ignore_diacritics)
+            return self.written(node.ngram) + (" PREFIX" if node.prefix else "") + _modifiers(manner)
+        if isinstance(node, ast.Repeated):
+            low, high = node.times.low, node.times.high
+            times = f"{low}" if low == high else f"{low},{'' if high is None else high}"
+            return f"{self.written(node.part)}{{{times}}}"
+        if isinstance(node, ast.Group):
+            return f"({' | '.join(map(self.written, node.alternatives))})"
+        if isinstance(node, (ast.Sequence, ast.Gapped)):
+            pieces = [self.written(node.parts[0])]
+            for gap, part in zip(node.gaps, node.parts[1:], strict=True):
+                pieces += [] if gap is None else [f"[{gap.low}..{gap.high}]"]
+                pieces.append(self.written(part))
+            return " ".join(pieces)
+        if isinstance(node, ast.AnyToken):
+            return "*"
+        if isinstance(node, ast.Regex):
+            return f"/{node.expression}/"
+        value = self._scope.value_of(node)
+        return plan.show_text(value) if isinstance(value, str) else plan.show_ids(np.asarray(value))
+
+
+def _tokens(gram: plan.Gram) -> shapes.Shape:
+    none = np.empty(0, dtype=np.int64)
+    return shapes.series([shapes.OneOf(np.array([i], dtype=np.int64) if i >= 0 else none) for i in gram.key])
+
+
+def _spelled(word: str, ignore_case: bool) -> str:
+    """A regular expression for a word, in any case or as it stands."""
+    if not ignore_case:
+        return re.escape(word)
+    return "".join(f"[{''.join(map(re.escape, plan.same_letters(character)))}]" for character in word)
+
+
+def _modifiers(manner: Manner) -> str:
+    text = "" if manner.text is None else " MATCH TEXT" if manner.text else " MATCH TOKENS"
+    case = " IGNORE CASE" if manner.ignore_case else ""
+    return text + case + (" IGNORE DIACRITICS" if manner.ignore_diacritics else "")
+
+
+def _gives_words(kind: str) -> bool:
+    """Whether tokens are words: as they stand, in lower case or normalized."""
+    return kind == "words" or kind.startswith("words(")
+
+
+def _others(kind: str) -> str:
+    """What a tokenizer gives in place of words."""
+    return {"chars": "characters", "bytes": "bytes", "tokens": "token ids without a text"}.get(
+        kind, "pieces of words"
+    )

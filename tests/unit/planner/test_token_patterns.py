@@ -1,0 +1,94 @@
+"""Patterns over tokens: what they come down to, and where they are looked for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import ngramdb
+from ngramdb._cext.corpus.token_patterns import PATTERN_CODES, Matcher
+from ngramdb.errors import QueryError, TimeoutExceeded
+from ngramdb.planner import shapes
+
+
+@pytest.fixture(scope="module")
+def db() -> Iterator[ngramdb.Connection]:
+    with ngramdb.connect() as connection:
+        connection.create_corpus("c").append(
+            ["time flies like an arrow", "fruit flies like a banana", "time flies when you read a book"]
+        )
+        yield connection
+
+
+def plan(db: ngramdb.Connection, pattern: str) -> list[str]:
+    """What EXPLAIN says below the pattern."""
+    lines = [str(row[0]) for row in db.execute(f"EXPLAIN COUNT {pattern}").fetchall()]
+    return [" ".join(line.split()) for line in lines[2:]]
+
+
+def test_few_ngrams_are_counted_one_by_one(db: ngramdb.Connection) -> None:
+    assert plan(db, '("time" | "fruit" | "book") "flies"') == [
+        '└─ occurrences of ("time" | "fruit" | "book") "flies" count 3',
+        '"time" "flies" [0, 1]: 2',
+        '"fruit" "flies" [5, 1]: 1',
+    ]
+    assert plan(db, '"time" "flies"')[0].startswith('└─ occurrences of "time" "flies" count 2')
+
+
+def test_sets_are_named_and_the_rarest_part_is_looked_up(db: ngramdb.Connection) -> None:
+    assert plan(db, "/fl.*|time/ *{0,2} /b.*/") == [
+        "└─ occurrences of /fl.*|time/ *{0,2} /b.*/ ~5 occurrences",
+        '/fl.*|time/: 2 tokens ("time", "flies")',
+        '/b.*/: 2 tokens ("banana", "book")',
+        "looks up 2 n-grams at 5 places, tries the pattern there",
+    ]
+    assert plan(db, '/.*/ *{0,1} "arrow"')[-1] == (
+        "looks up 1 n-gram at 1 place, tries the pattern 1 to 2 tokens before"
+    )
+
+
+def test_where_nothing_can_be_looked_up_every_token_is_tried(db: ngramdb.Connection) -> None:
+    assert plan(db, "* *")[-1] == "no part can be looked up: tries every token"
+    assert db.execute("COUNT * *").fetchall() == [(14,)]
+
+
+def test_what_lacks_a_needed_word_is_not_looked_for(db: ngramdb.Connection) -> None:
+    assert "rules: fold_unknown_words" in plan(db, '"time" * "xyzzy"')[0]
+    assert db.execute('COUNT "time" * "xyzzy"').fetchall() == [(0,)]
+
+
+def test_a_pattern_that_is_too_long_is_refused(db: ngramdb.Connection) -> None:
+    with pytest.raises(QueryError, match="too long"):
+        db.execute('COUNT (("a"{1,1000}){1,1000}){1,1000}')
+
+
+def test_codes_are_those_of_the_kernel() -> None:
+    assert shapes.CODES == PATTERN_CODES
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [],
+        [[0, 0, 0]],
+        [[3, 9, 0], [5, 0, 0]],
+        [[4, -1, 0], [5, 0, 0]],
+        [[2, 0, 0], [5, 0, 0]],
+        [[9, 0, 0], [5, 0, 0]],
+    ],
+)
+def test_the_kernel_refuses_what_is_no_program(steps: list[list[int]]) -> None:
+    with pytest.raises(ValueError, match="step"):
+        Matcher(np.array(steps, dtype=np.int64).reshape(-1, 3), np.zeros((0, 0), dtype=np.uint8))
+
+
+def test_a_pattern_that_reads_far_can_be_stopped() -> None:
+    with ngramdb.connect() as db:
+        db.create_corpus("c").append(["a " * 60_000 + "b"])
+        start = time.monotonic()
+        with pytest.raises(TimeoutExceeded):
+            db.execute('COUNT "a" *{1,} "b"', timeout=0.05)
+        assert time.monotonic() - start < 5
