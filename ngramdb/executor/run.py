@@ -29,8 +29,11 @@ def answer(plan: Plan, meter: PlanMeter | None = None) -> Result:
         raise PlanError(f"{plan.label()} is no question")
     operator = function_named(_PACKAGE, plan.operator)
     if isinstance(plan, SliceQuestion):
-        slicing = function_named(_PACKAGE, "slicing.sliced")
-        answered: Result = operator(plan if plan.where is None else slicing(plan, meter))
+        answered: Result
+        if plan.where is None:
+            answered = operator(plan)
+            return answered
+        answered = function_named(_PACKAGE, "slicing.answer_among")(plan, operator, meter)
         return answered
     result: Result = operator(plan) if meter is None or plan.tree() is None else operator(plan, meter)
     return result

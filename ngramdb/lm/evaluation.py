@@ -47,6 +47,7 @@ class Perplexity:
     document_lengths : (n,) int64, tokens with an answer
     seconds : what scoring took
     is_probability : False for scores of stupid backoff, whose "perplexity" cannot be compared with a model's
+    n_bytes, n_characters : of the documents' texts in UTF-8; None where some were token ids without a text
     """
 
     perplexity: float
@@ -61,6 +62,8 @@ class Perplexity:
     document_lengths: Integers
     seconds: float
     is_probability: bool
+    n_bytes: int | None = None
+    n_characters: int | None = None
 
     @property
     def tokens_per_second(self) -> float:
@@ -69,6 +72,19 @@ class Perplexity:
     @property
     def bits_per_token(self) -> float:
         return float(np.log2(self.perplexity))
+
+    @property
+    def bits_per_byte(self) -> float | None:
+        """The information of the text, by its bytes: comparable between tokenizers. None without texts."""
+        return self._bits_per(self.n_bytes)
+
+    @property
+    def bits_per_character(self) -> float | None:
+        """The same by its characters."""
+        return self._bits_per(self.n_characters)
+
+    def _bits_per(self, n: int | None) -> float | None:
+        return -self.logprob / float(np.log(2)) / n if n else None
 
     @property
     def note(self) -> str | None:
@@ -80,6 +96,7 @@ class Perplexity:
             "perplexity": shown(self.perplexity),
             "perplexity_known": shown(self.perplexity_known),
             **({"perplexity_nonzero": shown(self.perplexity_nonzero)} if self.n_zero else {}),
+            **({} if self.bits_per_byte is None else {"bits_per_byte": shown(self.bits_per_byte)}),
             "documents": f"{len(self.per_document):,}",
             "n_tokens": f"{self.n_tokens:,}",
             "n_unknown": f"{self.n_unknown:,}",

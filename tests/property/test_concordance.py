@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_corpora import IDS, corpora, loaded, places
 
+from ngramdb.api.statements import execute_all
 from ngramdb.executor.kwic import sort_keys
 from ngramdb.executor.questions import ngrams
 
@@ -51,6 +52,53 @@ def test_lines_are_all_occurrences_in_order(corpus, ngram, window, limit, offset
         assert result.fetchall() == expected[offset:][:limit]
         descending = c.kwic(ngram, window=window, limit=limit, offset=offset, descending=True)
         assert descending.fetchall() == in_order(expected, lambda row: row[0], True)[offset:][:limit]
+
+
+def literal(ngram):
+    return f"[{', '.join(map(str, ngram))}]"
+
+
+@EXAMPLES
+@given(
+    corpora(),
+    NGRAMS,
+    NGRAMS,
+    st.sampled_from(["or", "and", "and not", "near", "not near"]),
+    st.integers(0, 3),
+    st.sampled_from([None, 0, 2]),
+    st.none() | st.integers(0, 4),
+)
+def test_lines_of_an_expression_are_the_occurrences_that_count(corpus, first, second, joint, k, least, limit):
+    with loaded(corpus) as (c, documents):
+        one, other = places(documents, first), places(documents, second)
+        having = {doc_id for doc_id, _ in other}
+        near = {(i, p) for i, p in one for j, q in other if i == j and abs(p - q) <= k}
+        expected = {
+            "or": {(*at, len(first)) for at in one} | {(*at, len(second)) for at in other},
+            "and": {(*at, len(first)) for at in one if at[0] in having},
+            "and not": {(*at, len(first)) for at in one if at[0] not in having},
+            "near": {(*at, len(first)) for at in near},
+            "not near": {(*at, len(first)) for at in one if at not in near},
+        }[joint]
+        word = {"or": "OR", "and": "AND", "near": "AND"}.get(joint, "AND NOT")
+        text = f"{literal(first)} {word} {literal(second)}" + (
+            f" WITHIN {k} TOKENS" if "near" in joint else ""
+        )
+        where = "" if least is None else f" WHERE doc_id >= {least}"
+        lines = sorted(line for line in expected if least is None or line[0] >= least)
+        execute = c._bound.database
+        found = run(execute, f"KWIC {text}{where} WINDOW 0")
+        assert found.summary["total"] == len(lines) == run(execute, f"COUNT {text}{where}").fetchone()[0]
+        rows = found.fetchall()
+        assert [(row[0], row[1], len(row[3].split())) for row in rows] == lines
+        tail = "" if limit is None else f" LIMIT {limit}"
+        ordered = run(execute, f"KWIC {text}{where} WINDOW 0 ORDER BY length / 2 DESC, doc_id{tail}")
+        by = sorted(rows, key=lambda row: (-(len(documents[row[0]]) // 2), row[0]))
+        assert ordered.fetchall() == by[:limit]
+
+
+def run(database, text):
+    return execute_all(database, text, None)
 
 
 @EXAMPLES

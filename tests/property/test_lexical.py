@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from reference_measures import ASSOCIATION, KEYNESS
 from small_corpora import IDS, corpora, loaded, places
 
+from ngramdb.api.statements import execute_all
+
 EXAMPLES = settings(max_examples=80, deadline=None, derandomize=True)
 NGRAMS = st.lists(st.sampled_from(IDS[:4]), min_size=1, max_size=3)
 SIDES = st.sampled_from([0, 1, 2, 5, 2**32])
@@ -127,6 +129,30 @@ def test_the_tokens_before_an_ngram(corpus, ngram):
         assert {row[1]: row[2] for row in rows} == dict(expected)
         assert all(close(row[3], row[2] / len(at)) for row in rows)
         assert [row[2] for row in rows] == sorted(expected.values(), reverse=True)
+
+
+@EXAMPLES
+@given(
+    corpora(), st.lists(st.sampled_from(IDS[:4]), min_size=1, max_size=2), st.integers(0, 4), st.booleans()
+)
+def test_the_tokens_beside_an_ngram_in_some_documents(corpus, ngram, least, before):
+    with loaded(corpus) as (c, documents):
+        documents, where = chosen(documents, least)
+        at = places(documents, ngram)
+        expected = Counter()
+        for i, k in at:
+            beside = documents[i][k - 1 : k] if before else documents[i][k + len(ngram) :][:1]
+            expected[beside[0] if beside and (k or not before) else None] += 1
+        literal = f"{'BEFORE' if before else 'GIVEN'} [{', '.join(map(str, ngram))}]"
+        # Once from the places of the n-gram, then from an index of these documents.
+        for _ in range(2):
+            found = execute_all(c._bound.database, f"DIST {literal}{where}", None)
+            assert (found.summary["context_count"], found.summary["total"]) == (len(at), len(expected))
+            rows = found.fetchall()
+            assert {row[1]: row[2] for row in rows} == dict(expected)
+            assert [row[2] for row in rows] == sorted(expected.values(), reverse=True)
+            assert all(close(row[3], row[2] / len(at)) for row in rows)
+            c.where(where.removeprefix(" WHERE ")).count(ngram)
 
 
 def ngrams_of(documents, n):

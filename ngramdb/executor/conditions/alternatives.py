@@ -24,7 +24,9 @@ from ngramdb.planner.plan import (
     OccurrencesOf,
     Occurring,
     Pattern,
+    Several,
     StoredText,
+    TokenPattern,
     Variants,
     one_case,
 )
@@ -43,6 +45,8 @@ def united(expr: Occurring, tokenizer: Tokenizer) -> Occurring:
     """
     if isinstance(expr, AnyOf):
         return _united(tuple(united(operand, tokenizer) for operand in expr.operands), tokenizer)
+    if isinstance(expr, Several):
+        return replace(expr, operands=tuple(united(operand, tokenizer) for operand in expr.operands))
     if isinstance(expr, (Among, InDocs, NearTo)):
         what = united(expr.what, tokenizer)
         return expr if what is expr.what else replace(expr, what=what)
@@ -114,7 +118,7 @@ def are_apart(operands: Sequence[Occurring], tokenizer: Tokenizer) -> bool:
     texts: list[StoredText] = []
     for operand in operands:
         patterns = _patterns_of(operand)
-        if len(operands) > 1 and any(isinstance(item, Gapped) for item in patterns):
+        if len(operands) > 1 and any(isinstance(item, (Gapped, TokenPattern)) for item in patterns):
             return False
         texts += [item for item in patterns if isinstance(item, StoredText)]
         own = {key for item in patterns if isinstance(item, (Gram, Variants)) for key in _keys(item)}

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb._cext.corpus.docsets import subtract, unite
+from ngramdb.executor.conditions.computed_values import date_parts
 from ngramdb.executor.conditions.docset import DocSet
 from ngramdb.executor.conditions.expressions import Expressions
 from ngramdb.executor.conditions.field_values import FieldReader
@@ -209,7 +210,8 @@ class Evaluator:
         doc_id = choices.one_id(expr)
         if doc_id is not None:
             return self._with_id(doc_id, candidates)
-        holds = meets(expr, self._fields.read(expr.path, expr.own, candidates))
+        values = self._fields.read(expr.path, expr.own, candidates)
+        holds = meets(expr, date_parts(values, expr.part) if expr.part else values)
         if candidates is None:
             return np.flatnonzero(holds).astype(np.uint32)
         return candidates[holds]

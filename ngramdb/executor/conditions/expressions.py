@@ -49,6 +49,10 @@ class Expressions:
         """At most how many occurrences there are. Cost: a search per n-gram, the first time."""
         return choices.bound(expr, self._conditions)
 
+    def keep_cuts(self) -> None:
+        """Have all occurrences say which part of their tokens they are (`Occurrences.cuts`)."""
+        self._finder.cutting = True
+
     # ---- how many ---------------------------------------------------------------------------------------
 
     def total(self, expr: Occurring, within: DocSet | None = None) -> int:

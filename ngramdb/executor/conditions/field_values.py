@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb.errors import CorruptionError
-from ngramdb.planner.plan import FieldKey
 from ngramdb.planner.source import Segment
 from ngramdb.segments.metadata_values import JSON
 from ngramdb.types import Docs
@@ -191,12 +190,8 @@ class Codes:
     values: list[Any]
 
 
-def codes_of(key: FieldKey, reader: FieldReader, docs: Docs | None) -> Codes:
-    """A field of these documents by numbers, for grouping and ordering."""
-    return _encoded(reader.read(key.path, key.own, docs))
-
-
-def _encoded(values: Values) -> Codes:
+def encoded(values: Values) -> Codes:
+    """Values by numbers, for grouping and ordering."""
     if isinstance(values, Numbers):
         distinct, codes = np.unique(values.values, return_inverse=True)
         codes = codes.astype(np.int64, copy=False).reshape(-1)

@@ -22,8 +22,9 @@ from ngramdb._cext.corpus.joins import least_ends, sort_positions, values_within
 from ngramdb.executor.conditions.docset import DocSet
 from ngramdb.executor.conditions.stored_text import TextMatches
 from ngramdb.executor.conditions.text_search import Cuts, spelled_cuts
+from ngramdb.executor.conditions.token_matches import TokenMatches
 from ngramdb.planner import choices
-from ngramdb.planner.plan import Costs, Gapped, Gram, Pattern, Simple, StoredText, Variants
+from ngramdb.planner.plan import Costs, Gapped, Gram, Pattern, Simple, StoredText, TokenPattern, Variants
 from ngramdb.planner.source import Segment, SegmentIndex, Tokenizer
 from ngramdb.types import Docs
 
@@ -115,6 +116,7 @@ class Finder:
         self._probed = probed
         self._ranges: dict[Gram, tuple[int, int]] = {}
         self._texts = TextMatches(segment, tokenizer)
+        self._programs = TokenMatches(segment.index)
         self._tokenizer = tokenizer
         # Whether occurrences know which part of their tokens they are.
         self.cutting = False
@@ -148,6 +150,8 @@ class Finder:
             return self.bound(pattern)
         if isinstance(pattern, StoredText):
             return self._texts.count(pattern, self._candidates(pattern))
+        if isinstance(pattern, TokenPattern) and pattern.length is not None:
+            return self._programs.count(pattern)
         return len(self.occurrences(pattern))
 
     # ---- in which documents -----------------------------------------------------------------------------
@@ -226,6 +230,8 @@ class Finder:
             return Occurrences.of_length(self._starts(pattern, windows), len(pattern))
         if isinstance(pattern, Variants):
             return self._variants(pattern, windows)
+        if isinstance(pattern, TokenPattern):
+            return self._tokens(pattern, windows)
         found = self._gapped(pattern) if isinstance(pattern, Gapped) else self._stored(pattern)
         return found if windows is None else found[values_within(found.starts, windows.lo, windows.hi)]
 
@@ -303,6 +309,10 @@ class Finder:
             return pattern.cuts[i]
         cuts = spelled_cuts(pattern.grams[i], pattern.sought, self._tokenizer)
         return cuts if len(cuts) == pattern.weights[i] else ((0, 0),) * pattern.weights[i]
+
+    def _tokens(self, pattern: TokenPattern, windows: Windows | None) -> Occurrences:
+        starts, stops = self._programs.find(pattern, None if windows is None else (windows.lo, windows.hi))
+        return Occurrences(starts, stops)
 
     def _gapped(self, pattern: Gapped) -> Occurrences:
         parts = self._parts(pattern)

@@ -8,22 +8,38 @@ the places of all occurrences are in memory together (8 bytes each).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
+from ngramdb.executor.conditions.alternatives import united
 from ngramdb.executor.conditions.docset import DocSet
 from ngramdb.executor.conditions.evaluation import PlanMeter
+from ngramdb.executor.conditions.expressions import Expressions
 from ngramdb.executor.conditions.occurrences import Finder, Occurrences
 from ngramdb.executor.kwic.sort_keys import ContextKeys, ContextOrder, TokensAt
 from ngramdb.executor.kwic.text import Contexts, Display, Line, contexts_of, sought_text
+from ngramdb.executor.questions.counting import evaluators
 from ngramdb.executor.questions.document_columns import ReturnedColumns
 from ngramdb.executor.questions.documents import matching
+from ngramdb.executor.questions.ordering import in_order as documents_in_order
 from ngramdb.executor.questions.sampling import Drawing, corpus_salt, ranks
 from ngramdb.executor.results.result import ColumnType, Result, Row, batched
-from ngramdb.planner.plan import BY_LEFT, BY_PLACE, CONCORDANCE_COLUMNS, Concordance
+from ngramdb.planner.plan import (
+    BY_FIELDS,
+    BY_LEFT,
+    BY_PLACE,
+    CONCORDANCE_COLUMNS,
+    Actual,
+    Concordance,
+    FieldKey,
+    InPart,
+    changed,
+)
 from ngramdb.planner.source import IntArray, Segment
 from ngramdb.types import Docs
 
@@ -36,13 +52,21 @@ CONCORDANCE_TYPES: tuple[ColumnType, ...] = (int, int, str, str, str)
 class SegmentLines:
     """The lines of one segment; occurrences are found when they are first needed."""
 
-    def __init__(self, plan: Concordance, number: int, docs: DocSet, display: Display) -> None:
+    def __init__(
+        self,
+        plan: Concordance,
+        number: int,
+        docs: DocSet,
+        display: Display,
+        expressions: Expressions | None = None,
+    ) -> None:
         self._plan = plan
         self._display = display
         self.number = number
         self.segment: Segment = plan.corpus.segments[number]
         self._docs = docs
         self._finder = Finder(self.segment, plan.corpus.tokenizer, plan.costs)
+        self._expressions = expressions
         self._found: Occurrences | None = None
         # Where lines were dropped: which of those that start there each one is.
         self._nths: IntArray | None = None
@@ -53,11 +77,16 @@ class SegmentLines:
     def occurrences(self) -> Occurrences:
         """All of them, in the order of the text: n-grams of a pattern stand after their beginnings."""
         if self._found is None:
-            self._found = self._finder.within(self._plan.pattern, self._docs)
+            if self._expressions is not None and self._plan.what is not None:
+                self._found = self._expressions.occurrences(self._plan.what.what, self._docs)
+            else:
+                assert self._plan.pattern is not None
+                self._found = self._finder.within(self._plan.pattern, self._docs)
         return self._found
 
     def __len__(self) -> int:
-        if self._found is None and self._docs.negated and not len(self._docs.docs):
+        is_whole = self._docs.negated and not len(self._docs.docs)
+        if self._found is None and is_whole and self._expressions is None and self._plan.pattern is not None:
             return self._finder.count(self._plan.pattern)
         return len(self.occurrences) if len(self._docs) else 0
 
@@ -87,7 +116,7 @@ class SegmentLines:
         for start in range(0, len(chosen), BATCH_LINES):
             interrupts.check()
             some = chosen[start : start + BATCH_LINES]
-            part = Occurrences(found.starts[some], found.stops[some])
+            part = found[some]
             documents = self.segment.index.documents_at(part.starts)
             first, _ = self.segment.index.document_bounds(documents)
             starts = part.starts.astype(np.int64) - first
@@ -95,7 +124,8 @@ class SegmentLines:
             nths = self._ordinals(some)
             doc_ids = self.segment.doc_ids(documents).tolist()
             places = zip(documents.tolist(), starts.tolist(), stops.tolist(), nths.tolist(), strict=True)
-            lines = [Line(*place) for place in places]
+            cuts = repeat(None) if part.cuts is None else map(tuple, part.cuts.tolist())
+            lines = [Line(*place, cut) for place, cut in zip(places, cuts, strict=False)]
             # Neighbouring texts lie in the same compressed frame.
             shown = {k: self._contexts.show(lines[k]) for k in np.argsort(documents, kind="stable").tolist()}
             beside = self._beside(documents)
@@ -124,9 +154,7 @@ def _ordinals(starts: NDArray[np.uint32]) -> IntArray:
 def concordance(plan: Concordance, meter: PlanMeter | None = None) -> Result:
     """A row per line; `total` in the summary is how many occurrences there are, whatever is shown of them."""
     plan.corpus.check_difference()
-    found = matching(plan.corpus, plan.where, plan.costs, meter)
-    display = Display(plan.corpus.tokenizer, plan.window, plan.pattern)
-    parts = [SegmentLines(plan, i, docs, display) for i, (_, docs) in enumerate(found)]
+    plan, parts = _found(plan, meter)
     total = n_lines = sum(map(len, parts))
     summary: dict[str, Any] = {"total": total}
     if plan.sample is not None:
@@ -155,6 +183,40 @@ def concordance(plan: Concordance, meter: PlanMeter | None = None) -> Result:
     return result
 
 
+def lines_of(plan: Concordance) -> list[SegmentLines]:
+    """The lines of each segment, in the order of documents, whatever order the plan asks for."""
+    plan.corpus.check_difference()
+    return _found(plan, None)[1]
+
+
+def _found(plan: Concordance, meter: PlanMeter | None) -> tuple[Concordance, list[SegmentLines]]:
+    display = Display(plan.corpus.tokenizer, plan.window, plan.pattern)
+    if plan.what is not None:
+        return _of_expression(plan, plan.what, display, meter)
+    found = matching(plan.corpus, plan.where, plan.costs, meter)
+    return plan, [SegmentLines(plan, i, docs, display) for i, (_, docs) in enumerate(found)]
+
+
+def _of_expression(
+    plan: Concordance, what: InPart, display: Display, meter: PlanMeter | None
+) -> tuple[Concordance, list[SegmentLines]]:
+    """The lines of an expression; with a meter, all of them are found at once."""
+    if meter is None:
+        what = changed(what, what=united(what.what, plan.corpus.tokenizer))
+        plan = changed(plan, what=what)
+    parts = []
+    with nullcontext(Actual()) if meter is None else meter.timed(what) as actual:
+        for i, (evaluator, kept) in enumerate(evaluators(plan.corpus, plan.costs, meter)):
+            docs = evaluator.evaluate(what.docs)
+            docs = docs if kept is None else docs & kept
+            if plan.pattern is None:
+                evaluator.expressions.keep_cuts()
+            parts.append(SegmentLines(plan, i, docs, display, evaluator.expressions))
+            if meter is not None:
+                actual.rows += len(parts[-1])
+    return plan, parts
+
+
 def _draw(plan: Concordance, parts: Sequence[SegmentLines]) -> None:
     assert plan.sample is not None
     drawing = Drawing(plan.sample)
@@ -170,11 +232,13 @@ def _draw(plan: Concordance, parts: Sequence[SegmentLines]) -> None:
 
 
 def _rows(plan: Concordance, parts: Sequence[SegmentLines], start: int, stop: int) -> Iterator[Row]:
-    rows = (
-        _by_place(plan, parts, start, stop)
-        if plan.order == BY_PLACE
-        else _by_context(plan, parts, start, stop)
-    )
+    if plan.order == BY_PLACE:
+        rows = _by_place(plan, parts, start, stop)
+    elif plan.order == BY_FIELDS:
+        lines = AllLines(parts)
+        rows = lines.rows(lines.by_fields(plan.keys)[start:stop])
+    else:
+        rows = _by_context(plan, parts, start, stop)
     if plan.corpus.n_added < 2:
         return (row for _, row in rows)
     return ((plan.corpus.corpus_of(part.number), *row) for part, row in rows)
@@ -206,7 +270,7 @@ def _by_context(
 ) -> Iterator[tuple[SegmentLines, Row]]:
     """Lines `start … stop` by what stands left or right of them."""
     lines = AllLines(parts)
-    if sought_text(plan.pattern) is not None:
+    if sought_text(plan.pattern) is not None or lines.are_cut:
         numbers = iter([_by_shown_text(plan, lines)])
     else:
         to_left = plan.order == BY_LEFT
@@ -241,6 +305,30 @@ class AllLines:
 
     def __len__(self) -> int:
         return int(self._first[-1])
+
+    @property
+    def are_cut(self) -> bool:
+        """Whether some may begin or end within a token."""
+        every = (part.occurrences.cuts for part in self._parts if len(part))
+        return any(cuts is not None and cuts.any() for cuts in every)
+
+    def by_fields(self, keys: Sequence[FieldKey]) -> IntArray:
+        """All lines by fields of their documents; those that agree in them by document and position."""
+        owners: list[tuple[Segment, DocSet]] = []
+        documents = []
+        for part in self._parts:
+            interrupts.check()
+            at = part.segment.index.documents_at(part.occurrences.starts)
+            documents.append(at)
+            owners.append((part.segment, DocSet(np.unique(at), part.segment.n_documents)))
+        parts, numbers = documents_in_order(keys, owners)
+        ranks = []
+        for i, (segment, _) in enumerate(owners):
+            own = np.flatnonzero(parts == i)
+            table = np.zeros(segment.n_documents, dtype=np.int64)
+            table[numbers[own]] = own
+            ranks.append(table[documents[i]])
+        return np.argsort(np.concatenate([np.empty(0, dtype=np.int64), *ranks]), kind="stable")
 
     def tokens_at(self, to_left: bool) -> TokensAt:
         """What gives the tokens next to lines (numbers, ascending), at some distance."""

@@ -28,13 +28,15 @@ MOST_RECENT_TOKENS = 1 << 20
 class Line(NamedTuple):
     """Where a match stands: tokens [start, stop) of a document; the `nth` of those that begin at `start`.
 
-    Matches that begin in one token are numbered in the order of the text.
+    Matches that begin in one token are numbered in the order of the text. Those of several strings have
+    `cuts` instead, how much of the first and of the last token is not the match's (`Occurrences.cuts`).
     """
 
     document: int
     start: int
     stop: int
     nth: int
+    cuts: tuple[int, int] | None = None
 
 
 class Shown(NamedTuple):
@@ -45,7 +47,7 @@ class Shown(NamedTuple):
     right: str
 
 
-def sought_text(pattern: Pattern) -> Sought | None:
+def sought_text(pattern: Pattern | None) -> Sought | None:
     """What finds the matches of a pattern that may begin or end within a token; None where tokens match."""
     sought = pattern.sought if isinstance(pattern, Variants) else pattern
     return Sought(sought) if isinstance(sought, StoredText) else None
@@ -54,7 +56,7 @@ def sought_text(pattern: Pattern) -> Sought | None:
 class Display:
     """How the lines of a statement are shown: `window` tokens on either side of the pattern's matches."""
 
-    def __init__(self, tokenizer: Tokenizer, window: int, pattern: Pattern) -> None:
+    def __init__(self, tokenizer: Tokenizer, window: int, pattern: Pattern | None) -> None:
         self.tokenizer = tokenizer
         self.window = window
         self.sought = sought_text(pattern)
@@ -121,6 +123,9 @@ class SpelledContexts(Contexts):
             places = places_in_tokens(self._sought, match, first_ends, 0)
             for place in islice(places, line.nth, line.nth + 1):
                 left, match, right = left + match[: place.start], match[place], match[place.stop :] + right
+        elif line.cuts is not None:
+            place = slice(line.cuts[0], len(match) - line.cuts[1])
+            left, match, right = left + match[: place.start], match[place], match[place.stop :] + right
         # Of a character that the window cuts, the bytes inside are left out.
         return Shown(
             _without_beginning(left) if start == self._window and self._window else _text(left),
@@ -171,6 +176,8 @@ class StoredContexts(Contexts):
             same = np.flatnonzero(words.first == line.start)
             if line.nth < len(same):
                 start, stop = self._match(words, int(same[line.nth]))
+        elif line.cuts is not None:
+            start, stop = start + line.cuts[0], stop - line.cuts[1]
         first, last = line.start - self._window, line.stop + self._window
         begin = 0 if first <= 0 else int(words.starts[first])
         end = len(text) if last >= len(words.starts) else int(words.stops[last - 1])

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import reduce
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb._cext.corpus.docsets import unite
+from ngramdb._cext.corpus.token_patterns import Matcher
 from ngramdb._cext.corpus.top_ngrams import NegativeCount, NgramScan
 from ngramdb.errors import InvalidArgument
 from ngramdb.executor.conditions.docset import DocSet
@@ -23,7 +25,8 @@ from ngramdb.executor.measuring import PlanMeter
 from ngramdb.executor.questions.documents import matching
 from ngramdb.executor.questions.ngrams import bitmap_of, negative_named
 from ngramdb.executor.results.result import BATCH_ROWS, Result, Row
-from ngramdb.planner.plan import NGRAM_COLUMNS, AllDocs, Gram, NgramSelection, one_case
+from ngramdb.interrupts import check
+from ngramdb.planner.plan import NGRAM_COLUMNS, AllDocs, Gram, NgramSelection, TokenPattern, one_case
 from ngramdb.planner.source import IntArray, Segment, SegmentIndex, Tokenizer
 from ngramdb.types import Docs
 
@@ -36,6 +39,9 @@ Ids = NDArray[np.uint32]
 # How often a segment's rows count, and a bitmap of the documents in which they do.
 Side = tuple[int, NDArray[np.uint8] | None]
 Found = list[tuple[Segment, DocSet]]
+
+
+_CLASSES: WeakKeyDictionary[Tokenizer, Ids] = WeakKeyDictionary()
 
 
 @dataclass
@@ -147,10 +153,12 @@ class _Selection:
             equal: NDArray[np.bool_] = (folded[:, at : at + len(gram)] == sought).all(axis=1)
             return equal
 
+        if isinstance(plan.containing, TokenPattern):
+            meets = Matcher(plan.containing.steps, plan.containing.sets).within(ids)
         for gram, places in (
             (plan.starting, lambda m: (0,)),
             (plan.ending, lambda m: (n - m,)),
-            (plan.containing, lambda m: range(n - m + 1)),
+            (plan.containing if isinstance(plan.containing, Gram) else None, lambda m: range(n - m + 1)),
         ):
             if gram is None:
                 continue
@@ -180,13 +188,26 @@ class _Selection:
 
 
 def classes_of(tokenizer: Tokenizer) -> Ids:
-    """For each token id the least one whose text is the same but for its letters' case."""
+    """For each token id the least one whose text is the same but for its letters' case.
+
+    Kept with the tokenizer: of a million characters it takes half a second.
+    """
+    kept = _CLASSES.get(tokenizer)
+    if kept is not None and len(kept) == tokenizer.n_vocabulary:
+        return kept
     texts = tokenizer.token_texts(np.arange(tokenizer.n_vocabulary))
+    check()
+    with_border = {i: one_case(text) for i, text in enumerate(texts) if BORDER in text}
+    for i in with_border:
+        texts[i] = ""
     folded = one_case(BORDER.join(texts)).split(BORDER)
-    if len(folded) != len(texts):  # a token is the border itself
-        folded = [one_case(text) for text in texts]
+    check()
+    for i, text in with_border.items():
+        folded[i] = text
     first: dict[str, int] = {}
-    return np.array([first.setdefault(text, i) for i, text in enumerate(folded)], dtype=np.uint32)
+    classes = np.array([first.setdefault(text, i) for i, text in enumerate(folded)], dtype=np.uint32)
+    _CLASSES[tokenizer] = classes
+    return classes
 
 
 def _folded(ids: Ids, counts: IntArray, classes: Ids, min_count: int) -> Listed:

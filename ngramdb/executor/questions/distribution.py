@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,23 @@ from numpy.typing import NDArray
 from ngramdb import interrupts
 from ngramdb._cext.corpus.token_counts import TokenCounts
 from ngramdb.executor.conditions.known_tokens import from_files
+from ngramdb.executor.questions.documents import matching
 from ngramdb.executor.questions.models import is_counted, language_model, note_of
+from ngramdb.executor.questions.neighbours import neighbours
 from ngramdb.executor.results.result import BATCH_ROWS, Result, Row
 from ngramdb.lm.spec import ModelSpec
 from ngramdb.lm.values import UNKNOWN
-from ngramdb.planner.plan import DISTRIBUTION_COLUMNS, Distribution, DistributionBefore
+from ngramdb.planner.plan import (
+    DISTRIBUTION_COLUMNS,
+    AllDocs,
+    Distribution,
+    DistributionBefore,
+    DocExpr,
+)
 from ngramdb.planner.source import Corpus, Index, IntArray
+
+if TYPE_CHECKING:
+    from ngramdb.executor.measuring import PlanMeter
 
 # Stands for the end of a document among token ids while rows are sorted: above every id.
 END_OF_DOCUMENT = 2**32
@@ -126,24 +137,29 @@ def _modelled_rows(
 def _counted(plan: Distribution) -> Result:
     """Rows in batches, sorted when the first is read; `total` in the summary is without regard to TOP."""
     found = next_tokens(plan.corpus.index, plan.context.ids, plan.model)
-    total = found.n_rows
-    summary = {
-        "total": total,
-        "context_count": found.context_count,
-        "effective_n": found.effective_n,
-        "sparse": found.sparse,
-    }
-    n_rows = total if plan.top is None else min(total, plan.top)
-    batches = _batches(found, plan.top, plan.corpus)
-    return Result(DISTRIBUTION_COLUMNS, batches, summary=summary, n_rows=n_rows, types=(str, int, int, float))
+    return result_of(found, plan.top, plan.corpus, effective_n=found.effective_n, sparse=found.sparse)
 
 
-def before(plan: DistributionBefore) -> Result:
+def result_of(found: NextTokens, top: int | None, corpus: Corpus, **facts: Any) -> Result:
+    """The rows of a distribution; its totals and further facts are the summary."""
+    n_rows = found.n_rows if top is None else min(found.n_rows, top)
+    return Result(
+        DISTRIBUTION_COLUMNS,
+        _batches(found, top, corpus),
+        summary={"total": found.n_rows, "context_count": found.context_count, **facts},
+        n_rows=n_rows,
+        types=(str, int, int, float),
+    )
+
+
+def before(plan: DistributionBefore, meter: PlanMeter | None = None) -> Result:
     """The distribution of the token before an n-gram; the beginning of a document is the row without a token.
 
     Cost: a random read or two for each occurrence.
     """
     plan.corpus.check_difference()
+    if plan.where is not None and not isinstance(plan.where, AllDocs):
+        return _before_among(plan, plan.where, meter)
     index, counts = plan.corpus.index, TokenCounts()
     n_occurrences = 0
     for i, (segment, sign) in enumerate(zip(index.segments, index.signs, strict=True)):
@@ -153,10 +169,15 @@ def before(plan: DistributionBefore) -> Result:
         n_occurrences += sign * (hi - lo)
     ids, numbers = counts.found()
     found = NextTokens(ids, numbers, counts.n_starts, n_occurrences, len(plan.gram) + 1)
-    summary = {"total": found.n_rows, "context_count": n_occurrences}
-    n_rows = found.n_rows if plan.top is None else min(found.n_rows, plan.top)
-    batches = _batches(found, plan.top, plan.corpus)
-    return Result(DISTRIBUTION_COLUMNS, batches, summary=summary, n_rows=n_rows, types=(str, int, int, float))
+    return result_of(found, plan.top, plan.corpus)
+
+
+def _before_among(plan: DistributionBefore, where: DocExpr, meter: PlanMeter | None) -> Result:
+    documents = matching(plan.corpus, where, plan.costs, meter)
+    tokens = neighbours(plan.gram.ids, documents if plan.gram.known else (), -1)
+    ids = tokens.ids.astype(np.uint32)
+    found = NextTokens(ids, tokens.counts, tokens.n_none, tokens.n_places, len(plan.gram) + 1)
+    return result_of(found, plan.top, plan.corpus)
 
 
 def _batches(found: NextTokens, top: int | None, corpus: Corpus) -> Iterator[list[Row]]:

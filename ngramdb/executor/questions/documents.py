@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from ngramdb import interrupts
 from ngramdb.executor.conditions.docset import DocSet
 from ngramdb.executor.conditions.evaluation import Evaluator, PlanMeter
@@ -24,6 +26,7 @@ from ngramdb.executor.results.result import Result, Row, batched
 from ngramdb.planner import choices
 from ngramdb.planner.plan import COUNT_COLUMNS, Costs, CountDocuments, DocExpr, Documents, PlainDocs
 from ngramdb.planner.source import Corpus, Segment
+from ngramdb.types import Docs
 
 # Documents per batch: their texts are in memory together.
 BATCH_DOCUMENTS = 16
@@ -113,6 +116,17 @@ def chosen(
         found = sample_documents(plan.corpus, found, plan.sample)
         summary.update(sampled=sum(len(docs) for _, docs in found), seed=plan.sample.seed)
     return found, summary
+
+
+def selected(plan: Documents) -> list[Docs]:
+    """Per segment, the documents of a DOCS question, LIMIT and SAMPLE heeded: local numbers, ascending."""
+    found, _ = chosen(plan)
+    if plan.limit is None and not plan.offset:
+        return [docs.numbers() for _, docs in found]
+    numbers: dict[int, list[int]] = {id(segment): [] for segment, _ in found}
+    for segment, i in listed(plan, found):
+        numbers[id(segment)].append(i)
+    return [np.array(sorted(numbers[id(segment)]), dtype=np.uint32) for segment, _ in found]
 
 
 def _shape(corpus: Corpus) -> tuple[dict[str, list[str]], tuple[str, ...], tuple[type, ...]]:

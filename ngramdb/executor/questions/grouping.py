@@ -17,9 +17,10 @@ from ngramdb import interrupts
 from ngramdb.executor.conditions.alternatives import united
 from ngramdb.executor.conditions.docset import DocSet
 from ngramdb.executor.conditions.evaluation import Evaluator, PlanMeter
-from ngramdb.executor.conditions.field_values import Codes, FieldReader, codes_of, identity
+from ngramdb.executor.conditions.field_values import Codes, identity
 from ngramdb.executor.questions.counting import evaluators
 from ngramdb.executor.questions.document_columns import column_of
+from ngramdb.executor.questions.group_codes import of_documents
 from ngramdb.executor.results.result import BATCH_ROWS, Result, Row, batched
 from ngramdb.planner.plan import DocExpr, FieldKey, GroupedCount, Occurring
 from ngramdb.planner.source import Segment
@@ -55,8 +56,8 @@ def grouped_count(plan: GroupedCount, meter: PlanMeter | None = None) -> Result:
         docs, counts = _counted(plan, evaluator, kept)
         if len(docs):
             add_to_groups(groups, plan.keys, segment, docs, counts)
-    rows = _ordered(plan, groups)
-    columns = (*(column_of(key.path, key.own) for key in plan.keys), "count")
+    rows = in_order(groups, len(plan.keys), plan.order, plan.top)
+    columns = (*map(key_column, plan.keys), "count")
     return Result(columns, batched(iter(rows), BATCH_ROWS), summary={"total": len(groups)}, n_rows=len(rows))
 
 
@@ -77,9 +78,12 @@ def add_to_groups(
     counts: NDArray[np.int64],
 ) -> None:
     """Add one segment's documents to the groups: [values…, count] by the values' identities."""
-    reader = FieldReader(segment)
-    chosen = None if len(docs) == segment.n_documents else docs
-    fields = [codes_of(key, reader, chosen) for key in keys]
+    rows, fields = of_documents(keys, segment, docs)
+    add_rows(groups, fields, counts if rows is None else counts[rows])
+
+
+def add_rows(groups: Groups, fields: Sequence[Codes], counts: NDArray[np.int64]) -> None:
+    """Add rows, each with its values by numbers and a count, to the groups."""
     for numbers, count in _combinations(fields, counts):
         interrupts.check()
         values = [None if n < 0 else field.values[n] for n, field in zip(numbers, fields, strict=True)]
@@ -129,18 +133,24 @@ def _sums(places: NDArray[np.int64], counts: NDArray[np.int64], n: int) -> NDArr
     return np.bincount(places, weights=counts, minlength=n).astype(np.int64)
 
 
-def _ordered(plan: GroupedCount, groups: dict[Identity, list[Any]]) -> list[Row]:
-    """The rows in their order, cut to TOP; rows that are equal in it by the fields."""
-    n = len(plan.keys)
+def key_column(key: FieldKey) -> str:
+    """The column of a field that rows are grouped by."""
+    return key.name if key.is_computed else column_of(key.path, key.own)
+
+
+def in_order(groups: Groups, n: int, order: Sequence[tuple[int, bool]], top: int | None) -> list[Row]:
+    """The rows in their order, cut to TOP; rows that are equal in it by their keys.
+
+    The first `n` columns are keys, the others numbers, the count first: without an order, TOP goes by it.
+    """
     ordered = sorted(groups.items(), key=lambda item: item[0])
-    order = plan.order if plan.order or plan.top is None else ((n, True),)
-    for place, descending in reversed(order):
-        if place == n:
-            ordered.sort(key=lambda item: item[1][-1], reverse=descending)
+    for place, descending in reversed(order if order or top is None else ((n, True),)):
+        if place >= n:
+            ordered.sort(key=lambda item: item[1][place], reverse=descending)
         elif descending:
             known = [item for item in ordered if item[0][place] is not NULL_KEY]
             known.sort(key=lambda item: item[0][place], reverse=True)
             ordered = known + [item for item in ordered if item[0][place] is NULL_KEY]
         else:
             ordered.sort(key=lambda item: item[0][place])
-    return [tuple(values) for _, values in ordered[: plan.top]]
+    return [tuple(values) for _, values in ordered[:top]]

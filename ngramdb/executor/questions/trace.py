@@ -17,7 +17,8 @@ import numpy as np
 
 from ngramdb import interrupts
 from ngramdb.executor.conditions.docset import DocSet
-from ngramdb.executor.results.result import Result, Row
+from ngramdb.executor.questions.document_columns import ReturnedColumns
+from ngramdb.executor.results.result import ColumnType, Result, Row
 from ngramdb.planner.plan import TRACE_COLUMNS, Tracing
 from ngramdb.planner.source import Corpus, Index, IntArray, Segment, Tokenizer
 from ngramdb.types import Docs
@@ -86,7 +87,35 @@ def trace(plan: Tracing) -> Result:
     n = len(spans.starts)
     summary = {"total": n, "tokens": len(plan.gram), "covered": covered(spans, len(plan.gram))}
     types = (int, int, str, int, list)
+    if plan.returning:
+        return _with_fields(plan, spans, summary)
     return Result(TRACE_COLUMNS, _batches(plan, spans), summary=summary, n_rows=n, types=types)
+
+
+def _with_fields(plan: Tracing, spans: Spans, summary: dict[str, int]) -> Result:
+    """A row per span and document, with fields of the document."""
+    returned = ReturnedColumns(plan.corpus, plan.returning)
+    columns: list[str] = [*TRACE_COLUMNS[:-1], "doc_id"]
+    # A span has a length, too.
+    named = zip(returned.names, plan.returning, strict=True)
+    columns += [
+        f"{'doc' if key.own else 'metadata'}.{name}" if name in columns else name for name, key in named
+    ]
+    types: list[ColumnType] = [int, int, str, int, int if plan.corpus.n_added < 2 else str, *returned.types]
+
+    def batches() -> Iterator[list[Row]]:
+        for *row, ids in (row for batch in _spans(plan, spans) for row in batch):
+            for i, docs in _located(plan.corpus, ids, plan.n_documents):
+                segment = plan.corpus.segments[i]
+                for start in range(0, len(docs), BATCH_SPANS):
+                    interrupts.check()
+                    some = docs[start : start + BATCH_SPANS]
+                    pairs = zip(_named(plan.corpus, i, some), some.tolist(), strict=True)
+                    yield [(*row, doc_id, *returned.row(segment, doc)) for doc_id, doc in pairs]
+
+    # As many rows as there are documents; `total` would be taken for their number.
+    summary = {"spans": summary["total"], **{name: n for name, n in summary.items() if name != "total"}}
+    return Result(columns, batches(), summary=summary, types=types)
 
 
 def covered(spans: Spans, n_tokens: int) -> int:
@@ -98,6 +127,12 @@ def covered(spans: Spans, n_tokens: int) -> int:
 
 
 def _batches(plan: Tracing, spans: Spans) -> Iterator[list[Row]]:
+    for batch in _spans(plan, spans):
+        yield [(*row, document_ids(plan.corpus, ids, plan.n_documents)) for *row, ids in batch]
+
+
+def _spans(plan: Tracing, spans: Spans) -> Iterator[list[Row]]:
+    """The rows of spans, with their token ids in the place of documents."""
     n = len(spans.starts)
     for first in range(0, n, BATCH_SPANS):
         rows: list[Row] = []
@@ -105,8 +140,7 @@ def _batches(plan: Tracing, spans: Spans) -> Iterator[list[Row]]:
             interrupts.check()
             start, stop, count = int(spans.starts[k]), int(spans.stops[k]), int(spans.counts[k])
             ids = plan.gram.ids[start:stop]
-            docs = document_ids(plan.corpus, ids, plan.n_documents)
-            rows.append((start, stop - start, span_text(plan.corpus.tokenizer, ids), count, docs))
+            rows.append((start, stop - start, span_text(plan.corpus.tokenizer, ids), count, ids))
         yield rows
 
 
@@ -123,15 +157,25 @@ def document_ids(corpus: Corpus, ids: IntArray, most: int | None) -> list[int] |
     Cost: that of locating all of its occurrences in the segments that are needed; where they are many and a
     few documents are wanted, at most as much again for reading the first documents, as a rule far less.
     """
-    found: list[Any] = []
+    located = _located(corpus, ids, most)
+    return [doc_id for i, docs in located for doc_id in _named(corpus, i, docs)]
+
+
+def _located(corpus: Corpus, ids: IntArray, most: int | None) -> Iterator[tuple[int, Docs]]:
+    """The same documents: the place of a segment, and local numbers of its documents, ascending."""
     for i, segment in enumerate(corpus.segments):
-        left = None if most is None else most - len(found)
-        docs = _documents(segment, ids, corpus.removed(i), left)
-        doc_ids = segment.doc_ids(docs[:left]).tolist()
-        found.extend(doc_ids if corpus.n_added < 2 else (f"{corpus.corpus_of(i)}:{n}" for n in doc_ids))
-        if most is not None and len(found) >= most:
-            break
-    return found
+        docs = _documents(segment, ids, corpus.removed(i), most)[:most]
+        yield i, docs
+        if most is not None:
+            most -= len(docs)
+            if not most:
+                break
+
+
+def _named(corpus: Corpus, i: int, docs: Docs) -> list[Any]:
+    """The ids of a segment's documents; in a sum, with its corpus."""
+    doc_ids: list[int] = corpus.segments[i].doc_ids(docs).tolist()
+    return doc_ids if corpus.n_added < 2 else [f"{corpus.corpus_of(i)}:{n}" for n in doc_ids]
 
 
 def _documents(segment: Segment, ids: IntArray, removed: Docs, most: int | None) -> Docs:

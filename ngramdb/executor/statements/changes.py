@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ngramdb.executor.questions.document_columns import ReturnedColumns
-from ngramdb.executor.questions.documents import BATCH_DOCUMENTS, matching
+from ngramdb.executor.questions.documents import BATCH_DOCUMENTS, matching, selected
 from ngramdb.executor.results.result import Result, Row, batched
 from ngramdb.executor.session import Session, Written
 from ngramdb.executor.statements.audit_notes import notes
@@ -21,6 +21,7 @@ from ngramdb.planner.plan import (
     AlterCorpus,
     BindCondition,
     CompactCorpora,
+    CopyDocuments,
     DeleteDocuments,
     ExportDocuments,
     ExportRows,
@@ -137,3 +138,20 @@ def _written(columns: Sequence[str], path: str, written: Written, summary: dict[
     result.exact = written.exact
     result.found = written.found
     return result
+
+
+def copy_documents(plan: CopyDocuments, session: Session) -> Result:
+    """Run CREATE CORPUS … AS."""
+    made = session.run_copy(plan, selected(plan.documents))
+    if made is None:
+        return Result(summary={"message": f"corpus {plan.name} exists already", "changed": False})
+    shown = f"{made.documents:,} document{'' if made.documents == 1 else 's'}, {made.tokens:,} tokens"
+    return Result(
+        summary={
+            "message": f"corpus {plan.name} created: {shown}",
+            "changed": True,
+            "documents": made.documents,
+            "tokens": made.tokens,
+            "version": made.version,
+        }
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import ngramdb
@@ -33,6 +35,87 @@ def test_many_fields_with_values_of_their_own_make_as_many_groups_as_documents(d
     db.create_corpus("c").append(documents)
     rows = db.execute(f'COUNT "a" GROUP BY {", ".join(fields)}').fetchall()
     assert sorted(rows) == sorted((*metadata.values(), 1) for _, metadata in documents)
+
+
+def test_dates_have_years_months_and_days(db):
+    dates = [
+        "1999-12-31",
+        "2001-05-17T10:00:00",
+        "2001-06",
+        "2001",
+        "2001/5/1",
+        "soon",
+        "2001-13-01",
+        2001,
+        None,
+    ]
+    db.create_corpus("c").append([("a", {"date": date}) for date in dates])
+    found = db.execute("COUNT DOCS GROUP BY YEAR(date), MONTH(date), DAY(date)").fetchall()
+    expected = [
+        (1999, 12, 31, 1),
+        (2001, 5, 1, 1),
+        (2001, 5, 17, 1),
+        (2001, 6, None, 1),
+        (2001, None, None, 1),
+    ]
+    assert found == [*expected, (None, None, None, 4)]
+    for year, n in ((1999, 1), (2001, 4), (2002, 0)):
+        assert db.execute("COUNT DOCS WHERE YEAR(date) = ?", [year]).fetchone() == (n,)
+    assert db.execute("COUNT DOCS WHERE YEAR(date) IS NULL").fetchone() == (4,)
+    assert db.execute("COUNT DOCS WHERE NOT YEAR(date) > 1999").fetchone() == (1,)
+    assert db.execute(
+        "DOCS WHERE YEAR(date) > 0 ORDER BY MONTH(date) DESC RETURNING date LIMIT 2"
+    ).fetchall() == [
+        ("1999-12-31",),
+        ("2001-06",),
+    ]
+
+
+def test_numbers_are_divided_as_whole_ones(db):
+    values = [1948, 1950, 1959.5, -1, 2**60 + 1, "x", True, None]
+    db.create_corpus("c").append([("a", {"x": value}) for value in values])
+    found = db.execute("COUNT DOCS GROUP BY x / 10 * 10").fetchall()
+    assert found == [(-10, 1), (1940, 1), (1950, 2), ((2**60 + 1) // 10 * 10, 1), (None, 3)]
+    assert db.execute(
+        "COUNT DOCS WHERE x IS NOT NULL GROUP BY FLOOR(x / ?) ORDER BY x / 1000 DESC", [1000]
+    ).columns == (
+        "x / 1000",
+        "count",
+    )
+
+
+def test_elements_of_lists_are_groups_of_their_own(db):
+    lists = [["a", "b", "a"], ["b"], [], None, "b", [1, "b"], [None]]
+    db.create_corpus("c").append([("a a", {"tags": tags, "n": i}) for i, tags in enumerate(lists)])
+    expected = [(1, 2), ("a", 2), ("b", 8), (None, 6)]
+    assert db.execute('COUNT "a" GROUP BY UNNEST(tags)').fetchall() == expected
+    pairs = db.execute("COUNT DOCS WHERE n < 2 GROUP BY UNNEST(tags), n, UNNEST(tags)")
+    assert pairs.fetchall() == [
+        ("a", 0, "a", 1),
+        ("a", 0, "b", 1),
+        ("b", 0, "a", 1),
+        ("b", 0, "b", 1),
+        ("b", 1, "b", 1),
+    ]
+
+
+def test_what_cannot_be_a_key_says_so(db):
+    db.create_corpus("c").append([("a", {"x": 1, "s": "t", "form": "f"})])
+    assert db.execute('COUNT "a" GROUP BY form').fetchall() == [("f", 1)]
+    for text, said in (
+        ("COUNT DOCS GROUP BY s / 2", "a number is divided, and s is a string"),
+        ("COUNT DOCS GROUP BY x / 0", "divided by a number above 0, not by 0"),
+        ("COUNT DOCS GROUP BY YEAR(x)", "YEAR takes dates, which are texts"),
+        ("COUNT DOCS GROUP BY RIGHT 1", "RIGHT is for occurrences"),
+        ('COUNT "a" GROUP BY LEFT 0', "LEFT is a whole number of at least 1"),
+        ('COUNT "" GROUP BY LEFT 1', "n-gram of at least one token"),
+        ('COUNT "a", "b" SAMPLE 3', "SAMPLE and several n-grams don't go together"),
+        ('COUNT "a" PER MILLION SAMPLE 3', "SAMPLE and PER MILLION don't go together"),
+        ('COUNT "a" PER MILLION TOP 3', "TOP (or LIMIT) needs GROUP BY"),
+        ('COUNT "a", "b" ORDER BY x', "ORDER BY takes ngram or count, not x"),
+    ):
+        with pytest.raises(ngramdb.QueryError, match=re.escape(said)):
+            db.execute(text)
 
 
 def test_columns_of_metadata_called_like_ours_are_told_apart(db):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from language_corpora import View, corpora
 
@@ -54,11 +54,15 @@ METHODS = [
 
 
 class FullGenerator(Generator):
-    """Chooses from whole distributions."""
+    """Chooses from whole distributions. `is_close`: two tokens were told apart by rounding alone."""
+
+    is_close = False
 
     def _candidates_after(self, context, wanted):
         distribution = self.model.dist(context)
         possible = (distribution.ids != UNKNOWN) & (distribution.probs > 0)
+        steps = np.diff(np.sort(self.model.shares(context).all()))
+        self.is_close = self.is_close or bool(((steps > 0) & (steps < 1e-12)).any())
         # Rounded alike, so that equal texts stay equal.
         return distribution.ids[possible], distribution.probs[possible] / (
             self.model.shares(context).total or 1
@@ -78,7 +82,8 @@ def test_shares_are_the_distribution(corpus, spec, context):
     expected = [model.prob(context, int(token)).prob for token in model.vocabulary.ids]
     possible = probs > 0  # a score of 0: too rare, where `prob` has what an unknown word has
     np.testing.assert_allclose(probs[possible], np.array(expected)[possible], rtol=1e-12)
-    assert possible.all() or spec.kind == "backoff"
+    # Without any discount, Kneser-Ney leaves nothing to tokens that were never seen there.
+    assert spec.kind == "backoff" or not np.array(expected)[~possible].any()
     assert shares.total == pytest.approx(probs.sum(), rel=1e-12)
 
 
@@ -109,7 +114,9 @@ def test_texts_are_those_that_whole_distributions_give(method, corpus, spec, con
     model = model_over(corpus[1], spec)
     n_return = method.beams if isinstance(method, Search) else 1
     found = Generator(model).generate(context, 5, method, seed=seed, n_return=n_return)
-    expected = FullGenerator(model).generate(context, 5, method, seed=seed, n_return=n_return)
+    full = FullGenerator(model)
+    expected = full.generate(context, 5, method, seed=seed, n_return=n_return)
+    assume(not full.is_close)
     assert [item.ids for item in found] == [item.ids for item in expected]
     assert [item.ended for item in found] == [item.ended for item in expected]
     assert [item.logprob for item in found] == pytest.approx([item.logprob for item in expected], abs=1e-9)
