@@ -1,0 +1,248 @@
+"""The commit of a build: its parts are checked against each other, and become one corpus in one version."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+
+from ngramdb.api import parts
+from ngramdb.api.arguments.documents import as_paths
+from ngramdb.api.database import Database
+from ngramdb.api.parts import PartReport
+from ngramdb.api.verbs import building
+from ngramdb.engine.changes.change import Change, ChangeOutcome
+from ngramdb.engine.changes.joining import BuiltPart, join_parts, with_tokenizer_of
+from ngramdb.engine.storage.directory import RealDirectory
+from ngramdb.engine.storage.manifest import LoadRecord
+from ngramdb.engine.storage.store import Store
+from ngramdb.errors import CorruptionError, InvalidArgument
+from ngramdb.ingest.sources import PathLike
+from ngramdb.interrupts import ProgressCallback
+
+# Numbers of parts that a message names.
+MOST_NAMED = 10
+# Of more segments than these a note says that they may be merged.
+FEW_SEGMENTS = 4
+
+
+@dataclass(frozen=True)
+class CommitReport:
+    """The outcome of a commit of parts.
+
+    Attributes
+    ----------
+    parts : how many there were
+    documents, tokens, segments : the numbers of what was added
+    version : the database's version with the new documents
+    elapsed : seconds
+    notes : remarks on the commit, for its reader
+    """
+
+    parts: int
+    documents: int
+    tokens: int
+    segments: int
+    version: int
+    elapsed: float
+    notes: tuple[str, ...] = ()
+
+
+def collected(out: PathLike | Iterable[PathLike]) -> list[PartReport]:
+    """The reports of all parts in these folders, in order, once they are certain to be one whole build.
+
+    Raises InvalidArgument, CorruptionError, StorageError.
+    """
+    folders = as_paths(out, "commit takes a folder of parts, or a list of them")
+    distinct = {os.path.realpath(folder): folder for folder in folders}
+    found = [report for folder in distinct.values() for report in parts.reports_in(folder)]
+    shown = " and ".join(folders[:3]) + (" and others" if len(folders) > 3 else "")
+    if not found:
+        raise InvalidArgument(f"{shown}: there are no parts here; `ngramdb build` makes them")
+    numbers = sorted({report.of for report in found})
+    if len(numbers) > 1:
+        listed = " and ".join(f"of {n:,}" for n in numbers)
+        raise InvalidArgument(f"{shown}: there are parts {listed}; give the folder of one build")
+    ordered = sorted(found, key=lambda report: report.part)
+    for one, other in pairwise(ordered):
+        if one.part == other.part:
+            raise InvalidArgument(f"{one.title} is there twice, in {one.path} and {other.path}; remove one")
+    absent = sorted(set(range(numbers[0])) - {report.part for report in ordered})
+    if absent:
+        raise InvalidArgument(
+            f"{shown}: {len(absent):,} of {numbers[0]:,} parts are missing ({_listed(absent)}); "
+            "build them first"
+        )
+    _check_same_build(ordered)
+    _check_inputs(ordered)
+    return ordered
+
+
+def commit_reports(
+    database: Database,
+    name: str,
+    reports: Sequence[PartReport],
+    progress: ProgressCallback | None = None,
+) -> CommitReport:
+    """Commit parts that `collected` has found; leftovers in their folders are removed."""
+    started = time.perf_counter()
+    database.refresh()
+    database.require_own(name)
+    database.make()
+    with database.work(progress=progress):
+        joined = _joined(database, name, reports)
+    for folder in {os.path.dirname(report.path) for report in reports}:
+        parts.remove_leftovers(folder)
+    return CommitReport(
+        parts=len(reports),
+        documents=joined.outcome.documents,
+        tokens=joined.outcome.tokens,
+        segments=joined.n_segments,
+        version=joined.outcome.version,
+        elapsed=time.perf_counter() - started,
+        notes=tuple(_notes(reports, joined, name)),
+    )
+
+
+@dataclass(frozen=True)
+class _Joined:
+    """What a commit has added, and how many tokens of it were written anew."""
+
+    outcome: ChangeOutcome
+    n_segments: int
+    n_rewritten: int
+
+
+def _joined(database: Database, name: str, reports: Sequence[PartReport]) -> _Joined:
+    """Commit the parts."""
+    n = len(reports)
+    action = f"commit {n:,} part{'' if n == 1 else 's'} into {name}"
+    with database.writing() as timeout_s, database.store.begin(timeout_s) as transaction:
+        entry = transaction.manifest.corpora.get(name)
+        if entry is None:
+            with _opened(reports[0]) as first:
+                entry = with_tokenizer_of(first, transaction, name, uuid.uuid4().hex)
+        change = Change(database.store, transaction, entry, action, database.write_options(timeout_s))
+        n_rewritten = join_parts(change, _each_opened(reports), n, _record(reports))
+        n_segments = len(change.entry.segments) - len(entry.segments)
+        return _Joined(change.commit(), n_segments, n_rewritten)
+
+
+def _each_opened(reports: Sequence[PartReport]) -> Iterator[BuiltPart]:
+    """One part open at a time, however many there are."""
+    for report in reports:
+        with _opened(report) as part:
+            yield part
+
+
+@contextmanager
+def _opened(report: PartReport) -> Iterator[BuiltPart]:
+    """The part that a report describes. Raises CorruptionError where it is another one."""
+    path = report.database_path
+    store = Store.open(RealDirectory(path), read_only=True, create=False)
+    try:
+        entry = store.manifest.corpora.get(building.CORPUS)
+        found = (store.database_id, store.manifest.version)
+        expected = (report.database, report.version)
+        if (
+            entry is None
+            or found != expected
+            or (entry.n_documents, entry.n_tokens)
+            != (
+                report.documents,
+                report.tokens,
+            )
+        ):
+            raise CorruptionError(
+                f"{path}: this is not what the report of {report.title} describes; remove {report.path} and "
+                "build the part again",
+                path=path,
+                expected=expected,
+                found=found,
+            )
+        yield BuiltPart(report.title, store, entry)
+    finally:
+        store.close()
+
+
+def _check_same_build(reports: Sequence[PartReport]) -> None:
+    """Raise InvalidArgument where the parts are not those of one build."""
+    first = reports[0]
+    for report in reports[1:]:
+        difference = building.first_difference(first.build, report.build)
+        if difference is not None:
+            raise InvalidArgument(
+                f"{first.path} and {report.path} are parts of different builds: {difference}; build one of "
+                "them again as the other"
+            )
+
+
+def _check_inputs(reports: Sequence[PartReport]) -> None:
+    """Raise InvalidArgument unless the parts have read every byte of all files, each once, in order."""
+    at_file, at_byte = 0, 0
+    for report in reports:
+        for piece in report.inputs:
+            if (piece.file, piece.start) != (
+                at_file,
+                at_byte,
+            ) or not piece.start <= piece.stop <= piece.bytes:
+                raise InvalidArgument(
+                    f"{report.path}: {report.title} begins at byte {piece.start:,} of file {piece.file:,} "
+                    f"({piece.path}), and the parts before end at byte {at_byte:,} of file {at_file:,}; the "
+                    "files have changed while parts were built: build all of them again"
+                )
+            at_file, at_byte = (at_file + 1, 0) if piece.stop == piece.bytes else (at_file, piece.stop)
+    n_files = reports[0].build.get("n_files")
+    if (at_file, at_byte) != (n_files, 0):
+        raise InvalidArgument(
+            f"the parts have read {at_file:,} files of {n_files}; the files have changed while parts were "
+            "built: build all of them again"
+        )
+
+
+def _record(reports: Sequence[PartReport]) -> LoadRecord:
+    """What the corpus remembers of these parts: the same runs are not committed twice."""
+    runs = "".join(f"{report.database}\n" for report in reports)
+    build = dict(reports[0].build)
+    return LoadRecord(
+        paths=hashlib.sha256(runs.encode()).hexdigest(),
+        options=hashlib.sha256(json.dumps(build, sort_keys=True).encode()).hexdigest(),
+        files=hashlib.sha256(str(build.get("files")).encode()).hexdigest(),
+        n_files=int(build.get("n_files", 0)),
+        n_lines=0,
+        n_documents=sum(report.documents for report in reports),
+    )
+
+
+def _notes(reports: Sequence[PartReport], joined: _Joined, name: str) -> Iterator[str]:
+    skipped = sum(report.skipped for report in reports)
+    if skipped:
+        reasons = [reason for report in reports for reason in report.reasons]
+        shown = f": {reasons[0]}" if reasons else ""
+        yield f"{skipped:,} documents or files were skipped when the parts were built{shown}"
+    if joined.n_rewritten:
+        yield (
+            f"{joined.n_rewritten:,} tokens were written anew, since each part had given ids to words of its "
+            "own; a tokenizer.json spares that"
+        )
+    contents = Counter(
+        (one.sha256, one.stop - one.start) for report in reports for one in report.inputs if one.sha256
+    )
+    twice = sum(n - 1 for (_, n_bytes), n in contents.items() if n_bytes)
+    if twice:
+        yield f"{twice:,} of the files, or pieces of them, have the content of another one, and count twice"
+    if joined.n_segments > FEW_SEGMENTS:
+        n_segments = f"{joined.n_segments:,} segments"
+        yield f"{n_segments} were added; questions get faster when COMPACT {name} has merged them"
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    more = f" and {len(numbers) - MOST_NAMED:,} more" if len(numbers) > MOST_NAMED else ""
+    return ", ".join(str(number) for number in numbers[:MOST_NAMED]) + more

@@ -1,0 +1,44 @@
+"""`ngramdb commit DB CORPUS OUT…`: the parts of a build, put together as a corpus in one version."""
+
+from __future__ import annotations
+
+import argparse
+
+from ngramdb.api import collected
+from ngramdb.cli.commands.load import committed
+from ngramdb.cli.commands.writing import add_lock_timeout, writing
+from ngramdb.cli.common import OK, add_common_flags, command_parser, guarded, say_notes
+from ngramdb.cli.shell.waiting import Waiting
+
+DESCRIPTION = """\
+Check that all parts of a build are there, each once, and make one corpus of them, in one version: the
+documents stand in the order of the files, as after one `ngramdb load` of all. Database and corpus are made
+when they are missing. Files are linked where they lie on the same file system, else copied; OUT may be
+removed afterwards.
+"""
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command; the exit code comes back."""
+    options = make_parser().parse_args(arguments)
+    return guarded(lambda: _run(options), options.debug)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of the command's flags."""
+    parser = command_parser("commit", DESCRIPTION)
+    parser.add_argument("database", metavar="DB", help="the database's folder")
+    parser.add_argument("corpus", metavar="CORPUS", help="the corpus's name")
+    parser.add_argument("out", metavar="OUT", nargs="+", help="the folder of the parts, or several")
+    add_lock_timeout(parser)
+    add_common_flags(parser)
+    return parser
+
+
+def _run(options: argparse.Namespace) -> int:
+    collected(options.out)  # before a database is made for parts that are not there
+    with writing(options, create=True) as connection, Waiting(not options.no_progress) as waiting:
+        report = connection.commit_parts(options.corpus, options.out, progress=waiting)
+    print(committed(options.corpus, report))
+    say_notes(report.notes)
+    return OK

@@ -1,0 +1,258 @@
+"""A corpus built on a cluster: the parts of a build as tasks of Ray, and one commit by whoever asked.
+
+    import ngramdb.cluster
+
+    ngramdb.cluster.load("/shared/corpora.ngdb", "wiki", "/shared/data", address="auto")
+
+Needs `pip install 'ngramdb[ray]'`, and folders that all machines see: that of the files, and that of the
+parts. What a task does is `ngramdb.build`, no more; so tasks that are lost with their machine are simply run
+again, and a load that was stopped goes on with the parts that are there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ngramdb.api import CommitReport, Connection, PartReport, build, connect
+from ngramdb.errors import ExecutionError, InvalidArgument, NotSupportedError
+from ngramdb.kinds import DEFAULT_TOKENIZER, NAMED_TOKENIZERS
+from ngramdb.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from ngramdb.api.arguments.signatures import BuildOptions, TokenizerLike, Unpack
+
+ray = lazy_module("ray")
+
+PathLike = str | os.PathLike[str]
+
+# Cores of a task where `settings` do not say: as many parts are then built at a time as there are cores.
+THREADS = 1
+# How often a task is run again whose process or machine was lost.
+RETRIES = 5
+
+
+@dataclass(frozen=True)
+class ClusterProgress:
+    """How far a load is: `done` of `parts`, with so many documents and tokens, after `elapsed` seconds."""
+
+    done: int
+    parts: int
+    documents: int
+    tokens: int
+    elapsed: float
+
+    @property
+    def fraction(self) -> float:
+        return self.done / self.parts
+
+
+def load(
+    database: PathLike,
+    corpus: str,
+    paths: PathLike | Iterable[PathLike],
+    *,
+    address: str | None = None,
+    parts: int | None = None,
+    folder: PathLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+    on_error: str = "fail",
+    progress: Callable[[ClusterProgress], None] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    retries: int = RETRIES,
+    lock_timeout: float = 0.0,
+    **options: Unpack[BuildOptions],
+) -> CommitReport:
+    """Add the documents of files to a corpus, built by tasks of Ray, in one commit.
+
+    Parameters
+    ----------
+    database : its path, as the caller sees it; tasks do not touch it. Made when it is missing
+    corpus : its name; it is made when it is missing
+    paths : files, folders and globs, which all machines see under these names
+    address : that of a Ray cluster ("auto", "ray://…"); None for the one that is connected to, else for one
+        of this machine's cores, which ends with the load
+    parts : how many tasks; as many as the cluster has room for at a time when not given
+    folder : where the parts are built, which all machines see; beside the database when not given, so that
+        the commit copies nothing. What was built there by a load of the same that was stopped is not built
+        again; after the commit the parts go
+    tokenizer : that of a new corpus, as for `Connection.create_corpus`; one that exists keeps its own
+    on_error, options : as for `ngramdb.build`
+    progress : called after each part
+    settings : those of the connections that build; `threads` (1) is how many cores a task takes
+    retries : how often a task is run again whose machine or process was lost
+    lock_timeout : seconds that the commit waits for another writer
+
+    Raises
+    ------
+    NotSupportedError
+        Ray is not installed.
+    InvalidArgument, LoadError
+        As `ngramdb.build`, by whatever task; nothing is committed.
+    ExecutionError
+        A task was lost more than `retries` times.
+    """
+    started = time.perf_counter()
+    _require_ray()
+    path = os.path.abspath(os.path.expanduser(os.fspath(database)))
+    names = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    given = [_absolute(os.fspath(name)) for name in names]
+    chosen = {"threads": THREADS, **(settings or {})}
+    out = os.path.abspath(os.path.expanduser(os.fspath(folder))) if folder is not None else f"{path}.parts"
+    with _known_tokenizer(path, corpus, tokenizer, out) as known, _connected(address):
+        n = _checked_parts(parts) if parts is not None else _n_parts(int(chosen["threads"]))
+        key = [path, corpus, str(n), *given, str(known), repr(sorted(options.items())), on_error]
+        own = os.path.join(out, hashlib.sha256("\0".join(key).encode("utf-8", "replace")).hexdigest()[:16])
+        os.makedirs(own, exist_ok=True)
+        arguments = {"tokenizer": known, "on_error": on_error, "settings": chosen, **options}
+        _run(own, given, n, arguments, retries, progress)
+        with connect(path) as connection:
+            connection.settings["lock_timeout"] = lock_timeout
+            report = connection.commit_parts(corpus, own)
+    shutil.rmtree(own, ignore_errors=True)
+    with contextlib.suppress(OSError):  # not empty: other loads' parts
+        os.rmdir(out)
+    return replace(report, elapsed=time.perf_counter() - started)
+
+
+def _require_ray() -> None:
+    try:
+        ray.__version__  # noqa: B018 - imports it
+    except ModuleNotFoundError as error:
+        raise NotSupportedError(
+            "loads on a cluster take a library that is not installed: pip install 'ngramdb[ray]'"
+        ) from error
+
+
+@contextlib.contextmanager
+def _connected(address: str | None) -> Iterator[None]:
+    """A connection to Ray, unless there is one; it ends with the block."""
+    if ray.is_initialized():
+        yield
+        return
+    own = {"include_dashboard": False, "logging_level": "error", "log_to_driver": False}
+    try:
+        ray.init(address=address, **(own if address is None else {}))
+    except Exception as error:  # each kind of address has errors of its own
+        raise ExecutionError(f"cannot connect to Ray at {address or 'this machine'}: {error}") from error
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _n_parts(threads: int) -> int:
+    return max(int(ray.cluster_resources().get("CPU", 1)) // max(threads, 1), 1)
+
+
+def _checked_parts(n: int) -> int:
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise InvalidArgument(f"parts is a number of tasks, at least 1, not {n!r}")
+    return n
+
+
+def _run(
+    out: str,
+    paths: list[str],
+    n: int,
+    arguments: dict[str, Any],
+    retries: int,
+    progress: Callable[[ClusterProgress], None] | None,
+) -> None:
+    """Have all parts built. On any error, or an interrupt, what is running is cancelled."""
+    started = time.perf_counter()
+    task = ray.remote(num_cpus=arguments["settings"]["threads"], max_retries=retries)(_build)
+    waiting = [task.remote(out, paths, (part, n), arguments) for part in range(n)]
+    done = documents = tokens = 0
+    try:
+        while waiting:
+            ready, waiting = ray.wait(waiting)
+            for reference in ready:
+                report = _result(reference, retries)
+                done, documents, tokens = done + 1, documents + report.documents, tokens + report.tokens
+                if progress is not None:
+                    progress(ClusterProgress(done, n, documents, tokens, time.perf_counter() - started))
+    except BaseException:
+        for reference in waiting:
+            ray.cancel(reference, force=True)
+        raise
+
+
+def _build(out: str, paths: list[str], shard: tuple[int, int], arguments: dict[str, Any]) -> Any:
+    """What a task does: the report, or the error that no second try would mend."""
+    try:
+        return build(out, paths, shard, **arguments)
+    except Exception as error:
+        return error
+
+
+def _result(reference: Any, retries: int) -> PartReport:
+    try:
+        result = ray.get(reference)
+    except ray.exceptions.RayError as error:
+        raise ExecutionError(
+            f"a part was lost more than {retries:,} times: {error}; nothing was committed. The same load "
+            "goes on with the parts that are there"
+        ) from error
+    if isinstance(result, BaseException):
+        raise result
+    made: PartReport = result
+    return made
+
+
+@contextlib.contextmanager
+def _known_tokenizer(path: str, corpus: str, asked: Any, out: str) -> Iterator[Any]:
+    """The tokenizer of all parts: that of the corpus where it exists, as a name or a file that tasks see."""
+    if not os.path.isdir(path):
+        yield _absolute_tokenizer(DEFAULT_TOKENIZER if asked is None else asked)
+        return
+    with connect(path, read_only=True) as connection:
+        known = _of_corpus(connection, corpus)
+    if known is None:
+        yield _absolute_tokenizer(DEFAULT_TOKENIZER if asked is None else asked)
+        return
+    if asked is not None:
+        raise InvalidArgument(
+            f"corpus {corpus} exists and keeps its own tokenizer; leave tokenizer out, or load into a "
+            "new corpus"
+        )
+    if isinstance(known, str):
+        yield known
+        return
+    os.makedirs(out, exist_ok=True)
+    file = os.path.join(out, f"{hashlib.sha256(known).hexdigest()[:16]}.tokenizer.json")
+    with open(file, "wb") as written:
+        written.write(known)
+    try:
+        yield file
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(file)
+
+
+def _of_corpus(connection: Connection, name: str) -> str | bytes | None:
+    """The name of a corpus's tokenizer, or its tokenizer.json; None where there is no such corpus."""
+    if name not in connection.corpora():
+        return None
+    tokenizer = connection.corpus(name).tokenizer
+    if tokenizer.kind in NAMED_TOKENIZERS:
+        return str(tokenizer.kind)
+    definition: bytes = tokenizer.definition().sections["tokenizer"].tobytes()
+    return definition
+
+
+def _absolute_tokenizer(given: Any) -> Any:
+    """A path as all machines see it; names, and objects, which are sent along, as they are."""
+    if isinstance(given, os.PathLike) or (isinstance(given, str) and os.path.exists(given)):
+        return os.path.abspath(given)
+    return given
+
+
+def _absolute(path: str) -> str:
+    return path if "://" in path else os.path.abspath(os.path.expanduser(path))

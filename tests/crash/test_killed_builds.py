@@ -1,0 +1,122 @@
+"""Workers that are killed again and again, run twice, run at once: the corpus is that of one load."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from unittest.mock import ANY
+
+import pytest
+from builds import answers, loaded, write_files
+
+import ngramdb
+from ngramdb.api import parts
+
+N_PARTS = 5
+N_KILLS = 20
+# Forks a process for each line, a command, so that a kill meets the work and not the start of Python.
+SERVER = """
+import importlib, json, os, sys
+from ngramdb.cli.main import main
+for name in ("pyarrow", "ngramdb.api.corpus", "ngramdb.cli.commands.build", "ngramdb.cli.commands.commit"):
+    importlib.import_module(name)
+for line in sys.stdin:
+    pid = os.fork()
+    if pid == 0:
+        sys.stdout = sys.stderr
+        os._exit(main(json.loads(line)))
+    print(pid, flush=True)
+    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+"""
+
+
+class Commands:
+    """Runs commands, one at a time, each in a process of its own."""
+
+    def __init__(self, log: Path) -> None:
+        self._log = log
+        with open(log, "w") as stderr:
+            self._server = subprocess.Popen(
+                [sys.executable, "-c", SERVER],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                text=True,
+            )
+
+    def start(self, *arguments: str) -> int:
+        """Begin one; its process id."""
+        assert self._server.stdin is not None
+        self._server.stdin.write(json.dumps(arguments) + "\n")
+        self._server.stdin.flush()
+        return self._number()
+
+    def end(self) -> int:
+        """How it has ended: its exit status, or minus the number of a signal."""
+        return self._number()
+
+    def run(self, *arguments: str) -> tuple[int, str]:
+        """Run one to its end: the exit status, and all that it has said."""
+        before = self._log.stat().st_size
+        self.start(*arguments)
+        return self.end(), self._log.read_text()[before:]
+
+    def run_killed(self, after_s: float, *arguments: str) -> bool:
+        """Run one that is killed after some time; False where it was quicker."""
+        pid = self.start(*arguments)
+        time.sleep(after_s)
+        os.kill(pid, signal.SIGKILL)  # before it is waited for, so that the number is still its own
+        return self.end() == -signal.SIGKILL
+
+    def close(self) -> None:
+        assert self._server.stdin is not None
+        self._server.stdin.close()
+        assert self._server.wait(60) == 0
+
+    def _number(self) -> int:
+        assert self._server.stdout is not None
+        return int(self._server.stdout.readline())
+
+
+@pytest.fixture
+def commands(tmp_path):
+    made = Commands(tmp_path / "log")
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("seed", [1])
+def test_killed_workers_and_committers_change_nothing(tmp_path, commands, seed):
+    rng = random.Random(seed)
+    files, out, database = write_files(tmp_path / "files", 400), tmp_path / "parts", tmp_path / "db"
+
+    def worker(part):
+        return "build", str(out), "--shard", f"{part}/{N_PARTS}", str(files), "--threads", "1"
+
+    n_kills, patience_s = 0, 0.1
+    while absent := ngramdb.missing(out, N_PARTS):
+        command = worker(rng.choice(absent))
+        if n_kills >= N_KILLS:
+            assert commands.run(*command)[0] == 0
+        elif commands.run_killed(rng.uniform(0.0, patience_s), *command):
+            n_kills += 1
+        patience_s *= 1.05  # until they are through, however slow the machine is
+    assert commands.run(*worker(2)) == (0, ANY)
+    assert "part 2 of 5 was there already" in commands.run(*worker(2))[1]
+    commit = "commit", str(database), "c", str(out)
+    for _ in range(4):
+        commands.run_killed(rng.uniform(0.0, 0.1), *commit)
+    code, said = commands.run(*commit)
+    assert code == 0 or "in the corpus c already" in said
+    assert n_kills >= 5
+    with ngramdb.connect(database) as db:
+        assert answers(db, "c") == loaded(files)
+        assert db.execute("CHECK").fetchall() == []
+        assert parts.remove_leftovers(str(out)) == 0 or code != 0
+    assert len(os.listdir(out)) == 2 * N_PARTS
