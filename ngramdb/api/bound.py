@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from ngramdb.engine.corpus.view import CorpusView
     from ngramdb.executor.results.result import Result
     from ngramdb.interrupts import Interrupt
+    from ngramdb.language import ast
     from ngramdb.planner import binder as binders
     from ngramdb.planner import grams, parameters, planner
+    from ngramdb.planner import plan as plans
     from ngramdb.planner.binder import Binder
     from ngramdb.planner.parameters import ParameterValues
     from ngramdb.planner.plan import DocExpr, Doubt, Gram, Phrase, Plan
@@ -35,6 +37,8 @@ else:
     parsing = lazy_module("ngramdb.api.parsing")
     binders = lazy_module("ngramdb.planner.binder")
     grams = lazy_module("ngramdb.planner.grams")
+    plans = lazy_module("ngramdb.planner.plan")
+    ast = lazy_module("ngramdb.language.ast")
     parameters = lazy_module("ngramdb.planner.parameters")
     planner = lazy_module("ngramdb.planner.planner")
 
@@ -138,6 +142,10 @@ class BoundCorpus:
         statements, placeholders = parsing.parsed(text)
         values = parameters.Parameters(placeholders, params, text)
         return binders.Binder(self.session(), values, text).bind(statements[0])
+
+    def copying(self, name: str, if_not_exists: bool) -> Plan:
+        """The plan of a new corpus with all documents of this one."""
+        return plans.CopyDocuments(name, self.bind(ast.Docs()), if_not_exists)
 
     def condition(
         self, where: str | None, params: ParameterValues, view: CorpusView

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ngramdb import errors
 from ngramdb.api.database import Database
@@ -14,7 +15,7 @@ from ngramdb.api.snapshot import Snapshot
 from ngramdb.engine.storage.directory import MemoryDirectory, RealDirectory
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import BindError, InvalidArgument, NotSupportedError
-from ngramdb.interrupts import ProgressCallback
+from ngramdb.interrupts import Interrupt, ProgressCallback
 from ngramdb.kinds import DEFAULT_TOKENIZER
 from ngramdb.lazy import lazy_module
 from ngramdb.planner.names import default_corpus
@@ -22,38 +23,47 @@ from ngramdb.planner.options import ATTACH_OPTIONS, CORPUS_OPTIONS
 
 if TYPE_CHECKING:
     from ngramdb.api import corpus as verbs
-    from ngramdb.api import cursor, statements
+    from ngramdb.api import cursor, remote, statements
     from ngramdb.api.arguments.signatures import AttachOptions, CorpusOptions, TokenizerLike, Unpack
     from ngramdb.api.corpus import Corpus
     from ngramdb.api.cursor import Cursor
-    from ngramdb.api.verbs import corpora, loading
+    from ngramdb.api.verbs import committing, corpora, loading
+    from ngramdb.api.verbs.committing import CommitReport
     from ngramdb.engine.corpus import attached
     from ngramdb.executor.results.result import Result
+    from ngramdb.ingest.sources import PathLike
     from ngramdb.planner import plan as plans
     from ngramdb.planner.parameters import ParameterValues
 else:
     attached = lazy_module("ngramdb.engine.corpus.attached")
+    committing = lazy_module("ngramdb.api.verbs.committing")
     corpora = lazy_module("ngramdb.api.verbs.corpora")
     cursor = lazy_module("ngramdb.api.cursor")
     loading = lazy_module("ngramdb.api.verbs.loading")
     plans = lazy_module("ngramdb.planner.plan")
+    remote = lazy_module("ngramdb.api.remote")
     statements = lazy_module("ngramdb.api.statements")
     verbs = lazy_module("ngramdb.api.corpus")
 
 
-def connect(path: str | os.PathLike[str] | None = None, *, read_only: bool = False) -> Connection:
+def connect(
+    path: str | os.PathLike[str] | None = None, *, read_only: bool = False, token: str | None = None
+) -> Connection:
     """Open a database.
 
     ```
     db = ngramdb.connect("corpora.ngdb")            # a folder, created when missing
     db = ngramdb.connect("corpora.ngdb", read_only=True)
     db = ngramdb.connect()                          # in memory
+    db = ngramdb.connect("http://localhost:8765")   # what `ngramdb serve` serves there
     ```
 
     Parameters
     ----------
     path : the database's folder; None or ":memory:" for a database in memory, which ends with the connection
+        An address gives a `RemoteConnection`, which has `execute`, `corpora` and `corpus`, for reading
     read_only : refuse every statement that writes; the database must exist
+    token : what a server asks for; by default the variable NGRAMDB_TOKEN
 
     Raises
     ------
@@ -68,6 +78,11 @@ def connect(path: str | os.PathLike[str] | None = None, *, read_only: bool = Fal
     """
     if path is not None and not isinstance(path, (str, os.PathLike)):
         raise InvalidArgument(f"a database's path is a str or a path object, not {type(path).__name__}")
+    if isinstance(path, str) and path.startswith(("http://", "https://")):
+        # Typed as what nearly all calls get, whose users would have to tell them apart otherwise.
+        return cast("Connection", remote.RemoteConnection(path, token))
+    if token is not None:
+        raise InvalidArgument("a token is for a server's address")
     if path is None or path == ":memory:":
         if read_only:
             raise InvalidArgument("a database in memory is new and empty; it cannot be opened read-only")
@@ -83,6 +98,16 @@ def connect_later(path: str | os.PathLike[str]) -> Connection:
     if not os.path.isdir(parent) or os.path.lexists(directory.description):
         return connect(path)
     return Connection(Database(Store.open(MemoryDirectory()), absent=directory))
+
+
+def commit(database: str | os.PathLike[str], corpus: str, out: PathLike | Iterable[PathLike]) -> CommitReport:
+    """Put the parts of a build together in the database of that path, as `Connection.commit_parts` does.
+
+    The database is made when it is missing; not so when the parts are none that can be committed.
+    """
+    committing.collected(out)
+    with connect(database) as connection:
+        return connection.commit_parts(corpus, out)
 
 
 class Connection:
@@ -195,6 +220,42 @@ class Connection:
         result.elapsed += time.perf_counter() - started
         return result
 
+    def ask(self, sql: str, params: ParameterValues = None, *, work: Interrupt | None = None) -> Result:
+        """Run one statement that only reads, and refuse every other one: for statements of strangers.
+
+        Questions, EXPLAIN of questions, DESCRIBE and SHOW CORPORA are answered. Nothing that this connection
+        shares is changed, neither settings nor the current corpus, and no file is named.
+
+        Parameters
+        ----------
+        sql : one statement
+        params : as `execute` takes them
+        work : the token that stops this statement alone; by default one with the setting `timeout`
+
+        Raises
+        ------
+        ReadingOnly
+            Any other statement; nothing was run.
+        QueryError, QueryCancelled, ExecutionError, StorageError
+            As from `execute`.
+        """
+        self.snapshot  # noqa: B018 - raises on a closed connection
+        started = time.perf_counter()
+        result = statements.ask(self._database, sql, params, self._database.work() if work is None else work)
+        result.elapsed += time.perf_counter() - started
+        return result
+
+    def describe(self, name: str, version: int | None = None) -> Result:
+        """The properties of a corpus, at this version or an earlier one: DESCRIBE.
+
+        Raises
+        ------
+        BindError
+            There is no such corpus, or the version is not kept.
+        """
+        self._database.refresh()
+        return statements.described(self._database, name, version)
+
     def interrupt(self) -> None:
         """Stop the running work of this connection, from another thread.
 
@@ -281,12 +342,7 @@ class Connection:
         InvalidArgument
             An unknown tokenizer or option, or a separator that is not one token.
         """
-        if not isinstance(name, str) or not name:
-            raise InvalidArgument(f"a corpus's name is a non-empty str, not {name!r}")
-        try:
-            name.encode()
-        except UnicodeEncodeError as error:
-            raise InvalidArgument(f"a corpus's name is valid Unicode, and {name!r} is not") from error
+        _check_name(name)
         checked: dict[str, Any] = {}
         for option, value in options.items():
             if option not in CORPUS_OPTIONS:
@@ -313,6 +369,44 @@ class Connection:
         """
         return corpora.drop_corpus(self._database, plans.DropCorpus(name, if_exists)) is not None
 
+    def commit_parts(
+        self,
+        name: str,
+        out: PathLike | Iterable[PathLike],
+        progress: ProgressCallback | None = None,
+    ) -> CommitReport:
+        """Put the parts of a build together: all their documents become those of a corpus, in one version.
+
+        The documents come after those that the corpus has, in the order of the files, with the ids that one
+        load of all files would have given them. The parts' files are linked into the database, or copied
+        where that is on another file system; the folders of parts may be removed afterwards.
+
+        Parameters
+        ----------
+        name : the corpus, which is made when it is missing
+        out : the folder of the parts that `ngramdb.build` has made, or several that have some each
+        progress : called at most ten times a second, as that of `execute`
+
+        Raises
+        ------
+        InvalidArgument
+            A part is missing, or there twice, or was built otherwise than the others; or these parts are in
+            the corpus already. Nothing is committed then.
+        BindError
+            The corpus has another tokenizer.
+        LockedError
+            Another writer is at work.
+        CorruptionError
+            A report or a part is damaged.
+
+        Notes
+        -----
+        Cost: a few milliseconds a part. Where vocabularies grow (`words`), some 160 ns a token from the
+        second part on, since ids are translated and segments sorted anew.
+        """
+        _check_name(name)
+        return committing.commit_reports(self._database, name, committing.collected(out), progress)
+
     def attach(self, path: str | os.PathLike[str], name: str, **options: Unpack[AttachOptions]) -> Corpus:
         """Makes another program's index a corpus of this connection; it is neither copied nor written to.
 
@@ -326,9 +420,11 @@ class Connection:
         ----------
         path : the folder of the index; of tokengrams the file of tokens
         name : what the corpus is called meanwhile
-        options : those of ATTACH: `type`, 'infini_gram' or 'tokengrams'; `tokenizer`, the tokenizer.json that
-            the index was made with (by default 'tokens': n-grams are token ids); `dtype`, the type of its
-            tokens, 'u8', 'u16' or 'u32' (by default what the sizes of its files say); of tokengrams also
+        options : those of ATTACH: `type`, 'infini_gram' or 'tokengrams'; `tokenizer`, the one that the
+            index was made with, a file or an object as in `create_corpus` (by default 'tokens': n-grams are
+            token ids); `dtype`, the type of its
+            tokens, 'u8', 'u16' or 'u32' (by default what the sizes of its files say); `version`, 5 where
+            documents stand in reverse, which nothing in the files says; of tokengrams also
             `index`, the file of pointers, and `separator`, the token that ends documents
 
         Raises
@@ -349,7 +445,8 @@ class Connection:
             if option not in ATTACH_OPTIONS:
                 raise InvalidArgument(f"no option {option!r}; known: {', '.join(ATTACH_OPTIONS)}")
             given = os.fspath(value) if isinstance(value, os.PathLike) else value
-            checked[option] = ATTACH_OPTIONS[option].check(option, given)
+            is_object = option == "tokenizer" and not isinstance(given, str)
+            checked[option] = given if is_object else ATTACH_OPTIONS[option].check(option, given)
         self._database.attach(attached.attachment_of(os.fspath(path), name, checked))
         return verbs.Corpus(self._database, name)
 
@@ -372,3 +469,13 @@ class Connection:
             There is no such corpus.
         """
         self._database.current = self._database.corpus_name(name)
+
+
+def _check_name(name: str) -> None:
+    """Raise InvalidArgument for what cannot be a corpus's name."""
+    if not isinstance(name, str) or not name:
+        raise InvalidArgument(f"a corpus's name is a non-empty str, not {name!r}")
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidArgument(f"a corpus's name is valid Unicode, and {name!r} is not") from error

@@ -21,7 +21,7 @@ from ngramdb.interrupts import under
 from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from ngramdb.api import parsing, results
+    from ngramdb.api import parsing, patterns, results
     from ngramdb.api import part as parts
     from ngramdb.api.arguments import documents as given_documents
     from ngramdb.api.arguments import models, packing, trees
@@ -37,14 +37,17 @@ if TYPE_CHECKING:
         Unpack,
     )
     from ngramdb.api.database import Database
+    from ngramdb.api.patterns import Pattern
     from ngramdb.api.results import (
         DocumentScores,
         Generated,
         NextTokens,
         NextTokensMany,
+        Places,
         Probability,
         Scores,
         Spans,
+        StoredDocument,
     )
     from ngramdb.api.verbs import (
         analyzing,
@@ -54,6 +57,7 @@ if TYPE_CHECKING:
         evaluation,
         exporting,
         loading,
+        reading,
     )
     from ngramdb.api.verbs.analyzing import AnalysisReport
     from ngramdb.api.verbs.decontaminating import DecontaminationReport
@@ -104,8 +108,10 @@ else:
     packing = lazy_module("ngramdb.api.arguments.packing")
     parameters = lazy_module("ngramdb.planner.parameters")
     parsing = lazy_module("ngramdb.api.parsing")
+    patterns = lazy_module("ngramdb.api.patterns")
     parts = lazy_module("ngramdb.api.part")
     plans = lazy_module("ngramdb.planner.plan")
+    reading = lazy_module("ngramdb.api.verbs.reading")
     results = lazy_module("ngramdb.api.results")
     scoring = lazy_module("ngramdb.executor.questions.scoring")
     spans = lazy_module("ngramdb.executor.questions.trace")
@@ -193,6 +199,32 @@ class Corpus:
         part.name = self.name
         part._bound = parts.BoundPart(self._bound, condition, params)
         return part
+
+    def copy(self, name: str, if_not_exists: bool = False) -> Corpus:
+        """Make a corpus of these documents, in one commit: CREATE CORPUS … AS. Of a part, too (`where`).
+
+        Their tokens, texts, metadata and ids are copied, tokenizer, vocabulary and options are the same.
+
+        Parameters
+        ----------
+        name : any non-empty text; statements need backquotes around names that are not plain words
+        if_not_exists : return the existing corpus of that name, whatever its documents
+
+        Raises
+        ------
+        BindError
+            There is a corpus of that name.
+        NotSupportedError
+            The documents are those of an attached index.
+
+        Notes
+        -----
+        Cost: as `compact`: 5 to 80 ns per token, and that of texts and metadata.
+        """
+        if not isinstance(name, str) or not name:
+            raise InvalidArgument(f"a corpus's name is a non-empty str, not {name!r}")
+        self._bound.run(self._bound.copying(name, if_not_exists))
+        return Corpus(self._bound.database, name)
 
     # ---- adding documents -------------------------------------------------------------------------------
 
@@ -478,12 +510,12 @@ class Corpus:
     # ---- one question -----------------------------------------------------------------------------------
 
     # Not for keywords only: looking up their defaults takes a tenth of the time of a question in token ids.
-    def count(self, ngram: Ngram, match_text: bool = False, ignore_case: bool = False) -> int:
+    def count(self, ngram: Ngram | Pattern, match_text: bool = False, ignore_case: bool = False) -> int:
         """The number of occurrences of an n-gram; `count([])` is the number of tokens.
 
         Parameters
         ----------
-        ngram : text or token ids
+        ngram : text or token ids, or a pattern (`ngramdb.pattern`)
         match_text, ignore_case : MATCH TEXT and IGNORE CASE; the setting `match` is ignored
 
         Raises
@@ -512,12 +544,56 @@ class Corpus:
                 cautioning.warn_of(bound.view, ngram, "match_text=True")
             return n
         elif kind is not tuple and kind is not np.ndarray:
+            if isinstance(ngram, patterns.Pattern):
+                return bound.number(bound.bind(trees.count(ngram, match_text, ignore_case)))
             ngram = bound.ids(ngram)
         try:
             return bound.count(ngram)
         except (TypeError, OverflowError, ValueError) as error:
             cause = error
         bound.refuse(ngram, cause)  # outside of the handler: one error, not two
+
+    def counts(
+        self,
+        ngrams: Ngram | Sequence[Ngram],
+        where: str | None = None,
+        *,
+        group_by: str | Sequence[str] | None = None,
+        per_million: bool = False,
+        order_by: str | Sequence[str] | None = None,
+        descending: bool = False,
+        top: int | None = None,
+        match_text: bool = False,
+        ignore_case: bool = False,
+        params: ParameterValues = None,
+    ) -> Result:
+        """The numbers of occurrences of n-grams as a table, also by groups and per million: COUNT … GROUP BY.
+
+        Parameters
+        ----------
+        ngrams : an n-gram, or a list of them: texts or token ids
+        where : only in documents that meet this condition, with `?` or `:name` for `params`
+        group_by : the field, or the fields, or what GROUP BY takes: 'year / 10 * 10', 'MONTH(date)',
+            'UNNEST(tags)', 'RIGHT 1', 'FORM'
+        per_million : also the numbers of tokens, and of occurrences per million of them
+        order_by : columns by which rows are ordered
+        descending : the reverse order
+        top : the greatest number of rows, by count
+        match_text, ignore_case : MATCH TEXT and IGNORE CASE
+        params : the values of the condition's parameters
+
+        Returns
+        -------
+        Columns `ngram`, where there are several, those of `group_by`, `count`; `tokens` and `per_million`.
+
+        Raises
+        ------
+        QueryError
+            A condition or a group that cannot be parsed or bound, or a value that is missing.
+        """
+        table = trees.TableWanted(group_by, per_million, order_by, descending, top)
+        tree = trees.counts(ngrams, match_text, ignore_case, table)
+        return self._bound.run(self._bound.bind(tree, where, params))
 
     def docs(
         self,
@@ -583,7 +659,7 @@ class Corpus:
 
     def kwic(
         self,
-        pattern: Ngram,
+        pattern: Ngram | Pattern,
         where: str | None = None,
         *,
         window: int | None = None,
@@ -602,7 +678,7 @@ class Corpus:
 
         Parameters
         ----------
-        pattern : text or token ids; patterns with gaps, as in `"a" [0..2] "b"`, need the statement KWIC
+        pattern : text or token ids, or a pattern (`ngramdb.pattern`)
         where : only in documents that meet this condition, with `?` or `:name` for `params`
         window : tokens on either side
         order_by : 'doc_id' (then by position), 'left' or 'right', the text on that side
@@ -627,9 +703,61 @@ class Corpus:
         tree = trees.kwic(pattern, match_text, ignore_case, lines)
         return self._bound.run(self._bound.bind(tree, where, params))
 
-    def collocates(
+    def occurrences(
         self,
         pattern: Ngram,
+        where: str | None = None,
+        *,
+        match_text: bool = False,
+        ignore_case: bool = False,
+        params: ParameterValues = None,
+    ) -> Places:
+        """Where a pattern occurs, as arrays: the lines of KWIC without their texts.
+
+        Parameters
+        ----------
+        pattern : text or token ids
+        where : only in documents that meet this condition, with `?` or `:name` for `params`
+        match_text, ignore_case : MATCH TEXT and IGNORE CASE
+        params : the values of the condition's parameters
+
+        Returns
+        -------
+        `doc_ids`, `positions` (in tokens, from 0) and `lengths`, (n,) int64 each, by document and position.
+
+        Raises
+        ------
+        QueryError
+            A condition that cannot be parsed or bound, or a value that is missing.
+
+        Notes
+        -----
+        Cost: some 20 ns per occurrence, and 24 bytes.
+        """
+        bound = self._bound
+        tree = trees.kwic(pattern, match_text, ignore_case, trees.LinesWanted())
+        plan = bound.optimized(bound.bind(tree, where, params))
+        with bound.work():
+            return reading.occurrences(plan)
+
+    def document(self, doc_id: int) -> StoredDocument:
+        """Read one document: its text, metadata and token ids.
+
+        Parameters
+        ----------
+        doc_id : its id, as tables show it
+
+        Raises
+        ------
+        InvalidArgument
+            The corpus has no such document.
+        """
+        with self._bound.work():
+            return reading.document(self._bound.current(), doc_id)
+
+    def collocates(
+        self,
+        pattern: Ngram | Pattern,
         where: str | None = None,
         *,
         window: int | tuple[int, int] = 5,
@@ -644,7 +772,7 @@ class Corpus:
 
         Parameters
         ----------
-        pattern : text or token ids; several, or those near others, need the statement COLLOCATES
+        pattern : text or token ids, or a pattern; those near others need the statement COLLOCATES
         where : only in documents that meet this condition, with `?` or `:name` for `params`
         window : tokens on either side, or a pair (left, right)
         by : 'logdice', 'll' (log-likelihood), 'mi', 'mi3', 't', 'z', 'logratio' or 'dice'
@@ -712,7 +840,7 @@ class Corpus:
 
     def dispersion(
         self,
-        pattern: Ngram,
+        pattern: Ngram | Pattern,
         where: str | None = None,
         *,
         by: str | None = None,
@@ -724,7 +852,7 @@ class Corpus:
 
         Parameters
         ----------
-        pattern : text or token ids; several, or those near others, need the statement DISPERSION
+        pattern : text or token ids, or a pattern; those near others need the statement DISPERSION
         where : only in documents that meet this condition, with `?` or `:name` for `params`
         by : the field whose values are the parts of the corpus; None for documents
         match_text, ignore_case : MATCH TEXT and IGNORE CASE
@@ -750,7 +878,7 @@ class Corpus:
         *,
         top: int | None = None,
         min_count: int = 1,
-        containing: Ngram | None = None,
+        containing: Ngram | Pattern | None = None,
         starting: Ngram | None = None,
         ending: Ngram | None = None,
         ignore_case: bool = False,
@@ -765,7 +893,8 @@ class Corpus:
         where : only in documents that meet this condition, with `?` or `:name` for `params`
         top : the greatest number of n-grams; without it all of them, made as they are read
         min_count : only n-grams that occur so often
-        containing, starting, ending : only n-grams with this n-gram in them, at their beginning or end
+        containing : only n-grams with this n-gram, or this pattern, in them
+        starting, ending : only n-grams with this n-gram at their beginning or end
         ignore_case : count n-grams together that differ in letters' case only
         with_docs : in how many documents each occurs, as a column `docs`
         params : the values of the condition's parameters
@@ -782,7 +911,14 @@ class Corpus:
         tree = trees.ngrams(n, top, min_count, containing, starting, ending, ignore_case, with_docs)
         return self._bound.run(self._bound.bind(tree, where, params))
 
-    def trace(self, text: Ngram, min_length: int = 1, *, docs: int | None = 10) -> Result:
+    def trace(
+        self,
+        text: Ngram,
+        min_length: int = 1,
+        *,
+        docs: int | None = 10,
+        returning: str | Sequence[str] | None = None,
+    ) -> Result:
         """The maximal spans of a text (or of token ids) that occur verbatim in the corpus: TRACE.
 
         Parameters
@@ -790,10 +926,11 @@ class Corpus:
         text : text or token ids
         min_length : the least number of tokens of a span
         docs : the number of documents that are listed for each span; None for all
+        returning : the field, or the fields, of each document, which is then a row of its own
 
         Returns
         -------
-        Columns `start` and `length` (in tokens), `span`, `count`, `doc_ids`.
+        Columns `start` and `length` (in tokens), `span`, `count`, `doc_ids`; or `doc_id` and fields.
 
         Raises
         ------
@@ -801,7 +938,7 @@ class Corpus:
             A number out of range.
         """
         trees.at_least(0, "docs", docs)
-        plan = self._bound.bind(trees.trace(text, min_length))
+        plan = self._bound.bind(trees.trace(text, min_length, returning))
         return self._bound.run(replace(plan, n_documents=docs))
 
     def trace_arrays(self, text: Ngram, min_length: int = 1) -> Spans:
@@ -889,9 +1026,13 @@ class Corpus:
         Cost: about 0.1 to 0.3 µs per n-gram and segment; large batches use all free cores.
         """
         view = self._bound.current()
-        flat, offsets = packing.pack(ngrams, self._bound.encode_ngram)
-        with self._bound.work():
-            counts: NDArray[np.int64] = view.index.count_many(flat, offsets)
+        flat, offsets = packing.pack(ngrams, self._bound.encode_ngram, packing.unchecked_ids)
+        try:
+            with self._bound.work():
+                counts: NDArray[np.int64] = view.index.count_many(flat, offsets)
+        except ValueError:
+            packing.pack(ngrams, self._bound.encode_ngram)  # names the first id that is none
+            raise
         if isinstance(ngrams, list) and not counts.all():
             cautioning.warn_of_many(view, ngrams, np.flatnonzero(counts == 0))
         return counts
@@ -973,13 +1114,22 @@ class Corpus:
             plans.Distribution(view, context, models.as_model(model), top, phrases=phrases)
         )
 
-    def dist_before(self, ngram: Ngram, top: int | None = None) -> Result:
+    def dist_before(
+        self,
+        ngram: Ngram,
+        top: int | None = None,
+        *,
+        where: str | None = None,
+        params: ParameterValues = None,
+    ) -> Result:
         """The distribution of the token before an n-gram, the most probable first: DIST BEFORE.
 
         Parameters
         ----------
         ngram : text or token ids
         top : the greatest number of rows
+        where : only in documents that meet this condition, with `?` or `:name` for `params`
+        params : the values of the condition's parameters
 
         Returns
         -------
@@ -994,7 +1144,7 @@ class Corpus:
         -----
         Cost: a random read or two for each occurrence.
         """
-        return self._bound.run(self._bound.bind(trees.dist_before(ngram, top)))
+        return self._bound.run(self._bound.bind(trees.dist_before(ngram, top), where, params))
 
     def dist_arrays(self, given: Ngram = (), model: ModelLike = "ngram") -> NextTokens:
         """The distribution of `dist` as arrays, by token id, straight from the kernel.
@@ -1267,7 +1417,7 @@ class Corpus:
         Returns
         -------
         An object with `perplexity`, `perplexity_known` (known words only), `per_document`, `n_tokens`,
-        `n_unknown`, `n_zero`, `tokens_per_second`, …: `ngramdb.lm.Perplexity`.
+        `n_unknown`, `n_zero`, `bits_per_byte`, `bits_per_character`, …: `ngramdb.lm.Perplexity`.
         """
         used = self.language_model(model)
         with self._bound.work():

@@ -23,7 +23,7 @@ from ngramdb.planner.names import default_corpus
 
 if TYPE_CHECKING:
     from ngramdb.engine.changes import change as changing
-    from ngramdb.engine.changes.change import Change
+    from ngramdb.engine.changes.change import Change, WriteOptions
     from ngramdb.engine.changes.writer import LoadProgress
     from ngramdb.engine.corpus import attached as attaching
     from ngramdb.engine.corpus.attached import AttachedView, Attachment
@@ -217,18 +217,23 @@ class Database:
     def change(self, name: str, action: str) -> Iterator[Change]:
         """A change of a corpus, as `writing`."""
         self.require_own(name)
+        with (
+            self.writing() as timeout_s,
+            changing.Change.begin(self.store, name, action, self.write_options(timeout_s)) as change,
+        ):
+            yield change
+
+    def write_options(self, lock_timeout_s: float = 0.0) -> WriteOptions:
+        """How the settings have changes write."""
         settings = self.settings
-        with self.writing() as timeout_s:
-            options = changing.WriteOptions(
-                settings.segment_tokens,
-                settings.auto_compact,
-                settings.memory_limit,
-                timeout_s,
-                settings.sort_tokens,
-                settings.threads,
-            )
-            with changing.Change.begin(self.store, name, action, options) as change:
-                yield change
+        return changing.WriteOptions(
+            settings.segment_tokens,
+            settings.auto_compact,
+            settings.memory_limit,
+            lock_timeout_s,
+            settings.sort_tokens,
+            settings.threads,
+        )
 
     # ---- other processes --------------------------------------------------------------------------------
 

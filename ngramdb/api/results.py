@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -164,6 +164,30 @@ class Spans(NamedTuple):
 
     def __repr__(self) -> str:
         return measures.shown_arrays("Spans", **self._asdict())
+
+
+class Places(NamedTuple):
+    """Where occurrences are, by document and position: (n,) int64 each; positions and lengths in tokens."""
+
+    doc_ids: NDArray[np.int64]
+    positions: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return measures.shown_arrays("Places", **self._asdict())
+
+
+class StoredDocument(NamedTuple):
+    """A document of a corpus: its id, text, metadata and token ids, (n,) int64."""
+
+    doc_id: int
+    text: str
+    metadata: dict[str, Any]
+    ids: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        shown = self.text if len(self.text) <= 60 else self.text[:59] + "…"
+        return f"StoredDocument({self.doc_id}, {shown!r}, {self.metadata!r}, {len(self.ids):,} tokens)"
 
 
 class Scores:

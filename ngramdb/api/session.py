@@ -17,7 +17,7 @@ from ngramdb.lazy import lazy_module
 if TYPE_CHECKING:
     from ngramdb.api.verbs import analyzing, corpora, exporting, loading
     from ngramdb.api.verbs.loading import LoadReport
-    from ngramdb.engine.changes import audit, combining, restoring
+    from ngramdb.engine.changes import audit, combining, compaction, restoring
     from ngramdb.engine.changes.audit import Removal
     from ngramdb.engine.changes.change import Change, ChangeOutcome
     from ngramdb.engine.changes.restoring import RestoreOutcome
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         AttachIndex,
         BindCondition,
         ChangeSetting,
+        CopyDocuments,
         CountDocuments,
         CreateCorpus,
         DropCorpus,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         RestoreCorpus,
     )
     from ngramdb.planner.source import Corpus
+    from ngramdb.types import Docs
 else:
     analyzing = lazy_module("ngramdb.api.verbs.analyzing")
     corpora = lazy_module("ngramdb.api.verbs.corpora")
@@ -50,6 +52,7 @@ else:
     attached = lazy_module("ngramdb.engine.corpus.attached")
     audit = lazy_module("ngramdb.engine.changes.audit")
     combining = lazy_module("ngramdb.engine.changes.combining")
+    compaction = lazy_module("ngramdb.engine.changes.compaction")
     exporting = lazy_module("ngramdb.api.verbs.exporting")
     planner = lazy_module("ngramdb.planner.planner")
     plans = lazy_module("ngramdb.planner.plan")
@@ -77,6 +80,11 @@ class DatabaseSession:
 
     def own_corpus_names(self) -> list[str]:
         return sorted(self.manifest.corpora)
+
+    def compaction(self, name: str, /) -> Sequence[str]:
+        """What COMPACT would rewrite of a corpus, a line for each segment that it would write."""
+        limits = self._database.write_options().limits_of(self.manifest.corpora[name])
+        return list(map(str, compaction.rewrites(self._snapshot.view(name), limits)))
 
     def algebra(self, terms: tuple[tuple[int, str, int | None], ...], /) -> CorpusView | AlgebraView:
         return self._snapshot.algebra(terms)
@@ -137,6 +145,9 @@ class DatabaseSession:
 
     def run_create(self, plan: CreateCorpus, /) -> int | None:
         return corpora.create_corpus(self._database, plan)
+
+    def run_copy(self, plan: CopyDocuments, chosen: Sequence[Docs], /) -> ChangeOutcome | None:
+        return corpora.copy_documents(self._database, plan, chosen)
 
     def run_drop(self, plan: DropCorpus, /) -> int | None:
         return corpora.drop_corpus(self._database, plan)

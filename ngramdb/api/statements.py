@@ -12,10 +12,10 @@ from ngramdb.api.database import Database
 from ngramdb.api.parsing import parsed
 from ngramdb.api.placing import placed
 from ngramdb.api.session import DatabaseSession
-from ngramdb.errors import InvalidArgument, QueryError
+from ngramdb.errors import InvalidArgument, PlanError, QueryError, ReadingOnly
 from ngramdb.executor.results.result import Result, supervised
-from ngramdb.executor.run import run
-from ngramdb.interrupts import ProgressCallback
+from ngramdb.executor.run import is_question, run
+from ngramdb.interrupts import Interrupt, ProgressCallback
 from ngramdb.language import ast
 from ngramdb.lazy import lazy_module
 from ngramdb.planner import plan as plans
@@ -59,16 +59,84 @@ def execute_all(
     return supervised(result, work)
 
 
-def _execute_one(database: Database, statement: ast.Statement, parameters: Parameters, sql: str) -> Result:
+def ask(database: Database, sql: str, params: ParameterValues, work: Interrupt) -> Result:
+    """Run one statement that only reads, under the caller's token.
+
+    What is allowed is listed: of trees before names are looked up (a tokenizer's name is a path), and of
+    plans before one is run.
+
+    Raises
+    ------
+    ReadingOnly
+        Any other statement; nothing was run.
+    PlanError
+        None, or several statements.
+    """
+    with work:
+        statements, placeholders = parsed(sql)
+        if len(statements) != 1:
+            raise PlanError(f"one statement is asked at a time, and there are {len(statements)}")
+        _check_reads(statements[0], sql)
+        result = _execute_one(
+            database, statements[0], Parameters(placeholders, params, sql), sql, reading_only=True
+        )
+    return supervised(result, work)
+
+
+#: What SHOW shows to those who may only read: nothing of files, users and settings.
+_SHOWN_TO_ALL = ("corpora",)
+
+
+def _check_reads(statement: ast.Statement, sql: str) -> None:
+    inner = statement.statement if isinstance(statement, ast.Explain) else statement
+    reads = isinstance(inner, ast.Question) or (
+        inner is statement
+        and (isinstance(inner, ast.Describe) or (isinstance(inner, ast.Show) and inner.what in _SHOWN_TO_ALL))
+    )
+    if not reads:
+        span = inner.span
+        start, stop = (None, None) if span is None else (span.start, span.stop)
+        raise ReadingOnly(
+            "only questions are answered here, EXPLAIN of questions, DESCRIBE and SHOW CORPORA",
+            text=sql,
+            start=start,
+            stop=stop,
+        )
+
+
+def _reads(plan: plans.Plan) -> bool:
+    if isinstance(plan, plans.ExplainPlan):
+        return is_question(plan.plan)
+    return is_question(plan) or isinstance(plan, (plans.DescribeCorpus, plans.ShowTable))
+
+
+def _execute_one(
+    database: Database,
+    statement: ast.Statement,
+    parameters: Parameters,
+    sql: str,
+    reading_only: bool = False,
+) -> Result:
     database.refresh()
     session = DatabaseSession(database, database.snapshot)
     try:
-        return run_plan(make_plan(statement, session, parameters, sql, estimated=False), session)
+        plan = make_plan(statement, session, parameters, sql, estimated=False)
+        if reading_only and not _reads(plan):
+            raise ReadingOnly(f"{plan.label()} does more than read", text=sql)
+        return run_plan(plan, session)
     except (QueryError, InvalidArgument) as error:
         found = placed(error, statement, sql)
         if found is error:
             raise
         raise found from error
+
+
+def described(database: Database, name: str, version: int | None) -> Result:
+    """DESCRIBE, of an earlier version, too."""
+    with database.work() as work:
+        session = DatabaseSession(database, database.snapshot)
+        result = run_plan(plans.DescribeCorpus(database.snapshot.view(name, version)), session)
+    return supervised(result, work)
 
 
 def answer(database: Database, plan: plans.Plan) -> Result:

@@ -58,6 +58,9 @@ class _NoCatalog:
     def own_corpus_names(self) -> list[str]:
         return []
 
+    def compaction(self, name: str, /) -> list[str]:
+        raise LookupError(name)
+
     def corpus_view(self, name: str, /) -> Any:
         raise LookupError(name)
 

@@ -15,7 +15,9 @@ from ngramdb.types import integers, many_token_ids, token_ids
 Encode = Callable[[str], Any]
 
 
-def pack(ngrams: Any, encode: Encode) -> tuple[IntArray, IntArray]:
+def pack(
+    ngrams: Any, encode: Encode, read: Callable[[Any], IntArray] = token_ids
+) -> tuple[IntArray, IntArray]:
     """Flat ids int64[m] and offsets int64[n + 1] of n-grams.
 
     Parameters
@@ -23,6 +25,7 @@ def pack(ngrams: Any, encode: Encode) -> tuple[IntArray, IntArray]:
     ngrams : a pair of arrays (flat ids, offsets), taken as it is; else an iterable of n-grams, each text or a
         sequence of token ids
     encode : tokenizes text
+    read : reads the ids of a pair of arrays: `unchecked_ids` where the kernel checks them
 
     Raises
     ------
@@ -31,7 +34,7 @@ def pack(ngrams: Any, encode: Encode) -> tuple[IntArray, IntArray]:
         tuple of two lists that could be either.
     """
     if isinstance(ngrams, tuple) and len(ngrams) == 2 and all(isinstance(x, np.ndarray) for x in ngrams):
-        return _packed(*ngrams)
+        return _packed(*ngrams, read)
     if isinstance(ngrams, (str, bytes)) or not isinstance(ngrams, Iterable) or iterates_over_names(ngrams):
         raise InvalidArgument(f"many n-grams are a list of n-grams, not {type(ngrams).__name__}")
     every = list(ngrams)
@@ -64,12 +67,17 @@ def _one(i: int, ngram: Any, encode: Encode) -> IntArray:
         raise InvalidArgument(f"n-gram {i} (counted from 0): {error}") from error
 
 
-def _packed(flat: Any, offsets: Any) -> tuple[IntArray, IntArray]:
+def unchecked_ids(flat: Any) -> IntArray:
+    """Integers that may be no token ids."""
+    return integers(flat, "token ids")
+
+
+def _packed(flat: Any, offsets: Any, read: Callable[[Any], IntArray]) -> tuple[IntArray, IntArray]:
     if offsets.ndim != 1 or offsets.dtype.kind not in "iu" or not len(offsets):
         raise InvalidArgument(
             "offsets are a one-dimensional array of integers, one more than there are n-grams"
         )
-    ids = token_ids(flat)
+    ids = read(flat)
     offsets = integers(offsets, "offsets")
     if offsets[0] != 0 or offsets[-1] != len(ids) or (np.diff(offsets) < 0).any():
         raise InvalidArgument(f"offsets rise from 0 to the number of ids, {len(ids)}")

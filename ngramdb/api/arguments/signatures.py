@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     __all__ = [
         "AttachOptions",
+        "BuildOptions",
         "CorpusOptions",
         "Documents",
         "LoadOptions",
@@ -60,6 +61,18 @@ class LoadOptions(TypedDict, total=False):
     resume: bool | None
 
 
+class BuildOptions(TypedDict, total=False):
+    """Further options of a build in parts, as `load` takes them."""
+
+    text: str | None
+    format: str | None
+    ids: str | None
+    metadata: str | Sequence[str] | None
+    separator: str | None
+    dtype: str | None
+    max_document_bytes: int | None
+
+
 class StoredTokenizer(Protocol):
     """What gives its own tokenizer.json: a `tokenizers.Tokenizer`."""
 
@@ -80,8 +93,9 @@ class AttachOptions(TypedDict, total=False):
     """Options of an attachment, as ATTACH takes them."""
 
     type: str
-    tokenizer: str | os.PathLike[str]
+    tokenizer: TokenizerLike
     dtype: str
+    version: int
     index: str | os.PathLike[str]
     separator: int
 

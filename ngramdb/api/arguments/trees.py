@@ -7,9 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ngramdb.errors import InvalidArgument
+import numpy as np
+
+from ngramdb.api.patterns import Pattern
+from ngramdb.errors import InvalidArgument, ParseError
 from ngramdb.kinds import KEYNESS_MEASURES
 from ngramdb.language import ast
+from ngramdb.language.parser import parse_group_keys
 from ngramdb.lm.spec import ModelSpec
 from ngramdb.types import token_ids
 
@@ -22,13 +26,24 @@ class LinesWanted:
     """The lines of a concordance that `Corpus.kwic` is asked for, by the names of its arguments."""
 
     window: int | None = None
-    order_by: str | None = None
+    order_by: str | Sequence[str] | None = None
     descending: bool = False
     limit: int | None = None
     offset: int = 0
     sample: int | None = None
     seed: int | None = None
     returning: str | Sequence[str] | None = None
+
+
+@dataclass(frozen=True)
+class TableWanted:
+    """The table of counts that `Corpus.counts` is asked for, by the names of its arguments."""
+
+    group_by: str | Sequence[str] | None = None
+    per_million: bool = False
+    order_by: str | Sequence[str] | None = None
+    descending: bool = False
+    top: int | None = None
 
 
 @dataclass(frozen=True)
@@ -48,17 +63,49 @@ class TextWanted:
 
 
 def count(ngram: Any, match_text: bool, ignore_case: bool) -> ast.Count:
-    """COUNT of one n-gram. The caller decides whether text is matched, as for KWIC."""
+    """COUNT of one n-gram or pattern. The caller decides whether text is matched, as for KWIC."""
     return ast.Count(_occurring(ngram, match_text, ignore_case))
+
+
+def counts(ngrams: Any, match_text: bool, ignore_case: bool, table: TableWanted) -> ast.Count:
+    """COUNT of several n-grams, or of one, by groups."""
+    several = isinstance(ngrams, (list, tuple)) and any(
+        not isinstance(one, (int, np.integer)) for one in ngrams
+    )
+    first, *others = (_occurring(one, match_text, ignore_case) for one in (ngrams if several else [ngrams]))
+    return ast.Count(
+        first,
+        others=tuple(others),
+        group_by=_group_keys("group_by", table.group_by),
+        per_million=bool(table.per_million),
+        order_by=tuple(ast.OrderBy(key, table.descending) for key in _group_keys("order_by", table.order_by)),
+        top=_number(0, "top", table.top),
+    )
+
+
+def _group_keys(argument: str, given: str | Sequence[str] | None) -> tuple[ast.GroupKey, ...]:
+    """Names of fields, or what else GROUP BY takes, as the language writes it."""
+    names = () if given is None else (given,) if isinstance(given, str) else given
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise InvalidArgument(f"{argument} is the name of a field, or several, not {given!r}")
+    found: list[ast.GroupKey] = []
+    for name in names:
+        try:
+            found.extend(parse_group_keys(name))
+        except ParseError:
+            found.append(_field(name))  # as DESCRIBE shows it, without backquotes
+    return tuple(found)
 
 
 def kwic(pattern: Any, match_text: bool, ignore_case: bool, lines: LinesWanted) -> ast.Kwic:
     """KWIC. The caller decides whether text is matched; the setting `match` is ignored."""
-    key = "doc_id" if lines.order_by is None and lines.descending else lines.order_by
+    keys = _fields("order_by", lines.order_by)
+    if not keys and lines.descending:
+        keys = (_field("doc_id"),)
     return ast.Kwic(
-        ast.Matching(_ngram(pattern), match_text, ignore_case),
+        _occurring(pattern, match_text, ignore_case),
         window=_number(0, "window", lines.window),
-        order_by=() if key is None else (ast.OrderBy(ast.Field((key,)), lines.descending),),
+        order_by=tuple(ast.OrderBy(key, lines.descending) for key in keys),
         limit=_number(0, "limit", lines.limit),
         offset=_number(0, "offset", lines.offset),
         sample=_sample(lines.sample, lines.seed),
@@ -173,9 +220,8 @@ def ngrams(
             raise InvalidArgument(f"n is a number of tokens, or a pair (least, most), not {n!r}")
     else:
         lengths = _required(1, "n", n)
-    contained, first, last = (
-        None if part is None else _ngram(part) for part in (containing, starting, ending)
-    )
+    contained = containing.tree if isinstance(containing, Pattern) else _part(containing)
+    first, last = _part(starting), _part(ending)
     return ast.Ngrams(
         lengths,
         min_count=_required(1, "min_count", min_count),
@@ -188,9 +234,10 @@ def ngrams(
     )
 
 
-def trace(text: Any, min_length: int) -> ast.Trace:
+def trace(text: Any, min_length: int, returning: str | Sequence[str] | None = None) -> ast.Trace:
     """TRACE."""
-    return ast.Trace(_ngram(text), min_length=_number(1, "min_length", min_length))
+    least = _number(1, "min_length", min_length)
+    return ast.Trace(_ngram(text), min_length=least, returning=_fields("returning", returning))
 
 
 def generate(given: Any, text: TextWanted) -> ast.Generate:
@@ -251,8 +298,21 @@ def _ngram(value: Any) -> ast.Text | ast.TokenIds:
     return ast.Text(value) if isinstance(value, str) else ast.TokenIds(tuple(token_ids(value).tolist()))
 
 
+def _part(value: Any) -> ast.Text | ast.TokenIds | None:
+    return None if value is None else _ngram(value)
+
+
 def _occurring(value: Any, match_text: bool, ignore_case: bool) -> ast.Contains:
-    return ast.Contains(ast.Matching(_ngram(value), match_text, ignore_case))
+    return ast.Contains(_pattern(value, match_text, ignore_case))
+
+
+def _pattern(value: Any, match_text: bool, ignore_case: bool) -> ast.Pattern:
+    """An n-gram, for which the setting `match` is ignored, or a pattern of the language."""
+    if not isinstance(value, Pattern):
+        return ast.Matching(_ngram(value), match_text, ignore_case)
+    if not match_text and not ignore_case:
+        return value.tree
+    return ast.Matching(ast.Group((value.tree,)), match_text or None, ignore_case)
 
 
 def _measure(name: str) -> ast.Measure:

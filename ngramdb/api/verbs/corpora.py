@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ngramdb.api.database import Database
+from ngramdb.engine.changes import copying
+from ngramdb.engine.changes.change import ChangeOutcome
 from ngramdb.engine.storage.files import write_content
 from ngramdb.engine.storage.manifest import CorpusEntry, TokenizerEntry
-from ngramdb.errors import BindError
+from ngramdb.errors import BindError, NotSupportedError
 from ngramdb.lm import sentences
-from ngramdb.planner.plan import CreateCorpus, DropCorpus
+from ngramdb.planner.plan import CopyDocuments, CreateCorpus, DropCorpus
 from ngramdb.tokenizers import Tokenizer
 from ngramdb.tokenizers.registry import create_tokenizer
+from ngramdb.types import Docs
 
 
 def create_corpus(database: Database, plan: CreateCorpus) -> int | None:
@@ -47,6 +50,40 @@ def create_corpus(database: Database, plan: CreateCorpus) -> int | None:
         entry = TokenizerEntry(made.kind, file, (), made.n_vocabulary)
         corpora[plan.name] = CorpusEntry(plan.name, uuid.uuid4().hex, entry, (), 0, dict(plan.options))
         return transaction.commit(corpora, f"create corpus {plan.name}").version
+
+
+def copy_documents(database: Database, plan: CopyDocuments, chosen: Sequence[Docs]) -> ChangeOutcome | None:
+    """Run CREATE CORPUS … AS; returns what was copied, None if IF NOT EXISTS found a corpus.
+
+    Raises
+    ------
+    BindError
+        There is a corpus of that name.
+    NotSupportedError
+        The documents are those of an attached index, or of a sum.
+    """
+    database.refresh()
+    database.require_own(plan.name)
+    view: Any = plan.documents.corpus
+    source = getattr(view, "whole_entry", view.entry)
+    if not isinstance(source, CorpusEntry) or source.name in database.snapshot.attached:
+        raise NotSupportedError(
+            f"the documents of {source.name} cannot be copied within this database, which lacks its "
+            "tokenizer; COPY (DOCS …) TO a file, and load that"
+        )
+    with database.writing() as timeout_s, database.store.begin(timeout_s) as transaction:
+        if plan.name in transaction.manifest.corpora:
+            if plan.if_not_exists:
+                return None
+            raise BindError(f"corpus {plan.name} exists already; DROP CORPUS removes it")
+        return copying.copy_documents(
+            database.store,
+            transaction,
+            plan.name,
+            source,
+            list(zip(view.segments, chosen, strict=True)),
+            database.write_options(timeout_s),
+        )
 
 
 def checked_tokenizer(tokenizer: Any, options: Mapping[str, Any]) -> Tokenizer:

@@ -15,6 +15,7 @@ import numpy as np
 from ngramdb.errors import CorruptionError, ExportWarning, NgramdbError
 from ngramdb.executor.questions.document_columns import document_text
 from ngramdb.ingest.line_forms import line_of, plain_line
+from ngramdb.kinds import FILE_TOKENIZERS
 from ngramdb.planner.cautions import Caution
 from ngramdb.planner.source import IntArray, Segment, Tokenizer
 
@@ -140,7 +141,7 @@ class Retokenized:
 
     def add(self, segment: Segment, i: int, text: str | None) -> None:
         """Look at a document. Cost: that of tokenizing it, under sub-words."""
-        if text is None or self._tokenizer.kind != "json" or segment.form(i) is not None:
+        if text is None or self._tokenizer.kind not in FILE_TOKENIZERS or segment.form(i) is not None:
             return
         try:
             found: IntArray = self._tokenizer.encode(text)

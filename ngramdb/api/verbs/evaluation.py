@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TextIO
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from ngramdb.api.arguments.documents import each_of
 from ngramdb.api.arguments.models import as_model
 from ngramdb.api.verbs.exporting import write_text
-from ngramdb.api.verbs.loading import check_separator, have_fields
+from ngramdb.api.verbs.load_notes import of_sources
 from ngramdb.errors import InvalidArgument, LoadError
 from ngramdb.executor.questions.models import language_model
 from ngramdb.ingest.documents import Document, ErrorLog
@@ -18,6 +19,7 @@ from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.reader import read_documents
 from ngramdb.ingest.sources import expand, total_size
 from ngramdb.ingest.streams import Meter
+from ngramdb.ingest.suited import check_options, have_fields
 from ngramdb.lm import agreement as agreeing
 from ngramdb.lm import agreement_plot, arpa, speculative
 from ngramdb.lm import evaluation as evaluating
@@ -38,8 +40,12 @@ def perplexity(
     progress: evaluating.Progress | None,
 ) -> evaluating.Perplexity:
     """`Corpus.perplexity`."""
-    documents = token_ids_of(docs, tokenizer)
-    return evaluating.perplexity(model, documents, sentence=sentence, progress=progress)
+    size = TextSize(tokenizer)
+    documents = token_ids_of(docs, tokenizer, size)
+    found = evaluating.perplexity(model, documents, sentence=sentence, progress=progress)
+    if not size.is_known:
+        return found
+    return replace(found, n_bytes=size.n_bytes, n_characters=size.n_characters)
 
 
 def agreement(
@@ -109,10 +115,31 @@ def export_arpa(view: Corpus, path: str, order: int) -> list[int]:
     return sizes
 
 
-def token_ids_of(docs: Any, tokenizer: Tokenizer) -> Iterator[IntArray]:
+class TextSize:
+    """The bytes and characters of documents; unknown once one of them was token ids that spell no text."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self.is_known = True
+        self.n_bytes = self.n_characters = 0
+
+    def add(self, item: Any) -> None:
+        """Count a document's text, or what its token ids spell."""
+        if not isinstance(item, str):
+            content = self._tokenizer.decode_exact(token_ids(item))
+            if content is None:
+                self.is_known = False
+                return
+            item = content.decode("utf-8", "surrogateescape")
+        self.n_bytes += len(item.encode("utf-8", "surrogatepass"))
+        self.n_characters += len(item)
+
+
+def token_ids_of(docs: Any, tokenizer: Tokenizer, size: TextSize | None = None) -> Iterator[IntArray]:
     """Each document's token ids, made one at a time; -1 for words that the vocabulary lacks.
 
     docs : texts, sequences of token ids, dicts with `text` or `ids`, pairs of either and metadata; or a table
+    size : what counts bytes and characters
 
     Raises
     ------
@@ -122,12 +149,17 @@ def token_ids_of(docs: Any, tokenizer: Tokenizer) -> Iterator[IntArray]:
     items = each_of(docs, "documents are an iterable of texts or token ids", tokenizer.kind)
     for number, item in enumerate(items, start=1):
         try:
-            yield _ids_of(item, tokenizer)
+            content = _content_of(item)
+            if size is not None:
+                size.add(content)
+            is_text = isinstance(content, str)
+            yield np.asarray(tokenizer.encode(content), dtype=np.int64) if is_text else token_ids(content)
         except InvalidArgument as error:
             raise InvalidArgument(f"document {number}: {error}") from error
 
 
-def _ids_of(item: Any, tokenizer: Tokenizer) -> IntArray:
+def _content_of(item: Any) -> Any:
+    """A document's text, or its token ids."""
     if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], Mapping):
         item = item[0]
     if type(item) is Document:  # a row of a table
@@ -138,13 +170,17 @@ def _ids_of(item: Any, tokenizer: Tokenizer) -> IntArray:
         item = item["text"] if "text" in item else item["ids"]
     if isinstance(item, bytes):
         item = item.decode("utf-8", "replace")
-    return np.asarray(tokenizer.encode(item), dtype=np.int64) if isinstance(item, str) else token_ids(item)
+    return item
 
 
 class FileDocuments:
-    """The documents of files, one after the other, and how much of the files is read."""
+    """The documents of files, one after the other, and how much of the files is read.
 
-    def __init__(self, documents: Iterator[Any], meter: Meter) -> None:
+    `notes` are on files that are not read, or are twice.
+    """
+
+    def __init__(self, documents: Iterator[Any], meter: Meter, notes: Iterable[str]) -> None:
+        self.notes = tuple(notes)
         self._documents = documents
         self._meter = meter
 
@@ -183,11 +219,12 @@ def documents_of_files(
         separator=separator,
         limit=limit,
     )
-    sources = expand(list(paths), format)
-    check_separator(separator, sources)
+    left_out: list[str] = []
+    sources = expand(list(paths), format, left_out)
+    check_options({"text": text, "separator": separator}, sources)
     if takes_ids and not have_fields(sources):
         raise LoadError("this corpus takes token ids, which text files do not have")
     meter = Meter(total_bytes=total_size(sources))
     documents = read_documents(sources, options, ErrorLog(), meter)
     contents = (document.ids if document.text is None else document.text for document in documents)
-    return FileDocuments(contents, meter)
+    return FileDocuments(contents, meter, of_sources(sources, left_out))

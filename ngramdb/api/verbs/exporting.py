@@ -34,7 +34,8 @@ from ngramdb.executor.results.arrow_types import arrow_type
 from ngramdb.executor.results.result import Result
 from ngramdb.executor.run import answer
 from ngramdb.executor.session import Written
-from ngramdb.formats import OF_DOCUMENTS, endings_of, written_format
+from ngramdb.formats import MARKER, OF_DOCUMENTS, endings_of, written_format
+from ngramdb.ingest.sources import STDIN
 from ngramdb.planner.plan import Documents, Plan
 from ngramdb.planner.source import Segment
 
@@ -196,6 +197,13 @@ def _replacing(name: str, write: Callable[[Any], int]) -> int:
         pass
     if os.path.isdir(target):
         raise ExecutionError(f"{name}: this is a folder; name a file in it")
+    if name == STDIN:
+        raise ExecutionError(
+            "'-' is no file: answers go to standard output by ngramdb DB -c '…' --format jsonl; a file of "
+            "this name is written as ./-"
+        )
+    if (database := _database_around(target)) is not None:
+        raise ExecutionError(f"{name}: this is within the database {database}; name a place outside")
     temporary = f"{target}.{os.urandom(4).hex()}.tmp"
     try:
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o666)
@@ -212,6 +220,16 @@ def _replacing(name: str, write: Callable[[Any], int]) -> int:
     except OSError as error:
         raise ExecutionError(f"{name}: cannot write the file: {os.strerror(error.errno or 0)}") from error
     return n
+
+
+def _database_around(target: str) -> str | None:
+    """The database in whose folder a file would be, links followed; None for none."""
+    folder = os.path.realpath(os.path.dirname(target))
+    while not os.path.lexists(os.path.join(folder, MARKER)):
+        folder, before = os.path.dirname(folder), folder
+        if folder == before:
+            return None
+    return folder
 
 
 # ---- Parquet --------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from ngramdb.api.verbs.resuming import Course
 from ngramdb.ingest.documents import ErrorLog
 from ngramdb.ingest.sources import Source, repeated
+from ngramdb.ingest.wanted import WantedFields
 from ngramdb.planner.plan import Load
 
 # Files that a note names; of more it has the number.
@@ -56,6 +57,15 @@ def of_errors(errors: ErrorLog) -> Iterator[str]:
         yield (
             f"{_files(errors.files)} not read, or not to the end: how many documents are missing is not known"
         )
+
+
+def of_fields(wanted: WantedFields) -> Iterator[str]:
+    """Notes on fields that were to be kept, and that no document has."""
+    missing = wanted.missing()
+    for name in missing[:MOST_NAMED]:
+        yield f"no document that was loaded has the field of metadata {name}"
+    if len(missing) > MOST_NAMED:
+        yield f"{len(missing) - MOST_NAMED:,} more fields of metadata are in no document that was loaded"
 
 
 def place_of(course: Course) -> str:

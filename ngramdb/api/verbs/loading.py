@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -16,14 +16,15 @@ from ngramdb.api.verbs.resuming import Course
 from ngramdb.engine.changes.budget import DocumentLimits
 from ngramdb.engine.changes.change import Change
 from ngramdb.engine.changes.writer import LoadOutcome, LoadProgress, load_documents
-from ngramdb.engine.storage.manifest import TokenizerEntry
+from ngramdb.engine.storage.manifest import CorpusEntry, TokenizerEntry
 from ngramdb.errors import InvalidArgument, NgramdbError
-from ngramdb.formats import named
 from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.reader import read_documents
 from ngramdb.ingest.sources import Source, expand, total_size
 from ngramdb.ingest.streams import Limits, Meter
+from ngramdb.ingest.suited import check_options, have_fields
+from ngramdb.ingest.wanted import WantedFields
 from ngramdb.planner.plan import Load
 
 LoadCallback = Callable[[LoadProgress], None]
@@ -69,13 +70,31 @@ def load_files(database: Database, plan: Load, progress: LoadCallback | None = N
     """
     if progress is None and database.settings.progress:
         progress = database.progress
-    entry = database.snapshot.view(plan.name).entry
-    options = read_options(plan, entry.tokenizer, database.settings.memory_limit)
     left_out: list[str] = []
     sources = expand(list(plan.paths), plan.options.get("format"), left_out)
-    check_separator(options.separator, sources)
+    check_sources(plan, database.snapshot.view(plan.name).entry, sources)
+    return load_sources(database, plan, sources, progress, left_out)
+
+
+def check_sources(plan: Load, entry: CorpusEntry, sources: list[Source]) -> None:
+    """Raise InvalidArgument when the files cannot be loaded into the corpus with these options."""
+    check_options(plan.options, sources)
     if entry.tokenizer.kind == "tokens" and not have_fields(sources):
         raise InvalidArgument(f"corpus {entry.name} takes token ids, which text files do not have")
+
+
+def load_sources(
+    database: Database,
+    plan: Load,
+    sources: Sequence[Source],
+    progress: LoadCallback | None,
+    left_out: Sequence[str] = (),
+    of_many: bool = False,
+) -> LoadReport:
+    """Load files that have been checked; `of_many`: they are some of more."""
+    entry = database.snapshot.view(plan.name).entry
+    options = read_options(plan, entry.tokenizer, database.settings.memory_limit)
+    options = replace(options, of_many=of_many or len(sources) > 1)
     errors = ErrorLog()
     with database.change(entry.name, f"load {entry.name}") as change:
         course = Course(plan, sources, change.before.loads)
@@ -83,12 +102,14 @@ def load_files(database: Database, plan: Load, progress: LoadCallback | None = N
         options = replace(options, limit=course.limit(options.limit))
         run = _Run(database, change, progress, errors, meter, errors if plan.skip_errors else None)
         where = load_notes.place_of(course)
-        documents = read_documents(course.sources, options, errors, meter, course.position)
+        wanted = WantedFields(options)
+        documents = read_documents(course.sources, options, errors, meter, course.position, wanted)
         with _seen_commits(database):
             run.load(documents, plan.options.get("commit_every"), course)
         run.notes += load_notes.of_sources(course.sources_given, left_out)
         run.notes += load_notes.of_course(course, plan, where, run.n_documents, change.before.n_documents)
         run.notes += load_notes.of_errors(errors)
+        run.notes += load_notes.of_fields(wanted)
     return run.report()
 
 
@@ -101,21 +122,6 @@ def _seen_commits(database: Database) -> Iterator[None]:
         with suppress(NgramdbError):
             database.refresh()
         raise
-
-
-def check_separator(separator: str | None, sources: list[Source]) -> None:
-    """Raise InvalidArgument when a separator is given, and no file has separators."""
-    if separator is not None and not any(named(source.format).has_separator for source in sources):
-        title = named(sources[0].format).title
-        raise InvalidArgument(
-            f"{sources[0].label} is read as {title}, which have no separator; give the format text to read "
-            "it as text"
-        )
-
-
-def have_fields(sources: list[Source]) -> bool:
-    """Whether the documents of all files have fields, so that one may be token ids."""
-    return all(named(source.format).has_fields for source in sources)
 
 
 def load(
@@ -142,7 +148,7 @@ def load_table(
     InvalidArgument
         An option that goes with files, or a table without the columns that are asked for.
     """
-    for name in ("format", "separator", "commit_every", "resume"):
+    for name in ("format", "separator", "dtype", "commit_every", "resume"):
         if plan.options.get(name):
             raise InvalidArgument(f"{name} goes with files, and a {type(table).__name__} is none")
     entry = database.snapshot.view(plan.name).entry

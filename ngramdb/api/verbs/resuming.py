@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from ngramdb.engine.storage.manifest import LoadRecord
 from ngramdb.errors import InvalidArgument
-from ngramdb.ingest.begun import beginning, has_lines
+from ngramdb.ingest.begun import beginning, has_lines, line_of, mark_of
 from ngramdb.ingest.reader import Position
 from ngramdb.ingest.remote import is_url
 from ngramdb.ingest.sources import STDIN, Source
@@ -81,7 +81,8 @@ class Course:
         """How far the load has come."""
         at = self._held or self.position
         files = self._files(at.n_files, at.n_lines)
-        return LoadRecord(self._paths, self._options, files, at.n_files, at.n_lines, at.n_documents)
+        mark = None if at.line is None else mark_of(at.line)
+        return LoadRecord(self._paths, self._options, files, at.n_files, at.n_lines, at.n_documents, mark)
 
     def hold(self) -> None:
         """Record the following documents as of this place, while reading continues, until `release`."""
@@ -103,12 +104,8 @@ class Course:
                 f"the load cannot go on: the first {n_needed:,} files are not those that it has loaded "
                 "(another path, order, size or first line); load what is new by its own path"
             )
-        if record.n_lines and not has_lines(self._sources[record.n_files], record.n_lines):
-            raise InvalidArgument(
-                f"the load cannot go on: it has read {record.n_lines:,} lines of "
-                f"{self._sources[record.n_files].label}, which has fewer now; load it by another path"
-            )
-        self.position = Position(record.n_files, record.n_lines, record.n_documents)
+        line = _begun_at(record, self._sources[record.n_files]) if record.n_lines else None
+        self.position = Position(record.n_files, record.n_lines, record.n_documents, line)
 
     def _files(self, n_files: int, n_lines: int) -> str:
         """The digest of the first files and, where it is begun, of the next one (FORMAT.md)."""
@@ -121,6 +118,24 @@ class Course:
             hashed.update(_line(f":{_absolute(begun.path)}"))
             hashed.update(beginning(begun))
         return hashed.hexdigest()
+
+
+def _begun_at(record: LoadRecord, source: Source) -> bytes | None:
+    """The last line that was read of the file that is begun; None where the record does not know it."""
+    n_lines = record.n_lines
+    line = None if record.mark is None else line_of(source, n_lines)
+    if line is None and (record.mark is not None or not has_lines(source, n_lines)):
+        raise InvalidArgument(
+            f"the load cannot go on: it has read {n_lines:,} lines of {source.label}, which has fewer now; "
+            "load it by another path"
+        )
+    if line is not None and mark_of(line) != record.mark:
+        raise InvalidArgument(
+            f"the load cannot go on: line {n_lines:,} of {source.label}, the last one that it has read, is "
+            "another one now (was a line before it deleted or inserted?); put the file back as it was, or "
+            "load it by another path"
+        )
+    return line
 
 
 def _reading(plan: Load) -> list[object]:

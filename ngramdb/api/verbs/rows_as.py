@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ngramdb import interrupts
@@ -16,10 +16,11 @@ DELIMITERS = {"csv": ",", "tsv": "\t"}
 ROWS_OF_A_TABLE = 1 << 18
 
 
-def json_lines(result: Result) -> Iterator[bytes]:
-    """An object for each row. What JSON has no form for, an infinite number, is null."""
+def json_lines(result: Result, as_json: Callable[[Any], Any] | None = None) -> Iterator[bytes]:
+    """An object for each row. Infinite numbers, for which JSON has no form, are null, or by `as_json`."""
+    plain = as_json or finite
     for row in result:
-        values = dict(zip(result.columns, map(_finite, row), strict=True))
+        values = dict(zip(result.columns, map(plain, row), strict=True))
         yield json.dumps(values, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
@@ -70,7 +71,10 @@ def _field(value: Any, delimiter: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any, shown: Callable[[float], str | None] = lambda number: None) -> Any:
+    """The value with null, or what else is shown, for what JSON has no form for."""
     if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return [_finite(item) for item in value] if isinstance(value, list) else value
+        return shown(value)
+    if isinstance(value, dict):
+        return {key: finite(item, shown) for key, item in value.items()}
+    return [finite(item, shown) for item in value] if isinstance(value, list) else value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+from pathlib import Path
 
 import pyarrow
 import pyarrow.csv
@@ -13,7 +14,7 @@ import pyarrow.parquet
 import pytest
 
 import ngramdb
-from ngramdb.errors import PlanError
+from ngramdb.errors import ExecutionError, PlanError
 from ngramdb.formats import WRITTEN
 
 QUESTIONS = [
@@ -170,6 +171,25 @@ def test_an_ending_of_no_format_is_an_error_and_nothing_is_written(db, corpus, q
     for kind in WRITTEN:
         db.execute(f"COPY ({question}) TO 'out.txt' (FORMAT {kind})")
         assert (tmp_path / "out.txt").stat().st_size > 0
+
+
+@pytest.mark.parametrize("question", ["DOCS FROM c", 'DIST GIVEN "a" FROM c'])
+def test_no_file_is_written_into_a_database_nor_under_the_name_of_standard_output(tmp_path, question):
+    with ngramdb.connect(tmp_path / "db") as db:
+        db.create_corpus("c").append(["a b"])
+        before = sorted((tmp_path / "db").rglob("*"))
+        (tmp_path / "link").symlink_to("db/segments")
+        places = [
+            tmp_path / "db" / "x.jsonl",
+            tmp_path / "db" / "segments" / "x.csv",
+            tmp_path / "link" / "x.csv",
+        ]
+        for place in places:
+            with pytest.raises(ExecutionError, match=r"within the database .*db; name a place outside"):
+                db.execute(f"COPY ({question}) TO '{place}'")
+        with pytest.raises(ExecutionError, match="standard output"):
+            db.execute(f"COPY ({question}) TO '-' (FORMAT jsonl)")
+        assert sorted((tmp_path / "db").rglob("*")) == before and not Path("-").exists()
 
 
 def test_other_libraries_take_results_as_they_are(db, corpus):

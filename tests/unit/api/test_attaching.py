@@ -21,6 +21,8 @@ from ngramdb.tokenizers.registry import create_tokenizer
 PIECES = Path(__file__).parents[2] / "language" / "data" / "pieces.tokenizer.json"
 DTYPES = (np.uint8, np.uint16, np.uint32)
 
+SAYINGS = [json.loads(line)["text"] for line in (PIECES.parent / "sayings.jsonl").read_text().splitlines()]
+
 # Asked of both; {} is the corpus. Placeholders are n-grams of the documents.
 QUESTIONS = (
     "COUNT ? FROM {}",
@@ -71,7 +73,7 @@ def dealt(documents, shards):
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda dtype: dtype.__name__)
-@pytest.mark.parametrize(("shards", "version"), [(1, 4), (4, 4), (1, 6), (3, 6)])
+@pytest.mark.parametrize(("shards", "version"), [(1, 4), (4, 4), (1, 5), (3, 5), (1, 6), (3, 6)])
 def test_an_attached_index_answers_as_the_same_documents_loaded(tmp_path, dtype, shards, version):
     rng = np.random.default_rng(shards)
     documents = documents_of(rng, dtype)
@@ -79,7 +81,7 @@ def test_an_attached_index_answers_as_the_same_documents_loaded(tmp_path, dtype,
     with ngramdb.connect() as db:
         for name in ("native", "own"):
             db.create_corpus(name, "tokens").append(dealt(documents, shards))
-        db.execute(f"ATTACH '{tmp_path / 'index'}' AS pile (TYPE infini_gram)")
+        db.execute(f"ATTACH '{tmp_path / 'index'}' AS pile (TYPE infini_gram, VERSION {version})")
         asked = [document for document in documents if len(document) > 4]
         for question in QUESTIONS:
             for document in asked[:6]:
@@ -203,6 +205,35 @@ def test_texts_need_the_tokenizer(tmp_path):
             db.execute("COUNT [1] FROM own + bare")
 
 
+def test_documents_in_the_other_direction_are_noticed_by_their_tokenizer(tmp_path):
+    texts = [f"{text} it is a matter of time and of stitches, number {i}" for i, text in enumerate(SAYINGS)]
+    ids = [create_tokenizer(PIECES).encode(text).tolist() for text in texts]
+    as_read = write_infini_gram(tmp_path / "4", ids)
+    reverse = write_infini_gram(tmp_path / "5", ids, version=5)
+    with ngramdb.connect() as db:
+        pile = db.attach(reverse, "pile", tokenizer=PIECES, version=5)
+        assert [row[-1] for row in db.execute("DOCS FROM pile").fetchall()] == texts
+        assert pile.count("it is a matter") == len(texts)
+        with pytest.raises(InvalidArgument, match=r"stand in reverse, as in version 5.*; say VERSION 5"):
+            db.attach(reverse, "again", tokenizer=PIECES)
+        with pytest.raises(InvalidArgument, match=r"do not stand in reverse.*leave VERSION out"):
+            db.attach(as_read, "again", tokenizer=PIECES, version=5)
+        db.attach(as_read, "again", tokenizer=PIECES)
+        db.attach(reverse, "ids")  # nothing says so without a tokenizer
+
+
+def test_versions_are_those_of_the_files(index, tmp_path):
+    write_infini_gram(tmp_path / "6", [[1, 2]], version=6)
+    with ngramdb.connect() as db:
+        with pytest.raises(InvalidArgument, match=r"tokenized\.0 is named as in version 4, not 6"):
+            db.attach(index, "pile", version=6)
+        with pytest.raises(InvalidArgument, match="is named as in version 6, not 4"):
+            db.attach(tmp_path / "6", "pile", version=4)
+        with pytest.raises(InvalidArgument, match="version is from 4 to 6, not 3"):
+            db.attach(index, "pile", version=3)
+        assert db.attach(tmp_path / "6", "pile", version=5).count([2, 1]) == 1
+
+
 def test_pickled_connections_attach_again(index, tmp_path):
     with ngramdb.connect(tmp_path / "db") as db:
         pile = db.attach(index, "pile")
@@ -278,10 +309,13 @@ def test_tables_of_another_index_of_the_same_size_are_noticed(tmp_path):
         db.attach(one, "pile").count([1])
 
 
-def test_flipped_bytes_are_an_answer_or_an_error(tmp_path):
+@pytest.mark.slow
+@pytest.mark.parametrize("version", [4, 5])
+def test_flipped_bytes_are_an_answer_or_an_error(tmp_path, version):
     rng = np.random.default_rng(1)
     documents = [rng.integers(0, 9, 8).tolist() for _ in range(6)]
-    folder = write_infini_gram(tmp_path / "index", documents, metadata=[{"a": i} for i in range(6)])
+    metadata = [{"a": i} for i in range(6)]
+    folder = write_infini_gram(tmp_path / "index", documents, metadata=metadata, version=version)
     questions = (
         "COUNT [1, 2]",
         "DOCS WHERE [1] AND [2]",
@@ -300,7 +334,7 @@ def test_flipped_bytes_are_an_answer_or_an_error(tmp_path):
             file.write_bytes(spoilt)
             with ngramdb.connect() as db:
                 try:
-                    db.attach(folder, "pile")
+                    db.attach(folder, "pile", version=version)
                 except NgramdbError:
                     continue
                 for question in questions:

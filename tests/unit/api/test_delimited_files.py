@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import re
 
 import pytest
 
@@ -13,7 +14,7 @@ from ngramdb.ingest import delimited
 ROWS = [
     {"id": "007", "text": 'say "x", they\nsaid', "n": "12", "f": "0.5", "ok": "true", "none": ""},
     {"id": "8", "text": "ünï\r\ncode", "n": "-3", "f": "1e3", "ok": "False", "none": ""},
-    {"id": "x,y", "text": "", "n": "", "f": "2", "ok": "", "none": ""},
+    {"id": "x,y", "text": "b", "n": "", "f": "2", "ok": "", "none": ""},
     {"id": "", "text": "a\tb", "n": "0", "f": "", "ok": "true", "none": ""},
 ] * 5
 
@@ -48,6 +49,25 @@ def test_rows_are_documents_with_typed_fields(db, tmp_path, name, quoting):
     assert corpus.load(f"{path}.gz", text="id", metadata=["n"], limit=2).documents == 2
 
 
+@pytest.mark.parametrize(("name", "delimiter"), [("a.csv", ","), ("a.tsv", "\t"), ("a.csv.gz", ",")])
+def test_an_empty_field_is_no_text_and_quotes_are_an_empty_one(db, tmp_path, name, delimiter):
+    lines = ["text,y", "a,0", ",1", '"",2', ",3", "b,4", ""]
+    content = "\n".join(lines).replace(",", delimiter).encode()
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    corpus = db.create_corpus("c")
+    version = db.version
+    message = f"{name}, row 2: the text in column 'text' is no value, for the field is empty; an empty text"
+    with pytest.raises(LoadError, match=re.escape(message)):
+        corpus.load(path)
+    assert db.version == version
+    report = corpus.load(path, on_error="skip")
+    assert (report.documents, report.skipped) == (3, 2)
+    assert [reason.partition("row ")[2][:1] for reason in report.reasons] == ["2", "4"]
+    assert [(row["text"], row["y"]) for row in corpus.docs().to_dicts()] == [("a", 0), ("", 2), ("b", 4)]
+    assert corpus.load(path, text="y", metadata=["text"]).documents == 5
+
+
 def test_a_type_holds_for_the_whole_file(db, tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("text,a,b,c\n" + "x,1,1,1\n" * 3000 + "x,z,1.5,99999999999999999999\n")
@@ -55,6 +75,28 @@ def test_a_type_holds_for_the_whole_file(db, tmp_path):
     corpus.load(path)
     described = {row[0]: row[1] for row in db.execute("DESCRIBE c")}
     assert [described[f"field {name}"] for name in "abc"] == ["string", "float64", "string"]
+
+
+@pytest.mark.parametrize(
+    ("written", "kind"),
+    [
+        ("1e300", "float64"),
+        ("-1.5E+95", "float64"),
+        ("2e-299", "float64"),
+        ("1e308", "float64"),
+        ("1e309", "string"),
+        ("999999999999999e299", "string"),
+        ("1e-400", "string"),
+    ],
+)
+def test_numbers_of_any_size_are_numbers_and_those_beyond_are_texts(db, tmp_path, written, kind):
+    path = tmp_path / "a.csv"
+    path.write_text(f"text,x\na,1.5\nb,{written}\n")
+    corpus = db.create_corpus("c")
+    corpus.load(path)
+    assert dict(row[:2] for row in db.execute("DESCRIBE c"))["field x"] == kind
+    value = corpus.docs().to_dicts()[1]["x"]
+    assert value == (float(written) if kind == "float64" else written)
 
 
 def test_malformed_rows_are_named_and_skipped(db, tmp_path, monkeypatch):

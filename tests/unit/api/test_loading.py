@@ -122,6 +122,7 @@ def test_a_load_whose_connection_is_closed_meanwhile_is_committed(tmp_path):
         assert db.corpus("c").count("a") == 1
 
 
+@pytest.mark.slow
 def test_hundreds_of_appends_need_few_file_descriptors(tmp_path):
     resource = pytest.importorskip("resource")
     free = os.open(os.devnull, os.O_RDONLY)

@@ -153,7 +153,7 @@ def test_no_document_is_a_part_too(db):
 
 def test_a_part_that_is_too_large_says_what_to_do(db, monkeypatch):
     monkeypatch.setattr(slices, "MAX_INDEXED", 3)
-    with pytest.raises(ResourceError, match=r"10 of 27 tokens would .*\(at most 3.*COPY \(DOCS WHERE"):
+    with pytest.raises(ResourceError, match=r"10 of 27 tokens would .*\(at most 3.*AS \(DOCS WHERE"):
         db.corpus("c").where("year < 1960")
     with pytest.raises(ResourceError, match="at most 3"):
-        db.execute('DIST GIVEN "flies" FROM c WHERE year < 1960')
+        db.execute('DIST GIVEN "flies" USING INFGRAM FROM c WHERE year < 1960')

@@ -238,6 +238,16 @@ def test_export_warns_too(foxes, tmp_path):
         foxes.export(tmp_path / "x.jsonl", '"fox"')
 
 
+@pytest.mark.parametrize("by", ["statement", "verb"])
+def test_copies_of_documents_warn_too(db, foxes, by):
+    if by == "verb":
+        with pytest.warns(TokenBoundaryWarning, match='"fox" MATCH TEXT finds both'):
+            foxes.where('"fox"').copy("chosen")
+        return
+    (note,) = db.execute('CREATE CORPUS chosen AS (DOCS WHERE "fox" FROM foxes)').notes
+    assert '"fox" MATCH TEXT finds all' in note
+
+
 def test_a_warning_comes_once_for_each_ngram_and_place(foxes):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")

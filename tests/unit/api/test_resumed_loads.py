@@ -9,6 +9,8 @@ import os
 import random
 import subprocess
 import sys
+import zlib
+from dataclasses import replace
 
 import pytest
 
@@ -266,6 +268,7 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are_loaded(db, tmp_p
     assert len(report.reasons) == 7
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs limits of a process")
 def test_thousands_of_files_need_a_handful_of_descriptors(tmp_path):
     folder = tmp_path / "many"
@@ -314,6 +317,109 @@ def test_a_begun_file_that_is_another_one_now_is_an_error(db, tmp_path, lines, m
     with pytest.raises(InvalidArgument, match=message):
         corpus.load(path, commit_every=4, resume=True)
     assert corpus.n_documents == 4
+
+
+def begun(corpus, path, lines, **options):
+    """A load of `lines`, one of which is at fault, of which the first four are in the corpus."""
+    path.write_text("".join(f"{line}\n" for line in lines))
+    with pytest.raises(LoadError):
+        corpus.load(path, commit_every=4, resume=True, **options)
+    assert corpus.n_documents == 4
+
+
+LINES = [f'{{"text": "document {i}"}}' for i in range(8)]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        [*LINES[:2], *LINES[3:]],
+        [*LINES[:3], '{"text": "inserted"}', *LINES[3:]],
+        [LINES[0], "", *LINES[1:]],
+        [*LINES[:3], '{"text": "changed"}', *LINES[4:]],
+    ],
+    ids=["a line deleted", "a line inserted", "a blank line inserted", "the last line changed"],
+)
+def test_a_line_that_is_missing_or_new_before_the_place_is_noticed(db, tmp_path, changed):
+    path = tmp_path / "p.jsonl"
+    corpus = db.create_corpus("c")
+    begun(corpus, path, [*LINES[:5], "broken", *LINES[5:]])
+    path.write_text("".join(f"{line}\n" for line in changed))
+    with pytest.raises(InvalidArgument, match=r"line 4 of .*p\.jsonl, the last one that it has read, is ano"):
+        corpus.load(path, commit_every=4, resume=True)
+    assert corpus.n_documents == 4
+    path.write_text("".join(f"{line}\n" for line in LINES))
+    corpus.load(path, commit_every=4, resume=True)
+    assert texts(corpus) == [f"document {i}" for i in range(8)]
+
+
+def test_a_file_that_is_mended_before_the_place_or_compressed_anew_goes_on(db, tmp_path):
+    path = tmp_path / "p.jsonl"
+    corpus = db.create_corpus("c")
+    begun(corpus, path, [*LINES[:5], "broken", *LINES[5:]])
+    mended = [LINES[0], '{"text": "mended"}', *LINES[2:]]
+    path.write_bytes(gzip.compress("\n".join(mended).encode(), compresslevel=1))
+    assert corpus.load(path, commit_every=2, limit=6, resume=True).documents == 2
+    path.write_bytes(gzip.compress("\n".join(mended).encode(), compresslevel=9))
+    assert corpus.load(path, resume=True).documents == 2
+    assert texts(corpus) == [f"document {i}" for i in range(8)]
+
+
+@pytest.mark.parametrize(
+    ("options", "lines", "line"),
+    [
+        ({"format": "lines"}, [f"document {i}" for i in range(8)], 4),
+        ({"format": "text", "separator": "--"}, [f"document {i}\n--" for i in range(8)], 7),
+        ({"format": "vrt"}, [f'<text n="{i}">\ndocument\n{i}\n</text>' for i in range(8)], 13),
+    ],
+    ids=["lines", "text", "vertical text"],
+)
+def test_other_formats_of_lines_notice_it_too(db, tmp_path, options, lines, line):
+    path = tmp_path / "p.txt"
+    corpus = db.create_corpus("c")
+    path.write_text("".join(f"{one}\n" for one in lines))
+    corpus.load(path, limit=4, resume=True, **options)
+    path.write_text("".join(f"{one}\n" for one in [*lines[:2], *lines[3:]]))
+    with pytest.raises(InvalidArgument, match=f"line {line} of .*is another one now"):
+        corpus.load(path, resume=True, **options)
+    path.write_text("".join(f"{one}\n" for one in lines))
+    assert corpus.load(path, resume=True, **options).documents == 4
+    assert len(set(texts(corpus))) == 8
+
+
+def test_an_empty_document_between_separators_goes_on(db, tmp_path):
+    path = tmp_path / "p.txt"
+    path.write_text("one\n--\n--\n--\nfour\n--\nfive\n")
+    corpus = db.create_corpus("c")
+    for n in range(1, 6):
+        corpus.load(path, format="text", separator="--", limit=n, resume=True)
+        assert corpus.n_documents == n
+    assert texts(corpus) == ["one\n", "", "", "four\n", "five\n"]
+
+
+def test_a_record_without_a_mark_goes_on_as_it_always_did(db, tmp_path):
+    """Those of earlier versions have none."""
+    path = tmp_path / "p.jsonl"
+    path.write_text("".join(f"{line}\n" for line in LINES))
+    corpus = db.create_corpus("c")
+    corpus.load(path, limit=4, resume=True)
+    [record] = db._database.snapshot.manifest.corpora["c"].loads
+    assert record.mark == zlib.crc32(LINES[3].encode())
+    with db._database.change("c", "as it was") as change:
+        change.entry = replace(change.before, loads=(replace(record, mark=None),))
+        change.commit()
+    assert corpus.load(path, resume=True).documents == 4
+
+
+def test_a_begun_file_that_is_renamed_is_another_one(db, tmp_path):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    corpus = db.create_corpus("c")
+    begun(corpus, folder / "a.jsonl", [*LINES[:5], "broken"])
+    (folder / "a.jsonl").rename(folder / "b.jsonl")
+    with pytest.raises(LoadError, match="no such file"):
+        corpus.load(folder / "a.jsonl", resume=True)
+    assert corpus.load(folder / "b.jsonl", resume=True, limit=5).documents == 5  # another load
 
 
 def test_a_pipe_of_a_shell_is_read_once_and_cannot_go_on(db):

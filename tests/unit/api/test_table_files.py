@@ -178,6 +178,7 @@ def test_what_is_no_document_is_named_with_its_place(db, tmp_path, name, columns
         assert (report.documents, report.skipped) == (1, 1) and "row 2" in report.reasons[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WRITERS)
 def test_files_cut_short_or_damaged_are_load_errors_or_read_right(db, tmp_path, name):
     path = tmp_path / name

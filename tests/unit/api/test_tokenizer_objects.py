@@ -76,7 +76,7 @@ def test_what_cannot_be_stored_is_refused(library: Tokenizer) -> None:
             db.create_corpus("made", tokenizer=library)
         for wrong in (17, None, str.split):
             with pytest.raises(
-                InvalidArgument, match=f"a fast tokenizer of transformers, not {type(wrong).__name__}"
+                InvalidArgument, match=f"a fast tokenizer of transformers, .*, not {type(wrong).__name__}"
             ):
                 db.create_corpus("made", tokenizer=wrong)  # type: ignore[arg-type]
         assert db.corpora() == []

@@ -1,0 +1,162 @@
+"""Questions as text with named values: for programs that send them elsewhere, or show what they ask.
+
+A `Statement` has two texts: `text`, in which n-grams are placeholders, so that the same question about
+another n-gram is the same text; and `shown`, in which they are written out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ngramdb.errors import InvalidArgument
+from ngramdb.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from ngramdb import types
+    from ngramdb.api import parsing
+else:
+    types = lazy_module("ngramdb.types")
+    parsing = lazy_module("ngramdb.api.parsing")
+
+Ngram = str | Sequence[int]
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """What is looked for: an n-gram (text or token ids), or an expression of the language as text."""
+
+    ngram: Ngram | None = None
+    expression: str | None = None
+    match_text: bool = False
+    ignore_case: bool = False
+
+
+@dataclass
+class Statement:
+    """A statement that grows by clauses; `values` are those of the placeholders in `text`."""
+
+    text: str = ""
+    shown: str = ""
+    values: dict[str, Any] = field(default_factory=dict)
+
+    def add(self, clause: str) -> Statement:
+        """A clause, as it is written."""
+        glue = " " if self.text else ""
+        self.text += glue + clause
+        self.shown += glue + clause
+        return self
+
+    def both(self, clause: str, shown: str) -> Statement:
+        """A clause that is shown as another one."""
+        self.text += f" {clause}"
+        self.shown += f" {shown}"
+        return self
+
+    def join(self, other: Statement) -> Statement:
+        """What another one has, after this one; only one of the two has n-grams."""
+        self.text += f" {other.text}"
+        self.shown += f" {other.shown}"
+        self.values.update(other.values)
+        return self
+
+    def ngram(self, ngram: Ngram, before: str = "") -> Statement:
+        """An n-gram, after the words that it stands after."""
+        name = f"_{len(self.values) + 1}"
+        value = ngram if isinstance(ngram, str) else types.token_ids(ngram).tolist()
+        self.values[name] = value
+        written = quoted_ngram(value)
+        glue, head = " " if self.text else "", f"{before} " if before else ""
+        self.text += f"{glue}{head}:{name}"
+        self.shown += f"{glue}{head}{written}"
+        return self
+
+    def pattern(self, pattern: Pattern) -> Statement:
+        """What is looked for."""
+        if pattern.expression is not None:
+            return self.condition("", pattern.expression)
+        self.ngram("" if pattern.ngram is None else pattern.ngram)
+        if pattern.match_text:
+            self.add("MATCH TEXT")
+        return self.add("IGNORE CASE") if pattern.ignore_case else self
+
+    def condition(self, word: str, condition: str | None) -> Statement:
+        """A clause of a condition that a user wrote; None for no clause. Raises ParseError."""
+        if condition is None:
+            return self
+        parsing.parsed_condition(condition)  # a whole one, which ends where it ends
+        # A comment in it ends with its line.
+        tail = "\n" if "--" in condition else ""
+        return self.add(f"{word} {condition}{tail}".lstrip(" "))
+
+    def number(self, word: str, value: int | float | None) -> Statement:
+        """A clause with a number; None for no clause."""
+        return self if value is None else self.add(f"{word} {value}")
+
+    def where(self, where: str | None) -> Statement:
+        """WHERE."""
+        return self.condition("WHERE", where)
+
+    def source(self, corpus: str, version: int | None = None) -> Statement:
+        """FROM."""
+        at = "" if version is None else f" AT VERSION {version}"
+        return self.add(f"FROM {quoted_name(corpus)}{at}")
+
+    def order(self, keys: Sequence[str], descending: bool) -> Statement:
+        """ORDER BY."""
+        if not keys:
+            return self
+        way = " DESC" if descending else ""
+        return self.add("ORDER BY " + ", ".join(f"{key}{way}" for key in keys))
+
+    def sample(self, size: int | None, seed: int | None) -> Statement:
+        """SAMPLE … SEED."""
+        if size is None:
+            return self
+        return self.add(f"SAMPLE {size}").number("SEED", seed)
+
+    def returning(self, fields: Sequence[str]) -> Statement:
+        """RETURNING."""
+        return self.add("RETURNING " + ", ".join(fields)) if fields else self
+
+    def using(self, model: str | None) -> Statement:
+        """USING; None for the default."""
+        return self if model is None else self.add(f"USING {model}")
+
+
+def quoted_ngram(ngram: Ngram) -> str:
+    """An n-gram as a statement writes it."""
+    if isinstance(ngram, str):
+        return json.dumps(ngram, ensure_ascii=False)
+    return "[" + ", ".join(map(str, ngram)) + "]"
+
+
+def quoted_name(name: str) -> str:
+    """A name as a statement writes it: in backquotes where it is no plain word."""
+    if name.isascii() and name.isidentifier():
+        return name
+    return "`" + name.replace("`", "``") + "`"
+
+
+def fields_of(text: str | None) -> tuple[str, ...]:
+    """Fields as a statement lists them: `year, meta.kind`; a comma in backquotes belongs to a name."""
+    return tuple(filter(None, (part.strip() for part in _parts(text or ""))))
+
+
+def _parts(text: str) -> Iterator[str]:
+    pieces = text.split("`")
+    if len(pieces) % 2 == 0:
+        raise InvalidArgument(f"a backquote is not closed in {text!r}")
+    part = ""
+    for number, piece in enumerate(pieces):
+        if number % 2:
+            part += f"`{piece}`"
+            continue
+        first, *others = piece.split(",")
+        part += first
+        for other in others:
+            yield part
+            part = other
+    yield part
