@@ -285,12 +285,25 @@ def _corpus(folder: str, name: str | None) -> Corpus:
     try:
         if os.path.isfile(folder):
             raise StorageError(
-                "this is a file, and a model here is made of a corpus: load the text that it was made of",
+                f"this is {_kind_of_file(folder)}, and a model here is made of a corpus, whose counts no "
+                "such file has: load the text that it was made of, a sentence per line (ngramdb load "
+                "news.ngdb news corpus.txt --format lines), and give 'news.ngdb?order=5' as the path",
                 path=folder,
             )
         return connect(folder, read_only=True).corpus(name)
     except NgramdbError as error:
         raise CannotReadModel(f"no model can be made of {folder!r}: {error}", path=folder) from error
+
+
+def _kind_of_file(path: str) -> str:
+    """What a person calls the file, by how it begins."""
+    with open(path, "rb") as file:
+        head = file.read(64)
+    if head.lstrip().startswith(b"\\data\\"):
+        return "an ARPA file"
+    if head.startswith(b"mmap lm http://kheafield.com/code"):
+        return "a binary file of KenLM"
+    return "a file"
 
 
 def _order(order: int | str | None) -> int | None:

@@ -1,13 +1,19 @@
 """Indexes that infini-gram's own builder makes, attached: our answers, its own, and brute force.
 
-Needs the package `infini-gram`; the indexes are made of documents drawn at random.
+Needs the package `infini-gram`; the indexes are made of documents drawn at random. Its builder takes 34 GB
+for tokens of 32 bits, however few they are, so those indexes are our own exports, which it reads.
 """
 
 from __future__ import annotations
 
+import faulthandler
+import os
+import pickle
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +41,7 @@ EOS = 3
 class Case:
     """An index of its builder's, opened by both, and the documents in the order of their numbers."""
 
-    def __init__(self, folder: Path, name: str, shards: int) -> None:
+    def __init__(self, folder: Path, name: str, shards: int, version: int) -> None:
         from infini_gram.engine import InfiniGramEngine
 
         dtype = DTYPES[name]
@@ -47,19 +53,19 @@ class Case:
         documents = [part.tolist() for part in np.split(drawn, cuts)]
         documents += [documents[0], documents[1][3:], documents[0] * 2]
         self.documents = [document for s in range(shards) for document in documents[s::shards]]
-        for s in range(shards):
-            text, offsets = stream_of(documents[s::shards], dtype)
-            (folder / f"tokenized.{s}").write_bytes(text.tobytes())
-            (folder / f"offset.{s}").write_bytes(offsets.tobytes())
-        options = (
-            f"--data_dir {folder} --save_dir {folder} --token_dtype {name} --shards {shards} --cpus 1 --mem 2"
-        )
-        command = [sys.executable, "-c", BUILD, *options.split(), "--ulimit", "1024"]
-        subprocess.run(command, check=True, capture_output=True)
-        largest = int(np.iinfo(dtype).max)
-        self.engine: Any = InfiniGramEngine(str(folder), EOS, min(largest, 65535), 4, name, max_support=10**6)
         self.db = ngramdb.connect()
-        self.corpus = self.db.attach(folder, "pile", dtype=name)
+        if name == "u32":
+            folder = folder / "exported"
+            made = self.db.create_corpus("native", "tokens").append(documents)
+            assert made.documents == len(documents)
+            exported = self.db.corpus("native")
+            exported.export_infini_gram(folder, version=version, shards=shards, token_dtype=name)
+        else:
+            build(folder, documents, name, shards, version)
+        largest = int(np.iinfo(dtype).max)
+        size = min(largest, 65535)
+        self.engine: Any = InfiniGramEngine(str(folder), EOS, size, version, name, max_support=10**6)
+        self.corpus = self.db.attach(folder, "pile", dtype=name, version=version)
         self.rng = rng
 
     def grams(self, n: int) -> list[list[int]]:
@@ -92,9 +98,40 @@ class Case:
         return found
 
 
-@pytest.fixture(
-    scope="module", params=[("u16", 1), ("u16", 4), ("u8", 1), ("u8", 4), ("u32", 1), ("u32", 4)], ids=str
-)
+def build(folder: Path, documents: list[list[int]], name: str, shards: int, version: int) -> None:
+    """The index by its own builder."""
+    for s in range(shards):
+        text, offsets = stream_of(documents[s::shards], DTYPES[name], reverse=version == 5)
+        (folder / f"tokenized.{s}").write_bytes(text.tobytes())
+        (folder / f"offset.{s}").write_bytes(offsets.tobytes())
+    options = f"--data_dir {folder} --save_dir {folder} --token_dtype {name} --shards {shards} --cpus 1"
+    options += f" --mem 2 --version {version} --ulimit 1024"
+    command = [sys.executable, "-c", BUILD, *options.split()]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def survived(asks: list[Callable[[], Any]]) -> list[Any]:
+    """The answers, asked in a child process; None where that dies, as its distributions do at times."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        faulthandler.disable()
+        os.close(reader)
+        with os.fdopen(writer, "wb") as out:
+            pickle.dump([ask() for ask in asks], out)
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as answers:
+        found = answers.read()
+    _, status = os.waitpid(child, 0)
+    return list(pickle.loads(found)) if status == 0 else [None] * len(asks)
+
+
+CASES = [("u16", 1, 4), ("u16", 4, 4), ("u8", 1, 4), ("u8", 4, 4), ("u32", 1, 4), ("u32", 4, 4)]
+CASES += [("u16", 1, 5), ("u16", 4, 5), ("u8", 4, 5)]
+
+
+@pytest.fixture(scope="module", params=CASES, ids=str)
 def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Case:
     return Case(tmp_path_factory.mktemp("index"), *request.param)
 
@@ -142,22 +179,28 @@ def test_probabilities(case: Case) -> None:
 
 
 def test_distributions(case: Case) -> None:
-    """Those of very frequent contexts are sometimes wrong there: more ends than there are documents."""
-    n_wrong = 0
-    grams = case.grams(60)
-    for gram in grams:
-        for model, theirs in (("ngram", case.engine.ntd(gram)), ("infgram", case.engine.infgram_ntd(gram))):
-            length = theirs.get("suffix_len", len(gram))
-            ours = case.corpus.dist_arrays(gram, model=model)
+    """Its own are sometimes wrong for frequent contexts: more ends than there are documents."""
+    n_right = n_wrong = 0
+    for _ in range(5):
+        grams = case.grams(6)
+        asks = [(name, gram) for gram in grams for name in ("ngram", "infgram")]
+        methods = {"ngram": case.engine.ntd, "infgram": case.engine.infgram_ntd}
+        answers = survived([partial(methods[name], gram) for name, gram in asks])
+        for (name, gram), theirs in zip(asks, answers, strict=True):
+            ours = case.corpus.dist_arrays(gram, model=name)
+            length = ours.effective_n - 1 if name == "infgram" else len(gram)
+            assert theirs is None or length == theirs.get("suffix_len", length)
+            if not length:
+                continue
             counts = dict(zip(ours.token_ids.tolist(), ours.counts.tolist(), strict=True))
             if ours.n_end:
                 counts[EOS] = ours.n_end
-            if length:
-                assert counts == case.next_tokens(gram[len(gram) - length :])
-                n_wrong += counts != {
-                    token: entry["cont_cnt"] for token, entry in theirs["result_by_token_id"].items()
-                }
-    assert n_wrong <= len(grams) // 10
+            assert counts == case.next_tokens(gram[len(gram) - length :])
+            if theirs is not None:
+                found = {token: entry["cont_cnt"] for token, entry in theirs["result_by_token_id"].items()}
+                n_right += counts == found
+                n_wrong += counts != found
+    assert n_right > n_wrong
 
 
 def test_ngrams_by_brute_force(case: Case) -> None:
@@ -166,7 +209,7 @@ def test_ngrams_by_brute_force(case: Case) -> None:
             tuple(document[i : i + n]) for document in case.documents for i in range(len(document) - n + 1)
         )
         expected = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:200]
-        rows = case.db.execute(f"NGRAMS {n} TOP 200").fetchall()
+        rows = case.db.execute(f"NGRAMS {n} FROM pile TOP 200").fetchall()
         assert [row[-1] for row in rows] == [count for _, count in expected]
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb.compat.infinigram.documents import TOKEN_BYTES
 from ngramdb.compat.infinigram.places import occurrences
 
 # Stands for the logarithm of a token's share where shares are not asked for.
@@ -41,13 +40,18 @@ def chosen_spans(
 
 
 def span_record(
-    view: Any, ids: list[int], span: tuple[int, int], count: int, shares: dict[int, float] | None
+    view: Any,
+    ids: list[int],
+    span: tuple[int, int],
+    count: int,
+    shares: dict[int, float] | None,
+    token_bytes: int,
 ) -> dict[str, Any]:
     """A span with its count, and where it stands: shard and pointer of each occurrence."""
     start, stop = span
     logprobs = [NO_LOGPROB if shares is None else shares.get(token, -math.inf) for token in ids[start:stop]]
     docs = [
-        {"s": s, "ptr": TOKEN_BYTES * position}
+        {"s": s, "ptr": token_bytes * position}
         for s in range(len(view.segments))
         for position in occurrences(view, s, [ids[start:stop]]).tolist()
     ]

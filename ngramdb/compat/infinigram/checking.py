@@ -67,10 +67,11 @@ def check_not_negative(**values: Any) -> None:
             raise Refused(f"{name} must be a non-negative integer")
 
 
-def check_below(name: str, value: Any, limit: int, *, even: bool = False) -> None:
-    """Raises Refused when it is not in [0, limit), or odd where that makes no sense."""
-    if type(value) is not int or not 0 <= value < limit or (even and value % 2):
-        raise Refused(f"{name} must be an {'even ' if even else ''}integer in range [0, {limit})")
+def check_below(name: str, value: Any, limit: int, step: int = 1) -> None:
+    """Raises Refused when it is not in [0, limit), or not a multiple of `step`."""
+    if type(value) is not int or not 0 <= value < limit or value % step:
+        form = {1: "an integer", 2: "an even integer"}.get(step, f"a multiple of {step}")
+        raise Refused(f"{name} must be {form} in range [0, {limit})")
 
 
 def check_all(checked: Callable[[Any], None], values: Iterable[Any]) -> None:

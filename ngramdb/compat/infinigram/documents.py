@@ -1,7 +1,7 @@
 """Documents as the peer gives them: excerpts around a place, with their metadata as a line of JSON.
 
-A shard is a segment. A rank is a row of its suffix array; a pointer is twice a token's position in the
-segment (the peer's are byte offsets of 16-bit tokens).
+A shard is a segment. A rank is a row of its suffix array; a pointer is a token's position in the segment,
+times the bytes of a token (the peer's are offsets in its files).
 """
 
 from __future__ import annotations
@@ -11,9 +11,6 @@ from typing import Any
 import numpy as np
 
 from ngramdb.engine.corpus.infini_gram_files import metadata_line
-
-# Bytes of a token, as pointers count them.
-TOKEN_BYTES = 2
 
 
 class Documents:
@@ -29,6 +26,8 @@ class Documents:
     def at(self, s: int, position: int, before: int, after: int) -> dict[str, Any]:
         """The document of a token, from `before` tokens before it up to `after` tokens from it on."""
         index = self.segments[s].index
+        # In the peer's files the first document's separator stands before all tokens.
+        position = max(position, int(index.document_bounds(np.zeros(1, dtype=np.uint32))[0][0]))
         i = int(index.documents_at(np.array([position], dtype=index.position_type))[0])
         start = int(index.document_bounds(np.array([i]))[0][0])
         offset = position - start

@@ -10,17 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from ngramdb.api import connect
 from ngramdb.compat.infinigram import checking
 from ngramdb.compat.infinigram.attribution import chosen_spans, span_record
 from ngramdb.compat.infinigram.checking import answers_errors
 from ngramdb.compat.infinigram.documents import Documents
+from ngramdb.compat.infinigram.opening import LARGEST_IDS, TOKEN_BYTES, opened, paths_of
 from ngramdb.compat.infinigram.questions import Questions
 from ngramdb.compat.infinigram.retrieval import Answer, GroupedRetrieval, Ids, Retrieval
-from ngramdb.compat.paths import parts_of
 from ngramdb.errors import InvalidArgument
-
-LARGEST_IDS = {"u8": 2**8 - 1, "u16": 2**16 - 1, "u32": 2**32 - 1}
 
 
 class InfiniGramEngine(Retrieval):
@@ -29,20 +26,25 @@ class InfiniGramEngine(Retrieval):
     Parameters
     ----------
     index_dir : the database's folder, with the corpus's name where there are several:
-        `web.ngdb?corpus=pile`. A list adds up corpora of one database
+        `web.ngdb?corpus=pile`. A list adds up corpora of one database. Or a folder of the peer's, which is
+        attached; a list adds up several
     eos_token_id : the id that stands for a document's end in distributions
-    token_dtype : 'u8', 'u16' or 'u32', which ids are taken; by the vocabulary when not given
+    version : of the peer's files: 5 says that documents stand in reverse; otherwise their names say
+    token_dtype : 'u8', 'u16' or 'u32', which ids are taken; by the peer's files, and by the vocabulary of a
+        corpus of ours, when not given
     max_diff_tokens, maxnum, max_disp_len : defaults of the methods' arguments of that name
     bow_ids_path : a file of token ids, one per line, that begin a word: for `attribute`
     precompute_unigram_logprobs : whether `attribute` sums up the logarithms of tokens' shares
-    vocab_size, version, max_support, … : there for scripts; of no effect, since nothing is sampled
+    vocab_size, max_support, … : there for scripts; of no effect, since nothing is sampled
 
     Raises
     ------
     StorageError, BindError
         There is no such database or corpus.
     InvalidArgument
-        An argument that makes no sense, or several folders.
+        An argument that makes no sense, or several databases.
+    CorruptionError
+        Files of the peer's are missing, or contradict each other.
 
     Notes
     -----
@@ -73,23 +75,31 @@ class InfiniGramEngine(Retrieval):
         maxnum: int = 1,
         max_disp_len: int = 1000,
     ) -> None:
-        self._connection, self._view = _opened(_paths(index_dir), ())
-        self._prepare(eos_token_id, token_dtype, bow_ids_path, precompute_unigram_logprobs)
+        self._connection, self._view, dtype = opened(paths_of(index_dir), [], version, token_dtype)
+        self._prepare(eos_token_id, dtype, bow_ids_path, precompute_unigram_logprobs)
         self._set_defaults(max_support, max_clause_freq, max_diff_tokens, maxnum, max_disp_len)
         if load_to_ram:
             self._view.warm()
 
+    @classmethod
+    def over(cls, view: Any, eos_token_id: int | None = None) -> InfiniGramEngine:
+        """The engine over a corpus that is open already.
+
+        Without an `eos_token_id` the separator, the largest id, stands for a document's end.
+        """
+        engine = object.__new__(cls)
+        engine._view = view
+        n_vocabulary = view.tokenizer.n_vocabulary
+        dtype = "u16" if n_vocabulary < 2**16 and view.tokenizer.kind != "tokens" else "u32"
+        engine._prepare(LARGEST_IDS[dtype] if eos_token_id is None else eos_token_id, dtype, None, True)
+        engine._set_defaults(1000, 50000, 100, 1, 1000)
+        return engine
+
     def _prepare(
-        self, eos_token_id: int, token_dtype: str | None, bow_ids_path: str | None, has_shares: bool
+        self, eos_token_id: int, token_dtype: str, bow_ids_path: str | None, has_shares: bool
     ) -> None:
-        n_vocabulary = self._view.tokenizer.n_vocabulary
-        if token_dtype is None:
-            token_dtype = "u16" if n_vocabulary < 2**16 else "u32"
-        if token_dtype not in LARGEST_IDS:
-            raise InvalidArgument(f"token_dtype is u8, u16 or u32, not {token_dtype!r}")
         self.token_id_max = LARGEST_IDS[token_dtype]
-        if n_vocabulary > self.token_id_max and self._view.tokenizer.kind != "tokens":
-            raise InvalidArgument(f"the corpus has {n_vocabulary:,} token ids, too many for {token_dtype}")
+        self.token_bytes = TOKEN_BYTES[token_dtype]
         if not checking.is_id(eos_token_id, self.token_id_max):
             raise InvalidArgument(
                 f"eos_token_id is a token id up to {self.token_id_max}, not {eos_token_id!r}"
@@ -205,7 +215,14 @@ class InfiniGramEngine(Retrieval):
         counted = [(span, self._view.index.count(input_ids[slice(*span)])) for span in spans]
         return {
             "spans": [
-                span_record(self._view, input_ids, span, count, self._shares if self._has_shares else None)
+                span_record(
+                    self._view,
+                    input_ids,
+                    span,
+                    count,
+                    self.shares if self._has_shares else None,
+                    self.token_bytes,
+                )
                 for span, count in counted
                 if span[1] - span[0] >= min_len and count <= max_cnt
             ]
@@ -220,7 +237,8 @@ class InfiniGramEngine(Retrieval):
         return np.searchsorted(starts, np.arange(n), side="right").astype(np.int64) - 1
 
     @cached_property
-    def _shares(self) -> dict[int, float]:
+    def shares(self) -> dict[int, float]:
+        """The logarithm of each token's share of the corpus."""
         ids, counts, _, _, _ = self._view.index.dist([], False, 0)
         total = math.log(self._questions.n_stream)
         return {
@@ -239,7 +257,7 @@ class InfiniGramEngineDiff(GroupedRetrieval, InfiniGramEngine):
 
     Parameters
     ----------
-    index_dir, index_dir_diff : corpora of the same database
+    index_dir, index_dir_diff : corpora of the same database, or folders of the peer's
     """
 
     def __init__(
@@ -264,35 +282,11 @@ class InfiniGramEngineDiff(GroupedRetrieval, InfiniGramEngine):
         maxnum: int = 1,
         max_disp_len: int = 1000,
     ) -> None:
-        self._connection, self._view = _opened(_paths(index_dir), _paths(index_dir_diff))
+        added, subtracted = paths_of(index_dir), paths_of(index_dir_diff)
+        self._connection, self._view, dtype = opened(added, subtracted, version, token_dtype)
         self._view.check_difference()
-        self._prepare(eos_token_id, token_dtype, bow_ids_path, precompute_unigram_logprobs)
+        self._prepare(eos_token_id, dtype, bow_ids_path, precompute_unigram_logprobs)
         self._set_defaults(max_support, max_clause_freq, max_diff_tokens, maxnum, max_disp_len)
-
-
-def _paths(index_dir: str | Iterable[str]) -> list[str]:
-    paths = [index_dir] if isinstance(index_dir, str) else list(index_dir)
-    if not paths or not all(isinstance(path, str) for path in paths):
-        raise InvalidArgument(f"index_dir is a path or a list of paths, not {index_dir!r}")
-    return paths
-
-
-def _opened(added: list[str], subtracted: list[str] | tuple[str, ...]) -> tuple[Any, Any]:
-    """A connection, and a view of its corpora: the first ones without the others."""
-    asked = [
-        (sign, *parts_of(path, ("corpus",)))
-        for sign, paths in ((1, added), (-1, subtracted))
-        for path in paths
-    ]
-    folders = {folder for _, folder, _ in asked}
-    if len(folders) > 1:
-        raise InvalidArgument(
-            f"corpora that are asked together are in one database, and these are in {len(folders)}: "
-            + ", ".join(sorted(folders))
-        )
-    connection = connect(folders.pop(), read_only=True)
-    terms = [(sign, connection.corpus(given.get("corpus")).name, None) for sign, _, given in asked]
-    return connection, connection.snapshot.algebra(terms)
 
 
 def _ids_of_file(path: str) -> frozenset[int]:

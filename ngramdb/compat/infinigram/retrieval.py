@@ -10,7 +10,7 @@ import numpy as np
 
 from ngramdb.compat.infinigram import checking
 from ngramdb.compat.infinigram.checking import answers_errors
-from ngramdb.compat.infinigram.documents import TOKEN_BYTES, Documents
+from ngramdb.compat.infinigram.documents import Documents
 from ngramdb.compat.infinigram.places import kept, matches
 
 Answer = dict[str, Any]
@@ -25,6 +25,7 @@ class Retrieval:
     _documents: Documents
     _random: random.Random
     token_id_max: int
+    token_bytes: int
     max_clause_freq: int
     max_diff_tokens: int
     maxnum: int
@@ -36,7 +37,7 @@ class Retrieval:
     ) -> Answer:
         """Occurrences of the rarest clause that have one of every other clause near them, by shard."""
         found = self._matches(cnf, max_clause_freq, max_diff_tokens)
-        pointers = [(TOKEN_BYTES * positions).tolist() for positions in found]
+        pointers = [(self.token_bytes * positions).tolist() for positions in found]
         return {"cnt": sum(map(len, pointers)), "approx": False, "ptrs_by_shard": pointers}
 
     @answers_errors
@@ -116,7 +117,7 @@ class Retrieval:
         """The document of a shard's pointer, at most `max_disp_len` tokens around it."""
         length = checking.positive("max_disp_len", max_disp_len, self.max_disp_len)
         self._check_pointer(s, ptr)
-        return self._around(s, ptr // TOKEN_BYTES, length)
+        return self._around(s, ptr // self.token_bytes, length)
 
     @answers_errors
     def get_docs_by_ptrs(
@@ -125,7 +126,7 @@ class Retrieval:
         """Several of them."""
         length = checking.positive("max_disp_len", max_disp_len, self.max_disp_len)
         checking.check_all(lambda place: self._check_pointer(*place), list_of_s_and_ptr)
-        return [self._around(s, ptr // TOKEN_BYTES, length) for s, ptr in list_of_s_and_ptr]
+        return [self._around(s, ptr // self.token_bytes, length) for s, ptr in list_of_s_and_ptr]
 
     @answers_errors
     def get_doc_by_ix(self, doc_ix: int, max_disp_len: int | None = None) -> Answer:
@@ -177,7 +178,7 @@ class Retrieval:
             checking.check_not_negative(needle_len=needle_len, max_ctx_len=max_ctx_len)
             self._check_pointer(s, ptr)
         return [
-            self._documents.at(s, ptr // TOKEN_BYTES, context, needle + context)
+            self._documents.at(s, ptr // self.token_bytes, context, needle + context)
             for s, ptr, needle, context in requests
         ]
 
@@ -207,7 +208,12 @@ class Retrieval:
         tokens, counts = np.unique(
             np.concatenate([index.document(i) for i in range(index.n_documents)]), return_counts=True
         )
-        found = dict.fromkeys(range(self._view.tokenizer.n_vocabulary), 0)
+        n_listed = self._view.tokenizer.n_vocabulary
+        if (
+            self._view.tokenizer.kind == "tokens"
+        ):  # ids may be any numbers: the largest one that occurs is the last
+            n_listed = int(tokens.max()) + 1 if len(tokens) else 0
+        found = dict.fromkeys(range(n_listed), 0)
         found |= dict(zip(tokens.tolist(), counts.tolist(), strict=True))
         return {**found, self.token_id_max: index.n_documents}
 
@@ -216,10 +222,18 @@ class Retrieval:
         return self._view.segments[s].index
 
     def _check_rank(self, s: int, rank: int) -> None:
-        checking.check_below("rank", rank, self._check_shard(s).n_tokens)
+        index = self._check_shard(s)
+        if index.is_nested:
+            checking.check_below("rank", rank, index.n_tokens)
+            return
+        try:
+            index.positions(rank, rank + 1)
+        except (IndexError, TypeError, OverflowError) as error:
+            raise checking.Refused("rank must be one that find gave, where documents are reversed") from error
 
     def _check_pointer(self, s: int, ptr: int) -> None:
-        checking.check_below("ptr", ptr, TOKEN_BYTES * self._check_shard(s).n_positions, even=True)
+        limit = self.token_bytes * self._check_shard(s).n_positions
+        checking.check_below("ptr", ptr, limit, self.token_bytes)
 
     def _check_document(self, doc_ix: int) -> None:
         checking.check_below("doc_ix", doc_ix, self._documents.n_documents)

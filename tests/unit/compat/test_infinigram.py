@@ -9,7 +9,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from foreign_indexes import write_infini_gram
 
 import ngramdb
 from ngramdb.compat.infinigram import InfiniGramEngine, InfiniGramEngineDiff
@@ -240,3 +242,65 @@ def test_large_ids_take_32_bits(database: Path) -> None:
     assert (engine.token_id_max, engine.count([70000, 1])["count"]) == (2**32 - 1, 1)
     assert engine.count([1, 2**32 - 1])["count"] == 1
     engine.close()
+
+
+# ---- over the peer's own files ----
+
+
+@pytest.mark.parametrize(
+    ("version", "dtype"), [(4, np.uint16), (4, np.uint8), (5, np.uint16), (6, np.uint32)]
+)
+def test_folders_of_the_peer_are_opened_as_they_are(tmp_path: Path, version: int, dtype: Any) -> None:
+    metadata = [{"n": i} for i in range(len(KEPT))]
+    folder = str(write_infini_gram(tmp_path / "index", KEPT, dtype, 1, metadata, version))
+    engine = InfiniGramEngine(index_dir=folder, eos_token_id=EOS, version=version)
+    width = np.dtype(dtype).itemsize
+    assert (engine.token_bytes, engine.token_id_max) == (width, 2 ** (8 * width) - 1)
+    for ids in NGRAMS:
+        n = count(KEPT, ids)
+        assert engine.count(ids)["count"] == n
+        counts = {token: one["cont_cnt"] for token, one in engine.ntd(ids)["result_by_token_id"].items()}
+        after = {token: count(KEPT, [*ids, token]) for token in (1, 2, 3, 7)}
+        after[EOS] = count(KEPT, [*ids, SEPARATOR])
+        assert counts == {token: k for token, k in after.items() if k}
+        assert len(engine.find_cnf([[ids]])["ptrs_by_shard"][0]) == n
+    for number, document in enumerate(KEPT):
+        found = engine.get_doc_by_ix(number)
+        assert found["token_ids"] == document
+        assert json.loads(found["metadata"]) == {
+            "path": "0.jsonl",
+            "linenum": number,
+            "metadata": {"n": number},
+        }
+    for pointer in engine.find_cnf([[[7, 7]]])["ptrs_by_shard"][0]:
+        assert engine.get_doc_by_ptr(0, pointer)["token_ids"] == [7, 7, 7]
+    assert engine.get_doc_by_ptr(0, 0)["token_ids"] == KEPT[0]
+    assert "error" in engine.get_doc_by_ptr(0, 3) or width == 1
+    lo, hi = engine.find([7, 7])["segment_by_shard"][0]
+    assert {engine.get_doc_by_rank(0, rank)["doc_ix"] for rank in range(lo, hi)} == {3}
+    assert "error" in engine.get_doc_by_rank(0, 10**6) and "error" in engine.get_doc_by_rank(0, -1)
+    assert engine.creativity([1, 2, 3, 9, 7])["rs"] == [3, 3, 3, 3, 5]
+    spans = engine.attribute([1, 2, 3, 9, 7], [], 2, 100, False)["spans"]
+    assert [(span["l"], span["r"], span["count"]) for span in spans] == [(0, 3, count(KEPT, [1, 2, 3]))]
+    counts = engine.compute_unigram_counts(0)
+    assert counts[7] == 3 and counts[engine.token_id_max] == len(KEPT)
+    engine.close()
+
+
+def test_several_folders_of_the_peer_are_a_sum_and_a_difference(tmp_path: Path) -> None:
+    whole = str(write_infini_gram(tmp_path / "whole", KEPT))
+    part = str(write_infini_gram(tmp_path / "part", KEPT[:2]))
+    wide = str(write_infini_gram(tmp_path / "wide", KEPT, np.uint32))
+    both = InfiniGramEngine([whole, part], EOS)
+    less = InfiniGramEngineDiff(whole, part, EOS)
+    for ids in NGRAMS:
+        assert both.count(ids)["count"] == count([*KEPT, *KEPT[:2]], ids)
+        assert less.count(ids)["count"] == count(KEPT[2:], ids)
+    with pytest.raises(InvalidArgument, match=r"tokens of one width, and these of \[2, 4\] bytes"):
+        InfiniGramEngine([whole, wide], EOS)
+    with pytest.raises(NgramdbError, match="its tokens are u16 by the size of its table, not u32"):
+        InfiniGramEngine(whole, EOS, token_dtype="u32")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "x").write_text("")
+    with pytest.raises(NgramdbError, match="has no index of infini-gram"):
+        InfiniGramEngine(str(tmp_path / "empty"), EOS)

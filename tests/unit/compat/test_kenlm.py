@@ -197,10 +197,14 @@ def test_states_of_no_text_or_of_other_models_are_refused(database: Path) -> Non
         ("lm.ngdb?corpus=pets&order=x", InvalidArgument, "'unlimited', not 'x'"),
         ("lm.ngdb?corpus=pets&order=0", InvalidArgument, "not 0"),
         ("lm.ngdb?model=5", InvalidArgument, "corpus=…, order=…, joined by &"),
-        ("model.arpa", OSError, "this is a file"),
+        ("model.arpa", OSError, "this is an ARPA file, .*: load the text that it was made of"),
+        ("model.binary", OSError, "this is a binary file of KenLM"),
+        ("model.txt", OSError, "this is a file, "),
     ],
 )
 def test_what_is_no_model_says_so(database: Path, what: str, kind: type[Exception], message: str) -> None:
-    (database.parent / "model.arpa").write_text("\\data\\\n")
+    (database.parent / "model.arpa").write_text("\n\\data\\\n")
+    (database.parent / "model.binary").write_bytes(b"mmap lm http://kheafield.com/code format version 5\n\0")
+    (database.parent / "model.txt").write_text("")
     with pytest.raises(kind, match=message):
         kenlm.Model(str(database.parent / what))
