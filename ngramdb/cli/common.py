@@ -133,6 +133,19 @@ def add_common_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
 
 
+def add_setting_flag(parser: argparse.ArgumentParser) -> None:
+    """The flag of commands that answer others: their limits, which the epilog lists."""
+    parser.add_argument(
+        "--setting",
+        metavar=("NAME", "VALUE"),
+        dest="settings",
+        nargs=2,
+        action="append",
+        default=[],
+        help="a limit, or a setting of the database: see below",
+    )
+
+
 def glued(arguments: list[str], flags: tuple[str, ...]) -> list[str]:
     """The arguments with each of these flags glued to its value: `--separator ---` as `--separator=---`.
 

@@ -11,8 +11,9 @@ from ngramdb.cli.terminal.streams import visible_streams
 
 # Subcommand -> the module that holds it; everything else is `ngramdb [DB] …`.
 _NAMES = (
-    *("load", "demo", "info", "check", "compact", "warm", "export", "decontaminate"),
-    *("analyze", "perplexity", "agreement", "completion"),
+    *("load", "build", "missing", "commit", "demo", "info", "check", "compact", "warm", "export"),
+    "decontaminate",
+    *("analyze", "perplexity", "agreement", "serve", "mcp", "completion"),
 )
 COMMANDS = {name: f"ngramdb.cli.commands.{name}" for name in _NAMES}
 

@@ -196,8 +196,9 @@ def test_ctrl_c_stops_a_statement_and_keeps_the_session(environment: dict[str, s
         repl.process.send(f"COPY slow FROM '{PIPED}' (FORMAT jsonl);\r")
         repl.expect("loading")  # the bar is there, so the load is running
         repl.interrupt_until("interrupted")
-    repl.process.send('COUNT "";\r')
-    assert "│     0 │" in repl.expect("1 row")
+        repl.process.send('COUNT "";\r')
+        assert "│     0 │" in repl.expect("1 row")
+        repl.process.close(force=True)  # with its end of the pipe, which the feeder would wait for
 
 
 def test_repl_keeps_a_history_that_only_its_owner_can_read(

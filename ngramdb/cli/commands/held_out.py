@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from ngramdb.api import Corpus
 from ngramdb.api.verbs.evaluation import FileDocuments, documents_of_files
-from ngramdb.cli.common import glued, positive
+from ngramdb.cli.common import glued, positive, say_notes
 from ngramdb.cli.shell.waiting import Waiting
 from ngramdb.cli.terminal.progress import MeasureWatch
 from ngramdb.formats import READ
@@ -53,6 +53,7 @@ def measuring(options: argparse.Namespace, corpus: Corpus) -> Iterator[tuple[Fil
         of_limit = None if options.limit is None else n_documents / options.limit
         return max((part for part in (docs.share, of_limit) if part is not None), default=None)
 
+    say_notes(docs.notes)
     wanted = not options.no_progress
     with Waiting(wanted) as waiting, MeasureWatch(share, waiting.stop, wanted) as watch:
         yield docs, watch

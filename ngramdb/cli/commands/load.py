@@ -7,8 +7,16 @@ import glob
 import os
 from typing import Any
 
-from ngramdb.api import Connection, Corpus, LoadReport, connect
+from ngramdb import cluster
+from ngramdb.api import CommitReport, Connection, Corpus, LoadReport, PartReport, connect
 from ngramdb.cli.commands.catalog import describe
+from ngramdb.cli.commands.reading import (
+    ABOUT_PATHS,
+    add_building_flags,
+    add_reading_flags,
+    building_settings,
+    reading_options,
+)
 from ngramdb.cli.commands.writing import add_lock_timeout, writing
 from ngramdb.cli.common import (
     OK,
@@ -21,9 +29,8 @@ from ngramdb.cli.common import (
     say_notes,
 )
 from ngramdb.cli.terminal import human
-from ngramdb.cli.terminal.progress import LoadWatch
+from ngramdb.cli.terminal.progress import Bar, LoadWatch
 from ngramdb.errors import InvalidArgument
-from ngramdb.formats import ID_TYPES, READ, endings_and_titles
 from ngramdb.kinds import DEFAULT_TOKENIZER, NAMED_TOKENIZERS, canonical_tokenizer
 
 # Tokenizers that are known by a word; any other is the path of a tokenizer.json, of kind "json".
@@ -31,15 +38,6 @@ from ngramdb.kinds import DEFAULT_TOKENIZER, NAMED_TOKENIZERS, canonical_tokeniz
 DESCRIPTION = """\
 Add documents to a corpus. Database and corpus are made when they are missing. A load is one commit: it
 happens as a whole or not at all.
-"""
-EPILOG = f"""\
-A PATH is a file, a folder (read recursively), a glob, a URL of any of these (with ngramdb[remote]), or - for
-standard input; what gzip, Zstandard, bzip2 or xz has compressed is unpacked. What
-a file is read as goes by its name, and --format overrules it:
-
-{"".join(f"  {endings:38}{title}{chr(10)}" for endings, title in endings_and_titles())}
-All others are told by their first bytes, or are text, a document a file. In JSON lines and tables every field
-or column beside the text becomes metadata.
 """
 
 
@@ -51,41 +49,13 @@ def run(arguments: list[str]) -> int:
 
 def make_parser() -> argparse.ArgumentParser:
     """The parser of the command's flags."""
-    parser = command_parser("load", DESCRIPTION, EPILOG)
+    parser = command_parser("load", DESCRIPTION, ABOUT_PATHS)
     add = parser.add_argument
     add("database", metavar="DB", help="the database's folder")
     add("corpus", metavar="CORPUS", help="the corpus's name")
     add("paths", metavar="PATH", nargs="+", help="what to read")
-    add(
-        "--tokenizer",
-        metavar="T",
-        help="words (the default), 'words(lower)', 'words(nfc)', 'words(lower, nfc)', chars, bytes, tokens, "
-        "or the path of a Hugging Face tokenizer.json; a corpus that exists keeps its own",
-    )
-    add(
-        "--text",
-        metavar="FIELD",
-        help="the JSON field (or column) with the text, a.b for one inside another; text when not given",
-    )
-    add(
-        "--format",
-        choices=READ,
-        help="how the files are read, whatever their names; lines: a document a line",
-    )
-    add(
-        "--separator",
-        metavar="LINE",
-        help="the line between two documents of a text file, the id between two of token ids",
-    )
-    add("--dtype", choices=ID_TYPES, help="the type of ids in files of token ids that do not say it")
-    add("--metadata", metavar="A,B", help="the fields (or columns) to keep; all when not given, '' for none")
+    add_reading_flags(parser, "; a corpus that exists keeps its own")
     add("--limit", metavar="N", type=positive, help="read at most this many documents")
-    add(
-        "--on-error",
-        choices=("fail", "skip"),
-        default="fail",
-        help="what a document that cannot be read does",
-    )
     add(
         "--commit-every",
         metavar="N",
@@ -97,35 +67,60 @@ def make_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="go on where a load of the same paths has stopped that committed on its way",
     )
-    add("--segment-tokens", metavar="N", type=positive, help="most tokens in a segment")
-    add("--sort-tokens", metavar="N", type=positive, help="most tokens to sort at a time; bounds the memory")
     add(
-        "--threads",
-        metavar="N",
-        type=positive,
-        help="cores that build segments; all of them when not given",
+        "--cluster",
+        metavar="ray[=ADDRESS]",
+        type=_ray_address,
+        help="build on a cluster of Ray, or by Ray on this machine, and commit once; with ngramdb[ray]",
     )
-    add(
-        "--no-fast-tokenizer",
-        action="store_true",
-        help="take ids from the library tokenizers alone, even where fastokens gives the same ones",
-    )
+    add_building_flags(parser)
     add_lock_timeout(parser)
     add_common_flags(parser)
     return parser
 
 
+def _ray_address(text: str) -> str:
+    """The address after `ray=`, "" where none is given."""
+    name, _, address = text.partition("=")
+    if name != "ray":
+        raise argparse.ArgumentTypeError(f"{text!r} is not ray or ray=ADDRESS")
+    return address
+
+
+def _run_on_cluster(options: argparse.Namespace) -> int:
+    """Load by tasks of Ray, which see the files, the database and the parts beside it."""
+    for flag in ("limit", "commit_every", "resume"):
+        if getattr(options, flag):
+            raise UsageError(
+                f"--{flag.replace('_', '-')} goes with a load on one machine, not with --cluster"
+            )
+    chosen = {name: value for name, value in reading_options(options).items() if value is not None}
+    with Bar(f"loading {options.corpus}", wanted=not options.no_progress) as bar:
+        report = cluster.load(
+            options.database,
+            options.corpus,
+            options.paths,
+            address=options.cluster or None,
+            tokenizer=options.tokenizer,
+            on_error=options.on_error,
+            progress=lambda at: bar.draw(at.fraction, f"{at.done} of {at.parts} parts"),
+            settings=building_settings(options),
+            lock_timeout=options.lock_timeout or 0.0,
+            **chosen,
+        )
+    print(committed(options.corpus, report))
+    say_notes(report.notes)
+    return OK
+
+
 def _run(options: argparse.Namespace) -> int:
+    if options.cluster is not None:
+        return _run_on_cluster(options)
     if not os.path.lexists(options.database):
         _check_before_making(options)
     with writing(options, create=True) as connection:
-        if options.threads is not None:
-            connection.settings["threads"] = options.threads
-        if options.segment_tokens is not None:
-            connection.settings["segment_tokens"] = options.segment_tokens
-        if options.sort_tokens is not None:
-            connection.settings["sort_tokens"] = options.sort_tokens
-        connection.settings["fast_tokenizer"] = not options.no_fast_tokenizer
+        for name, value in building_settings(options).items():
+            connection.settings[name] = value
         corpus, is_new = open_corpus(connection, options.corpus, options.tokenizer)
         n_before = corpus.n_documents
         try:
@@ -202,36 +197,48 @@ def _content(tokenizer: Any) -> dict[str, bytes]:
 
 def load(corpus: Corpus, options: argparse.Namespace, watch: LoadWatch) -> LoadReport:
     """Run the load with the flags' options."""
-    # argparse takes "--" out even as the value of a flag, and leaves an empty list.
-    separator = "--" if options.separator == [] else options.separator
-    given: dict[str, Any] = {"format": options.format, "separator": separator, "limit": options.limit}
-    given |= {"dtype": options.dtype}
-    given |= {"commit_every": options.commit_every, "resume": options.resume or None}
-    if options.metadata is not None:
-        given["metadata"] = tuple(name.strip() for name in options.metadata.split(",") if name.strip())
+    given = reading_options(options)
+    given |= {"limit": options.limit, "commit_every": options.commit_every, "resume": options.resume or None}
     chosen = {name: value for name, value in given.items() if value is not None}
-    return corpus.load(options.paths, text=options.text, on_error=options.on_error, progress=watch, **chosen)
+    return corpus.load(options.paths, on_error=options.on_error, progress=watch, **chosen)
 
 
 def summary(name: str, report: LoadReport) -> str:
     """What was loaded, on one line; the first reasons of what was skipped on lines of their own."""
+    return f"{work_done(name, report, report.bytes)}, version {report.version:,}{skipped(report)}"
+
+
+def committed(name: str, report: CommitReport) -> str:
+    """What a commit of parts has added, on one line."""
+    numbers = {"part": report.parts, "document": report.documents, "token": report.tokens}
+    listed = ", ".join(human.count(n, kind) for kind, n in numbers.items())
+    return f"{name}: {listed} in {human.duration(max(report.elapsed, 1e-9))}, version {report.version:,}"
+
+
+def work_done(name: str, report: LoadReport | PartReport, n_bytes: int) -> str:
+    """How many documents and tokens were loaded or built, and how fast; `n_bytes` of text."""
     seconds = max(report.elapsed, 1e-9)
-    text = (
+    return (
         f"{name}: {human.count(report.documents, 'document')}, {human.count(report.tokens, 'token')} "
-        f"in {human.duration(seconds)} ({human.size(report.bytes / seconds)}/s), version {report.version:,}"
+        f"in {human.duration(seconds)} ({human.size(n_bytes / seconds)}/s)"
     )
+
+
+def skipped(report: LoadReport | PartReport) -> str:
+    """How much was skipped, and the first reasons; nothing where nothing was."""
+    text = ""
     if report.skipped:
-        text += f", {_skipped(report)} skipped:"
+        n_files = report.skipped_files
+        text += f", {_skipped(report.skipped - n_files, n_files)} skipped:"
         text += "".join(f"\n  {reason}" for reason in report.reasons)
         if report.skipped > len(report.reasons):
             text += f"\n  and {report.skipped - len(report.reasons):,} more"
     return text
 
 
-def _skipped(report: LoadReport) -> str:
+def _skipped(n_documents: int, n_files: int) -> str:
     """Documents that were skipped, and files: nobody knows how many documents these have."""
-    n_documents = report.skipped - report.skipped_files
     parts = [human.count(n_documents, "document")] if n_documents else []
-    if report.skipped_files:
-        parts.append(f"all or the rest of {human.count(report.skipped_files, 'file')}")
+    if n_files:
+        parts.append(f"all or the rest of {human.count(n_files, 'file')}")
     return " and ".join(parts)

@@ -13,6 +13,10 @@ DESCRIPTION = "Ask a corpus database questions: count n-grams, next-token distri
 EPILOG = """\
 commands, each with --help of its own:
   ngramdb load DB CORPUS PATH...   add documents to a corpus
+  ngramdb build OUT --shard I/N PATH...
+                                   one of N parts of a corpus, on any machine
+  ngramdb missing OUT N            the parts that are not there yet
+  ngramdb commit DB CORPUS OUT...  one corpus of all parts
   ngramdb demo [PATH]              index Python's standard library and take a tour
   ngramdb info DB                  what is in a database
   ngramdb check DB [CORPUS]        verify every checksum and invariant
@@ -26,13 +30,15 @@ commands, each with --help of its own:
                                    how well a model of the corpus predicts other documents
   ngramdb agreement DB CORPUS PATH...
                                    how often a model expects the very token that comes next
+  ngramdb serve DB...              answer questions over HTTP, on a page and for programs
+  ngramdb mcp DB...                the same as tools for assistants
   ngramdb completion SHELL         print the script that completes commands in bash, zsh or fish
 
 These words always are commands; a database called `load` is opened as `./load`.
 Without any here, statements come from standard input, or from a prompt at a terminal.
 
-exit status: 0 fine, 1 an error in a statement or in the data, 2 wrong usage, 3 problems found by check,
-124 a statement took longer than --timeout, 130 interrupted
+exit status: 0 fine, 1 an error in a statement or in the data, 2 wrong usage, 3 problems found by check or
+parts that are missing, 124 a statement took longer than --timeout, 130 interrupted
 """
 
 

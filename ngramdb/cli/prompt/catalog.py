@@ -67,8 +67,8 @@ class Catalog(Protocol):
 class ConnectionCatalog:
     """The catalog of a connection; `connection` gives the one that is current now.
 
-    What is not answered within `patience_s` is asked again in the background; `arrived` is called, in that
-    thread, when the answer is there. May be shared by threads.
+    What is not answered within `patience_s` is asked again in the background, unless `insists` is False;
+    `arrived` is called, in that thread, when the answer is there. May be shared by threads.
     """
 
     def __init__(
@@ -76,10 +76,12 @@ class ConnectionCatalog:
         connection: Callable[[], Connection],
         patience_s: float = PATIENCE_S,
         arrived: Callable[[], None] = lambda: None,
+        insists: bool = True,
     ) -> None:
         self._connection = connection
         self._patience_s = patience_s
         self._arrived = arrived
+        self._insists = insists
         self._lock = threading.Lock()
         self._kept: OrderedDict[tuple[object, ...], object] = OrderedDict()
 
@@ -172,8 +174,9 @@ class ConnectionCatalog:
             try:
                 answer = ask(self._patience_s)
             except TimeoutExceeded:
-                self._keep(question, nothing)  # until it is there, no key shall wait for it again
-                threading.Thread(target=self._ask_again, args=(question, ask), daemon=True).start()
+                if self._insists:
+                    self._keep(question, nothing)  # until it is there, no key shall wait for it again
+                    threading.Thread(target=self._ask_again, args=(question, ask), daemon=True).start()
                 return nothing
         except Exception:
             # Whatever is wrong with the database is reported to statements, not while typing.

@@ -24,6 +24,13 @@ OPTIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "commit_every": (),
         "resume": (),
     },
-    "ATTACH": {"type": ATTACHED, "tokenizer": (), "dtype": tuple(DTYPE_BYTES), "index": (), "separator": ()},
+    "ATTACH": {
+        "type": ATTACHED,
+        "tokenizer": (),
+        "dtype": tuple(DTYPE_BYTES),
+        "version": (),
+        "index": (),
+        "separator": (),
+    },
     "CREATE": {"segment_tokens": (), "sentence_separator": ()},
 }

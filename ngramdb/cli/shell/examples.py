@@ -8,8 +8,14 @@ import re
 STATEMENTS: tuple[tuple[str, str], ...] = (
     ('COUNT "of the"', "occurrences of an n-gram"),
     ('COUNT "of the" GROUP BY source', "the same per value of a metadata field"),
+    (
+        'COUNT "he", "she" PER MILLION GROUP BY year / 10 * 10',
+        "several n-grams, per million, by decade",
+    ),
+    ('COUNT "climate" GROUP BY RIGHT 1 TOP 10', "what stands to its right; also LEFT 1, FORM"),
     ('COUNT DOCS WHERE "good" AND NOT "bad"', "matching documents"),
     ('KWIC "machine learning" WINDOW 8 LIMIT 20', "where it stands, with its neighbours"),
+    ('KWIC /wom[ae]n/ * "of"', "patterns: expressions, any token, alternatives, repetitions"),
     ('COLLOCATES OF "climate" BY ll TOP 20', "the words that stand near it, by association"),
     ("KEYWORDS OF WHERE year < 1950 AGAINST REST TOP 20", "what is typical of some documents"),
     ('DISPERSION OF "climate" BY source', "how evenly it is spread over documents or sources"),
@@ -23,6 +29,7 @@ STATEMENTS: tuple[tuple[str, str], ...] = (
     ('TRACE "a long text"', "which parts of it stand in the corpus"),
     ('EXPLAIN COUNT "of the"', "the plan of a question"),
     ("CREATE CORPUS wiki TOKENIZER 'words'", "a new, empty corpus"),
+    ("CREATE CORPUS late AS (DOCS WHERE year > 2000)", "some documents as a corpus of their own"),
     ("COPY wiki FROM 'data/*.jsonl.gz' (FORMAT jsonl)", "documents into it"),
     ("USE wiki", "questions without FROM go to this corpus"),
     ("ATTACH '/data/pile' AS pile (TYPE infini_gram)", "an index of infini-gram's as a corpus"),
@@ -36,28 +43,28 @@ STATEMENTS: tuple[tuple[str, str], ...] = (
 # "The grammar in one place" of docs/language.md, word for word.
 GRAMMAR = """\
 question:
-  COUNT condition [WHERE condition] [GROUP BY field {, field}] [ORDER BY keys] [TOP k] [SAMPLE k [SEED s]]
-    [FROM source]
-  COUNT DOCS [WHERE condition] [GROUP BY field {, field}] [ORDER BY keys] [TOP k] [FROM source]
+  COUNT condition {, condition} [PER MILLION] [WHERE condition] [GROUP BY group {, group}] [ORDER BY keys]
+    [TOP k] [SAMPLE k [SEED s]] [FROM source]
+  COUNT DOCS [WHERE condition] [GROUP BY group {, group}] [ORDER BY keys] [TOP k] [FROM source]
   DOCS [WHERE condition] [ORDER BY keys] [LIMIT k] [OFFSET n] [SAMPLE k [SEED s]]
     [RETURNING field {, field}] [FROM source]
-  KWIC pattern [WHERE condition] [WINDOW n] [ORDER BY keys] [LIMIT k] [OFFSET n] [SAMPLE k [SEED s]]
+  KWIC condition [WHERE condition] [WINDOW n] [ORDER BY keys] [LIMIT k] [OFFSET n] [SAMPLE k [SEED s]]
     [RETURNING field {, field}] [FROM source]
   COLLOCATES OF condition [WHERE condition] [WINDOW n | n LEFT | n RIGHT | n LEFT n RIGHT] [BY association]
     [MIN COUNT k] [TOP k] [FROM source]
   KEYWORDS OF documents AGAINST documents | REST [NGRAMS n] [BY keyness] [MIN COUNT k] [TOP k] [FROM source]
   DISPERSION OF condition [WHERE condition] [BY DOCUMENTS | field] [FROM source]
-  NGRAMS n | n..m [IGNORE CASE] [WHERE condition] [MIN COUNT k] [CONTAINING ngram] [STARTING [WITH] ngram]
+  NGRAMS n | n..m [IGNORE CASE] [WHERE condition] [MIN COUNT k] [CONTAINING pattern] [STARTING [WITH] ngram]
     [ENDING [WITH] ngram] [WITH DOCS] [TOP k] [FROM source]
-  TRACE ngram [WHERE condition] [MIN LENGTH n] [FROM source]
+  TRACE ngram [WHERE condition] [MIN LENGTH n] [RETURNING field {, field}] [FROM source]
   PROB ngram GIVEN ngram [USING model] [WHERE condition] [FROM source]
   DIST GIVEN ngram [USING model] [WHERE condition] [TOP k] [FROM source]
-  DIST BEFORE ngram [TOP k] [FROM source]
+  DIST BEFORE ngram [WHERE condition] [TOP k] [FROM source]
   SCORE ngram [USING model] [WHERE condition] [SENTENCE] [FROM source]
   GENERATE GIVEN ngram TOKENS n [USING model] [WHERE condition] [METHOD GREEDY | SAMPLE | BEAM(width)]
     [TEMPERATURE t] [TOP k] [NUCLEUS p] [DIVERSITY d] [SEED s] [RETURN k] [FROM source]
 data:
-  CREATE CORPUS [IF NOT EXISTS] name [TOKENIZER 'name or path'] [WITH (options)]
+  CREATE CORPUS [IF NOT EXISTS] name [TOKENIZER 'name or path'] [WITH (options)] [AS (docs)]
   COPY corpus FROM 'path or pattern' [(options)] [ON ERROR SKIP | FAIL]
   COPY (question) TO 'path' [(options)]
   DELETE DOCS WHERE condition [RETURNING field {, field}] [FROM source]
@@ -78,7 +85,9 @@ any of them:
   EXPLAIN [ANALYZE] statement
 
 source:     corpus [AT VERSION n] {+ corpus [AT VERSION n] | - corpus [AT VERSION n]}
-keys:       field [ASC | DESC] {, field [ASC | DESC]}
+keys:       group [ASC | DESC] {, group [ASC | DESC]}
+group:      tested [/ number [* number]] | UNNEST(field) | LEFT n | RIGHT n | FORM
+tested:     field | YEAR(field) | MONTH(field) | DAY(field)
 model:      NGRAM [ORDER n] [MIN COUNT k] | INFGRAM [MIN COUNT k]
             | BACKOFF [(weight)] [ORDER n] [MIN COUNT k] | KNESER_NEY [ORDER n] [MIN COUNT k]
 association: LOGDICE | LL | MI | MI3 | T | Z | LOGRATIO | DICE
@@ -86,19 +95,20 @@ keyness:    LL | LOGRATIO | CHI2 | SIMPLE [(number)]
 documents:  source [WHERE condition] | WHERE condition
 condition:  pattern
             | COUNT(pattern) comparison value
-            | field comparison value
-            | field [NOT] BETWEEN value AND value
-            | field [NOT] IN (value {, value})
-            | field [NOT] IN parameter
+            | tested comparison value
+            | tested [NOT] BETWEEN value AND value
+            | tested [NOT] IN (value {, value})
+            | tested [NOT] IN parameter
             | field [NOT] LIKE | ILIKE value
-            | field IS [NOT] NULL
+            | tested IS [NOT] NULL
             | OVERLAP(source, n) comparison value
             | condition AND condition {AND condition} [WITHIN k TOKENS]
             | condition OR condition
             | NOT condition
             | (condition)
-pattern:    part {[low..high] part}
-part:       ngram [MATCH TEXT | MATCH TOKENS] [IGNORE CASE]
+pattern:    part {[[low..high]] part}
+part:       unit [MATCH TEXT | MATCH TOKENS] [IGNORE CASE] [IGNORE DIACRITICS] [PREFIX] [{low,high}]
+unit:       ngram | /expression/ | * | (pattern {'|' pattern})
 ngram:      "text" | [id, …] | parameter
 value:      'text' | number | TRUE | FALSE | NULL | parameter
 comparison: = | != | <> | < | <= | > | >=

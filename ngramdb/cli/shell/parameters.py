@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
-from typing import Any
 
+from ngramdb.api.arguments.values import Value, parse_value
 from ngramdb.cli.common import UsageError
 from ngramdb.errors import PlanError
 from ngramdb.language.highlight import lex
 
-Value = int | float | bool | str | list[Any] | None
 ParameterValues = list[Value] | dict[str, Value] | None
 
 _NAMED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
-_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
-# As the language and JSON write them; the language in either case.
-_WORDS = {"null": None, "true": True, "false": False}
 # The message of a statement that was given something else than a text.
 _WANTS_TEXT = re.compile("is text or |is a string|takes a string")
 AS_TEXT = (
@@ -87,23 +82,3 @@ def advise(error: PlanError) -> None:
     at_placeholder = error.text is not None and error.start is not None and error.text[error.start] in "?:"
     if at_placeholder and _WANTS_TEXT.search(error.message):
         error.message = f"{error.message}; {AS_TEXT}"
-
-
-def parse_value(text: str) -> Value:
-    """A number, `true`, `false`, `null`, a text in double quotes or a list (JSON), or the text as it is.
-
-    A list is token ids `[5613, 4086]`, or the values of an IN `["a", "b"]`. As a text, what looks like one of
-    them would be a value that no document has.
-    """
-    if text.lower() in _WORDS:
-        return _WORDS[text.lower()]
-    if _NUMBER.fullmatch(text):
-        return int(text) if text.lstrip("+-").isdigit() else float(text)
-    if text[:1] in ("[", '"'):
-        try:
-            value = json.loads(text)
-        except ValueError:
-            return text
-        if isinstance(value, (str, list)):
-            return value
-    return text

@@ -72,11 +72,11 @@ def test_help_of_a_statement_shows_examples_of_it(shell: Shell, capsys: pytest.C
     assert capsys.readouterr().out.startswith("DIST GIVEN ngram [USING model] [WHERE condition] [TOP k]")
     run_text(shell, ".help kwic")
     written = capsys.readouterr().out
-    assert written.startswith("KWIC pattern [WHERE condition] [WINDOW n]") and 'KWIC "machine' in written
+    assert written.startswith("KWIC condition [WHERE condition] [WINDOW n]") and 'KWIC "machine' in written
     run_text(shell, ".help nucleus")
     assert capsys.readouterr().out.startswith("GENERATE GIVEN ")
     run_text(shell, ".help condition")
-    assert "field IS [NOT] NULL" in capsys.readouterr().out
+    assert "tested IS [NOT] NULL" in capsys.readouterr().out
     run_text(shell, ".help statements")
     assert len(capsys.readouterr().out.splitlines()) == len(dot.STATEMENTS)
     with pytest.raises(InvalidArgument, match="there is no help on nonsense"):

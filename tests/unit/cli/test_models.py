@@ -129,6 +129,19 @@ def test_analyze_and_its_rows(database: str, capsys: pytest.CaptureFixture[str])
     assert "no corpus 'cats'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["perplexity", "agreement"])
+def test_files_of_a_folder_that_are_not_measured_are_named(
+    database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    folder = tmp_path / "held"
+    folder.mkdir()
+    (folder / "a.jsonl").write_text('{"text": "the dog sat"}\n')
+    (folder / "notes.md").write_text("none of it\n")
+    assert main([command, database, "pets", str(folder), "--format", "jsonl"]) == 0
+    said = capsys.readouterr().err
+    assert "note: 1 file was left out, since folders are read as jsonl" in said and "notes.md" in said
+
+
 def test_agreement_of_all_tokens_and_behind_a_prompt(
     database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -84,7 +84,7 @@ def texts(marked: str) -> list[str]:
         ("DROP CORPUS W|", ["wiki", "`wiki-en`"]),
         # fields, of the corpora that the statement asks
         ('DOCS WHERE "a" AND so|', ["source"]),
-        ("DOCS WHERE ye| FROM wiki", ["year"]),
+        ("DOCS WHERE ye| FROM wiki", ["year", "year("]),
         ("DOCS FROM news WHERE la|", ["lang"]),
         ("DOCS WHERE meta.|", ["url", "`site name`"]),
         ("DOCS WHERE meta.u|", ["url"]),
@@ -195,7 +195,9 @@ def test_what_is_completed_is_in_the_language() -> None:
     ):
         text, cursor = marked.replace("|", ""), marked.index("|")
         for candidate in at(marked):
-            assert parse(text[: candidate.start] + candidate.text + text[cursor:])
+            # The rest of what is called: a field, and what divides it.
+            rest = {"FLOOR(": "year / 10)"}.get(candidate.text, "date)" if "(" in candidate.text else "")
+            assert parse(text[: candidate.start] + candidate.text + rest + text[cursor:])
 
 
 def test_completion_never_fails_whatever_is_typed() -> None:

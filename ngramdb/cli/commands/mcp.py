@@ -1,0 +1,59 @@
+"""`ngramdb mcp DB…`: the questions as tools for assistants, over standard input and output."""
+
+from __future__ import annotations
+
+import argparse
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from ngramdb.cli.common import OK, UsageError, add_common_flags, add_setting_flag, command_parser, guarded
+from ngramdb.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from ngramdb.serve import assistants, library, limits, reading, tools
+else:
+    assistants = lazy_module("ngramdb.serve.assistants")
+    library = lazy_module("ngramdb.serve.library")
+    limits = lazy_module("ngramdb.serve.limits")
+    reading = lazy_module("ngramdb.serve.reading")
+    tools = lazy_module("ngramdb.serve.tools")
+
+DESCRIPTION = """\
+Let an assistant ask databases: the questions that only read, as tools of the Model Context Protocol. The
+assistant's program starts this command and talks to it over standard input and output.
+"""
+EPILOG = """\
+in the configuration of the assistant's program:
+  {"mcpServers": {"corpus": {"command": "ngramdb", "args": ["mcp", "/path/to/corpus.ngdb"]}}}
+settings, each with --setting NAME VALUE:
+  time_limit      seconds that a question may take (10)
+  rows, max_rows  rows of an answer (20), and the most that may be asked for (200)
+  statements      how many run at a time
+"""
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command; the exit code comes back."""
+    options = make_parser().parse_args(arguments)
+    return guarded(lambda: _run(options), options.debug)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of the command's flags."""
+    parser = command_parser("mcp", DESCRIPTION, EPILOG)
+    parser.add_argument("databases", metavar="DB", nargs="+", help="the folder of a database")
+    add_setting_flag(parser)
+    add_common_flags(parser)
+    return parser
+
+
+def _run(options: argparse.Namespace) -> int:
+    if find_spec("mcp") is None:
+        raise UsageError("this needs the library mcp: pip install 'ngramdb[mcp]'")
+    bounds, settings = limits.settings_of(options.settings, tools.LIMITS)
+    opened = library.open_library(options.databases, bounds, settings)
+    try:
+        assistants.run(reading.Reader(opened, bounds))
+    finally:
+        opened.close()
+    return OK

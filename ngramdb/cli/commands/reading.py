@@ -1,0 +1,88 @@
+"""What `ngramdb load` and `ngramdb build` share: flags of how files are read, and segments built."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from ngramdb.cli.common import positive
+from ngramdb.formats import ID_TYPES, READ, endings_and_titles
+
+ABOUT_PATHS = f"""\
+A PATH is a file, a folder (read recursively), a glob, a URL of any of these (with ngramdb[remote]), or - for
+standard input; what gzip, Zstandard, bzip2 or xz has compressed is unpacked. What
+a file is read as goes by its name, and --format overrules it:
+
+{"".join(f"  {endings:38}{title}{chr(10)}" for endings, title in endings_and_titles())}
+All others are told by their first bytes, or are text, a document a file. In JSON lines and tables every field
+or column beside the text becomes metadata.
+"""
+
+
+def add_reading_flags(parser: argparse.ArgumentParser, of_corpora: str = "") -> None:
+    """The flags of the tokenizer and of how files are read; `of_corpora` ends the help on tokenizers."""
+    add = parser.add_argument
+    add(
+        "--tokenizer",
+        metavar="T",
+        help="words (the default), 'words(lower)', 'words(nfc)', 'words(lower, nfc)', chars, bytes, tokens, "
+        f"or the path of a Hugging Face tokenizer.json{of_corpora}",
+    )
+    add(
+        "--text",
+        metavar="FIELD",
+        help="the JSON field (or column) with the text, a.b for one inside another; text when not given",
+    )
+    add(
+        "--format",
+        choices=READ,
+        help="how the files are read, whatever their names; lines: a document a line",
+    )
+    add(
+        "--separator",
+        metavar="LINE",
+        help="the line between two documents of a text file, the id between two of token ids",
+    )
+    add("--dtype", choices=ID_TYPES, help="the type of ids in files of token ids that do not say it")
+    add("--metadata", metavar="A,B", help="the fields (or columns) to keep; all when not given, '' for none")
+    add(
+        "--on-error",
+        choices=("fail", "skip"),
+        default="fail",
+        help="what a document that cannot be read does",
+    )
+
+
+def add_building_flags(parser: argparse.ArgumentParser) -> None:
+    """The flags of how segments are built."""
+    add = parser.add_argument
+    add("--segment-tokens", metavar="N", type=positive, help="most tokens in a segment")
+    add("--sort-tokens", metavar="N", type=positive, help="most tokens to sort at a time; bounds the memory")
+    add(
+        "--threads",
+        metavar="N",
+        type=positive,
+        help="cores that build segments; all of them when not given",
+    )
+    add(
+        "--no-fast-tokenizer",
+        action="store_true",
+        help="take ids from the library tokenizers alone, even where fastokens gives the same ones",
+    )
+
+
+def reading_options(options: argparse.Namespace) -> dict[str, Any]:
+    """The options of `Corpus.load` that the flags of reading give; None where one is not given."""
+    # argparse takes "--" out even as the value of a flag, and leaves an empty list.
+    separator = "--" if options.separator == [] else options.separator
+    given = {"text": options.text, "format": options.format, "separator": separator, "dtype": options.dtype}
+    if options.metadata is not None:
+        given["metadata"] = tuple(name.strip() for name in options.metadata.split(",") if name.strip())
+    return given
+
+
+def building_settings(options: argparse.Namespace) -> dict[str, Any]:
+    """The settings that the flags of building give."""
+    given = {name: getattr(options, name) for name in ("threads", "segment_tokens", "sort_tokens")}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    return {**chosen, "fast_tokenizer": not options.no_fast_tokenizer}
