@@ -1,0 +1,1 @@
+"""Corpora for others: an HTTP service that only reads, over `api`."""

@@ -1,0 +1,152 @@
+"""Results as answers: the rows of one page, and their bytes as JSON, JSON lines, CSV, Arrow or Parquet."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from ngramdb.api import Result, remote
+from ngramdb.api.verbs import rows_as
+from ngramdb.errors import TimeoutExceeded
+from ngramdb.serve.addresses import FORMATS
+
+Row = tuple[Any, ...]
+#: The names of columns' types, and texts of numbers that JSON has no form for: as the client reads them.
+TYPES = {kind: name for name, kind in remote.TYPES.items()}
+NOT_FINITE = {number: text for text, number in remote.NOT_FINITE.items()}
+
+
+@dataclass
+class Page:
+    """The rows of an answer that are sent, and what is said beside them.
+
+    truncated : there are more rows than were asked for
+    late : the time was over before all were found; `rows` are the first ones
+    """
+
+    columns: tuple[str, ...]
+    types: tuple[type | None, ...]
+    rows: list[Row]
+    version: int
+    summary: dict[str, Any]
+    notes: tuple[str, ...] = ()
+    exact: bool = True
+    truncated: bool = False
+    late: TimeoutExceeded | None = None
+    elapsed: float = 0.0
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def result(self) -> Result:
+        """The rows as a result, for what writes results."""
+        return Result(self.columns, [self.rows], types=self.types, n_rows=len(self.rows), exact=self.exact)
+
+
+def page_of(result: Result, limit: int, offset: int, most_bytes: int) -> Page:
+    """Read `limit` rows after the first `offset` ones.
+
+    Where the time is over amid them, those that were made are the page: the first ones of the answer.
+
+    Raises
+    ------
+    TimeoutExceeded
+        The time was over before the first row.
+    """
+    rows: list[Row] = []
+    truncated, late, size, left = False, None, 0, offset
+    try:
+        for batch in result.batches():
+            if size > most_bytes:
+                truncated = True
+                break
+            kept = batch[left:]
+            left -= len(batch) - len(kept)
+            rows += kept
+            size += sum(map(_size, kept))
+            if len(rows) > limit:
+                del rows[limit:]
+                truncated = True
+                break
+    except TimeoutExceeded as error:
+        if not rows:
+            raise
+        late, truncated = error, True
+    page = Page(
+        result.columns,
+        result.types,
+        rows,
+        result.snapshot,
+        {name: value for name, value in result.summary.items() if name != "note"},
+        result.notes,
+        result.exact,
+        truncated,
+        late,
+        result.elapsed,
+    )
+    result.close()
+    return page
+
+
+def _size(value: Any) -> int:
+    """About how many bytes a row takes."""
+    if isinstance(value, str):
+        return len(value)
+    return sum(map(_size, value)) if isinstance(value, (list, tuple)) else 8
+
+
+def as_json(page: Page) -> bytes:
+    """One object: facts, columns, their types, rows (an object each), summary."""
+    types = [None if one is None else TYPES.get(one) for one in page.types]
+    head = json_of({**page.facts, "version": page.version, "columns": page.columns, "types": types})
+    rest = {
+        "n_rows": len(page.rows),
+        "truncated": page.truncated,
+        "summary": _spelled(page.summary),
+        "notes": page.notes,
+        "exact": page.exact,
+        "elapsed_ms": round(page.elapsed * 1e3, 3),
+    }
+    rows = b",\n".join(rows_as.json_lines(page.result(), _spelled))
+    return b"%b,\n%b\n%b,\n%b}" % (head[:-1], b'"rows": [', rows + b"]", json_of(rest)[1:-1])
+
+
+def _as_json_lines(page: Page) -> bytes:
+    return b"".join(line + b"\n" for line in rows_as.json_lines(page.result(), _spelled))
+
+
+def _as_csv(page: Page) -> bytes:
+    return b"".join(line + b"\n" for line in rows_as.delimited(page.result(), "csv"))
+
+
+def _as_table(kind: str, page: Page) -> bytes:
+    file = io.BytesIO()
+    rows_as.write_table(page.result(), file, kind, as_stream=kind == "arrow")
+    return file.getvalue()
+
+
+WRITERS: dict[str, Callable[[Page], bytes]] = {
+    "json": as_json,
+    "jsonl": _as_json_lines,
+    "csv": _as_csv,
+    "arrow": partial(_as_table, "arrow"),
+    "parquet": partial(_as_table, "parquet"),
+}
+assert WRITERS.keys() == FORMATS.keys()
+
+
+def json_of(value: Any) -> bytes:
+    """A value as JSON, in which every character of a stranger's text is harmless."""
+    return json.dumps(rows_as.finite(value), default=_plain).encode("ascii")
+
+
+def _spelled(value: Any) -> Any:
+    """The value with texts for infinite numbers, and for what is no number."""
+    return rows_as.finite(value, lambda number: NOT_FINITE.get(number, "NaN"))
+
+
+def _plain(value: Any) -> Any:
+    """Scalars and arrays of numpy, and tuples of ours, as JSON has them."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)

@@ -1,0 +1,246 @@
+"""The service as an ASGI application: who may ask, what an address means, and the answer's headers.
+
+Everything that reads a corpus runs in a worker's thread (`running`); here is only what takes no time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import logging
+import sys
+import time
+import traceback
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from ngramdb import errors
+from ngramdb.serve.addresses import Address, address_of, base_of
+from ngramdb.serve.forms import shortened
+from ngramdb.serve.library import Library
+from ngramdb.serve.limits import Limits
+from ngramdb.serve.problems import Gone, Problem, body_of, is_ours, problem_of
+from ngramdb.serve.routes import FOR_EVER, NEVER, Asking, Completes, Routes, json_response
+from ngramdb.serve.running import Workers
+from ngramdb.serve.static import page_file, static_file
+
+log = logging.getLogger("ngramdb.serve")
+
+#: Headers of every answer: what a browser may do with it.
+HEADERS = (
+    ("x-content-type-options", "nosniff"),
+    ("x-frame-options", "DENY"),
+    ("referrer-policy", "no-referrer"),
+    (
+        "content-security-policy",
+        "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",
+    ),
+)
+#: Names of hosts by which this machine calls itself; no other website's name can lead to them.
+OWN_HOSTS = frozenset({"127.0.0.1", "localhost", "::1", "[::1]"})
+METHODS = "GET, HEAD, POST, OPTIONS"
+
+
+@dataclass(frozen=True)
+class Access:
+    """Who may ask.
+
+    token : what `Authorization: Bearer …` has to be; None for anybody
+    cors : the websites whose scripts may ask, `*` for all; None for none
+    base_url : where the service is seen, a path or a whole address
+    hosts : the names of hosts that requests may be for; None for any
+    """
+
+    token: str | None = None
+    cors: str | None = None
+    base_url: str = "/"
+    hosts: frozenset[str] | None = None
+
+
+class Service:
+    """The application. `completes` is what suggests how a statement goes on, where something does."""
+
+    def __init__(
+        self,
+        library: Library,
+        limits: Limits,
+        access: Access | None = None,
+        completes: Completes | None = None,
+    ) -> None:
+        self.library = library
+        self.limits = limits
+        self.access = access or Access()
+        self.base = base_of(self.access.base_url)
+        self.workers = Workers(limits)
+        self.routes = Routes(library, limits, self.workers, self.base, completes)
+        self._digest = None if self.access.token is None else _digest(self.access.token.encode())
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, as ASGI servers call it."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1003})
+            return
+        started = time.perf_counter()
+        request = Request(scope, receive)
+        try:
+            response = await self._answered(request)
+        except (Gone, ClientDisconnect):
+            self._log(request, 499, 0, started)
+            return
+        except Exception as error:
+            if not is_ours(error):
+                log.error("%s", traceback.format_exc())
+            elif isinstance(error, (errors.StorageError, MemoryError)):
+                log.error("%s: %s", type(error).__name__, error)
+            response = self._problem(problem_of(error))
+        self._finish(request, response)
+        await response(scope, receive, send)
+        self._log(request, response.status_code, len(response.body), started)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                await send({"type": "lifespan.startup.complete"})
+            else:
+                self.workers.interrupt()
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+    # ---- what holds for all requests --------------------------------------------------------------------
+
+    async def _answered(self, request: Request) -> Response:
+        scope = request.scope
+        self._check_host(request)
+        if request.method == "OPTIONS":
+            return Response(status_code=204, headers={"allow": METHODS})
+        if request.method not in ("GET", "HEAD", "POST"):
+            problem = Problem(
+                405, f"the method {shortened(request.method)} is not for here; nothing is written"
+            )
+            problem.headers["Allow"] = METHODS
+            raise problem
+        address = address_of(scope.get("raw_path") or scope["path"].encode(), self.base)
+        if request.method != "POST" and (file := self._file(request, address)) is not None:
+            return file
+        self._check_token(request)
+        return await self.routes.answered(Asking(request, address, await self._body(request)))
+
+    def _check_host(self, request: Request) -> None:
+        """A website cannot have its own name lead here and read what this machine alone may see."""
+        hosts = self.access.hosts
+        if hosts is None:
+            return
+        host = request.headers.get("host", "localhost")
+        name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
+        if name.lower() not in hosts:
+            raise Problem(
+                421, "this service is not known by that name (--base-url says under which one it is)"
+            )
+
+    def _check_token(self, request: Request) -> None:
+        if self._digest is None:
+            return
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        found = _digest(token.strip().encode("utf-8", "surrogatepass"))
+        if not hmac.compare_digest(found, self._digest) or scheme.lower() != "bearer":
+            problem = Problem(401, "a token is needed: Authorization: Bearer …")
+            problem.headers["WWW-Authenticate"] = 'Bearer realm="ngramdb"'
+            raise problem
+
+    async def _body(self, request: Request) -> bytes:
+        """The body, if it is not too long and does not take too long."""
+        headers = request.headers
+        if "content-length" not in headers and "transfer-encoding" not in headers:
+            return b""
+        most = self.limits.max_body
+        too_long = Problem(413, f"the body is longer than {most:,} bytes")
+        length = headers.get("content-length", "0")
+        if length.isascii() and length.isdigit() and int(length[:20]) > most:
+            raise too_long
+        parts: list[bytes] = []
+        size = 0
+
+        async def read() -> None:
+            nonlocal size
+            async for part in request.stream():
+                size += len(part)
+                if size > most:
+                    raise too_long
+                parts.append(part)
+
+        try:
+            await asyncio.wait_for(read(), self.limits.body_timeout)
+        except asyncio.TimeoutError:
+            raise Problem(408, "the body did not arrive in time") from None
+        return b"".join(parts)
+
+    def _file(self, request: Request, address: Address) -> Response | None:
+        """A file of the page; None for what is no file."""
+        if address.first == "static":
+            return static_file(address)
+        wants_page = address.format is None and "text/html" in request.headers.get("accept", "")
+        return page_file(self.base) if wants_page else None
+
+    def _problem(self, problem: Problem) -> Response:
+        return json_response(body_of(problem), problem.status, problem.headers)
+
+    def _finish(self, request: Request, response: Response) -> None:
+        """The headers of every answer."""
+        for name, value in HEADERS:
+            response.headers.setdefault(name, value)
+        response.headers.setdefault("cache-control", NEVER)
+        if self._digest is not None and response.headers["cache-control"] == FOR_EVER:
+            response.headers["cache-control"] = FOR_EVER.replace("public", "private")
+        if self.access.cors is not None:
+            response.headers["access-control-allow-origin"] = self.access.cors
+            response.headers["access-control-allow-methods"] = METHODS
+            response.headers["access-control-allow-headers"] = "authorization, content-type"
+            response.headers["access-control-expose-headers"] = "etag, link, retry-after, x-truncated"
+            if self.access.cors != "*":
+                response.headers.add_vary_header("Origin")
+        else:
+            response.headers["cross-origin-resource-policy"] = "same-origin"
+
+    def _log(self, request: Request, status: int, n_bytes: int, started: float) -> None:
+        scope = request.scope
+        raw = (scope.get("raw_path") or scope["path"].encode()).split(b"?")[0]
+        query = scope.get("query_string", b"")
+        target = (raw + (b"?" + query if query else b"")).decode("ascii", "backslashreplace")
+        client = scope.get("client") or ("-", 0)
+        shown = "".join(
+            c if c.isprintable() else f"\\x{ord(c):02x}" for c in f"{request.method} {target[:2000]}"
+        )
+        log.info(
+            "%s %s %d %d B %.1f ms", client[0], shown, status, n_bytes, 1e3 * (time.perf_counter() - started)
+        )
+
+
+def _digest(token: bytes) -> bytes:
+    """Of the same length whatever the token's is."""
+    return hashlib.sha256(token).digest()
+
+
+def hosts_of(host: str, base_url: str) -> frozenset[str] | None:
+    """The names that requests may be for: those of this machine, where it listens to itself only."""
+    if host not in OWN_HOSTS:
+        return None
+    outside = urlsplit(base_url).hostname
+    return OWN_HOSTS | ({outside} if outside else set())
+
+
+def log_to_standard_error() -> None:
+    """A line for each request, with its time."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%dT%H:%M:%S"))
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    log.propagate = False

@@ -1,0 +1,158 @@
+"""`POST /batch`: the counts, or the probabilities, of very many n-grams in one request."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ngramdb.api.arguments import packing
+from ngramdb.api.arguments.models import as_model
+from ngramdb.interrupts import Interrupt
+from ngramdb.serve.answers import json_of
+from ngramdb.serve.forms import json_object, shortened
+from ngramdb.serve.library import Named
+from ngramdb.serve.limits import Limits
+from ngramdb.serve.problems import Problem
+
+ARROW_FILE = b"ARROW1"
+#: How a stream of Arrow begins: with the length of a message, after a mark.
+ARROW_STREAM = b"\xff\xff\xff\xff"
+FIELDS = ("corpus", "ngrams", "contexts", "continuations", "model")
+#: The columns of a table that stand for those fields.
+COLUMNS = {"ngram": "ngrams", "context": "contexts", "continuation": "continuations"}
+
+Fields = dict[str, Any]
+
+
+def is_arrow(body: bytes) -> bool:
+    """Whether a body is a table."""
+    return body.startswith((ARROW_FILE, ARROW_STREAM))
+
+
+def fields_of(body: bytes) -> Fields:
+    """What was sent, as JSON or as a table. Raises Problem."""
+    fields = _table(body) if is_arrow(body) else json_object(body)
+    unknown = fields.keys() - set(FIELDS)
+    if unknown:
+        raise Problem(400, f"no field {shortened(sorted(unknown)[0])!r}; known: {', '.join(FIELDS)}")
+    has_ngrams, has_contexts = "ngrams" in fields, "contexts" in fields and "continuations" in fields
+    if has_ngrams == has_contexts or (has_ngrams and fields.keys() & {"contexts", "continuations"}):
+        raise Problem(400, "a batch has ngrams, or contexts and continuations")
+    return fields
+
+
+def answered(
+    named: Named, version: int | None, fields: Fields, as_table: bool, limits: Limits, work: Interrupt
+) -> tuple[bytes, int]:
+    """The answer, a table or JSON, and the version that was asked. Raises Problem."""
+    connection = named.hosted.connection
+    snapshot = connection.snapshot
+    view: Any = snapshot.view(named.corpus, version)
+    try:
+        with work:
+            found = _found(named, view, version, fields, limits)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise Problem(400, shortened(str(error))) from None
+    number = snapshot.version if version is None else version
+    if as_table:
+        return _as_table(found), number
+    values = {name: _plain(values) for name, values in found.items()}
+    return json_of({"ok": True, "corpus": named.name, "version": number, **values}) + b"\n", number
+
+
+def _found(named: Named, view: Any, version: int | None, fields: Fields, limits: Limits) -> dict[str, Any]:
+    if "ngrams" in fields:
+        flat, offsets = _packed(fields["ngrams"], view.tokenizer.encode, limits)
+        return {"counts": view.index.count_many(flat, offsets)}
+    if version is not None:
+        raise Problem(400, "probabilities are those of the newest version; leave @ out")
+    model = fields.get("model") or "ngram"
+    if not isinstance(model, str):
+        raise Problem(400, "model is what would stand after USING, as text")
+    as_model(model)
+    encode = view.tokenizer.encode
+    contexts = _packed(fields["contexts"], encode, limits)
+    continuations = _packed(fields["continuations"], encode, limits)
+    if len(contexts[1]) != len(continuations[1]):
+        raise Problem(400, f"{len(contexts[1]) - 1} contexts, and {len(continuations[1]) - 1} continuations")
+    corpus = named.hosted.connection.corpus(named.corpus)
+    scores = corpus.prob_many(contexts, _lists(*continuations), model)
+    return {"prob": scores.prob, "cont_count": scores.count, "context_count": scores.context_count}
+
+
+def _packed(ngrams: Any, encode: Callable[[str], Any], limits: Limits) -> tuple[Any, Any]:
+    """Flat ids and offsets. Raises Problem, InvalidArgument."""
+    if not isinstance(ngrams, (list, tuple)):
+        raise Problem(400, "n-grams are a list of texts, or of lists of token ids")
+    n = len(ngrams[1]) - 1 if isinstance(ngrams, tuple) else len(ngrams)
+    if n > limits.max_batch:
+        raise Problem(413, f"a batch has at most {limits.max_batch:,} n-grams, not {n:,}")
+    return packing.pack(ngrams, encode)
+
+
+def _lists(flat: Any, offsets: Any) -> list[Any]:
+    return np.split(flat, offsets[1:-1]) if len(offsets) > 1 else []
+
+
+def _plain(values: Any) -> list[Any]:
+    """Numbers as JSON has them: null for what is not known."""
+    if values.dtype.kind == "f":
+        return [None if one != one else one for one in values.tolist()]
+    plain: list[Any] = values.tolist()
+    return plain
+
+
+# ---- tables ---------------------------------------------------------------------------------------------
+
+
+def _table(body: bytes) -> Fields:
+    """The columns of a table: texts, or lists of token ids as flat ids with offsets."""
+    import pyarrow
+    import pyarrow.ipc
+
+    try:
+        opened = pyarrow.ipc.open_file if body.startswith(ARROW_FILE) else pyarrow.ipc.open_stream
+        table = opened(io.BytesIO(body)).read_all()
+        table.validate(full=True)
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        raise Problem(400, f"the body is no table of Arrow: {shortened(str(error))}") from None
+    return {COLUMNS.get(name, name): _column(name, table.column(name)) for name in table.column_names}
+
+
+def _column(name: str, column: Any) -> Any:
+    import pyarrow
+
+    kind = column.type
+    if column.null_count:
+        raise Problem(400, f"column {shortened(name)} has NULLs")
+    if pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind):
+        return column.to_pylist()
+    is_list = pyarrow.types.is_list(kind) or pyarrow.types.is_large_list(kind)
+    if not (is_list and pyarrow.types.is_integer(kind.value_type)):
+        raise Problem(400, f"column {shortened(name)} is of texts, or of lists of token ids, not of {kind}")
+    joined = column.combine_chunks()
+    if isinstance(joined, pyarrow.ChunkedArray):
+        if not joined.num_chunks:
+            return (np.empty(0, dtype=np.int64), np.zeros(1, dtype=np.int64))
+        joined = pyarrow.concat_arrays(joined.chunks)
+    offsets = joined.offsets.to_numpy().astype(np.int64)
+    values = joined.values.slice(offsets[0], offsets[-1] - offsets[0])
+    if values.null_count:
+        raise Problem(400, f"column {shortened(name)} has NULLs among its token ids")
+    return values.to_numpy(), offsets - offsets[0]
+
+
+def _as_table(found: dict[str, Any]) -> bytes:
+    import pyarrow
+    import pyarrow.ipc
+
+    columns = {"count" if name == "counts" else name: values for name, values in found.items()}
+    arrays = {name: pyarrow.array(values, from_pandas=True) for name, values in columns.items()}
+    table = pyarrow.table(arrays)
+    file = io.BytesIO()
+    with pyarrow.ipc.new_stream(file, table.schema) as writer:
+        writer.write_table(table)
+    return file.getvalue()

@@ -1,0 +1,203 @@
+"""The service as OpenAPI 3.1 describes it, made of the same tables that answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ngramdb import __version__
+from ngramdb.serve import attribution, completions, frequency
+from ngramdb.serve.addresses import FORMATS
+from ngramdb.serve.forms import Parameter
+from ngramdb.serve.infini_gram import ARGUMENTS, QUERY_TYPES
+from ngramdb.serve.questions import COMMON, PATTERN_PARAMETERS, QUESTIONS
+
+Schema = dict[str, Any]
+
+_CORPUS = {
+    "name": "corpus",
+    "in": "path",
+    "required": True,
+    "description": "A corpus; `name/@17` is its version 17, whose answers never change.",
+    "schema": {"type": "string"},
+}
+_TABLE: Schema = {
+    "type": "object",
+    "required": ["ok", "version", "columns", "types", "rows", "truncated", "next"],
+    "properties": {
+        "ok": {"type": "boolean"},
+        "corpus": {"type": "string"},
+        "database": {"type": "string"},
+        "version": {"type": "integer"},
+        "statement": {"type": "string", "description": "What was run."},
+        "columns": {"type": "array", "items": {"type": "string"}},
+        "types": {
+            "type": "array",
+            "items": {"type": ["string", "null"]},
+            "description": "Of each column: integer, number, boolean, string, array, object. "
+            "What JSON has no form for is Infinity, -Infinity or NaN, as text, in columns of numbers.",
+        },
+        "rows": {"type": "array", "items": {"type": "object"}},
+        "n_rows": {"type": "integer"},
+        "truncated": {"type": "boolean", "description": "Whether there are more rows."},
+        "next": {"type": ["string", "null"], "description": "The address of the next rows."},
+        "summary": {"type": "object"},
+        "notes": {"type": "array", "items": {"type": "string"}},
+        "exact": {"type": "boolean"},
+        "elapsed_ms": {"type": "number"},
+    },
+}
+_ERROR: Schema = {
+    "type": "object",
+    "required": ["ok", "status", "error"],
+    "properties": {
+        "ok": {"const": False},
+        "status": {"type": "integer"},
+        "error": {"type": "string"},
+        "type": {"type": "string"},
+        "statement": {"type": "string"},
+        "start": {"type": "integer"},
+        "stop": {"type": "integer"},
+        "line": {"type": "integer"},
+        "column": {"type": "integer"},
+    },
+}
+_BATCH: Schema = {
+    "type": "object",
+    "description": "Either ngrams, or contexts and continuations.",
+    "properties": {
+        "corpus": {"type": "string"},
+        "ngrams": {"$ref": "#/components/schemas/Ngrams"},
+        "contexts": {"$ref": "#/components/schemas/Ngrams"},
+        "continuations": {"$ref": "#/components/schemas/Ngrams"},
+        "model": {"type": "string"},
+    },
+}
+_NGRAMS: Schema = {
+    "type": "array",
+    "items": {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "integer"}}]},
+}
+
+
+def description(base: str) -> Schema:
+    """The whole description; `base` is what all addresses begin with."""
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "ngramdb",
+            "version": __version__,
+            "summary": "Questions about corpora, for reading.",
+        },
+        "servers": [{"url": base}],
+        "paths": {**_tops(), **_of_corpora(), **_protocols()},
+        "components": {
+            "schemas": {"Table": _TABLE, "Error": _ERROR, "Batch": _BATCH, "Ngrams": _NGRAMS},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{}, {"token": []}],
+    }
+
+
+def _tops() -> Schema:
+    paths = {}
+    for kind in FORMATS:
+        paths[f"/corpora.{kind}"] = _get("All corpora.", COMMON, kind)
+        statement = [Parameter("q", "text", "a statement; its values stand under their own names")]
+        named = [Parameter(f"_{one.name}", one.kind, one.about) for one in COMMON]
+        paths[f"/query.{kind}"] = _get("Any statement that only reads.", [*statement, *named], kind)
+    paths["/settings.json"] = {
+        "get": _operation("The limits of the service.", (), "json", {"type": "object"})
+    }
+    paths["/openapi.json"] = {"get": _operation("This description.", (), "json", {"type": "object"})}
+    return paths
+
+
+def _of_corpora() -> Schema:
+    paths = {}
+    for kind in FORMATS:
+        for name, question in QUESTIONS.items():
+            paths[f"/{{corpus}}/{name}.{kind}"] = _get(
+                question.about, [*question.parameters, *COMMON], kind, True
+            )
+        for name, about, parameters in (
+            ("/frequency", frequency.ABOUT, (*frequency.PARAMETERS, *COMMON)),
+            ("/versions", "The versions that are kept.", COMMON),
+            ("/removals", "What was removed, and why.", COMMON),
+            ("", "The properties of a corpus.", COMMON),
+        ):
+            paths[f"/{{corpus}}{name}.{kind}"] = _get(about, parameters, kind, True)
+        document = _get("One document, with the places of an n-gram.", PATTERN_PARAMETERS, kind, True)
+        number = {"name": "doc_id", "in": "path", "required": True, "schema": {"type": "integer"}}
+        document["get"]["parameters"].append(number)
+        paths[f"/{{corpus}}/documents/{{doc_id}}.{kind}"] = document
+    return paths
+
+
+def _protocols() -> Schema:
+    queries: Schema = {
+        "type": "object",
+        "required": ["index", "query_type"],
+        "properties": {
+            "index": {"type": "string"},
+            "query_type": {"enum": list(QUERY_TYPES)},
+            "query": {"type": "string"},
+            "query_ids": {"type": "array"},
+            **{name: {"type": "integer"} for name in ARGUMENTS},
+        },
+    }
+    answered: Schema = {"type": "object"}
+    corpus = [_CORPUS]
+    return {
+        "/": {"post": _sent("infini-gram's protocol.", queries, answered)},
+        "/{corpus}/attribution": {
+            "post": _sent("AI2's attribution.", _object(attribution.PARAMETERS), answered, corpus)
+        },
+        "/v1/completions": {
+            "post": _sent("OpenAI's completions.", _object(completions.PARAMETERS), answered)
+        },
+        "/v1/models": {"get": _operation("The corpora, as models.", (), "json", answered)},
+        "/batch": {"post": _sent("Many n-grams at once.", {"$ref": "#/components/schemas/Batch"}, answered)},
+        "/{corpus}/batch": {
+            "post": _sent("Many n-grams at once.", {"$ref": "#/components/schemas/Batch"}, answered, corpus)
+        },
+    }
+
+
+def _get(about: str, parameters: Iterable[Parameter], kind: str, of_corpus: bool = False) -> Schema:
+    table: Schema = {"$ref": "#/components/schemas/Table"} if kind == "json" else {"type": "string"}
+    operation = _operation(about, parameters, kind, table)
+    if of_corpus:
+        operation["parameters"].append(_CORPUS)
+    return {"get": operation}
+
+
+def _operation(about: str, parameters: Iterable[Parameter], kind: str, answered: Schema) -> Schema:
+    listed = [
+        {"name": one.name, "in": "query", "description": one.about, "schema": one.schema()}
+        for one in parameters
+    ]
+    return {"summary": about, "parameters": listed, "responses": _responses(FORMATS[kind], answered)}
+
+
+def _sent(about: str, body: Schema, answered: Schema, parameters: Iterable[Schema] = ()) -> Schema:
+    return {
+        "summary": about,
+        "parameters": list(parameters),
+        "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
+        "responses": _responses("application/json", answered),
+    }
+
+
+def _responses(kind: str, answered: Schema) -> Schema:
+    error = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+    return {
+        "200": {"description": "The answer.", "content": {kind: {"schema": answered}}},
+        "default": {"description": "What is wrong.", "content": error},
+    }
+
+
+def _object(parameters: Iterable[Parameter]) -> Schema:
+    return {
+        "type": "object",
+        "properties": {one.name: {**one.schema(), "description": one.about} for one in parameters},
+    }

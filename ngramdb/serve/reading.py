@@ -1,0 +1,201 @@
+"""What is answered under each address of a corpus, in a worker's thread: pages of rows with their facts."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ngramdb.api import Result
+from ngramdb.api.arguments.texts import Statement
+from ngramdb.errors import QueryError
+from ngramdb.interrupts import Interrupt
+from ngramdb.serve import frequency, questions
+from ngramdb.serve.answers import Page, page_of
+from ngramdb.serve.forms import Given
+from ngramdb.serve.library import Library, Named
+from ngramdb.serve.limits import Limits
+from ngramdb.serve.problems import Problem
+from ngramdb.serve.questions import QUESTIONS, Asked, Planned
+
+#: Matches that are marked in a document, and the tokens to their left by which they are found in it.
+MOST_MARKS, MARK_CONTEXT = 1000, 8
+VERSION_COLUMNS = ("version", "created", "documents", "tokens", "current")
+REMOVAL_COLUMNS = ("version", "created", "documents", "tokens", "reason", "restored")
+
+
+class Reader:
+    """Answers questions about the corpora of a library. May be shared by threads."""
+
+    def __init__(self, library: Library, limits: Limits) -> None:
+        self.library = library
+        self.limits = limits
+
+    def page(self, result: Result, limit: int, skipped: int = 0) -> Page:
+        """The rows of a result that are sent."""
+        return page_of(result, limit, skipped, self.limits.max_answer)
+
+    # ---- questions about a corpus -----------------------------------------------------------------------
+
+    def question(
+        self,
+        name: str,
+        named: Named,
+        version: int | None,
+        given: Given,
+        paging: tuple[int, int],
+        work: Interrupt,
+    ) -> Page:
+        """One of `QUESTIONS`."""
+        asked = Asked(given, named.corpus, version, *paging)
+        page = self._answered(named, asked, QUESTIONS[name].plan(asked), work)
+        if name == "trace":
+            page.facts["tokens"] = self._tokens(named, given)
+        return page
+
+    def _tokens(self, named: Named, given: Given) -> list[str]:
+        tokenizer = named.hosted.connection.corpus(named.corpus).tokenizer
+        if given["ids"] is not None:
+            texts: list[str] = tokenizer.token_texts(given["ids"])
+            return texts
+        pieces: list[str] = tokenizer.split(given["q"] or "")
+        return pieces
+
+    def frequency(
+        self, named: Named, version: int | None, given: Given, paging: tuple[int, int], work: Interrupt
+    ) -> Page:
+        """Counts by a field."""
+        asked = Asked(given, named.corpus, version, *paging)
+        return self._answered(named, asked, frequency.plan(asked), work)
+
+    def _answered(self, named: Named, asked: Asked, planned: Planned, work: Interrupt) -> Page:
+        statement = planned.statement
+        with _in_own_words():
+            result = named.hosted.connection.ask(statement.text, statement.values, work=work)
+            page = self.page(result, asked.limit, planned.skipped)
+        _tell(page, named, asked.version, statement)
+        return page
+
+    def document(self, named: Named, version: int | None, doc_id: int, given: Given, work: Interrupt) -> Page:
+        """One document, and where in its text an n-gram stands: `matches`, pairs of characters.
+
+        Raises
+        ------
+        Problem
+            404: there is none of that number.
+        """
+        connection = named.hosted.connection
+        statement = Statement("DOCS", "DOCS").source(named.corpus, version).where(f"doc_id = {doc_id}")
+        page = self.page(connection.ask(statement.text, work=work), 1)
+        if not page.rows:
+            raise Problem(404, f"no document {doc_id} in {named.name}")
+        _tell(page, named, version, statement)
+        if any(given[name] is not None for name in ("q", "ids", "pattern")):
+            lines = Statement("KWIC", "KWIC").pattern(questions.pattern_of(given))
+            lines.source(named.corpus, version).where(f"doc_id = {doc_id}").number("WINDOW", MARK_CONTEXT)
+            found = connection.ask(lines.number("LIMIT", MOST_MARKS).text, lines.values, work=work)
+            text = dict(zip(page.columns, page.rows[0], strict=True)).get("text")
+            page.facts["matches"] = _places(text if isinstance(text, str) else "", found)
+        return page
+
+    # ---- what there is ----------------------------------------------------------------------------------
+
+    def corpora(self, limit: int, offset: int) -> Page:
+        """A row for each corpus."""
+        rows = []
+        for named in self.library.corpora():
+            connection = named.hosted.connection
+            view = connection.snapshot.view(named.corpus)
+            rows.append(
+                (
+                    named.name,
+                    named.hosted.name,
+                    connection.version,
+                    view.tokenizer_title,
+                    view.n_documents,
+                    view.n_tokens,
+                )
+            )
+        columns = ("corpus", "database", "version", "tokenizer", "documents", "tokens")
+        version = max((row[2] for row in rows), default=0)
+        result = Result.of_rows(columns, rows)
+        result.snapshot = version
+        return self.page(result, limit, offset)
+
+    def describe(self, named: Named, version: int | None) -> Page:
+        """The properties of a corpus."""
+        result = named.hosted.connection.describe(named.corpus, version)
+        page = page_of(result, sys.maxsize, 0, sys.maxsize)  # as many as there are fields
+        if version is not None:
+            page.version = version
+        facts: dict[str, Any] = {str(name): value for name, value in page.rows}
+        fields = {name.removeprefix("field "): facts[name] for name in facts if name.startswith("field ")}
+        own = {
+            name: facts[name]
+            for name in ("tokenizer", "vocabulary", "documents", "tokens", "segments", "bytes")
+        }
+        page.facts = {"corpus": named.name, "database": named.hosted.name, **own, "fields": fields}
+        return page
+
+    def versions(self, named: Named, limit: int, offset: int) -> Page:
+        """The versions that are kept, without who made them and by which statement."""
+        return self._chosen(named, "VERSIONS", VERSION_COLUMNS, limit, offset)
+
+    def removals(self, named: Named, limit: int, offset: int) -> Page:
+        """What was removed, and why."""
+        return self._chosen(named, "REMOVALS", REMOVAL_COLUMNS, limit, offset)
+
+    def _chosen(self, named: Named, what: str, columns: tuple[str, ...], limit: int, offset: int) -> Page:
+        statement = Statement(f"SHOW {what}", f"SHOW {what}").source(named.corpus)
+        shown = named.hosted.connection.execute(statement.text)
+        places = [shown.columns.index(name) for name in columns]
+        result = Result.of_rows(columns, [tuple(row[i] for i in places) for row in shown])
+        result.snapshot = shown.snapshot
+        page = self.page(result, limit, offset)
+        _tell(page, named, None, statement)
+        return page
+
+    # ---- statements -------------------------------------------------------------------------------------
+
+    def statement(
+        self, database: str | None, text: str, values: Any, paging: tuple[int, int], work: Interrupt
+    ) -> Page:
+        """Any statement that only reads."""
+        hosted = self.library.database(database)
+        result = hosted.connection.ask(text, values, work=work)
+        page = self.page(result, *paging)
+        page.facts = {"database": hosted.name, "statement": text}
+        return page
+
+
+def _tell(page: Page, named: Named, version: int | None, statement: Statement) -> None:
+    """What was asked, and of which version."""
+    page.facts = {"corpus": named.name, "statement": statement.shown}
+    if version is not None:
+        page.version = version
+
+
+@contextmanager
+def _in_own_words() -> Iterator[None]:
+    """Errors without their place in a statement that no user wrote."""
+    try:
+        yield
+    except QueryError as error:
+        if error.text is not None and ":_1" in error.text:
+            error.place(None, None, None)
+        raise
+
+
+def _places(text: str, lines: Result) -> list[tuple[int, int]]:
+    """Where the lines of a concordance stand in their document: each is found by what is to its left."""
+    left, match = lines.columns.index("left"), lines.columns.index("match")
+    places: list[tuple[int, int]] = []
+    at = 0
+    for line in lines:
+        start = text.find(line[left] + line[match], at)
+        if start >= 0:
+            first = start + len(line[left])
+            places.append((first, first + len(line[match])))
+            at = start
+    return places

@@ -1,0 +1,373 @@
+"""What is at each address: which part of the service answers, and the form and headers of its answer."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ngramdb import __version__, errors
+from ngramdb.api import Connection
+from ngramdb.api.arguments.values import parse_value
+from ngramdb.interrupts import Interrupt
+from ngramdb.lazy import lazy_module
+from ngramdb.serve import frequency
+from ngramdb.serve.addresses import FORMATS, Address, written
+from ngramdb.serve.answers import WRITERS, Page, json_of
+from ngramdb.serve.forms import Given, Parameter, given, json_object, once, shortened
+from ngramdb.serve.library import Library, Named
+from ngramdb.serve.limits import Limits
+from ngramdb.serve.problems import Problem, body_of, problem_of
+from ngramdb.serve.questions import COMMON, LIMIT, OFFSET, PATTERN_PARAMETERS, QUESTIONS
+from ngramdb.serve.reading import Reader
+from ngramdb.serve.running import Workers
+
+if TYPE_CHECKING:
+    from ngramdb.serve import attribution, batch, completions, infini_gram, openapi
+else:
+    attribution = lazy_module("ngramdb.serve.attribution")
+    batch = lazy_module("ngramdb.serve.batch")
+    completions = lazy_module("ngramdb.serve.completions")
+    infini_gram = lazy_module("ngramdb.serve.infini_gram")
+    openapi = lazy_module("ngramdb.serve.openapi")
+
+#: What caches may do with an answer.
+FOR_EVER = "public, max-age=31536000, immutable"
+ASK_AGAIN = "no-cache"
+NEVER = "no-store"
+#: Suggests how a statement may go on: its text, the cursor, and the corpus that is meant without FROM.
+Completes = Callable[[Connection, str, int, "str | None"], list[dict[str, Any]]]
+COMPLETION = (
+    Parameter("q", "text", "what has been typed", ""),
+    Parameter("cursor", "integer", "after how many characters; at the end without it"),
+    Parameter("corpus", "text", "the corpus that is meant where none is named"),
+    Parameter("db", "text", "the database"),
+)
+
+
+@dataclass
+class Asking:
+    """A request, with what is known of it."""
+
+    request: Request
+    address: Address
+    body: bytes
+    headers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def is_post(self) -> bool:
+        """Whether it was sent by POST."""
+        return bool(self.request.method == "POST")
+
+
+Handler = Callable[[Asking], Awaitable[Response]]
+
+
+class Routes:
+    """Answers requests of those who may ask."""
+
+    def __init__(
+        self, library: Library, limits: Limits, workers: Workers, base: str, completes: Completes | None
+    ) -> None:
+        self.library = library
+        self.limits = limits
+        self.base = base
+        self.reader = Reader(library, limits)
+        self._workers = workers
+        self._engines: infini_gram.Engines | None = None
+        self._completes = completes
+        self._tops: dict[tuple[str, ...], Handler] = {
+            (): self._root,
+            ("corpora",): self._corpora,
+            ("query",): self._query,
+            ("settings",): self._settings,
+            ("openapi",): self._openapi,
+            ("complete",): self._complete,
+            ("batch",): self._batch,
+            ("v1", "completions"): self._completions,
+            ("v1", "models"): self._models,
+        }
+
+    # ---- addresses --------------------------------------------------------------------------------------
+
+    async def answered(self, asking: Asking) -> Response:
+        """The answer to a request. Raises Problem, and what the database raises."""
+        handler = self._tops.get(asking.address.parts)
+        return await (self._of_corpus if handler is None else handler)(asking)
+
+    async def _of_corpus(self, asking: Asking) -> Response:
+        address = asking.address
+        name, *rest = address.parts
+        named = self._named(name)
+        if not rest:
+            return await self._table(
+                asking, named, (), lambda got, paging, work: self.reader.describe(named, address.version)
+            )
+        if rest[0] == "frequency" and len(rest) == 1:
+            return await self._table(
+                asking,
+                named,
+                frequency.PARAMETERS,
+                lambda got, paging, work: self.reader.frequency(named, address.version, got, paging, work),
+            )
+        if rest in (["batch"], ["attribution"]) and asking.is_post:
+            return await (self._batch if rest == ["batch"] else self._attribution)(asking, named)
+        if rest[0] == "documents" and len(rest) == 2:
+            return await self._document(asking, named, rest[1])
+        if rest[0] in ("versions", "removals") and len(rest) == 1 and address.version is None:
+            table = self.reader.versions if rest[0] == "versions" else self.reader.removals
+            return await self._table(asking, named, (), lambda got, paging, work: table(named, *paging))
+        question = QUESTIONS.get(rest[0]) if len(rest) == 1 else None
+        if question is None:
+            known = ", ".join(sorted([*QUESTIONS, "frequency", "versions", "removals"]))
+            raise Problem(
+                404, f"nothing is at this address; below a corpus there are {known}", type="NotFound"
+            )
+        return await self._table(
+            asking,
+            named,
+            question.parameters,
+            lambda got, paging, work: self.reader.question(
+                rest[0], named, address.version, got, paging, work
+            ),
+            question.is_drawn,
+        )
+
+    def _named(self, name: Any) -> Named:
+        """A corpus by its name. Raises Problem."""
+        if name is not None and not isinstance(name, str):
+            raise Problem(400, "a corpus is named by a text")
+        try:
+            return self.library.corpus(name)
+        except errors.BindError as error:
+            raise Problem(404, error.message, type="NotFound") from None
+
+    async def _document(self, asking: Asking, named: Named, number: str) -> Response:
+        if not (number.isascii() and number.isdigit() and len(number) < 19):
+            raise Problem(
+                404, f"a document's number is a whole one, not {shortened(number)!r}", type="NotFound"
+            )
+        version = asking.address.version
+        return await self._table(
+            asking,
+            named,
+            PATTERN_PARAMETERS,
+            lambda got, paging, work: self.reader.document(named, version, int(number), got, work),
+        )
+
+    async def _corpora(self, asking: Asking) -> Response:
+        return await self._table(asking, None, (), lambda got, paging, work: self.reader.corpora(*paging))
+
+    async def _settings(self, asking: Asking) -> Response:
+        names = ("time_limit", "rows", "max_rows", "max_body", "max_batch")
+        limits = {name: getattr(self.limits, name) for name in names}
+        return json_response({"ngramdb": __version__, **limits})
+
+    async def _openapi(self, asking: Asking) -> Response:
+        return json_response(openapi.description(self.base))
+
+    async def _root(self, asking: Asking) -> Response:
+        return await (self._infini_gram if asking.is_post else self._corpora)(asking)
+
+    async def _complete(self, asking: Asking) -> Response:
+        got = given(COMPLETION, self._values(asking))
+        completes, text = self._completes, got["q"]
+        if completes is None:
+            raise Problem(404, "nothing is suggested here", type="NotFound")
+        cursor = len(text) if got["cursor"] is None else min(got["cursor"], len(text))
+        connection = self.library.database(got.text("db")).connection
+        if got.text("corpus"):
+            named = self._named(got["corpus"])
+            connection, corpus = named.hosted.connection, named.corpus
+        else:
+            corpus = None
+        found = await self._run(asking, lambda work: completes(connection, text, cursor, corpus))
+        return json_response({"ok": True, "candidates": found})
+
+    # ---- other programs' protocols ----------------------------------------------------------------------
+
+    async def _infini_gram(self, asking: Asking) -> Response:
+        data = json_object(asking.body)
+        return json_response(
+            await self._run(asking, lambda work: infini_gram.answer(self._known_engines(), data, work))
+        )
+
+    def _known_engines(self) -> infini_gram.Engines:
+        if self._engines is None:
+            self._engines = infini_gram.Engines(self.library)
+        return self._engines
+
+    async def _attribution(self, asking: Asking, named: Named) -> Response:
+        data = json_object(asking.body)
+        return json_response(
+            await self._run(
+                asking,
+                lambda work: attribution.attribution(self._known_engines().of(named), named.name, data, work),
+            )
+        )
+
+    async def _completions(self, asking: Asking) -> Response:
+        if not asking.is_post:
+            raise Problem(405, "completions are asked for by POST")
+        try:
+            data = json_object(asking.body)
+            answer = await self._run(asking, lambda work: completions.completions(self.library, data, work))
+            return json_response(answer)
+        except (Problem, errors.NgramdbError) as error:
+            problem = problem_of(error)
+            said = {"message": problem.message, "type": problem.fields.get("type", "invalid_request_error")}
+            shown = {**said, "param": problem.fields.get("parameter"), "code": None}
+            return json_response({"error": shown}, problem.status, problem.headers)
+
+    async def _models(self, asking: Asking) -> Response:
+        return json_response(completions.models(self.library))
+
+    async def _batch(self, asking: Asking, named: Named | None = None) -> Response:
+        if not asking.is_post:
+            raise Problem(405, "a batch is sent by POST")
+        kind = asking.address.format or ("arrow" if batch.is_arrow(asking.body) else "json")
+        if kind not in ("json", "arrow"):
+            raise Problem(400, "a batch is answered as .json or .arrow")
+
+        def answer(work: Interrupt) -> tuple[bytes, int]:
+            fields = batch.fields_of(asking.body)
+            name = fields.pop("corpus", None)
+            asked = self._named(name) if named is None else named
+            return batch.answered(asked, asking.address.version, fields, kind == "arrow", self.limits, work)
+
+        body, version = await self._run(asking, answer)
+        return Response(body, headers={"x-version": str(version)}, media_type=FORMATS[kind])
+
+    async def _run(self, asking: Asking, work: Callable[[Interrupt], Any]) -> Any:
+        return await self._workers.run(work, self.limits.time_limit, asking.request.receive)
+
+    async def _query(self, asking: Asking) -> Response:
+        """A statement: `q`, its values by their names, and what is about the answer with `_` in front."""
+        values = self._values(asking)
+        if asking.is_post:
+            own = {name: values.get(name) for name in ("q", "db", "limit", "offset", "timeout")}
+            params = values.get("params")
+            if values.keys() - own.keys() - {"params"}:
+                raise Problem(400, "the body has q, params, db, limit, offset and timeout")
+            if params is not None and not isinstance(params, (list, dict)):
+                raise Problem(400, "params are a list or an object")
+        else:
+            own = {"q": values.pop("q", None)}
+            own |= {name: values.pop(f"_{name}", None) for name in ("db", "limit", "offset", "timeout")}
+            params = {name: parse_value(value) for name, value in values.items()} or None
+        wanted = (Parameter("q", "text", "the statement"), Parameter("db", "text", "the database"), *COMMON)
+        got = given(wanted, own)
+        if not got.text("q"):
+            raise Problem(400, "the statement is missing: q=…")
+        limit, offset, seconds = self._paging(got)
+        page = await self._workers.run(
+            lambda work: self.reader.statement(got.text("db"), got["q"], params, (limit, offset), work),
+            seconds,
+            asking.request.receive,
+        )
+        offset_name = "offset" if asking.is_post else "_offset"
+        return self._sent(
+            asking, page, offset + limit, offset_name, ASK_AGAIN if "seed" not in page.summary else NEVER
+        )
+
+    # ---- tables -----------------------------------------------------------------------------------------
+
+    def _values(self, asking: Asking) -> dict[str, Any]:
+        """The parameters of a request: those of its address, and those of a JSON body. Raises Problem."""
+        given_ones = asking.request.query_params.multi_items()
+        if asking.body:
+            if not asking.is_post:
+                raise Problem(400, "a body is for POST")
+            given_ones += json_object(asking.body).items()
+        return once(given_ones)
+
+    def _paging(self, got: Given) -> tuple[int, int, float]:
+        limits = self.limits
+        limit = min(limits.rows if got["limit"] is None else got["limit"], limits.max_rows)
+        seconds = limits.time_limit
+        if got["timeout"] is not None:
+            if got["timeout"] <= 0:
+                raise Problem(400, "timeout is a number of seconds above 0")
+            seconds = min(seconds, got["timeout"])
+        return limit, got["offset"] or 0, seconds
+
+    async def _table(
+        self,
+        asking: Asking,
+        named: Named | None,
+        parameters: tuple[Parameter, ...],
+        read: Callable[[Given, tuple[int, int], Interrupt], Page],
+        is_drawn: Callable[[Given], bool] = lambda got: False,
+    ) -> Response:
+        got = given((*parameters, *COMMON), self._values(asking))
+        limit, offset, seconds = self._paging(got)
+        caching = NEVER if is_drawn(got) else ASK_AGAIN
+        if named is not None and caching == ASK_AGAIN:
+            known = self._etag(asking, named)
+            asking.headers["etag"] = known
+            if asking.address.version is not None:
+                caching = FOR_EVER
+            if known in asking.request.headers.get("if-none-match", ""):
+                return Response(status_code=304, headers={"etag": known, "cache-control": caching})
+        page = await self._workers.run(
+            lambda work: read(got, (limit, offset), work), seconds, asking.request.receive
+        )
+        return self._sent(asking, page, offset + limit, "offset", caching)
+
+    def _etag(self, asking: Asking, named: Named) -> str:
+        """What changes with the version, and with the answer's form."""
+        connection = named.hosted.connection
+        version = asking.address.version
+        of = (version,) if version is not None else (connection.version, connection.snapshot.manifest.created)
+        return _tag(of, asking.address.format or "json", self.limits)
+
+    def _sent(self, asking: Asking, page: Page, next_offset: int, offset_name: str, caching: str) -> Response:
+        """A page in the form that was asked for."""
+        kind = asking.address.format or "json"
+        headers = {**asking.headers, "cache-control": caching}
+        if asking.address.format is None:  # the page has the same address
+            headers["vary"] = "Accept"
+        following = self._following(asking, page, next_offset, offset_name)
+        if following is not None:
+            headers["link"] = f'<{following}>; rel="next"'
+        if page.truncated:
+            headers["x-truncated"] = "true"
+        status = 200
+        if page.late is not None:
+            status = 408
+            headers["cache-control"] = NEVER
+            headers.pop("etag", None)
+            page.facts = {**body_of(problem_of(page.late)), **page.facts}
+        elif kind == "json":
+            page.facts = {"ok": True, **page.facts}
+        page.facts["next"] = following
+        return Response(WRITERS[kind](page), status, headers, media_type=FORMATS[kind])
+
+    def _following(self, asking: Asking, page: Page, offset: int, name: str) -> str | None:
+        """The address of the next page; None where there is none, or where the request was no address."""
+        if not page.truncated or page.late is not None or asking.is_post or not page.rows:
+            return None
+        query = dict(asking.request.query_params)
+        # A page that is full by its bytes ends before `limit` rows.
+        limit_name = LIMIT.name if name == OFFSET.name else f"_{LIMIT.name}"
+        asked = (
+            self.limits.rows if limit_name not in query else min(int(query[limit_name]), self.limits.max_rows)
+        )
+        query[name] = str(offset - asked + len(page.rows))
+        address = asking.address if asking.address.parts else replace(asking.address, parts=("corpora",))
+        return written(self.base, address, query)
+
+
+@lru_cache(maxsize=1024)
+def _tag(*what: object) -> str:
+    return '"' + hashlib.sha256(repr((__version__, *what)).encode()).hexdigest()[:20] + '"'
+
+
+def json_response(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """A value as JSON."""
+    return Response(json_of(value) + b"\n", status, headers, media_type="application/json")

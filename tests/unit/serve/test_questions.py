@@ -1,0 +1,192 @@
+"""What is answered under the addresses of a corpus."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pyarrow.ipc
+import pytest
+
+import ngramdb
+from ngramdb.serve.limits import Limits
+from ngramdb.serve.questions import QUESTIONS
+
+ROWS: list[tuple[str, list[tuple[Any, ...]]]] = [
+    ("count?q=flies", [(4,)]),
+    ("count?q=Flies", [(0,)]),
+    ("count?q=Flies&ignore_case", [(4,)]),
+    ("count?ids=[1]", [(4,)]),
+    ("count?q=flies&where=kind+%3D+'joke'", [(2,)]),
+    ("count?pattern=" + quote('"flies" [0..1] "an"'), [(2,)]),
+    (
+        "concordance?q=an&window=1&returning=kind",
+        [(0, 3, "like ", "an", " arrow", "proverb"), (3, 3, "like ", "an", " apple", "joke")],
+    ),
+    (
+        "concordance?q=an&order=right&window=1",
+        [(3, 3, "like ", "an", " apple"), (0, 3, "like ", "an", " arrow")],
+    ),
+    ("documents?q=fruit&returning=doc_id,year", [(1, 1966), (3, 1961)]),
+    ("documents?q=fruit&where=year+<+1965&returning=doc_id", [(3,)]),
+    ("documents?order=year&descending=1&limit=1&returning=doc_id", [(1,)]),
+    ("documents?sample=4&seed=1&returning=length&where=doc_id=2", [(7,)]),
+    ("next?q=flies+like&limit=1", [("an", 3, 2, 2 / 3)]),
+    ("before?q=flies&limit=5", [("time", 0, 2, 0.5), ("fruit", 5, 2, 0.5)]),
+    ("ngrams?n=2&limit=1", [("flies like", [1, 2], 3)]),
+    ("ngrams?n=3..4&starting=time&with_docs&limit=1&min_count=1", [("time flies like", [0, 1, 2], 1, 1)]),
+    ("frequency?q=a&by=kind", [("joke", 1), ("proverb", 1)]),
+    ("frequency?by=kind", [("joke", 2), ("proverb", 2)]),
+    ("frequency?q=flies&by=year&period=10", [(1930, 1), (1960, 2), (None, 1)]),
+    ("frequency?q=flies&by=day&period=year", [(1930, 1), (1966, 2), (None, 1)]),
+    (
+        "frequency?q=flies&by=day&period=month&order=count",
+        [(1966, 1, 2), (1930, 5, 1), (None, None, 1)],
+    ),
+    (
+        "frequency?by=day,kind&period=day&where=day>'1960'",
+        [(1966, 1, 2, "joke", 1), (1966, 1, 30, "joke", 1)],
+    ),
+    (
+        "frequency?q=an&by=year&period=10&relative",
+        [(1930, 1, 5, 2e5), (1960, 1, 10, 1e5), (None, 0, 7, 0)],
+    ),
+    (
+        "frequency?q=an&by=kind&relative",
+        [("joke", 1, 10, 1e5), ("proverb", 1, 12, 1e6 / 12)],
+    ),
+    ("frequency?q=an&by=kind&documents&where=year>0", [("joke", 1), ("proverb", 1)]),
+    ("trace?q=I+say+fruit+flies+like+a+bird&min_length=2", [(2, 4, "fruit flies like a", 1, [1])]),
+    ("probability?q=an&given=flies+like", [(2 / 3, 2, 3, 3, False)]),
+    ("generate?q=fruit&tokens=2", [(1, "flies like", pytest.approx(0, abs=1))]),
+    ("keywords?where=kind='joke'&limit=1", [("fruit", [5], 2, 10, 0, 12, pytest.approx(3.3959, abs=1e-4))]),
+]
+
+
+@pytest.mark.parametrize(("target", "rows"), ROWS, ids=[target.partition("?")[0] for target, _ in ROWS])
+def test_answers(client: Any, target: str, rows: list[tuple[Any, ...]]) -> None:
+    name, _, query = target.partition("?")
+    query = "&".join(quote(part, safe="=+%&'") for part in query.split("&"))
+    assert client.rows(f"/sayings/{name}.json?{query}") == rows
+
+
+def test_every_question_is_asked_above() -> None:
+    asked = {target.partition("?")[0] for target, _ in ROWS}
+    assert QUESTIONS.keys() - asked == {"collocates", "dispersion", "score"}
+
+
+@pytest.mark.parametrize("name", ["collocates", "dispersion", "score"])
+def test_other_questions_answer_as_their_statements(client: Any, name: str) -> None:
+    found = client.json(f"/sayings/{name}.json?q=flies+like")
+    asked = client.json("/query.json?q=" + quote(found["statement"]))
+    assert found["status"] == asked["status"] == 200
+    assert found["rows"] == asked["rows"] != []
+
+
+def test_the_statement_that_is_shown_is_the_one_that_was_run(client: Any) -> None:
+    for target, rows in ROWS:
+        name, _, query = target.partition("?")
+        query = "&".join(quote(part, safe="=+%&'") for part in query.split("&"))
+        found = client.json(f"/sayings/{name}.json?{query}")
+        again = client.json("/query.json?q=" + quote(found["statement"]))
+        assert again["columns"] == found["columns"], target
+        assert again["rows"] == found["rows"], (target, rows)
+
+
+def test_periods_of_what_is_no_date_are_those_of_the_language(served: Any, tmp_path: Path) -> None:
+    path = tmp_path / "dates.ngdb"
+    dates = ["2001-05-17", "2001", "2001-13-40", "nope", "", "2001-05"]
+    with ngramdb.connect(path) as db:
+        db.create_corpus("c").append({"text": "a", "date": date} for date in dates)
+    client = served(Limits(time_limit=20.0), path)
+    assert client.rows("/c/frequency.json?q=a&by=date&period=year") == [(2001, 3), (None, 3)]
+    found = client.json("/c/frequency.json?q=a&by=date&period=month")
+    assert found["statement"] == 'COUNT "a" FROM c GROUP BY YEAR(date), MONTH(date)'
+    assert [tuple(row.values()) for row in found["rows"]] == [(2001, 5, 2), (2001, None, 1), (None, None, 3)]
+
+
+def test_documents_are_not_counted_per_million_tokens(client: Any) -> None:
+    for query in ("by=kind&relative", "q=an&by=kind&documents&relative"):
+        found = client.json(f"/sayings/frequency.json?{query}")
+        assert (found["status"], found["error"][:26]) == (400, "relative is of occurrences")
+
+
+def test_an_answer_says_all_about_itself(client: Any) -> None:
+    found = client.json("/sayings/concordance.json?q=flies&limit=3")
+    assert found["corpus"] == "sayings"
+    assert found["statement"] == 'KWIC "flies" FROM sayings LIMIT 3'
+    assert found["columns"] == ["doc_id", "position", "left", "match", "right"]
+    assert (found["n_rows"], found["truncated"], found["summary"]["total"]) == (3, True, 4)
+    following = client.json(found["next"])
+    assert (following["n_rows"], following["truncated"], following["next"]) == (1, False, None)
+    assert (
+        client.ask("/sayings/concordance.json?q=flies&limit=3").headers["link"]
+        == f'<{found["next"]}>; rel="next"'
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["documents?q=flies", "next?q=flies+like", "ngrams?n=1", "trace?q=a+an+flies+an"]
+)
+def test_pages_together_are_the_whole_answer(client: Any, name: str) -> None:
+    question, _, query = name.partition("?")
+    whole = client.json(f"/sayings/{question}.json?{query}")["rows"]
+    target, rows = f"/sayings/{question}.json?{query}&limit=1", []
+    while target is not None:
+        page = client.json(target)
+        rows += page["rows"]
+        target = page["next"]
+    assert rows == whole
+    assert len(rows) > 1
+
+
+def test_all_formats_have_the_same_rows(client: Any) -> None:
+    target = "/sayings/next.%s?q=flies"
+    rows = client.json(target % "json")["rows"]
+    assert [json.loads(line) for line in client.ask(target % "jsonl").body.splitlines()] == rows
+    assert client.ask(target % "csv").body.decode().splitlines()[1] == "like,2,3,0.75"
+    arrow = client.ask(target % "arrow")
+    assert arrow.headers["content-type"] == "application/vnd.apache.arrow.stream"
+    assert pyarrow.ipc.open_stream(io.BytesIO(arrow.body)).read_all().to_pylist() == rows
+
+
+def test_a_document_has_its_matches_marked(client: Any) -> None:
+    found = client.json("/sayings/documents/2.json?q=time+flies")
+    text = found["rows"][0]["text"]
+    assert [text[start:stop] for start, stop in found["matches"]] == ["time flies"]
+    found = client.json("/letters/documents/0.json?q=bra")
+    assert found["matches"] == [[1, 4], [8, 11]]
+    assert client.json("/sayings/documents/99.json")["status"] == 404
+
+
+def test_what_there_is(client: Any) -> None:
+    assert client.rows("/corpora.json") == [
+        ("letters", "web", 5, "chars", 1, 11),
+        ("sayings", "web", 5, "words", 4, 22),
+    ]
+    found = client.json("/sayings.json")
+    assert (found["documents"], found["tokens"], found["tokenizer"]) == (4, 22, "words")
+    assert found["fields"] == {"kind": "string", "year": "int64", "day": "string"}
+    assert [row[0] for row in client.rows("/sayings/versions.json")] == [2, 3]
+    assert client.rows("/sayings/removals.json") == []
+
+
+def test_parameters_may_be_sent_as_an_object(client: Any) -> None:
+    found = client.json("/sayings/count.json", "POST", {"ids": [1, 2]})
+    assert found["rows"] == [{"count": 3}]
+    found = client.json("/query.json", "POST", {"q": "COUNT ?", "params": [[1, 2]]})
+    assert found["status"] == 400  # which corpus?
+    found = client.json("/query.json", "POST", {"q": "COUNT ? FROM sayings", "params": [[1, 2]]})
+    assert found["rows"] == [{"count": 3}]
+
+
+def test_values_of_a_statement_stand_in_the_address(client: Any) -> None:
+    target = (
+        "/query.json?q="
+        + quote("COUNT DOCS FROM sayings WHERE year > :least AND :word")
+        + "&least=1950&word=an"
+    )
+    assert client.rows(target) == [(1,)]
