@@ -22,6 +22,7 @@ DOSES = {
     "kills.py": ["--kills", "8"],
     "damage.py": ["--flips", "200", "--others", "40", "--stride", "120", "--sealed", "60"],
     "fuzz.py": ["--statements", "1200"],
+    "hostile_requests.py": ["--requests", "700"],
     "readers.py": ["--seconds", "3", "--readers", "4"],
 }
 

@@ -1,0 +1,143 @@
+"""The server: a socket, uvicorn, and their end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import stat
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ngramdb.errors import ExecutionError, InvalidArgument
+
+if TYPE_CHECKING:
+    from ngramdb.serve.app import Service
+
+#: Seconds that answers may take to reach their clients after the last statement was stopped.
+GRACE_S = 2.0
+#: Seconds that a connection is kept without a request: more than proxies in front keep theirs, which would
+#: otherwise send requests into one that is being closed.
+KEEP_ALIVE_S = 75
+#: Connections that may wait to be accepted.
+BACKLOG = 1024
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where to listen: a host and a port (0 for any that is free), or the path of a Unix socket."""
+
+    host: str = "127.0.0.1"
+    port: int = 8765
+    uds: str | None = None
+
+
+@contextlib.contextmanager
+def listening(place: Place) -> Iterator[tuple[socket.socket, str]]:
+    """A socket that listens, and its address for people. Raises ExecutionError."""
+    if place.uds is not None:
+        with _unix_socket(place.uds) as made:
+            yield made, f"unix:{place.uds}"
+        return
+    family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
+    with socket.socket(family) as made:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            made.bind((place.host, place.port))
+            made.listen(BACKLOG)
+        except (OSError, OverflowError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise ExecutionError(
+                f"cannot listen on {place.host}, port {place.port}: {reason}; --port 0 takes one that is free"
+            ) from error
+        host = f"[{place.host}]" if family == socket.AF_INET6 else place.host
+        yield made, f"http://{host}:{made.getsockname()[1]}"
+
+
+@contextlib.contextmanager
+def _unix_socket(path: str) -> Iterator[socket.socket]:
+    """A socket that only this user may ask; one that a server has left behind is replaced."""
+    if os.path.lexists(path):
+        if not stat.S_ISSOCK(os.lstat(path).st_mode):
+            raise InvalidArgument(f"{path} exists, and is no socket")
+        with socket.socket(socket.AF_UNIX) as probe:
+            if probe.connect_ex(path) == 0:
+                raise ExecutionError(f"{path}: another server listens there")
+        os.unlink(path)
+    with socket.socket(socket.AF_UNIX) as made:
+        before = os.umask(0o177)
+        try:
+            made.bind(path)
+        except OSError as error:
+            raise ExecutionError(f"cannot listen at {path}: {error.strerror or error}") from error
+        finally:
+            os.umask(before)
+        made.listen(BACKLOG)
+        try:
+            yield made
+        finally:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+
+
+@contextlib.contextmanager
+def _ended_by_signals(server: Any) -> Iterator[None]:
+    """SIGTERM and SIGINT end the server; the second one ends it at once."""
+    signals = (signal.SIGTERM, signal.SIGINT)
+    before = {number: signal.signal(number, server.handle_exit) for number in signals}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def serve(service: Service, listener: socket.socket, started: Callable[[], None]) -> None:
+    """Answer requests until SIGTERM or SIGINT; `started` is called when the first one may come.
+
+    Statements that run then have their time, and are stopped after it.
+    """
+    import uvicorn
+
+    limit = service.limits.time_limit
+    config = uvicorn.Config(
+        service,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        date_header=True,
+        lifespan="on",
+        ws="none",
+        timeout_keep_alive=KEEP_ALIVE_S,
+        timeout_graceful_shutdown=max(1, round(limit + GRACE_S)),
+        h11_max_incomplete_event_size=64 * 1024,
+    )
+    server = uvicorn.Server(config)
+    # Its own way raises the signal again when it has ended, and the process would end before what is below.
+    server.capture_signals = lambda: _ended_by_signals(server)  # type: ignore[method-assign]
+
+    def begin() -> None:
+        while not (server.started or server.should_exit):
+            ended.wait(0.005)
+        if server.started:
+            started()
+        try:
+            service.library.warm()
+        finally:
+            service.workers.ready.set()
+
+    ended = threading.Event()
+    service.workers.ready.clear()
+    beginning = threading.Thread(target=begin, daemon=True)
+    beginning.start()
+    try:
+        server.run(sockets=[listener])
+    finally:
+        server.should_exit = True
+        ended.set()
+        beginning.join()
+        service.workers.close()
+        service.library.close()

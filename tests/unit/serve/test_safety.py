@@ -1,0 +1,329 @@
+"""Limits, refusals, and what an answer says to browsers and caches."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+import ngramdb
+from ngramdb.interrupts import Interrupt, check
+from ngramdb.serve.app import hosts_of
+from ngramdb.serve.limits import Limits, settings_of
+from ngramdb.serve.problems import Gone, Problem
+from ngramdb.serve.running import Workers
+
+REFUSED = [
+    "DROP CORPUS sayings",
+    'DELETE DOCS WHERE "a" FROM sayings',
+    "COPY (DOCS FROM sayings) TO '/tmp/x.csv'",
+    "COPY sayings FROM '/etc/passwd'",
+    "EXPLAIN COPY sayings FROM '/etc/passwd'",
+    'EXPLAIN DELETE DOCS WHERE "a" FROM sayings',
+    'EXPLAIN ANALYZE DELETE DOCS WHERE "a" FROM sayings',
+    "ATTACH '/etc' AS etc",
+    "DETACH sayings",
+    "CREATE CORPUS x TOKENIZER '/etc/passwd'",
+    "SET threads = 1",
+    "RESET threads",
+    "USE sayings",
+    "ANALYZE sayings",
+    "COMPACT",
+    "CHECK",
+    "RESTORE CORPUS sayings TO VERSION 2",
+    "ALTER CORPUS sayings ADD CORPUS letters",
+    "SHOW SEGMENTS",
+    "SHOW SETTINGS",
+    "SHOW VERSIONS",
+    "SHOW REMOVALS",
+]
+
+
+@pytest.mark.parametrize("statement", REFUSED)
+def test_only_questions_are_answered(client: Any, folder: Path, statement: str) -> None:
+    answer = client.ask("/query.json?q=" + quote(statement))
+    assert answer.status == 403
+    assert str(folder).encode() not in answer.body
+    assert client.rows("/corpora.json")[1][0] == "sayings"
+
+
+@pytest.mark.parametrize("statement", ["", ";", 'COUNT "a" FROM sayings; COUNT "a" FROM sayings'])
+def test_one_statement_is_asked_at_a_time(client: Any, statement: str) -> None:
+    assert client.json("/query.json?q=" + quote(statement))["status"] == 400
+
+
+def test_a_connection_asks_for_strangers() -> None:
+    with ngramdb.connect() as db:
+        db.create_corpus("c").append(["a b a"])
+        assert db.ask("COUNT ?", ["a"]).fetchall() == [(2,)]
+        with pytest.raises(ngramdb.ReadingOnly, match="only questions"):
+            db.ask("DROP CORPUS c")
+        work = Interrupt()
+        work.set()
+        with pytest.raises(ngramdb.Interrupted):
+            db.ask("NGRAMS 1", work=work).fetchall()
+        assert db.ask("COUNT ?", ["a"]).fetchall() == [(2,)]
+
+
+@pytest.mark.parametrize(
+    ("target", "status"),
+    [
+        ("/nothing.json", 404),
+        ("/sayings/nothing.json", 404),
+        ("/sayings/@x/count.json?q=a", 404),
+        ("/sayings/@99/count.json?q=a", 400),
+        ("/sayings/count.json", 400),
+        ("/sayings/count.json?q=a&ids=1", 400),
+        ("/sayings/count.json?q=a&qq=1", 400),
+        ("/sayings/count.json?q=a&limit=-1", 400),
+        ("/sayings/count.json?q=a&timeout=0", 400),
+        ("/sayings/count.json?q=a&timeout=nan", 400),
+        ("/sayings/count.json?q=a&ignore_case=perhaps", 400),
+        ("/sayings/count.json?q=a&where=nofield=1", 400),
+        ("/sayings/count.json?pattern=a%20LIMIT%205", 400),
+        ("/sayings/count.json?q=a&where=year>1%20GROUP%20BY%20kind", 400),
+        ("/sayings/next.json?q=a&model=gpt", 400),
+        ("/sayings/ngrams.json?n=2%20TOP%205", 400),
+        ("/sayings/frequency.json?q=a", 400),
+        ("/sayings/frequency.json?q=a&by=year&period=0", 400),
+        ("/query.json?q=COUNT", 400),
+        ("/%ff.json", 400),
+        ("/static/../app.py", 404),
+        ("/static/%2e%2e/app.py", 404),
+        ("/static/..%2fapp.py", 404),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_form(client: Any, target: str, status: int) -> None:
+    found = client.json(target)
+    assert (found["ok"], found["status"]) == (False, status)
+    assert isinstance(found["error"], str) and found["error"]
+
+
+@pytest.mark.parametrize(
+    ("target", "body"),
+    [
+        ("/sayings/count.json?q=a&q=b", b""),
+        ("/sayings/count.json?q=a&q=a", b""),
+        ("/sayings/frequency.json?q=a&by=year&by=kind", b""),
+        ("/corpora.json?limit=1&limit=2", b""),
+        ("/query.json?q=COUNT+:w+FROM+sayings&w=a&w=b", b""),
+        ("/query.json?q=COUNT+DOCS+FROM+sayings&q=DOCS+FROM+sayings", b""),
+        ("/sayings/count.json?q=a", b'{"q": "b"}'),
+        ("/sayings/count.json", b'{"q": "a", "q": "b"}'),
+    ],
+)
+def test_a_parameter_is_given_once(client: Any, target: str, body: bytes) -> None:
+    found = client.json(target, "POST" if body else "GET", body)
+    assert found["status"] == 400
+    assert found["error"].endswith("is given twice; give it once")
+    assert found["parameter"] in ("q", "by", "limit", "w")
+
+
+def test_methods_that_write_are_refused(client: Any) -> None:
+    for method in ("PUT", "DELETE", "PATCH", "TRACE", "BREW"):
+        answer = client.ask("/sayings/count.json?q=a", method)
+        assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD, POST, OPTIONS")
+
+
+def test_headers_of_every_answer(client: Any) -> None:
+    for target in ("/sayings/count.json?q=a", "/nothing.json", "/query.csv?q=COUNT"):
+        headers = client.ask(target).headers
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["x-frame-options"] == "DENY"
+        assert headers["content-security-policy"].startswith("default-src 'self'; ")
+        assert "access-control-allow-origin" not in headers
+
+
+def test_versions_in_the_address_are_cached_for_ever(client: Any) -> None:
+    headers = client.ask("/sayings/@3/count.json?q=a").headers
+    assert headers["cache-control"] == "public, max-age=31536000, immutable"
+    headers = client.ask("/sayings/count.json?q=a").headers
+    assert headers["cache-control"] == "no-cache"
+    again = client.ask("/sayings/count.json?q=a", if_none_match=headers["etag"])
+    assert (again.status, again.body) == (304, b"")
+    drawn = client.ask("/sayings/@3/concordance.json?q=a&sample=1").headers
+    assert drawn["cache-control"] == "no-store" and "etag" not in drawn
+    assert client.ask("/sayings/@99/count.json?q=a").headers["cache-control"] == "no-store"
+
+
+def test_the_page_and_an_answer_have_the_same_address(client: Any) -> None:
+    page = client.ask("/sayings/count?q=a", accept="text/html,*/*")
+    answer = client.ask("/sayings/count?q=a", accept="application/json")
+    assert page.headers["content-type"].startswith("text/html")
+    assert answer.headers["content-type"] == "application/json"
+    assert page.headers["vary"] == answer.headers["vary"] == "Accept"
+    assert page.headers["x-frame-options"] == "DENY"
+
+
+def test_a_new_version_is_seen_and_the_old_one_stays(served: Any, tmp_path: Path) -> None:
+    path = tmp_path / "new.ngdb"
+    with ngramdb.connect(path) as db:
+        corpus = db.create_corpus("c")
+        corpus.append(["a b"])
+        client = served(Limits(time_limit=20.0), path)
+        before = client.ask("/c/count.json?q=a")
+        version = client.json("/c/count.json?q=a")["version"]
+        corpus.append(["a a"])
+        time.sleep(0.06)
+        after = client.ask("/c/count.json?q=a", if_none_match=before.headers["etag"])
+        assert after.status == 200
+        assert client.rows("/c/count.json?q=a") == [(3,)]
+        found = client.json(f"/c/@{version}/count.json?q=a")
+        assert (found["rows"], found["version"]) == ([{"count": 1}], version)
+
+
+def test_a_token_is_needed_where_there_is_one(served: Any) -> None:
+    client = served(token="sesame")
+    assert client.ask("/sayings/count.json?q=a").headers["www-authenticate"] == 'Bearer realm="ngramdb"'
+    for wrong in ("Bearer sesam", "Bearer sesame2", "Basic sesame", "sesame", "Bearer", "Bearer s\u00e9same"):
+        assert client.ask("/sayings/count.json?q=a", authorization=wrong).status == 401
+    right = client.ask("/sayings/@3/count.json?q=a", authorization="Bearer sesame")
+    assert right.status == 200
+    assert right.headers["cache-control"].startswith("private")
+
+
+def test_websites_may_ask_where_that_is_allowed(served: Any) -> None:
+    client = served(cors="*")
+    headers = client.ask("/sayings/count.json?q=a", "OPTIONS", origin="https://a.org").headers
+    assert headers["access-control-allow-origin"] == "*"
+    assert "authorization" in headers["access-control-allow-headers"]
+
+
+def test_other_names_do_not_lead_here(served: Any) -> None:
+    client = served(hosts=hosts_of("127.0.0.1", "https://corpora.example.org/x/"))
+    for host, status in (
+        ("localhost:8765", 200),
+        ("127.0.0.1", 200),
+        ("[::1]:80", 200),
+        ("corpora.example.org", 200),
+        ("evil.example", 421),
+    ):
+        assert client.ask("/corpora.json", host=host).status == status
+    assert hosts_of("0.0.0.0", "/") is None
+
+
+def test_everything_stands_below_a_base(served: Any) -> None:
+    client = served(base_url="https://example.org/a/b")
+    for target in ("/a/b/sayings/documents.json?limit=1", "/sayings/documents.json?limit=1"):
+        found = client.json(target)  # a proxy passes the base on, or takes it off
+        assert found["next"] == "/a/b/sayings/documents.json?limit=1&offset=1"
+    assert client.json("/a/b/corpora.json")["status"] == 200
+
+
+def test_bodies_have_a_greatest_size(served: Any) -> None:
+    client = served(replace(Limits(), max_body=100))
+    assert client.ask("/query.json", "POST", b"x" * 101).status == 413
+    assert client.ask("/query.json", "POST", b"x" * 101, content_length="3").status == 413
+    assert client.ask("/query.json", "POST", b"x" * 100).status == 400
+
+
+def test_a_late_statement_is_ended_with_408(served: Any) -> None:
+    client = served(replace(Limits(), time_limit=20.0))
+    found = client.json("/sayings/count.json?q=a&timeout=0.0000001")
+    assert (found["status"], found["type"]) == (408, "TimeoutExceeded")
+
+
+def test_rows_that_were_found_in_time_are_sent() -> None:
+    from ngramdb.api import Result
+    from ngramdb.errors import TimeoutExceeded
+    from ngramdb.serve.answers import page_of
+
+    def batches() -> Any:
+        yield [(1,), (2,)]
+        raise TimeoutExceeded(elapsed=1.0)
+
+    page = page_of(Result(["n"], batches()), 1000, 0, 1000)
+    assert (page.rows, page.truncated) == ([(1,), (2,)], True)
+    assert page.late is not None
+
+
+def test_answers_have_a_greatest_size_too(served: Any) -> None:
+    client = served(replace(Limits(), time_limit=20.0, max_answer=1, max_rows=1000))
+    found = client.json("/sayings/documents.json?limit=1")
+    assert found["n_rows"] == 1
+
+
+async def _never() -> Any:
+    await asyncio.Event().wait()
+
+
+def test_a_client_that_hangs_up_stops_its_statement() -> None:
+    workers = Workers(Limits(statements=1))
+    stopped = threading.Event()
+
+    def endless(token: Interrupt) -> None:
+        try:
+            with token:
+                while True:
+                    check()
+                    time.sleep(0.001)
+        finally:
+            stopped.set()
+
+    async def leaves() -> dict[str, str]:
+        await asyncio.sleep(0.03)
+        return {"type": "http.disconnect"}
+
+    with pytest.raises(Gone):
+        asyncio.run(workers.run(endless, 60.0, leaves))
+    assert stopped.wait(5)
+    workers.close()
+
+
+def test_too_many_statements_are_turned_away() -> None:
+    workers = Workers(Limits(statements=1, waiting=1))
+    go = threading.Event()
+
+    async def all_of_them() -> list[Any]:
+        asked = [
+            asyncio.ensure_future(workers.run(lambda token: go.wait(10), 10.0, _never)) for _ in range(3)
+        ]
+        await asyncio.sleep(0.05)
+        go.set()
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    first, second, third = asyncio.run(all_of_them())
+    assert first is second is True
+    assert isinstance(third, Problem) and third.status == 503
+    assert third.headers == {"Retry-After": "1"}
+    workers.close()
+
+
+def test_damage_is_not_told_in_paths(served: Any, tmp_path: Path) -> None:
+    path = tmp_path / "damaged.ngdb"
+    with ngramdb.connect(path) as db:
+        db.create_corpus("c").append(["a b"])
+    client = served(Limits(time_limit=20.0), path)
+    for file in (path / "segments").iterdir():
+        file.write_bytes(b"x" * 100)
+    answer = client.ask("/c/count.json?q=a")
+    assert answer.status == 503
+    assert str(path).encode() not in answer.body
+
+
+def test_settings_are_checked() -> None:
+    limits, others = settings_of([("max_rows", "50"), ("match", "text"), ("time_limit", "0.5")])
+    assert (limits.rows, limits.max_rows, limits.time_limit, others) == (50, 50, 0.5, {"match": "text"})
+    for name, value in (("nothing", "1"), ("max_rows", "0"), ("time_limit", "x"), ("time_limit", "nan")):
+        with pytest.raises(ngramdb.InvalidArgument):
+            settings_of([(name, value)])
+
+
+def test_two_databases_with_a_corpus_of_the_same_name(served: Any, tmp_path: Path, folder: Path) -> None:
+    other = tmp_path / "other.ngdb"
+    with ngramdb.connect(other) as db:
+        db.create_corpus("sayings").append(["one saying"])
+        db.create_corpus("query").append(["a"])
+    client = served(Limits(time_limit=20.0), folder, other)
+    names = [row[0] for row in client.rows("/corpora.json")]
+    assert names == ["letters", "web.sayings", "other.query", "other.sayings"]
+    assert client.rows("/other.sayings/count.json?q=saying") == [(1,)]
+    assert client.rows("/other.query/count.json?q=a") == [(1,)]
+    assert client.json("/sayings/count.json?q=saying")["status"] == 404
+    assert client.rows("/query.json?_db=other&q=" + quote('COUNT "one" FROM sayings')) == [(1,)]
