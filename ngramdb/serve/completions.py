@@ -1,0 +1,212 @@
+"""OpenAI's `/v1/completions` over n-gram models: continuations, and the probabilities of texts' tokens.
+
+A model is `corpus`, or `corpus:model` with what would stand after USING: `web:kneser_ney order 5`.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import uuid
+from typing import Any
+
+import numpy as np
+
+from ngramdb.api.arguments.models import as_model
+from ngramdb.interrupts import Interrupt, check
+from ngramdb.serve.forms import Parameter, given, shortened
+from ngramdb.serve.library import Library, Named
+from ngramdb.serve.problems import Problem
+
+Fields = dict[str, Any]
+
+PARAMETERS = (
+    Parameter("model", "text", "a corpus, or `corpus:model`"),
+    Parameter("max_tokens", "integer", "the most tokens of a continuation", 16),
+    Parameter("temperature", "number", "0 takes the most probable token each time", 1.0),
+    Parameter("top_p", "number", "draw from the fewest tokens of this probability together", 1.0),
+    Parameter("n", "integer", "continuations of each prompt", 1, least=1),
+    Parameter("logprobs", "integer", "with the probabilities of tokens, and of so many others"),
+    Parameter("echo", "flag", "the prompt before the continuation", False),
+    Parameter("seed", "integer", "the same seed gives the same continuations"),
+)
+#: Fields of the protocol that mean nothing to these models.
+IGNORED = (
+    "user",
+    "best_of",
+    "presence_penalty",
+    "frequency_penalty",
+    "logit_bias",
+    "suffix",
+    "stream_options",
+)
+MOST_PROMPTS, MOST_LOGPROBS = 1000, 100
+DEFAULT_MODEL = "infgram"
+#: Stands for the logarithm of 0, which JSON lacks; other servers write it so, too.
+NO_LOGPROB = -9999.0
+
+
+def models(library: Library) -> Fields:
+    """`/v1/models`: every corpus."""
+    listed = [{"id": one.name, "object": "model", "owned_by": one.hosted.name} for one in library.corpora()]
+    return {"object": "list", "data": listed}
+
+
+def completions(library: Library, data: Fields, work: Interrupt) -> Fields:
+    """The answer to a request. Raises Problem, BindError."""
+    values = {name: value for name, value in data.items() if name not in IGNORED}
+    if values.pop("stream", None):
+        raise Problem(400, "stream is not offered here; leave it out", parameter="stream")
+    stop = _stops(values.pop("stop", None))
+    prompts = _prompts(values.pop("prompt", ""))
+    got = given(PARAMETERS, values)
+    name, _, model = (got["model"] or "").partition(":")
+    named = library.corpus(name or None)
+    asked = _Asked(named, model.strip() or DEFAULT_MODEL, got)
+    if len(prompts) * got["n"] > MOST_PROMPTS or (got["logprobs"] or 0) > MOST_LOGPROBS:
+        raise Problem(400, f"at most {MOST_PROMPTS} continuations, and {MOST_LOGPROBS} logprobs")
+    with work:
+        choices = [choice for prompt in prompts for choice in asked.choices(prompt, stop)]
+    for index, choice in enumerate(choices):
+        choice["index"] = index
+    n_completed = sum(choice.pop("_n") for choice in choices)
+    n_prompts = sum(len(asked.ids(prompt)) for prompt in prompts)
+    return {
+        "id": f"cmpl-{uuid.uuid4().hex}",
+        "object": "text_completion",
+        "created": int(time.time()),
+        "model": f"{named.name}:{asked.model}",
+        "choices": choices,
+        "usage": {
+            "prompt_tokens": n_prompts,
+            "completion_tokens": n_completed,
+            "total_tokens": n_prompts + n_completed,
+        },
+    }
+
+
+class _Asked:
+    """A corpus under a model, as a request wants it."""
+
+    def __init__(self, named: Named, model: str, got: Any) -> None:
+        self.corpus = named.hosted.connection.corpus(named.corpus)
+        self.tokenizer: Any = self.corpus.tokenizer
+        self.model = model
+        self.got = got
+        as_model(model)
+
+    def ids(self, prompt: str | list[int]) -> list[int]:
+        """The token ids of a prompt."""
+        if isinstance(prompt, str):
+            found: list[int] = self.tokenizer.encode(prompt).tolist()
+            return found
+        return prompt
+
+    def choices(self, prompt: str | list[int], stop: tuple[str, ...]) -> list[Fields]:
+        """The continuations of a prompt."""
+        got = self.got
+        ids = self.ids(prompt)
+        if got["max_tokens"] == 0:
+            return [self._choice(prompt, ids, (), "", "length") for _ in range(got["n"])]
+        options: Fields = {"method": "greedy"}
+        if got["temperature"] > 0:
+            options = {
+                "method": "sample",
+                "temperature": got["temperature"],
+                "seed": got["seed"],
+                "n": got["n"],
+            }
+            if got["top_p"] < 1:
+                options["nucleus"] = got["top_p"]
+        made = self.corpus.generate(ids, got["max_tokens"], self.model, **options)
+        found = []
+        for one in made * (got["n"] if len(made) == 1 else 1):
+            tail, text = list(one.token_ids), self._text_after(ids, list(one.token_ids))
+            reason = "stop" if one.ended else "length"
+            cuts = [at for at in (text.find(mark) for mark in stop) if at >= 0]
+            if cuts:
+                text, reason = text[: min(cuts)], "stop"
+                while tail and len(self._text_after(ids, tail[:-1])) >= len(text):
+                    tail.pop()
+            found.append(self._choice(prompt, ids, tail, text, reason))
+        return found
+
+    def _choice(self, prompt: Any, ids: list[int], tail: Any, text: str, reason: str) -> Fields:
+        shown = prompt if isinstance(prompt, str) else self._text(ids)
+        n_before = len(ids) if not self.got["echo"] else 0
+        logprobs = None if self.got["logprobs"] is None else self._logprobs([*ids, *tail], n_before)
+        text = shown + text if self.got["echo"] else text
+        return {"text": text, "logprobs": logprobs, "finish_reason": reason, "_n": len(tail)}
+
+    def _logprobs(self, ids: list[int], first: int) -> Fields:
+        """Of the tokens from `first` on, each after those before it; none of the text's first token."""
+        n_top = self.got["logprobs"]
+        scored = self.corpus.score(ids, self.model).prob.tolist() if ids else []
+        model = self.corpus.language_model(self.model) if n_top else None
+        tokens, logprobs, tops, offsets = [], [], [], []
+        at = len(self._text(ids[:first]))
+        for i in range(first, len(ids)):
+            check()
+            token = self._token(ids[i])
+            tokens.append(token)
+            offsets.append(at)
+            at += len(token)
+            logprobs.append(None if i == 0 else _log(scored[i]))
+            tops.append(None if i == 0 or model is None else self._top(model, ids[:i], n_top))
+        return {
+            "tokens": tokens,
+            "token_logprobs": logprobs,
+            "top_logprobs": tops if n_top else None,
+            "text_offset": offsets,
+        }
+
+    def _top(self, model: Any, context: list[int], n: int) -> dict[str, float]:
+        found = model.dist(context)
+        order = np.argsort(-found.probs, kind="stable")[:n]
+        pairs = zip(found.ids[order].tolist(), found.probs[order].tolist(), strict=True)
+        return {self._token(token): _log(prob) for token, prob in pairs}
+
+    def _token(self, token: int) -> str:
+        if not 0 <= token < self.tokenizer.n_vocabulary:
+            return "</s>" if token < -1 else "<unk>"
+        text: str = self.tokenizer.token_text(token)
+        return text
+
+    def _text(self, ids: list[int]) -> str:
+        text: str = self.tokenizer.decode([one for one in ids if 0 <= one < self.tokenizer.n_vocabulary])
+        return text
+
+    def _text_after(self, ids: list[int], tail: list[int]) -> str:
+        """The text of a continuation, with the blank that may stand before it."""
+        before, both = self._text(ids), self._text([*ids, *tail])
+        return both[len(before) :] if both.startswith(before) else self._text(tail)
+
+
+def _log(prob: float) -> float:
+    return max(math.log(prob), NO_LOGPROB) if prob == prob and prob > 0 else NO_LOGPROB
+
+
+def _prompts(prompt: Any) -> list[str | list[int]]:
+    """The prompts of a request: a text, token ids, or several of either. Raises Problem."""
+    every = prompt if isinstance(prompt, list) and not _are_ids(prompt) else [prompt]
+    if not every or not all(isinstance(one, str) or _are_ids(one) for one in every):
+        raise Problem(400, "prompt is a text or a list of token ids, or a list of these", parameter="prompt")
+    return list(every)
+
+
+def _are_ids(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(type(one) is int and 0 <= one < 2**32 for one in value)
+    )
+
+
+def _stops(stop: Any) -> tuple[str, ...]:
+    """The texts before which continuations end. Raises Problem."""
+    every = [] if stop is None else [stop] if isinstance(stop, str) else stop
+    if not isinstance(every, list) or not all(isinstance(one, str) and one for one in every):
+        raise Problem(
+            400, f"stop is a text, or a list of texts, not {shortened(repr(stop))}", parameter="stop"
+        )
+    return tuple(every)

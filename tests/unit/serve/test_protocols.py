@@ -1,0 +1,327 @@
+"""infini-gram's protocol, AI2's attribution, OpenAI's completions, and batches."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pyarrow
+import pyarrow.ipc
+import pytest
+
+import ngramdb
+from ngramdb.cli.prompt.served import ServedCompletion
+from ngramdb.serve.app import Service
+from ngramdb.serve.openapi import description
+
+# Busy machines take their time.
+PATIENCE_S = 20.0
+STREAM = "application/vnd.apache.arrow.stream"
+
+
+def infini_gram(client: Any, query_type: str, **fields: Any) -> Any:
+    found = client.json("/", "POST", {"index": "sayings", "query_type": query_type, **fields})
+    assert found.pop("status") == 200, found
+    assert found.pop("latency", 0.0) >= 0
+    return found
+
+
+# ---- infini-gram -----------------------------------------------------------------------------------------
+
+
+def test_counts_of_infini_gram(client: Any) -> None:
+    assert infini_gram(client, "count", query="flies like") == {
+        "count": 3,
+        "approx": False,
+        "token_ids": [1, 2],
+        "tokens": ["flies", "like"],
+    }
+    assert infini_gram(client, "count", query_ids=[1, 2])["count"] == 3
+    assert infini_gram(client, "count", query="")["count"] == 22 + 4  # a separator for each document
+    assert infini_gram(client, "count", query="never seen")["count"] == 0
+    found = infini_gram(client, "count", query="time OR fruit AND an")
+    assert found == {
+        "count": 2,
+        "approx": False,
+        "token_ids": [[[0], [5]], [[3]]],
+        "tokens": [[["time"], ["fruit"]], [["an"]]],
+    }
+
+
+def test_probabilities_of_infini_gram(client: Any) -> None:
+    found = infini_gram(client, "prob", query="flies like an")
+    assert (found["prob"], found["prompt_cnt"], found["cont_cnt"]) == (2 / 3, 3, 2)
+    assert infini_gram(client, "prob", query="never flies like")["prob"] == -1.0
+    found = infini_gram(client, "infgram_prob", query="never flies like an")
+    assert (found["prob"], found["suffix_len"], found["longest_suffix"]) == (2 / 3, 2, "flies like")
+    found = infini_gram(client, "ntd", query="flies like")
+    assert found["result_by_token_id"] == {
+        "3": {"cont_cnt": 2, "prob": 2 / 3, "token": "an"},
+        "6": {"cont_cnt": 1, "prob": 1 / 3, "token": "a"},
+    }
+    assert (found["prompt_cnt"], found["approx"]) == (3, False)
+    found = infini_gram(client, "infgram_ntd", query="never flies like", max_support=10)
+    assert (found["prompt_cnt"], found["suffix_len"], found["longest_suffix"]) == (3, 2, "flies like")
+    found = infini_gram(client, "infgram_ntd", query="never")
+    assert (found["suffix_len"], found["longest_suffix"]) == (0, "")
+
+
+def test_documents_of_infini_gram(client: Any) -> None:
+    found = infini_gram(client, "find", query="an apple")
+    assert found["cnt"] == 1
+    (start, stop), rest = found["segment_by_shard"][0], found["segment_by_shard"][1:]
+    assert (stop - start, rest) == (1, [])
+    document = infini_gram(client, "get_doc_by_rank", query="an apple", s=0, rank=start)
+    assert (document["doc_ix"], document["doc_len"], document["disp_len"]) == (3, 5, 5)
+    assert [text for text, label in document["spans"] if label == "0"] == ["an apple"]
+    assert "metadata" in document
+    found = infini_gram(client, "find_cnf", query="time AND book")
+    pointer = found["ptrs_by_shard"][0][0]
+    document = infini_gram(client, "get_doc_by_ptr", query="time AND book", s=0, ptr=pointer, max_disp_len=20)
+    assert {(text, label) for text, label in document["spans"] if label} == {("time", "0"), ("book", "1")}
+    found = infini_gram(client, "search_docs", query="fruit", maxnum=2)
+    assert (
+        found["message"] == f"2 occurrences found. Displaying the documents of occurrences #{found['idxs']}"
+    )
+    assert sorted(one["doc_ix"] for one in found["documents"]) == [1, 3]
+    assert infini_gram(client, "search_docs", query="never")["message"] == "0 occurrences found"
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "error"),
+    [
+        ({"query_type": "count", "query": "a"}, 400, "Missing required field: 'index'"),
+        ({"index": "sayings", "query": "a"}, 400, "Missing required field: 'query_type'"),
+        ({"index": "x", "query_type": "count", "query": "a"}, 400, "Invalid index: x"),
+        ({"index": "sayings", "query_type": "x", "query": "a"}, 400, "Invalid query_type: x"),
+        ({"index": "sayings", "query_type": "close", "query": "a"}, 400, "Invalid query_type: close"),
+        ({"index": "sayings", "query_type": "count"}, 400, "Exactly one of query and query_ids"),
+        ({"index": "sayings", "query_type": "count", "query": "a", "query_ids": [1]}, 400, "Exactly one of"),
+        ({"index": "sayings", "query_type": "count", "query_ids": ["a"]}, 200, "must be a list of integers"),
+        ({"index": "sayings", "query_type": "count", "query_ids": [-1]}, 200, "out-of-range"),
+        ({"index": "sayings", "query_type": "count", "query_ids": [2**40]}, 200, "out-of-range"),
+        ({"index": "sayings", "query_type": "count", "query": 5}, 200, "query must be a string"),
+        ({"index": "sayings", "query_type": "prob", "query": ""}, 200, "non-empty query"),
+        (
+            {"index": "sayings", "query_type": "ntd", "query": "a", "max_support": 0},
+            200,
+            "max_support must be",
+        ),
+        ({"index": "sayings", "query_type": "find", "query": "a", "rank": 0}, 200, "does not take"),
+        ({"index": "sayings", "query_type": "get_doc_by_rank", "query": "a"}, 200, "does not take"),
+        (
+            {"index": "sayings", "query_type": "get_doc_by_rank", "query": "a", "s": 9, "rank": 0},
+            200,
+            "s must be",
+        ),
+    ],
+)
+def test_errors_of_infini_gram(client: Any, body: Any, status: int, error: str) -> None:
+    found = client.json("/", "POST", body)
+    assert found["status"] == status
+    assert error in found["error"]
+
+
+# ---- attribution -----------------------------------------------------------------------------------------
+
+
+def test_attribution(client: Any) -> None:
+    body = {"response": "I say fruit flies like a bird", "maximumSpanDensity": 1, "minimumSpanLength": 2}
+    found = client.json("/sayings/attribution", "POST", body)
+    assert found["inputTokens"] == ["I", "say", "fruit", "flies", "like", "a", "bird"]
+    (span,) = found["spans"]
+    assert (span["left"], span["right"], span["length"], span["count"]) == (2, 6, 4, 1)
+    assert (span["text"], span["tokenIds"]) == ("fruit flies like a", [5, 1, 2, 6])
+    assert span["unigramLogprobSum"] == pytest.approx(sum(math.log(n / 26) for n in (2, 4, 3, 2)), abs=1e-9)
+    (document,) = span["documents"]
+    assert (document["documentIndex"], document["documentLength"], document["needleOffset"]) == (1, 5, 0)
+    assert document["text"] == document["textSnippet"] == "fruit flies like a banana"
+    assert document["metadata"]["metadata"] == {"kind": "joke", "year": 1966, "day": "1966-01-02"}
+
+
+def test_attribution_keeps_the_longest_spans(client: Any) -> None:
+    body = {"response": "an apple , time flies like a book", "maximumSpanDensity": 0.1}
+    spans = client.json("/sayings/attribution", "POST", body)["spans"]
+    assert [span["text"] for span in spans] == ["time flies like"]
+    body["delimiters"] = ["flies"]
+    assert [s["text"] for s in client.json("/sayings/attribution", "POST", body)["spans"]] != [
+        "time flies like"
+    ]
+    for wrong in ({}, {"response": 5}, {"response": "a", "maximumFrequency": 0}, {"response": "a", "x": 1}):
+        assert client.json("/sayings/attribution", "POST", wrong)["status"] == 400
+
+
+# ---- completions -----------------------------------------------------------------------------------------
+
+
+def test_completions(client: Any) -> None:
+    body = {"model": "sayings", "prompt": "fruit", "max_tokens": 2, "temperature": 0, "logprobs": 1}
+    found = client.json("/v1/completions", "POST", body)
+    (choice,) = found["choices"]
+    assert (choice["text"], choice["finish_reason"], choice["index"]) == (" flies like", "length", 0)
+    assert choice["logprobs"]["tokens"] == ["flies", "like"]
+    assert choice["logprobs"]["token_logprobs"] == pytest.approx([0.0, 0.0])
+    assert choice["logprobs"]["top_logprobs"] == [{"flies": 0.0}, {"like": 0.0}]
+    assert found["usage"] == {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
+    assert found["model"] == "sayings:infgram"
+
+
+def test_a_text_is_scored_by_echo(client: Any, folder: Any) -> None:
+    """As evaluation harnesses ask: the prompt's own probabilities, and nothing generated."""
+    body = {
+        "model": "sayings:kneser_ney",
+        "prompt": ["time flies", [5, 1]],
+        "max_tokens": 0,
+        "echo": True,
+        "logprobs": 2,
+    }
+    found = client.json("/v1/completions", "POST", body)
+    assert [choice["text"] for choice in found["choices"]] == ["time flies", "fruit flies"]
+    first = found["choices"][0]["logprobs"]
+    with ngramdb.connect(folder) as db:
+        expected = db.corpus("sayings").score("time flies", model="kneser_ney").logprob
+    assert first["token_logprobs"] == [None, pytest.approx(expected[1])]
+    assert (first["tokens"], first["text_offset"][0]) == (["time", "flies"], 0)
+    assert first["top_logprobs"][0] is None and len(first["top_logprobs"][1]) == 2
+
+
+def test_completions_are_drawn_and_stopped(client: Any) -> None:
+    body = {"model": "sayings", "prompt": "time", "max_tokens": 9, "n": 3, "seed": 4}
+    found = client.json("/v1/completions", "POST", body)
+    assert [choice["index"] for choice in found["choices"]] == [0, 1, 2]
+    assert found["choices"] == client.json("/v1/completions", "POST", body)["choices"]
+    body |= {"temperature": 0, "n": 1, "stop": ["like"], "prompt": "fruit"}
+    (choice,) = client.json("/v1/completions", "POST", body)["choices"]
+    assert (choice["text"], choice["finish_reason"]) == (" flies ", "stop")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"model": "nothing", "prompt": "a"},
+        {"model": "sayings:gpt", "prompt": "a"},
+        {"model": "sayings", "prompt": 5},
+        {"model": "sayings", "prompt": "a", "stream": True},
+        {"model": "sayings", "prompt": "a", "stop": [5]},
+        {"model": "sayings", "prompt": "a", "n": 10**6},
+        {"model": "sayings", "prompt": "a", "temperature": "warm"},
+        {"model": "sayings", "prompt": [[1, 2**40]]},
+    ],
+)
+def test_wrong_completions(client: Any, wrong: Any) -> None:
+    found = client.json("/v1/completions", "POST", wrong)
+    assert found["status"] in (400, 404)
+    assert found["error"]["message"]
+
+
+def test_models_are_listed(client: Any) -> None:
+    assert [one["id"] for one in client.json("/v1/models")["data"]] == ["letters", "sayings"]
+
+
+# ---- batches ---------------------------------------------------------------------------------------------
+
+
+def test_a_batch_of_texts_and_ids(client: Any) -> None:
+    found = client.json(
+        "/batch", "POST", {"corpus": "sayings", "ngrams": ["flies", [1, 2], "never seen", ""]}
+    )
+    assert found["counts"] == [4, 3, 0, 22]
+    assert client.json("/sayings/batch.json", "POST", {"ngrams": [[1]]})["counts"] == [4]
+    assert client.json("/sayings/@2/batch", "POST", {"ngrams": [[1]]})["counts"] == [0]
+    body = {"contexts": ["flies like", "never"], "continuations": ["an", "a"]}
+    found = client.json("/sayings/batch", "POST", body)
+    assert (found["prob"], found["cont_count"], found["context_count"]) == ([2 / 3, None], [2, 0], [3, 0])
+
+
+def table(**columns: Any) -> bytes:
+    file = io.BytesIO()
+    made = pyarrow.table(columns)
+    with pyarrow.ipc.new_stream(file, made.schema) as writer:
+        writer.write_table(made, max_chunksize=2)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pyarrow.array(["flies", "flies like", "never", ""]),
+        pyarrow.array([[1], [1, 2], [99], []], pyarrow.list_(pyarrow.uint32())),
+        pyarrow.array([[0], [1], [1, 2], [99], []], pyarrow.large_list(pyarrow.int64()))[1:],
+    ],
+    ids=["texts", "ids", "a slice of ids"],
+)
+def test_a_batch_as_a_table(client: Any, column: Any) -> None:
+    answer = client.ask("/sayings/batch", "POST", table(ngram=column), content_type=STREAM)
+    assert answer.headers["content-type"] == STREAM
+    found = pyarrow.ipc.open_stream(io.BytesIO(answer.body)).read_all()
+    assert found.to_pydict() == {"count": [4, 3, 0, 22]}
+
+
+def test_a_batch_of_probabilities_as_a_table(client: Any) -> None:
+    body = table(context=pyarrow.array(["flies like", "never"]), continuation=pyarrow.array(["an", "a"]))
+    found = client.json("/sayings/batch.json", "POST", body)
+    assert found["prob"] == [2 / 3, None]
+    assert np.isnan([]).size == 0
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"ngrams": "a"},
+        {"ngrams": [None]},
+        {"ngrams": [[0.5]]},
+        {"ngrams": [[[1]]]},
+        {"ngrams": [{"a": 1}]},
+        {"ngrams": [[2**70]]},
+        {"ngrams": ["a"], "contexts": []},
+        {"ngrams": ["a"], "more": 1},
+        {"contexts": ["a"], "continuations": []},
+        {"contexts": ["a"], "continuations": ["a"], "model": 5},
+        {"ngrams": ["a"], "corpus": 5},
+        [1],
+        b"\xff\xff\xff\xff garbage",
+        b"ARROW1 garbage",
+        b"{",
+        b"[" * 100_000,
+    ],
+    ids=lambda body: str(body)[:30],
+)
+def test_wrong_batches(client: Any, body: Any) -> None:
+    target = "/batch" if isinstance(body, dict) and "corpus" in body else "/sayings/batch"
+    found = client.json(target, "POST", body)
+    assert (found["ok"], found["status"]) == (False, 400)
+
+
+# ---- the description, and suggestions --------------------------------------------------------------------
+
+
+def test_the_description_is_valid(client: Any) -> None:
+    validator = pytest.importorskip("openapi_spec_validator")
+    found = client.json("/openapi.json")
+    found.pop("status")
+    validator.validate(found)
+    assert found == json.loads(json.dumps(description("/")))
+
+
+def test_what_is_described_is_there(client: Any) -> None:
+    for path, methods in description("/")["paths"].items():
+        target = path.replace("{corpus}", "sayings").replace("{doc_id}", "0")
+        for method in methods:
+            assert client.ask(target, method.upper()).status != 404, path
+
+
+def test_statements_are_completed(client: Any) -> None:
+    assert client.json("/complete.json?q=CO")["status"] == 404
+    asking = client.service
+    client.service = Service(asking.library, asking.limits, asking.access, ServedCompletion(PATIENCE_S))
+    found = client.json("/complete.json?q=COUNT+%22a%22+FROM+s")["candidates"]
+    assert [(one["text"], one["start"]) for one in found] == [("sayings", 15)]
+    found = client.json("/complete.json?q=COUNT+DOCS+WHERE+ki&corpus=sayings")["candidates"]
+    assert found[0]["text"] == "kind"
+    for text in ("COPY+sayings+FROM+'/et", ".read+/et", "ATTACH+'/et"):
+        assert all("/etc" not in one["text"] for one in client.json(f"/complete.json?q={text}")["candidates"])
+    client.service.workers.close()
