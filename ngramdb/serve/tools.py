@@ -1,0 +1,291 @@
+"""The questions of the service as tools for assistants, each with its schema and its limits.
+
+A tool is a question under a name and a description that a language model understands; its parameters
+are those of the question. What it answers is the JSON of the service, with long texts cut.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ngramdb.errors import NgramdbError
+from ngramdb.interrupts import Interrupt
+from ngramdb.serve import frequency
+from ngramdb.serve.answers import Page, as_json
+from ngramdb.serve.forms import Given, Parameter, given
+from ngramdb.serve.library import Named
+from ngramdb.serve.limits import Limits
+from ngramdb.serve.problems import Problem, body_of, problem_of
+from ngramdb.serve.questions import QUESTIONS
+from ngramdb.serve.reading import Reader
+
+#: What an assistant reads in one go: rows if none are asked for, and the most; characters of texts.
+LIMITS = Limits(time_limit=10.0, rows=20, max_rows=200, max_answer=200_000)
+MOST_CHARACTERS = 1000
+MOST_OF_A_DOCUMENT = 20_000
+
+CORPUS = Parameter("corpus", "text", "the corpus; may be left out where there is only one")
+VERSION = Parameter("version", "integer", "the corpus as it was at this version of the database")
+LIMIT = Parameter(
+    "limit", "integer", f"rows of the answer, {LIMITS.rows} if not given, at most {LIMITS.max_rows}"
+)
+OFFSET = Parameter("offset", "integer", "rows to pass over, to read on")
+SYNTAX = """\
+"n-gram" in double quotes is counted as tokens; "x" MATCH TEXT as text, whatever its tokens; \
+"x" IGNORE CASE; "a" [0..3] "b" with a gap of up to 3 tokens; AND, OR, NOT, parentheses; \
+… WITHIN 5 TOKENS; conditions on fields: year > 1990, source = 'news', title LIKE 'A%'."""
+
+
+@dataclass(frozen=True)
+class Called:
+    """A call: the values of the tool's parameters, its corpus if any, its rows, and what stops it."""
+
+    given: Given
+    named: Named | None
+    version: int | None
+    paging: tuple[int, int]
+    work: Interrupt
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool: its name, what it is for, its parameters, the required ones, and what it does."""
+
+    name: str
+    about: str
+    parameters: tuple[Parameter, ...]
+    run: Callable[[Reader, Called], Page]
+    required: tuple[str, ...] = ()
+    of_corpus: bool = True
+
+    def schema(self) -> dict[str, Any]:
+        """Its input as JSON Schema."""
+        properties = {one.name: {**one.schema(), "description": one.about} for one in self.parameters}
+        found: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
+        return found | ({"required": list(self.required)} if self.required else {})
+
+
+def _corpora(reader: Reader, call: Called) -> Page:
+    return reader.corpora(*call.paging)
+
+
+def _describe(reader: Reader, call: Called) -> Page:
+    return reader.describe(_named(call), call.version)
+
+
+def _frequency(reader: Reader, call: Called) -> Page:
+    return reader.frequency(_named(call), call.version, call.given, call.paging, call.work)
+
+
+def _document(reader: Reader, call: Called) -> Page:
+    """A document, and of its text the characters that were asked for."""
+    page = reader.document(_named(call), call.version, call.given["doc_id"], call.given, call.work)
+    place = page.columns.index("text")
+    row = list(page.rows[0])
+    if isinstance(row[place], str):
+        start, text = call.given["start"], row[place]
+        row[place] = text[start : start + MOST_OF_A_DOCUMENT]
+        page.facts["characters"] = len(text)
+        if len(text) > start + MOST_OF_A_DOCUMENT:
+            page.facts["next_start"] = start + MOST_OF_A_DOCUMENT
+    page.rows = [tuple(row)]
+    return page
+
+
+def _statement(reader: Reader, call: Called) -> Page:
+    return reader.statement(
+        call.given.text("database"), call.given["statement"], None, call.paging, call.work
+    )
+
+
+def _named(call: Called) -> Named:
+    assert call.named is not None
+    return call.named
+
+
+def _question(name: str, question: str, about: str, *required: str) -> Tool:
+    """One of the questions of the service."""
+    parameters = (*QUESTIONS[question].parameters, CORPUS, VERSION, LIMIT, OFFSET)
+
+    def run(reader: Reader, call: Called) -> Page:
+        return reader.question(question, _named(call), call.version, call.given, call.paging, call.work)
+
+    return Tool(name, about, parameters, run, required)
+
+
+TOOLS = {
+    tool.name: tool
+    for tool in (
+        Tool(
+            "list_corpora",
+            "List the corpora that can be asked, with their sizes and tokenizers. Begin here.",
+            (LIMIT, OFFSET),
+            _corpora,
+            of_corpus=False,
+        ),
+        Tool(
+            "describe_corpus",
+            "Describe a corpus: numbers of documents and tokens, tokenizer, version, and the metadata fields "
+            "with their types, which conditions (where) may use.",
+            (CORPUS, VERSION),
+            _describe,
+        ),
+        _question(
+            "count",
+            "count",
+            "Count exactly how often something occurs in a corpus. Give `q`, words as they stand, or "
+            f"`pattern`, an expression: {SYNTAX} `where` limits the documents.",
+        ),
+        Tool(
+            "count_by_field",
+            "Count occurrences (or, with `documents`, documents) by the values of a metadata field, or by "
+            "period: by year for a trend, by source for a comparison. `relative` adds the count per million "
+            "tokens, which is what to compare where parts differ in size.",
+            (*frequency.PARAMETERS, CORPUS, VERSION, LIMIT, OFFSET),
+            _frequency,
+            ("by",),
+        ),
+        _question(
+            "concordance",
+            "concordance",
+            "Show where something occurs, each occurrence with the words to its left and right and its "
+            "document: the evidence for how a word is used. `returning` adds fields (source, year, …) to "
+            "each line; `sample` draws lines at random instead of the first ones.",
+        ),
+        _question(
+            "next_tokens",
+            "next",
+            "What comes next after a text, with exact counts and probabilities: the most frequent "
+            "continuations. Under sub-word tokenizers begin a text inside a sentence with its blank.",
+        ),
+        _question(
+            "previous_tokens", "before", "What stands before a text, with exact counts and probabilities."
+        ),
+        _question(
+            "find_documents",
+            "documents",
+            "Find documents that contain something (`q`, or `pattern`), or meet a condition on fields "
+            f"(`where`), or both. Texts are cut after {MOST_CHARACTERS} characters; read_document has them "
+            "whole.",
+        ),
+        Tool(
+            "read_document",
+            f"Read a document by its number: its fields and {MOST_OF_A_DOCUMENT} characters of its text "
+            "from `start` on; `next_start` tells where the rest begins.",
+            (
+                Parameter("doc_id", "integer", "the number of the document"),
+                Parameter("start", "integer", "the character to begin at", 0),
+                *QUESTIONS["count"].parameters[:5],
+                CORPUS,
+                VERSION,
+            ),
+            _document,
+            ("doc_id",),
+        ),
+        _question(
+            "trace_text",
+            "trace",
+            "Which parts of a text stand in the corpus word for word (where it may have been taken from, or "
+            "what a model may have seen): the longest spans, how often each occurs, and documents that have "
+            "it. `min_length` leaves out short spans, which occur by chance: 5 or more tokens are a good "
+            "beginning.",
+            "q",
+        ),
+        _question(
+            "frequent_ngrams", "ngrams", "The most frequent n-grams of n tokens, in all or some documents."
+        ),
+        _question(
+            "collocates",
+            "collocates",
+            "The words that stand near something more often than chance would have it, by a measure of "
+            "association.",
+        ),
+        _question(
+            "score_text",
+            "score",
+            "How likely a text is under a language model of the corpus, token by token. Models: kneser_ney, "
+            "infgram, ngram.",
+            "q",
+        ),
+        Tool(
+            "query",
+            "Run a statement of ngramdb's query language that only reads, for what other tools do not ask: "
+            "COUNT, KWIC, DOCS, DIST, SCORE, TRACE, NGRAMS, COLLOCATES, KEYWORDS, DISPERSION, EXPLAIN. So: "
+            'COUNT "climate" GROUP BY year FROM news; KEYWORDS OF WHERE year < 1950 AGAINST REST TOP 20; '
+            f'DISPERSION OF "war" BY source. {SYNTAX}',
+            (
+                Parameter("statement", "text", "the statement"),
+                Parameter("database", "text", "the database, where there are several"),
+                LIMIT,
+                OFFSET,
+            ),
+            _statement,
+            ("statement",),
+            of_corpus=False,
+        ),
+    )
+}
+
+
+def call(reader: Reader, name: str, values: Mapping[str, Any], work: Interrupt) -> dict[str, Any]:
+    """What a tool answers, as JSON has it.
+
+    Raises
+    ------
+    Problem
+        No such tool, a parameter that makes no sense, or what went wrong, in words for who asked.
+    """
+    tool = TOOLS.get(name)
+    if tool is None:
+        raise Problem(404, f"no tool {name!r}; known: {', '.join(TOOLS)}")
+    missing = [one for one in tool.required if values.get(one) is None]
+    if missing:
+        raise Problem(400, f"{name} needs {' and '.join(missing)}")
+    try:
+        page = tool.run(reader, _called(reader, tool, values, work))
+    except (NgramdbError, MemoryError, RecursionError) as error:
+        raise problem_of(error) from error
+    return _shortened(page, page.facts.get("characters") is None)
+
+
+def _called(reader: Reader, tool: Tool, values: Mapping[str, Any], work: Interrupt) -> Called:
+    got = given(tool.parameters, values)
+    names = {one.name for one in tool.parameters}
+    limit = got["limit"] if "limit" in names and got["limit"] is not None else reader.limits.rows
+    offset = got["offset"] if "offset" in names and got["offset"] is not None else 0
+    named = reader.library.corpus(got.text("corpus")) if tool.of_corpus else None
+    version = got["version"] if "version" in names else None
+    return Called(got, named, version, (min(limit, reader.limits.max_rows), offset), work)
+
+
+def _shortened(page: Page, cut: bool) -> dict[str, Any]:
+    """The answer, with texts that are too long to read in a table cut."""
+    n_cut = 0
+
+    def short(value: Any) -> Any:
+        nonlocal n_cut
+        if not isinstance(value, str) or len(value) <= MOST_CHARACTERS:
+            return value
+        n_cut += 1
+        return value[:MOST_CHARACTERS] + "…"
+
+    if cut:
+        page = replace(page, rows=[tuple(map(short, row)) for row in page.rows])
+    if n_cut:
+        page = replace(page, notes=(*page.notes, f"{n_cut} texts are cut after {MOST_CHARACTERS} characters"))
+    answer: dict[str, Any] = json.loads(as_json(page))
+    usual = {"exact": True, "truncated": False, "notes": [], "summary": {}}
+    return {name: value for name, value in answer.items() if name not in usual or value != usual[name]}
+
+
+def explained(problem: Problem) -> str:
+    """A problem in words, with the place of a mistake in a statement."""
+    said = body_of(problem)
+    text = str(said["error"])
+    statement, start, stop = said.get("statement"), said.get("start"), said.get("stop")
+    if isinstance(statement, str) and isinstance(start, int):
+        text += f"\nin: {statement}\nat: {statement[start : stop or start + 1]!r}"
+    return text

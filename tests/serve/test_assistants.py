@@ -1,0 +1,173 @@
+"""The tools for assistants, asked by the library's own client: in this process, and over standard input."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ngramdb
+
+mcp = pytest.importorskip("mcp")
+pytest.importorskip("starlette")
+
+from ngramdb.interrupts import Interrupt  # noqa: E402
+from ngramdb.serve import assistants, tools  # noqa: E402
+from ngramdb.serve.library import open_library  # noqa: E402
+from ngramdb.serve.problems import Problem  # noqa: E402
+from ngramdb.serve.reading import Reader  # noqa: E402
+
+Ask = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("assistants") / "texts.ngdb"
+    with ngramdb.connect(path) as connection:
+        sayings = connection.create_corpus("sayings")
+        sayings.append(
+            [
+                {"text": "time flies like an arrow", "kind": "proverb", "year": 1930},
+                {"text": "fruit flies like a banana", "kind": "joke", "year": 1966},
+                {"text": "time flies when you read a book", "kind": "proverb"},
+                {"text": "long " * 9000, "kind": "bore"},
+            ]
+        )
+    return path
+
+
+@pytest.fixture(scope="module")
+def reader(database: Path) -> Iterator[Reader]:
+    library = open_library([str(database)], tools.LIMITS, {})
+    yield Reader(library, tools.LIMITS)
+    library.close()
+
+
+@pytest.fixture(scope="module")
+def ask(reader: Reader) -> Ask:
+    """A tool's answer."""
+    return lambda name, **values: tools.call(reader, name, values, Interrupt(None, 10))
+
+
+def refused(ask: Ask, name: str, **values: Any) -> str:
+    with pytest.raises(Problem) as problem:
+        ask(name, **values)
+    return tools.explained(problem.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "statement"),
+    [
+        ("count", {"q": "flies like"}, 'COUNT "flies like"'),
+        (
+            "count",
+            {"pattern": '"time" [0..2] "an"', "where": "year > 1900"},
+            'COUNT "time" [0..2] "an" WHERE year > 1900',
+        ),
+        ("concordance", {"q": "flies", "returning": "kind"}, 'KWIC "flies" RETURNING kind LIMIT 20'),
+        ("next_tokens", {"q": "flies"}, 'DIST GIVEN "flies" TOP 20'),
+        ("previous_tokens", {"q": "flies"}, 'DIST BEFORE "flies" TOP 20'),
+        ("find_documents", {"where": "kind = 'joke'"}, "DOCS WHERE kind = 'joke' LIMIT 20"),
+        (
+            "trace_text",
+            {"q": "say time flies like this", "min_length": 2},
+            'TRACE "say time flies like this" MIN LENGTH 2',
+        ),
+        ("frequent_ngrams", {"n": "2", "limit": 3}, "NGRAMS 2 TOP 3"),
+        ("collocates", {"q": "flies"}, 'COLLOCATES OF "flies" WINDOW 5 BY LOGDICE TOP 20'),
+        ("score_text", {"q": "time flies", "model": "infgram"}, 'SCORE "time flies" USING INFGRAM'),
+        ("query", {"statement": 'COUNT "flies" GROUP BY kind'}, 'COUNT "flies" GROUP BY kind'),
+    ],
+)
+def test_a_tool_answers_what_its_statement_does(
+    ask: Ask, database: Path, name: str, values: dict[str, Any], statement: str
+) -> None:
+    with ngramdb.connect(database, read_only=True) as connection:
+        expected = connection.execute(statement).to_dicts()
+    assert expected
+    assert ask(name, **values)["rows"] == json.loads(json.dumps(expected))
+
+
+def test_counts_by_a_field_are_relative_to_its_parts(ask: Ask) -> None:
+    rows = {row["kind"]: row for row in ask("count_by_field", q="flies", by="kind", relative=True)["rows"]}
+    assert rows["joke"] == {"kind": "joke", "count": 1, "tokens": 5, "per_million": 200_000.0}
+    assert rows["proverb"]["count"] == 2
+
+
+def test_a_long_document_is_read_in_pieces(ask: Ask) -> None:
+    found = ask("find_documents", where="kind = 'bore'")
+    assert len(found["rows"][0]["text"]) == tools.MOST_CHARACTERS + 1
+    assert "cut" in found["notes"][0]
+    start, pieces = 0, []
+    while start is not None:
+        answer = ask("read_document", doc_id=3, start=start)
+        pieces.append(answer["rows"][0]["text"])
+        start = answer.get("next_start")
+    assert len(pieces) == 3
+    assert "".join(pieces) == "long " * 9000
+
+
+def test_an_answer_has_no_more_rows_than_an_assistant_can_read(ask: Ask) -> None:
+    answer = ask("concordance", q="long", limit=100_000)
+    assert len(answer["rows"]) == tools.LIMITS.max_rows
+    assert answer["truncated"] is True
+    further = ask("concordance", q="long", limit=2, offset=200)["rows"]
+    assert [row["position"] for row in further] == [200, 201]
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "says"),
+    [
+        ("query", {"statement": 'DELETE DOCS WHERE "time"'}, "only questions are answered here"),
+        ("query", {"statement": "COPY (DOCS) TO '/tmp/stolen.jsonl'"}, "only questions are answered here"),
+        ("query", {"statement": "SET threads = 1"}, "only questions are answered here"),
+        ("query", {"statement": "COUNT DOCS WHERE yaer = 1930"}, "did you mean year?"),
+        ("query", {"statement": "COUNT DOCS WHERE yaer = 1930"}, "at: 'yaer'"),
+        ("query", {}, "query needs statement"),
+        ("count", {}, "say what to look for"),
+        ("count", {"q": "flies", "corpus": "saying"}, "known: sayings"),
+        ("count", {"q": 7}, "q is a text"),
+        ("counts", {"q": "flies"}, "known: list_corpora"),
+        ("read_document", {"doc_id": 77}, "no document 77"),
+        ("read_document", {"doc_id": -1}, "doc_id is a whole number"),
+    ],
+)
+def test_what_cannot_be_answered_is_explained(ask: Ask, name: str, values: dict[str, Any], says: str) -> None:
+    assert says in refused(ask, name, **values)
+
+
+def test_every_tool_has_a_schema_that_says_what_each_parameter_is() -> None:
+    for tool in tools.TOOLS.values():
+        schema = tool.schema()
+        assert tool.about.endswith((".", "."))
+        assert set(schema.get("required", ())) <= schema["properties"].keys()
+        assert all(one["description"] and one["type"] for one in schema["properties"].values())
+
+
+async def _session(client: Any) -> None:
+    async with client:
+        listed = (await client.list_tools()).tools
+        assert [tool.name for tool in listed] == list(tools.TOOLS)
+        assert all(tool.annotations.read_only_hint for tool in listed)
+        counted = await client.call_tool("count", {"q": "flies"})
+        assert counted.structured_content["rows"] == [{"count": 3}]
+        assert json.loads(counted.content[0].text) == counted.structured_content
+        wrong = await client.call_tool("count", {"querry": "flies"})
+        assert wrong.is_error
+        assert "no parameter 'querry'" in wrong.content[0].text
+        many = await asyncio.gather(*(client.call_tool("count", {"q": "time"}) for _ in range(20)))
+        assert {one.structured_content["rows"][0]["count"] for one in many} == {2}
+
+
+def test_the_library_s_client_is_answered_in_this_process(reader: Reader) -> None:
+    asyncio.run(_session(mcp.Client(assistants.server_of(reader))))
+
+
+def test_the_command_answers_over_standard_input_and_output(database: Path) -> None:
+    arguments = ["-m", "ngramdb", "mcp", str(database)]
+    asyncio.run(_session(mcp.Client(mcp.StdioServerParameters(command=sys.executable, args=arguments))))
