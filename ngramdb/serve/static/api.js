@@ -1,0 +1,155 @@
+// All routes that the page asks, and nothing else: what is not here is not asked.
+
+// This file is in `static/`, below the place where the server stands, whatever its base is.
+export const ROOT = new URL("../", import.meta.url).href;
+
+// Statements that are longer than what every proxy takes in an address go in the body.
+const LONGEST_ADDRESS = 4000;
+
+class ApiError extends Error {
+  constructor(status, message, detail = {}) {
+    super(message);
+    this.status = status;
+    this.detail = detail;
+  }
+}
+
+let token = null;
+try {
+  token = sessionStorage.getItem("ngramdb.token");
+} catch {
+  // Storage may be forbidden.
+}
+
+export function useToken(given) {
+  token = given;
+  try {
+    sessionStorage.setItem("ngramdb.token", given);
+  } catch {
+    // It is then asked for again after a reload.
+  }
+}
+
+async function ask(path, { signal, ...options } = {}) {
+  const headers = { ...options.headers };
+  if (token) headers.Authorization = `Bearer ${token}`;
+  let response;
+  try {
+    response = await fetch(new URL(path, ROOT), { ...options, headers, signal });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new ApiError(0, "The server does not answer. It may have been stopped, or the network is down.");
+  }
+  if (!response.ok) throw await failure(response);
+  return response;
+}
+
+async function failure(response) {
+  const text = await response.text();
+  let said = {};
+  try {
+    said = JSON.parse(text);
+  } catch {
+    // A proxy's page.
+  }
+  const error = said.error ?? said;
+  const message = (typeof error === "string" ? error : error.message) || `The server answered ${response.status}.`;
+  return new ApiError(response.status, message, typeof error === "object" ? { ...said, ...error } : said);
+}
+
+// The server answers with as many rows as it allows; 1,000 if nothing else was set.
+const MOST_ROWS = 1000;
+
+// The database that statements go to, where the server has several.
+let database = null;
+export const useDatabase = (name) => (database = name);
+
+function sent(kind, statement, db, signal) {
+  const own = { q: statement, limit: MOST_ROWS, ...(db ? { db } : {}) };
+  const named = Object.entries(own).map(([name, value]) => [name === "q" ? name : `_${name}`, value]);
+  const path = `query.${kind}?${new URLSearchParams(named)}`;
+  if (path.length <= LONGEST_ADDRESS) return ask(path, { signal });
+  return ask(`query.${kind}`, { signal, method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(own) });
+}
+
+// A statement's answer: {columns, rows, summary, notes, truncated, elapsed}.
+export async function query(statement, { signal, db = database } = {}) {
+  try {
+    return answer(await (await sent("json", statement, db, signal)).json());
+  } catch (error) {
+    // The time was over: what was found until then are the first rows of the answer.
+    if (error.status !== 408 || !error.detail.rows?.length) throw error;
+    const found = answer(error.detail);
+    return { ...found, truncated: true, notes: [...found.notes, `${error.message}: these are the first rows`] };
+  }
+}
+
+// All corpora of the server: {corpus, database, version, documents, tokens, tokenizer}.
+export async function corpora(signal) {
+  return (await (await ask("corpora.json", { signal })).json()).rows;
+}
+
+const below = (corpus, page) => `${encodeURIComponent(corpus)}${page}.json`;
+
+// What DESCRIBE says of a corpus, `fields` by their paths.
+export async function describe(corpus, signal) {
+  return (await ask(below(corpus, ""), { signal })).json();
+}
+
+// The tokens of a text under a corpus's tokenizer, words that it has never seen among them.
+export async function tokens(corpus, text, signal) {
+  const body = JSON.stringify({ q: text, limit: 0 });
+  const response = await ask(below(corpus, "/trace"), { signal, method: "POST", headers: { "Content-Type": "application/json" }, body });
+  return (await response.json()).tokens;
+}
+
+// Counts by a field or by periods of it: an answer, with the statement that counted.
+export async function frequency(corpus, version, wanted, signal) {
+  const given = Object.entries({ ...wanted, limit: wanted.limit ?? MOST_ROWS }).filter(([, value]) => value !== undefined && value !== "" && value !== false);
+  const at = version ? `/@${version}/frequency` : "/frequency";
+  const said = await (await ask(`${below(corpus, at)}?${new URLSearchParams(given)}`, { signal })).json();
+  return { ...answer(said), statement: said.statement };
+}
+
+// The tables beside a corpus: its versions, its removals.
+export async function versions(corpus, signal) {
+  return answer(await (await ask(below(corpus, "/versions"), { signal })).json());
+}
+export async function removals(corpus, signal) {
+  return answer(await (await ask(below(corpus, "/removals"), { signal })).json());
+}
+
+// Numbers that JSON has no form for are texts in columns of numbers.
+const NOT_FINITE = { Infinity, "-Infinity": -Infinity, NaN };
+const revived = (value) => (typeof value === "string" && Object.hasOwn(NOT_FINITE, value) ? NOT_FINITE[value] : value);
+
+function answer(said) {
+  const columns = (said.columns ?? []).map((column) => (typeof column === "string" ? column : column.name));
+  const isNumber = columns.map((_, at) => said.types?.[at] === "number");
+  const rows = (said.rows ?? [])
+    .map((row) => (Array.isArray(row) ? row : columns.map((column) => row[column])))
+    .map((row) => row.map((value, at) => (isNumber[at] ? revived(value) : value)));
+  return {
+    columns,
+    rows,
+    summary: Object.fromEntries(Object.entries(said.summary ?? {}).map(([name, value]) => [name, revived(value)])),
+    notes: said.notes ?? [],
+    truncated: Boolean(said.truncated),
+    elapsed: typeof said.elapsed_ms === "number" ? said.elapsed_ms / 1000 : null,
+  };
+}
+
+// What may be typed next: [{text, start, kind, shown, about}].
+export async function complete(text, cursor, { signal, corpus } = {}) {
+  const wanted = new URLSearchParams({ q: text, cursor, ...(corpus ? { corpus } : {}) });
+  const said = await (await ask(`complete.json?${wanted}`, { signal })).json();
+  return said.candidates ?? [];
+}
+
+export const formats = ["csv", "jsonl", "arrow", "parquet"];
+
+// A statement's answer as a file of one of the formats: as many rows as the server allows.
+export async function download(statement, format, { signal, db = database } = {}) {
+  const response = await sent(format, statement, db, signal);
+  return { blob: await response.blob(), truncated: response.headers.get("x-truncated") === "true" };
+}

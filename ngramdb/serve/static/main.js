@@ -1,0 +1,220 @@
+// The frame around all views: the address is the state; links and keys change it, and it is shown anew.
+
+import { ROOT, useDatabase } from "./api.js";
+import { corpora, describe, from } from "./catalog.js";
+import { h, say } from "./dom.js";
+import { wrong } from "./panel.js";
+
+const VIEWS = {
+  search: ["Search", () => import("./views/search.js")],
+  trace: ["Trace", () => import("./views/trace.js")],
+  compare: ["Compare", () => import("./views/compare.js")],
+  corpus: ["Corpus", () => import("./views/corpus.js")],
+  query: ["Query", () => import("./views/query.js")],
+  document: [null, () => import("./views/document.js")],
+};
+
+const main = document.getElementById("main");
+let all = [];
+let leaving = new AbortController();
+let shown = null;
+
+// ---- the address ------------------------------------------------------------------------------------------
+
+const state = () => ({ ...fromPath(), ...Object.fromEntries(new URLSearchParams(location.search)) });
+
+// The page is also what a browser gets at the addresses of answers: `/corpus/@17/concordance?q=…` is a search, too.
+const OF_ANSWERS = { concordance: { as: "lines" }, frequency: { as: "frequency" }, next: { as: "next" }, before: { as: "next" }, documents: { as: "documents" }, trace: { view: "trace" }, score: { view: "trace", as: "surprise" } };
+
+function fromPath() {
+  const [first, ...rest] = location.pathname.slice(new URL(ROOT).pathname.length).split("/").filter(Boolean).map(decodeURIComponent);
+  if (first === undefined || first === "corpora") return {};
+  if (first === "query") return { view: "query" };
+  useDatabase(all.find((one) => one.corpus === corpus)?.database ?? null);
+  const version = /^@\d+$/.test(rest[0] ?? "") ? rest.shift().slice(1) : undefined;
+  const at = { corpus: first, ...(version ? { version } : {}) };
+  if (!rest.length) return { ...at, view: "corpus" };
+  if (rest[0] === "documents" && rest[1]) return { ...at, view: "document", doc: rest[1] };
+  return { ...at, ...OF_ANSWERS[rest[0]] };
+}
+
+// The address of a change of the state; `anew` forgets all that is not named.
+function href(changes, anew = false) {
+  const next = new URLSearchParams(anew ? {} : state());
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null || value === undefined || value === "" || value === false) next.delete(name);
+    else next.set(name, String(value));
+  }
+  return `${ROOT}?${next}`;
+}
+
+function go(changes, { replace = false, anew = false } = {}) {
+  follow(href(changes, anew), replace);
+}
+
+function follow(address, replace = false) {
+  if (address === location.href) replace = true;
+  history[replace ? "replaceState" : "pushState"](null, "", address);
+  show();
+}
+
+// ---- showing ----------------------------------------------------------------------------------------------
+
+async function show() {
+  leaving.abort();
+  leaving = new AbortController();
+  const { signal } = leaving;
+  main.setAttribute("aria-busy", "true");
+  const now = state();
+  const view = VIEWS[now.view] ? now.view : "search";
+  const known = all.map((one) => one.corpus);
+  const corpus = known.includes(now.corpus) ? now.corpus : (known[0] ?? null);
+  useDatabase(all.find((one) => one.corpus === corpus)?.database ?? null);
+  const version = /^\d+$/.test(now.version ?? "") ? now.version : null;
+  const ctx = {
+    ...{ state: now, view, corpus, own: all.find((one) => one.corpus === corpus)?.own, version, corpora: all, signal, href, go },
+    from: from(all, corpus, version),
+    info: () => describe(corpus, signal),
+    title: (text) => (document.title = text ? `${text} – ngramdb` : "ngramdb"),
+  };
+  frame(view, corpus);
+  ctx.title(VIEWS[view][0]);
+  if (!corpus) {
+    main.removeAttribute("aria-busy");
+    main.replaceChildren(h("h1", {}, "Nothing to explore yet"), h("p", {}, "This database has no corpus. ", h("code", {}, "ngramdb load DB CORPUS FILES"), " makes one."));
+    return;
+  }
+  const focused = main.contains(document.activeElement) ? place(document.activeElement) : null;
+  try {
+    const module = await VIEWS[view][1]();
+    const nodes = await module.show(ctx);
+    if (signal.aborted) return;
+    main.replaceChildren(...[nodes].flat(Infinity).filter(Boolean));
+  } catch (error) {
+    if (signal.aborted) return;
+    main.replaceChildren(wrong(error, show));
+  }
+  main.removeAttribute("aria-busy");
+  if (now.corpus && now.corpus !== corpus) main.prepend(wrong(Object.assign(new Error(`There is no corpus ${now.corpus} here.`), { status: 404 })));
+  settle(view, focused);
+}
+
+// Where the focus is, in words that hold after the view is made anew.
+const place = (element) => ({ key: element.dataset.key, start: element.selectionStart, end: element.selectionEnd });
+
+function settle(view, focused) {
+  const same = focused?.key && main.querySelector(`[data-key="${CSS.escape(focused.key)}"]`);
+  if (same) {
+    same.focus({ preventScroll: true });
+    if (typeof focused.start === "number" && same.setSelectionRange) same.setSelectionRange(focused.start, focused.end);
+  } else if (shown !== null && shown !== view) {
+    main.focus({ preventScroll: true });
+    window.scrollTo(0, 0);
+    say(document.title);
+  }
+  shown = view;
+}
+
+function frame(view, corpus) {
+  const nav = document.getElementById("nav");
+  const carried = { corpus: all.length > 1 ? corpus : null };
+  nav.replaceChildren(
+    ...Object.entries(VIEWS)
+      .filter(([, [title]]) => title)
+      .map(([name, [title]]) => h("a", { href: href({ ...carried, view: name === "search" ? null : name }, true), "aria-current": name === view ? "page" : null }, title)),
+  );
+  const select = document.getElementById("corpus");
+  select.replaceChildren(...all.map((one) => h("option", { value: one.corpus, selected: one.corpus === corpus }, one.corpus)));
+  document.getElementById("corpus-choice").hidden = all.length < 2;
+}
+
+// ---- what is always there ---------------------------------------------------------------------------------
+
+function listen() {
+  window.addEventListener("popstate", show);
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.("a[href]");
+    if (!link || link.target || link.hasAttribute("download") || !link.href.startsWith(`${ROOT}?`) || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    follow(link.href);
+  });
+  document.getElementById("corpus").addEventListener("change", (event) => go({ corpus: event.target.value, version: null, doc: null, by: null, page: null }));
+  document.getElementById("theme").addEventListener("click", changeTheme);
+  document.getElementById("help").addEventListener("click", help);
+  document.addEventListener("keydown", (event) => {
+    const focused = document.activeElement;
+    // In the empty search box, where a view begins, the key that leads there is no text.
+    const writing = /^(INPUT|TEXTAREA|SELECT)$/.test(focused?.tagName ?? "") && !(focused.type === "search" && !focused.value);
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "/" && !writing) {
+      event.preventDefault();
+      const box = main.querySelector("[data-primary]");
+      if (box) {
+        box.focus();
+        box.select?.();
+      } else go({ corpus: all.length > 1 ? state().corpus : null }, { anew: true });
+    } else if (event.key === "?" && !writing) help();
+    else if (event.key === "Escape" && writing && !event.defaultPrevented) focused.blur();
+  });
+  nameTheme();
+}
+
+const dark = () => {
+  const chosen = document.documentElement.dataset.theme;
+  return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+};
+
+function changeTheme() {
+  const theme = dark() ? "light" : "dark";
+  document.documentElement.dataset.theme = theme;
+  try {
+    localStorage.setItem("ngramdb.theme", theme);
+  } catch {
+    // It holds until the tab is closed.
+  }
+  nameTheme();
+}
+
+function nameTheme() {
+  const button = document.getElementById("theme");
+  button.textContent = dark() ? "☀" : "☾";
+  button.setAttribute("aria-label", dark() ? "Light theme" : "Dark theme");
+  button.title = button.getAttribute("aria-label");
+}
+
+const KEYS = [
+  ["/", "go to the search box"],
+  ["↑ ↓", "go through suggestions, lines and documents"],
+  ["← →", "go through tabs, and through the values of a chart"],
+  ["Enter", "take, open or run"],
+  ["Ctrl Enter", "run the statement, trace the text"],
+  ["n p", "the next and the previous match in a document"],
+  ["Esc", "close, or stop what is being asked"],
+  ["?", "this list"],
+];
+
+function help() {
+  const dialog = h(
+    "dialog",
+    { "aria-label": "Keyboard shortcuts", onclose: () => dialog.remove() },
+    h("h2", {}, "Keys"),
+    h("dl", { class: "keys" }, KEYS.map(([keys, does]) => [h("dt", {}, keys.split(" ").map((key) => h("kbd", {}, key))), h("dd", {}, does)])),
+    h("form", { method: "dialog" }, h("button", {}, "Close")),
+  );
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+async function begin() {
+  try {
+    all = await corpora();
+  } catch (error) {
+    main.removeAttribute("aria-busy");
+    main.replaceChildren(wrong(error, begin));
+    return;
+  }
+  show();
+}
+
+listen();
+begin();

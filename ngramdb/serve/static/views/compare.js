@@ -1,0 +1,136 @@
+// Several n-grams beside each other, over a field or over time, in one corpus, in several, or at several versions.
+
+import { query } from "../api.js";
+import { asText, from, groupFields, isTime } from "../catalog.js";
+import { groups, lines } from "../chart.js";
+import { choice, h, labelled, tick } from "../dom.js";
+import { cell, number, rounded } from "../format.js";
+import { note, notes, panel } from "../panel.js";
+import { ran } from "../ran.js";
+import { field, join, ngram, read } from "../sql.js";
+import { table } from "../table.js";
+import { PER, measured } from "./frequency.js";
+
+const MOST_SERIES = 6;
+const MOST_VALUES = 25;
+
+export async function show(ctx) {
+  const info = await ctx.info();
+  ctx.title("Compare");
+  const fields = groupFields(info.fields);
+  const by = ctx.state.by === "" || ctx.state.by === "-" ? null : (fields.find(({ path }) => path === ctx.state.by) ?? fields[0] ?? null);
+  const wanted = (ctx.state.q ?? "").split("\n").map((line) => line.trim()).filter(Boolean);
+  const sources = chosenSources(ctx);
+  const relative = ctx.state.rel !== "0";
+  const series = sources.flatMap((source) => wanted.map((typed) => ({ typed, source, name: sources.length > 1 ? `${typed} · ${source.name}` : typed, expression: expression(typed, ctx.state, info) })));
+  const asked = series.slice(0, MOST_SERIES);
+  return [
+    h("h1", {}, "Compare"),
+    form(ctx, fields, by, relative, sources),
+    series.length > MOST_SERIES && note(`The first ${MOST_SERIES} of ${series.length} lines; more would not be told apart.`),
+    wanted.length ? result(ctx, asked, by, relative) : note("One n-gram a line, as in the search box: words, patterns in quotes, expressions."),
+  ];
+}
+
+function expression(typed, state, info) {
+  const is = read(typed);
+  return is.kind === "text" ? join(ngram(is.text), asText(state, info) && "MATCH TEXT", state.nocase && "IGNORE CASE") : typed;
+}
+
+// ---- what is compared -------------------------------------------------------------------------------------
+
+// Sources are named `corpus` or `corpus@version`, with commas between.
+function chosenSources(ctx) {
+  const known = ctx.corpora.map((one) => one.corpus);
+  const named = (ctx.state.in ?? "").split(",").map((one) => one.match(/^(.*?)(?:@(\d+))?$/)).filter((match) => known.includes(match[1]));
+  const chosen = named.length ? named.map(([whole, corpus, version]) => ({ name: whole, corpus, version: version ?? null })) : [{ name: ctx.corpus, corpus: ctx.corpus, version: null }];
+  return chosen.map((one) => ({ ...one, from: from(ctx.corpora, one.corpus, one.version), db: ctx.corpora.find(({ corpus }) => corpus === one.corpus).database }));
+}
+
+function form(ctx, fields, by, relative, sources) {
+  const box = h("textarea", { rows: 4, "aria-label": "N-grams, one a line", "data-primary": true, "data-key": "ngrams", placeholder: "one n-gram a line" });
+  box.value = ctx.state.q ?? "";
+  const submit = (event) => {
+    event?.preventDefault();
+    ctx.go({ q: box.value.trim() });
+  };
+  box.addEventListener("keydown", (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && submit(event));
+  const set = (name) => (value) => ctx.go({ q: box.value.trim(), [name]: value });
+  const others = [["-", "nothing: totals"], ...fields.map(({ path }) => [path, path])];
+  return h(
+    "form",
+    { class: "search", onsubmit: submit },
+    box,
+    h(
+      "div",
+      { class: "row options" },
+      h("button", { class: "go", title: "Ctrl Enter" }, "Compare"),
+      labelled("By", choice(others, by?.path ?? "-", set("by"), { "data-key": "by" })),
+      labelled("As", choice([["", "per million tokens"], ["0", "occurrences"]], relative ? "" : "0", set("rel"), { "data-key": "rel" })),
+      tick("ignore case", ctx.state.nocase, (on) => set("nocase")(on && 1)),
+      h("fieldset", { class: "row" }, h("legend", {}, "In"), sourceTicks(ctx, sources, set("in"))),
+    ),
+  );
+}
+
+function sourceTicks(ctx, sources, set) {
+  const chosen = sources.map((one) => one.name);
+  const toggled = (name, on) => {
+    const next = on ? [...chosen, name] : chosen.filter((one) => one !== name);
+    set(next.join(","));
+  };
+  const names = [...new Set([...ctx.corpora.map((one) => one.corpus), ...chosen])];
+  const version = h("input", { type: "number", min: 1, class: "narrow", "aria-label": `A version of ${ctx.corpus}`, placeholder: "version" });
+  const add = () => version.value && toggled(`${ctx.corpus}@${version.value}`, true);
+  return [names.map((name) => tick(name, chosen.includes(name), (on) => toggled(name, on))), version, h("button", { type: "button", class: "small", onclick: add }, "Add version")];
+}
+
+// ---- the answers ------------------------------------------------------------------------------------------
+
+function result(ctx, series, by, relative) {
+  const group = by ? `GROUP BY ${field(by.path)}` : "";
+  const statements = series.map((one) => join("COUNT", one.expression, group, one.source.from));
+  const sources = [...new Map(series.map((one) => [one.source.name, one.source])).values()];
+  const tokens = relative ? sources.map((source) => join('COUNT ""', group, source.from)) : [];
+  const unit = relative ? "per million tokens" : "occurrences";
+  return [
+    panel(ctx, "Counting", async (signal) => {
+      const [found, total] = await Promise.all([
+        Promise.all(statements.map((statement, at) => query(statement, { signal, db: series[at].source.db }))),
+        Promise.all(tokens.map((statement, at) => query(statement, { signal, db: sources[at].db }))),
+      ]);
+      const size = new Map(sources.map((source, at) => [source.name, total[at]?.rows]));
+      const drawn = series.map((one, at) => ({ name: one.name, points: points(found[at].rows, size.get(one.source.name), by) }));
+      return [found.flatMap(notes), picture(drawn, by, unit), by && below(drawn, by, statements[0])];
+    }),
+    ran(ctx, statements, tokens),
+  ];
+}
+
+function points(rows, tokens, by) {
+  if (!by) return [["all", tokens ? (PER * rows[0][0]) / Math.max(1, tokens[0][0]) : rows[0][0]]];
+  return measured(rows, tokens).filter(([value]) => value !== null).map(([value, , y]) => [value, y]);
+}
+
+function picture(drawn, by, unit) {
+  const label = `${drawn.map((one) => one.name).join(", ")}: ${unit}${by ? ` by ${by.path}` : ""}`;
+  if (by && isTime(by)) return lines(filled(drawn), { label, x: by.path, y: unit, numbers: false });
+  const sum = new Map();
+  for (const one of drawn) for (const [x, y] of one.points) sum.set(x, (sum.get(x) ?? 0) + y);
+  const most = [...sum].sort((one, other) => other[1] - one[1]).slice(0, MOST_VALUES).map(([x]) => x);
+  const shown = drawn.map((one) => ({ ...one, points: most.map((x) => [cell(x), new Map(one.points).get(x) ?? 0]) }));
+  return [groups(shown, { label, x: by?.path ?? "corpus", y: unit }), sum.size > most.length && note(`The ${MOST_VALUES} most frequent of ${number(sum.size)} values; the table has all.`)];
+}
+
+// A line is 0 where its n-gram does not occur and another one does.
+function filled(drawn) {
+  const xs = [...new Set(drawn.flatMap((one) => one.points.map(([x]) => x)))].filter((x) => typeof x === "number").sort((one, other) => one - other);
+  return drawn.map((one) => ({ ...one, points: xs.map((x) => [x, new Map(one.points).get(x) ?? 0]) }));
+}
+
+function below(drawn, by, statement) {
+  const xs = [...new Set(drawn.flatMap((one) => one.points.map(([x]) => x)))];
+  const found = drawn.map((one) => new Map(one.points));
+  const answer = { columns: [by.path, ...drawn.map((one) => one.name)], rows: xs.map((x) => [x, ...found.map((values) => Number(rounded(values.get(x) ?? 0, 6).replaceAll(",", "")))]) };
+  return h("details", { class: "numbers" }, h("summary", {}, "The numbers"), table(answer, statement, { caption: "The numbers", file: "comparison" }));
+}

@@ -1,0 +1,107 @@
+// One document, with all that was looked for marked in its text.
+
+import { query } from "../api.js";
+import { h, say } from "../dom.js";
+import { cell, plural } from "../format.js";
+import { note, panel } from "../panel.js";
+import { ran } from "../ran.js";
+import { join } from "../sql.js";
+import { understood } from "./search.js";
+
+// Marks that are made at most: more help nobody, and slow the page down.
+const MOST_MARKS = 1000;
+
+export async function show(ctx) {
+  const info = await ctx.info();
+  const doc = /^\d+$/.test(ctx.state.doc ?? "") ? Number(ctx.state.doc) : null;
+  if (doc === null) return note("Which document? The address has no number.");
+  const search = understood(ctx, info);
+  const statement = join(`DOCS WHERE doc_id = ${doc}`, ctx.from);
+  // The context tells equal matches apart, and the three texts of a line are a piece of the document as it stands.
+  const places = search.pattern && join("KWIC", search.pattern, `WHERE doc_id = ${doc}`, "WINDOW 8", `LIMIT ${MOST_MARKS}`, ctx.from);
+  ctx.title(`Document ${doc}`);
+  const back = ctx.state.q ? ctx.href({ view: null, doc: null, position: null }) : ctx.href({ view: null, doc: null, position: null, q: `doc_id = ${doc}` });
+  return [
+    h("p", { class: "row" }, h("a", { href: back }, "← Results")),
+    h("h1", {}, `Document ${doc}`),
+    panel(ctx, "Reading the document", async (signal) => {
+      const [found, lines] = await Promise.all([query(statement, { signal }), places ? query(places, { signal }) : null]);
+      if (!found.rows.length) return note(`There is no document ${doc} in ${ctx.corpus}${ctx.version ? ` at version ${ctx.version}` : ""}.`);
+      return body(ctx, found, lines);
+    }),
+    ran(ctx, statement, places),
+  ];
+}
+
+function body(ctx, found, lines) {
+  const row = found.rows[0];
+  const at = (name) => found.columns.indexOf(name);
+  const text = String(row[at("text")] ?? "");
+  const marks = lines ? spans(text, lines) : [];
+  const article = h("article", { class: "text", dir: "auto", tabindex: "0", "aria-label": "Text of the document" }, marked(text, marks));
+  const walk = matches(article, marks, Number(ctx.state.position));
+  return [
+    h("dl", { class: "facts" }, found.columns.map((name, column) => (column === at("text") || row[column] === null ? null : [h("dt", {}, name), h("dd", { dir: "auto" }, link(cell(row[column])))]))),
+    lines && walk,
+    article,
+  ];
+}
+
+// An address of the web is shown as a link, and opened without telling where from; any other scheme stays a text.
+const link = (value) => (/^https?:\/\/\S+$/i.test(value) ? h("a", { href: value, rel: "noreferrer noopener nofollow", target: "_blank" }, value) : value);
+
+// Half-open ranges of the matches in the text, found one after the other.
+function spans(text, { columns, rows }) {
+  const [position, left, match, right] = ["position", "left", "match", "right"].map((name) => columns.indexOf(name));
+  const found = [];
+  let from = 0;
+  for (const row of [...rows].sort((one, other) => one[position] - other[position])) {
+    const place = text.indexOf(row[left] + row[match] + row[right], from);
+    if (place < 0) continue;
+    const start = place + row[left].length;
+    found.push({ start, stop: start + row[match].length, position: row[position] });
+    from = place + (row[left].length || row[right].length ? 0 : 1);
+  }
+  return found;
+}
+
+function marked(text, marks) {
+  const nodes = [];
+  let at = 0;
+  for (const { start, stop, position } of marks) {
+    if (start < at) continue;
+    nodes.push(text.slice(at, start), h("mark", { tabindex: "-1", "data-position": position }, text.slice(start, stop)));
+    at = stop;
+  }
+  return [...nodes, text.slice(at)];
+}
+
+function matches(article, marks, wanted) {
+  const all = [...article.querySelectorAll("mark")];
+  if (!all.length) return h("p", { class: "dim" }, marks.length ? "" : "Nothing to mark in this document.");
+  let current = Math.max(0, all.findIndex((one) => Number(one.dataset.position) === wanted));
+  const place = h("span", { class: "dim", role: "status" });
+  const show = (index, move) => {
+    all[current].classList.remove("here");
+    current = (index + all.length) % all.length;
+    all[current].classList.add("here");
+    place.textContent = `${current + 1} of ${plural(all.length, "match", "matches")}`;
+    if (move) all[current].scrollIntoView({ block: "center" });
+  };
+  article.ownerDocument.defaultView.requestAnimationFrame(() => show(current, Number.isFinite(wanted)));
+  const onkey = (event) => {
+    if (!article.isConnected) document.removeEventListener("keydown", onkey);
+    else if (/^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName ?? "") || event.ctrlKey || event.metaKey || event.altKey) return;
+    else if (event.key === "n") show(current + 1, true);
+    else if (event.key === "p") show(current - 1, true);
+  };
+  document.addEventListener("keydown", onkey);
+  say(plural(all.length, "match", "matches"));
+  return h(
+    "div",
+    { class: "row options" },
+    h("button", { type: "button", class: "small", title: "p", onclick: () => show(current - 1, true) }, "↑ Previous"),
+    h("button", { type: "button", class: "small", title: "n", onclick: () => show(current + 1, true) }, "↓ Next"),
+    place,
+  );
+}

@@ -1,0 +1,80 @@
+// Documents that have what was looked for, with the beginning of each, or the place where it stands.
+
+import { query } from "../api.js";
+import { h, roving, say } from "../dom.js";
+import { cell, number, oneLine, plural } from "../format.js";
+import { note, notes, panel } from "../panel.js";
+import { ran } from "../ran.js";
+import { join } from "../sql.js";
+import { saving } from "../table.js";
+import { documentLink, pages } from "./concordance.js";
+
+const PAGE = 20;
+const PEEK = 280;
+
+export function results(ctx, search) {
+  const page = Math.max(0, Number(ctx.state.page) || 0);
+  const parts = [search.documents, search.filter].filter(Boolean);
+  const where = parts.length > 1 ? parts.map((one) => `(${one})`).join(" AND ") : parts[0];
+  const statement = join("DOCS WHERE", where, `LIMIT ${PAGE}`, page > 0 && `OFFSET ${page * PAGE}`, ctx.from);
+  return [
+    panel(ctx, "Looking for documents", async (signal) => {
+      const answer = await query(statement, { signal });
+      if (!answer.rows.length) return [notes(answer), note(page ? "No further documents." : "No document has it.")];
+      const total = answer.summary.total ?? answer.rows.length;
+      say(`${number(answer.rows.length)} documents of ${number(total)}`);
+      return [notes(answer), cards(ctx, answer, search), h("div", { class: "row foot" }, pages(ctx, page, total, PAGE), saving(statement, "documents"))];
+    }),
+    ran(ctx, statement),
+  ];
+}
+
+function cards(ctx, answer, search) {
+  const at = Object.fromEntries(["doc_id", "length", "text"].map((name) => [name, answer.columns.indexOf(name)]));
+  const others = answer.columns.map((name, column) => [name, column]).filter(([name]) => !(name in at));
+  const list = h(
+    "ol",
+    { class: "cards", "aria-label": "Documents" },
+    answer.rows.map((row) =>
+      h(
+        "li",
+        {},
+        h(
+          "a",
+          { class: "card", href: documentLink(ctx, row[at.doc_id]) },
+          h("span", { class: "row" }, h("strong", {}, `Document ${row[at.doc_id]}`), h("span", { class: "dim" }, plural(row[at.length], "token"))),
+          h("span", { class: "meta" }, others.filter(([, column]) => row[column] !== null).map(([name, column]) => h("span", {}, h("span", { class: "dim" }, `${name} `), h("span", { dir: "auto" }, oneLine(cell(row[column])).slice(0, 80))))),
+          h("span", { class: "peek", dir: "auto" }, peek(String(row[at.text] ?? ""), search)),
+        ),
+      ),
+    ),
+  );
+  roving(list, "a.card");
+  return list;
+}
+
+// Where words stand that are not parts of others, else where they stand at all.
+function wordPlace(text, words) {
+  const letter = /[\p{L}\p{N}]/u;
+  for (let at = text.indexOf(words); at >= 0; at = text.indexOf(words, at + 1)) {
+    if (!letter.test(text[at - 1] ?? "") && !letter.test(text[at + words.length] ?? "")) return at;
+  }
+  return text.indexOf(words);
+}
+
+// The next beginning of a word, for an excerpt to begin there.
+function wordStart(text, at) {
+  const blank = at > 0 ? text.slice(at, at + 30).search(/\s/) : -1;
+  return blank < 0 ? at : at + blank + 1;
+}
+
+// The place of the words that were looked for, where they stand so in the text; else its beginning.
+function peek(text, search) {
+  const wanted = search.kind === "text" ? search.text.toLowerCase() : search.pattern?.match(/^"((?:[^"\\])*)"/)?.[1].toLowerCase();
+  const place = wanted ? wordPlace(text.toLowerCase(), wanted) : -1;
+  const start = wordStart(text, Math.max(0, place - PEEK / 3));
+  const piece = text.slice(start, start + PEEK);
+  if (place < 0) return oneLine(piece) + (text.length > PEEK ? " …" : "");
+  const stop = place + wanted.length;
+  return [start > 0 && "… ", oneLine(text.slice(start, place)), h("mark", {}, oneLine(text.slice(place, stop))), oneLine(text.slice(stop, start + PEEK)), text.length > start + PEEK && " …"];
+}

@@ -1,0 +1,107 @@
+// How often: by the values of a field, as bars, or over time, as a line.
+
+import { frequency } from "../api.js";
+import { groupFields, isDate, isTime } from "../catalog.js";
+import { bars, lines } from "../chart.js";
+import { choice, h, labelled } from "../dom.js";
+import { cell, number, rounded } from "../format.js";
+import { note, notes, panel } from "../panel.js";
+import { ran } from "../ran.js";
+import { all, field, is } from "../sql.js";
+import { saving } from "../table.js";
+
+const MOST = 40;
+export const PER = 1_000_000;
+// What the server groups by, for each period of dates: a month is one of a year.
+const PARTS = { year: ["YEAR"], month: ["YEAR", "MONTH"], day: ["YEAR", "MONTH", "DAY"] };
+const PERIODS = {
+  numbers: [["", "one by one"], ["5", "5 years together"], ["10", "10 years together"]],
+  dates: [["year", "by year"], ["month", "by month"], ["day", "by day"]],
+};
+
+export function results(ctx, search, info) {
+  const fields = groupFields(info.fields);
+  if (!fields.length) return note("The documents of this corpus have no fields to group by.");
+  const by = fields.find(({ path }) => path === ctx.state.by) ?? fields[0];
+  const relative = ctx.state.rel !== "0" && Boolean(search.expression);
+  const periods = isTime(by) ? PERIODS.numbers : isDate(by) ? PERIODS.dates : null;
+  const period = periods ? (periods.find(([name]) => name === ctx.state.period) ?? periods[0])[0] : "";
+  const set = (name) => (value) => ctx.go({ [name]: value });
+  const unit = search.expression ? "occurrences" : "documents";
+  return [
+    h(
+      "div",
+      { class: "row options" },
+      labelled("By", choice(fields.map(({ path }) => [path, path]), by.path, (path) => ctx.go({ by: path, period: null }), { "data-key": "by" })),
+      periods && labelled("Values", choice(periods, period, set("period"), { "data-key": "period" })),
+      search.expression && labelled("As", choice([["", "per million tokens"], ["0", unit]], relative ? "" : "0", set("rel"), { "data-key": "rel" })),
+    ),
+    panel(ctx, `Counting by ${by.path}`, async (signal) => {
+      const found = await frequency(ctx.corpus, ctx.version, wanted(search, by, period, relative, Boolean(periods)), signal);
+      if (!found.rows.length) return [notes(found), note("Nothing to count."), ran(ctx, found.statement)];
+      const name = relative ? "per million tokens" : unit;
+      const n = PARTS[period]?.length ?? 1;
+      const points = found.rows.map((row) => [row.slice(0, n), row[n], relative ? (row[n + 2] ?? 0) : row[n]]);
+      const along = isTime(by) || period === "year";
+      const chart = along ? overTime(points, by, name) : asBars(ctx, points, by, name, period);
+      const more = found.truncated && note(periods ? `The first ${number(points.length)} values.` : `The ${number(points.length)} most frequent values.`);
+      return [notes(found), chart, more, h("div", { class: "row foot" }, saving(found.statement, `by-${by.path}`)), ran(ctx, found.statement)];
+    }),
+  ];
+}
+
+// What is asked of the server: of times all values in their order, of others the most frequent ones.
+function wanted(search, by, period, relative, isOrdered) {
+  return {
+    ...(search.expression ? { pattern: search.expression, where: search.filter } : { documents: 1, where: all(search.documents, search.filter) }),
+    by: field(by.path),
+    period,
+    relative: relative && 1,
+    ...(isOrdered ? {} : { order: "count", limit: MOST }),
+  };
+}
+
+// [value, count, share or count]: relative where there are tokens to divide by.
+export function measured(rows, tokens) {
+  if (!tokens) return rows.map(([value, count]) => [value, count, count]);
+  const size = new Map(tokens);
+  return rows.map(([value, count]) => [value, count, size.get(value) ? (PER * count) / size.get(value) : 0]);
+}
+
+function overTime(points, by, name) {
+  const known = points.map(([[value], , y]) => [value === null ? NaN : Number(value), y]).filter(([x]) => Number.isFinite(x));
+  const missing = points.find(([[value]]) => value === null);
+  if (!known.length) return note(`No document has ${by.path}.`);
+  return [
+    lines([{ name, points: known.sort((one, other) => one[0] - other[0]) }], { label: `${name} by ${by.path}`, x: by.path, y: name }),
+    missing?.[1] ? note(`${number(missing[1])} more in documents without ${isTime(by) ? by.path : `a date in ${by.path}`}.`) : null,
+  ];
+}
+
+function asBars(ctx, points, by, name, period) {
+  const ordered = period ? points : [...points].sort((one, other) => other[2] - one[2]);
+  const narrowed = (values) => (PARTS[period] ? within(by, PARTS[period], values) : is(by.path, values[0]));
+  const shown = ordered
+    .filter(([, count]) => count)
+    .map(([values, count, y]) => ({
+      label: values[0] === null ? "none" : asDate(values),
+      quiet: values[0] === null,
+      value: y,
+      shown: rounded(y),
+      title: `${number(count)} in all`,
+      href: ctx.href({ where: all(ctx.state.where, narrowed(values)), as: "lines", page: null }),
+    }));
+  return [h("p", { class: "dim" }, `${name}; a bar leads to the lines behind it`), bars(shown, { label: `${name} by ${by.path}` })];
+}
+
+// A value, or the parts of a date that are known: 2001-05.
+function asDate(values) {
+  const known = values.filter((value) => value !== null);
+  return known.length === 1 ? cell(known[0]) : known.map((part) => String(part).padStart(2, "0")).join("-");
+}
+
+// The documents whose date has these parts.
+function within(by, parts, values) {
+  const tested = (part, at) => `${part}(${field(by.path)}) ${values[at] === null ? "IS NULL" : `= ${values[at]}`}`;
+  return values[0] === null ? tested(parts[0], 0) : parts.map(tested).join(" AND ");
+}
