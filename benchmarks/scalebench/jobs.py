@@ -44,7 +44,7 @@ JOBS: dict[str, Job] = {
     "group": Job(working.group),
     "overlap": Job(working.overlap),
     "export": Job(working.export),
-    "check": Job(working.check, most_tokens=300_000_000),
+    "check": Job(working.check),
     "delete": Job(working.delete, "deleted"),
     "compact": Job(working.compact, needs=("deleted",)),
     "analyze": Job(working.analyze, "analyzed"),
