@@ -6,6 +6,7 @@ import os
 import signal
 
 import pytest
+from hypothesis import settings
 from plain_kind import PlainSegment
 from writes import Writes
 
@@ -37,6 +38,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--plain"):
         registry._KINDS["native"] = Kind("native", KIND, PlainSegment)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# For a second and third Python: what a property finds there, it finds in few examples (.ci/run).
+settings.register_profile("few", max_examples=10, deadline=None)
 
 
 @pytest.fixture

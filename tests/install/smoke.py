@@ -20,6 +20,8 @@ def main(path: str) -> None:
     )
     assert not list(package.rglob("*.pyx")), "sources of kernels are in the wheel"
     assert resources.files("ngramdb.grammar").joinpath("ngramdb.lark").is_file()
+    page = package / "serve" / "static"
+    assert (page / "index.html").exists() and (page / "views" / "search.js").exists(), "the page is missing"
     with ngramdb.connect(path) as db:
         corpus = db.create_corpus("small")
         corpus.append(["a rose is a rose is a rose", {"text": "the end", "year": 1913}])

@@ -33,8 +33,10 @@ FACES = frozenset(
 )
 BELOW: dict[str, frozenset[str]] = {
     "__main__": frozenset({"cli"}),
-    "__init__": frozenset({"api", "lm", "ngramdb.executor.results.result"}),
-    "cli": FACES | {PACKAGE},  # the package itself, for its version
+    "__init__": frozenset({"api", "cluster", "lm", "ngramdb.executor.results.result"}),
+    "cli": FACES | {PACKAGE, "cluster", "serve"},  # the package itself, for its version
+    "cluster": frozenset({"api"}),
+    "serve": frozenset({"api", "compat", "lm", PACKAGE}),
     "compat": frozenset({"api", "lm", "ngramdb.engine.corpus.infini_gram_files"}),
     "api": frozenset({"language", "planner", "executor", "engine", "ingest", "lm", "tokenizers"}),
     # The stages know their predecessor's nodes, and nothing of its insides.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -23,22 +24,29 @@ SHARED = {
 }
 
 
-def assigned(tree):
-    """The names that a module assigns outside of functions."""
-    for node in tree.body:
-        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-        for target in targets:
-            yield from (item.id for item in ast.walk(target) if isinstance(item, ast.Name)) if target else ()
+@cache
+def trees():
+    """Every module of the package by its path, parsed."""
+    paths = sorted(PACKAGE.rglob("*.py"))
+    return {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text("utf-8")) for path in paths}
+
+
+@cache
+def assigned():
+    """The names that each module assigns outside of functions."""
+    found = {}
+    for path, tree in trees().items():
+        names = found[path] = set()
+        for node in tree.body:
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+            items = (item for target in targets if target for item in ast.walk(target))
+            names.update(item.id for item in items if isinstance(item, ast.Name))
+    return found
 
 
 @pytest.mark.parametrize("name", SHARED)
 def test_shared_names_are_defined_once(name):
-    found = [
-        path.relative_to(PACKAGE).as_posix()
-        for path in PACKAGE.rglob("*.py")
-        if name in assigned(ast.parse(path.read_text(encoding="utf-8")))
-    ]
-    assert found == [SHARED[name]]
+    assert [path for path, names in assigned().items() if name in names] == [SHARED[name]]
 
 
 def test_every_named_tokenizer_is_built_in():
@@ -57,8 +65,8 @@ def test_every_kind_of_model_is_known_to_grammar_kernel_and_messages():
 
 @pytest.mark.parametrize("names", [kinds.TOKENIZER_KINDS, kinds.NAMED_TOKENIZERS, tuple(kinds.MODELS)])
 def test_lists_of_kinds_are_not_written_again(names):
-    for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for path, tree in trees().items():
+        for node in ast.walk(tree):
             if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
                 values = {item.value for item in node.elts if isinstance(item, ast.Constant)}
                 assert not values >= set(names), f"{path}:{node.lineno}"
