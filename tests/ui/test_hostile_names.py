@@ -195,7 +195,7 @@ def test_no_answer_at_the_prompt_lets_a_name_steer_the_terminal(folder: Path) ->
 
 
 def _left(process: pexpect.spawn) -> str:
-    """What is written until the prompt is left: a terminal drops the keys behind Ctrl-C while a statement runs."""
+    """What is written until the prompt is left: a terminal drops what follows Ctrl-C while something runs."""
     written = ""
     for _ in range(20):
         for key in "\x03\x04":
