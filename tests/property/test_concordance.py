@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from small_corpora import IDS, corpora, loaded, places
 
 from ngramdb.api.statements import execute_all
-from ngramdb.executor.kwic import sort_keys
+from ngramdb.executor.kwic import concordance, sort_keys
 from ngramdb.executor.questions import ngrams
 
 EXAMPLES = settings(max_examples=60, deadline=None, derandomize=True)
@@ -32,6 +32,8 @@ NGRAMS = st.lists(st.sampled_from(IDS[:4]), min_size=1, max_size=3)
 WINDOWS = st.sampled_from([0, 1, 2, 3, 12])
 # Above 1, small groups of lines are sorted by whole contexts at once.
 GROUP_SIZES = st.sampled_from([0, 3, 512])
+# Below the number of lines, the first ones are kept piece by piece.
+PIECES = st.sampled_from([32, 1 << 20])
 
 
 @EXAMPLES
@@ -102,15 +104,28 @@ def run(database, text):
 
 
 @EXAMPLES
-@given(corpora(), NGRAMS, WINDOWS, st.booleans(), st.booleans(), st.none() | st.integers(0, 3), GROUP_SIZES)
+@given(
+    corpora(),
+    NGRAMS,
+    WINDOWS,
+    st.booleans(),
+    st.booleans(),
+    st.none() | st.integers(0, 3),
+    GROUP_SIZES,
+    PIECES,
+)
 def test_lines_are_ordered_by_the_tokens_on_either_side(
-    corpus, ngram, window, to_left, descending, limit, group_size
+    corpus, ngram, window, to_left, descending, limit, group_size, piece
 ):
     def key(place):
         left, _, right = pieces(documents[place[0]], place[1], len(ngram), window)
         return list(reversed(left)) if to_left else list(right)
 
-    with loaded(corpus) as (c, documents), patch.object(sort_keys, "SORTED_AT_ONCE", group_size):
+    with (
+        loaded(corpus) as (c, documents),
+        patch.object(sort_keys, "SORTED_AT_ONCE", group_size),
+        patch.object(concordance, "PIECE", piece),
+    ):
         order = "left" if to_left else "right"
         result = c.kwic(ngram, window=window, order_by=order, descending=descending, limit=limit, offset=1)
         expected = in_order(places(documents, ngram), key, descending)[1:][:limit]
@@ -129,10 +144,11 @@ TEXTS = st.lists(st.text(alphabet="abAB \n.é", max_size=12), max_size=8)
     st.booleans(),
     st.booleans(),
     GROUP_SIZES,
+    PIECES,
     st.sampled_from(["chars", "bytes"]),
 )
 def test_contexts_of_spelled_texts_are_compared_as_texts(
-    texts, n_segments, sought, window, to_left, descending, group_size, tokenizer
+    texts, n_segments, sought, window, to_left, descending, group_size, piece, tokenizer
 ):
     if tokenizer == "bytes":
         texts = [text.replace("é", "e") for text in texts]
@@ -144,6 +160,7 @@ def test_contexts_of_spelled_texts_are_compared_as_texts(
     with (
         loaded((texts, n_segments, set()), tokenizer) as (c, documents),
         patch.object(sort_keys, "SORTED_AT_ONCE", group_size),
+        patch.object(concordance, "PIECE", piece),
     ):
         order = "left" if to_left else "right"
         rows = c.kwic(sought, window=window).fetchall()
@@ -152,6 +169,22 @@ def test_contexts_of_spelled_texts_are_compared_as_texts(
             assert tuple(shown) == pieces(documents[doc_id], position, len(sought), window)
         found = c.kwic(sought, window=window, order_by=order, descending=descending).fetchall()
         assert found == in_order(rows, key, descending)
+        few = c.kwic(sought, window=window, order_by=order, descending=descending, limit=2).fetchall()
+        assert few == found[:2]
+
+
+@EXAMPLES
+@given(
+    st.lists(st.integers(0, 5), max_size=60), st.integers(0, 4), st.sampled_from([8, 16, 64]), st.booleans()
+)
+def test_the_first_lines_are_those_of_all(keys, n_first, piece, descending):
+    def sort(lines):
+        ordered = sorted(lines.tolist(), key=keys.__getitem__, reverse=descending)
+        return (np.array(ordered[k : k + 3], dtype=np.int64) for k in range(0, len(ordered), 3))
+
+    some = [*sort_keys.first_in_order(len(keys), n_first, sort, piece)]
+    every = [*sort_keys.first_in_order(len(keys), len(keys), sort, len(keys) + 1)]
+    assert [*np.concatenate([[], *some])][:n_first] == [*np.concatenate([[], *every])][:n_first]
 
 
 @EXAMPLES

@@ -2,7 +2,8 @@
 
 Occurrences are places only until their lines are read: texts are made for the lines that are asked for. By
 default lines come in the order of documents, a segment at a time; in the order of their contexts, or sampled,
-the places of all occurrences are in memory together (8 bytes each).
+the places of all occurrences are in memory together (8 bytes each). What puts them in order is bounded where
+LIMIT asks for a part of them.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ngramdb.executor.conditions.docset import DocSet
 from ngramdb.executor.conditions.evaluation import PlanMeter
 from ngramdb.executor.conditions.expressions import Expressions
 from ngramdb.executor.conditions.occurrences import Finder, Occurrences
-from ngramdb.executor.kwic.sort_keys import ContextKeys, ContextOrder, TokensAt
+from ngramdb.executor.kwic.sort_keys import ContextKeys, ContextOrder, TokensAt, first_in_order
 from ngramdb.executor.kwic.text import Contexts, Display, Line, contexts_of, sought_text
 from ngramdb.executor.questions.counting import evaluators
 from ngramdb.executor.questions.document_columns import ReturnedColumns
@@ -45,6 +46,10 @@ from ngramdb.types import Docs
 
 # Lines per batch: the first ones shall be there at once.
 BATCH_LINES = 64
+# Lines that are put in order at a time where few of many are asked for: by their tokens, some 40 bytes each,
+# and by their texts, some kB.
+PIECE = 1 << 21
+SHOWN_PIECE = 1 << 14
 
 CONCORDANCE_TYPES: tuple[ColumnType, ...] = (int, int, str, str, str)
 
@@ -271,12 +276,14 @@ def _by_context(
     """Lines `start … stop` by what stands left or right of them."""
     lines = AllLines(parts)
     if sought_text(plan.pattern) is not None or lines.are_cut:
-        numbers = iter([_by_shown_text(plan, lines)])
+        numbers = first_in_order(
+            len(lines), stop, lambda some: iter([_by_shown_text(plan, lines, some)]), SHOWN_PIECE
+        )
     else:
         to_left = plan.order == BY_LEFT
         keys = ContextKeys(plan.corpus.tokenizer, to_left)
         order = ContextOrder(lines.tokens_at(to_left), keys, plan.window, plan.descending)
-        numbers = order.ordered(len(lines))
+        numbers = first_in_order(len(lines), stop, order.ordered, PIECE)
     position = 0
     for some in numbers:
         first, last = max(start - position, 0), min(stop - position, len(some))
@@ -287,13 +294,14 @@ def _by_context(
             break
 
 
-def _by_shown_text(plan: Concordance, lines: AllLines) -> IntArray:
-    """All lines by their contexts as they are shown: where a match may end within a token."""
+def _by_shown_text(plan: Concordance, lines: AllLines, numbers: IntArray) -> IntArray:
+    """Lines by their contexts as they are shown: where a match may end within a token."""
     keys: list[Any] = []
-    for _, row in lines.rows(np.arange(len(lines))):
+    for _, row in lines.rows(numbers):
         left, right = row[2].casefold().split(), row[4].casefold().split()
         keys.append(tuple(reversed(left)) if plan.order == BY_LEFT else " ".join(right))
-    return np.array(sorted(range(len(keys)), key=keys.__getitem__, reverse=plan.descending), dtype=np.int64)
+    order = sorted(range(len(keys)), key=keys.__getitem__, reverse=plan.descending)
+    return numbers[np.array(order, dtype=np.int64)]
 
 
 class AllLines:

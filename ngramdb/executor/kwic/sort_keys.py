@@ -100,10 +100,10 @@ class ContextOrder:
         self._window = window
         self._descending = descending
 
-    def ordered(self, n_lines: int) -> Iterator[IntArray]:
-        """The numbers of all lines, in order, in arrays of any length."""
+    def ordered(self, lines: IntArray) -> Iterator[IntArray]:
+        """These lines (ascending), in order, in arrays of any length."""
         empty = self._keys.key((), self._window == 0)
-        return self._merged([Group(empty, (), np.arange(n_lines), self._window == 0)])
+        return self._merged([Group(empty, (), lines, self._window == 0)])
 
     def _merged(self, groups: list[Group]) -> Iterator[IntArray]:
         for cluster in self._clusters(groups):
@@ -181,6 +181,28 @@ class ContextOrder:
         # `reverse` keeps the order of what is equal.
         order = sorted(range(len(lines)), key=keys.__getitem__, reverse=self._descending)
         return lines[order]
+
+
+def first_in_order(
+    n_lines: int, n_first: int, sort: Callable[[IntArray], Iterator[IntArray]], piece: int
+) -> Iterator[IntArray]:
+    """The numbers of lines in order, in arrays of any length: at least the `n_first` first ones.
+
+    `sort` puts lines (ascending) in order. Where few of many are asked for, it gets `piece` of them at a
+    time, with those of the pieces before that may be among the first: memory is that of one piece.
+    """
+    if n_lines <= piece or n_first > piece // 8:
+        return sort(np.arange(n_lines))
+    kept = np.empty(0, dtype=np.int64)
+    for start in range(0, n_lines, piece):
+        found, n = [kept[:0]], 0
+        for some in sort(np.append(kept, np.arange(start, min(start + piece, n_lines)))):
+            found.append(some[: n_first - n])
+            n += len(found[-1])
+            if n >= n_first:
+                break
+        kept = np.sort(np.concatenate(found))
+    return sort(kept)
 
 
 def _begins(key: Key, beginning: Key) -> bool:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
+from ngramdb.executor.questions.places import PlaceSet
 from ngramdb.kinds import GROWING_TOKENIZERS
 from ngramdb.planner.source import Corpus, Segment, Tokenizer
 from ngramdb.types import Docs
@@ -121,16 +122,14 @@ def n_documents_with(corpus: Corpus, ngrams: Iterable[SharedNgrams]) -> int:
     Cost: a search for each n-gram and segment, and a bit for each token of the corpus.
     """
     indexes = [segment.index for segment in corpus.segments]
-    found = [np.zeros(index.n_positions + 1, dtype=np.bool_) for index in indexes]
+    found = [PlaceSet(index.n_positions) for index in indexes]
     for flat, offsets in ngrams:
-        for index, marks in zip(indexes, found, strict=True):
-            marks[index.places(flat, offsets)] = True
-    n = 0
-    for index, marks in zip(indexes, found, strict=True):
-        starts, stops = index.document_bounds(np.arange(index.n_documents, dtype=np.uint32))
-        sums = np.concatenate([[0], np.cumsum(marks)])
-        n += int(np.count_nonzero(sums[stops] > sums[starts]))
-    return n
+        for index, places in zip(indexes, found, strict=True):
+            places.add(index.places(flat, offsets))
+    return sum(
+        len(np.unique(index.documents_at(places.ascending())))
+        for index, places in zip(indexes, found, strict=True)
+    )
 
 
 def n_windows(lengths: NDArray[np.int64], n: int) -> NDArray[np.int64]:
@@ -187,7 +186,7 @@ class _Matcher:
         self._n = n
         self._ids = _ids_of(corpus.tokenizer, other.tokenizer)
         self._back = (corpus.tokenizer, other.tokenizer)
-        self._starts: NDArray[np.int64] | None = None
+        self._starts: NDArray[np.uint32] | None = None
 
     def translated(self, ids: Ids) -> Ids:
         """Token ids of the document's corpus as those of the other; -1 for words that it does not have."""
@@ -226,18 +225,18 @@ class _Matcher:
         lo = np.searchsorted(self._starts, starts)
         hi = np.searchsorted(self._starts, stops)
         for k in np.flatnonzero(hi > lo).tolist():
-            marks[self._starts[lo[k] : hi[k]] - int(starts[k]) + offsets[k]] = True
+            marks[self._starts[lo[k] : hi[k]].astype(np.int64) - int(starts[k]) + offsets[k]] = True
         return marks
 
-    def _find_starts(self) -> NDArray[np.int64]:
-        """Where in the segment an n-gram of the other corpus begins: ascending positions."""
+    def _find_starts(self) -> NDArray[np.uint32]:
+        """Where in the segment an n-gram of the other corpus begins: ascending places."""
         own, theirs = self._back
         ids_here = _ids_of(theirs, own)
         index = self._segment.index
-        marks = np.zeros(index.n_positions, dtype=np.bool_)
+        found = PlaceSet(index.n_positions)
         for windows in _windows(self._other, self._n):
-            marks[index.places(*_packed(windows if ids_here is None else ids_here[windows]))] = True
-        return np.flatnonzero(marks)
+            found.add(index.places(*_packed(windows if ids_here is None else ids_here[windows])))
+        return found.ascending()
 
     def _mark_short(self, docs: Docs, lengths: NDArray[np.int64], offsets: Offsets, marks: Marks) -> None:
         """Documents of fewer than n tokens are one n-gram each."""

@@ -125,12 +125,13 @@ def test_a_load_whose_connection_is_closed_meanwhile_is_committed(tmp_path):
 @pytest.mark.slow
 def test_hundreds_of_appends_need_few_file_descriptors(tmp_path):
     resource = pytest.importorskip("resource")
-    free = os.open(os.devnull, os.O_RDONLY)
-    os.close(free)
+    free = [os.open(os.devnull, os.O_RDONLY) for _ in range(20)]
+    for descriptor in free:
+        os.close(descriptor)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with ngramdb.connect(tmp_path / "db") as db:
         corpus = db.create_corpus("c")
-        resource.setrlimit(resource.RLIMIT_NOFILE, (free + 20, hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(free) + 1, hard))
         try:
             for k in range(60):
                 corpus.append([f"word{k} and others"])

@@ -63,9 +63,8 @@ def test_an_unknown_kind_is_named(mixed):
         transaction.commit({"c": replace(entry, segments=segments)}, "a kind that nobody knows")
     view = mixed.view()
     assert view.n_documents == 4  # what the manifest says can be asked
-    with pytest.raises(
-        FormatVersionError, match="'from-the-future', and this ngramdb knows native"
-    ) as failed:
+    known = "'from-the-future', and this ngramdb knows .*native"
+    with pytest.raises(FormatVersionError, match=known) as failed:
         view.index.count([1])
     assert failed.value.found == "from-the-future" and "native" in failed.value.supported
     assert failed.value.path.startswith(mixed.directory.description)
