@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "check.hpp"
+#include "ngramdb/sort/row_checking.hpp"
 #include "ngramdb/sort/row_merging.hpp"
 #include "ngramdb/sort/suffix_sort.hpp"
 
@@ -286,6 +287,24 @@ void check_merging(Random& random) {
   merge_and_compare<Sym>(random, random.chance(3));
 }
 
+// Sorted rows are right; one that is changed is noticed, there or at the row after it.
+template <class Sym>
+void check_verifying(Random& random) {
+  const uint32_t n_symbols = 2 + static_cast<uint32_t>(random.below(random.chance(2) ? 3 : 200));
+  MergedText<Sym> one(random, random_text<Sym>(random, random.below(300), n_symbols));
+  const auto wrong = [&] {
+    CoreBudget cores(static_cast<int>(random.below(3)));
+    return first_wrong_row(one.text.data(), one.text.size(), Rows(one.rows.data(), one.lcp_width), one.rows.size(), &cores,
+                           nullptr);
+  };
+  CHECK(wrong() == one.rows.size());
+  if (one.rows.size() == 0) return;
+  const size_t row = random.below(one.rows.size());
+  one.rows[row] ^= 1u << random.below(32);
+  const uint64_t found = wrong();
+  CHECK(found < one.rows.size() && (found == row || found == row + 1));
+}
+
 void check_stopping(Random& random) {
   StopState state;
   state.n_requests = 1;
@@ -329,6 +348,9 @@ const Scenario kScenarios[] = {
     {"merging, u8", check_merging<uint8_t>, 50},
     {"merging, u16", check_merging<uint16_t>, 50},
     {"merging, u32", check_merging<uint32_t>, 50},
+    {"verifying, u8", check_verifying<uint8_t>, 200},
+    {"verifying, u16", check_verifying<uint16_t>, 200},
+    {"verifying, u32", check_verifying<uint32_t>, 200},
     {"stopping", check_stopping, 20},
 };
 

@@ -62,6 +62,23 @@ def require_sanitizers(sanitizers, tmp_path):
         pytest.skip(f"programs with -fsanitize={sanitizers} don't run here: {ran.stdout.strip()[:200]}")
 
 
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory):
+    """Compiles a program when it is first asked for: its path."""
+    folder, known = tmp_path_factory.mktemp("programs"), {}
+
+    def compiled(program, sanitizers, options):
+        key = (program, sanitizers, options)
+        if key not in known:
+            target = folder / f"{program}-{len(known)}"
+            built = build(HERE / f"{program}.cpp", target, sanitizers, *options)
+            assert built.returncode == 0, built.stdout
+            known[key] = target
+        return known[key]
+
+    return compiled
+
+
 @pytest.mark.skipif(not SORTING.is_file(), reason="the kernels' sources are not here")
 @pytest.mark.parametrize(
     ("program", "sanitizers", "options", "arguments"),
@@ -75,6 +92,7 @@ def require_sanitizers(sanitizers, tmp_path):
         ("sorting", "address,undefined", (), ()),
         ("sorting", "thread", (), ("1", "0", "by keys, u16")),
         ("sorting", "thread", (), ("1", "0", "merging, u16")),
+        ("sorting", "thread", (), ("1", "0", "verifying, u16")),
     ],
     ids=[
         "questions",
@@ -85,13 +103,12 @@ def require_sanitizers(sanitizers, tmp_path):
         "sorting",
         "sorting on threads",
         "merging on threads",
+        "verifying on threads",
     ],
 )
-def test_the_kernels_are_clean_and_right(program, sanitizers, options, arguments, tmp_path):
+def test_the_kernels_are_clean_and_right(program, sanitizers, options, arguments, programs, tmp_path):
     require_sanitizers(sanitizers, tmp_path)
-    built = build(HERE / f"{program}.cpp", tmp_path / program, sanitizers, *options)
-    assert built.returncode == 0, built.stdout
-    ran = run(tmp_path / program, *arguments)
+    ran = run(programs(program, sanitizers, options), *arguments)
     assert ran.returncode == 0, ran.stdout[-8000:]
     assert "rounds" in ran.stdout and "ERROR" not in ran.stdout
 
