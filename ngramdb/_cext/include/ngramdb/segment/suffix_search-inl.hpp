@@ -36,6 +36,7 @@ uint32_t SuffixSegment<Sym>::encode_group(const Request* requests, Range* answer
     }
     if (all == 0 || (request.narrow && request.within.size() == 0)) continue;
     if (!code_.encode(request.ids, request.n, symbols)) continue;
+    if (request.n == 1 && !request.narrow && single_.find(symbols[0], &answers[i])) continue;
     Search& s = searches[n_searches];
     std::memset(symbols + request.n, 0, sizeof(Sym) * key_symbols<Sym>());
     encode_search(symbols, request.n, s);
@@ -279,6 +280,7 @@ void SuffixSegment<Sym>::begin(const Request& request, Probe& probe) const {
   alone.search.lower = {0, 0, 0, 0};
   if (request.n == 0) alone.answer = {0, static_cast<uint32_t>(a_.n_rows)};
   if (request.n == 0 || a_.n_rows == 0 || !code_.encode(request.ids, request.n, alone.symbols)) return;
+  if (request.n == 1 && single_.find(alone.symbols[0], &alone.answer)) return;
   std::memset(alone.symbols + request.n, 0, sizeof(Sym) * key_symbols<Sym>());
   encode_search(alone.symbols, request.n, alone.search);
   constexpr uint32_t kOnly = 0;
@@ -298,7 +300,10 @@ bool SuffixSegment<Sym>::advance(Probe& probe, int n_levels) const {
   }
   alone.fetched = true;
   if (!s.open()) {
-    if (s.split) alone.answer = {s.lower.lo, s.upper.lo};
+    if (s.split) {
+      alone.answer = {s.lower.lo, s.upper.lo};
+      if (s.n == 1) single_.keep(alone.symbols[0], alone.answer);
+    }
     return false;
   }
   fetch_pivots(s, n_levels);
@@ -328,7 +333,9 @@ void SuffixSegment<Sym>::find_group(const Request* requests, Range* answers, uin
   }
   for (uint32_t i = 0; i < n_searches; ++i) {
     const Search& s = searches[i];
-    if (s.split) answers[which[i]] = {s.lower.lo, s.upper.lo};
+    if (!s.split) continue;
+    answers[which[i]] = {s.lower.lo, s.upper.lo};
+    if (s.n == 1 && !requests[which[i]].narrow) single_.keep(s.query[0], answers[which[i]]);
   }
 }
 

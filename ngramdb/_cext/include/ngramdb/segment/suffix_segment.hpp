@@ -13,6 +13,7 @@
 #include "ngramdb/base/prefetch.hpp"
 #include "ngramdb/segment/rows.hpp"
 #include "ngramdb/segment/segment.hpp"
+#include "ngramdb/segment/token_ranges.hpp"
 #include "ngramdb/segment/unverified.hpp"
 
 namespace ngramdb {
@@ -74,7 +75,7 @@ class SuffixSegment final : public Segment {
         rest_(arrays.checksums, arrays.rest, n_samples_of(arrays.n_rows)),
         row_words_(sums_for(sizeof(uint32_t) * arrays.n_rows), arrays.rows.word(0), arrays.n_rows),
         symbols_(sums_for(sizeof(Sym) * arrays.n_text), arrays.text, arrays.n_text),
-        starts_(arrays.checksums, arrays.starts, arrays.n_documents + 1) {
+        starts_(arrays.checksums, arrays.starts, arrays.n_documents + 1), single_(arrays.n_rows) {
     tree_.attach(arrays.tree, arrays.rest, arrays.n_rows);
   }
 
@@ -470,6 +471,7 @@ class SuffixSegment final : public Segment {
   Unverified<uint32_t> row_words_;
   Unverified<Sym> symbols_;
   Unverified<uint32_t> starts_;
+  TokenRanges single_;
   mutable std::once_flag map_once_;
   mutable DocumentMap map_;
 };
