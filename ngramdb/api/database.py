@@ -17,7 +17,7 @@ from ngramdb.api.snapshot import Snapshot
 from ngramdb.engine.storage.directory import RealDirectory
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import BindError, ExecutionError, InvalidArgument, NotSupportedError, StorageError
-from ngramdb.interrupts import Interrupt, ProgressCallback, holding
+from ngramdb.interrupts import Interrupt, ProgressCallback, check, current, holding
 from ngramdb.lazy import lazy_module
 from ngramdb.planner.names import default_corpus
 
@@ -188,10 +188,15 @@ class Database:
     def work(self, timeout: float | None = None, progress: ProgressCallback | None = None) -> Interrupt:
         """The token of a piece of work, to be entered while it is done.
 
-        `timeout` None means that of the settings, 0 no limit.
+        `timeout` None means that of the settings, 0 no limit. Within the work of a service's client, it is
+        stopped with that.
         """
         seconds = self.settings.timeout if timeout is None else timeout
-        return Interrupt(self.requests, seconds or None, progress)
+        parent, outer = self.requests, current()
+        if outer is not None and outer.parent is None:
+            check()
+            parent = outer
+        return Interrupt(parent, seconds or None, progress)
 
     @contextmanager
     def writing(self) -> Iterator[float]:

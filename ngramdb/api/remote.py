@@ -5,33 +5,39 @@ db = ngramdb.connect("http://corpora.example.org:8765")
 db.corpus("web").count("natural language")
 ```
 
-Everything is a statement that is sent to `/query`; batches of n-grams go to `/batch`. Nothing is written.
+Statements are sent to `/query`; the verbs of a corpus, with their arguments, to `/CORPUS/verbs/`. Nothing is
+written.
 """
 
 from __future__ import annotations
 
 import http.client
+import inspect
 import json
 import math
 import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import quote, urlsplit
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ngramdb import errors
-from ngramdb.api import patterns
-from ngramdb.api.arguments.texts import Pattern, Statement, fields_of
-from ngramdb.api.results import Probability, Scores
-from ngramdb.errors import ExecutionError, InvalidArgument, NgramdbError
+from ngramdb.api import wire
+from ngramdb.api.corpus import Corpus
+from ngramdb.api.verbs import cautioning
+from ngramdb.errors import ExecutionError, InvalidArgument, NgramdbError, NotSupportedError
 from ngramdb.executor.results.result import Result, Row
-from ngramdb.language.highlight import lex
+from ngramdb.planner.cautions import Caution
 from ngramdb.planner.parameters import ParameterValues
 
-Ngram = Any
+if TYPE_CHECKING:
+    _Verbs = Corpus  # for those who read types: the verbs below are made from its
+else:
+    _Verbs = object
+
 #: The variable that has the token where none is given.
 TOKEN_VARIABLE = "NGRAMDB_TOKEN"
 #: Seconds in which a server has to answer, besides what a statement may take there.
@@ -46,6 +52,13 @@ TYPES: dict[str | None, Any] = {
     "string": str,
     "array": list,
     "object": dict,
+}
+#: What to do instead of verbs that a server does not answer.
+INSTEAD = {
+    "tokenizer": "it stays where its corpus is; document(doc_id).ids has the tokens of a document",
+    "language_model": "score, prob_many, dist and perplexity take model=…, and are answered there",
+    "removals": "the service's page CORPUS/removals.json lists them",
+    "export": "docs(where).arrow() has the documents as a table, to be written here",
 }
 NOT_FINITE = {"Infinity": math.inf, "-Infinity": -math.inf, "NaN": math.nan}
 
@@ -170,212 +183,94 @@ class RemoteConnection:
         raise AssertionError("unreachable")
 
 
-class RemoteCorpus:
-    """A corpus of a server, with the verbs of `Corpus` that read and send little; made by `RemoteConnection`.
+class RemoteCorpus(_Verbs):
+    """A corpus of a server, with the verbs of `Corpus` that read; made by `RemoteConnection`.
 
-    Their parameters are those of `Corpus`, and so is what they return.
+    Their parameters are those of `Corpus`, and so is what they return. Verbs that change a corpus, or need
+    its files, raise NotSupportedError.
     """
 
-    def __init__(self, connection: RemoteConnection, name: str, database: str) -> None:
+    def __init__(
+        self, connection: RemoteConnection, name: str, database: str, conditions: tuple[Any, ...] = ()
+    ) -> None:
         self.name = name
         self._connection = connection
         self._database = database
-        self._own = name.removeprefix(f"{database}.")
+        self._conditions = conditions
 
     def __repr__(self) -> str:
         return f"<ngramdb.RemoteCorpus {self.name} of {self._connection!r}>"
 
-    @property
-    def n_documents(self) -> int:
-        """How many documents there are."""
-        return int(self._described()["documents"])
+    n_documents = property(lambda self: self._asked("n_documents", {}))
+    n_tokens = property(lambda self: self._asked("n_tokens", {}))
 
-    @property
-    def n_tokens(self) -> int:
-        """How many tokens there are."""
-        return int(self._described()["tokens"])
+    def where(self, condition: str, *, params: ParameterValues = None) -> RemoteCorpus:
+        """The documents that meet a condition, as a corpus for reading: as `Corpus.where`."""
+        conditions = (*self._conditions, [condition, wire.sent(params)])
+        part = RemoteCorpus(self._connection, self.name, self._database, conditions)
+        _ = part.n_documents  # an error of the condition is raised here, and not by the first verb
+        return part
 
-    def _described(self) -> dict[str, Any]:
-        return self._connection.asked(f"{quote(self.name, safe='')}.json")
+    def stream(self, *args: Any, **named: Any) -> Iterator[str]:
+        """Generate one continuation, as `Corpus.stream` does; its text comes in one piece."""
+        bound = inspect.signature(Corpus.stream).bind(self, *args, **named)
+        arguments = dict(list(bound.arguments.items())[1:])
+        yield str(self._asked("generate", arguments)[0])
 
-    def count(self, ngram: Ngram, match_text: bool = False, ignore_case: bool = False) -> int:
-        """The number of occurrences of an n-gram: COUNT."""
-        statement = self._from(Statement("COUNT", "COUNT").pattern(_pattern(ngram, match_text, ignore_case)))
-        return self._number(statement)
+    def _asked(self, verb: str, arguments: Mapping[str, Any]) -> Any:
+        """What the server's corpus answers."""
+        target = f"{quote(self.name, safe='')}/verbs/{verb}.json"
+        values = {name: self._sent(name, value) for name, value in arguments.items()}
+        body = {"arguments": values, "where": list(self._conditions)}
+        first = self._connection.asked(target, body)
+        for message, category in first["warnings"]:
+            cautioning.warn([Caution(message, getattr(errors, category))])
+        if "columns" not in first:
+            return wire.received(first["value"])
+        return _result(first, lambda offset: self._connection.asked(target, {**body, "offset": offset}))
 
-    def count_docs(self, where: str | None = None, *, params: ParameterValues = None) -> int:
-        """The number of documents that meet a condition: COUNT DOCS."""
-        return self._number(_where(self._from(Statement("COUNT DOCS", "COUNT DOCS")), where, params))
-
-    def count_many(self, ngrams: Iterable[Ngram]) -> NDArray[np.int64]:
-        """The counts of many n-grams, in one request."""
-        sent = {"ngrams": [one if isinstance(one, str) else _plain(one) for one in ngrams]}
-        found = self._connection.asked(f"{quote(self.name, safe='')}/batch.json", sent)
-        return np.array(found["counts"], dtype=np.int64)
-
-    def docs(
-        self,
-        where: str | None = None,
-        *,
-        order_by: str | Sequence[str] | None = None,
-        descending: bool = False,
-        limit: int | None = None,
-        offset: int = 0,
-        returning: str | Sequence[str] | None = None,
-        params: ParameterValues = None,
-    ) -> Result:
-        """The documents that meet a condition: DOCS."""
-        statement = _where(self._from(Statement("DOCS", "DOCS")), where, params)
-        statement.order(_fields(order_by), descending).number("LIMIT", limit)
-        return self._run(statement.number("OFFSET", offset or None).returning(_fields(returning)))
-
-    def sample(
-        self, size: int, where: str | None = None, *, seed: int | None = None, params: ParameterValues = None
-    ) -> Result:
-        """Draw documents at random: DOCS … SAMPLE."""
-        statement = _where(self._from(Statement("DOCS", "DOCS")), where, params)
-        return self._run(statement.sample(size, seed))
-
-    def kwic(
-        self,
-        pattern: Ngram,
-        where: str | None = None,
-        *,
-        window: int | None = None,
-        order_by: str | None = None,
-        descending: bool = False,
-        limit: int | None = None,
-        offset: int = 0,
-        sample: int | None = None,
-        seed: int | None = None,
-        returning: str | Sequence[str] | None = None,
-        match_text: bool = False,
-        ignore_case: bool = False,
-        params: ParameterValues = None,
-    ) -> Result:
-        """The occurrences of an n-gram in their contexts: KWIC."""
-        statement = Statement("KWIC", "KWIC").pattern(_pattern(pattern, match_text, ignore_case))
-        _where(self._from(statement), where, params).number("WINDOW", window)
-        statement.order(_fields(order_by), descending).number("LIMIT", limit)
-        statement.number("OFFSET", offset or None).sample(sample, seed)
-        return self._run(statement.returning(_fields(returning)))
-
-    def ngrams(
-        self,
-        n: int | tuple[int, int],
-        where: str | None = None,
-        *,
-        top: int | None = None,
-        min_count: int = 1,
-        params: ParameterValues = None,
-    ) -> Result:
-        """The n-grams of `n` tokens, the most frequent first: NGRAMS."""
-        lengths = f"{n[0]}..{n[1]}" if isinstance(n, tuple) else str(n)
-        statement = _where(self._from(Statement("NGRAMS", "NGRAMS").add(lengths)), where, params)
-        return self._run(statement.number("MIN COUNT", min_count).number("TOP", top))
-
-    def collocates(
-        self,
-        pattern: Ngram,
-        where: str | None = None,
-        *,
-        window: int = 5,
-        by: str = "logdice",
-        min_count: int = 1,
-        top: int | None = None,
-        params: ParameterValues = None,
-    ) -> Result:
-        """The tokens near an n-gram, the most closely associated first: COLLOCATES."""
-        statement = self._from(Statement("COLLOCATES OF", "COLLOCATES OF").pattern(_pattern(pattern)))
-        _where(statement, where, params).number("WINDOW", window).add(f"BY {by.upper()}")
-        return self._run(statement.number("MIN COUNT", min_count).number("TOP", top))
-
-    def trace(self, text: Ngram, min_length: int = 1) -> Result:
-        """The maximal spans of a text that occur verbatim: TRACE."""
-        statement = self._from(Statement("TRACE", "TRACE").ngram(text))
-        return self._run(statement.number("MIN LENGTH", min_length))
-
-    def dist(self, given: Ngram = "", model: str = "ngram", top: int | None = None) -> Result:
-        """The next-token distribution of a context: DIST."""
-        statement = self._from(Statement("DIST", "DIST").ngram(given, "GIVEN"))
-        return self._run(statement.using(model).number("TOP", top))
-
-    def dist_before(self, ngram: Ngram, top: int | None = None) -> Result:
-        """The distribution of the token before an n-gram: DIST BEFORE."""
-        statement = self._from(Statement("DIST", "DIST").ngram(ngram, "BEFORE"))
-        return self._run(statement.number("TOP", top))
-
-    def prob(self, continuation: Ngram | int, given: Ngram = "", model: str = "ngram") -> Probability | None:
-        """P(continuation | given): a float with its counts, or None where the context is unseen: PROB."""
-        wanted = [continuation] if isinstance(continuation, int) else continuation
-        statement = self._from(Statement("PROB", "PROB").ngram(wanted).ngram(given, "GIVEN"))
-        row = self._run(statement.using(model)).fetchone()
-        if row is None or row[0] is None:
-            return None
-        return Probability(row[0], (row[1], row[2], row[3], row[4]))
-
-    def score(self, ngram: Ngram, model: str = "ngram", *, sentence: bool = False) -> Scores:
-        """Score every token of a text given the tokens before it, as arrays: SCORE."""
-        statement = self._from(Statement("SCORE", "SCORE").ngram(ngram)).using(model)
-        result = self._run(statement.add("SENTENCE") if sentence else statement)
-        columns = dict(zip(result.columns, zip(*result.fetchall(), strict=True), strict=False))
-
-        def column(name: str, kind: type) -> Any:
-            return np.array([kind() if one is None else one for one in columns.get(name, ())], dtype=kind)
-
-        prob = [np.nan if one is None else one for one in columns.get("prob", ())]
-        return Scores(
-            np.array(prob, dtype=np.float64),
-            column("count", np.int64),
-            column("context_count", np.int64),
-            column("effective_n", np.int32),
-            column("sparse", np.bool_),
-        )
-
-    def _from(self, statement: Statement) -> Statement:
-        return statement.source(self._own)
-
-    def _run(self, statement: Statement) -> Result:
-        return self._connection.execute(statement.text, statement.values or None, database=self._database)
-
-    def _number(self, statement: Statement) -> int:
-        row = self._run(statement).fetchone()
-        return int(row[0]) if row else 0
+    def _sent(self, name: str, value: Any) -> Any:
+        if isinstance(value, RemoteCorpus):
+            if value._database != self._database or value._conditions:
+                raise NotSupportedError(f"{name} is a whole corpus of the same database")
+            return {"kind": "corpus", "name": value.name.removeprefix(f"{value._database}.")}
+        if callable(value):
+            raise NotSupportedError(f"{name}: a server does not report how far it is; leave it out")
+        return wire.sent(value)
 
 
-def _pattern(ngram: Ngram, match_text: bool = False, ignore_case: bool = False) -> Pattern:
-    if not isinstance(ngram, patterns.Pattern):
-        return Pattern(ngram, None, match_text, ignore_case)
-    modifiers = " MATCH TEXT" * match_text + " IGNORE CASE" * ignore_case
-    # A comment in it ends with its line.
-    return Pattern(expression=f"({ngram.text}\n){modifiers}" if modifiers else ngram.text)
+def _verb(name: str) -> Callable[..., Any]:
+    """A verb of `Corpus`, asked of the server."""
+    local = getattr(Corpus, name)
+    signature = inspect.signature(local)
+
+    @wraps(local)
+    def ask(self: RemoteCorpus, *args: Any, **named: Any) -> Any:
+        arguments = signature.bind(self, *args, **named).arguments
+        return self._asked(name, {one: value for one, value in arguments.items() if one != "self"})
+
+    return ask
 
 
-def _fields(names: str | Sequence[str] | None) -> tuple[str, ...]:
-    return fields_of(names) if isinstance(names, str) else tuple(names or ())
+def _refused(name: str) -> Any:
+    """What a server does not do for its clients, with what to do instead."""
+    way = INSTEAD.get(name, "a server's corpora are for reading; connect to the database where its files are")
+
+    def refuse(self: RemoteCorpus, *_: Any, **__: Any) -> NoReturn:
+        raise NotSupportedError(f"{name} cannot be asked of a server: {way}")
+
+    return (
+        property(refuse)
+        if isinstance(getattr(Corpus, name), property)
+        else wraps(getattr(Corpus, name))(refuse)
+    )
 
 
-def _where(statement: Statement, where: str | None, params: ParameterValues) -> Statement:
-    """A condition with its values: `?` is written as a name, beside those of the statement."""
-    if where is None:
-        return statement
-    if isinstance(params, Mapping):
-        statement.values.update({str(name): value for name, value in params.items()})
-        return statement.where(where)
-    values = list(params or ())
-    written, n = "", 0
-    for start, stop, kind in lex(where):
-        piece = where[start:stop]
-        if kind == "parameter" and piece == "?":
-            if n == len(values):
-                raise errors.PlanError(f"no value was given for parameter {n + 1}", text=where, start=start)
-            piece = f":_w{n}"
-            statement.values[piece[1:]] = values[n]
-            n += 1
-        written += piece
-    if n < len(values):
-        raise errors.PlanError(f"{len(values)} values were given, and the condition has {n} placeholders")
-    return statement.where(written)
+for _name in (one for one in vars(Corpus) if not one.startswith("_")):
+    if _name in wire.VERBS:
+        setattr(RemoteCorpus, _name, _verb(_name))
+    elif _name not in vars(RemoteCorpus):
+        setattr(RemoteCorpus, _name, _refused(_name))
 
 
 def _plain(value: Any) -> Any:
@@ -398,6 +293,7 @@ def _result(first: Mapping[str, Any], page: Any) -> Result:
 
     def batches() -> Iterator[list[Row]]:
         answer, offset = first, 0
+        drawn = first["summary"].get("seed")
         while True:
             rows = rows_of(answer)
             yield rows
@@ -405,6 +301,13 @@ def _result(first: Mapping[str, Any], page: Any) -> Result:
             if not (answer["truncated"] and rows):
                 return
             answer = page(offset)
+            if answer["version"] != first["version"]:
+                raise ExecutionError(
+                    f"version {answer['version']} was committed while rows of version {first['version']} "
+                    f"were read; ask again, or FROM … AT VERSION {first['version']}"
+                )
+            if answer["summary"].get("seed") != drawn:
+                raise ExecutionError("each page of rows is drawn anew; give a seed")
 
     summary = {
         name: NOT_FINITE.get(value, value) if isinstance(value, str) else value

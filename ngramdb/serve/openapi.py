@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ngramdb import __version__
+from ngramdb.api import wire
 from ngramdb.serve import attribution, completions, frequency
 from ngramdb.serve.addresses import FORMATS
 from ngramdb.serve.forms import Parameter
@@ -71,6 +72,14 @@ _BATCH: Schema = {
         "contexts": {"$ref": "#/components/schemas/Ngrams"},
         "continuations": {"$ref": "#/components/schemas/Ngrams"},
         "model": {"type": "string"},
+    },
+}
+_VERB: Schema = {
+    "type": "object",
+    "properties": {
+        "arguments": {"type": "object", "description": "By their names, as Python's verb has them."},
+        "where": {"type": "array", "description": "Conditions of a part, each with its parameters."},
+        **{one.name: one.schema() for one in COMMON},
     },
 }
 _NGRAMS: Schema = {
@@ -159,6 +168,12 @@ def _protocols() -> Schema:
         "/batch": {"post": _sent("Many n-grams at once.", {"$ref": "#/components/schemas/Batch"}, answered)},
         "/{corpus}/batch": {
             "post": _sent("Many n-grams at once.", {"$ref": "#/components/schemas/Batch"}, answered, corpus)
+        },
+        **{
+            f"/{{corpus}}/verbs/{verb}.json": {
+                "post": _sent(f"Corpus.{verb} of Python, for its client.", _VERB, answered, corpus)
+            }
+            for verb in (*wire.VERBS, *wire.PROPERTIES)
         },
     }
 

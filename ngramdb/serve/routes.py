@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ngramdb import __version__, errors
-from ngramdb.api import Connection
+from ngramdb.api import Connection, wire
 from ngramdb.api.arguments.values import parse_value
 from ngramdb.interrupts import Interrupt
 from ngramdb.lazy import lazy_module
@@ -28,13 +28,14 @@ from ngramdb.serve.reading import Reader
 from ngramdb.serve.running import Workers
 
 if TYPE_CHECKING:
-    from ngramdb.serve import attribution, batch, completions, infini_gram, openapi
+    from ngramdb.serve import attribution, batch, completions, infini_gram, openapi, verbs
 else:
     attribution = lazy_module("ngramdb.serve.attribution")
     batch = lazy_module("ngramdb.serve.batch")
     completions = lazy_module("ngramdb.serve.completions")
     infini_gram = lazy_module("ngramdb.serve.infini_gram")
     openapi = lazy_module("ngramdb.serve.openapi")
+    verbs = lazy_module("ngramdb.serve.verbs")
 
 #: What caches may do with an answer.
 FOR_EVER = "public, max-age=31536000, immutable"
@@ -117,6 +118,8 @@ class Routes:
             )
         if rest in (["batch"], ["attribution"]) and asking.is_post:
             return await (self._batch if rest == ["batch"] else self._attribution)(asking, named)
+        if rest[0] == "verbs" and len(rest) == 2 and address.version is None:
+            return await self._verb(asking, named, rest[1])
         if rest[0] == "documents" and len(rest) == 2:
             return await self._document(asking, named, rest[1])
         if rest[0] in ("versions", "removals") and len(rest) == 1 and address.version is None:
@@ -242,6 +245,23 @@ class Routes:
 
         body, version = await self._run(asking, answer)
         return Response(body, headers={"x-version": str(version)}, media_type=FORMATS[kind])
+
+    async def _verb(self, asking: Asking, named: Named, verb: str) -> Response:
+        """A verb of Python's `Corpus`."""
+        if verb not in wire.VERBS and verb not in wire.PROPERTIES:
+            raise Problem(404, f"no verb {shortened(verb)!r} is answered here", type="NotFound")
+        if not asking.is_post:
+            raise Problem(405, "a verb is asked by POST, with its arguments")
+        fields = json_object(asking.body)
+        if unknown := fields.keys() - set(verbs.FIELDS):
+            raise Problem(400, f"no field {shortened(min(unknown))!r}; known: {', '.join(verbs.FIELDS)}")
+        _, _, seconds = self._paging(given(COMMON, {"timeout": fields.get("timeout")}))
+        body, version = await self._workers.run(
+            lambda work: verbs.answered(named, verb, fields, self.limits, work),
+            seconds,
+            asking.request.receive,
+        )
+        return Response(body, headers={"x-version": str(version)}, media_type=FORMATS["json"])
 
     async def _run(self, asking: Asking, work: Callable[[Interrupt], Any]) -> Any:
         return await self._workers.run(work, self.limits.time_limit, asking.request.receive)

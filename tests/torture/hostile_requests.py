@@ -24,6 +24,7 @@ from urllib.parse import quote
 from statements import Statements
 
 import ngramdb
+from ngramdb.api import wire
 from ngramdb.cli.prompt.served import ServedCompletion
 from ngramdb.serve.app import Access, Service
 from ngramdb.serve.forms import Parameter
@@ -33,6 +34,7 @@ from ngramdb.serve.inprocess import answered
 from ngramdb.serve.library import open_library
 from ngramdb.serve.limits import Limits
 from ngramdb.serve.questions import COMMON, QUESTIONS
+from ngramdb.serve.verbs import arguments_of
 
 LIMIT_S = 1.0
 # What a request may take beyond its limit on a busy machine.
@@ -107,6 +109,35 @@ JSON_VALUES: list[Any] = [
         " AND ",
         "x" * 10_000,
     ),
+]
+VERB_VALUES: list[Any] = [
+    *(
+        "w1",
+        "w1 w2",
+        2,
+        0,
+        -3,
+        ["w1"],
+        [[1], "w2"],
+        [1, 2],
+        "ngram",
+        "kneser_ney order 3",
+        "n",
+        "n > 3",
+        True,
+    ),
+    {"kind": "pattern", "text": '"w1" *'},
+    {"kind": "pattern", "text": "("},
+    {"kind": "corpus", "name": "tok"},
+    {"kind": "tuple", "of": [1, 2]},
+    {"kind": "tuple", "of": [{"kind": "array", "dtype": "<i8", "base64": "AQAAAAAAAAA="}] * 2},
+    {"kind": "array", "dtype": "<f8", "base64": "AAA"},
+    {"kind": "array", "dtype": "O", "base64": ""},
+    {"kind": "array"},
+    {"kind": "object", "of": [["text", "w1"]]},
+    {"kind": "object", "of": [[]]},
+    {"kind": "number", "text": "nan"},
+    {"kind": "Perplexity", "of": []},
 ]
 BODIES = [
     b"",
@@ -221,6 +252,15 @@ class Requests:
     def _protocol(self) -> tuple[str, str, dict[str, str], bytes]:
         rng = self.rng
         value = lambda: rng.choice(JSON_VALUES)  # noqa: E731
+        if rng.random() < 0.3:
+            verb = rng.choice(wire.VERBS)
+            known = [name for name in arguments_of(verb) if rng.random() < 0.4]
+            given = {
+                name: rng.choice([*VERB_VALUES, value()])
+                for name in [next(iter(arguments_of(verb)), "x"), *known]
+            }
+            where = rng.choice([None, [], [[rng.choice(CONDITIONS), value()]], value()])
+            return "POST", f"/c/verbs/{verb}", {}, self._json({"arguments": given, "where": where})
         target, body = rng.choice(
             [
                 (

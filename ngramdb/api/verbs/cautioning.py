@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from ngramdb.lazy import lazy_module
@@ -25,10 +27,28 @@ MOST_LOOKED_AT = 1000
 MOST_NAMED = 3
 
 
+#: Where warnings go that are for a client elsewhere: their messages, and the names of their categories.
+_collected: ContextVar[list[tuple[str, str]] | None] = ContextVar("collected", default=None)
+
+
+@contextmanager
+def collected(into: list[tuple[str, str]]) -> Iterator[None]:
+    """Put the warnings of this thread into a list, for a service to send."""
+    token = _collected.set(into)
+    try:
+        yield
+    finally:
+        _collected.reset(token)
+
+
 def warn(said: Iterable[Any]) -> None:
     """Warn the caller of ngramdb. Python shows equal warnings from one place once."""
+    into = _collected.get()
     for item in said:
-        warnings.warn(item.message, item.category, stacklevel=_frames_of_ours())
+        if into is not None:
+            into.append((item.message, item.category.__name__))
+        else:
+            warnings.warn(item.message, item.category, stacklevel=_frames_of_ours())
 
 
 def warn_of(view: CorpusView, text: Any, matched: str | None = None, before: Any = None) -> None:

@@ -276,6 +276,22 @@ def test_a_client_that_hangs_up_stops_its_statement() -> None:
     workers.close()
 
 
+def test_verbs_stop_with_the_work_of_their_client() -> None:
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("a")
+        corpus.append(["a b"])
+        token = Interrupt()
+        with token:
+            inner = corpus._bound.work()
+        token.set()
+        with pytest.raises(ngramdb.Interrupted), inner:
+            check()
+        with pytest.raises(ngramdb.Interrupted), token:
+            corpus.prob_many(["a"], ["b"])
+        db.interrupt()  # what runs outside of a client's work obeys its connection, as ever
+        assert corpus.prob_many(["a"], ["b"]).prob.tolist() == [1]
+
+
 def test_too_many_statements_are_turned_away() -> None:
     workers = Workers(Limits(statements=1, waiting=1))
     go = threading.Event()

@@ -1,0 +1,172 @@
+"""Arguments and answers of verbs as JSON, and back: what a `RemoteCorpus` and a service send each other.
+
+What JSON has is sent as it is; everything else is an object with its kind: `{"kind": "array", …}`. So is an
+object itself, which may have any keys.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from ngramdb.api import patterns
+from ngramdb.api.arguments.tables import is_table, opened
+from ngramdb.errors import InvalidArgument, NotSupportedError
+from ngramdb.lm.spec import ModelSpec
+
+#: The verbs of `Corpus` that a service answers.
+VERBS = (
+    "count",
+    "counts",
+    "count_many",
+    "docs",
+    "count_docs",
+    "document",
+    "sample",
+    "kwic",
+    "occurrences",
+    "collocates",
+    "keywords",
+    "dispersion",
+    "ngrams",
+    "trace",
+    "trace_arrays",
+    "match_lengths",
+    "prob",
+    "prob_many",
+    "dist",
+    "dist_before",
+    "dist_arrays",
+    "dist_many",
+    "score",
+    "score_many",
+    "generate",
+    "draft",
+    "perplexity",
+    "agreement",
+)
+#: Its properties that are asked for in the same way.
+PROPERTIES = ("n_documents", "n_tokens")
+#: Where the classes of answers are. What they are made of: the arguments that would copy them.
+CLASSES = {
+    **dict.fromkeys(
+        ("Probability", "Generated", "NextTokens", "NextTokensMany", "Spans", "Places"), "ngramdb.api.results"
+    ),
+    **dict.fromkeys(("StoredDocument", "Scores", "DocumentScores"), "ngramdb.api.results"),
+    "Perplexity": "ngramdb.lm.evaluation",
+    "Agreement": "ngramdb.lm.agreement",
+    "Draft": "ngramdb.lm.speculative",
+}
+#: Of those that no protocol of Python's takes apart.
+_ATTRIBUTES = {
+    "Scores": ("prob", "count", "context_count", "effective_n", "sparse", "is_probability"),
+    "DocumentScores": ("all", "offsets"),
+}
+#: Arrays of little-endian numbers; nothing else is made of what a stranger sends.
+_DTYPE = re.compile(r"[<|][iuf][1248]|\|b1")
+
+
+def sent(value: Any) -> Any:
+    """A value as JSON has it. Raises NotSupportedError for one that cannot be sent."""
+    parts = _parts(value)
+    if parts is not None:
+        return {"kind": type(value).__name__, "of": [sent(part) for part in parts]}
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"kind": "number", "text": repr(value)}
+    if isinstance(value, np.generic):
+        return sent(value.item())
+    if isinstance(value, np.ndarray):
+        return _sent_array(value)
+    if isinstance(value, patterns.Pattern):
+        return {"kind": "pattern", "text": value.text}
+    if isinstance(value, ModelSpec):
+        return str(value)
+    if isinstance(value, tuple):
+        return {"kind": "tuple", "of": [sent(item) for item in value]}
+    if isinstance(value, Mapping):
+        return {"kind": "object", "of": [[str(name), sent(item)] for name, item in value.items()]}
+    if is_table(value):
+        return [sent(row) for batch in opened(value)[1] for row in batch.to_pylist()]
+    if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray)):
+        return [sent(item) for item in value]
+    raise NotSupportedError(f"a {type(value).__name__} cannot be sent to a service")
+
+
+def received(value: Any, corpus_named: Callable[[str], Any] | None = None) -> Any:
+    """The value of what `sent` made; `corpus_named` is given where it is an argument, not an answer.
+
+    Raises
+    ------
+    InvalidArgument
+        It is nothing that is sent.
+    """
+    if isinstance(value, list):
+        return [received(item, corpus_named) for item in value]
+    if not isinstance(value, dict):
+        return value
+    kind = value.get("kind")
+    try:
+        if kind == "array":
+            return _received_array(value["dtype"], value["base64"])
+        if kind == "tuple":
+            return tuple(received(item, corpus_named) for item in value["of"])
+        if kind == "object":
+            return {str(name): received(item, corpus_named) for name, item in value["of"]}
+        if kind == "number":
+            return {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[value["text"]]
+        if corpus_named is not None:
+            if kind == "pattern":
+                return patterns.pattern(value["text"])
+            if kind == "corpus" and isinstance(value["name"], str):
+                return corpus_named(value["name"])
+        elif kind in CLASSES:
+            return getattr(import_module(CLASSES[kind]), kind)(*map(received, value["of"]))
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, InvalidArgument):
+            raise
+        raise InvalidArgument(f"what was sent is no {kind}: {error}") from error
+    raise InvalidArgument(f"nothing is sent as an object of kind {kind!r}")
+
+
+def _parts(value: Any) -> tuple[Any, ...] | None:
+    """What an answer is made of; None for what is no answer of ours."""
+    name = type(value).__name__
+    if CLASSES.get(name) != type(value).__module__:
+        return None
+    if name in _ATTRIBUTES:
+        return tuple(getattr(value, one) for one in _ATTRIBUTES[name])
+    if is_dataclass(value):
+        return tuple(getattr(value, one.name) for one in fields(value))
+    parts: tuple[Any, ...] = value.__getnewargs__()
+    return parts
+
+
+def _sent_array(array: np.ndarray[Any, Any]) -> Any:
+    plain = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+    if plain.ndim != 1 or not _DTYPE.fullmatch(plain.dtype.str):
+        return sent(array.tolist())
+    return {
+        "kind": "array",
+        "dtype": plain.dtype.str,
+        "base64": base64.b64encode(plain.tobytes()).decode("ascii"),
+    }
+
+
+def _received_array(dtype: str, text: str) -> np.ndarray[Any, Any]:
+    if not _DTYPE.fullmatch(dtype):
+        raise InvalidArgument(f"arrays are of numbers, not of {dtype!r}")
+    try:
+        found: np.ndarray[Any, Any] = np.frombuffer(base64.b64decode(text, validate=True), np.dtype(dtype))
+    except binascii.Error as error:
+        raise InvalidArgument(f"the numbers of an array are no base64: {error}") from error
+    return found.astype(found.dtype.newbyteorder("="))  # a copy, which may be written to

@@ -1,0 +1,158 @@
+"""`POST /CORPUS/verbs/VERB`: the verbs of a corpus, for `ngramdb.connect("http://…")` and programs like it.
+
+The body has the verb's `arguments` by their names, as `ngramdb.api.wire` writes them; `where`, the conditions
+of the part that is asked, each with its parameters; and `limit` and `offset` of the rows that are sent.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ngramdb.api import Corpus, Result, wire
+from ngramdb.api.patterns import Pattern
+from ngramdb.api.verbs import cautioning
+from ngramdb.errors import ResourceError
+from ngramdb.interrupts import Interrupt
+from ngramdb.serve.answers import as_json, json_of, page_of
+from ngramdb.serve.forms import Parameter, given, shortened
+from ngramdb.serve.library import Named
+from ngramdb.serve.limits import Limits
+from ngramdb.serve.problems import Problem
+
+#: Conditions within conditions: no program needs many, and each costs a corpus.
+MOST_CONDITIONS = 8
+PAGING = (Parameter("limit", "integer", ""), Parameter("offset", "integer", "", 0))
+FIELDS = ("arguments", "where", "limit", "offset", "timeout")
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_ids(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in "iu"
+    return isinstance(value, (list, tuple)) and all(map(_is_whole, value))
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, tuple) and len(value) == 2
+
+
+def _are_ngrams(value: Any) -> bool:
+    if _is_pair(value):
+        return all(isinstance(item, np.ndarray) for item in value)
+    return isinstance(value, list) and all(_is_ngram(item) for item in value)
+
+
+def _is_ngram(value: Any) -> bool:
+    return isinstance(value, (str, Pattern)) or _is_ids(value)
+
+
+def _is_document(value: Any) -> bool:
+    return isinstance(value, (str, dict)) or _is_ids(value) or _is_pair(value)
+
+
+#: What arguments may be, by the words of their types. A stranger's value goes no further than this otherwise.
+KINDS: dict[str, Callable[[Any], bool]] = {
+    "None": lambda value: value is None,
+    "bool": lambda value: isinstance(value, bool),
+    "int": _is_whole,
+    "float": lambda value: _is_whole(value) or isinstance(value, float),
+    "str": lambda value: isinstance(value, str),
+    "Sequence[str]": lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
+    "tuple[int, int]": lambda value: _is_pair(value) and all(map(_is_whole, value)),
+    "Ngram": lambda value: isinstance(value, str) or _is_ids(value),
+    "Ids": _is_ids,
+    "Pattern": lambda value: isinstance(value, Pattern),
+    "Corpus": lambda value: isinstance(value, Corpus),
+    "Ngrams": _are_ngrams,
+    "Sequence[Ngram]": _are_ngrams,
+    "Documents": lambda value: isinstance(value, list) and all(map(_is_document, value)),
+    "ModelLike": lambda value: isinstance(value, str),
+    "ParameterValues": lambda value: value is None or isinstance(value, (list, tuple, dict)),
+    "Progress": lambda value: False,
+}
+
+
+@lru_cache
+def arguments_of(verb: str) -> Mapping[str, tuple[str, ...]]:
+    """The names of a verb's arguments with the words of their types, of which `KINDS` knows all."""
+    parameters = inspect.signature(getattr(Corpus, verb)).parameters.values()
+    return {one.name: tuple(str(one.annotation).split(" | ")) for one in parameters if one.name != "self"}
+
+
+def answered(
+    named: Named, verb: str, fields: Mapping[str, Any], limits: Limits, work: Interrupt
+) -> tuple[bytes, int]:
+    """The answer as JSON, and its version. Raises Problem, and what the verb raises."""
+    corpus = named.hosted.connection.corpus(named.corpus)
+    told: list[tuple[str, str]] = []
+    with work, cautioning.collected(told):
+        for condition, params in _conditions(fields.get("where")):
+            corpus = corpus.where(condition, params=params)
+        version = named.hosted.connection.version
+        found = _found(corpus, named, verb, fields.get("arguments") or {})
+        if isinstance(found, Result):
+            paging = given(PAGING, {name: fields.get(name) for name in ("limit", "offset")})
+            limit = limits.max_rows if paging["limit"] is None else min(paging["limit"], limits.max_rows)
+            page = page_of(found, limit, paging["offset"], limits.max_answer)
+            if page.late is not None:
+                raise page.late
+            page.facts = {"ok": True, "corpus": named.name, "warnings": told}
+            return as_json(page), page.version
+        facts = {"ok": True, "corpus": named.name, "version": version, "warnings": told}
+        body = json_of({**facts, "value": wire.sent(found)}) + b"\n"
+    if len(body) > limits.max_body:
+        raise ResourceError(
+            f"the answer has {len(body):,} bytes; this service sends {limits.max_body:,} at most"
+        )
+    return body, version
+
+
+def _found(corpus: Corpus, named: Named, verb: str, arguments: Any) -> Any:
+    if verb in wire.PROPERTIES:
+        return getattr(corpus, verb)
+    if not isinstance(arguments, dict):
+        raise Problem(400, "arguments are an object, by their names")
+    known = arguments_of(verb)
+    values = {}
+    for name, value in arguments.items():
+        if name not in known:
+            raise Problem(400, f"{verb} has no argument {shortened(name)!r}; it has {', '.join(known)}")
+        values[name] = wire.received(value, lambda other: _other(named, other))
+        if not any(KINDS[kind](values[name]) for kind in known[name]):
+            raise Problem(400, f"{name} of {verb} is {' or '.join(known[name])}", parameter=name)
+    try:
+        inspect.signature(getattr(Corpus, verb)).bind(corpus, **values)
+    except TypeError as error:
+        raise Problem(400, f"{verb}: {error}") from None
+    return getattr(corpus, verb)(**values)
+
+
+def _other(named: Named, name: str) -> Corpus:
+    """Another corpus of the same database."""
+    return named.hosted.connection.corpus(name)
+
+
+def _conditions(where: Any) -> list[tuple[str, Any]]:
+    """The conditions of a part, and their parameters. Raises Problem."""
+    pairs = [] if where is None else where
+    if not isinstance(pairs, list) or len(pairs) > MOST_CONDITIONS:
+        raise Problem(
+            400, f"where is a list of at most {MOST_CONDITIONS} conditions, each with its parameters"
+        )
+    found = []
+    for pair in pairs:
+        if not (isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str)):
+            raise Problem(400, "a condition of where is a pair: the text, and its parameters or null")
+        params = wire.received(pair[1])
+        if not KINDS["ParameterValues"](params):
+            raise Problem(400, "the parameters of a condition are a list or an object")
+        found.append((pair[0], params))
+    return found
