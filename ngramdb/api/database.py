@@ -52,13 +52,21 @@ class Database:
     progress : callable or None, called with the progress of COPY
     requests : set by an interrupt from outside; each piece of work begins with a child of it
     absent : the folder of the database, as long as it does not exist and nothing has been written
+
+    `snapshots` makes the snapshots of versions; another class has corpora answer in another way.
     """
 
-    def __init__(self, store: Store, absent: RealDirectory | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        absent: RealDirectory | None = None,
+        snapshots: Callable[..., Snapshot] = Snapshot,
+    ) -> None:
         self.store = store
+        self._snapshots = snapshots
         self.settings = Settings()
         store.prewarm = lambda: self.settings.prewarm
-        self.newest: Snapshot | None = Snapshot(store, store.manifest)
+        self.newest: Snapshot | None = self._snapshots(store, store.manifest)
         self.current: str | None = None
         self.progress: Callable[[LoadProgress], None] | None = None
         self.requests = Interrupt()
@@ -98,7 +106,7 @@ class Database:
             manifest = self.store.manifest
             if manifest.version == before.version:
                 return False
-            self._go_over(Snapshot(self.store, manifest, before, before.attached))
+            self._go_over(self._snapshots(self.store, manifest, before, before.attached))
             for follower in self._followers:
                 follower.follow()
             return True
@@ -120,7 +128,7 @@ class Database:
                 store, before = Store.open(self.absent), self.store
                 self.store = store
                 attached = {} if self.newest is None else self.newest.attached
-                self._go_over(Snapshot(store, store.manifest, attached=attached))
+                self._go_over(self._snapshots(store, store.manifest, attached=attached))
                 self.absent = None
                 before.close()
 
@@ -174,7 +182,7 @@ class Database:
 
     def _exchange(self, attached: dict[str, AttachedView]) -> None:
         before = self.snapshot
-        self._go_over(Snapshot(self.store, before.manifest, before, attached))
+        self._go_over(self._snapshots(self.store, before.manifest, before, attached))
         for follower in self._followers:
             follower.follow()
 

@@ -51,10 +51,14 @@ class Snapshot:
                 if manifest.corpora.get(name) == view.entry
             }
             for view in self._views.values():
-                view.hold = self._hold
+                view.keep(manifest.version, self._hold)
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise NotSupportedError("a snapshot holds open files and cannot be pickled; pickle the connection")
+
+    def opened(self, store: Store, entry: CorpusEntry, version: int, hold: object | None) -> CorpusView:
+        """A view of a corpus, as `version` has it."""
+        return views.CorpusView(store, entry, hold)
 
     @property
     def version(self) -> int:
@@ -95,7 +99,7 @@ class Snapshot:
             raise BindError(f"no corpus {name!r}; {tail}", nearest=hint)
         with self._lock:
             if name not in self._views:
-                self._views[name] = views.CorpusView(self._store, entry, self._hold)
+                self._views[name] = self.opened(self._store, entry, self.version, self._hold)
             return self._views[name]
 
     def algebra(self, terms: Sequence[tuple[int, str, int | None]]) -> CorpusView | AlgebraView:
@@ -121,6 +125,6 @@ class Snapshot:
             entry = self._store.version(version).corpora.get(name)
             if entry is None:
                 raise BindError(f"there was no corpus {name!r} in version {version}")
-            opened = views.CorpusView(self._store, entry, self._store.hold(version))
+            opened = self.opened(self._store, entry, version, self._store.hold(version))
             view = self._earlier.setdefault((name, version), opened)
         return view

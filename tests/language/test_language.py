@@ -11,8 +11,8 @@ on its line; it is written in the place of times, versions, sizes and names of f
 
 Every file is run in several arrangements of the same documents, and the answers must be the same: in one
 segment, with the planner's rules off, in three segments, in a segment for each document, beside documents
-that were removed, with the database opened anew before each statement, in segments of two kinds, and where
-rows of some or all segments are in another order.
+that were removed, with the database opened anew before each statement, in segments of two kinds, where rows
+of some or all segments are in another order, and asked over the two members of a crew (`tests/crews.py`).
 Directives:
 
     # corpora: a b     (first lines of the file) the corpora of CORPORA that are asked, the current one first
@@ -32,6 +32,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import crews
 import pytest
 from foreign_indexes import write_example
 from golden import FILES, Case, agrees, answer, cases, corpora, message, parsed, rewrite
@@ -117,6 +118,8 @@ ARRANGEMENTS: dict[str, Callable[[ngramdb.Connection, str], None]] = {
     "two kinds": of_two_kinds,
     "two orders": of_two_orders,
     "another order": in_another_order,
+    "two members": in_three,
+    "two members beside removed": beside_removed,
 }
 
 
@@ -148,6 +151,7 @@ class Run:
 
     def __init__(self, file: Path, arrangement: str) -> None:
         self.is_opened_anew = arrangement == "opened anew"
+        self._connect = crews.connect if arrangement.startswith("two members") else ngramdb.connect
         self._set_up = [f"USE {name}" for name in corpora(file)[:1]]
         if arrangement == "rules off":
             self._set_up.append(f"SET disabled_rules = '{','.join(rule_names())}'")
@@ -155,7 +159,7 @@ class Run:
         self.db = self._open()
 
     def _open(self) -> ngramdb.Connection:
-        db = ngramdb.connect("database")
+        db = self._connect("database")
         for statement in self._set_up:
             db.execute(statement)
         return db

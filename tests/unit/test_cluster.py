@@ -1,4 +1,4 @@
-"""Loads on a cluster of Ray, which runs on this machine's cores: the same corpus, errors and lost workers."""
+"""Loads and questions on a cluster of Ray, which runs on this machine's cores: answers, and lost workers."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ import signal
 import threading
 import time
 
+import crews
 import pytest
 from builds import answers, loaded, write_files
+from crews import killed_once, own_process, wait_for_stop
 
 import ngramdb
-from ngramdb import cluster
+from ngramdb import cluster, interrupts
 from ngramdb.cli.main import main
+from ngramdb.cluster import loading, starting
+from ngramdb.cluster.crew import Job
 from ngramdb.errors import InvalidArgument, LoadError, NotSupportedError
 
 QUESTIONS = ("DOCS", 'COUNT "the"', "NGRAMS 2 TOP 1000", 'KWIC "a"')
@@ -22,7 +26,9 @@ QUESTIONS = ("DOCS", 'COUNT "the"', "NGRAMS 2 TOP 1000", 'KWIC "a"')
 def started():
     """Ray on two cores, for all tests of this module: it takes seconds to start."""
     ray = pytest.importorskip("ray")
-    ray.init(num_cpus=2, include_dashboard=False, logging_level="error", log_to_driver=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.path.dirname(crews.__file__))  # for processes that Ray starts
+        ray.init(num_cpus=2, include_dashboard=False, logging_level="error", log_to_driver=False)
     yield ray
     ray.shutdown()
 
@@ -37,7 +43,7 @@ def test_without_ray_an_error_says_what_to_install(tmp_path, files, monkeypatch)
         def __getattr__(self, name):
             raise ModuleNotFoundError("No module named 'ray'", name="ray")
 
-    monkeypatch.setattr(cluster, "ray", Missing())
+    monkeypatch.setattr(starting, "ray", Missing())
     with pytest.raises(NotSupportedError, match=r"pip install 'ngramdb\[ray\]'"):
         cluster.load(tmp_path / "db", "c", files)
     assert not (tmp_path / "db").exists()
@@ -104,7 +110,7 @@ def test_workers_that_are_killed_are_replaced(started, tmp_path, monkeypatch):
     files = write_files(tmp_path / "files", 300)
     killed = tmp_path / "killed"
     killed.mkdir()
-    build = cluster._build
+    build = loading._build
 
     def killed_once(out, paths, shard, arguments):
         mark = killed / str(shard[0])
@@ -123,8 +129,96 @@ def test_workers_that_are_killed_are_replaced(started, tmp_path, monkeypatch):
         build(out, paths, shard, arguments)
         return time.sleep(60)  # the work was quicker than the one that kills
 
-    monkeypatch.setattr(cluster, "_build", killed_once)
+    monkeypatch.setattr(loading, "_build", killed_once)
     report = cluster.load(tmp_path / "db", "c", files, parts=3, retries=5)
     assert report.documents == 300 and len(os.listdir(killed)) == 3
     with ngramdb.connect(tmp_path / "db") as db:
         assert answers(db, "c", QUESTIONS) == loaded(files, "words", QUESTIONS)
+
+
+# ---- asking -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def segmented(tmp_path_factory):
+    """A database of six segments, and documents that were removed."""
+    folder = tmp_path_factory.mktemp("asked")
+    files = write_files(folder / "files", 300)
+    with ngramdb.connect(folder / "db") as db:
+        db.settings["auto_compact"] = False
+        corpus = db.create_corpus("c")
+        for _ in range(2):
+            for name in ("a.jsonl", "b.jsonl.gz", "c.jsonl"):
+                corpus.load(files / name)
+        db.execute("DELETE DOCS WHERE n IN (3, 10, 17, 150, 222) AND doc_id > 40 FROM c")
+        assert len(db.snapshot.view("c").segments) == 6
+    return folder / "db"
+
+
+def processes(db):
+    return [db._crew.ask([Job(member, own_process, ())])[0] for member in range(2)]
+
+
+def test_questions_over_actors_have_the_answers_of_one_machine(started, segmented):
+    with cluster.connect(segmented, actors=2) as db, ngramdb.connect(segmented) as other:
+        assert answers(db, "c") == answers(other, "c")
+        assert len({os.getpid(), *processes(db)}) == 3
+        contexts, continuations = ["the", "a cat", "", "nowhere"] * 100, ["cat", "dog sat", "7", "mat"] * 100
+        for model in ("ngram", "infgram", "kneser_ney"):
+            found, expected = (
+                one.corpus("c").prob_many(contexts, continuations, model=model) for one in (db, other)
+            )
+            assert repr(found) == repr(expected)
+        # What is written is seen, here and by whoever looks again.
+        db.execute("DELETE DOCS WHERE n = 1 FROM c")
+        assert db.execute('COUNT "the"').fetchall() == other.execute('COUNT "the"').fetchall()
+        other.execute("RESTORE CORPUS c TO VERSION ?", [other.version - 1])
+        assert answers(db, "c") == answers(other, "c")
+        question = f'COUNT "the" FROM c AT VERSION {other.version - 1}'
+        assert db.execute(question).fetchall() == other.execute(question).fetchall()
+
+
+def test_lost_actors_are_replaced_and_their_questions_answered(started, segmented, tmp_path):
+    with ngramdb.connect(segmented) as other:
+        expected = answers(other, "c")
+    with cluster.connect(segmented, actors=2) as db:
+        before = processes(db)
+        mark = str(tmp_path / "killed")
+        found = db._crew.ask([Job(member, killed_once, (mark,)) for member in range(2)])
+        # The one that lives has answered for both.
+        assert set(found) <= set(before) and db._crew.n_lost == 1
+        assert answers(db, "c") == expected
+        for pid in processes(db):  # all at once, between two questions
+            os.kill(pid, signal.SIGKILL)
+        assert answers(db, "c") == expected and db._crew.n_lost == 3
+        while len(db._crew.living()) < 2:
+            time.sleep(0.01)
+        assert not set(processes(db)) & set(before)
+
+
+def test_work_of_actors_is_stopped_with_its_question(started, segmented, tmp_path):
+    mark = str(tmp_path / "running")
+    with cluster.connect(segmented, actors=1) as db:
+        work = interrupts.Interrupt()
+
+        def stop():
+            while not os.path.exists(mark):
+                time.sleep(0.001)
+            work.set()
+
+        threading.Thread(target=stop).start()
+        with pytest.raises(ngramdb.Interrupted), work:
+            db._crew.ask([Job(0, wait_for_stop, (mark,))])
+        while os.path.exists(mark):
+            time.sleep(0.001)
+        assert db.execute("COUNT DOCS").fetchall()
+    with pytest.raises(ngramdb.ExecutionError, match="connection is closed"):
+        db.execute("COUNT DOCS")
+
+
+def test_what_cannot_be_connected_to(started, segmented, tmp_path):
+    with pytest.raises(ngramdb.StorageError):
+        cluster.connect(tmp_path / "missing")
+    for options in ({"actors": 0}, {"replicas": True}, {"replicas": "2"}):
+        with pytest.raises(InvalidArgument, match="at least 1"):
+            cluster.connect(segmented, **options)

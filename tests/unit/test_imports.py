@@ -35,7 +35,7 @@ BELOW: dict[str, frozenset[str]] = {
     "__main__": frozenset({"cli"}),
     "__init__": frozenset({"api", "cluster", "lm", "ngramdb.executor.results.result"}),
     "cli": FACES | {PACKAGE, "cluster", "serve"},  # the package itself, for its version
-    "cluster": frozenset({"api"}),
+    "cluster": frozenset({"api", "engine", "_cext"}),
     "serve": frozenset({"api", "compat", "lm", PACKAGE}),
     "compat": frozenset({"api", "lm", "ngramdb.engine.corpus.infini_gram_files"}),
     "api": frozenset({"language", "planner", "executor", "engine", "ingest", "lm", "tokenizers"}),

@@ -67,6 +67,10 @@ class CorpusView:
         #: Keeps the files from being removed before they are opened (`Store.hold`).
         self.hold = store.current_hold() if hold is None else hold
 
+    def keep(self, version: int, hold: object | None) -> None:
+        """Go over to a later version, which has the same entry, and what keeps its files."""
+        self.hold = hold
+
     @cached_property
     def tokenizer(self) -> Tokenizer:
         return tokenizer_of(self._store, self.entry.tokenizer)

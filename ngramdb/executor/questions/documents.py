@@ -8,7 +8,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ngramdb import interrupts
 from ngramdb.executor.conditions.docset import DocSet
 from ngramdb.executor.conditions.evaluation import Evaluator, PlanMeter
 from ngramdb.executor.questions.document_columns import (
@@ -23,6 +22,7 @@ from ngramdb.executor.questions.document_columns import (
 from ngramdb.executor.questions.ordering import in_order
 from ngramdb.executor.questions.sampling import sample_documents
 from ngramdb.executor.results.result import Result, Row, batched
+from ngramdb.executor.segmentwise import each_segment
 from ngramdb.planner import choices
 from ngramdb.planner.plan import COUNT_COLUMNS, Costs, CountDocuments, DocExpr, Documents, PlainDocs
 from ngramdb.planner.source import Corpus, Segment
@@ -43,18 +43,22 @@ def matching(
     corpus: Corpus, where: DocExpr, costs: Costs | None, meter: PlanMeter | None
 ) -> list[tuple[Segment, DocSet]]:
     """Per segment, in document order, the documents that meet the condition and have not been removed."""
-    found = []
-    for i, segment in enumerate(corpus.segments):
-        interrupts.step(i, len(corpus.segments))
-        if isinstance(where, PlainDocs):
-            docs = _plain(where, segment, costs)
-        else:
-            docs = Evaluator(corpus, segment, costs, meter).evaluate(where)
-        removed = corpus.removed(i)
-        if len(removed):
-            docs = docs & ~DocSet(removed, segment.n_documents)
-        found.append((segment, docs))
-    return found
+    return list(
+        zip(corpus.segments, each_segment(corpus, documents_of, where, costs, meter=meter), strict=True)
+    )
+
+
+def documents_of(
+    corpus: Corpus, i: int, where: DocExpr, costs: Costs | None, meter: PlanMeter | None = None
+) -> DocSet:
+    """The documents of segment i that meet the condition and have not been removed."""
+    segment = corpus.segments[i]
+    if isinstance(where, PlainDocs):
+        docs = _plain(where, segment, costs)
+    else:
+        docs = Evaluator(corpus, segment, costs, meter).evaluate(where)
+    removed = corpus.removed(i)
+    return docs & ~DocSet(removed, segment.n_documents) if len(removed) else docs
 
 
 def _plain(where: PlainDocs, segment: Segment, costs: Costs | None) -> DocSet:

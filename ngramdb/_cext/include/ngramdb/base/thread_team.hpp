@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <cstdlib>
 #include <exception>
 #include <mutex>
 #include <system_error>
@@ -28,10 +29,18 @@ class CoreBudget {
       if (taken == 0 || free_.compare_exchange_weak(free, free - taken)) return taken;
     }
   }
-  // Those of this machine that this process may use, for questions; one is the caller's.
+  // Those of this machine that this process may use, for questions; one is the caller's. The variable NGRAMDB_CORES,
+  // read when they are first wanted, makes them fewer: for processes that have a share of a machine.
   static CoreBudget& of_machine() {
-    static CoreBudget cores(static_cast<int>(std::thread::hardware_concurrency()) - 1);
+    static CoreBudget cores(n_usable() - 1);
     return cores;
+  }
+
+  static int n_usable() {
+    const int n = static_cast<int>(std::thread::hardware_concurrency());
+    const char* const given = std::getenv("NGRAMDB_CORES");
+    const int most = given == nullptr ? 0 : std::atoi(given);
+    return most > 0 && most < n ? most : n;
   }
 
   // Takes one, there or not: for a thread that works anyway.

@@ -1,12 +1,8 @@
 """A corpus built on a cluster: the parts of a build as tasks of Ray, and one commit by whoever asked.
 
-    import ngramdb.cluster
-
-    ngramdb.cluster.load("/shared/corpora.ngdb", "wiki", "/shared/data", address="auto")
-
-Needs `pip install 'ngramdb[ray]'`, and folders that all machines see: that of the files, and that of the
-parts. What a task does is `ngramdb.build`, no more; so tasks that are lost with their machine are simply run
-again, and a load that was stopped goes on with the parts that are there.
+Folders are seen by all machines: that of the files, and that of the parts. What a task does is
+`ngramdb.build`, no more; so tasks that are lost with their machine are simply run again, and a load that was
+stopped goes on with the parts that are there.
 """
 
 from __future__ import annotations
@@ -21,7 +17,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ngramdb.api import CommitReport, Connection, PartReport, build, connect
-from ngramdb.errors import ExecutionError, InvalidArgument, NotSupportedError
+from ngramdb.cluster import starting
+from ngramdb.errors import ExecutionError, InvalidArgument
 from ngramdb.kinds import DEFAULT_TOKENIZER, NAMED_TOKENIZERS
 from ngramdb.lazy import lazy_module
 
@@ -99,13 +96,13 @@ def load(
         A task was lost more than `retries` times.
     """
     started = time.perf_counter()
-    _require_ray()
+    starting.require_ray()
     path = os.path.abspath(os.path.expanduser(os.fspath(database)))
     names = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     given = [_absolute(os.fspath(name)) for name in names]
     chosen = {"threads": THREADS, **(settings or {})}
     out = os.path.abspath(os.path.expanduser(os.fspath(folder))) if folder is not None else f"{path}.parts"
-    with _known_tokenizer(path, corpus, tokenizer, out) as known, _connected(address):
+    with _known_tokenizer(path, corpus, tokenizer, out) as known, starting.connected(address):
         n = _checked_parts(parts) if parts is not None else _n_parts(int(chosen["threads"]))
         key = [path, corpus, str(n), *given, str(known), repr(sorted(options.items())), on_error]
         own = os.path.join(out, hashlib.sha256("\0".join(key).encode("utf-8", "replace")).hexdigest()[:16])
@@ -121,34 +118,8 @@ def load(
     return replace(report, elapsed=time.perf_counter() - started)
 
 
-def _require_ray() -> None:
-    try:
-        ray.__version__  # noqa: B018 - imports it
-    except ModuleNotFoundError as error:
-        raise NotSupportedError(
-            "loads on a cluster take a library that is not installed: pip install 'ngramdb[ray]'"
-        ) from error
-
-
-@contextlib.contextmanager
-def _connected(address: str | None) -> Iterator[None]:
-    """A connection to Ray, unless there is one; it ends with the block."""
-    if ray.is_initialized():
-        yield
-        return
-    own = {"include_dashboard": False, "logging_level": "error", "log_to_driver": False}
-    try:
-        ray.init(address=address, **(own if address is None else {}))
-    except Exception as error:  # each kind of address has errors of its own
-        raise ExecutionError(f"cannot connect to Ray at {address or 'this machine'}: {error}") from error
-    try:
-        yield
-    finally:
-        ray.shutdown()
-
-
 def _n_parts(threads: int) -> int:
-    return max(int(ray.cluster_resources().get("CPU", 1)) // max(threads, 1), 1)
+    return max(starting.n_cores() // max(threads, 1), 1)
 
 
 def _checked_parts(n: int) -> int:

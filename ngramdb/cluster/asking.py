@@ -1,0 +1,169 @@
+"""A connection whose questions are answered by actors of Ray."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from ngramdb.api.connection import Connection
+from ngramdb.api.database import Database
+from ngramdb.cluster import starting
+from ngramdb.cluster.crew import AWAY_S, Crew, MemberLost
+from ngramdb.cluster.library import Library
+from ngramdb.cluster.starting import ray
+from ngramdb.cluster.views import SharedSnapshot
+from ngramdb.engine.storage.directory import RealDirectory
+from ngramdb.engine.storage.store import Store
+from ngramdb.errors import ExecutionError, InvalidArgument
+
+# How many questions an actor works on at a time: those of several threads, and stops of others.
+_CONCURRENT = 8
+
+
+def connect(
+    path: str | os.PathLike[str],
+    *,
+    address: str | None = None,
+    actors: int | None = None,
+    replicas: int = 2,
+    read_only: bool = False,
+) -> ClusterConnection:
+    """Open a database whose questions are answered by actors of Ray, each from a share of the segments.
+
+    ```
+    db = ngramdb.cluster.connect("/shared/corpora.ngdb", address="auto")
+    db.corpus("pile").prob_many(pairs)
+    ```
+
+    Statements, verbs and batches are those of `ngramdb.connect`, and so are their answers. What is written is
+    written by the caller's process.
+
+    Parameters
+    ----------
+    path : the database's folder, which all machines see under this name
+    address : that of a Ray cluster ("auto", "ray://…"); None for the one that is connected to, else for one
+        of this machine's cores, which ends with the connection
+    actors : how many; as many as the cluster has cores when not given. Each takes one core
+    replicas : how many actors hold each segment. They share its questions, and when one is lost the others
+        answer them
+    read_only : as for `ngramdb.connect`
+
+    Raises
+    ------
+    NotSupportedError
+        Ray is not installed.
+    InvalidArgument
+        `actors` or `replicas` is no number of at least 1.
+    StorageError
+        The folder is not a database, was written by a newer version, or is damaged.
+    ExecutionError
+        There is no Ray at the address.
+
+    Notes
+    -----
+    Cost: some seconds for the actors' start, whatever the size. A question then takes about a millisecond
+    more than on one machine.
+    """
+    starting.require_ray()
+    for name, value in (("actors", 1 if actors is None else actors), ("replicas", replicas)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise InvalidArgument(f"{name} is a number, at least 1, not {value!r}")
+    directory = RealDirectory(os.path.abspath(os.path.expanduser(os.fspath(path))))
+    store = Store.open(directory, read_only=read_only, create=False)
+    is_own = False
+    try:
+        is_own = starting.begin(address)
+        transport = _Actors(directory.description, starting.n_cores() if actors is None else actors)
+    except BaseException:
+        store.close()
+        if is_own:
+            ray.shutdown()
+        raise
+    crew = Crew(transport, replicas)
+    return ClusterConnection(Database(store, snapshots=partial(SharedSnapshot, crew)), crew, is_own)
+
+
+class ClusterConnection(Connection):
+    """An open database that is asked over actors; made by `ngramdb.cluster.connect`."""
+
+    def __init__(self, database: Database, crew: Crew, ends_ray: bool = False) -> None:
+        super().__init__(database)
+        self._crew = crew
+        self._ends_ray = ends_ray
+
+    def close(self) -> None:
+        """End the connection and its actors. What is left of a result can be read where it needs no actor."""
+        super().close()
+        if not self._crew.is_closed:
+            self._crew.close()
+            if self._ends_ray:
+                ray.shutdown()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The path of the database: unpickling opens it without actors."""
+        return Connection, super().__reduce__()[1]
+
+
+class _OneCore(Library):
+    """What an actor has. Its kernels work on the one core that it has taken."""
+
+    def __init__(self, path: str) -> None:
+        os.environ["NGRAMDB_CORES"] = "1"
+        super().__init__(path)
+
+
+class _Actors:
+    """Members as actors of Ray (`crew.Transport`)."""
+
+    def __init__(self, path: str, n: int) -> None:
+        self.n_members = n
+        self._path = path
+        self._actors = [self._start() for _ in range(n)]
+        references = [actor.ping.remote() for actor in self._actors]
+        ready, late = ray.wait(references, num_returns=n, timeout=AWAY_S)
+        try:
+            for reference in ready:
+                self.answer(reference)
+        except MemberLost as error:
+            self.close()
+            raise ExecutionError(
+                f"an actor cannot open {path}; do all machines see this folder? {error}"
+            ) from error
+        if late:
+            self.close()
+            raise ExecutionError(
+                f"{len(late)} of {n} actors did not start within {AWAY_S:.0f} s; each takes a core of the "
+                "cluster (ray status), and `actors` says how many there are"
+            )
+
+    def _start(self) -> Any:
+        actor = ray.remote(num_cpus=1, max_concurrency=_CONCURRENT, scheduling_strategy="SPREAD")(_OneCore)
+        return actor.remote(self._path)
+
+    def send(self, member: int, number: int, message: bytes) -> Any:
+        return self._actors[member].run.remote(number, message)
+
+    def ready(self, references: Sequence[Any], timeout_s: float) -> list[Any]:
+        found, _ = ray.wait(list(references), num_returns=1, timeout=timeout_s)
+        return list(found)
+
+    def answer(self, reference: Any) -> bytes:
+        try:
+            made: bytes = ray.get(reference)
+        except ray.exceptions.RayActorError as error:
+            raise MemberLost(str(error)) from error
+        return made
+
+    def stop(self, member: int, number: int) -> None:
+        self._actors[member].stop.remote(number)
+
+    def replace(self, member: int) -> Any:
+        ray.kill(self._actors[member])
+        self._actors[member] = self._start()
+        return self._actors[member].ping.remote()
+
+    def close(self) -> None:
+        for actor in self._actors:
+            ray.kill(actor)

@@ -1,0 +1,109 @@
+"""Crews: who holds what, questions in groups, members that are lost. Without Ray (`tests/crews.py`)."""
+
+from __future__ import annotations
+
+import crews
+import numpy as np
+import pytest
+from builds import answers
+
+import ngramdb
+from ngramdb.cluster import crew as crewing
+from ngramdb.cluster.crew import Crew, Job
+
+NAMES = [(f"segment-{i}", 1000 + i) for i in range(200)]
+
+
+@pytest.fixture
+def database(tmp_path):
+    """Five segments, and one of removed documents."""
+    with ngramdb.connect(tmp_path / "db") as db:
+        db.settings["auto_compact"] = False
+        corpus = db.create_corpus("c")
+        for k in range(5):
+            corpus.append(
+                [{"text": f"the cat sat on mat {i}", "kind": str(i % 2), "n": i} for i in range(k, 20)]
+            )
+        db.execute("DELETE DOCS WHERE doc_id < 25 FROM c")
+    return tmp_path / "db"
+
+
+def members_of(database, n, replicas=2):
+    return Crew(crews.Members(str(database), n), replicas)
+
+
+def test_segments_are_spread_and_move_no_more_than_they_must(database):
+    crew = members_of(database, 8)
+    held = [crew.holders(name, range(8)) for name, _ in NAMES]
+    assert all(len(set(holders)) == 2 for holders in held)
+    firsts = np.bincount([holders[0] for holders in held], minlength=8)
+    assert firsts.min() > 10 and firsts.max() < 45
+    without = [crew.holders(name, [i for i in range(8) if i != 3]) for name, _ in NAMES]
+    for before, after in zip(held, without, strict=True):
+        assert [i for i in before if i != 3] == after[: 2 - (3 in before)]
+    assert len({after[1] for before, after in zip(held, without, strict=True) if 3 in before}) > 3
+
+
+def test_turns_give_each_holder_its_part_and_work_is_balanced(database):
+    crew = members_of(database, 2)
+    first, second = crew.shares(NAMES, 0), crew.shares(NAMES, 1)
+    assert first[0] == second[1] and first[1] == second[0] and len(first[0]) + len(first[1]) == 200
+    crew = members_of(database, 4)
+    shares = crew.balanced(NAMES)
+    assert sorted(i for numbers in shares.values() for i in numbers) == list(range(200))
+    assert all(45 <= len(numbers) <= 55 for numbers in shares.values())
+
+
+def test_answers_are_those_of_one_machine_whoever_is_lost(database):
+    with ngramdb.connect(database) as other:
+        expected = answers(other, "c")
+    for n, replicas, lost in ((1, 1, []), (3, 1, []), (3, 2, [1]), (3, 1, [0, 2])):
+        with crews.connect(database, n, replicas) as db:
+            members = db._crew.transport
+            assert answers(db, "c") == expected
+            assert all(members.asked[:n])
+            members.lost.update(lost)
+            assert answers(db, "c") == expected
+            assert db._crew.living() == [i for i in range(n) if i not in lost]
+            members.lost.clear()
+            assert db._crew.living() and len(db._crew.living()) == n  # replaced when it is next looked
+            assert answers(db, "c") == expected
+
+
+def fail(library):
+    raise ValueError("no")
+
+
+def test_errors_of_members_and_the_end_of_all(database, monkeypatch):
+    with crews.connect(database) as db:
+        with pytest.raises(ValueError, match="no"):
+            db._crew.ask([Job(0, fail, ())])
+        corpus = db.corpus("c")
+        with pytest.raises(ngramdb.InvalidArgument, match="token id -5 is outside"):
+            corpus.count([-5])
+        monkeypatch.setattr(crewing, "AWAY_S", 0.0)
+        db._crew.transport.lost.update([0, 1])
+        with pytest.raises(ngramdb.ExecutionError, match="all 2 actors were lost"):
+            corpus.count("the")
+    with pytest.raises(ngramdb.ExecutionError, match="connection is closed"):
+        corpus.count("the")
+
+
+def test_a_question_that_no_member_survives_ends(database):
+    with crews.connect(database) as db:
+        members = db._crew.transport
+        answer, members.answer = members.answer, lambda reference: answer(crews.Reference(None))
+        members.replace = lambda member: members.ready([crews.Reference(b"")], 0)[0]
+        db._crew.living = lambda: [0, 1]
+        with pytest.raises(ngramdb.ExecutionError, match="5 actors were lost over the same question"):
+            db.corpus("c").count("the")
+
+
+def test_a_small_corpus_and_an_empty_one(tmp_path):
+    with ngramdb.connect(tmp_path / "db") as db:
+        db.create_corpus("c")
+    with crews.connect(tmp_path / "db") as db:
+        assert db.execute("COUNT DOCS").fetchall() == [(0,)]
+        assert db.corpus("c").count_many(["a", "b"]).tolist() == [0, 0]
+        db.corpus("c").append(["a b"])
+        assert db.corpus("c").count_many(["a", "b", "c"]).tolist() == [1, 1, 0]
