@@ -249,6 +249,7 @@ class ReferenceTokenizer:
     n_vocabulary = 26
     token_bytes = None
     spellings = None
+    has_places = False
 
     def encode(self, text):
         ids = [ord(word) - 97 if len(word) == 1 and "a" <= word <= "z" else -1 for word in text.split()]

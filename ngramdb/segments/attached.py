@@ -105,6 +105,10 @@ class AttachedSegment(Segment):
         return self._files.size_bytes
 
     @property
+    def has_texts(self) -> bool:
+        return False
+
+    @property
     def token_bytes(self) -> int:
         """Bytes of a token in the files."""
         return self._files.text.dtype.itemsize

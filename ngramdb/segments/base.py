@@ -91,6 +91,11 @@ class Segment(ABC):
         """The documents' metadata; none by default."""
         return MetadataReader(b"", self.n_documents, self.path)
 
+    @property
+    def has_texts(self) -> bool:
+        """Whether documents can have a text beside their ids."""
+        return True
+
     def stored_text(self, i: int) -> bytes | None:
         """The stored text of document i; None if its ids decode to it, or if it has no text."""
         return None

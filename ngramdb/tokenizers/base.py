@@ -25,6 +25,8 @@ QueryIds = npt.NDArray[np.int64]
 Offsets = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 Pieces = tuple[npt.NDArray[np.uint8], Offsets]
+# Token ids, and the characters [start, stop) of a text that each of them stands for: (n,) each.
+Placed = tuple[QueryIds, Offsets, Offsets]
 
 # The number of ids that a token stream can hold: 0..2**32-1.
 N_IDS = MAX_TOKEN_ID + 1
@@ -135,6 +137,19 @@ class Tokenizer(ABC):
         """
         return self.token_bytes
 
+    @property
+    def has_places(self) -> bool:
+        """Whether `places` has an answer, for tokenizers that do not spell their texts."""
+        return False
+
+    def places(self, text: str) -> Placed | None:
+        """Where the tokens of a document's text stand in it: ascending; None where that is not known.
+
+        A token without a character of its own, as all but the last one of a character's bytes, has the
+        characters of the next token that has some.
+        """
+        return None
+
     def matching(self, expression: str, ignore_case: bool, ignore_diacritics: bool) -> npt.NDArray[np.int64]:
         """The ids of the tokens whose text matches a regular expression as a whole: ascending.
 
@@ -243,6 +258,16 @@ def from_utf8(texts: Sequence[bytes]) -> list[str]:
                 f"text {number} of the batch is not valid UTF-8 at byte {error.start} ({error.reason})"
             ) from error
     return decoded
+
+
+def placed(ids: Sequence[int], spans: Sequence[tuple[int, int]]) -> Placed:
+    """`Tokenizer.places` of ids and the characters [start, stop) that each stands for, or of none."""
+    bounds = np.array(spans, dtype=np.int64).reshape(-1, 2)
+    starts = np.maximum.accumulate(bounds[:, 0])
+    stops = np.maximum.accumulate(np.maximum(bounds[:, 1], starts))
+    # Those without a character: the next stop that is behind their own place.
+    after = np.append(stops, stops[-1:])[np.searchsorted(stops, starts, side="right")]
+    return np.array(ids, dtype=np.int64), starts, np.where(stops > starts, stops, after)
 
 
 def offsets_of(sizes: Sequence[int]) -> Offsets:

@@ -33,11 +33,13 @@ from ngramdb.tokenizers.base import (
     Ids,
     Offsets,
     Pieces,
+    Placed,
     QueryIds,
     Tokenizer,
     as_ids,
     from_utf8,
     offsets_of,
+    placed,
     to_utf8,
 )
 from ngramdb.tokenizers.fast import FastWay
@@ -192,6 +194,16 @@ class HuggingFaceTokenizer(Tokenizer):
     def _encodings(self, texts: list[str]) -> Any:
         with _library_errors():
             return self._encode(texts, add_special_tokens=False)
+
+    @property
+    def has_places(self) -> bool:
+        return not self.lossless
+
+    def places(self, text: str) -> Placed:
+        interrupts.check()
+        with _library_errors():
+            found = self._library.encode(text, add_special_tokens=False)
+        return placed(found.ids, found.offsets)
 
     def decode(self, ids: npt.ArrayLike) -> str:
         values = as_ids(ids)

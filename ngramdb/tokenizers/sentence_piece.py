@@ -24,11 +24,13 @@ from ngramdb.tokenizers.base import (
     FileContent,
     Ids,
     Offsets,
+    Placed,
     QueryIds,
     Tokenizer,
     as_ids,
     from_utf8,
     offsets_of,
+    placed,
     to_utf8,
 )
 
@@ -93,6 +95,25 @@ class SentencePieceTokenizer(Tokenizer):
         except Exception as error:
             raise ExecutionError(f"the tokenizer cannot tokenize the text: {error}") from error
         return ids
+
+    @property
+    def has_places(self) -> bool:
+        return True
+
+    def places(self, text: str) -> Placed:
+        interrupts.check()
+        # Earlier versions have the same under another name.
+        kind: Any = (
+            "offset_mapping" if hasattr(self._library, "encode_as_offset_mapping") else "immutable_proto"
+        )
+        found: Any = self._library.encode(
+            text, out_type=kind, add_bos=False, add_eos=False, enable_sampling=False
+        )
+        if kind == "offset_mapping":
+            return placed(found["ids"], found["offsets"])
+        return placed(
+            [piece.id for piece in found.pieces], [(piece.begin, piece.end) for piece in found.pieces]
+        )
 
     def decode(self, ids: npt.ArrayLike) -> str:
         values = as_ids(ids)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
-from unicodedata import normalize
+from unicodedata import category, normalize
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,7 @@ from ngramdb.tokenizers.base import (
     Ids,
     Offsets,
     Pieces,
+    Placed,
     QueryIds,
     Sections,
     Tokenizer,
@@ -186,6 +187,38 @@ class _ChangingWords(WordsTokenizer):
     def spellings(self) -> None:
         return None
 
+    @property
+    def has_places(self) -> bool:
+        return True
+
+    def places(self, text: str) -> Placed | None:
+        """See the base class. Cost: a pass over the characters, in Python for those that are not ASCII."""
+        changed = self.changed(text)
+        ids = self.encode(text)
+        starts, stops, at = [], [], 0
+        for word in self.split(text):
+            start = changed.index(word, at)  # white space apart, words stand one after the other
+            at = start + len(word)
+            starts.append(start)
+            stops.append(at)
+        begins, ends = np.array(starts, dtype=np.int64), np.array(stops, dtype=np.int64)
+        if len(changed) == len(text) and changed.isascii():
+            return ids, begins, ends
+        pieces = _with_marks(text)
+        results = [self.changed(piece) for piece in pieces]
+        if "".join(results) != changed:
+            return None
+        # Of each character of the changed text, the first and the last one that it was made of.
+        first: list[int] = []
+        last: list[int] = []
+        at = 0
+        for piece, result in zip(pieces, results, strict=True):
+            same, n = len(piece) == len(result), len(result)
+            first.extend(range(at, at + n) if same else [at] * n)
+            at += len(piece)
+            last.extend(range(at - n, at) if same else [at - 1] * n)
+        return ids, np.array(first, dtype=np.int64)[begins], np.array(last, dtype=np.int64)[ends - 1] + 1
+
 
 class LowerWords(_ChangingWords):
     """The `words` of a text in lower case."""
@@ -216,6 +249,13 @@ class LowerNfcWords(_ChangingWords):
     def changed(text: str) -> str:
         # Letters in lower case may have a form of their own together with the marks that follow.
         return normalize("NFC", lowered(normalize("NFC", text)))
+
+
+def _with_marks(text: str) -> list[str]:
+    """The text, each character with what may be one with it in another form: marks, letters of Hangul."""
+    joins = [category(c)[0] == "M" or "\u1160" <= c <= "\u11ff" for c in text]
+    begins = [i for i, joined in enumerate(joins) if not joined or not i]
+    return [text[start:stop] for start, stop in pairwise([*begins, len(text)])]
 
 
 def lowered(text: str) -> str:

@@ -1,7 +1,8 @@
 """Strings looked for in the stored texts of documents, and the tokens that they stand in.
 
-For tokenizers that drop what is between words: there the tokens of a document, in order and without gaps,
-spell its text without white space, so that the token at a place in the text is found by counting.
+For tokenizers whose tokens do not spell the text. Under `words` the tokens of a document, in order and
+without gaps, spell its text without white space, so that the token at a place in the text is found by
+counting. Others say where their tokens stand (`Tokenizer.places`) when the text is tokenized again.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb.errors import CorruptionError
+from ngramdb.errors import CorruptionError, ExecutionError
 from ngramdb.executor.conditions.text_search import Sought
 from ngramdb.planner.plan import StoredText
 from ngramdb.planner.source import Segment, Tokenizer
@@ -74,6 +75,31 @@ def token_lengths(segment: Segment, tokenizer: Tokenizer, i: int) -> NDArray[np.
             found=int(ids.max()),
         )
     return lengths[ids]
+
+
+class TokenPlaces(NamedTuple):
+    """The characters [start, stop) of a text that each token stands for, both ascending: (n,) int64 each."""
+
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+
+
+def token_places(segment: Segment, tokenizer: Tokenizer, i: int, text: str) -> TokenPlaces | None:
+    """Where the tokens of document i stand in its text; None where these are not the text's tokens.
+
+    Cost: a pass over the text, which is tokenized again but under `words`.
+    """
+    if tokenizer.has_places:
+        placed = tokenizer.places(text)
+        if placed is None or not np.array_equal(placed[0], segment.document(i)):
+            return None
+        return TokenPlaces(*placed[1:])
+    characters = np.flatnonzero(solid(text))
+    lengths = token_lengths(segment, tokenizer, i)
+    ends = np.cumsum(lengths)
+    if len(ends) and ends[-1] != len(characters):
+        return None
+    return TokenPlaces(characters[ends - lengths], characters[ends - 1] + 1)
 
 
 class Places(NamedTuple):
@@ -157,7 +183,8 @@ class TextMatches:
         if not starts:
             none = np.empty(0, dtype=np.uint32)
             return Places(none, none, np.empty((0, 2), dtype=np.int64))
-        around = _white_space_around(pattern.text)
+        # Tokens that have places may have white space, which their cuts count.
+        around = (0, 0) if self._tokenizer.has_places else _white_space_around(pattern.text)
         every = np.concatenate(cuts)
         return Places(
             np.concatenate(starts).astype(np.uint32),
@@ -173,6 +200,8 @@ class TextMatches:
         Returns their range [first, last), and how many characters of the first and of the last one are left
         out: (n, 2).
         """
+        if self._tokenizer.has_places:
+            return self._placed(text, i, starts, stops)
         token_ends = self._token_ends(i)
         n_tokens = len(token_ends)
         before = np.concatenate(([0], np.cumsum(solid(text))))
@@ -186,6 +215,24 @@ class TextMatches:
             cuts[:, 0] = before[starts] - begins[first]
             cuts[:, 1] = token_ends[last - 1] - before[stops]
         return first, last, cuts
+
+    def _placed(
+        self, text: str, i: int, starts: NDArray[np.int64], stops: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """The same, by where the tokenizer says that tokens stand; of a cut before a token, below zero."""
+        places = token_places(self._segment, self._tokenizer, i, text)
+        if places is None:
+            raise ExecutionError(
+                f"{self._segment.path}: the text of document {i} has other tokens now than when it was "
+                "loaded: a library of its tokenizer has changed; load the document again, or use the library's "
+                "version that DESCRIBE names"
+            )
+        n = len(places.starts)
+        if not n:
+            return np.zeros_like(starts), np.ones_like(starts), np.zeros((len(starts), 2), dtype=np.int64)
+        first = np.minimum(np.searchsorted(places.stops, starts, side="right"), n - 1)
+        last = np.maximum(np.searchsorted(places.starts, stops, side="left"), first + 1)
+        return first, last, np.stack([starts - places.starts[first], places.stops[last - 1] - stops], axis=1)
 
     def _token_ends(self, i: int) -> NDArray[np.int64]:
         """Where each token of a document ends, in characters without white space."""

@@ -1,8 +1,8 @@
 """What stands to the left and to the right of a match, and the match itself, as the document's text has them.
 
-`left + match + right` is a piece of the text: where tokens spell it, their bytes; where the tokenizer drops
-what is between words, a slice of the stored text, in which the words are found again by counting characters;
-else what the tokenizer shows for the ids.
+`left + match + right` is a piece of the text: where tokens spell it, their bytes; where it is known which
+characters of the stored text each token stands for, a slice of that; else what the tokenizer shows for the
+ids.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb.executor.conditions.stored_text import solid, token_lengths
+from ngramdb.executor.conditions.stored_text import solid, token_places
 from ngramdb.executor.conditions.text_search import Sought, places_in_tokens
 from ngramdb.planner.plan import Pattern, StoredText, Variants
 from ngramdb.planner.source import Segment, Tokenizer
@@ -88,7 +88,7 @@ def contexts_of(segment: Segment, display: Display) -> Contexts:
     tokenizer = display.tokenizer
     if tokenizer.token_bytes is not None or tokenizer.kind == "chars":
         return SpelledContexts(segment, display)
-    if tokenizer.spellings is not None:
+    if tokenizer.spellings is not None or tokenizer.has_places:
         return StoredContexts(segment, display)
     return DecodedContexts(segment, display)
 
@@ -154,7 +154,7 @@ class Words(NamedTuple):
 
 
 class StoredContexts(Contexts):
-    """Words, and the stored text that they were cut from: it has the same characters, white space apart."""
+    """Tokens, and the places in the stored text that they were made of."""
 
     def __init__(self, segment: Segment, display: Display) -> None:
         super().__init__(segment, display)
@@ -178,6 +178,11 @@ class StoredContexts(Contexts):
                 start, stop = self._match(words, int(same[line.nth]))
         elif line.cuts is not None:
             start, stop = start + line.cuts[0], stop - line.cuts[1]
+        elif self._tokenizer.has_places and start < stop:
+            # A token may have the blank before it: that belongs to the context.
+            inner = np.flatnonzero(solid(text[start:stop]))
+            if len(inner):
+                start, stop = start + int(inner[0]), start + int(inner[-1]) + 1
         first, last = line.start - self._window, line.stop + self._window
         begin = 0 if first <= 0 else int(words.starts[first])
         end = len(text) if last >= len(words.starts) else int(words.stops[last - 1])
@@ -211,18 +216,16 @@ class StoredContexts(Contexts):
         if content is None:
             return None
         text = content.decode("utf-8", "surrogateescape")
-        places = np.flatnonzero(solid(text))
-        lengths = token_lengths(self._segment, self._tokenizer, document)
-        ends = np.cumsum(lengths)
-        if len(ends) and ends[-1] != len(places):
+        places = token_places(self._segment, self._tokenizer, document, text)
+        if places is None:
             return None  # not the text of these tokens; they are shown themselves
-        stops = places[ends - 1] + 1
+        starts, stops = places
         matches = np.empty(0, dtype=np.int64)
         first = np.empty(0, dtype=np.int64)
         if self._sought is not None:
             matches = self._sought.starts(text)
-            first = np.minimum(np.searchsorted(stops, matches, side="right"), max(len(ends) - 1, 0))
-        return Words(text, places[ends - lengths], stops, matches, first)
+            first = np.minimum(np.searchsorted(stops, matches, side="right"), max(len(starts) - 1, 0))
+        return Words(text, starts, stops, matches, first)
 
 
 def _n_tokens(words: Words | None) -> int:

@@ -139,7 +139,10 @@ def _matched(text: str, as_text: bool, ignore_case: bool, corpus: Corpus) -> pla
     tokenizer = corpus.tokenizer
     if not plan.takes_text(tokenizer):
         _refuse(corpus)
-    if as_text and tokenizer.kind == "words":
+    gives_words = tokenizer.kind.startswith("words")
+    if tokenizer.has_places and not all(segment.has_texts for segment in corpus.segments):
+        _refuse_without_texts(corpus)
+    if (as_text and gives_words) or (tokenizer.has_places and not gives_words):
         return _stored(text, ignore_case, corpus)
     # Sequences of tokens are followed while they occur: with counts below zero, some would not be found.
     corpus.check_difference()
@@ -168,8 +171,15 @@ def _valid(text: str) -> str:
 
 def _refuse(corpus: Corpus) -> NoReturn:
     raise InvalidArgument(
-        "MATCH TEXT and IGNORE CASE need a tokenizer whose tokens spell the text, or `words`; "
-        f"that of {corpus.entry.name} does neither"
+        "MATCH TEXT and IGNORE CASE need a tokenizer whose tokens spell the text, or that says where they "
+        f"stand in it; that of {corpus.entry.name} does neither"
+    )
+
+
+def _refuse_without_texts(corpus: Corpus) -> NoReturn:
+    raise InvalidArgument(
+        f"MATCH TEXT and IGNORE CASE need the texts of the documents, and {corpus.entry.name} has token ids "
+        "alone, which do not spell them; ask for the n-gram as it stands"
     )
 
 
@@ -188,7 +198,9 @@ def _words_in_any_case(text: str, corpus: Corpus) -> plan.Simple:
 
 def _stored(text: str, ignore_case: bool, corpus: Corpus) -> plan.StoredText:
     shown = plan.show_text(_valid(text)) + " MATCH TEXT" + (" IGNORE CASE" if ignore_case else "")
-    needs = () if JOINERS.intersection(text) else tuple(_needs(text, ignore_case, corpus))
+    # Where words are not the text's own characters, what a document needs cannot be told from the string.
+    is_plain = corpus.tokenizer.kind == "words" and not JOINERS.intersection(text)
+    needs = tuple(_needs(text, ignore_case, corpus)) if is_plain else ()
     return plan.StoredText(shown, text, ignore_case, needs)
 
 

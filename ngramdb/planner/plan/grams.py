@@ -105,4 +105,4 @@ def show_text(text: str) -> str:
 
 def takes_text(tokenizer: Tokenizer) -> bool:
     """Whether MATCH TEXT has an answer under the tokenizer."""
-    return tokenizer.kind in ("chars", "words") or tokenizer.token_bytes is not None
+    return tokenizer.kind in ("chars", "words") or tokenizer.token_bytes is not None or tokenizer.has_places

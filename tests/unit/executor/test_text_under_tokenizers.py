@@ -1,0 +1,135 @@
+"""MATCH TEXT and contexts where tokens do not spell the text: each string, by brute force."""
+
+from __future__ import annotations
+
+import io
+import random
+
+import pytest
+from foreign_indexes import write_infini_gram
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+import ngramdb
+from ngramdb.errors import ExecutionError, InvalidArgument
+from ngramdb.tokenizers.sentence_piece import SentencePieceTokenizer
+
+TEXTS = [
+    "time flies like an arrow",
+    "fruit flies like  a banana, éa É",
+    "Ａ café, naïve; 😀 \n the ﬁ end",
+    "",
+    " a ",
+    "İstanbul ΣΑΣ cafe\u0301 \u0301x e\u0301\u0302 \u1100\u1161\u11a8 각",
+    "  flies  flies",
+]
+STRINGS = sorted({text[i:j] for text in TEXTS for i in range(len(text)) for j in range(i + 1, i + 9)})
+
+
+def sentence_piece(kind):
+    library = pytest.importorskip("sentencepiece")
+    made = io.BytesIO()
+    library.SentencePieceTrainer.train(
+        sentence_iterator=iter(TEXTS[:2] * 50),
+        model_writer=made,
+        vocab_size=278,
+        model_type=kind,
+        byte_fallback=True,
+        minloglevel=2,
+    )
+    return library.SentencePieceProcessor(model_proto=made.getvalue())
+
+
+def word_pieces():
+    made = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    made.normalizer = normalizers.BertNormalizer()
+    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    trainer = trainers.WordPieceTrainer(vocab_size=120, special_tokens=["[UNK]"], show_progress=False)
+    made.train_from_iterator(TEXTS, trainer)
+    return made
+
+
+def metaspace():
+    made = Tokenizer(models.Unigram())
+    made.normalizer = normalizers.NFKC()
+    made.pre_tokenizer = pre_tokenizers.Metaspace()
+    made.decoder = decoders.Metaspace()
+    options = {"unk_token": "<unk>", "special_tokens": ["<unk>"], "show_progress": False}
+    made.train_from_iterator(TEXTS * 3, trainers.UnigramTrainer(vocab_size=60, **options))
+    return made
+
+
+TOKENIZERS = {
+    "unigram": lambda: sentence_piece("unigram"),
+    "bpe": lambda: sentence_piece("bpe"),
+    "WordPiece": word_pieces,
+    "Metaspace": metaspace,
+    **{name: (lambda name=name: name) for name in ("words(lower)", "words(nfc)", "words(lower, nfc)")},
+}
+
+
+@pytest.fixture(scope="module", params=TOKENIZERS)
+def corpus(request):
+    made = ngramdb.connect().create_corpus("a", TOKENIZERS[request.param]())
+    made.append(TEXTS)
+    return made
+
+
+def same(a, b, ignore_case):
+    return a == b or (ignore_case and a.casefold() == b.casefold())
+
+
+@pytest.mark.parametrize("ignore_case", [False, True])
+def test_every_string_is_found_where_it_stands(corpus, ignore_case):
+    for string in random.Random(3).sample(STRINGS, 60):
+        n = sum(
+            same(text[i : i + len(string)], string, ignore_case) for text in TEXTS for i in range(len(text))
+        )
+        options = {"match_text": True, "ignore_case": ignore_case}
+        assert corpus.count(string, **options) == n, string
+        lines = corpus.kwic(string, window=3, **options).to_dicts() if n else []
+        assert len(lines) == n, string
+        for line in lines:
+            assert same(line["match"], string, ignore_case)
+            assert line["left"] + line["match"] + line["right"] in TEXTS[line["doc_id"]] + TEXTS[1]
+
+
+def test_tokens_stand_where_their_characters_do(corpus):
+    tokenizer = corpus.tokenizer
+    for text in TEXTS:
+        ids, starts, stops = tokenizer.places(text)
+        assert ids.tolist() == tokenizer.encode(text).tolist()
+        assert all(0 <= a <= b <= len(text) for a, b in zip(starts, stops, strict=True))
+        assert sorted(starts) == starts.tolist() and sorted(stops) == stops.tolist()
+
+
+def test_a_match_of_tokens_has_no_blanks_at_its_ends(corpus):
+    lines = corpus.kwic("flies like", window=2).to_dicts()
+    assert [line["match"] for line in lines] == ["flies like"] * 2
+
+
+def test_alternatives_and_conditions_take_such_strings(corpus):
+    documents = corpus.where('"lies" MATCH TEXT AND NOT "arrow" MATCH TEXT')
+    assert [row["doc_id"] for row in documents.docs().to_dicts()] == [1, 6]
+
+
+def test_an_index_without_texts_refuses_them(tmp_path):
+    library = sentence_piece("unigram")
+    folder = write_infini_gram(tmp_path / "index", [library.encode(TEXTS[0])])
+    pile = ngramdb.connect().attach(folder, "pile", tokenizer=library)
+    assert pile.count("flies like") == 1
+    with pytest.raises(InvalidArgument, match=r"need the texts of the documents, and pile has token ids alone"):
+        pile.count("flies", match_text=True)
+
+
+def test_texts_that_have_other_tokens_now_are_noticed(monkeypatch):
+    corpus = ngramdb.connect().create_corpus("a", sentence_piece("unigram"))
+    corpus.append(TEXTS)
+    monkeypatch.setattr(SentencePieceTokenizer, "places", in_reverse)
+    assert corpus.count("flies", match_text=True) == 4
+    with pytest.raises(ExecutionError, match="has other tokens now than when it was loaded"):
+        corpus.kwic("flies", match_text=True).to_dicts()
+
+
+def in_reverse(tokenizer, text):
+    ids = tokenizer.encode(text)
+    return ids[::-1], ids, ids
