@@ -53,6 +53,8 @@ from .errors import TimeoutExceeded as TimeoutExceeded
 from .errors import TokenBoundaryWarning as TokenBoundaryWarning
 from .errors import Warning as Warning
 from .executor.results.result import Result as Result
+from .tokenizers.callables import CallableTokenizer as CallableTokenizer
+from .tokenizers.callables import register_tokenizer as register_tokenizer
 
 __version__: str
 apilevel: str

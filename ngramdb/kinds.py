@@ -34,6 +34,7 @@ TOKENIZERS = (
     TokenizerKind("tokens"),
     TokenizerKind("json", is_named=False),
     TokenizerKind("sentencepiece", is_named=False),
+    TokenizerKind("callable", is_named=False),
 )
 TOKENIZER_KINDS = tuple(one.name for one in TOKENIZERS)
 FILE_TOKENIZERS = tuple(one.name for one in TOKENIZERS if not one.is_named)

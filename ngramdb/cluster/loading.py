@@ -193,7 +193,7 @@ def _known_tokenizer(path: str, corpus: str, asked: Any, out: str) -> Iterator[A
             f"corpus {corpus} exists and keeps its own tokenizer; leave tokenizer out, or load into a "
             "new corpus"
         )
-    if isinstance(known, str):
+    if not isinstance(known, bytes):
         yield known
         return
     os.makedirs(out, exist_ok=True)
@@ -207,13 +207,15 @@ def _known_tokenizer(path: str, corpus: str, asked: Any, out: str) -> Iterator[A
             os.unlink(file)
 
 
-def _of_corpus(connection: Connection, name: str) -> str | bytes | None:
-    """The name of a corpus's tokenizer, or its tokenizer.json; None where there is no such corpus."""
+def _of_corpus(connection: Connection, name: str) -> Any:
+    """The name of a corpus's tokenizer, tokenizer.json, or function; None where there is no such corpus."""
     if name not in connection.corpora():
         return None
     tokenizer = connection.corpus(name).tokenizer
     if tokenizer.kind in NAMED_TOKENIZERS:
         return str(tokenizer.kind)
+    if tokenizer.kind == "callable":  # a function, which is sent along
+        return tokenizer.function()
     definition: bytes = tokenizer.definition().sections["tokenizer"].tobytes()
     return definition
 

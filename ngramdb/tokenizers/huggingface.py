@@ -161,7 +161,14 @@ class HuggingFaceTokenizer(Tokenizer):
         return ids, offsets
 
     def encoder(self, fast: bool = True) -> Encoder:
-        return _FastEncoder(self, self._fast_way) if fast and self._fast_way else super().encoder()
+        made = _FastEncoder(self, self._fast_way) if fast and self._fast_way else super().encoder()
+        dropout = self._parts.get("model", {}).get("dropout")
+        if dropout:
+            made.note = (
+                f"the tokenizer's BPE dropout of {dropout} is left out: with it no two encodings of a text "
+                "would agree"
+            )
+        return made
 
     @cached_property
     def _fast_way(self) -> FastWay | None:
@@ -296,7 +303,7 @@ class _FastEncoder(Encoder):
         if found is None:
             # Whatever closed it, a library that fails on one text is not believed on others.
             self.in_doubt = self._used
-            self.note = self._way.closed_because
+            self.note = self._way.closed_because or self.note
             found = self._exact(cut)
         else:
             self._used = True

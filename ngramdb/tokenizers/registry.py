@@ -16,6 +16,7 @@ from ngramdb.lazy import lazy_module
 from ngramdb.opening import open_regular
 from ngramdb.tokenizers.base import Sections, Tokenizer
 from ngramdb.tokenizers.bytes import BytesTokenizer
+from ngramdb.tokenizers.callables import CallableTokenizer, CalledTokenizer, registered
 from ngramdb.tokenizers.chars import CharsTokenizer
 from ngramdb.tokenizers.tokens import TokensTokenizer
 from ngramdb.tokenizers.words import LowerNfcWords, LowerWords, NfcWords, WordsTokenizer
@@ -47,11 +48,14 @@ def create_tokenizer(spec: Any) -> Tokenizer:
     Parameters - spec : 'words', 'chars', 'bytes', 'tokens'; or the path of a `tokenizer.json`, of a folder
     with one, of a model of SentencePiece, a `tekken.json`, or a file of tiktoken named as its encoding; or an
     object of the libraries `tokenizers`, `transformers` (a fast tokenizer), `tiktoken`, `sentencepiece` or
-    `mistral_common`.
+    `mistral_common`; or a `CallableTokenizer`, or the name of one that is registered.
     Raises InvalidArgument: no such name or file, or what is there is not a tokenizer.
     """
     if isinstance(spec, str) and canonical_tokenizer(spec) in _BUILT_IN:
         return _BUILT_IN[canonical_tokenizer(spec)]()
+    function = registered(spec) if isinstance(spec, str) else spec
+    if isinstance(function, CallableTokenizer):
+        return CalledTokenizer.of(function)
     if not isinstance(spec, (str, os.PathLike)):
         return _of_object(spec, f"the {type(spec).__name__}")
     path = Path(spec)
@@ -101,8 +105,8 @@ def _definition_of(tokenizer: Any) -> bytes:
     if to_json is None:
         raise InvalidArgument(
             "a tokenizer is a name, a path, or an object: a tokenizers.Tokenizer, a fast tokenizer of "
-            "transformers, a tiktoken.Encoding, a SentencePieceProcessor or mistral_common's tokenizer, "
-            f"not {kind}"
+            "transformers, a tiktoken.Encoding, a SentencePieceProcessor, mistral_common's tokenizer or an "
+            f"ngramdb.CallableTokenizer, not {kind}"
         )
     try:
         return str(to_json()).encode()
@@ -118,6 +122,9 @@ def title_of(kind: str, definition: bytes | None) -> str:
     """
     if definition is None:
         return kind
+    if kind == CalledTokenizer.kind:
+        kept = json.loads(definition)
+        return f"{kind} ({kept['name']}, {kept['version']})"
     try:
         model = json.loads(definition)["model"]["type"]
     except (ValueError, LookupError, TypeError):  # older files do not name the model
@@ -145,6 +152,8 @@ def open_tokenizer(
     path = getattr(definition, "path", None)
     try:
         content, source = definition.array("tokenizer").tobytes(), path or "the stored tokenizer"
+        if kind == CalledTokenizer.kind:
+            return CalledTokenizer(content, source)
         return _from_json(content, source) if kind == "json" else _from_model(content, source)
     except (InvalidArgument, KeyError) as error:
         raise CorruptionError(f"the tokenizer file cannot be used: {error}", path=path) from error

@@ -33,7 +33,9 @@ FACES = frozenset(
 )
 BELOW: dict[str, frozenset[str]] = {
     "__main__": frozenset({"cli"}),
-    "__init__": frozenset({"api", "cluster", "lm", "ngramdb.executor.results.result"}),
+    "__init__": frozenset(
+        {"api", "cluster", "lm", "ngramdb.executor.results.result", "ngramdb.tokenizers.callables"}
+    ),
     "cli": FACES | {PACKAGE, "cluster", "serve"},  # the package itself, for its version
     "cluster": frozenset({"api", "engine", "_cext"}),
     "serve": frozenset({"api", "compat", "lm", PACKAGE}),

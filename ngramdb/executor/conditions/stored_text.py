@@ -224,8 +224,8 @@ class TextMatches:
         if places is None:
             raise ExecutionError(
                 f"{self._segment.path}: the text of document {i} has other tokens now than when it was "
-                "loaded: a library of its tokenizer has changed; load the document again, or use the library's "
-                "version that DESCRIBE names"
+                "loaded: a library of its tokenizer has changed; load it again, or use the library's "
+                "version that it had"
             )
         n = len(places.starts)
         if not n:

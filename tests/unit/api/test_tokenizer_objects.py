@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,18 @@ def test_an_object_makes_the_corpus_of_its_file(
         assert db.create_corpus("made", library, if_not_exists=True).n_documents == 2
     with ngramdb.connect(tmp_path / "a.ngdb", read_only=True) as db:  # stored, not the object
         assert db.corpus("made").count(" fox") == 1
+
+
+@pytest.mark.parametrize("fast", ["on", "off"])
+def test_a_dropout_of_merges_is_left_out_with_a_note(subwords: Path, fast: str) -> None:
+    parts = json.loads(subwords.read_text("utf-8"))
+    parts["model"]["dropout"] = 0.5
+    with ngramdb.connect() as db:
+        db.execute(f"SET fast_tokenizer = {fast}")
+        made = db.create_corpus("made", tokenizer=Tokenizer.from_str(json.dumps(parts)))
+        report = made.append(["the quick brown fox"] * 20)
+        assert made.count("the quick brown fox") == 20
+        assert any("BPE dropout of 0.5 is left out" in note for note in report.notes)
 
 
 def test_special_tokens_and_limits_of_the_object_are_left_out(library: Tokenizer) -> None:

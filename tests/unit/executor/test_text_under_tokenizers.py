@@ -58,7 +58,20 @@ def metaspace():
     return made
 
 
+def triples():
+    """A function that gives three characters a token, and says which."""
+
+    def cut(text):
+        return [(i, min(i + 3, len(text))) for i in range(0, len(text), 3)]
+
+    def encode(texts):
+        return [[sum(map(ord, text[i:j])) % 5000 for i, j in cut(text)] for text in texts]
+
+    return ngramdb.CallableTokenizer("triples", encode, 5000, spans=cut)
+
+
 TOKENIZERS = {
+    "callable": triples,
     "unigram": lambda: sentence_piece("unigram"),
     "bpe": lambda: sentence_piece("bpe"),
     "WordPiece": word_pieces,
@@ -103,6 +116,8 @@ def test_tokens_stand_where_their_characters_do(corpus):
 
 
 def test_a_match_of_tokens_has_no_blanks_at_its_ends(corpus):
+    if corpus.tokenizer.kind == "callable":
+        pytest.skip("its tokens of a text depend on where it stands")
     lines = corpus.kwic("flies like", window=2).to_dicts()
     assert [line["match"] for line in lines] == ["flies like"] * 2
 
@@ -117,7 +132,7 @@ def test_an_index_without_texts_refuses_them(tmp_path):
     folder = write_infini_gram(tmp_path / "index", [library.encode(TEXTS[0])])
     pile = ngramdb.connect().attach(folder, "pile", tokenizer=library)
     assert pile.count("flies like") == 1
-    with pytest.raises(InvalidArgument, match=r"need the texts of the documents, and pile has token ids alone"):
+    with pytest.raises(InvalidArgument, match=r"need the texts .* pile has token ids alone"):
         pile.count("flies", match_text=True)
 
 

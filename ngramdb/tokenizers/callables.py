@@ -1,0 +1,292 @@
+"""`callable`: a function of the user's in Python, by a name and a version that the corpus keeps.
+
+A function cannot be stored. The corpus has its name and version, how many ids there are, and the ids that it
+gave for a sample text; whoever asks by text, or loads, gives it again (`register_tokenizer`). Another name or
+version, or one that gives other ids for the sample, is refused. Counts by token ids need no function.
+
+A document is its own tokens: a function that gives tokens for the empty text puts something around texts, and
+is refused. Texts are stored.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ngramdb import interrupts
+from ngramdb.errors import ExecutionError, InvalidArgument, NgramdbError
+from ngramdb.tokenizers.base import (
+    N_IDS,
+    FileContent,
+    Ids,
+    Offsets,
+    Placed,
+    QueryIds,
+    Tokenizer,
+    as_ids,
+    from_utf8,
+    offsets_of,
+    placed,
+    to_utf8,
+)
+
+DEFINITION_KIND = "TOKZ"
+
+# What tells functions of the same name apart: letters of several scripts, digits, marks, white space, a
+# character outside of the basic plane.
+SAMPLE = "The naïve fox's 12.5 %\n«Ёлки» 自然語言 e\u0301 😀  end."
+
+# Texts of so many characters together are one call, between two interrupt checks.
+BATCH_CHARS = 1 << 18
+
+_NAME = re.compile(r"\w[\w.-]*")
+
+
+@dataclass(frozen=True)
+class CallableTokenizer:
+    """A tokenizer that is a function in Python, under a name of its own.
+
+    >>> import ngramdb
+    >>> def letters(texts):
+    ...     return [[ord(c) % 128 for c in text] for text in texts]
+    >>> small = ngramdb.CallableTokenizer("letters", letters, 128)
+    >>> ngramdb.connect().create_corpus("a", tokenizer=small).append(["abc"]).tokens
+    3
+
+    Parameters
+    ----------
+    name : what the corpus keeps, and other processes give the function by: letters, digits, `_`, `-`, `.`
+    encode : from a list of texts to the token ids of each: a sequence or array of integers a text, the same
+        whenever it is asked, without tokens that begin or end a text. Called from one thread at a time by a
+        load, and from any thread by questions.
+    n_vocabulary : ids are below it
+    version : changes when `encode` does
+    decode : from a list of ids to a text, for display; without it tokens are shown as their numbers
+    spans : from a text to the characters (start, stop) that each of its tokens stands for; with it there are
+        MATCH TEXT, IGNORE CASE, and contexts as they stand in the text
+
+    Raises
+    ------
+    InvalidArgument
+        A name, version or number that cannot be one.
+    """
+
+    name: str
+    encode: Callable[[list[str]], Sequence[Any]]
+    n_vocabulary: int
+    version: str = "1"
+    decode: Callable[[list[int]], str] | None = None
+    spans: Callable[[str], Sequence[tuple[int, int]]] | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
+            raise InvalidArgument(
+                f"a tokenizer's name has letters, digits, '_', '-' and '.', and {self.name!r} has not"
+            )
+        if not isinstance(self.version, str) or not self.version.isprintable():
+            raise InvalidArgument(f"a tokenizer's version is a text, not {self.version!r}")
+        if type(self.n_vocabulary) is not int or not 0 < self.n_vocabulary <= N_IDS:
+            raise InvalidArgument(f"n_vocabulary is from 1 to 2**32, not {self.n_vocabulary!r}")
+        for name in ("encode", "decode", "spans"):
+            given = getattr(self, name)
+            if not callable(given) and (given is not None or name == "encode"):
+                raise InvalidArgument(f"{name} is a function, not {type(given).__name__}")
+
+
+_registered: dict[str, CallableTokenizer] = {}
+
+
+def register_tokenizer(tokenizer: CallableTokenizer) -> None:
+    """Have corpora of this process use a function, by its name, in place of one of that name before.
+
+    Corpora that were made with it find it, and `CREATE CORPUS … TOKENIZER 'name'` takes its name.
+    `create_corpus` does this with the one that it is given.
+
+    Raises
+    ------
+    InvalidArgument
+        It is none.
+    """
+    if not isinstance(tokenizer, CallableTokenizer):
+        raise InvalidArgument(f"register_tokenizer takes a CallableTokenizer, not {type(tokenizer).__name__}")
+    _registered[tokenizer.name] = tokenizer
+
+
+def registered(name: str) -> CallableTokenizer | None:
+    """The function that is registered under a name."""
+    return _registered.get(name)
+
+
+class CalledTokenizer(Tokenizer):
+    """A function, by its identity: looked up when it is used."""
+
+    kind = "callable"
+    lossless = False
+
+    def __init__(self, definition: bytes, source: str = "the stored tokenizer") -> None:
+        """Read what a corpus keeps of it. Raises InvalidArgument."""
+        try:
+            kept = json.loads(definition)
+            name, version, n_vocabulary = kept["name"], kept["version"], kept["n_vocabulary"]
+            self._sample = [int(token_id) for token_id in kept["sample"]]
+            # Checked as what a user gives is.
+            self._kept = CallableTokenizer(name, list, n_vocabulary, version)
+        except (ValueError, LookupError, TypeError) as error:
+            raise InvalidArgument(f"{source} does not describe a function: {error}") from error
+        self._definition = definition
+        self._verified: CallableTokenizer | None = None
+
+    @classmethod
+    def of(cls, given: CallableTokenizer) -> CalledTokenizer:
+        """The tokenizer of a new corpus. Raises InvalidArgument, ExecutionError."""
+        if len(_ids_of(given, [""])[0]):
+            raise InvalidArgument(
+                f"the tokenizer {given.name} gives tokens for the empty text: those that it puts around "
+                "texts are to be left out"
+            )
+        kept = {
+            "name": given.name,
+            "version": given.version,
+            "n_vocabulary": given.n_vocabulary,
+            "sample": _ids_of(given, [SAMPLE])[0].tolist(),
+        }
+        register_tokenizer(given)
+        return cls(json.dumps(kept).encode())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled is the identity."""
+        return CalledTokenizer, (self._definition,)
+
+    def function(self) -> CallableTokenizer:
+        """What is registered under the name. Raises InvalidArgument where it is not the same."""
+        kept, found = self._kept, _registered.get(self._kept.name)
+        if found is not None and found is self._verified:
+            return found
+        what = f"the corpus has the tokenizer {kept.name}, version {kept.version!r}, a function in Python"
+        if found is None:
+            raise InvalidArgument(
+                f"{what}, which this process lacks: ngramdb.register_tokenizer(ngramdb.CallableTokenizer("
+                f"{kept.name!r}, …)) gives it; counts by token ids need none"
+            )
+        if (found.version, found.n_vocabulary) != (kept.version, kept.n_vocabulary):
+            raise InvalidArgument(
+                f"{what} of {kept.n_vocabulary:,} ids; the one registered has version {found.version!r} "
+                f"and {found.n_vocabulary:,} ids"
+            )
+        if _ids_of(found, [SAMPLE])[0].tolist() != self._sample:
+            raise InvalidArgument(
+                f"{what}; the one registered gives other ids than that did: register that one, and give "
+                "this one another version"
+            )
+        self._verified = found
+        return found
+
+    @property
+    def n_vocabulary(self) -> int:
+        return self._kept.n_vocabulary
+
+    def encode(self, text: str) -> QueryIds:
+        to_utf8(text)
+        return _ids_of(self.function(), [text])[0].astype(np.int64)
+
+    def encode_batch(self, texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
+        found: list[Ids] = []
+        batch: list[str] = []
+        size = 0
+        function = self.function()
+        for text in from_utf8(texts):
+            batch.append(text)
+            size += len(text)
+            if size >= BATCH_CHARS:
+                found += _ids_of(function, batch)
+                batch, size = [], 0
+        found += _ids_of(function, batch)
+        flat = np.concatenate([np.empty(0, dtype=np.uint32), *found])
+        return flat, offsets_of([len(ids) for ids in found])
+
+    def decode(self, ids: npt.ArrayLike) -> str:
+        values = as_ids(ids)
+        if values.size:
+            self.check_id(int(values.max()))
+        decode = self.function().decode
+        if decode is None:
+            return " ".join(map(str, values.tolist()))
+        with _errors_of(self._kept.name):
+            text = decode(values.tolist())
+        if not isinstance(text, str):
+            raise ExecutionError(f"decode of the tokenizer {self._kept.name} gives no text: {text!r:.80}")
+        return text
+
+    def token_text(self, token_id: int) -> str:
+        return self.decode([self.check_id(token_id)])
+
+    @property
+    def has_places(self) -> bool:
+        return self.function().spans is not None
+
+    def places(self, text: str) -> Placed | None:
+        function = self.function()
+        if function.spans is None:
+            return None
+        ids = _ids_of(function, [text])[0]
+        with _errors_of(function.name):
+            spans = [(int(start), int(stop)) for start, stop in function.spans(text)]
+        if len(spans) != len(ids) or any(not 0 <= start <= stop <= len(text) for start, stop in spans):
+            raise ExecutionError(
+                f"spans of the tokenizer {function.name} are not a range of characters for each token of "
+                f"the text {text!r:.80}"
+            )
+        return placed(ids.tolist(), spans)
+
+    def definition(self) -> FileContent:
+        content = np.frombuffer(self._definition, dtype=np.uint8)
+        properties = {"library": "a function in Python", "n_vocabulary": self.n_vocabulary}
+        return FileContent(DEFINITION_KIND, {"tokenizer": content}, properties)
+
+
+class _errors_of:  # noqa: N801
+    """Errors of a user's function as ours, with its name."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None:
+        interrupts.check()
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, Exception) and not isinstance(error, NgramdbError):
+            raise ExecutionError(f"the tokenizer {self._name} failed: {error!r:.200}") from error
+
+
+def _ids_of(function: CallableTokenizer, texts: list[str]) -> list[Ids]:
+    """The ids of each text, checked. Raises ExecutionError, InvalidArgument."""
+    if not texts:
+        return []
+    with _errors_of(function.name):
+        found = list(function.encode(texts))
+    if len(found) != len(texts):
+        raise ExecutionError(
+            f"the tokenizer {function.name} gives ids of {len(found)} texts for {len(texts)}: encode takes a "
+            "list of texts, and gives a list of ids for each"
+        )
+    made = []
+    for text, given in zip(texts, found, strict=True):
+        try:
+            ids = as_ids(np.asarray(given, dtype=None if len(given) else np.uint32))
+        except (InvalidArgument, TypeError, ValueError) as error:
+            raise ExecutionError(
+                f"the tokenizer {function.name} gives no token ids for the text {text!r:.80}: {error}"
+            ) from error
+        if len(ids) and int(ids.max()) >= function.n_vocabulary:
+            raise ExecutionError(
+                f"the tokenizer {function.name} gives the id {int(ids.max())} for the text {text!r:.80}, and "
+                f"its n_vocabulary is {function.n_vocabulary}"
+            )
+        made.append(ids)
+    return made
