@@ -1,10 +1,11 @@
-"""How fast a service answers: counts by one client and by many, batches, a text that is traced, its start.
+"""How fast a service answers: its start, counts by one client and by many, batches, a trace, the first page.
 
     python benchmarks/serve.py web.ngdb web [--seconds 5] [--connections 16]
 
 Starts `ngramdb serve` on the database, and asks it over TCP as a client would, without a library: requests
-are written to a socket, and the answer is read to its end. Needs `pip install 'ngramdb[serve]' uvloop
-httptools`. Client and server share the machine; the n-grams are drawn from the corpus with seed 1.
+are written to a socket, and the answer is read to its end. Needs `pip install 'ngramdb[serve]'`. Client and
+server share the machine; the n-grams are drawn from the corpus with seed 1. The page is opened by Chromium
+and Playwright, each time in a new tab without a cache; without them it is left out.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from __future__ import annotations
 import argparse
 import io
 import random
+import shutil
 import socket
 import statistics
 import subprocess
 import sys
 import threading
 import time
+from importlib.util import find_spec
 from urllib.parse import quote
 
 import numpy as np
@@ -116,6 +119,39 @@ def best(repeat: int, client: Client, target: str, body: bytes = b"") -> float:
     return min(took)
 
 
+def page(address: str, repeat: int = 5) -> tuple[int, float, float] | None:
+    """The first page of a tab: bytes over the network, and seconds until its view is shown.
+
+    These are the median and the worst of several tabs. None without a browser.
+    """
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None or find_spec("playwright") is None:
+        return None
+    from playwright.sync_api import sync_playwright
+
+    took, n_bytes = [], 0
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--headless", "--no-sandbox"])
+        for _ in range(repeat):
+            context = browser.new_context()
+            tab = context.new_page()
+            network = context.new_cdp_session(tab)
+            network.send("Network.enable")
+            sizes: list[float] = []
+            network.on(
+                "Network.loadingFinished", lambda said, sizes=sizes: sizes.append(said["encodedDataLength"])
+            )
+            begun = time.perf_counter()
+            tab.goto(address)
+            tab.wait_for_selector("main[aria-busy=false] input, main:not([aria-busy]) input")
+            took.append(time.perf_counter() - begun)
+            tab.wait_for_load_state("networkidle")
+            n_bytes = max(n_bytes, int(sum(said["encodedDataLength"] for said in sizes)))
+            context.close()
+        browser.close()
+    return n_bytes, statistics.median(took), max(took)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -152,6 +188,11 @@ def main() -> None:
             f"{BATCH_NGRAMS / seconds / 1e6:.2f} M counts a second"
         )
         print(f"trace of {TRACED_TOKENS} tokens: {1e3 * best(5, client, traced):.1f} ms")
+        opened = page(f"http://127.0.0.1:{port}/")
+        if opened is not None:
+            n_bytes, median, worst = opened
+            shown = f"{n_bytes / 1e3:.0f} kB, shown after {1e3 * median:.0f} ms (worst {1e3 * worst:.0f} ms)"
+            print(f"first page: {shown}")
     finally:
         server.terminate()
         server.wait()

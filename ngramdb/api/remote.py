@@ -14,7 +14,6 @@ from __future__ import annotations
 import http.client
 import inspect
 import json
-import math
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -44,15 +43,6 @@ TOKEN_VARIABLE = "NGRAMDB_TOKEN"
 PATIENCE_S = 60.0
 #: As many rows as a server sends at a time are asked for.
 MOST_ROWS = 1_000_000
-#: The types of columns by their names in answers, and numbers that JSON has no form for.
-TYPES: dict[str | None, Any] = {
-    "integer": int,
-    "number": float,
-    "boolean": bool,
-    "string": str,
-    "array": list,
-    "object": dict,
-}
 #: What to do instead of verbs that a server does not answer.
 INSTEAD = {
     "tokenizer": "it stays where its corpus is; document(doc_id).ids has the tokens of a document",
@@ -60,7 +50,6 @@ INSTEAD = {
     "removals": "the service's page CORPUS/removals.json lists them",
     "export": "docs(where).arrow() has the documents as a table, to be written here",
 }
-NOT_FINITE = {"Infinity": math.inf, "-Infinity": -math.inf, "NaN": math.nan}
 
 
 class RemoteConnection:
@@ -283,7 +272,7 @@ def _plain(value: Any) -> Any:
 def _result(first: Mapping[str, Any], page: Any) -> Result:
     """A result of pages, each asked for when the rows of the one before it have been read."""
     columns = tuple(first["columns"])
-    types = tuple(TYPES.get(name) for name in first.get("types", ()))
+    types = tuple(wire.TYPES.get(name) for name in first.get("types", ()))
 
     def rows_of(answer: Mapping[str, Any]) -> list[Row]:
         rows = [tuple(row[name] for name in columns) for row in answer["rows"]]
@@ -310,7 +299,7 @@ def _result(first: Mapping[str, Any], page: Any) -> Result:
                 raise ExecutionError("each page of rows is drawn anew; give a seed")
 
     summary = {
-        name: NOT_FINITE.get(value, value) if isinstance(value, str) else value
+        name: wire.NOT_FINITE.get(value, value) if isinstance(value, str) else value
         for name, value in first["summary"].items()
     }
     if first["notes"] and "seed" not in summary:
@@ -330,7 +319,7 @@ def _result(first: Mapping[str, Any], page: Any) -> Result:
 
 def _typed(kind: type | None, value: Any) -> Any:
     """A value of a column; of numbers, those that JSON has no form for are texts there."""
-    return NOT_FINITE.get(value, value) if kind is float and isinstance(value, str) else value
+    return wire.NOT_FINITE.get(value, value) if kind is float and isinstance(value, str) else value
 
 
 def _error(said: Mapping[str, Any], status: int) -> NgramdbError:

@@ -13,14 +13,21 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ngramdb.api import patterns
-from ngramdb.api.arguments.tables import is_table, opened
 from ngramdb.errors import InvalidArgument, NotSupportedError
+from ngramdb.lazy import lazy_module
 from ngramdb.lm.spec import ModelSpec
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ngramdb.api import patterns
+    from ngramdb.api.arguments import tables
+else:
+    np = lazy_module("numpy")
+    patterns = lazy_module("ngramdb.api.patterns")
+    tables = lazy_module("ngramdb.api.arguments.tables")
 
 #: The verbs of `Corpus` that a service answers.
 VERBS = (
@@ -55,6 +62,16 @@ VERBS = (
 )
 #: Its properties that are asked for in the same way.
 PROPERTIES = ("n_documents", "n_tokens")
+#: The types of columns by their names in answers, and numbers that JSON has no form for.
+TYPES: dict[str | None, Any] = {
+    "integer": int,
+    "number": float,
+    "boolean": bool,
+    "string": str,
+    "array": list,
+    "object": dict,
+}
+NOT_FINITE = {"Infinity": math.inf, "-Infinity": -math.inf, "NaN": math.nan}
 #: Where the classes of answers are. What they are made of: the arguments that would copy them.
 CLASSES = {
     **dict.fromkeys(
@@ -95,8 +112,8 @@ def sent(value: Any) -> Any:
         return {"kind": "tuple", "of": [sent(item) for item in value]}
     if isinstance(value, Mapping):
         return {"kind": "object", "of": [[str(name), sent(item)] for name, item in value.items()]}
-    if is_table(value):
-        return [sent(row) for batch in opened(value)[1] for row in batch.to_pylist()]
+    if tables.is_table(value):
+        return [sent(row) for batch in tables.opened(value)[1] for row in batch.to_pylist()]
     if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray)):
         return [sent(item) for item in value]
     raise NotSupportedError(f"a {type(value).__name__} cannot be sent to a service")

@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from ngramdb.api import Result, remote
+from ngramdb.api import Result, wire
 from ngramdb.api.verbs import rows_as
 from ngramdb.errors import TimeoutExceeded
 from ngramdb.serve.addresses import FORMATS
 
 Row = tuple[Any, ...]
 #: The names of columns' types, and texts of numbers that JSON has no form for: as the client reads them.
-TYPES = {kind: name for name, kind in remote.TYPES.items()}
-NOT_FINITE = {number: text for text, number in remote.NOT_FINITE.items()}
+TYPES = {kind: name for name, kind in wire.TYPES.items()}
+NOT_FINITE = {number: text for text, number in wire.NOT_FINITE.items()}
 
 
 @dataclass

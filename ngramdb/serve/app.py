@@ -186,7 +186,7 @@ class Service:
     def _file(self, request: Request, address: Address) -> Response | None:
         """A file of the page; None for what is no file."""
         if address.first == "static":
-            return static_file(address)
+            return static_file(address, request.headers)
         wants_page = address.format is None and "text/html" in request.headers.get("accept", "")
         return page_file(self.base) if wants_page else None
 

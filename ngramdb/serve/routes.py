@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
@@ -93,6 +94,12 @@ class Routes:
             ("v1", "completions"): self._completions,
             ("v1", "models"): self._models,
         }
+
+    def warm(self) -> None:
+        """Suggest something once, which reads the grammar."""
+        if self._completes is not None:
+            with contextlib.suppress(errors.NgramdbError):
+                self._completes(self.library.database(None).connection, 'COUNT "', 7, None)
 
     # ---- addresses --------------------------------------------------------------------------------------
 

@@ -128,6 +128,7 @@ def serve(service: Service, listener: socket.socket, started: Callable[[], None]
             service.library.warm()
         finally:
             service.workers.ready.set()
+        service.routes.warm()
 
     ended = threading.Event()
     service.workers.ready.clear()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import mimetypes
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -23,14 +26,27 @@ def _files() -> dict[str, Path]:
     return {str(path.relative_to(FOLDER)): path for path in sorted(FOLDER.rglob("*")) if path.is_file()}
 
 
-def static_file(address: Address) -> Response:
-    """A file by its address. Raises Problem where there is none."""
+@lru_cache(maxsize=64)
+def _contents(path: Path, changed_ns: int) -> tuple[bytes, bytes, str]:
+    """A file as it is, compressed, and its tag; `changed_ns` tells a file from what it was before."""
+    plain = path.read_bytes()
+    return plain, gzip.compress(plain, mtime=0), f'"{hashlib.sha256(plain).hexdigest()[:20]}"'
+
+
+def static_file(address: Address, headers: Mapping[str, str]) -> Response:
+    """A file by its address, compressed for those who can read it so. Raises Problem where there is none."""
     name = "/".join(address.parts[1:]) + ("" if address.format is None else f".{address.format}")
     path = _files().get(name)
     if path is None:
         raise Problem(404, "there is no such file", type="NotFound")
     kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
-    return Response(path.read_bytes(), media_type=kind, headers={"cache-control": "no-cache"})
+    plain, small, tag = _contents(path, path.stat().st_mtime_ns)
+    said = {"cache-control": "no-cache", "etag": tag, "vary": "Accept-Encoding"}
+    if tag in headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=said)
+    if "gzip" in headers.get("accept-encoding", ""):
+        return Response(small, media_type=kind, headers={**said, "content-encoding": "gzip"})
+    return Response(plain, media_type=kind, headers=said)
 
 
 def page_file(base: str) -> Response | None:

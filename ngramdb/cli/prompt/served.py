@@ -6,11 +6,16 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ngramdb.api import Connection
 from ngramdb.cli.prompt.catalog import ConnectionCatalog, Corpora, Counted
-from ngramdb.cli.prompt.completion import complete
+from ngramdb.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from ngramdb.cli.prompt import completion
+else:
+    completion = lazy_module("ngramdb.cli.prompt.completion")  # a third of a service's start
 
 #: Longer texts are not completed: each key would send them.
 LONGEST_TEXT = 10_000
@@ -73,7 +78,7 @@ class ServedCompletion:
         """What may be typed at the cursor: `text`, from where on (`start`), `kind`, `shown`, `about`."""
         if len(text) > LONGEST_TEXT or text.lstrip().startswith("."):
             return []
-        found = complete(text, min(cursor, len(text)), self._catalog(connection, corpus))
+        found = completion.complete(text, min(cursor, len(text)), self._catalog(connection, corpus))
         begins = [not text[: one.start].rpartition(";")[2].strip() for one in found]
         return [
             asdict(one)

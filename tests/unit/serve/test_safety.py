@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import threading
 import time
 from dataclasses import replace
@@ -159,6 +160,15 @@ def test_the_page_and_an_answer_have_the_same_address(client: Any) -> None:
     assert answer.headers["content-type"] == "application/json"
     assert page.headers["vary"] == answer.headers["vary"] == "Accept"
     assert page.headers["x-frame-options"] == "DENY"
+
+
+def test_files_of_the_page_are_compressed_and_sent_once(client: Any) -> None:
+    plain = client.ask("/static/main.js")
+    small = client.ask("/static/main.js", accept_encoding="gzip, br")
+    assert gzip.decompress(small.body) == plain.body and len(small.body) < len(plain.body) / 2
+    assert (small.headers["content-encoding"], small.headers["vary"]) == ("gzip", "Accept-Encoding")
+    again = client.ask("/static/main.js", if_none_match=plain.headers["etag"])
+    assert (again.status, again.body) == (304, b"")
 
 
 def test_a_new_version_is_seen_and_the_old_one_stays(served: Any, tmp_path: Path) -> None:
