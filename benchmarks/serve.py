@@ -146,7 +146,7 @@ def page(address: str, repeat: int = 5) -> tuple[int, float, float] | None:
             tab.wait_for_selector("main[aria-busy=false] input, main:not([aria-busy]) input")
             took.append(time.perf_counter() - begun)
             tab.wait_for_load_state("networkidle")
-            n_bytes = max(n_bytes, int(sum(said["encodedDataLength"] for said in sizes)))
+            n_bytes = max(n_bytes, int(sum(sizes)))
             context.close()
         browser.close()
     return n_bytes, statistics.median(took), max(took)
