@@ -184,6 +184,11 @@ class Tokenizer(ABC):
         """What one load gets its ids from: the ids of `encode_batch`, the fast way if there is one."""
         return Encoder(self)
 
+    @property
+    def memory_bytes(self) -> int:
+        """About how much memory it takes while it makes ids of texts; 0 where that is little."""
+        return 0
+
     def definition(self) -> FileContent | None:
         """What must be stored once, when a corpus is created; None when the kind is enough."""
         return None

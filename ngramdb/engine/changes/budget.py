@@ -20,10 +20,10 @@ BYTES_PER_TEXT_BYTE = 8
 MIN_SEGMENT_TOKENS = 1024
 
 
-def bounded(segment_tokens: int, threads: int, memory_limit: int) -> tuple[int, int]:
+def bounded(segment_tokens: int, threads: int, memory_limit: int, others: int = 0) -> tuple[int, int]:
     """Tokens of a segment, and segments built at a time, within a limit in bytes (0: none).
 
-    Fewer threads come before smaller segments, since those make every question slower.
+    `others` are the bytes that a load takes besides, for its tokenizer. Fewer threads come before smaller segments, since those make every question slower.
 
     Raises
     ------
@@ -32,9 +32,10 @@ def bounded(segment_tokens: int, threads: int, memory_limit: int) -> tuple[int, 
     """
     if not memory_limit:
         return segment_tokens, threads
-    room = (memory_limit - BASE_BYTES) // BYTES_PER_TOKEN
+    base = BASE_BYTES + others
+    room = (memory_limit - base) // BYTES_PER_TOKEN
     if room < 2 * MIN_SEGMENT_TOKENS:
-        least = BASE_BYTES + 2 * MIN_SEGMENT_TOKENS * BYTES_PER_TOKEN
+        least = base + 2 * MIN_SEGMENT_TOKENS * BYTES_PER_TOKEN
         raise ResourceError(
             f"memory_limit is {memory_limit:,} bytes, and building a segment takes {least:,}; raise it",
             limit=memory_limit,
@@ -54,11 +55,14 @@ class DocumentLimits:
     n_tokens: int | None = None
 
     @classmethod
-    def of(cls, memory_limit: int, threads: int = 1) -> DocumentLimits:
-        """What a limit in bytes (0: none) leaves for a document, with so many segments being built."""
+    def of(cls, memory_limit: int, threads: int = 1, others: int = 0) -> DocumentLimits:
+        """What a limit in bytes (0: none) leaves for a document, with so many segments being built.
+
+        `others` are the bytes that a load takes for its tokenizer.
+        """
         if not memory_limit:
             return cls(0)
-        room = max(memory_limit - BASE_BYTES, 0)
+        room = max(memory_limit - BASE_BYTES - others, 0)
         return cls(
             memory_limit,
             max(room // BYTES_PER_TEXT_BYTE, 1),

@@ -114,10 +114,11 @@ def load_documents(
         raise InvalidArgument(
             f"segment_tokens and threads must be positive, got {change.segment_tokens} and {threads}"
         )
-    sort_tokens, threads = bounded(change.sort_tokens, threads, options.memory_limit)
-    limits = DocumentLimits.of(options.memory_limit, threads)
+    tokenizer = tokenizer_of(change.store, change.before.tokenizer).fork()
+    others = tokenizer.memory_bytes
+    sort_tokens, threads = bounded(change.sort_tokens, threads, options.memory_limit, others)
+    limits = DocumentLimits.of(options.memory_limit, threads, others)
     with memory_errors("a load", sort_tokens):
-        tokenizer = tokenizer_of(change.store, change.before.tokenizer).fork()
         encoding = BatchEncoder(tokenizer, limits, skipped, fast_tokenizer)
         load = _Load(change, tokenizer, encoding, sort_tokens, threads, progress, meter)
         with read_ahead(batches(documents, meter), in_background) as ready:

@@ -23,6 +23,8 @@ def test_without_a_limit_nothing_changes():
 @pytest.mark.parametrize("segment_tokens", [1024, 1 << 20, 1 << 26])
 def test_what_is_built_at_a_time_keeps_within_the_limit(limit, threads, segment_tokens):
     tokens, n = bounded(segment_tokens, threads, limit)
+    least = max(limit // 2, BASE_BYTES + (1 << 20))
+    assert bounded(segment_tokens, threads, limit, limit - least) == bounded(segment_tokens, threads, least)
     assert 1 <= n <= threads
     assert 1024 <= tokens <= segment_tokens
     assert BASE_BYTES + (n + 1) * tokens * BYTES_PER_TOKEN <= limit
@@ -75,6 +77,8 @@ def test_memory_that_runs_out_is_an_error_that_says_so(database, monkeypatch):
 
 def test_a_limit_has_room_for_documents_of_a_size():
     assert DocumentLimits.of(0).refusal(1 << 40, 1 << 40) is None
+    some = DocumentLimits.of(BASE_BYTES + (2 << 20), 1, 1 << 20)
+    assert (some.n_bytes, some.n_tokens) == (1 << 17, 1 << 15)
     limits = DocumentLimits.of(BASE_BYTES + (1 << 20), threads=1)
     assert (limits.n_bytes, limits.n_tokens) == (1 << 17, 1 << 15)
     assert limits.refusal(1 << 17, 1 << 15) is None
