@@ -51,8 +51,8 @@ DEFINITION_KIND = "TOKZ"
 # gathered, and a batch must hold enough pieces to keep every core busy.
 BATCH_CHARS = 1 << 20
 
-# What the library, the faster one beside it and their caches of words take for a byte of the definition: some 150 MB
-# for the 1.6 MB of GPT-2.
+# What the library, the faster one beside it and their caches of words take for a byte of the definition: some
+# 150 MB for the 1.6 MB of GPT-2.
 MEMORY_PER_BYTE = 96
 
 _PARALLELISM = "TOKENIZERS_PARALLELISM"

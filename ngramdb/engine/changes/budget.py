@@ -23,7 +23,8 @@ MIN_SEGMENT_TOKENS = 1024
 def bounded(segment_tokens: int, threads: int, memory_limit: int, others: int = 0) -> tuple[int, int]:
     """Tokens of a segment, and segments built at a time, within a limit in bytes (0: none).
 
-    `others` are the bytes that a load takes besides, for its tokenizer. Fewer threads come before smaller segments, since those make every question slower.
+    `others` are the bytes that a load takes besides, for its tokenizer. Fewer threads come before smaller
+    segments, since those make every question slower.
 
     Raises
     ------
