@@ -5,9 +5,12 @@ A model is `corpus`, or `corpus:model` with what would stand after USING: `web:k
 
 from __future__ import annotations
 
+import json
 import math
+import re
 import time
 import uuid
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -29,6 +32,7 @@ PARAMETERS = (
     Parameter("logprobs", "integer", "with the probabilities of tokens, and of so many others"),
     Parameter("echo", "flag", "the prompt before the continuation", False),
     Parameter("seed", "integer", "the same seed gives the same continuations"),
+    Parameter("stream", "flag", "as server-sent events, a word or a token each", False),
 )
 #: Fields of the protocol that mean nothing to these models.
 IGNORED = (
@@ -38,12 +42,13 @@ IGNORED = (
     "frequency_penalty",
     "logit_bias",
     "suffix",
-    "stream_options",
 )
 MOST_PROMPTS, MOST_LOGPROBS = 1000, 100
 DEFAULT_MODEL = "infgram"
 #: Stands for the logarithm of 0, which JSON lacks; other servers write it so, too.
 NO_LOGPROB = -9999.0
+#: What a stream sends at a time where no token is asked about.
+_WORD = re.compile(r"\s*\S+\s*$|\s*\S+|\s+")
 
 
 def models(library: Library) -> Fields:
@@ -54,9 +59,7 @@ def models(library: Library) -> Fields:
 
 def completions(library: Library, data: Fields, work: Interrupt) -> Fields:
     """The answer to a request. Raises Problem, BindError."""
-    values = {name: value for name, value in data.items() if name not in IGNORED}
-    if values.pop("stream", None):
-        raise Problem(400, "stream is not offered here; leave it out", parameter="stream")
+    values = {name: value for name, value in data.items() if name not in (*IGNORED, "stream_options")}
     stop = _stops(values.pop("stop", None))
     prompts = _prompts(values.pop("prompt", ""))
     got = given(PARAMETERS, values)
@@ -82,7 +85,37 @@ def completions(library: Library, data: Fields, work: Interrupt) -> Fields:
             "completion_tokens": n_completed,
             "total_tokens": n_prompts + n_completed,
         },
+        "_stream": got["stream"],
     }
+
+
+def events(answer: Fields, options: Any) -> bytes:
+    """An answer as the events of a stream: the whole of it, which took no longer than a statement may."""
+    rest = {name: answer[name] for name in ("id", "object", "created", "model")}
+    chunks = [{**rest, "choices": [part]} for choice in answer["choices"] for part in _parts_of(choice)]
+    if isinstance(options, dict) and options.get("include_usage"):
+        chunks.append({**rest, "choices": [], "usage": answer["usage"]})
+    return b"".join(
+        b"data: %b\n\n" % one for one in (*(json.dumps(one).encode() for one in chunks), b"[DONE]")
+    )
+
+
+def _parts_of(choice: Fields) -> Iterator[Fields]:
+    """A choice word by word, or token by token where it has their probabilities; last why it has ended."""
+    text, known = choice["text"], choice["logprobs"]
+    if known is None or not known["tokens"]:
+        pieces: list[tuple[str, Fields | None]] = [(piece, None) for piece in _WORD.findall(text)]
+    else:
+        begins = known["text_offset"][0] - max(text.find(known["tokens"][0]), 0)
+        places = [0, *(at - begins for at in known["text_offset"][1:])]
+        pieces = [
+            (text[start:stop], {name: values and values[i : i + 1] for name, values in known.items()})
+            for i, (start, stop) in enumerate(zip(places, [*places[1:], len(text)], strict=True))
+        ]
+    last = len(pieces) - 1
+    for i, (piece, logprobs) in enumerate(pieces or [("", None)]):
+        reason = choice["finish_reason"] if i >= last else None
+        yield {"text": piece, "index": choice["index"], "logprobs": logprobs, "finish_reason": reason}
 
 
 class _Asked:
@@ -144,11 +177,12 @@ class _Asked:
         scored = self.corpus.score(ids, self.model).prob.tolist() if ids else []
         model = self.corpus.language_model(self.model) if n_top else None
         tokens, logprobs, tops, offsets = [], [], [], []
-        at = len(self._text(ids[:first]))
+        text, at = self._text(ids), len(self._text(ids[:first]))
         for i in range(first, len(ids)):
             check()
             token = self._token(ids[i])
             tokens.append(token)
+            at += text.startswith(token, at + 1) and not text.startswith(token, at)  # after a blank
             offsets.append(at)
             at += len(token)
             logprobs.append(None if i == 0 else _log(scored[i]))

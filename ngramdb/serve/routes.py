@@ -227,6 +227,9 @@ class Routes:
         try:
             data = json_object(asking.body)
             answer = await self._run(asking, lambda work: completions.completions(self.library, data, work))
+            if answer.pop("_stream"):
+                sent = completions.events(answer, data.get("stream_options"))
+                return Response(sent, media_type="text/event-stream")
             return json_response(answer)
         except (Problem, errors.NgramdbError) as error:
             problem = problem_of(error)

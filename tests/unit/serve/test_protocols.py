@@ -163,6 +163,7 @@ def test_completions(client: Any) -> None:
     (choice,) = found["choices"]
     assert (choice["text"], choice["finish_reason"], choice["index"]) == (" flies like", "length", 0)
     assert choice["logprobs"]["tokens"] == ["flies", "like"]
+    assert choice["logprobs"]["text_offset"] == [6, 12]
     assert choice["logprobs"]["token_logprobs"] == pytest.approx([0.0, 0.0])
     assert choice["logprobs"]["top_logprobs"] == [{"flies": 0.0}, {"like": 0.0}]
     assert found["usage"] == {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
@@ -198,13 +199,42 @@ def test_completions_are_drawn_and_stopped(client: Any) -> None:
     assert (choice["text"], choice["finish_reason"]) == (" flies ", "stop")
 
 
+@pytest.mark.parametrize("logprobs", [None, 0, 1])
+@pytest.mark.parametrize("corpus", ["sayings", "letters"])
+def test_completions_are_streamed(client: Any, corpus: str, logprobs: int | None) -> None:
+    """The events, put together, are the answer."""
+    prompt = {"sayings": ["fruit", "an"], "letters": ["bra"]}[corpus]
+    body = {"model": corpus, "prompt": prompt, "max_tokens": 5, "n": 2, "seed": 1, "logprobs": logprobs}
+    whole = client.json("/v1/completions", "POST", body)
+    asked = {**body, "stream": True, "stream_options": {"include_usage": True}}
+    answer = client.ask("/v1/completions", "POST", asked)
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    *events, end, rest = answer.body.decode().split("\n\n")
+    assert (end, rest) == ("data: [DONE]", "")
+    chunks = [json.loads(event.removeprefix("data: ")) for event in events]
+    assert chunks.pop()["usage"] == whole["usage"]
+    assert len({chunk["id"] for chunk in chunks}) == 1
+    assert len(chunks) > len(whole["choices"]) or corpus == "letters"
+    for choice in whole["choices"]:
+        parts = [part for chunk in chunks for part in chunk["choices"] if part["index"] == choice["index"]]
+        assert "".join(part["text"] for part in parts) == choice["text"]
+        assert [part["finish_reason"] for part in parts] == [None] * (len(parts) - 1) + [
+            choice["finish_reason"]
+        ]
+        if logprobs is not None:
+            for name, values in choice["logprobs"].items():
+                given = [part["logprobs"][name] for part in parts if part["logprobs"]]
+                assert [one for some in given for one in some or ()] == (values or [])
+            assert [part["text"].strip() for part in parts if part["text"]] == choice["logprobs"]["tokens"]
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
         {"model": "nothing", "prompt": "a"},
         {"model": "sayings:gpt", "prompt": "a"},
         {"model": "sayings", "prompt": 5},
-        {"model": "sayings", "prompt": "a", "stream": True},
+        {"model": "sayings", "prompt": "a", "stream": "perhaps"},
         {"model": "sayings", "prompt": "a", "stop": [5]},
         {"model": "sayings", "prompt": "a", "n": 10**6},
         {"model": "sayings", "prompt": "a", "temperature": "warm"},
