@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
@@ -24,12 +25,13 @@ from ngramdb.executor.conditions.expressions import Expressions
 from ngramdb.executor.conditions.occurrences import Finder, Occurrences
 from ngramdb.executor.kwic.sort_keys import ContextKeys, ContextOrder, TokensAt, first_in_order
 from ngramdb.executor.kwic.text import Contexts, Display, Line, contexts_of, sought_text
-from ngramdb.executor.questions.counting import evaluators
+from ngramdb.executor.questions.counting import evaluator_of
 from ngramdb.executor.questions.document_columns import ReturnedColumns
-from ngramdb.executor.questions.documents import matching
+from ngramdb.executor.questions.documents import documents_of
 from ngramdb.executor.questions.ordering import in_order as documents_in_order
 from ngramdb.executor.questions.sampling import Drawing, corpus_salt, ranks
 from ngramdb.executor.results.result import ColumnType, Result, Row, batched
+from ngramdb.executor.segmentwise import each_segment
 from ngramdb.planner.plan import (
     BY_FIELDS,
     BY_LEFT,
@@ -38,10 +40,9 @@ from ngramdb.planner.plan import (
     Actual,
     Concordance,
     FieldKey,
-    InPart,
     changed,
 )
-from ngramdb.planner.source import IntArray, Segment
+from ngramdb.planner.source import Corpus, IntArray, Segment
 from ngramdb.types import Docs
 
 # Lines per batch: the first ones shall be there at once.
@@ -54,25 +55,56 @@ SHOWN_PIECE = 1 << 14
 CONCORDANCE_TYPES: tuple[ColumnType, ...] = (int, int, str, str, str)
 
 
+@dataclass(frozen=True)
+class FoundLines:
+    """Of one segment the documents, how many lines these have, and which, where that had to be found."""
+
+    docs: DocSet
+    n: int
+    occurrences: Occurrences | None = None
+
+
+def lines_in(corpus: Corpus, i: int, plan: Concordance, meter: PlanMeter | None = None) -> FoundLines:
+    """The lines of segment i."""
+    if plan.what is not None:
+        evaluator, kept = evaluator_of(corpus, i, plan.costs, meter)
+        docs = evaluator.evaluate(plan.what.docs)
+        docs = docs if kept is None else docs & kept
+        expressions: Expressions | None = evaluator.expressions
+    else:
+        docs, expressions = documents_of(corpus, i, plan.where, plan.costs, meter), None
+        if docs.negated and not len(docs.docs) and plan.pattern is not None:
+            finder = Finder(corpus.segments[i], corpus.tokenizer, plan.costs)
+            return FoundLines(docs, finder.count(plan.pattern))
+    found = _occurrences(corpus, i, plan, docs, expressions) if len(docs) else Occurrences.none()
+    return FoundLines(docs, len(found), found)
+
+
+def _occurrences(
+    corpus: Corpus, i: int, plan: Concordance, docs: DocSet, expressions: Expressions | None = None
+) -> Occurrences:
+    """All of them in these documents, by where they begin: n-grams of a pattern after their beginnings."""
+    if plan.what is None:
+        assert plan.pattern is not None
+        return Finder(corpus.segments[i], corpus.tokenizer, plan.costs).within(plan.pattern, docs)
+    if expressions is None:
+        expressions = evaluator_of(corpus, i, plan.costs, None)[0].expressions
+    if plan.pattern is None:
+        expressions.keep_cuts()
+    return expressions.occurrences(plan.what.what, docs)
+
+
 class SegmentLines:
     """The lines of one segment; occurrences are found when they are first needed."""
 
-    def __init__(
-        self,
-        plan: Concordance,
-        number: int,
-        docs: DocSet,
-        display: Display,
-        expressions: Expressions | None = None,
-    ) -> None:
+    def __init__(self, plan: Concordance, number: int, found: FoundLines, display: Display) -> None:
         self._plan = plan
         self._display = display
         self.number = number
         self.segment: Segment = plan.corpus.segments[number]
-        self._docs = docs
-        self._finder = Finder(self.segment, plan.corpus.tokenizer, plan.costs)
-        self._expressions = expressions
-        self._found: Occurrences | None = None
+        self._docs = found.docs
+        self._n = found.n
+        self._found = found.occurrences
         # Where lines were dropped: which of those that start there each one is.
         self._nths: IntArray | None = None
         self._contexts: Contexts | None = None
@@ -80,26 +112,20 @@ class SegmentLines:
 
     @property
     def occurrences(self) -> Occurrences:
-        """All of them, in the order of the text: n-grams of a pattern stand after their beginnings."""
+        """All of them, in the order of the text."""
         if self._found is None:
-            if self._expressions is not None and self._plan.what is not None:
-                self._found = self._expressions.occurrences(self._plan.what.what, self._docs)
-            else:
-                assert self._plan.pattern is not None
-                self._found = self._finder.within(self._plan.pattern, self._docs)
+            self._found = _occurrences(self._plan.corpus, self.number, self._plan, self._docs)
         return self._found
 
     def __len__(self) -> int:
-        is_whole = self._docs.negated and not len(self._docs.docs)
-        if self._found is None and is_whole and self._expressions is None and self._plan.pattern is not None:
-            return self._finder.count(self._plan.pattern)
-        return len(self.occurrences) if len(self._docs) else 0
+        return self._n
 
     def keep(self, chosen: IntArray) -> None:
         """Drop all lines but these (ascending)."""
         every = self.occurrences
         self._nths = _ordinals(every.starts)[chosen]
         self._found = every[chosen]
+        self._n = len(chosen)
 
     def forget(self) -> None:
         """Frees what can be found again."""
@@ -195,30 +221,16 @@ def lines_of(plan: Concordance) -> list[SegmentLines]:
 
 
 def _found(plan: Concordance, meter: PlanMeter | None) -> tuple[Concordance, list[SegmentLines]]:
+    """The lines of each segment; of an expression, all of them are found at once."""
+    if plan.what is not None and meter is None:
+        plan = changed(plan, what=changed(plan.what, what=united(plan.what.what, plan.corpus.tokenizer)))
     display = Display(plan.corpus.tokenizer, plan.window, plan.pattern)
-    if plan.what is not None:
-        return _of_expression(plan, plan.what, display, meter)
-    found = matching(plan.corpus, plan.where, plan.costs, meter)
-    return plan, [SegmentLines(plan, i, docs, display) for i, (_, docs) in enumerate(found)]
-
-
-def _of_expression(
-    plan: Concordance, what: InPart, display: Display, meter: PlanMeter | None
-) -> tuple[Concordance, list[SegmentLines]]:
-    """The lines of an expression; with a meter, all of them are found at once."""
-    if meter is None:
-        what = changed(what, what=united(what.what, plan.corpus.tokenizer))
-        plan = changed(plan, what=what)
-    parts = []
-    with nullcontext(Actual()) if meter is None else meter.timed(what) as actual:
-        for i, (evaluator, kept) in enumerate(evaluators(plan.corpus, plan.costs, meter)):
-            docs = evaluator.evaluate(what.docs)
-            docs = docs if kept is None else docs & kept
-            if plan.pattern is None:
-                evaluator.expressions.keep_cuts()
-            parts.append(SegmentLines(plan, i, docs, display, evaluator.expressions))
-            if meter is not None:
-                actual.rows += len(parts[-1])
+    with nullcontext(Actual()) if meter is None or plan.what is None else meter.timed(plan.what) as actual:
+        parts = [
+            SegmentLines(plan, i, found, display)
+            for i, found in enumerate(each_segment(plan.corpus, lines_in, plan, meter=meter))
+        ]
+        actual.rows += sum(map(len, parts))
     return plan, parts
 
 

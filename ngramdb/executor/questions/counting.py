@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb.executor.results.result import Result
+from ngramdb.executor.segmentwise import each_segment
 from ngramdb.planner import plan as nodes
 from ngramdb.planner.source import Corpus
 from ngramdb.types import Docs
@@ -41,9 +42,7 @@ def count_occurrences(plan: nodes.CountOccurrences, meter: PlanMeter | None = No
     total = None if meter is not None else net_count(plan.corpus, plan.what)
     if total is None:
         plan.corpus.check_difference()
-        total = 0
-        for evaluator, kept in evaluators(plan.corpus, plan.costs, meter):
-            total += evaluator.expressions.total(plan.what, kept)
+        total = sum(each_segment(plan.corpus, total_of, plan.what, plan.costs, meter=meter))
     result = Result.of_rows(nodes.COUNT_COLUMNS, [(total,)])
     result.found = total > 0
     return result
@@ -68,18 +67,37 @@ def net_count(corpus: Corpus, expr: nodes.Occurring) -> int | None:
     return None
 
 
+def total_of(
+    corpus: Corpus,
+    i: int,
+    what: nodes.Occurring,
+    costs: nodes.Costs | None,
+    meter: PlanMeter | None = None,
+) -> int:
+    """How many occurrences segment i has."""
+    evaluator, kept = evaluator_of(corpus, i, costs, meter)
+    return evaluator.expressions.total(what, kept)
+
+
+def evaluator_of(
+    corpus: Corpus, i: int, costs: nodes.Costs | None, meter: PlanMeter | None
+) -> tuple[Evaluator, DocSet | None]:
+    """What evaluates expressions on segment i, and its documents that count (None: all of them)."""
+    from ngramdb.executor.conditions import docset, evaluation
+
+    segment, removed = corpus.segments[i], corpus.removed(i)
+    kept = docset.DocSet(removed, segment.n_documents, negated=True) if len(removed) else None
+    return evaluation.Evaluator(corpus, segment, costs, meter), kept
+
+
 def evaluators(
     corpus: Corpus, costs: nodes.Costs | None, meter: PlanMeter | None
 ) -> Iterator[tuple[Evaluator, DocSet | None]]:
-    """Per segment what evaluates expressions on it, and the documents that count (None: all of them)."""
-    from ngramdb.executor.conditions import docset, evaluation
-
+    """The same of each segment."""
     n = len(corpus.segments)
-    for i, segment in enumerate(corpus.segments):
+    for i in range(n):
         interrupts.step(i, n)
-        removed = corpus.removed(i)
-        kept = docset.DocSet(removed, segment.n_documents, negated=True) if len(removed) else None
-        yield evaluation.Evaluator(corpus, segment, costs, meter), kept
+        yield evaluator_of(corpus, i, costs, meter)
 
 
 def _estimated(plan: nodes.CountOccurrences, sample: nodes.Sampling, meter: PlanMeter | None) -> Result:

@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb.executor.conditions.alternatives import united
-from ngramdb.executor.conditions.docset import DocSet
-from ngramdb.executor.conditions.evaluation import Evaluator, PlanMeter
+from ngramdb.executor.conditions.evaluation import PlanMeter
 from ngramdb.executor.conditions.field_values import Codes, identity
-from ngramdb.executor.questions.counting import evaluators
+from ngramdb.executor.questions.counting import evaluator_of
 from ngramdb.executor.questions.document_columns import column_of
 from ngramdb.executor.questions.group_codes import of_documents
 from ngramdb.executor.results.result import BATCH_ROWS, Result, Row, batched
-from ngramdb.planner.plan import DocExpr, FieldKey, GroupedCount, Occurring
-from ngramdb.planner.source import Segment
+from ngramdb.executor.segmentwise import each_segment
+from ngramdb.planner.plan import Costs, DocExpr, FieldKey, GroupedCount, Occurring
+from ngramdb.planner.source import Corpus, Segment
 from ngramdb.types import Docs
 
 # A field that most documents have a value of their own in makes about as many groups as documents; then a
@@ -50,24 +50,40 @@ def grouped_count(plan: GroupedCount, meter: PlanMeter | None = None) -> Result:
         plan.corpus.check_difference()
     if meter is None and isinstance(plan.what, Occurring):
         plan = replace(plan, what=united(plan.what, plan.corpus.tokenizer))
-    for (evaluator, kept), segment in zip(
-        evaluators(plan.corpus, plan.costs, meter), plan.corpus.segments, strict=True
-    ):
-        docs, counts = _counted(plan, evaluator, kept)
-        if len(docs):
-            add_to_groups(groups, plan.keys, segment, docs, counts)
+    for found in each_segment(plan.corpus, groups_of, plan.keys, plan.what, plan.costs, meter=meter):
+        if not groups:
+            groups = found
+            continue
+        for key, values in found.items():
+            if key in groups:
+                groups[key][-1] += values[-1]
+            else:
+                groups[key] = values
     rows = in_order(groups, len(plan.keys), plan.order, plan.top)
     columns = (*map(key_column, plan.keys), "count")
     return Result(columns, batched(iter(rows), BATCH_ROWS), summary={"total": len(groups)}, n_rows=len(rows))
 
 
-def _counted(plan: GroupedCount, evaluator: Evaluator, kept: DocSet | None) -> tuple[Docs, NDArray[np.int64]]:
-    """The documents that count, ascending, and how often each."""
-    if not isinstance(plan.what, DocExpr):
-        return evaluator.expressions.counts(plan.what, kept)
-    found = evaluator.evaluate(plan.what)
-    docs = (found if kept is None else found & kept).numbers()
-    return docs, np.ones(len(docs), dtype=np.int64)
+def groups_of(
+    corpus: Corpus,
+    i: int,
+    keys: Sequence[FieldKey],
+    what: Occurring | DocExpr,
+    costs: Costs | None,
+    meter: PlanMeter | None = None,
+) -> Groups:
+    """The groups that the documents of segment i make."""
+    evaluator, kept = evaluator_of(corpus, i, costs, meter)
+    groups: Groups = {}
+    if isinstance(what, DocExpr):
+        found = evaluator.evaluate(what)
+        docs = (found if kept is None else found & kept).numbers()
+        counts = np.ones(len(docs), dtype=np.int64)
+    else:
+        docs, counts = evaluator.expressions.counts(what, kept)
+    if len(docs):
+        add_to_groups(groups, keys, corpus.segments[i], docs, counts)
+    return groups
 
 
 def add_to_groups(
@@ -148,9 +164,9 @@ def in_order(groups: Groups, n: int, order: Sequence[tuple[int, bool]], top: int
         if place >= n:
             ordered.sort(key=lambda item: item[1][place], reverse=descending)
         elif descending:
-            known = [item for item in ordered if item[0][place] is not NULL_KEY]
+            known = [item for item in ordered if item[0][place] != NULL_KEY]
             known.sort(key=lambda item: item[0][place], reverse=True)
-            ordered = known + [item for item in ordered if item[0][place] is NULL_KEY]
+            ordered = known + [item for item in ordered if item[0][place] == NULL_KEY]
         else:
             ordered.sort(key=lambda item: item[0][place])
     return [tuple(values) for _, values in ordered[:top]]
