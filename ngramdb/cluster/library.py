@@ -120,6 +120,13 @@ def ask_segments(
     return [answer(view, i, *arguments) for i in numbers]
 
 
+def ask_batch(
+    _library: Library, view: CorpusView, answer: Callable[..., Any], arguments: tuple[Any, ...]
+) -> Any:
+    """What all segments answer to a part of a batch."""
+    return answer(view, *arguments)
+
+
 def _index_of(view: CorpusView, sign: int, numbers: Sequence[int]) -> Index | None:
     """An index over the segments of a sign, kept with the view; None over none."""
     n_added = len(view.entry.added)

@@ -11,11 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ngramdb._cext.corpus.index import Index
 from ngramdb.api.snapshot import Snapshot
 from ngramdb.cluster.crew import Crew, Job
-from ngramdb.cluster.library import ask_index, ask_segments, resolved
-from ngramdb.engine.corpus.grouped import Answers, Asked, GroupedIndex
+from ngramdb.cluster.library import ask_batch, ask_index, ask_segments, resolved
+from ngramdb.engine.corpus.grouped import Answers, Asked, GroupedIndex, parts_of
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.engine.storage.manifest import CorpusEntry, Manifest
 from ngramdb.engine.storage.store import Store
@@ -61,6 +64,28 @@ class SharedView(CorpusView):
         for numbers, answers in zip(shares.values(), self._crew.ask(jobs), strict=True):
             found.update(zip(numbers, answers, strict=True))
         return (found[i] for i in range(len(self.entry.added)))
+
+    def ask_batch(
+        self,
+        answer: Callable[..., Any],
+        flat: NDArray[np.int64],
+        offsets: NDArray[np.int64],
+        columns: Sequence[NDArray[Any]],
+        arguments: tuple[Any, ...],
+    ) -> list[Any] | None:
+        """`answer(view, flat, offsets, columns, *arguments)` of the parts of a batch, each by another member.
+
+        columns : arrays of a value a question. None where the batch is too small to be divided.
+        """
+        members = self._crew.living()
+        parts = parts_of(flat, offsets, len(members))
+        if parts is None or len(parts) < 2:
+            return None
+        jobs = []
+        for member, (ids, bounds, first, last) in zip(members, parts, strict=False):
+            some = tuple(column[first:last] for column in columns)
+            jobs.append(Job(member, ask_batch, (self, answer, (ids, bounds, some, *arguments))))
+        return self._crew.ask(jobs)
 
     def _ask(self, questions: Sequence[Asked]) -> list[Answers]:
         """The answers of all groups to each question; members take turns with questions of a batch."""

@@ -96,6 +96,8 @@ class LanguageModel(ABC):
         self.spec = spec
         self.index = index
         self._model = model
+        # What answers batches, as the kernel's model does: others, where they share the work.
+        self.batches = model
         # A note by the model's maker, beside its own.
         self.advice: str | None = None
 
@@ -139,7 +141,7 @@ class LanguageModel(ABC):
         """
         bounds = integers(offsets, "offsets")
         begins = np.zeros(max(0, len(bounds) - 1), dtype=np.bool_)
-        found = self._model.estimate(as_ids(flat), bounds, as_ids(tokens), begins)
+        found = self.batches.estimate(as_ids(flat), bounds, as_ids(tokens), begins)
         names = ("prob", "count", "context_count", "effective_n", "sparse")
         return Probabilities(*(np.ascontiguousarray(found[name]) for name in names))
 
@@ -175,7 +177,7 @@ class LanguageModel(ABC):
         -----
         Cost: as `score`; from some thousand tokens on, free cores share the documents.
         """
-        return self._scores(self._model.score(as_ids(flat), integers(offsets, "offsets"), sentence))
+        return self._scores(self.batches.score(as_ids(flat), integers(offsets, "offsets"), sentence))
 
     def _scores(self, scored: Any) -> Scores:
         return Scores.of(scored, self.spec.is_probability)

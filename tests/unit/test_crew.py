@@ -70,6 +70,28 @@ def test_answers_are_those_of_one_machine_whoever_is_lost(database):
             assert answers(db, "c") == expected
 
 
+def same(found, expected):
+    return all(
+        np.array_equal(getattr(found, name), getattr(expected, name), equal_nan=name == "prob")
+        for name in ("prob", "count", "context_count", "effective_n", "sparse")
+    )
+
+
+def test_batches_of_models_are_divided(database):
+    rng = np.random.default_rng(1)
+    words = ["the", "cat", "sat", "on", "mat", "nowhere"]
+    texts = [" ".join(rng.choice(words, size=5)) for _ in range(1200)]
+    tokens = [str(rng.choice(words)) for _ in texts]
+    with ngramdb.connect(database) as other, crews.connect(database) as db:
+        asked = db._crew.transport.asked
+        for model in ("ngram", "infgram", "kneser_ney", "backoff"):
+            before = list(asked)
+            here, there = other.corpus("c"), db.corpus("c")
+            assert same(there.prob_many(texts, tokens, model), here.prob_many(texts, tokens, model))
+            assert same(there.score_many(texts, model).all, here.score_many(texts, model).all)
+            assert all(n > m for n, m in zip(asked, before, strict=True))
+
+
 def fail(library):
     raise ValueError("no")
 

@@ -52,7 +52,7 @@ class GroupedIndex(Index):
         return sum(sign * int(found) for sign, found in self.ask([("count", (ids,))])[0])
 
     def count_many(self, flat: TokenIds, offsets: Offsets) -> NDArray[np.int64]:
-        parts = self._parts(flat, offsets)
+        parts = parts_of(flat, offsets, self.n_parts)
         if parts is None:
             return super().count_many(flat, offsets)
         answers = self.ask([("count_many", (ids, bounds)) for ids, bounds, _, _ in parts])
@@ -72,7 +72,7 @@ class GroupedIndex(Index):
     def prob_many(
         self, flat: TokenIds, offsets: Offsets, tokens: TokenIds, infgram: bool = False, order: int = 0
     ) -> Estimates:
-        parts = self._parts(flat, offsets)
+        parts = parts_of(flat, offsets, self.n_parts)
         if parts is None or len(tokens) != len(offsets) - 1:
             return super().prob_many(flat, offsets, tokens, infgram, order)
         tokens = np.asarray(tokens)
@@ -90,7 +90,7 @@ class GroupedIndex(Index):
         return columns
 
     def score(self, flat: TokenIds, offsets: Offsets, infgram: bool = False, order: int = 0) -> Estimates:
-        parts = self._parts(flat, offsets)
+        parts = parts_of(flat, offsets, self.n_parts)
         if parts is None:
             return super().score(flat, offsets, infgram, order)
         found = self.ask([("score", (ids, bounds, infgram, order)) for ids, bounds, _, _ in parts])
@@ -131,7 +131,7 @@ class GroupedIndex(Index):
     def dist_many(
         self, flat: TokenIds, offsets: Offsets, infgram: bool = False, order: int = 0
     ) -> ManyNextTokens:
-        parts = self._parts(flat, offsets)
+        parts = parts_of(flat, offsets, self.n_parts)
         if parts is None:
             return super().dist_many(flat, offsets, infgram, order)
         found = self.ask([("dist_many", (ids, bounds, infgram, order)) for ids, bounds, _, _ in parts])
@@ -145,32 +145,29 @@ class GroupedIndex(Index):
         ids, counts, *ends = columns
         return np.concatenate([*run_offsets, starts[-1:]]), ids, counts, ends[0], ends[1], ends[2]
 
-    def _parts(
-        self, flat: TokenIds, offsets: Offsets
-    ) -> list[tuple[NDArray[Any], NDArray[np.int64], int, int]] | None:
-        """The batch in parts of about as many tokens each: ids, offsets, and which of the questions they are.
 
-        None for a batch of nothing, and for what is no batch: the kernel then says what is wrong.
-        """
-        ids, bounds = np.asarray(flat), np.asarray(offsets)
-        if bounds.ndim != 1 or ids.ndim != 1 or len(bounds) < 2:
-            return None
-        if bounds.dtype.kind not in "iu" or ids.dtype.kind not in "iu":
-            return None
-        bounds = bounds.astype(np.int64)
-        if bounds[0] < 0 or bounds[-1] > len(ids) or (np.diff(bounds) < 0).any():
-            return None
-        n = len(bounds) - 1
-        n_parts = min(
-            self.n_parts, max(1, n // LEAST_QUESTIONS, int(bounds[-1] - bounds[0]) // LEAST_TOKENS), n
-        )
-        wanted = np.linspace(bounds[0], bounds[-1], n_parts + 1)[1:-1]
-        cuts = [0, *np.clip(np.searchsorted(bounds, wanted), 1, n).tolist(), n]
-        return [
-            (ids[bounds[i] : bounds[j]], bounds[i : j + 1] - bounds[i], i, j)
-            for i, j in pairwise(cuts)
-            if i < j
-        ]
+def parts_of(
+    flat: TokenIds, offsets: Offsets, n_parts: int
+) -> list[tuple[NDArray[Any], NDArray[np.int64], int, int]] | None:
+    """A batch in up to so many parts, of about as many tokens: ids, offsets, and which questions they are.
+
+    None for a batch of nothing, and for what is no batch: the kernel then says what is wrong.
+    """
+    ids, bounds = np.asarray(flat), np.asarray(offsets)
+    if bounds.ndim != 1 or ids.ndim != 1 or len(bounds) < 2:
+        return None
+    if bounds.dtype.kind not in "iu" or ids.dtype.kind not in "iu":
+        return None
+    bounds = bounds.astype(np.int64)
+    if bounds[0] < 0 or bounds[-1] > len(ids) or (np.diff(bounds) < 0).any():
+        return None
+    n = len(bounds) - 1
+    n_parts = min(n_parts, max(1, n // LEAST_QUESTIONS, int(bounds[-1] - bounds[0]) // LEAST_TOKENS), n)
+    wanted = np.linspace(bounds[0], bounds[-1], n_parts + 1)[1:-1]
+    cuts = [0, *np.clip(np.searchsorted(bounds, wanted), 1, n).tolist(), n]
+    return [
+        (ids[bounds[i] : bounds[j]], bounds[i : j + 1] - bounds[i], i, j) for i, j in pairwise(cuts) if i < j
+    ]
 
 
 def summed_estimates(found: Answers) -> tuple[Estimates, NDArray[np.bool_]]:

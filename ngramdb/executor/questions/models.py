@@ -9,12 +9,14 @@ from collections.abc import Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from ngramdb.lm import index_cache
 from ngramdb.lm.models import LanguageModel, make
 from ngramdb.lm.sentences import is_cut
 from ngramdb.lm.spec import ModelSpec
 from ngramdb.lm.statistics import Statistics, fingerprint
-from ngramdb.planner.source import Corpus
+from ngramdb.planner.source import Corpus, IntArray
 
 # Statistics that took so long are worth keeping, and a note says so.
 NOTED_SECONDS = 1.0
@@ -44,6 +46,8 @@ def language_model(corpus: Corpus, model: ModelSpec) -> LanguageModel:
     statistics = statistics_of(corpus) if model.kind == "kneser_ney" else None
     seconds = time.perf_counter() - began
     made = make(model, corpus, statistics)
+    if hasattr(corpus, "ask_batch"):
+        made.batches = _SharedBatches(corpus, model, made.batches)
     if seconds >= NOTED_SECONDS and getattr(corpus, "terms", None) is None:
         made.advice = (
             f"counting for Kneser-Ney took {seconds:.1f} s, and is for this session only: "
@@ -51,6 +55,47 @@ def language_model(corpus: Corpus, model: ModelSpec) -> LanguageModel:
         )
     with _LOCK:
         return _MODELS[corpus].setdefault(model, made)
+
+
+class _SharedBatches:
+    """A kernel's model for batches that others answer in parts: not of the segments, but of the questions.
+
+    What a token is smoothed with depends on what stands beside it in all segments at once, so whoever answers
+    reads from all of them.
+    """
+
+    def __init__(self, corpus: Any, model: ModelSpec, own: Any) -> None:
+        self._corpus = corpus
+        self._model = model
+        self._own = own
+
+    def estimate(self, flat: IntArray, offsets: IntArray, tokens: IntArray, begins: Any) -> Any:
+        return self._asked("estimate", flat, offsets, (tokens, begins))
+
+    def score(self, flat: IntArray, offsets: IntArray, sentences: bool) -> Any:
+        return self._asked("score", flat, offsets, (), sentences)
+
+    def _asked(
+        self, method: str, flat: IntArray, offsets: IntArray, columns: tuple[Any, ...], *further: Any
+    ) -> Any:
+        arguments = (self._model, method, *further)
+        found = self._corpus.ask_batch(answered_batch, flat, offsets, columns, arguments)
+        if found is None:
+            return getattr(self._own, method)(flat, offsets, *columns, *further)
+        return np.concatenate(found)
+
+
+def answered_batch(
+    corpus: Corpus,
+    flat: IntArray,
+    offsets: IntArray,
+    columns: tuple[Any, ...],
+    model: ModelSpec,
+    method: str,
+    *further: Any,
+) -> Any:
+    """What the kernel's model answers to a part of a batch."""
+    return getattr(language_model(corpus, model).batches, method)(flat, offsets, *columns, *further)
 
 
 def note_of(model: LanguageModel) -> str | None:
