@@ -249,6 +249,35 @@ def test_ngrams_are_compared_over_time(visitor: Any, database: Path) -> None:
     assert {year: n for year, _, n in shown if n} == rows
 
 
+def test_ngrams_are_compared_over_periods_of_dates(visitor: Any) -> None:
+    page = visitor.open(link(view="compare", corpus="pieces", q="fox\nthe", rel=0))
+    page.click("text=The numbers")
+    assert page.locator(".numbers tbody tr").all_inner_texts() == ["2019\t2\t1", "2020\t1\t1"]
+    for period, shown in (
+        ("month", ["2019-03\t2\t1", "2020-05\t1\t1"]),
+        ("day", ["2019-03-01\t2\t1", "2020-05-06\t1\t1"]),
+    ):
+        page.select_option("[data-key=period]", period)
+        visitor.settle()
+        page.click("text=The numbers")
+        assert page.locator(".numbers tbody tr").all_inner_texts() == shown
+    page.focus(".plot")
+    page.keyboard.press("End")
+    assert page.inner_text(".tip strong") == "date 2020-05-06"
+    assert "period=day" in page.url
+    visitor.picture("compare-dates")
+    page.select_option("[data-key=period]", "year")
+    visitor.settle()
+    page.goto(visitor.address + link(view="compare", corpus="reports", q="trees", by="year", period="10"))
+    visitor.settle()
+    page.click("text=The numbers")
+    assert [row.split()[0] for row in page.locator(".numbers tbody tr").all_inner_texts()] == [
+        "2000",
+        "2010",
+        "2020",
+    ]
+
+
 def test_corpora_are_compared(visitor: Any) -> None:
     page = visitor.open(link(view="compare", corpus="reports", q="climate", by="-", rel=0))
     page.check("fieldset >> text=small corpus")

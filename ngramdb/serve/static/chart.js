@@ -40,8 +40,8 @@ function ticks(low, high, n = 5) {
 const MARGIN = { top: 26, right: 20, bottom: 34, left: 58 };
 const HEIGHT = 280;
 
-// Series {name, points: [[x, y]]} over numbers. Arrow keys go from x to x.
-export function lines(series, { label, x: nameOfX, y: nameOfY, numbers = true }) {
+// Series {name, points: [[x, y]]} over numbers, which are shown as `named` says. Arrow keys go from x to x.
+export function lines(series, { label, x: nameOfX, y: nameOfY, named = String, numbers = true }) {
   const root = h("figure", { class: "chart" });
   const tip = h("div", { class: "tip", hidden: true });
   const plot = h("div", { class: "plot", tabindex: "0", role: "group", "aria-roledescription": "chart", "aria-label": `${label}. Arrow keys read the values.` });
@@ -49,10 +49,10 @@ export function lines(series, { label, x: nameOfX, y: nameOfY, numbers = true })
   let drawn = 0;
   const draw = () => {
     const width = Math.round(plot.clientWidth);
-    if (width && width !== drawn) plot.replaceChildren(picture(series, (drawn = width), nameOfX, nameOfY));
+    if (width && width !== drawn) plot.replaceChildren(picture(series, (drawn = width), nameOfX, nameOfY, named));
   };
   new ResizeObserver(draw).observe(plot);
-  listen(plot, tip, series, nameOfX);
+  listen(plot, tip, series, nameOfX, named);
   return root;
 }
 
@@ -73,7 +73,7 @@ function geometry(series, width) {
   };
 }
 
-function picture(series, width, nameOfX, nameOfY) {
+function picture(series, width, nameOfX, nameOfY, named) {
   const at = geometry(series, width);
   const yearly = at.xs.every(Number.isInteger);
   const along = ticks(at.xs[0], at.xs.at(-1), Math.max(2, Math.floor(width / 90))).filter((x) => !yearly || Number.isInteger(x));
@@ -84,7 +84,7 @@ function picture(series, width, nameOfX, nameOfY) {
       svg("text", { class: "tick", x: MARGIN.left - 8, y: at.y(mark) + 4, "text-anchor": "end" }, short(mark)),
     );
   }
-  for (const x of along) image.append(svg("text", { class: "tick", x: at.x(x), y: at.bottom + 17, "text-anchor": "middle" }, yearly ? String(x) : rounded(x)));
+  for (const x of along) image.append(svg("text", { class: "tick", x: at.x(x), y: at.bottom + 17, "text-anchor": "middle" }, yearly ? named(x) : rounded(x)));
   image.append(svg("text", { class: "axis", x: at.right, y: HEIGHT - 3, "text-anchor": "end" }, nameOfX));
   image.append(svg("text", { class: "axis", x: 0, y: 11 }, nameOfY));
   series.forEach((one, index) => image.append(...curve(one, index, at)));
@@ -98,7 +98,7 @@ function curve(one, index, at) {
   return [svg("path", { class: `curve s${index}`, d: path }), ...dots];
 }
 
-function listen(plot, tip, series, nameOfX) {
+function listen(plot, tip, series, nameOfX, named) {
   let current = -1;
   const show = (index, spoken) => {
     const image = plot.querySelector("svg");
@@ -111,14 +111,14 @@ function listen(plot, tip, series, nameOfX) {
     for (const end of ["x1", "x2"]) cursor.setAttribute(end, at.x(x));
     cursor.setAttribute("visibility", "visible");
     tip.replaceChildren(
-      h("strong", {}, `${nameOfX} ${x}`),
+      h("strong", {}, `${nameOfX} ${named(x)}`),
       ...values.map(([name, value], nth) => h("div", {}, swatch(nth), h("span", { dir: "auto" }, name), h("b", {}, value === undefined ? "–" : short(value)))),
     );
     tip.hidden = false;
     const left = at.x(x) + 14;
     tip.style.left = `${left + tip.offsetWidth > plot.clientWidth ? Math.max(0, left - 28 - tip.offsetWidth) : left}px`;
     tip.style.top = `${plot.offsetTop + MARGIN.top}px`;
-    if (spoken) say(`${nameOfX} ${x}: ${values.map(([name, value]) => `${name} ${value === undefined ? "none" : short(value)}`).join(", ")}`);
+    if (spoken) say(`${nameOfX} ${named(x)}: ${values.map(([name, value]) => `${name} ${value === undefined ? "none" : short(value)}`).join(", ")}`);
   };
   const hide = () => {
     tip.hidden = true;

@@ -1,7 +1,7 @@
 // Several n-grams beside each other, over a field or over time, in one corpus, in several, or at several versions.
 
 import { query } from "../api.js";
-import { asText, from, groupFields, isTime } from "../catalog.js";
+import { asText, from, groupFields } from "../catalog.js";
 import { groups, lines } from "../chart.js";
 import { choice, h, labelled, tick } from "../dom.js";
 import { cell, number, rounded } from "../format.js";
@@ -9,16 +9,18 @@ import { note, notes, panel } from "../panel.js";
 import { ran } from "../ran.js";
 import { field, join, ngram, read } from "../sql.js";
 import { table } from "../table.js";
-import { PER, measured } from "./frequency.js";
+import { PARTS, PER, measured, periodOf } from "./frequency.js";
 
 const MOST_SERIES = 6;
 const MOST_VALUES = 25;
+const DAY = 86_400_000;
 
 export async function show(ctx) {
   const info = await ctx.info();
   ctx.title("Compare");
   const fields = groupFields(info.fields);
   const by = ctx.state.by === "" || ctx.state.by === "-" ? null : (fields.find(({ path }) => path === ctx.state.by) ?? fields[0] ?? null);
+  const time = timeOf(ctx, by);
   const wanted = (ctx.state.q ?? "").split("\n").map((line) => line.trim()).filter(Boolean);
   const sources = chosenSources(ctx);
   const relative = ctx.state.rel !== "0";
@@ -26,10 +28,26 @@ export async function show(ctx) {
   const asked = series.slice(0, MOST_SERIES);
   return [
     h("h1", {}, "Compare"),
-    form(ctx, fields, by, relative, sources),
+    form(ctx, fields, by, time, relative, sources),
     series.length > MOST_SERIES && note(`The first ${MOST_SERIES} of ${series.length} lines; more would not be told apart.`),
-    wanted.length ? result(ctx, asked, by, relative) : note("One n-gram a line, as in the search box: words, patterns in quotes, expressions."),
+    wanted.length ? result(ctx, asked, by, time, relative) : note("One n-gram a line, as in the search box: words, patterns in quotes, expressions."),
   ];
+}
+
+// How a field that is a time is grouped, and how a group is a place on a line: a number, and its name.
+function timeOf(ctx, by) {
+  if (!by) return null;
+  const [periods, period] = periodOf(ctx, by);
+  if (!periods) return null;
+  const parts = PARTS[period];
+  const name = field(by.path);
+  const shared = { periods, period, place: ([value]) => value, named: String };
+  if (!parts) return { ...shared, group: period ? `${name} / ${period} * ${period}` : name };
+  const group = parts.map((part) => `${part}(${name})`).join(", ");
+  const two = (part) => String(part).padStart(2, "0");
+  if (period === "month") return { ...shared, group, place: ([year, month]) => year * 12 + month - 1, named: (x) => `${Math.floor(x / 12)}-${two((x % 12) + 1)}` };
+  if (period === "day") return { ...shared, group, place: ([year, month, day]) => Date.UTC(year, month - 1, day) / DAY, named: (x) => new Date(x * DAY).toISOString().slice(0, 10) };
+  return { ...shared, group };
 }
 
 function expression(typed, state, info) {
@@ -47,7 +65,7 @@ function chosenSources(ctx) {
   return chosen.map((one) => ({ ...one, from: from(ctx.corpora, one.corpus, one.version), db: ctx.corpora.find(({ corpus }) => corpus === one.corpus).database }));
 }
 
-function form(ctx, fields, by, relative, sources) {
+function form(ctx, fields, by, time, relative, sources) {
   const box = h("textarea", { rows: 4, "aria-label": "N-grams, one a line", "data-primary": true, "data-key": "ngrams", placeholder: "one n-gram a line" });
   box.value = ctx.state.q ?? "";
   const submit = (event) => {
@@ -65,7 +83,8 @@ function form(ctx, fields, by, relative, sources) {
       "div",
       { class: "row options" },
       h("button", { class: "go", title: "Ctrl Enter" }, "Compare"),
-      labelled("By", choice(others, by?.path ?? "-", set("by"), { "data-key": "by" })),
+      labelled("By", choice(others, by?.path ?? "-", (path) => ctx.go({ q: box.value.trim(), by: path, period: null }), { "data-key": "by" })),
+      time && labelled("Values", choice(time.periods, time.period, set("period"), { "data-key": "period" })),
       labelled("As", choice([["", "per million tokens"], ["0", "occurrences"]], relative ? "" : "0", set("rel"), { "data-key": "rel" })),
       tick("ignore case", ctx.state.nocase, (on) => set("nocase")(on && 1)),
       h("fieldset", { class: "row" }, h("legend", {}, "In"), sourceTicks(ctx, sources, set("in"))),
@@ -87,8 +106,8 @@ function sourceTicks(ctx, sources, set) {
 
 // ---- the answers ------------------------------------------------------------------------------------------
 
-function result(ctx, series, by, relative) {
-  const group = by ? `GROUP BY ${field(by.path)}` : "";
+function result(ctx, series, by, time, relative) {
+  const group = by ? `GROUP BY ${time?.group ?? field(by.path)}` : "";
   const statements = series.map((one) => join("COUNT", one.expression, group, one.source.from));
   const sources = [...new Map(series.map((one) => [one.source.name, one.source])).values()];
   const tokens = relative ? sources.map((source) => join('COUNT ""', group, source.from)) : [];
@@ -100,21 +119,22 @@ function result(ctx, series, by, relative) {
         Promise.all(tokens.map((statement, at) => query(statement, { signal, db: sources[at].db }))),
       ]);
       const size = new Map(sources.map((source, at) => [source.name, total[at]?.rows]));
-      const drawn = series.map((one, at) => ({ name: one.name, points: points(found[at].rows, size.get(one.source.name), by) }));
-      return [found.flatMap(notes), picture(drawn, by, unit), by && below(drawn, by, statements[0])];
+      const drawn = series.map((one, at) => ({ name: one.name, points: points(found[at].rows, size.get(one.source.name), by, time) }));
+      return [found.flatMap(notes), picture(drawn, by, time, unit), by && below(drawn, by, time, statements[0])];
     }),
     ran(ctx, statements, tokens),
   ];
 }
 
-function points(rows, tokens, by) {
+function points(rows, tokens, by, time) {
   if (!by) return [["all", tokens ? (PER * rows[0][0]) / Math.max(1, tokens[0][0]) : rows[0][0]]];
-  return measured(rows, tokens).filter(([value]) => value !== null).map(([value, , y]) => [value, y]);
+  const placed = (row) => [row.slice(0, -1).includes(null) ? null : time ? time.place(row) : row[0], row.at(-1)];
+  return measured(rows.map(placed), tokens?.map(placed)).filter(([value]) => value !== null).map(([value, , y]) => [value, y]);
 }
 
-function picture(drawn, by, unit) {
+function picture(drawn, by, time, unit) {
   const label = `${drawn.map((one) => one.name).join(", ")}: ${unit}${by ? ` by ${by.path}` : ""}`;
-  if (by && isTime(by)) return lines(filled(drawn), { label, x: by.path, y: unit, numbers: false });
+  if (time) return lines(filled(drawn), { label, x: by.path, y: unit, named: time.named, numbers: false });
   const sum = new Map();
   for (const one of drawn) for (const [x, y] of one.points) sum.set(x, (sum.get(x) ?? 0) + y);
   const most = [...sum].sort((one, other) => other[1] - one[1]).slice(0, MOST_VALUES).map(([x]) => x);
@@ -128,9 +148,9 @@ function filled(drawn) {
   return drawn.map((one) => ({ ...one, points: xs.map((x) => [x, new Map(one.points).get(x) ?? 0]) }));
 }
 
-function below(drawn, by, statement) {
+function below(drawn, by, time, statement) {
   const xs = [...new Set(drawn.flatMap((one) => one.points.map(([x]) => x)))];
   const found = drawn.map((one) => new Map(one.points));
-  const answer = { columns: [by.path, ...drawn.map((one) => one.name)], rows: xs.map((x) => [x, ...found.map((values) => Number(rounded(values.get(x) ?? 0, 6).replaceAll(",", "")))]) };
+  const answer = { columns: [by.path, ...drawn.map((one) => one.name)], rows: xs.map((x) => [time ? time.named(x) : x, ...found.map((values) => Number(rounded(values.get(x) ?? 0, 6).replaceAll(",", "")))]) };
   return h("details", { class: "numbers" }, h("summary", {}, "The numbers"), table(answer, statement, { caption: "The numbers", file: "comparison" }));
 }

@@ -13,19 +13,24 @@ import { saving } from "../table.js";
 const MOST = 40;
 export const PER = 1_000_000;
 // What the server groups by, for each period of dates: a month is one of a year.
-const PARTS = { year: ["YEAR"], month: ["YEAR", "MONTH"], day: ["YEAR", "MONTH", "DAY"] };
+export const PARTS = { year: ["YEAR"], month: ["YEAR", "MONTH"], day: ["YEAR", "MONTH", "DAY"] };
 const PERIODS = {
   numbers: [["", "one by one"], ["5", "5 years together"], ["10", "10 years together"]],
   dates: [["year", "by year"], ["month", "by month"], ["day", "by day"]],
 };
+
+// The periods that values of a field are taken together by, and the chosen one; none of other fields.
+export function periodOf(ctx, by) {
+  const periods = isTime(by) ? PERIODS.numbers : isDate(by) ? PERIODS.dates : null;
+  return [periods, periods ? (periods.find(([name]) => name === ctx.state.period) ?? periods[0])[0] : ""];
+}
 
 export function results(ctx, search, info) {
   const fields = groupFields(info.fields);
   if (!fields.length) return note("The documents of this corpus have no fields to group by.");
   const by = fields.find(({ path }) => path === ctx.state.by) ?? fields[0];
   const relative = ctx.state.rel !== "0" && Boolean(search.expression);
-  const periods = isTime(by) ? PERIODS.numbers : isDate(by) ? PERIODS.dates : null;
-  const period = periods ? (periods.find(([name]) => name === ctx.state.period) ?? periods[0])[0] : "";
+  const [periods, period] = periodOf(ctx, by);
   const set = (name) => (value) => ctx.go({ [name]: value });
   const unit = search.expression ? "occurrences" : "documents";
   return [
