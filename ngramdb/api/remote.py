@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 else:
     _Verbs = object
 
-#: The variable that has the token where none is given.
-TOKEN_VARIABLE = "NGRAMDB_TOKEN"
 #: Seconds in which a server has to answer, besides what a statement may take there.
 PATIENCE_S = 60.0
 #: As many rows as a server sends at a time are asked for.
@@ -67,7 +65,7 @@ class RemoteConnection:
         self._base = parts.path.rstrip("/") + "/"
         self._where = (parts.hostname, parts.port)
         self._is_safe = parts.scheme == "https"
-        self._token = token if token is not None else os.environ.get(TOKEN_VARIABLE)
+        self._token = token if token is not None else os.environ.get(wire.TOKEN_VARIABLE)
         self._local = threading.local()
 
     def __repr__(self) -> str:

@@ -29,6 +29,8 @@ else:
     patterns = lazy_module("ngramdb.api.patterns")
     tables = lazy_module("ngramdb.api.arguments.tables")
 
+#: The variable in which a token may be given, so that it does not stand in the list of processes.
+TOKEN_VARIABLE = "NGRAMDB_TOKEN"
 #: The verbs of `Corpus` that a service answers.
 VERBS = (
     "count",

@@ -8,6 +8,7 @@ import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from ngramdb.api.wire import TOKEN_VARIABLE
 from ngramdb.cli.common import (
     FAILED,
     OK,
@@ -46,8 +47,6 @@ settings, each with --setting NAME VALUE:
 """
 #: Seconds that the one request of --get may take, unless a setting says otherwise.
 PATIENT_S = 60
-#: The variable in which a token may be given, so that it does not stand in the list of processes.
-TOKEN_VARIABLE = "NGRAMDB_TOKEN"
 
 
 def run(arguments: list[str]) -> int:
