@@ -21,6 +21,7 @@ from .api.verbs.committing import CommitReport as CommitReport
 from .api.verbs.loading import LoadReport as LoadReport
 from .errors import BindError as BindError
 from .errors import ConditionWarning as ConditionWarning
+from .errors import ConflictError as ConflictError
 from .errors import CorruptionError as CorruptionError
 from .errors import DatabaseError as DatabaseError
 from .errors import DataError as DataError

@@ -293,6 +293,10 @@ class LockedError(StorageError):
         super().__init__(message, path=path)
 
 
+class ConflictError(StorageError):
+    """Where there are no locks (in an object store): another writer has committed first."""
+
+
 class ReadOnlyError(StorageError):
     """The database was opened read-only."""
 

@@ -12,7 +12,7 @@ from ngramdb import errors
 from ngramdb.api.database import Database
 from ngramdb.api.settings import checked_timeout
 from ngramdb.api.snapshot import Snapshot
-from ngramdb.engine.storage.directory import MemoryDirectory, RealDirectory
+from ngramdb.engine.storage.directory import MemoryDirectory, RealDirectory, directory_at
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import BindError, InvalidArgument, NotSupportedError
 from ngramdb.interrupts import Interrupt, ProgressCallback
@@ -56,12 +56,15 @@ def connect(
     db = ngramdb.connect("corpora.ngdb", read_only=True)
     db = ngramdb.connect()                          # in memory
     db = ngramdb.connect("http://localhost:8765")   # what `ngramdb serve` serves there
+    db = ngramdb.connect("s3://bucket/corpora.ngdb", read_only=True)    # in an object store
     ```
 
     Parameters
     ----------
     path : the database's folder; None or ":memory:" for a database in memory, which ends with the connection
-        An address gives a `RemoteConnection`, which has `execute`, `corpora` and `corpus`, for reading
+        An address (`http://…`) gives a `RemoteConnection`, which has `execute`, `corpora` and `corpus`, for
+        reading. Any other URL is that of a database in an object store, which the library fsspec opens; what
+        is read of it is kept on the local disk (docs/scale.md, "Object stores")
     read_only : refuse every statement that writes; the database must exist
     token : what a server asks for; by default the variable NGRAMDB_TOKEN
 
@@ -87,13 +90,15 @@ def connect(
         if read_only:
             raise InvalidArgument("a database in memory is new and empty; it cannot be opened read-only")
         return Connection(Database(Store.open(MemoryDirectory(), read_only=False, create=True)))
-    directory = RealDirectory(os.fspath(path))
+    directory = directory_at(os.fspath(path))
     return Connection(Database(Store.open(directory, read_only=read_only, create=not read_only)))
 
 
 def connect_later(path: str | os.PathLike[str]) -> Connection:
     """As `connect`, but a missing database is created by the first write to it."""
-    directory = RealDirectory(path)
+    directory = directory_at(path)
+    if not isinstance(directory, RealDirectory):
+        return connect(path, read_only=True)
     parent, _ = os.path.split(directory.description)
     if not os.path.isdir(parent) or os.path.lexists(directory.description):
         return connect(path)

@@ -14,7 +14,7 @@ from weakref import WeakSet
 
 from ngramdb.api.settings import Settings
 from ngramdb.api.snapshot import Snapshot
-from ngramdb.engine.storage.directory import RealDirectory
+from ngramdb.engine.storage.directory import MemoryDirectory, RealDirectory, directory_at
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import BindError, ExecutionError, InvalidArgument, NotSupportedError, StorageError
 from ngramdb.interrupts import Interrupt, ProgressCallback, check, current, holding
@@ -66,6 +66,7 @@ class Database:
         self._snapshots = snapshots
         self.settings = Settings()
         store.prewarm = lambda: self.settings.prewarm
+        store.directory.set_cache_limit(lambda: self.settings.cache_limit)
         self.newest: Snapshot | None = self._snapshots(store, store.manifest)
         self.current: str | None = None
         self.progress: Callable[[LoadProgress], None] | None = None
@@ -104,12 +105,15 @@ class Database:
                 return True
             self.store.refresh()
             manifest = self.store.manifest
-            if manifest.version == before.version:
+            is_newer, has_evicted = manifest.version != before.version, self.store.evict()
+            if not is_newer and not has_evicted:
                 return False
-            self._go_over(self._snapshots(self.store, manifest, before, before.attached))
+            # Views of files that were removed from the disk go on with what they have; new ones fetch anew.
+            kept = None if has_evicted else before
+            self._go_over(self._snapshots(self.store, manifest, kept, before.attached))
             for follower in self._followers:
                 follower.follow()
-            return True
+            return is_newer
 
     def _go_over(self, snapshot: Snapshot | None) -> None:
         before, self.newest = self.newest, snapshot
@@ -259,7 +263,7 @@ class Database:
             The database is in memory.
         """
         version = self.snapshot.version
-        if not isinstance(self.store.directory, RealDirectory):
+        if isinstance(self.store.directory, MemoryDirectory):
             raise NotSupportedError(
                 "a database in memory lives in one process and cannot be pickled; connect to a folder instead"
             )
@@ -283,7 +287,7 @@ def reopened(
     StorageError
         The database does not exist, or is older than the pickled one.
     """
-    database = Database(Store.open(RealDirectory(path), read_only=read_only, create=False))
+    database = Database(Store.open(directory_at(path), read_only=read_only, create=False))
     if database.snapshot.version < version:
         raise StorageError(
             f"{path}: the database is at version {database.snapshot.version}, and what was pickled read "

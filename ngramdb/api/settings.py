@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ngramdb.engine.changes.machine import memory_bytes
+from ngramdb.engine.storage.layout import DEFAULT_CACHE_LIMIT
 from ngramdb.engine.storage.store import DEFAULT_KEEP_VERSIONS, PREWARM
 from ngramdb.errors import InvalidArgument
 from ngramdb.lazy import lazy_module
@@ -135,6 +136,13 @@ SETTINGS: dict[str, Setting] = {
             "boolean",
             "whether small segments are merged after statements that write",
             _switch,
+        ),
+        Setting(
+            "cache_limit",
+            lambda: DEFAULT_CACHE_LIMIT,
+            "bytes",
+            "what is kept on the local disk of databases in object stores; 0 for no limit",
+            _bytes,
         ),
         Setting(
             "disabled_rules",
@@ -294,6 +302,11 @@ class Settings(Mapping[str, Value]):
     def fast_tokenizer(self) -> bool:
         """Whether loads use a faster library where it gives the tokenizer's ids."""
         return bool(self._values["fast_tokenizer"])
+
+    @property
+    def cache_limit(self) -> int:
+        """How many bytes are kept on the local disk of files that lie elsewhere, 0 for no limit."""
+        return int(self._values["cache_limit"])
 
     @property
     def keep_versions(self) -> int:

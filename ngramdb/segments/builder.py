@@ -244,6 +244,7 @@ def write_segment(
             "first_doc_id": first_doc_id,
             "gap": arrays.gap,
             "lcp_width": lcp_width_for(arrays.n_symbols),
+            "header": writer.header.hex(),
         }
     )
     return SegmentSummary(info, n_tokens, n_documents, first_doc_id)

@@ -20,11 +20,12 @@ from ngramdb._cext.sort.construction import first_wrong_row, key_directory
 from ngramdb.errors import CorruptionError
 from ngramdb.segments.base import Numbers, Segment
 from ngramdb.segments.builder import DOC_IDS, FORM
-from ngramdb.segments.container import VERIFIED_AT_USE, Container, Section, item_size
+from ngramdb.segments.container import Container, Section, item_size
 from ngramdb.segments.metadata import MetadataReader
 from ngramdb.segments.text import TextReader
 
-#: Documents whose starts are checked before the first question; of more, the kernels check what they use.
+#: Documents whose starts are checked before the first question; of more, and of files that lie elsewhere, the
+#: kernels check what they use.
 CHECKED_AT_USE = 1 << 13
 #: Bytes that are read ahead at a time, between two interrupt checks.
 PIECE = 1 << 25
@@ -49,9 +50,10 @@ class NativeSegment(Segment):
     @cached_property
     def index(self) -> SuffixIndex:
         """The kernel's view of the segment. Raises CorruptionError when its sections do not fit together."""
-        few = self.n_documents <= CHECKED_AT_USE
+        few = self.n_documents <= CHECKED_AT_USE and not self._container.is_remote
         array = self._container.unverified
         try:
+            self._container.bring("directory.tree", "directory.rest")  # every question needs parts of both
             return SuffixIndex(
                 array("tokens"),
                 array("suffix_array"),
@@ -62,7 +64,7 @@ class NativeSegment(Segment):
                 self.path,
                 self.lcp_width,
                 self._container.checksums,
-                VERIFIED_AT_USE,
+                self._container.most_verified,
             )
         except (ValueError, KeyError, OverflowError) as error:
             raise self._corruption(f"its sections do not fit together: {error}") from error
@@ -98,8 +100,8 @@ class NativeSegment(Segment):
 
     @property
     def symbols(self) -> NDArray[Any]:
-        """The stored symbols, each document followed by a separator (0)."""
-        return self._container.array("tokens")
+        """The stored symbols, each document followed by a separator (0): `Container.sliced`."""
+        return self._container.sliced("tokens")
 
     @cached_property
     def starts(self) -> NDArray[np.uint32]:
@@ -118,8 +120,8 @@ class NativeSegment(Segment):
 
     @property
     def rows(self) -> NDArray[np.uint32]:
-        """The suffix array; the upper `lcp_width` bits of a row are its LCP."""
-        rows: NDArray[np.uint32] = self._container.array("suffix_array")
+        """The suffix array, `Container.sliced`; the upper `lcp_width` bits of a row are its LCP."""
+        rows: NDArray[np.uint32] = self._container.sliced("suffix_array")
         return rows
 
     @property
@@ -145,10 +147,9 @@ class NativeSegment(Segment):
         Each document ends in a separator and has no other; checksums are checked. Raises CorruptionError.
         Cost: a pass over the symbols.
         """
-        place = self._container.sections["tokens"]
         symbols, starts = self.symbols, self.starts
-        width, start, stop = symbols.dtype.itemsize, int(starts[first]), int(starts[last + 1])
-        self._container.verify_range(place.offset + width * start, place.offset + width * stop)
+        start, stop = int(starts[first]), int(starts[last + 1])
+        self._container.verify_part("tokens", start, stop)
         separators = np.flatnonzero(symbols[start:stop] == 0) + start
         ends = starts[first + 1 : last + 2].astype(np.int64) - 1
         if not np.array_equal(separators, ends):
@@ -185,13 +186,12 @@ class NativeSegment(Segment):
 
     def largest_id(self) -> int:
         """The largest token id, -1 where there are no tokens. Cost: a pass over the symbols."""
-        largest = int(self.symbols.max()) if self.n_tokens else 0
+        largest = int(self._container.array("tokens").max()) if self.n_tokens else 0
         return largest - (largest <= self.gap)
 
     def verify_rows_of(self, start: int, stop: int) -> None:
         """Check the checksums of rows [start, stop) of the suffix array. Raises CorruptionError."""
-        place = self._place("suffix_array")
-        self._container.verify_range(place.offset + 4 * start, place.offset + 4 * stop)
+        self._container.verify_part("suffix_array", start, stop)
 
     def done_with_rows(self, start: int, stop: int) -> None:
         """Let rows [start, stop) no longer count as this process's memory, once a pass has come by them."""

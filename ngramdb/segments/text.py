@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -41,6 +42,10 @@ class SectionSource(Protocol):
     def has(self, name: str, /) -> bool: ...
 
     def array(self, name: str, /) -> NDArray[Any]: ...
+
+    def sliced(self, name: str, /) -> NDArray[Any]: ...
+
+    def verify_part(self, name: str, start: int, stop: int, /) -> None: ...
 
 
 class SectionWriter(Protocol):
@@ -200,7 +205,12 @@ class TextReader:
         self._last: tuple[int, bytes] = (-1, b"")
         if not self._has_text:
             return
-        arrays = {name: sections.array(f"{prefix}.{name}") for name in _TYPES}
+        # Of the frames, those that are used are verified one by one.
+        arrays = {
+            name: (sections.sliced if name == "frames" else sections.array)(f"{prefix}.{name}")
+            for name in _TYPES
+        }
+        self._verify = partial(sections.verify_part, f"{prefix}.frames")
         for name, dtype in _TYPES.items():
             self._expect(f"the type of {prefix}.{name}", np.dtype(dtype), arrays[name].dtype)
         self._frames, self._frame_offsets = arrays["frames"], arrays["frame_offsets"]
@@ -269,6 +279,7 @@ class TextReader:
         start, stop = int(self._frame_offsets[k]), int(self._frame_offsets[k + 1])
         if not start <= stop <= len(self._frames):
             raise self._corruption(f"text frame {k}", f"within {len(self._frames)} bytes", (start, stop))
+        self._verify(start, stop)
         frame = self._frames[start:stop].data
         n_bytes = min(FRAME_BYTES, self._n_bytes - k * FRAME_BYTES)
         try:

@@ -11,8 +11,13 @@ on its line; it is written in the place of times, versions, sizes and names of f
 
 Every file is run in several arrangements of the same documents, and the answers must be the same: in one
 segment, with the planner's rules off, in three segments, in a segment for each document, beside documents
+<<<<<<< HEAD
 that were removed, with the database opened anew before each statement, in segments of two kinds, where rows
 of some or all segments are in another order, and asked over the two members of a crew (`tests/crews.py`).
+=======
+that were removed, with the database opened anew before each statement, in segments of two kinds, where
+rows of some or all segments are in another order, and in an object store.
+>>>>>>> 77ed015 (Ask databases in object stores)
 Directives:
 
     # corpora: a b     (first lines of the file) the corpora of CORPORA that are asked, the current one first
@@ -33,9 +38,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import crews
+import fsspec
 import pytest
 from foreign_indexes import write_example
 from golden import FILES, Case, agrees, answer, cases, corpora, message, parsed, rewrite
+from object_store import in_small_parts
 from plain_kind import make_plain
 
 import ngramdb
@@ -120,6 +127,7 @@ ARRANGEMENTS: dict[str, Callable[[ngramdb.Connection, str], None]] = {
     "another order": in_another_order,
     "two members": in_three,
     "two members beside removed": beside_removed,
+    "object store": beside_removed,
 }
 
 
@@ -156,10 +164,14 @@ class Run:
         if arrangement == "rules off":
             self._set_up.append(f"SET disabled_rules = '{','.join(rule_names())}'")
         self._versions: dict[str, int] = {}
+        self._path = "database"
+        if arrangement == "object store":
+            self._path = f"memory://{file.stem}.ngdb"
+            fsspec.filesystem("memory").put("database", f"/{file.stem}.ngdb", recursive=True)
         self.db = self._open()
 
     def _open(self) -> ngramdb.Connection:
-        db = self._connect("database")
+        db = self._connect(self._path)
         for statement in self._set_up:
             db.execute(statement)
         return db
@@ -212,6 +224,8 @@ def test_every_statement_gets_its_answer(
 ) -> None:
     shutil.copytree(made(arrangement), tmp_path / "run")
     monkeypatch.chdir(tmp_path / "run")
+    if arrangement == "object store":
+        in_small_parts(monkeypatch, tmp_path / "cache")
     run = Run(file, arrangement)
     wrong: dict[int, str] = {}
     messages: list[str] = []

@@ -21,4 +21,5 @@ cdef extern from "ngramdb/base/checksums.hpp" namespace "ngramdb" nogil:
 cdef class FileChecksums:
     cdef unique_ptr[Checksums] sums
     cdef const uint8_t[::1] buffer
+    cdef object source
     cdef readonly uint64_t n_bytes

@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 class BlockSums:
     block_size: int
     n_bytes: int
@@ -10,7 +12,14 @@ class FileChecksums:
     @property
     def n_verified(self) -> int: ...
     def __init__(
-        self, buffer: bytes | bytearray | memoryview, n_bytes: int, block_size: int, name: str = ""
+        self,
+        buffer: bytes | bytearray | memoryview,
+        n_bytes: int,
+        block_size: int,
+        name: str = "",
+        bring: Callable[[int, int, int, int, bool], None] | None = None,
+        together: int = 0,
+        around: int = 1,
     ) -> None: ...
     def verify(self, start: int, stop: int, again: bool = False) -> None: ...
     def read_along(self, wanted: bool) -> None: ...

@@ -10,8 +10,23 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.memory cimport unique_ptr
 from libcpp.vector cimport vector
 
+from cpython.ref cimport PyObject
+
 cdef extern from "ngramdb/base/crc32.hpp" namespace "ngramdb" nogil:
     uint32_t crc32_of "ngramdb::crc32"(uint32_t, const uint8_t*, size_t)
+
+cdef extern from *:
+    """
+    #include "ngramdb/base/bringing.hpp"
+    #include "ngramdb/base/checksums.hpp"
+
+    static inline void bring_missing(ngramdb::Checksums& sums, PyObject* source, uint64_t together, uint64_t around) {
+      sums.set_bring([source](uint64_t start, uint64_t stop, uint64_t table_start, uint64_t table_stop, bool again) {
+        ngramdb::bring_by(source, start, stop, table_start, table_stop, again);
+      }, together, around);
+    }
+    """
+    void bring_missing(Checksums&, PyObject*, uint64_t, uint64_t)
 
 
 cdef class BlockSums:
@@ -66,13 +81,20 @@ cdef class FileChecksums:
     n_bytes : how many of its first bytes are covered; the table of checksums, four bytes a block, follows them
     block_size : bytes of a block, a power of two
     name : the file, to be named in errors
+    bring : called as `bring(start, stop, table_start, table_stop, again)` before bytes [start, stop) are verified for
+        the first time, by checksums at [table_start, table_stop), where the buffer may lack some of either; with
+        `again` when they were there, and damaged. Its errors are raised by whatever needed the bytes. Any thread may
+        call it
+    together, around : with `bring`: the most bytes of an array that is brought as a whole, and the bytes that are
+        brought for one place of a larger one
 
     Raises
     ------
     ValueError : the table does not fit into the file, or blocks have no such size
     """
 
-    def __cinit__(self, const uint8_t[::1] buffer not None, uint64_t n_bytes, uint64_t block_size, str name=""):
+    def __cinit__(self, const uint8_t[::1] buffer not None, uint64_t n_bytes, uint64_t block_size, str name="",
+                  object bring=None, uint64_t together=0, uint64_t around=1):
         cdef uint32_t shift = 0
         cdef uint64_t n_blocks
         while shift < 31 and <uint64_t>1 << shift < block_size:
@@ -87,6 +109,9 @@ cdef class FileChecksums:
         cdef const uint8_t* first = &buffer[0] if buffer.shape[0] > 0 else NULL
         self.sums.reset(new Checksums(first, n_bytes, first + n_bytes, shift,
                                       name.encode("utf-8", "backslashreplace")))
+        self.source = bring
+        if bring is not None:
+            bring_missing(self.sums.get()[0], <PyObject*>bring, together, max(around, 1))
 
     def verify(self, uint64_t start, uint64_t stop, bint again=False):
         """Check the blocks with the file's bytes [start, stop): those that have not been checked, or all of them.

@@ -5,9 +5,10 @@ Everything is opened when it is first asked for, so that opening a database cost
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+from operator import attrgetter
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from ngramdb.engine.corpus.tokenizer_cache import tokenizer_of
 from ngramdb.engine.storage.manifest import CorpusEntry, SegmentEntry
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import CorruptionError
+from ngramdb.interrupts import result_of
 from ngramdb.lazy import lazy_module
 from ngramdb.segments.base import Segment
 from ngramdb.segments.registry import kind_named
@@ -31,7 +33,26 @@ if TYPE_CHECKING:
 else:
     slices = lazy_module("ngramdb.engine.corpus.slice")
 
+# Segments that are opened at the same time where each of them means waiting for a network.
+_AT_A_TIME = 16
+
+One = TypeVar("One")
+Value = TypeVar("Value")
+
 __all__ = ["CorpusView", "Segment", "last_id", "open_segment"]
+
+
+def together(store: Store, opened: Callable[[One], Value], items: Sequence[One]) -> list[Value]:
+    """The answers for all items, asked for at the same time where files lie elsewhere."""
+    if not store.directory.is_remote or len(items) < 2:
+        return [opened(item) for item in items]
+    from concurrent import futures
+
+    pool = futures.ThreadPoolExecutor(_AT_A_TIME, thread_name_prefix="ngramdb-open")
+    try:
+        return [result_of(future) for future in [pool.submit(opened, item) for item in items]]
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def open_segment(store: Store, entry: SegmentEntry) -> Segment:
@@ -88,12 +109,12 @@ class CorpusView:
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
         """The added segments, in the order of their documents' ids."""
-        return tuple(open_segment(self._store, entry) for entry in self.entry.added)
+        return tuple(together(self._store, partial(open_segment, self._store), self.entry.added))
 
     @cached_property
     def subtracted(self) -> tuple[Segment, ...]:
         """The segments of removed documents, under their ids."""
-        return tuple(open_segment(self._store, entry) for entry in self.entry.subtracted)
+        return tuple(together(self._store, partial(open_segment, self._store), self.entry.subtracted))
 
     @cached_property
     def index(self) -> Index:
@@ -101,7 +122,7 @@ class CorpusView:
         segments = [*self.segments, *self.subtracted]
         signs = [1] * len(self.segments) + [-1] * len(self.subtracted)
         residency.prepare(segments, self._store.prewarm())
-        return Index([segment.index for segment in segments], signs)
+        return Index(together(self._store, attrgetter("index"), segments), signs)
 
     def warm(self) -> residency.WarmedIndex:
         """Read the segments into memory, as far as that has room (`residency.warm`)."""

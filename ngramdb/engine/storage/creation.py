@@ -23,7 +23,7 @@ from ngramdb.engine.storage.layout import (
 )
 from ngramdb.engine.storage.manifest import Manifest
 from ngramdb.engine.storage.versions import write_version
-from ngramdb.errors import CorruptionError, NotADatabase, StorageError
+from ngramdb.errors import ConflictError, CorruptionError, NotADatabase, StorageError
 from ngramdb.formats import MARKER
 from ngramdb.segments.container import Container, ContainerWriter
 
@@ -98,7 +98,15 @@ def create_database(directory: Directory) -> Marker:
         marker = read_marker(directory)
         if marker is not None:
             return marker
-        for name in _check_free(directory):
+        leftovers = _check_free(directory)
+        if leftovers and not directory.has_locks:
+            path = directory.description
+            raise ConflictError(
+                f"{path}: a database is being made here, or its making was stopped; try again, and if nobody "
+                f"is at it, remove {leftovers[0]} first",
+                path=path,
+            )
+        for name in leftovers:
             directory.remove(name)
         database_id = uuid.uuid4().hex
         _write_first_version(directory, database_id)

@@ -15,6 +15,9 @@ SEGMENTS = "segments"
 #: Folders of data files, and the kind of container that each of them holds (native segments, in that folder).
 KINDS = {SEGMENTS: "SEGM", "vocabularies": "VOCB", "tokenizers": "TOKZ", "audits": "AUDT"}
 
+#: Bytes that are kept on the local disk of databases in object stores, where nothing else is asked for.
+DEFAULT_CACHE_LIMIT = 20 << 30
+
 _MANIFEST = re.compile(rf"{MANIFESTS}/([0-9]{{10}})\.manifest")
 _TEMPORARY = re.compile(rf"(?:{MARKER}|{MANIFESTS}/[0-9]{{10}}\.manifest)\.[0-9a-f]{{8}}\.tmp")
 _DATA_FILE = re.compile(rf"(?:{'|'.join(KINDS)})/[0-9a-f]{{32}}\.[a-z]{{1,20}}")

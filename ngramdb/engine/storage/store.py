@@ -131,6 +131,16 @@ class Store:
         except OSError as error:
             raise storage_error(error, "look for newer versions", self.directory.description) from error
 
+    def evict(self) -> bool:
+        """Make room on the local disk, where more is kept there of an object store than is wished.
+
+        Returns whether that was so: then files have to be opened anew, those in use are not affected.
+        """
+        if not self.directory.evict():
+            return False
+        self._containers = {}
+        return True
+
     def versions(self) -> list[Manifest]:
         """All versions that are kept, oldest first. Raises CorruptionError if one of them is damaged."""
         self._current()
@@ -250,14 +260,20 @@ class Store:
     def _open(self, name: str, kind: str | None, info: FileInfo | None) -> Container:
         path = self.directory.path_of(name)
         try:
-            buffer = self.directory.open_read(name)
+            buffer, source = self.directory.open_parts(name)
         except FileNotFoundError as error:
             raise StorageError(
                 f"{path}: the file is gone, though the database needs it; restore it from a backup", path=path
             ) from error
         except OSError as error:
             raise storage_error(error, "open the file", path) from error
-        return Container.open(buffer, path, kind, info)
+        try:
+            return Container.open(buffer, path, kind, info, source)
+        except CorruptionError:
+            if source is None:
+                raise
+            source.forget()  # what is kept here may be damaged, where the file itself is not
+            return Container.open(buffer, path, kind, info, source)
 
     def _current(self) -> _State:
         if self._closed or self._state is None:
@@ -270,7 +286,8 @@ class Store:
         loaded = self._load_newest().loaded
         for name, flags in ((MARKER, self._marker.writer_flags), (loaded.name, loaded.writer_flags)):
             check_flags(self.directory.path_of(name), "write a successor of", flags, KNOWN_WRITER_FLAGS)
-        self._collect_orphans(loaded.manifest)
+        if self.directory.has_locks:
+            self._collect_orphans(loaded.manifest)
         return loaded.manifest
 
     def _read_versions(self, versions: list[int]) -> Iterator[Manifest]:
@@ -389,7 +406,8 @@ class Store:
         """Take over a version that a transaction of this store has committed."""
         with self._loading, contextlib.suppress(FileNotFoundError):
             self._install(loaded)
-        self._let_go()
+        if self.directory.has_locks:
+            self._let_go()
 
     def _install(self, loaded: LoadedVersion) -> _State:
         state = self._state

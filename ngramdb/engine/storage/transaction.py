@@ -20,7 +20,7 @@ from ngramdb.engine.storage.layout import KINDS, MANIFESTS, manifest_name, new_d
 from ngramdb.engine.storage.manifest import CorpusEntry, FileRef, Manifest
 from ngramdb.engine.storage.os_errors import storage_error, storage_errors
 from ngramdb.engine.storage.versions import LoadedVersion, write_version
-from ngramdb.errors import InvalidArgument, StorageError
+from ngramdb.errors import ConflictError, InvalidArgument, StorageError
 
 
 class Transaction:
@@ -169,6 +169,12 @@ class Transaction:
         except FileExistsError as error:
             self._may_be_referenced = False
             path = self._directory.path_of(final)
+            if not self._directory.has_locks:
+                raise ConflictError(
+                    f"{path}: another writer has committed this version first; nothing of it was "
+                    "overwritten, and nothing of this change is in force: make the change again",
+                    path=path,
+                ) from error
             raise StorageError(
                 f"{path}: another writer has committed while this one held the lock; nothing of it was "
                 "overwritten. The file system's locks do not work: write from one process only, or move the "
@@ -185,7 +191,12 @@ class Transaction:
             raise
 
     def _retract(self, final: str) -> None:
-        """Take a published manifest back, durably; `_may_be_referenced` stays if that fails."""
+        """Take a published manifest back, durably; `_may_be_referenced` stays if that fails.
+
+        Without locks others may have succeeded it already.
+        """
+        if not self._directory.has_locks:
+            return
         with contextlib.suppress(OSError):
             with contextlib.suppress(FileNotFoundError):
                 self._directory.remove(final)

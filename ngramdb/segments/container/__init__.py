@@ -30,6 +30,7 @@ from ngramdb.segments.container.layout import (
     VERIFIED_AT_USE,
     FileInfo,
     Section,
+    Source,
     item_size,
 )
 from ngramdb.segments.container.reader import Container, check_flags, parse_json
@@ -51,6 +52,7 @@ __all__ = [
     "FileInfo",
     "Section",
     "Sink",
+    "Source",
     "check_flags",
     "item_size",
     "parse_json",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 #: A byte above 127 and a CR LF pair: a copy through a 7-bit or a text-mode channel shows at once.
 MAGIC = b"\x89NGRDB\r\n"
@@ -68,3 +68,26 @@ class Section(NamedTuple):
     offset: int
     length: int
     dtype: str
+
+
+class Source(Protocol):
+    """Brings bytes of a file that lies elsewhere into the buffer that stands for it. Raises StorageError.
+
+    Arrays of at most `together` bytes are brought as a whole; for a place in a larger one, some `around` are.
+    """
+
+    together: int
+    around: int
+
+    def __call__(self, start: int, stop: int, table_start: int, table_stop: int, again: bool, /) -> None:
+        """Have bytes [start, stop) and [table_start, table_stop) there; with `again` bring them anew."""
+
+    def need(self, start: int, stop: int, /) -> None:
+        """Have bytes [start, stop) there."""
+
+    def forget(self) -> None:
+        """Have nothing there: what is kept here cannot be right."""
+
+    @property
+    def n_present(self) -> int:
+        """How many bytes are there."""

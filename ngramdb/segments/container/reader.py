@@ -29,6 +29,7 @@ from ngramdb.segments.container.layout import (
     VERIFIED_AT_USE,
     FileInfo,
     Section,
+    Source,
     item_size,
 )
 
@@ -48,8 +49,17 @@ class Container:
     container or any view or array made from it.
     """
 
-    def __init__(self, buffer: memoryview, path: str, footer: _Footer, header: _Header, toc: _Toc) -> None:
+    def __init__(
+        self,
+        buffer: memoryview,
+        path: str,
+        footer: _Footer,
+        header: _Header,
+        toc: _Toc,
+        source: Source | None = None,
+    ) -> None:
         self._buffer = buffer
+        self._source = source
         self._footer = footer
         self._header = header
         self._toc = toc
@@ -58,7 +68,12 @@ class Container:
 
     @classmethod
     def open(
-        cls, buffer: memoryview, path: str, kind: str | None = None, expect: FileInfo | None = None
+        cls,
+        buffer: memoryview,
+        path: str,
+        kind: str | None = None,
+        expect: FileInfo | None = None,
+        source: Source | None = None,
     ) -> Container:
         """A reader of the container that `buffer` holds from its first to its last byte.
 
@@ -68,6 +83,7 @@ class Container:
         path : what messages call the file.
         kind : the kind that the file must be of; None takes any.
         expect : size and checksum that the file must have, as the file that refers to it states.
+        source : brings what the buffer lacks, where the file lies elsewhere; None where all is there.
         Raises CorruptionError when header, footer, table of contents or a section's bounds are wrong, or when
         it is another file than expected; FormatVersionError when only a newer program can read it.
         Cost: the same for every size of file; sections are not read.
@@ -78,9 +94,30 @@ class Container:
         if len(buffer) < HEADER_SIZE + FOOTER_SIZE:
             least = HEADER_SIZE + FOOTER_SIZE
             _damaged(path, "is too short to be a container", len(buffer), least, len(buffer))
+        if source is not None:
+            return cls._open_from_its_end(buffer, path, kind, expect, source)
         header = _read_header(buffer, path, kind)
         footer = _read_footer(buffer, path, header, expect)
         return cls(buffer, path, footer, header, _read_toc(buffer, path, footer))
+
+    @classmethod
+    def _open_from_its_end(
+        cls, buffer: memoryview, path: str, kind: str | None, expect: FileInfo | None, source: Source
+    ) -> Container:
+        """As `open`. Where the properties have a copy of the header, the file's beginning is not brought."""
+        source.need(len(buffer) - FOOTER_SIZE, len(buffer))
+        footer = _read_footer(buffer, path, None, expect)
+        source.need(footer.toc_offset, footer.toc_offset + footer.toc_length)
+        toc = _read_toc(buffer, path, footer)
+        copy = toc.properties.get("header")
+        if not isinstance(copy, str) or len(copy) != 2 * HEADER_SIZE:
+            source.need(0, HEADER_SIZE)
+            copy = bytes(buffer[:HEADER_SIZE]).hex()
+        try:
+            header = _read_header(memoryview(bytes.fromhex(copy)), path, kind)
+        except ValueError as error:
+            raise CorruptionError(f"{path}: its properties have no header: {error}", path=path) from error
+        return cls(buffer, path, _read_footer(buffer, path, header, expect), header, toc, source)
 
     @property
     def kind(self) -> str:
@@ -147,10 +184,12 @@ class Container:
         from ngramdb._cext.base import checksums as kernels
 
         if self._checksums is None:
-            footer = self._footer
-            self._checksums = kernels.FileChecksums(
-                self._buffer, footer.table_offset, footer.block_size, self.path
-            )
+            footer, source = self._footer, self._source
+            place = self._buffer, footer.table_offset, footer.block_size, self.path
+            if source is None:
+                self._checksums = kernels.FileChecksums(*place)
+            else:
+                self._checksums = kernels.FileChecksums(*place, source, source.together, source.around)
         return self._checksums
 
     def unverified(self, name: str) -> npt.NDArray[Any]:
@@ -160,6 +199,38 @@ class Container:
         """
         self._check_length()
         return self._array(self._place(name))
+
+    def bring(self, first: str, last: str) -> None:
+        """Have sections that lie one after the other here, where that is one request or a few of a file."""
+        if self._source is not None:
+            start, last_place = self._place(first).offset, self._place(last)
+            stop = last_place.offset + last_place.length
+            if 0 < stop - start <= VERIFIED_AT_USE:
+                self._source.need(start, stop)
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether the file lies elsewhere, so that what has not been used has to be waited for."""
+        return self._source is not None
+
+    @property
+    def most_verified(self) -> int:
+        """Bytes of a large section of which kernels verify what they use; of files elsewhere, of all."""
+        return VERIFIED_AT_USE if self._source is None else len(self._buffer)
+
+    def sliced(self, name: str) -> npt.NDArray[Any]:
+        """What `array` returns, for readers of slices: they call `verify_range` for each before they read it.
+
+        Without that, slices of large sections are not verified; of files that lie elsewhere they are not
+        there.
+        """
+        return self.array(name) if self._source is None else self._array(self._place(name))
+
+    def verify_part(self, name: str, start: int, stop: int) -> None:
+        """Check the blocks with elements [start, stop) of a section, each once in the container's life."""
+        place = self._place(name)
+        width = item_size(place.dtype)
+        self.verify_range(place.offset + width * start, place.offset + width * stop)
 
     def read_along(self, wanted: bool) -> None:
         """Whether the file gets into memory as a whole once searches have read many of its blocks.
@@ -180,6 +251,8 @@ class Container:
         """Read the file's bytes [start, stop) into memory. Verifies nothing; other threads run meanwhile."""
         from ngramdb._cext.base import pages
 
+        if self._source is not None:
+            self._source.need(start, stop)
         if not self._is_mapped():
             return
         self._check_length()
@@ -193,9 +266,11 @@ class Container:
             pages.advise(self._buffer, "done", start, stop)
 
     def resident_bytes(self) -> int:
-        """How many bytes of the file are in memory. Cost: some 10 ns a page."""
+        """How many bytes of the file are in memory, or here at all. Cost: some 10 ns a page."""
         from ngramdb._cext.base import pages
 
+        if self._source is not None:
+            return self._source.n_present
         return pages.resident(self._buffer) if self._is_mapped() else len(self._buffer)
 
     def verify(self) -> None:
@@ -205,8 +280,10 @@ class Container:
         Cost: one pass over the file, without allocation; other threads run meanwhile.
         """
         self._check_length()
-        Container.open(self._buffer, self.path, self.kind, self.info)
         footer = self._footer
+        if self._source is not None:
+            self._source.need(0, len(self._buffer))
+        Container.open(self._buffer, self.path, self.kind, self.info)
         table_bytes = self._buffer[footer.table_offset : footer.table_offset + 4 * footer.n_blocks]
         found = zlib.crc32(table_bytes)
         if found != footer.table_crc:
@@ -234,13 +311,15 @@ class Container:
             self.checksums.verify(start, stop)
 
     def _is_mapped(self) -> bool:
-        return not isinstance(self._buffer.obj, (bytes, bytearray))
+        return self._source is None and not isinstance(self._buffer.obj, (bytes, bytearray))
 
     def _check_length(self) -> None:
         """Raise CorruptionError where the file was cut short since it was mapped.
 
         Reading what is missing would end the process.
         """
+        if self._source is not None:
+            return
         try:
             size = os.stat(self.path).st_size
         except (OSError, ValueError):
@@ -251,7 +330,7 @@ class Container:
 
     def _verified(self, name: str) -> Section:
         place = self._place(name)
-        if place.length <= VERIFIED_AT_USE:
+        if place.length <= VERIFIED_AT_USE or self._source is not None:
             # The zeros after it, too: kernels read them.
             self.verify_range(place.offset, place.offset + place.length + TAIL)
         return place
@@ -335,7 +414,7 @@ def check_flags(path: str, verb: str, flags: int, known: int) -> None:
         )
 
 
-def _read_footer(buffer: memoryview, path: str, header: _Header, expect: FileInfo | None) -> _Footer:
+def _read_footer(buffer: memoryview, path: str, header: _Header | None, expect: FileInfo | None) -> _Footer:
     start = len(buffer) - FOOTER_SIZE
     fields = FOOTER.unpack_from(buffer, start)
     toc_offset, table_offset, toc_length, n_blocks, block_size, toc_crc, table_crc, file_id, magic = fields
@@ -345,7 +424,7 @@ def _read_footer(buffer: memoryview, path: str, header: _Header, expect: FileInf
     found = zlib.crc32(buffer[start : start + FOOTER.size])
     if found != expected:
         _damaged_crc(path, "the footer", start, expected, found)
-    if file_id != header.file_id:
+    if header is not None and file_id != header.file_id:
         _damaged(
             path, "has the footer of another file", start + 36, header.file_id.hex(), bytes(file_id).hex()
         )
@@ -355,7 +434,7 @@ def _read_footer(buffer: memoryview, path: str, header: _Header, expect: FileInf
         )
     sound = (
         block_size in BLOCK_SIZES
-        and (block_size != BLOCK_SIZE) == bool(header.reader_flags & SMALL_BLOCKS)
+        and (header is None or (block_size != BLOCK_SIZE) == bool(header.reader_flags & SMALL_BLOCKS))
         and toc_offset >= HEADER_SIZE
         and toc_offset % ALIGNMENT == 0
         and toc_length <= MAX_TOC_LENGTH

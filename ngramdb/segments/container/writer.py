@@ -85,7 +85,9 @@ class ContainerWriter:
         header = HEADER.pack(
             MAGIC, kind.encode("ascii"), FORMAT_VERSION, reader_flags, writer_flags, self._file_id
         )
-        self._put(header + CRC.pack(zlib.crc32(header)))
+        #: The file's first bytes. A copy in the properties spares who reads its end asking for them, too.
+        self.header = header + CRC.pack(zlib.crc32(header))
+        self._put(self.header)
 
     @property
     def offset(self) -> int:

@@ -26,6 +26,11 @@ class Sections:
     def array(self, name):
         return self.arrays[name]
 
+    sliced = array
+
+    def verify_part(self, name, start, stop):
+        pass
+
 
 def built(texts):
     builder = TextBuilder()

@@ -1,7 +1,23 @@
-"""Where a database's files live: on disk, in memory, or in a memory that fails on purpose."""
+"""Where a database's files live: on disk, in memory, or in an object store."""
+
+from __future__ import annotations
+
+import os
 
 from ngramdb.engine.storage.directory.base import Directory, WritableFile, WriterLock
 from ngramdb.engine.storage.directory.memory import MemoryDirectory
 from ngramdb.engine.storage.directory.real import RealDirectory
+from ngramdb.ingest.remote import is_url
+from ngramdb.lazy import lazy_module
 
-__all__ = ["Directory", "MemoryDirectory", "RealDirectory", "WritableFile", "WriterLock"]
+__all__ = ["Directory", "MemoryDirectory", "RealDirectory", "WritableFile", "WriterLock", "directory_at"]
+
+remote = lazy_module("ngramdb.engine.storage.directory.remote")
+
+
+def directory_at(path: str | os.PathLike[str]) -> Directory:
+    """The folder of a path, or the objects below a URL. Raises StorageError where no library opens such."""
+    if isinstance(path, str) and is_url(path):
+        found: Directory = remote.RemoteDirectory(path)
+        return found
+    return RealDirectory(path)

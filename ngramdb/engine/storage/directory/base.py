@@ -16,11 +16,13 @@ import contextlib
 import functools
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from types import TracebackType
 from typing import TypeVar
 
 from ngramdb import interrupts
 from ngramdb.errors import InvalidArgument
+from ngramdb.segments.container import Source
 
 # No leading dot (so neither "." nor ".."), no leading "/", one folder at most: a name cannot leave the
 # database.
@@ -88,7 +90,14 @@ class WriterLock(ABC):
 
 
 class Directory(ABC):
-    """A place for the files of one database. Safe to share between threads."""
+    """A place for the files of one database. Safe to share between threads.
+
+    `is_remote` where each look at a file means waiting for a network; `has_locks` is False where writers and
+    readers cannot be seen: nothing is removed there.
+    """
+
+    is_remote = False
+    has_locks = True
 
     @property
     @abstractmethod
@@ -135,6 +144,18 @@ class Directory(ABC):
 
         Raises FileNotFoundError. The file may be removed meanwhile without harm to the view.
         """
+
+    def open_parts(self, name: str) -> tuple[memoryview, Source | None]:
+        """As `open_read`, for readers that ask the source for what the view lacks; None: it lacks nothing."""
+        return self.open_read(name), None
+
+    def set_cache_limit(self, limit: Callable[[], int]) -> None:
+        """What gives the bytes that may be kept on the local disk of files that lie elsewhere."""
+        return None
+
+    def evict(self) -> bool:
+        """Remove some of what is kept of files that lie elsewhere, if that is too much; whether it was."""
+        return False
 
     @abstractmethod
     def create(self, name: str) -> WritableFile:

@@ -3,6 +3,8 @@
 // A block is verified when a byte of it is first needed, once in the life of the object, whichever kernel or thread needs
 // it. Files don't change, so threads that verify the same block at the same time do no harm, and a bit that a thread sees
 // says all that it must know: relaxed order is enough.
+//
+// Of a file that lies elsewhere a part may be all that is here: what is missing is brought before it is verified.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -22,11 +25,28 @@ namespace ngramdb {
 
 class Checksums {
  public:
+  // Brings bytes [start, stop), and the checksums at [table_start, table_stop), where they are not here; with `again`
+  // in any case. Called by several threads at once, with the GIL or without it; may throw.
+  using Bring = std::function<void(uint64_t start, uint64_t stop, uint64_t table_start, uint64_t table_stop, bool again)>;
+
   // bytes[0, n_bytes) in blocks of 2^block_shift bytes, the last one perhaps shorter; `table` has a u32 for each.
   Checksums(const uint8_t* bytes, uint64_t n_bytes, const uint8_t* table, uint32_t block_shift, std::string file)
       : bytes_(bytes), n_bytes_(n_bytes), table_(table), block_shift_(block_shift), file_(std::move(file)),
         n_words_(n_blocks() / 64 + 1), sound_(new std::atomic<uint64_t>[n_words_]) {
     for (uint64_t i = 0; i < n_words_; ++i) sound_[i].store(0, std::memory_order_relaxed);
+  }
+
+  // To be called before anything is verified. Arrays of at most `together` bytes are brought as a whole, others too when
+  // there is a need for so many places that `around` bytes of each would be more.
+  void set_bring(Bring bring, uint64_t together, uint64_t around) {
+    bring_ = std::move(bring);
+    together_ = together;
+    around_ = around;
+  }
+
+  // Whether an array is verified as a whole before a number of its places are used.
+  bool is_whole(uint64_t n_bytes, uint64_t n_places) const {
+    return n_bytes <= together_ || n_places > n_bytes / around_;
   }
 
   uint64_t n_blocks_of(uint64_t n_bytes) const { return n_bytes >> block_shift_; }
@@ -39,6 +59,7 @@ class Checksums {
     if (start >= stop) return n_new;
     const uint64_t first = start >> block_shift_, last = (stop - 1) >> block_shift_;
     const bool is_long = stop - start >= kMany && !verified(start, stop);
+    if (__builtin_expect(bring_ != nullptr, 0) && !verified(start, stop)) bring(first, last, false);
     for (uint64_t block = first; block <= last; ++block) {
       if (is_long) read_ahead(block, first, stop);
       if (__builtin_expect(is_sound(block), 1)) continue;
@@ -69,6 +90,7 @@ class Checksums {
   void verify_again(uint64_t start, uint64_t stop) {
     if (start >= stop) return;
     const uint64_t first = start >> block_shift_, last = (stop - 1) >> block_shift_;
+    if (bring_ != nullptr) bring(first, last, false);
     for (uint64_t block = first; block <= last; ++block) {
       read_ahead(block, first, stop);
       verify_block(block);
@@ -129,12 +151,27 @@ class Checksums {
     return (sound_[block / 64].load(std::memory_order_relaxed) >> (block % 64) & 1) != 0;
   }
 
+  // Blocks first … last, and their checksums.
+  __attribute__((noinline)) void bring(uint64_t first, uint64_t last, bool again) const {
+    const uint64_t table = static_cast<uint64_t>(table_ - bytes_);
+    bring_(first << block_shift_, std::min((last + 1) << block_shift_, n_bytes_), table + sizeof(uint32_t) * first,
+           table + sizeof(uint32_t) * (last + 1), again);
+  }
+
   __attribute__((noinline)) void verify_block(uint64_t block) {
     const uint64_t start = block << block_shift_, stop = std::min(start + (uint64_t{1} << block_shift_), n_bytes_);
-    uint32_t expected;
-    std::memcpy(&expected, table_ + sizeof(expected) * block, sizeof(expected));
-    const uint32_t found = crc32(0, bytes_ + start, stop - start);
-    if (found != expected) throw DamagedBlock{file_, block, start, expected, found};
+    uint32_t expected, found;
+    const auto compare = [&] {
+      std::memcpy(&expected, table_ + sizeof(expected) * block, sizeof(expected));
+      found = crc32(0, bytes_ + start, stop - start);
+      return found == expected;
+    };
+    bool is_sound = compare();
+    if (!is_sound && bring_ != nullptr) {  // what is kept here may be damaged, where the file itself is not
+      bring(block, block, true);
+      is_sound = compare();
+    }
+    if (!is_sound) throw DamagedBlock{file_, block, start, expected, found};
     sound_[block / 64].fetch_or(uint64_t{1} << (block % 64), std::memory_order_relaxed);
   }
 
@@ -145,6 +182,8 @@ class Checksums {
   const std::string file_;  // named in errors
   const uint64_t n_words_;
   const std::unique_ptr<std::atomic<uint64_t>[]> sound_;
+  Bring bring_;
+  uint64_t together_ = ~uint64_t{0}, around_ = 1;
   std::atomic<bool> reads_along_{false};
   std::atomic<uint64_t> n_used_{0}, read_up_to_{0};
 };

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "ngramdb/base/bringing.hpp"
 #include "ngramdb/base/damaged_block.hpp"
 #include "ngramdb/base/interrupt.hpp"
 #include "ngramdb/segment/segment.hpp"
@@ -76,6 +77,8 @@ inline void translate_exception() {
     set_corruption_error(e);
   } catch (const DamagedBlock& e) {
     set_damage_error(e);
+  } catch (const NotBrought& e) {
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(e.error.get())), e.error.get());
   } catch (const Interrupted& e) {
     set_interrupted_error(e);
   } catch (const std::bad_alloc&) {

@@ -7,8 +7,8 @@ namespace ngramdb {
 
 template <class Sym>
 const typename SuffixSegment<Sym>::DocumentMap& SuffixSegment<Sym>::document_map() const {
+  starts_.verify_all();  // which may have to wait for other threads: not within what they wait for
   std::call_once(map_once_, [this] {
-    starts_.verify_all();
     const uint64_t mean = std::max<uint64_t>(1, a_.n_text / std::max<uint64_t>(1, a_.n_documents));
     constexpr uint64_t kFew = uint64_t{1} << 17;  // entries, half a megabyte
     while ((uint64_t{2} << map_.shift) <= mean / 2 + 1 && a_.n_text >> map_.shift >= kFew) ++map_.shift;
@@ -28,8 +28,8 @@ const typename SuffixSegment<Sym>::DocumentMap& SuffixSegment<Sym>::document_map
 
 template <class Sym>
 void SuffixSegment<Sym>::documents_of(Range range, std::vector<DocNumber>& out, StopFlag stop) const {
-  row_words_.verify_all();
   const Interval rows = interval_of(range);
+  row_words_.need(rows.lo, rows.size());
   const DocumentMap& map = document_map();
   constexpr uint32_t kAhead = 16;
   // A bitmap costs a pass over all documents; sorting costs about 30 ns a document found.
@@ -65,9 +65,9 @@ void SuffixSegment<Sym>::documents_of(Range range, std::vector<DocNumber>& out, 
 template <class Sym>
 bool SuffixSegment<Sym>::documents_among(Range range, const DocNumber* documents, size_t n_documents,
                                          std::vector<DocNumber>& out, StopFlag stop) const {
-  row_words_.verify_all();
   constexpr uint32_t kParts = 1u << 16;
   const Interval rows = interval_of(range);
+  row_words_.need(rows.lo, rows.size());
   uint32_t shift = 0;
   while (a_.n_text >> shift >= kParts) ++shift;
   const uint32_t n_parts = static_cast<uint32_t>(a_.n_text >> shift) + 1;
@@ -147,7 +147,7 @@ bool contains_stoppably(const Sym* first, const Sym* last, const Sym* query, uin
 template <class Sym>
 void SuffixSegment<Sym>::filter_documents(const DocNumber* documents, size_t n_documents, const TokenId* ids,
                                           uint32_t n, std::vector<DocNumber>& out, StopFlag stop) const {
-  symbols_.verify_all();
+  symbols_.need_many(n_documents);
   std::vector<Sym> query(n);
   if (!code_.encode(ids, n, query.data())) return;
   // Symbols are looked through in a fraction of a nanosecond each, but a document's first one may be far away.
@@ -171,6 +171,7 @@ void SuffixSegment<Sym>::filter_documents(const DocNumber* documents, size_t n_d
       continue;
     }
     if (symbols.size() < n) continue;
+    symbols_.need(symbols.lo, symbols.size());
     const Sym* const first = a_.text + symbols.lo;
     if (contains_stoppably(first, first + symbols.size(), query.data(), n, stop)) out.push_back(documents[i]);
   }

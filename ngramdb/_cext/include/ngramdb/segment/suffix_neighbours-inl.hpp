@@ -8,9 +8,9 @@ namespace ngramdb {
 
 template <class Sym>
 void SuffixSegment<Sym>::neighbours(Range range, uint32_t depth, Code* lefts, Code* nexts) const {
-  verify_suffixes();
   constexpr uint32_t kAhead = 16;
   const Interval rows = interval_of(range);
+  need_suffixes(rows, depth + 1);
   for (uint32_t row = rows.lo; row < rows.hi; ++row) {
     if (row + kAhead < rows.hi) prefetch_line(a_.text + a_.rows[row + kAhead] + depth);
     const uint64_t at = a_.rows[row], behind = at + depth;
@@ -22,7 +22,7 @@ void SuffixSegment<Sym>::neighbours(Range range, uint32_t depth, Code* lefts, Co
 
 template <class Sym>
 uint32_t SuffixSegment<Sym>::prefix(Row row, uint32_t n, Code last, Code* out, Code* left) const {
-  verify_suffixes();
+  need_suffixes(interval_of({row, row + 1}), n);
   const uint32_t at = position_of(static_cast<uint32_t>(row));
   *left = at == 0 ? kBorder : code_of_symbol(a_.text[at - 1]);
   const uint64_t stop = std::min<uint64_t>(uint64_t{at} + n, a_.n_text);
@@ -73,7 +73,6 @@ Outline SuffixSegment<Sym>::outline(uint64_t at, uint64_t before, uint32_t n, Sy
 
 template <class Sym>
 void SuffixSegment<Sym>::outlines(Range range, uint32_t n, Code last, Outline* out) const {
-  verify_suffixes();
   constexpr uint32_t kAhead = 24;
   constexpr uint64_t kOnes = ~uint64_t{0} / static_cast<uint64_t>(static_cast<Sym>(~Sym{0}));
   const Interval rows = interval_of(range);
@@ -82,6 +81,7 @@ void SuffixSegment<Sym>::outlines(Range range, uint32_t n, Code last, Outline* o
   if (last != kBorder && !code_.encode(&last_id, 1, &end)) end = 0;
   // Rows nearer to the text's end are read symbol by symbol.
   const uint64_t n_words = (uint64_t{n} + kWordSymbols - 1) / kWordSymbols * kWordSymbols;
+  need_suffixes({rows.lo - (rows.lo != 0), rows.hi}, static_cast<uint32_t>(n_words));
   uint64_t before = rows.lo == 0 ? a_.n_text : position_of(rows.lo - 1);
   for (uint32_t row = rows.lo; row < rows.hi; ++row) {
     if (row + kAhead < a_.n_rows) prefetch_line(a_.text + a_.rows[row + kAhead]);
@@ -98,14 +98,13 @@ void SuffixSegment<Sym>::outlines(Range range, uint32_t n, Code last, Outline* o
 
 template <class Sym>
 Range SuffixSegment<Sym>::narrow(Range range, uint32_t depth, TokenId next) const {
-  verify_suffixes();
   const Interval rows = interval_of(range);
   Sym symbol = 0;
   if (next != kNoToken && !code_.encode(&next, 1, &symbol)) return {rows.lo, rows.lo};
   const auto bound = [&](uint32_t lo, uint32_t hi, bool is_upper) {
     while (lo < hi) {
       const uint32_t middle = lo + (hi - lo) / 2;
-      const Sym found = symbol_behind(middle, depth);
+      const Sym found = needed_symbol(middle, depth);
       if (found < symbol || (is_upper && found == symbol)) {
         lo = middle + 1;
       } else {

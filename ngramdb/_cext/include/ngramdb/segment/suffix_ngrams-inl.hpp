@@ -130,7 +130,7 @@ Row SuffixSegment<Sym>::ngram_runs(Row from_row, uint32_t n, Range* out, size_t 
 
 template <class Sym>
 bool SuffixSegment<Sym>::tokens_of_row(Row row, uint32_t n, TokenId* out) const {
-  verify_suffixes();
+  need_suffixes(interval_of({row, row + 1}), n);
   const uint64_t position = position_of(static_cast<uint32_t>(row));
   if (position + n > a_.n_text) return false;
   for (uint32_t i = 0; i < n; ++i) {
@@ -145,8 +145,8 @@ bool SuffixSegment<Sym>::tokens_of_row(Row row, uint32_t n, TokenId* out) const 
 
 template <class Sym>
 uint64_t SuffixSegment<Sym>::count_rows_in(Range range, const uint8_t* documents) const {
-  row_words_.verify_all();
   const Interval rows = interval_of(range);
+  row_words_.need(rows.lo, rows.size());
   const DocumentMap& map = document_map();
   constexpr uint32_t kAhead = 16;
   uint32_t count = 0;
@@ -180,7 +180,7 @@ void SuffixSegment<Sym>::documents_at(PositionsIn places, size_t n, DocNumber* d
 
 template <class Sym>
 void SuffixSegment<Sym>::tokens_at(PositionsIn places, size_t n, int64_t ahead, TokenId* out) const {
-  symbols_.verify_all();
+  symbols_.need_many(n);
   constexpr size_t kAhead = 24;
   places.with([&](const auto* positions) {
     const auto place = [&](size_t i) { return positions[i] + static_cast<uint64_t>(ahead); };
@@ -188,6 +188,7 @@ void SuffixSegment<Sym>::tokens_at(PositionsIn places, size_t n, int64_t ahead, 
       // A place before the text wraps around to one after it.
       if (i + kAhead < n && place(i + kAhead) < a_.n_text) prefetch_line(a_.text + place(i + kAhead));
       const uint64_t at = place(i);
+      symbols_.need(at, 1);
       const Sym symbol = at < a_.n_text ? a_.text[at] : Sym{0};
       out[i] = symbol == 0 ? kNoToken : code_.decode(symbol);
     }

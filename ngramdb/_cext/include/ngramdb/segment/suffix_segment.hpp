@@ -84,12 +84,12 @@ class SuffixSegment final : public Segment {
   uint64_t n_positions() const override { return a_.n_text; }
 
   Position position(Row row) const override {
-    row_words_.verify_all();
+    row_words_.need(row, 1);
     return position_of(static_cast<uint32_t>(row));
   }
 
   uint32_t tokens(Position at, uint32_t n, TokenId* out) const override {
-    symbols_.verify_all();
+    symbols_.need(at, n);
     const uint64_t stop = std::min<uint64_t>(at + n, a_.n_text);
     uint32_t length = 0;
     for (uint64_t i = at; i < stop && a_.text[i] != 0; ++i) out[length++] = code_.decode(a_.text[i]);
@@ -123,8 +123,7 @@ class SuffixSegment final : public Segment {
 
   TokenId only_continuation(Range rows, uint32_t depth) const override {
     if (rows.size() == 0) return kNoToken;
-    verify_suffixes();
-    const Sym first = symbol_behind(rows.lo, depth), last = symbol_behind(rows.hi - 1, depth);
+    const Sym first = needed_symbol(rows.lo, depth), last = needed_symbol(rows.hi - 1, depth);
     if (first != last) return kManyTokens;
     return first == 0 ? kNoToken : code_.decode(first);
   }
@@ -141,7 +140,7 @@ class SuffixSegment final : public Segment {
   void outlines(Range rows, uint32_t n, Code last, Outline* out) const override;
 
   Code code_at(Position position) const override {
-    symbols_.verify_all();
+    symbols_.need(position, 1);
     if (__builtin_expect(position >= a_.n_text, 0)) refuse(position, position);
     return code_of_symbol(a_.text[position]);
   }
@@ -156,8 +155,8 @@ class SuffixSegment final : public Segment {
   }
 
   void positions(Range range, PositionsOut out) const override {
-    row_words_.verify_all();
     const Interval rows = interval_of(range);
+    row_words_.need(rows.lo, rows.size());
     out.with([&](auto* at) {
       for (uint32_t row = rows.lo; row < rows.hi; ++row) *at++ = position_of(row);
     });
@@ -176,8 +175,8 @@ class SuffixSegment final : public Segment {
   uint32_t document_length(DocNumber document) const override { return document_symbols(document).size(); }
 
   void document_tokens(DocNumber document, uint32_t start, uint32_t stop, uint32_t* out) const override {
-    symbols_.verify_all();
     const uint32_t first = document_symbols(document).lo;
+    symbols_.need(first + start, stop - start);
     for (uint32_t i = first + start; i < first + stop; ++i) *out++ = static_cast<uint32_t>(code_.decode(a_.text[i]));
   }
 
@@ -256,11 +255,30 @@ class SuffixSegment final : public Segment {
     throw CorruptPointer{file_, row, found, a_.n_text};
   }
 
-  // Searches verify the rows and symbols that they read; whatever else reads such has all of them verified first.
+  // Searches verify the rows and symbols that they read; passes over rows have all of them verified first, where there
+  // are few, and else those that they read.
   void verify_suffixes() const {
     row_words_.verify_all();
     symbols_.verify_all();
   }
+
+  // Rows, and of the text the symbol before each and `n` from there on.
+  void need_suffixes(Interval rows, uint32_t n) const {
+    row_words_.need(rows.lo, rows.size());
+    symbols_.need_many(rows.size());
+    if (!symbols_.is_left()) return;
+    for (uint32_t row = rows.lo; row < rows.hi; ++row) {
+      const uint32_t at = position_of(row);
+      symbols_.need(at - (at != 0), uint64_t{n} + 1);
+    }
+  }
+
+  Sym needed_symbol(uint64_t row, uint32_t depth) const {
+    row_words_.need(row, 1);
+    if (symbols_.is_left()) symbols_.need(uint64_t{position_of(static_cast<uint32_t>(row))} + depth, 1);
+    return symbol_behind(static_cast<uint32_t>(row), depth);
+  }
+
   Checksums* sums_for(uint64_t n_bytes) const { return n_bytes <= a_.most_verified ? a_.checksums : nullptr; }
 
   uint32_t position_of(uint32_t row) const {

@@ -22,6 +22,7 @@ uint64_t SuffixSegment<Sym>::successors_by_lcps(Interval rows, uint32_t depth, u
     places[n++] = static_cast<uint32_t>(place);
   };
   const size_t n_before = runs.size();
+  row_words_.need(rows.lo, rows.size());
   fetch_rows(rows.lo, std::min<uint64_t>(rows.hi, uint64_t{rows.lo} + kRowsAhead));
   begin_run(rows.lo);
   for (uint32_t base = rows.lo + 1;; base += kPass) {
@@ -40,6 +41,7 @@ uint64_t SuffixSegment<Sym>::successors_by_lcps(Interval rows, uint32_t depth, u
     Run* const out = runs.data() + at;
     for (uint32_t i = 0; i < n_whole; ++i) {
       const uint32_t stop_row = i + 1 < n ? starts[i + 1] : end;
+      symbols_.need(places[i], 1);
       out[i] = {code_.decode(a_.text[places[i]]), stop_row - starts[i]};
     }
     if (is_last) break;
@@ -59,7 +61,6 @@ uint64_t SuffixSegment<Sym>::successors_by_lcps(Interval rows, uint32_t depth, u
 // reads for r runs in n rows, and never more than n. Where LCPs reach far enough, they tell the runs of small pieces.
 template <class Sym>
 uint64_t SuffixSegment<Sym>::successors(Range range, uint32_t depth, std::vector<Run>& runs, StopFlag stop) const {
-  verify_suffixes();
   const Interval rows = interval_of(range);
   constexpr uint32_t kFew = 8, kParts = 4;
   // To read this many rows takes no longer than to look for the runs in them.
@@ -79,8 +80,8 @@ uint64_t SuffixSegment<Sym>::successors(Range range, uint32_t depth, std::vector
     uint32_t row;
     Sym symbol;
   };
-  std::vector<Piece> pieces{{rows.lo, symbol_behind(rows.lo, depth)}}, split;
-  if (rows.size() > 1) pieces.push_back({rows.hi - 1, symbol_behind(rows.hi - 1, depth)});
+  std::vector<Piece> pieces{{rows.lo, needed_symbol(rows.lo, depth)}}, split;
+  if (rows.size() > 1) pieces.push_back({rows.hi - 1, needed_symbol(rows.hi - 1, depth)});
   std::vector<uint32_t> unread;  // pieces of `split`
   split.reserve(std::min(rows.size(), kFewAtFirst));
   unread.reserve(split.capacity());
@@ -108,7 +109,7 @@ uint64_t SuffixSegment<Sym>::successors(Range range, uint32_t depth, std::vector
       if (i % kStopInterval == 0) check_stop(stop);
       if (i + kAhead < unread.size()) fetch(i + kAhead);
       Piece& piece = split[unread[i]];
-      piece.symbol = symbol_behind(piece.row, depth);
+      piece.symbol = needed_symbol(piece.row, depth);
     }
     pieces.swap(split);
   }

@@ -35,7 +35,7 @@ void find_all(const Sym* text, uint64_t first, uint64_t stop, uint64_t end, cons
 template <class Sym>
 void SuffixSegment<Sym>::scan_windows(PositionsIn starts, PositionsIn stops, size_t n_windows, const TokenId* ids,
                                       uint32_t n, std::vector<Position>& out, StopFlag stop) const {
-  symbols_.verify_all();
+  symbols_.need_many(n_windows);
   constexpr size_t kAhead = 8;
   // A window's first symbol may be far away.
   constexpr uint64_t kWindow = 64;
@@ -46,6 +46,7 @@ void SuffixSegment<Sym>::scan_windows(PositionsIn starts, PositionsIn stops, siz
     if (i + kAhead < n_windows && starts[i + kAhead] < a_.n_text) prefetch_line(a_.text + starts[i + kAhead]);
     const uint64_t last = std::min<uint64_t>(stops[i], a_.n_text);
     if (starts[i] >= last) continue;
+    symbols_.need(starts[i], last - starts[i] + n);
     n_read += last - starts[i] + kWindow;
     if (n_read > 8 * kStopInterval) {
       check_stop(stop, i, n_windows);
@@ -62,8 +63,8 @@ void SuffixSegment<Sym>::scan_windows(PositionsIn starts, PositionsIn stops, siz
 template <class Sym>
 void SuffixSegment<Sym>::count_documents(Range range, std::vector<DocNumber>& documents, std::vector<uint32_t>& counts,
                                          StopFlag stop) const {
-  row_words_.verify_all();
   const Interval rows = interval_of(range);
+  row_words_.need(rows.lo, rows.size());
   const DocumentMap& map = document_map();
   constexpr uint32_t kAhead = 16;
   // A counter for each document costs a pass over all of them; sorting costs about 30 ns an occurrence.

@@ -38,6 +38,17 @@ class Unverified {
     if (is_left() && first < n_) sums_->verify_at(values_ + first, std::min(n, n_ - first));
   }
 
+  // Verifies all of them at once; of a file that lies elsewhere, those that are used, where that is less.
+  void need(uint64_t first, uint64_t n) const {
+    need_many(1);
+    verify(first, n);
+  }
+
+  // Verifies all, or none where so few places of them will be used that `need` for each is less.
+  void need_many(uint64_t n_places) const {
+    if (is_left() && sums_->is_whole(sizeof(T) * n_, n_places)) verify_all();
+  }
+
   void verify_all() const {
     if (!is_left()) return;
     // Kernels may read the zeros behind it, too.
