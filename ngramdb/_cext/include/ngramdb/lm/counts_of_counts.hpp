@@ -61,10 +61,10 @@ struct FrequentNgram {
 };
 
 // Which of them are kept: so many at most, of at most so many symbols.
-constexpr size_t kMostFrequent = 1024;
+constexpr size_t kMostFrequent = 2048;
 constexpr uint32_t kLongestFrequent = 8;
 // By the number of tokens: from how many occurrences on. Passing over fewer rows takes less than a millisecond.
-inline int64_t frequent_from(int64_t n_tokens) { return std::max<int64_t>(int64_t{1} << 14, n_tokens >> 13); }
+inline int64_t frequent_from(int64_t n_tokens) { return std::max<int64_t>(int64_t{1} << 14, n_tokens >> 14); }
 
 struct CountsOfCounts {
   // By length, from 1 on (entry 0 stays empty): n-grams with adjusted count 1 … 4, and with so many
