@@ -14,7 +14,7 @@ from ngramdb.cluster.crew import AWAY_S, Crew, MemberLost
 from ngramdb.cluster.library import Library
 from ngramdb.cluster.starting import ray
 from ngramdb.cluster.views import SharedSnapshot
-from ngramdb.engine.storage.directory import RealDirectory
+from ngramdb.engine.storage.directory import directory_at
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import ExecutionError, InvalidArgument
 
@@ -70,7 +70,8 @@ def connect(
     for name, value in (("actors", 1 if actors is None else actors), ("replicas", replicas)):
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise InvalidArgument(f"{name} is a number, at least 1, not {value!r}")
-    directory = RealDirectory(os.path.abspath(os.path.expanduser(os.fspath(path))))
+    place = os.fspath(path)
+    directory = directory_at(place if "://" in place else os.path.abspath(os.path.expanduser(place)))
     store = Store.open(directory, read_only=read_only, create=False)
     is_own = False
     try:

@@ -17,7 +17,7 @@ from ngramdb._cext.corpus.index import Index
 from ngramdb.api.snapshot import Snapshot
 from ngramdb.engine.corpus import residency
 from ngramdb.engine.corpus.view import CorpusView
-from ngramdb.engine.storage.directory import RealDirectory
+from ngramdb.engine.storage.directory import directory_at
 from ngramdb.engine.storage.store import Store
 from ngramdb.interrupts import Interrupt
 
@@ -34,7 +34,7 @@ class Library:
     """A database for reading, at several versions. May be shared by threads."""
 
     def __init__(self, path: str) -> None:
-        self._store = Store.open(RealDirectory(path), read_only=True, create=False)
+        self._store = Store.open(directory_at(path), read_only=True, create=False)
         self._snapshots: OrderedDict[int, Snapshot] = OrderedDict()
         self._lock = threading.Lock()
         self._running: dict[int, Interrupt] = {}
