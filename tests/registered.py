@@ -9,6 +9,7 @@ from ngramdb.language import ast
 from ngramdb.planner import plan
 from ngramdb.planner.binder import binder_of
 from ngramdb.planner.plan.base import BINDERS
+from ngramdb.planner.plan.changes import OfDocuments
 
 # EXPLAIN is bound by what it explains.
 STATEMENTS: tuple[type[ast.Node], ...] = tuple(
@@ -21,7 +22,7 @@ for _kind in STATEMENTS:
 def plans(kind: type[plan.Plan] = plan.Plan) -> list[type[plan.Plan]]:
     """All classes of plans but the general ones."""
     below = [found for each in kind.__subclasses__() for found in (each, *plans(each))]
-    general = (plan.Question, plan.SliceQuestion, plan.Constant, plan.ExplainPlan)
+    general = (plan.Question, plan.SliceQuestion, plan.Constant, plan.ExplainPlan, OfDocuments)
     return [each for each in below if each not in general]
 
 

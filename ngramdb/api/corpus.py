@@ -130,6 +130,9 @@ class Corpus:
     It answers from the connection's current version: own commits are seen at once, those of other processes
     after the next statement or `Connection.refresh`. Every method that takes an n-gram takes text or token
     ids; text is tokenized by the corpus's own tokenizer, and an out-of-vocabulary word occurs nowhere.
+
+    A condition is text as after WHERE, with `?` or `:name` for the values that are given as `params`. One
+    that cannot be parsed or bound raises QueryError, and so does a value that is missing.
     """
 
     def __init__(self, database: Database, name: str) -> None:
@@ -314,8 +317,7 @@ class Corpus:
 
         Parameters
         ----------
-        where : a condition as after WHERE, with `?` or `:name` for `params`
-        params : the values of the condition's parameters
+        where, params : a condition as after WHERE
         reason : the reason, for the audit record
 
         Returns
@@ -324,8 +326,6 @@ class Corpus:
 
         Raises
         ------
-        QueryError
-            A condition that cannot be parsed or bound, or a value that is missing.
         InvalidArgument
             A reason that is not a str.
 
@@ -572,7 +572,7 @@ class Corpus:
         Parameters
         ----------
         ngrams : an n-gram, or a list of them: texts or token ids
-        where : only in documents that meet this condition, with `?` or `:name` for `params`
+        where, params : only in documents that meet this condition
         group_by : the field, or the fields, or what GROUP BY takes: 'year / 10 * 10', 'MONTH(date)',
             'UNNEST(tags)', 'RIGHT 1', 'FORM'
         per_million : also the numbers of tokens, and of occurrences per million of them
@@ -580,7 +580,6 @@ class Corpus:
         descending : the reverse order
         top : the greatest number of rows, by count
         match_text, ignore_case : MATCH TEXT and IGNORE CASE
-        params : the values of the condition's parameters
 
         Returns
         -------
@@ -610,12 +609,11 @@ class Corpus:
 
         Parameters
         ----------
-        where : a condition as after WHERE, with `?` or `:name` for `params`
+        where, params : a condition as after WHERE
         order_by : one field or several; doc_id by default. Documents without the field come last
         descending : the reverse order
         limit, offset : the greatest number of rows, and the number of rows to pass over before them
         returning : the column, or the columns, that are wanted: fields, `doc_id`, `length`, `text`
-        params : the values of the condition's parameters
 
         Returns
         -------
@@ -623,8 +621,6 @@ class Corpus:
 
         Raises
         ------
-        QueryError
-            A condition that cannot be parsed or bound, or a value that is missing.
         InvalidArgument
             A limit or an offset that is not a whole number of at least 0.
         """
@@ -643,13 +639,7 @@ class Corpus:
 
         Parameters
         ----------
-        where : a condition as after WHERE, with `?` or `:name` for `params`; all documents without one
-        params : the values of the condition's parameters
-
-        Raises
-        ------
-        QueryError
-            A condition that cannot be parsed or bound, or a value that is missing.
+        where, params : a condition as after WHERE; all documents without one
         """
         view = self._bound.current()
         found, phrases = self._bound.documents(where, params, view)
@@ -679,7 +669,7 @@ class Corpus:
         Parameters
         ----------
         pattern : text or token ids, or a pattern (`ngramdb.pattern`)
-        where : only in documents that meet this condition, with `?` or `:name` for `params`
+        where, params : only in documents that meet this condition
         window : tokens on either side
         order_by : 'doc_id' (then by position), 'left' or 'right', the text on that side
         descending : the reverse order
@@ -687,17 +677,11 @@ class Corpus:
         sample, seed : the number of rows to draw at random; the same seed draws the same rows
         returning : the field, or the fields, of its document to put beside each line
         match_text, ignore_case : MATCH TEXT and IGNORE CASE
-        params : the values of the condition's parameters
 
         Returns
         -------
         Columns `doc_id`, `position` (in tokens, from 0), `left`, `match`, `right`, and those of `returning`;
         `summary['total']` is the number of all occurrences, also with a `limit` or a `sample`.
-
-        Raises
-        ------
-        QueryError
-            A condition that cannot be parsed or bound, or a value that is missing.
         """
         lines = trees.LinesWanted(window, order_by, descending, limit, offset, sample, seed, returning)
         tree = trees.kwic(pattern, match_text, ignore_case, lines)
@@ -717,18 +701,12 @@ class Corpus:
         Parameters
         ----------
         pattern : text or token ids
-        where : only in documents that meet this condition, with `?` or `:name` for `params`
+        where, params : only in documents that meet this condition
         match_text, ignore_case : MATCH TEXT and IGNORE CASE
-        params : the values of the condition's parameters
 
         Returns
         -------
         `doc_ids`, `positions` (in tokens, from 0) and `lengths`, (n,) int64 each, by document and position.
-
-        Raises
-        ------
-        QueryError
-            A condition that cannot be parsed or bound, or a value that is missing.
 
         Notes
         -----
@@ -773,13 +751,12 @@ class Corpus:
         Parameters
         ----------
         pattern : text or token ids, or a pattern; those near others need the statement COLLOCATES
-        where : only in documents that meet this condition, with `?` or `:name` for `params`
+        where, params : only in documents that meet this condition
         window : tokens on either side, or a pair (left, right)
         by : 'logdice', 'll' (log-likelihood), 'mi', 'mi3', 't', 'z', 'logratio' or 'dice'
         min_count : the least `f` of a token
         top : the greatest number of rows
         match_text, ignore_case : MATCH TEXT and IGNORE CASE
-        params : the values of the condition's parameters
 
         Returns
         -------
@@ -788,8 +765,6 @@ class Corpus:
 
         Raises
         ------
-        QueryError
-            A condition that cannot be parsed or bound, or a value that is missing.
         InvalidArgument
             A number out of range, or a measure that does not exist.
         """
@@ -828,8 +803,6 @@ class Corpus:
 
         Raises
         ------
-        QueryError
-            A condition that cannot be parsed or bound, or a value that is missing.
         InvalidArgument
             A number out of range, or a measure that does not exist.
         """
@@ -853,10 +826,9 @@ class Corpus:
         Parameters
         ----------
         pattern : text or token ids, or a pattern; those near others need the statement DISPERSION
-        where : only in documents that meet this condition, with `?` or `:name` for `params`
+        where, params : only in documents that meet this condition
         by : the field whose values are the parts of the corpus; None for documents
         match_text, ignore_case : MATCH TEXT and IGNORE CASE
-        params : the values of the condition's parameters
 
         Returns
         -------
@@ -890,23 +862,17 @@ class Corpus:
         Parameters
         ----------
         n : tokens of an n-gram, or a pair, the least and the greatest number
-        where : only in documents that meet this condition, with `?` or `:name` for `params`
+        where, params : only in documents that meet this condition
         top : the greatest number of n-grams; without it all of them, made as they are read
         min_count : only n-grams that occur so often
         containing : only n-grams with this n-gram, or this pattern, in them
         starting, ending : only n-grams with this n-gram at their beginning or end
         ignore_case : count n-grams together that differ in letters' case only
         with_docs : in how many documents each occurs, as a column `docs`
-        params : the values of the condition's parameters
 
         Returns
         -------
         Columns `ngram`, `token_ids`, `count`.
-
-        Raises
-        ------
-        QueryError
-            A condition that cannot be parsed or bound, or a value that is missing.
         """
         tree = trees.ngrams(n, top, min_count, containing, starting, ending, ignore_case, with_docs)
         return self._bound.run(self._bound.bind(tree, where, params))
@@ -991,14 +957,8 @@ class Corpus:
         Parameters
         ----------
         size : the number of documents
-        where : a condition as after WHERE, with `?` or `:name` for `params`; all documents without one
+        where, params : a condition as after WHERE; all documents without one
         seed : the same seed draws the same documents; without one a seed is drawn, `summary['seed']`
-        params : the values of the condition's parameters
-
-        Raises
-        ------
-        QueryError
-            A condition that cannot be parsed or bound, or a value that is missing.
         """
         return self._bound.run(self._bound.bind(trees.sample(size, seed), where, params))
 
@@ -1128,8 +1088,7 @@ class Corpus:
         ----------
         ngram : text or token ids
         top : the greatest number of rows
-        where : only in documents that meet this condition, with `?` or `:name` for `params`
-        params : the values of the condition's parameters
+        where, params : only in documents that meet this condition
 
         Returns
         -------
@@ -1531,10 +1490,9 @@ class Corpus:
         Parameters
         ----------
         path : the file
-        where : a condition as after WHERE, with `?` or `:name` for `params`
+        where, params : a condition as after WHERE
         format : 'jsonl' (compressed if the name ends in .gz, .zst, .bz2 or .xz) or 'parquet'; by
             default from the name
-        params : the values of the condition's parameters
 
         Returns
         -------

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from ngramdb.planner.plan.base import Plan, Question
 from ngramdb.planner.plan.estimates import Costs
 from ngramdb.planner.plan.field_keys import FieldKey
-from ngramdb.planner.plan.nodes import DocExpr, Node
+from ngramdb.planner.plan.nodes import DocExpr, Node, changed
 from ngramdb.planner.plan.questions import Documents
 from ngramdb.planner.source import Catalog, Corpus
 
@@ -96,8 +96,23 @@ class AlterCorpus(Plan, action="statements.changes.alter", binders={"Alter": "ch
         return f"{verb} corpus {self.other}{at} {link} {self.name}"
 
 
+class OfDocuments(Plan):
+    """What carries the documents of a DOCS elsewhere: what is chosen of these, is chosen there."""
+
+    documents: Documents
+
+    def details(self) -> tuple[str, ...]:
+        return self.documents.details()
+
+    def where_clause(self) -> DocExpr | None:
+        return self.documents.where
+
+    def with_tree(self, tree: Any) -> Plan:
+        return changed(self, documents=changed(self.documents, where=tree))
+
+
 @dataclass(frozen=True)
-class ExportDocuments(Plan, action="statements.changes.export", binders={"CopyTo": "changes.export"}):
+class ExportDocuments(OfDocuments, action="statements.changes.export", binders={"CopyTo": "changes.export"}):
     """COPY (DOCS …) TO. `options` are those of `EXPORT_OPTIONS`."""
 
     documents: Documents
@@ -107,18 +122,9 @@ class ExportDocuments(Plan, action="statements.changes.export", binders={"CopyTo
     def label(self) -> str:
         return f"export {self.documents.label()} to {self.path}"
 
-    def details(self) -> tuple[str, ...]:
-        return self.documents.details()
-
-    def where_clause(self) -> DocExpr | None:
-        return self.documents.where
-
-    def with_tree(self, tree: Any) -> Plan:
-        return replace(self, documents=replace(self.documents, where=tree))
-
 
 @dataclass(frozen=True)
-class CopyDocuments(Plan, action="statements.changes.copy_documents"):
+class CopyDocuments(OfDocuments, action="statements.changes.copy_documents"):
     """CREATE CORPUS … AS (DOCS …): a corpus of its own with these documents."""
 
     name: str
@@ -127,15 +133,6 @@ class CopyDocuments(Plan, action="statements.changes.copy_documents"):
 
     def label(self) -> str:
         return f"create corpus {self.name} of {self.documents.label()}"
-
-    def details(self) -> tuple[str, ...]:
-        return self.documents.details()
-
-    def where_clause(self) -> DocExpr | None:
-        return self.documents.where
-
-    def with_tree(self, tree: Any) -> Plan:
-        return replace(self, documents=replace(self.documents, where=tree))
 
 
 @dataclass(frozen=True)
@@ -156,4 +153,4 @@ class ExportRows(Plan, action="statements.changes.export_rows"):
         return self.question.tree()
 
     def with_tree(self, tree: Any) -> Plan:
-        return replace(self, question=self.question.with_tree(tree))
+        return changed(self, question=self.question.with_tree(tree))
