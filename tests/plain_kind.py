@@ -56,6 +56,26 @@ class PlainSegment(Segment):
     def form(self, i):
         return self._stored.form(i)
 
+    @property
+    def has_sentences(self):
+        return self._stored.has_sentences
+
+    def sentence_flags(self, numbers):
+        return self._stored.sentence_flags(numbers)
+
+    @cached_property
+    def sentences(self):
+        """The stored bits, at the positions that this index gives its tokens."""
+        if self._stored.sentences is None:
+            return None
+        every = np.arange(self.n_documents, dtype=np.uint32)
+        flags = self.sentence_flags(every)
+        starts, stops = (bounds.astype(np.int64) for bounds in self.index.document_bounds(every))
+        placed = np.zeros(int(stops.max(initial=0)) + 1, dtype=np.bool_)
+        for start, stop, first in zip(starts, stops, np.cumsum(self.lengths(every) + 1), strict=True):
+            placed[start : stop + 1] = flags[first - 1 - (stop - start) : first]
+        return np.packbits(placed, bitorder="little")
+
 
 class ByteSortedSegment(PlainSegment):
     """The same, but rows are sorted by the bytes of little-endian tokens, and documents' ends come last."""

@@ -338,7 +338,8 @@ class Connection:
             `transformers`
         if_not_exists : return the existing corpus of that name, whatever its tokenizer
         options : `segment_tokens`, the greatest number of tokens in a segment; `sentence_separator`, the text
-            of the token between sentences, for language models (without it each document is a sentence)
+            of the token between sentences, for language models (without it each document is a sentence);
+            `sentences`, whether to find where the sentences of texts begin (True when not given)
 
         Raises
         ------

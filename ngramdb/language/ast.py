@@ -132,6 +132,13 @@ class AnyToken(Node):
 
 
 @dataclass(frozen=True)
+class SentenceEdge(Node):
+    """`<s>` and `</s>` (`ends`): the place where a sentence begins, or ends; no token."""
+
+    ends: bool
+
+
+@dataclass(frozen=True)
 class Group(Node):
     """`("a" | "b")`: one of several patterns; a single one in parentheses, too."""
 
@@ -145,7 +152,7 @@ class Matching(Node):
     MATCH TEXT (`text`), MATCH TOKENS (`text` False) or neither (None); IGNORE CASE or DIACRITICS; PREFIX.
     """
 
-    ngram: Ngram | Regex | AnyToken | Group | Matching
+    ngram: Ngram | Regex | AnyToken | SentenceEdge | Group | Matching
     text: bool | None = None
     ignore_case: bool = False
     ignore_diacritics: bool = False
@@ -192,7 +199,7 @@ class Sequence(Node):
     gaps: tuple[Gap | None, ...]
 
 
-Part = Text | TokenIds | Parameter | Regex | AnyToken | Group | Matching
+Part = Text | TokenIds | Parameter | Regex | AnyToken | SentenceEdge | Group | Matching
 Element = Part | Repeated
 Pattern = Element | Gapped | Sequence
 
@@ -308,11 +315,19 @@ class And(Node):
 
 
 @dataclass(frozen=True)
+class InSentence(Node):
+    """SENTENCE, where a number of tokens may stand, too."""
+
+
+@dataclass(frozen=True)
 class Within(Node):
-    """`x AND y WITHIN k TOKENS`: occurrences of all operands near each other."""
+    """`x AND y WITHIN k TOKENS`: occurrences of all operands near each other.
+
+    WITHIN SENTENCE: all in one sentence; of a single operand, each by itself.
+    """
 
     operands: tuple[Condition, ...]
-    tokens: Scalar
+    tokens: Scalar | InSentence
 
 
 @dataclass(frozen=True)

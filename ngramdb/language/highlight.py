@@ -47,6 +47,7 @@ _KIND_OF_PIECE = {
     scanner.PARAMETER: "parameter",
     scanner.PUNCTUATION: "operator",
     scanner.DIVISION: "operator",
+    scanner.MARK: "operator",
     scanner.COMPARATOR: "operator",
     scanner.BAD_OPERATOR: "error",
     scanner.BAD_NUMBER: "error",

@@ -126,8 +126,10 @@ def _overlap_length(situation: Situation) -> str | None:
 
 
 def _within(situation: Situation) -> str | None:
-    if situation.found.type == "WITHIN" or (situation.raw.upper() == "NEAR" and situation.may_be("AND")):
-        return 'WITHIN stands after n-grams joined by AND: "a" AND "b" WITHIN 5 TOKENS'
+    alone = situation.previous == "WITHIN" and not situation.may_be("INTEGER_LITERAL")
+    near = situation.raw.upper() == "NEAR" and situation.may_be("AND")
+    if situation.found.type == "WITHIN" or alone or near:
+        return 'WITHIN stands after n-grams joined by AND: "a" AND "b" WITHIN 5 TOKENS, or WITHIN SENTENCE'
     return None
 
 

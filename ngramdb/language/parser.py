@@ -187,7 +187,7 @@ class Walk:
         if kind == scanner.WORD:
             return self._word(start, stop)
         raw = self._text[start:stop]
-        if kind in (scanner.PUNCTUATION, scanner.DIVISION):
+        if kind in (scanner.PUNCTUATION, scanner.DIVISION, scanner.MARK):
             return Lexeme(self._syntax.punctuation[raw], start, stop)
         span = ast.Span(start, stop)
         if kind == scanner.TEXT:

@@ -34,13 +34,20 @@ class ConditionRules:
         return operands_of(children, ast.And)
 
     def within(self, children: list[Any]) -> Nested:
-        inner = children[0]
-        if not isinstance(inner.condition, ast.And):
+        inner, stop = children[0], stop_of(children[-1])
+        in_sentence = isinstance(children[2], ast.InSentence)
+        if isinstance(inner.condition, ast.And):
+            operands, depth = inner.condition.operands, inner.depth
+        elif in_sentence:
+            operands, depth = (inner.condition,), inner.depth + 1
+        else:
             message = 'WITHIN stands after n-grams joined by AND: "a" AND "b" WITHIN 5 TOKENS'
-            raise Fault(message, children[1].start, children[3].stop)
-        tokens = children[2].node
-        condition = ast.Within(inner.condition.operands, tokens, span=span_of(children))
-        return Nested(condition, inner.depth, inner.start, children[3].stop)
+            raise Fault(message, children[1].start, stop)
+        condition = ast.Within(operands, node_of(children[2]), span=span_of(children))
+        return limited(Nested(condition, depth, inner.start, stop))
+
+    def in_sentence(self, children: list[Any]) -> ast.InSentence:
+        return ast.InSentence(span=span_of(children))
 
     def negated(self, children: list[Any]) -> Nested:
         inner = children[1]
@@ -131,6 +138,12 @@ class ConditionRules:
 
     def any_token(self, children: list[Any]) -> ast.AnyToken:
         return ast.AnyToken(span=span_of(children))
+
+    def sentence_begin(self, children: list[Any]) -> ast.SentenceEdge:
+        return ast.SentenceEdge(False, span=span_of(children))
+
+    def sentence_end(self, children: list[Any]) -> ast.SentenceEdge:
+        return ast.SentenceEdge(True, span=span_of(children))
 
     def group(self, children: list[Any]) -> Any:
         alternatives = tuple(node_of(child) for child in children[1:-1:2])

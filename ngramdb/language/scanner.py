@@ -30,6 +30,7 @@ PARAMETER = "PARAMETER"
 COMPARATOR = "COMPARATOR"
 PUNCTUATION = "PUNCTUATION"
 DIVISION = "DIVISION"
+MARK = "MARK"
 # A piece that can be no part of a statement.
 OPEN_COMMENT = "OPEN_COMMENT"
 OPEN_NAME = "OPEN_NAME"
@@ -78,6 +79,7 @@ _SHAPES = (
     (PARAMETER, r"\?|:[A-Za-z_][A-Za-z0-9_]*"),
     # What other languages write.
     (BAD_OPERATOR, r"==|=>|=<|&&|\|\||!(?!=)"),
+    (MARK, r"</?s>"),
     (COMPARATOR, r"<=|>=|<>|!=|[<>]"),
     (PUNCTUATION, r"[;,()=.+*|-]"),
     (CURLY_QUOTE, "[\u201c\u201d\u201e\u201f\u00ab\u00bb\u2018\u2019\u201a\u201b]"),

@@ -76,6 +76,7 @@ CORPUS_OPTIONS: dict[str, OptionType] = {
     "sentence_separator": OptionType(
         str, "the token that ends a sentence and begins the next one, for language models", escaped=True
     ),
+    "sentences": OptionType(bool, "whether to keep where the sentences of texts begin; TRUE when not given"),
 }
 
 ATTACH_OPTIONS: dict[str, OptionType] = {

@@ -33,6 +33,13 @@ class OneOf:
 
 
 @dataclass(frozen=True)
+class Edge:
+    """The place where a sentence begins, or ends."""
+
+    ends: bool
+
+
+@dataclass(frozen=True)
 class Series:
     """Parts one after the other."""
 
@@ -56,7 +63,7 @@ class Times:
     greedy: bool
 
 
-Shape = OneOf | Series | Choice | Times
+Shape = OneOf | Edge | Series | Choice | Times
 
 
 @dataclass(frozen=True)
@@ -89,6 +96,8 @@ def widths(shape: Shape) -> tuple[int, float]:
     """The fewest and the most tokens that a match takes up."""
     if isinstance(shape, OneOf):
         return 1, 1
+    if isinstance(shape, Edge):
+        return 0, 0
     if isinstance(shape, Times):
         least, most = widths(shape.part)
         return least * shape.low, most * (math.inf if shape.high is None else shape.high)
@@ -100,7 +109,7 @@ def widths(shape: Shape) -> tuple[int, float]:
 
 def size(shape: Shape) -> int:
     """About how many steps its program has."""
-    if isinstance(shape, OneOf):
+    if isinstance(shape, (OneOf, Edge)):
         return 1
     if isinstance(shape, Times):
         times = shape.low + 1 if shape.high is None else shape.high
@@ -112,6 +121,8 @@ def can_occur(shape: Shape) -> bool:
     """Whether all parts that a match needs have tokens."""
     if isinstance(shape, OneOf):
         return shape.ids is None or len(shape.ids) > 0
+    if isinstance(shape, Edge):
+        return True
     if isinstance(shape, Times):
         return shape.low == 0 or can_occur(shape.part)
     return (all if isinstance(shape, Series) else any)(map(can_occur, shape.parts))
@@ -120,9 +131,18 @@ def can_occur(shape: Shape) -> bool:
 # ---- as n-grams -------------------------------------------------------------------------------------------
 
 
+def has_edges(shape: Shape) -> bool:
+    """Whether it asks where sentences begin or end."""
+    if isinstance(shape, Times):
+        return has_edges(shape.part)
+    return isinstance(shape, Edge) or (not isinstance(shape, OneOf) and any(map(has_edges, shape.parts)))
+
+
 def grams(shape: Shape) -> list[Key] | None:
-    """All n-grams that match, where they are few; else None."""
+    """All n-grams that match, wherever sentences begin and end, where they are few; else None."""
     found: list[Key] | None
+    if isinstance(shape, Edge):
+        return [()]
     if isinstance(shape, OneOf):
         found = (
             None if shape.ids is None or len(shape.ids) > MAX_GRAMS else [(i,) for i in shape.ids.tolist()]
@@ -173,7 +193,7 @@ def listed(shape: Shape, most: int) -> list[Key] | None:
 
     Then every occurrence of one of them is a match, and there is one at each place.
     """
-    found = grams(shape)
+    found = None if has_edges(shape) else grams(shape)
     if found is None or len(found) > most:
         return None
     ordered = sorted(set(found))
@@ -234,8 +254,11 @@ def _anchor(run: Sequence[Key], least: int, most: float) -> Anchor:
 # ---- as a program -----------------------------------------------------------------------------------------
 
 # The codes of steps, as _cext/token_patterns.hpp has them; a test compares them.
-ANY, ONE, SET, SPLIT, JUMP, DONE = range(6)
-CODES = {"ANY": ANY, "ONE": ONE, "SET": SET, "SPLIT": SPLIT, "JUMP": JUMP, "DONE": DONE}
+ANY, ONE, SET, SPLIT, JUMP, DONE, BEGIN, END = range(8)
+CODES = {
+    **{"ANY": ANY, "ONE": ONE, "SET": SET, "SPLIT": SPLIT, "JUMP": JUMP, "DONE": DONE},
+    **{"BEGIN": BEGIN, "END": END},
+}
 
 
 class Program:
@@ -276,6 +299,8 @@ class Program:
     def _emit(self, shape: Shape) -> None:
         if isinstance(shape, OneOf):
             self._steps.append(self._reading(shape))
+        elif isinstance(shape, Edge):
+            self._steps.append((END if shape.ends else BEGIN, 0, 0))
         elif isinstance(shape, Series):
             for part in shape.parts:
                 self._emit(part)

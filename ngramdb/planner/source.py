@@ -118,7 +118,9 @@ class Segment(Protocol):
     """One immutable part of a corpus.
 
     Document i has the id `doc_id(i)`; ids ascend with i, but may leave gaps (removed documents keep theirs).
-    `path` is what messages call it.
+    `path` is what messages call it. `sentences` has a bit for each position (the least significant of a byte
+    first), set where a sentence begins and for the separator after a document; None where sentences are not
+    known.
     """
 
     path: str
@@ -144,6 +146,8 @@ class Segment(Protocol):
     def document_length(self, i: int, /) -> int: ...
     def document(self, i: int, /) -> NDArray[np.uint32]: ...
     def largest_id(self) -> int: ...
+    @property
+    def sentences(self) -> NDArray[np.uint8] | None: ...
 
 
 class Tokenizer(Protocol):

@@ -162,6 +162,25 @@ class Segment(ABC):
         documents = (self.document(i) for i in range(self.n_documents))
         return max((int(ids.max()) for ids in documents if len(ids)), default=-1)
 
+    # ---- sentences
+
+    @property
+    def has_sentences(self) -> bool:
+        """Whether the sentences of any document are known; of none by default."""
+        return False
+
+    @property
+    def sentences(self) -> NDArray[np.uint8] | None:
+        """Where sentences begin, a bit for each position (`ngramdb.segments.sentences`).
+
+        None where those of some document are not known.
+        """
+        return None
+
+    def sentence_flags(self, numbers: Numbers) -> NDArray[np.bool_]:
+        """The bits of documents (ascending) one after the other, where any are known."""
+        raise NotImplementedError
+
     # ---- ids of documents
 
     @property

@@ -26,6 +26,7 @@ from ngramdb.errors import ResourceError
 from ngramdb.interrupts import Interrupt
 from ngramdb.segments.container import ContainerWriter, FileInfo
 from ngramdb.segments.metadata import MetadataBuilder
+from ngramdb.segments.sentences import SentenceBuilder
 from ngramdb.segments.symbols import SymbolBuilder, TokenIds, dense_ranks
 from ngramdb.segments.text import TextBuilder
 
@@ -68,6 +69,7 @@ class SegmentBuilder:
         self._text = TextBuilder()
         self._forms = TextBuilder(FORM)
         self._metadata = MetadataBuilder()
+        self._sentences = SentenceBuilder()
 
     @property
     def n_tokens(self) -> int:
@@ -84,6 +86,7 @@ class SegmentBuilder:
         texts: Sequence[bytes | None],
         metadata: Iterable[Metadata],
         forms: Iterable[bytes | None] = (),
+        sentences: NDArray[np.bool_] | None = None,
     ) -> None:
         """Add n documents.
 
@@ -96,6 +99,7 @@ class SegmentBuilder:
         metadata : a mapping for a document, or a record batch for several of them (as
             `MetadataBuilder.add_columns` takes it); an iterator is asked for the next when the last one is
             stored
+        sentences : which tokens begin a sentence, (m,); None where that is not known
 
         Raises
         ------
@@ -110,6 +114,7 @@ class SegmentBuilder:
                 asked=n_symbols,
             )
         self._symbols.add(ids, offsets)
+        self._sentences.add(sentences, offsets)
         self._forms.extend(list(forms) or [None] * (len(offsets) - 1))
         self._text.extend(texts)
         for fields in metadata:
@@ -134,7 +139,7 @@ class SegmentBuilder:
         """
         stream, starts, gap = self._symbols.finish()
         arrays = SortedArrays(stream, starts, gap)
-        content = SegmentContent(arrays, self._text, self._metadata, self._forms)
+        content = SegmentContent(arrays, self._text, self._metadata, self._forms, self._sentences)
         return write_segment(writer, content, self.first_doc_id, stop=stop, cores=cores)
 
 
@@ -156,7 +161,7 @@ class SegmentArrays(Protocol):
 
 
 class Column(Protocol):
-    """Bytes of each document, and how their sections are written."""
+    """Something that documents have, and how its sections are written."""
 
     def write(self, writer: ContainerWriter, /) -> None: ...
 
@@ -165,13 +170,14 @@ class Column(Protocol):
 class SegmentContent:
     """What a segment is made of.
 
-    Writing it uses it up. Without `text`, `metadata` or `forms` no document has any.
+    Writing it uses it up. Without `text`, `metadata`, `forms` or `sentences` no document has any.
     """
 
     arrays: SegmentArrays
     text: Column | None = None
     metadata: MetadataBuilder | None = None
     forms: Column | None = None
+    sentences: Column | None = None
 
 
 @dataclass
@@ -233,7 +239,7 @@ def write_segment(
     if doc_ids is not None:
         writer.add(DOC_IDS, doc_ids.astype(np.uint64))
     arrays.write(writer, stop, cores)
-    for column in (content.text, content.forms):
+    for column in (content.sentences, content.text, content.forms):
         if column is not None:
             column.write(writer)
     writer.add("metadata", content.metadata.finish() if content.metadata else b"")

@@ -22,7 +22,7 @@ from ngramdb._cext.sort.row_merging import MergeSource, RowMerge
 from ngramdb.interrupts import Interrupt
 from ngramdb.segments.builder import positions
 from ngramdb.segments.container import ContainerWriter
-from ngramdb.segments.parts import Part, chunks, rows_of_documents
+from ngramdb.segments.parts import Part, chunks, rows_of_documents, runs
 from ngramdb.segments.segment import NativeSegment
 from ngramdb.segments.symbols import Symbols, narrowest, recoded
 
@@ -166,10 +166,10 @@ class _NativePart:
 
     def symbols(self, dtype: np.dtype[Any], gap: int) -> Iterator[Symbols]:
         """The symbols of its documents in pieces, as the merged segment writes them."""
-        as_it_is = self._is_written_as(dtype, gap)
+        as_it_is, starts = self._is_written_as(dtype, gap), self._segment.starts
         for numbers in self._chunks(None):
-            for start, stop in _ranges(numbers, self._segment.starts):
-                symbols = self._segment.symbols[start:stop]
+            for first, last in runs(numbers):
+                symbols = self._segment.symbols[int(starts[first]) : int(starts[last + 1])]
                 yield symbols if as_it_is else recoded(symbols, self._segment.gap, dtype, gap)
 
     def ids(self) -> Iterator[NDArray[np.uint32]]:
@@ -183,14 +183,6 @@ class _NativePart:
     def _chunks(self, token: Interrupt | None) -> Iterable[NDArray[np.uint32]]:
         found = chunks(self.part)
         return found if token is None else interrupts.under(token, found)
-
-
-def _ranges(numbers: NDArray[np.uint32], starts: NDArray[np.uint32]) -> Iterator[tuple[int, int]]:
-    """Ranges of symbols that documents (ascending) fill, neighbours joined."""
-    breaks = np.flatnonzero(np.diff(numbers) != 1) + 1
-    firsts = numbers[np.concatenate([[0], breaks])].astype(np.int64)
-    lasts = numbers[np.concatenate([breaks - 1, [len(numbers) - 1]])].astype(np.int64)
-    yield from zip(starts[firsts].tolist(), starts[lasts + 1].tolist(), strict=True)
 
 
 def in_order(

@@ -33,6 +33,7 @@ from ngramdb.segments.merged_arrays import MergedArrays, can_be_merged
 from ngramdb.segments.metadata import MetadataBuilder
 from ngramdb.segments.parts import Part, chunks, rows_of_documents
 from ngramdb.segments.segment import NativeSegment
+from ngramdb.segments.sentences import Marker, SentenceStream
 from ngramdb.segments.symbols import WIDTHS, SymbolBuilder
 from ngramdb.segments.text import TextStream
 
@@ -45,12 +46,14 @@ class Means:
     """How one segment is made of others: by merging their suffix arrays where `merges`, else by sorting.
 
     Merging needs little memory; the bytes that are written are the same. `threads` work at a time; `on_rows`
-    is called with the number of rows merged since its last call.
+    is called with the number of rows merged since its last call. `marker` finds the sentences of documents
+    whose segment lacks them; without, they stay unknown.
     """
 
     merges: bool = False
     threads: int = 1
     on_rows: Callable[[int], None] | None = None
+    marker: Marker | None = None
 
 
 def write_merged(
@@ -64,7 +67,7 @@ def write_merged(
 
     Parameters
     ----------
-    with_content : carry texts and metadata over; without, the segment has tokens only
+    with_content : carry texts, metadata and sentences over; without, the segment has tokens only
     stop : for kernels, when this runs in another thread than the work's own
     means : segments that are not in our own format are sorted in any case, as are those with new token ids
 
@@ -87,6 +90,7 @@ def write_merged(
         content.text = TextStream(_values(parts, lambda segment: segment.stored_text))
         content.forms = TextStream(_values(parts, lambda segment: segment.form), FORM)
         content.metadata = _metadata(parts)
+        content.sentences = SentenceStream(parts, means.marker)
     writer = ContainerWriter(
         file, KIND, reader_flags=DOCUMENT_SETS if has_gaps else 0, block_size=SMALL_BLOCK_SIZE
     )

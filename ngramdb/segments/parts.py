@@ -56,6 +56,16 @@ def chunks(part: Part) -> Iterator[Numbers]:
         start = stop
 
 
+def runs(numbers: Numbers) -> Iterator[tuple[int, int]]:
+    """The first and the last document of each run of neighbours among numbers that ascend."""
+    if not len(numbers):
+        return
+    breaks = np.flatnonzero(np.diff(numbers) != 1) + 1
+    firsts = numbers[np.concatenate([[0], breaks])]
+    lasts = numbers[np.concatenate([breaks - 1, [len(numbers) - 1]])]
+    yield from zip(firsts.tolist(), lasts.tolist(), strict=True)
+
+
 @contextmanager
 def rows_of_documents(parts: Sequence[Part]) -> Iterator[None]:
     """Turn the ValueError of a kernel whose arrays do not fit the documents into a CorruptionError."""

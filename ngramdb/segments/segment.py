@@ -22,6 +22,8 @@ from ngramdb.segments.base import Numbers, Segment
 from ngramdb.segments.builder import DOC_IDS, FORM
 from ngramdb.segments.container import Container, Section, item_size
 from ngramdb.segments.metadata import MetadataReader
+from ngramdb.segments.parts import runs
+from ngramdb.segments.sentences import SENTENCES, are_known, flags_of, wrong_document
 from ngramdb.segments.text import TextReader
 
 #: Documents whose starts are checked before the first question; of more, and of files that lie elsewhere, the
@@ -84,6 +86,32 @@ class NativeSegment(Segment):
     def form(self, i: int) -> bytes | None:
         """The form of document i's line of JSON (`ngramdb.ingest.line_forms`), None where unknown."""
         return self._forms.text(i)
+
+    @property
+    def has_sentences(self) -> bool:
+        return self._container.has(SENTENCES)
+
+    @cached_property
+    def sentences(self) -> NDArray[np.uint8] | None:
+        if not self.n_documents:
+            return np.empty(0, dtype=np.uint8)
+        known = self.has_sentences and are_known(self._sentence_bits, self.starts[:-1])
+        return self._sentence_bits if known else None
+
+    @cached_property
+    def _sentence_bits(self) -> NDArray[np.uint8]:
+        bits: NDArray[np.uint8] = self._container.array(SENTENCES)
+        n_symbols = self.n_tokens + self.n_documents
+        if bits.dtype != np.uint8 or len(bits) != (n_symbols + 7) // 8:
+            raise self._corruption(f"its section {SENTENCES} does not have a bit for each symbol")
+        return bits
+
+    def sentence_flags(self, numbers: Numbers) -> NDArray[np.bool_]:
+        place = self._place(SENTENCES)
+        ranges = [(int(self.starts[first]), int(self.starts[last + 1])) for first, last in runs(numbers)]
+        for start, stop in ranges:
+            self._container.verify_range(place.offset + start // 8, place.offset + (stop + 7) // 8)
+        return flags_of(self._sentence_bits, ranges)
 
     @cached_property
     def ids(self) -> NDArray[np.int64] | None:
@@ -165,12 +193,7 @@ class NativeSegment(Segment):
 
     def symbol_ranges(self, numbers: Numbers) -> Iterator[tuple[int, int]]:
         """Ranges of symbols of documents (ascending), neighbours joined, each verified."""
-        if not len(numbers):
-            return
-        breaks = np.flatnonzero(np.diff(numbers) != 1) + 1
-        firsts = numbers[np.concatenate([[0], breaks])]
-        lasts = numbers[np.concatenate([breaks - 1, [len(numbers) - 1]])]
-        for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True):
+        for first, last in runs(numbers):
             self.verify_documents(first, last)
             yield int(self.starts[first]), int(self.starts[last + 1])
 
@@ -273,6 +296,9 @@ class NativeSegment(Segment):
         self.metadata.check()
         self._texts.check()
         self._forms.check()
+        wrong_one = wrong_document(self._sentence_bits, starts) if self.has_sentences else None
+        if wrong_one is not None:
+            raise self._corruption(f"the sentences of document {wrong_one} do not span it")
 
     def _check_directory(self, tokens: NDArray[Any]) -> None:
         tree, rest = key_directory(tokens, self.rows, lcp_width=self.lcp_width)

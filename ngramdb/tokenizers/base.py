@@ -58,6 +58,9 @@ class Tokenizer(ABC):
     # As the manifest has it: a name of `ngramdb.kinds.TOKENIZERS`.
     kind: str
 
+    # Whether it is known where in a text its tokens stand, and so with which of them sentences begin.
+    finds_sentences: bool = True
+
     # Whether documents as a rule come back byte for byte from their ids. `reproduces` checks each one.
     lossless: bool
 
@@ -147,6 +150,13 @@ class Tokenizer(ABC):
 
         A token without a character of its own, as all but the last one of a character's bytes, has the
         characters of the next token that has some.
+        """
+        return None
+
+    def mark_sentences(self, texts: Sequence[bytes], ids: Ids, offsets: Offsets) -> Flags | None:
+        """Which tokens begin a sentence of their text: (m,) bool; None where a text is not that of its ids.
+
+        None as well where `places` is the way to know (`tokenizers.sentences`).
         """
         return None
 

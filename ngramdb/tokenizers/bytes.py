@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ngramdb.errors import InvalidArgument
+from ngramdb.tokenizers import sentences
 from ngramdb.tokenizers.base import (
     Flags,
     Ids,
@@ -57,6 +58,12 @@ class BytesTokenizer(Tokenizer):
             dtype=np.bool_,
             count=len(texts),
         )
+
+    def mark_sentences(self, texts: Sequence[bytes], ids: Ids, offsets: Offsets) -> Flags | None:
+        if np.any(ids > 255):
+            return None
+        leads = np.where(sentences.white_codes()[ids] & (ids < 0x80), -1, 0)
+        return sentences.mark_spelled(texts, offsets, np.ones(len(ids), dtype=np.int64), leads)
 
     @property
     def token_bytes(self) -> Pieces:

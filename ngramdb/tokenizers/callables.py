@@ -227,6 +227,12 @@ class CalledTokenizer(Tokenizer):
         return self.decode([self.check_id(token_id)])
 
     @property
+    def finds_sentences(self) -> bool:  # type: ignore[override]
+        """See the base class; not where this process lacks the function."""
+        found = _registered.get(self._kept.name)
+        return found is not None and found.spans is not None
+
+    @property
     def has_places(self) -> bool:
         return self.function().spans is not None
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ngramdb.errors import InvalidArgument
+from ngramdb.tokenizers import sentences
 from ngramdb.tokenizers.base import (
     Flags,
     Ids,
@@ -84,6 +85,11 @@ class CharsTokenizer(Tokenizer):
             dtype=np.bool_,
             count=len(texts),
         )
+
+    def mark_sentences(self, texts: Sequence[bytes], ids: Ids, offsets: Offsets) -> Flags | None:
+        white = sentences.white_codes()
+        leads = np.where(white[np.minimum(ids, len(white) - 1)], -1, 0)
+        return sentences.mark_spelled(texts, offsets, sentences.utf8_lengths(ids), leads)
 
 
 def _is_no_character(codes: Ids) -> Flags:

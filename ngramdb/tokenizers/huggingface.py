@@ -26,6 +26,7 @@ import tokenizers
 from ngramdb import interrupts
 from ngramdb._cext.text.pieces import PieceTable, gather
 from ngramdb.errors import ExecutionError, InvalidArgument
+from ngramdb.tokenizers import sentences
 from ngramdb.tokenizers.base import (
     Encoder,
     FileContent,
@@ -288,6 +289,19 @@ class HuggingFaceTokenizer(Tokenizer):
     @property
     def memory_bytes(self) -> int:
         return MEMORY_PER_BYTE * len(self._definition)
+
+    @cached_property
+    def _leads(self) -> npt.NDArray[np.int64]:
+        assert self.token_bytes is not None
+        return sentences.leads_of(self.token_bytes)
+
+    def mark_sentences(self, texts: Sequence[bytes], ids: Ids, offsets: Offsets) -> Flags | None:
+        if len(ids) and int(ids.max()) >= self.n_vocabulary:
+            return None
+        if self.token_bytes is not None:
+            lengths = np.diff(self.token_bytes[1])
+            return sentences.mark_spelled(texts, offsets, lengths[ids], self._leads[ids])
+        return None
 
     def definition(self) -> FileContent:
         content = np.frombuffer(self._definition, dtype=np.uint8)

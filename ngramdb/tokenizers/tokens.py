@@ -15,6 +15,7 @@ class TokensTokenizer(Tokenizer):
     """Any id of 0..2**32-1, shown as its number."""
 
     kind = "tokens"
+    finds_sentences = False
     lossless = False
 
     @property

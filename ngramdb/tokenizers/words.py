@@ -21,9 +21,11 @@ import numpy as np
 import numpy.typing as npt
 
 import ngramdb._cext.text.words as kernel
+from ngramdb._cext.text.sentences import boundaries, mark_words, mark_words_at
 from ngramdb.errors import CorruptionError, FormatVersionError, InvalidArgument, ResourceError
 from ngramdb.tokenizers.base import (
     FileContent,
+    Flags,
     Ids,
     Offsets,
     Pieces,
@@ -120,6 +122,12 @@ class WordsTokenizer(Tokenizer):
             entries, offsets = self._vocabulary.export(0)
             self._spellings = entries, offsets.astype(np.int64)
         return self._spellings
+
+    def mark_sentences(self, texts: Sequence[bytes], ids: Ids, offsets: Offsets) -> Flags | None:
+        try:
+            return mark_words(texts, offsets)
+        except ValueError:  # other words than the ids'
+            return None
 
     def entries(self) -> list[bytes]:
         """All words, in the order of their ids."""
@@ -218,6 +226,26 @@ class _ChangingWords(WordsTokenizer):
             at += len(piece)
             last.extend(range(at - n, at) if same else [at - 1] * n)
         return ids, np.array(first, dtype=np.int64)[begins], np.array(last, dtype=np.int64)[ends - 1] + 1
+
+    def mark_sentences(self, texts: Sequence[bytes], ids: Ids, offsets: Offsets) -> Flags | None:
+        """See the base class: by the sentences of texts as they came, whose capitals say where one ends."""
+        try:
+            found = [
+                self._marked(text, stop - start)
+                for text, (start, stop) in zip(texts, pairwise(offsets.tolist()), strict=True)
+            ]
+        except ValueError:
+            return None
+        return np.concatenate([np.empty(0, dtype=np.bool_), *found])
+
+    def _marked(self, text: bytes, n: int) -> Flags:
+        starts = [0, *boundaries(text).tolist(), len(text)]
+        parts = [self.changed(text[a:b].decode()).encode() for a, b in pairwise(starts)]
+        whole = self.changed(text.decode()).encode()
+        # No change goes across a boundary in sound text; in any other, sentences are those of what was read.
+        if b"".join(parts) != whole:
+            return mark_words([whole], np.array([0, n], dtype=np.int64))
+        return mark_words_at(whole, np.cumsum([len(part) for part in parts[:-1]], dtype=np.int64), n)
 
 
 class LowerWords(_ChangingWords):

@@ -59,6 +59,10 @@ CORPORA = {
     "pieces": ("pieces.tokenizer.json", "sayings.jsonl"),
     "ids": ("tokens", "ids.jsonl"),
     "songs": ("words", "songs.jsonl"),
+    "tales": ("words", "tales.jsonl"),
+    "small_tales": ("words(lower)", "tales.jsonl"),
+    "spelled_tales": ("chars", "tales.jsonl"),
+    "pieces_of_tales": ("pieces.tokenizer.json", "tales.jsonl"),
 }
 
 

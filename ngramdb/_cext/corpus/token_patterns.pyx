@@ -16,6 +16,11 @@ from ngramdb._cext.segment.segment_index cimport SegmentIndex
 
 cnp.import_array()
 
+cdef extern from "ngramdb/corpus/sentence_bits.hpp" namespace "ngramdb" nogil:
+    cdef cppclass SentenceBits:
+        const uint8_t* bytes
+        uint64_t n
+
 cdef extern from "ngramdb/corpus/token_patterns.hpp" namespace "ngramdb" nogil:
     cdef cppclass PatternStep:
         pass
@@ -26,16 +31,16 @@ cdef extern from "ngramdb/corpus/token_patterns.hpp" namespace "ngramdb" nogil:
         const uint8_t* sets
         uint64_t n_bytes
 
-    void pattern_ends(const Segment&, const PatternProgram&, PositionsIn, size_t, PositionsOut, Poll*) except +translate_exception
+    void pattern_ends(const Segment&, const PatternProgram&, const SentenceBits&, cbool, PositionsIn, size_t, PositionsOut, Poll*) except +translate_exception
     void rows_with_pattern(const uint32_t*, size_t, size_t, const PatternProgram&, uint8_t*, Poll*) except +translate_exception
 
 cdef extern from "ngramdb/corpus/token_patterns.hpp" namespace "ngramdb":
-    int kPatternAny, kPatternOne, kPatternSet, kPatternSplit, kPatternJump, kPatternDone
+    int kPatternAny, kPatternOne, kPatternSet, kPatternSplit, kPatternJump, kPatternDone, kPatternBegin, kPatternEnd
 
 # The codes of steps by their names in `ngramdb.planner.plan.token_patterns.Code`.
 PATTERN_CODES = {
     "ANY": kPatternAny, "ONE": kPatternOne, "SET": kPatternSet, "SPLIT": kPatternSplit, "JUMP": kPatternJump,
-    "DONE": kPatternDone,
+    "DONE": kPatternDone, "BEGIN": kPatternBegin, "END": kPatternEnd,
 }
 
 
@@ -56,7 +61,7 @@ cdef class Matcher:
         cdef int64_t n = step_view.shape[0], i, code, x, y
         for i in range(n):
             code, x, y = step_view[i, 0], step_view[i, 1], step_view[i, 2]
-            if code < 0 or code > kPatternDone or (code == kPatternSet and not 0 <= x < set_view.shape[0]):
+            if code < 0 or code > kPatternEnd or (code == kPatternSet and not 0 <= x < set_view.shape[0]):
                 raise ValueError(f"step {i} is none: {code}, {x}")
             if (code == kPatternSplit or code == kPatternJump) and not 0 <= x < n:
                 raise ValueError(f"step {i} leads to step {x} of {n}")
@@ -68,8 +73,12 @@ cdef class Matcher:
         self.program.n_bytes = set_view.shape[1]
         self.program.sets = &set_view[0, 0] if set_view.shape[0] > 0 and set_view.shape[1] > 0 else NULL
 
-    def ends(self, SegmentIndex index not None, starts):
+    def ends(self, SegmentIndex index not None, starts, const uint8_t[::1] sentences=None,
+             cbool in_sentence=False):
         """Where the matches end that begin at token positions of a segment: (n,) as the positions, 0 for no match.
+
+        `sentences` are the segment's, as `sentence_bits.sentences_at` takes them, for programs that speak of them. With
+        `in_sentence` no match goes beyond the sentence that it begins in.
 
         Cost: some 30 ns a place whose first token is not the pattern's, then about 10 ns for each token and way to read it.
         """
@@ -79,9 +88,13 @@ cdef class Matcher:
         cdef const void* first = cnp.PyArray_DATA(<cnp.ndarray>starts)
         cdef void* last = cnp.PyArray_DATA(<cnp.ndarray>out)
         cdef Poll poll = current_poll()
+        cdef SentenceBits bits
+        if sentences is not None and sentences.shape[0] > 0:
+            bits.bytes = &sentences[0]
+            bits.n = 8 * <uint64_t>sentences.shape[0]
         if n > 0:
             with nogil:
-                pattern_ends(index.segment[0], self.program, positions_in(first, index.is_narrow), n,
+                pattern_ends(index.segment[0], self.program, bits, in_sentence, positions_in(first, index.is_narrow), n,
                              positions_out(last, index.is_narrow), &poll)
         return out
 

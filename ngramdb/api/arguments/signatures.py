@@ -105,3 +105,4 @@ class CorpusOptions(TypedDict, total=False):
 
     segment_tokens: int
     sentence_separator: str
+    sentences: bool

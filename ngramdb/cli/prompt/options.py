@@ -32,5 +32,5 @@ OPTIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "index": (),
         "separator": (),
     },
-    "CREATE": {"segment_tokens": (), "sentence_separator": ()},
+    "CREATE": {"segment_tokens": (), "sentence_separator": (), "sentences": ()},
 }

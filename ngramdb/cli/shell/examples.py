@@ -16,6 +16,7 @@ STATEMENTS: tuple[tuple[str, str], ...] = (
     ('COUNT DOCS WHERE "good" AND NOT "bad"', "matching documents"),
     ('KWIC "machine learning" WINDOW 8 LIMIT 20', "where it stands, with its neighbours"),
     ('KWIC /wom[ae]n/ * "of"', "patterns: expressions, any token, alternatives, repetitions"),
+    ('KWIC <s> "but" AND "peace" WITHIN SENTENCE', "sentences: where they begin and end, and what is in one"),
     ('COLLOCATES OF "climate" BY ll TOP 20', "the words that stand near it, by association"),
     ("KEYWORDS OF WHERE year < 1950 AGAINST REST TOP 20", "what is typical of some documents"),
     ('DISPERSION OF "climate" BY source', "how evenly it is spread over documents or sources"),
@@ -102,13 +103,14 @@ condition:  pattern
             | field [NOT] LIKE | ILIKE value
             | tested IS [NOT] NULL
             | OVERLAP(source, n) comparison value
-            | condition AND condition {AND condition} [WITHIN k TOKENS]
+            | condition AND condition {AND condition} [WITHIN k TOKENS | WITHIN SENTENCE]
+            | pattern WITHIN SENTENCE
             | condition OR condition
             | NOT condition
             | (condition)
 pattern:    part {[[low..high]] part}
 part:       unit [MATCH TEXT | MATCH TOKENS] [IGNORE CASE] [IGNORE DIACRITICS] [PREFIX] [{low,high}]
-unit:       ngram | /expression/ | * | (pattern {'|' pattern})
+unit:       ngram | /expression/ | * | <s> | </s> | (pattern {'|' pattern})
 ngram:      "text" | [id, …] | parameter
 value:      'text' | number | TRUE | FALSE | NULL | parameter
 comparison: = | != | <> | < | <= | > | >=

@@ -29,9 +29,12 @@ from ngramdb.engine.storage.files import write_content
 from ngramdb.engine.storage.manifest import CorpusEntry, FileRef, SegmentEntry, TokenizerEntry
 from ngramdb.engine.storage.store import Store
 from ngramdb.engine.storage.transaction import Transaction
+from ngramdb.segments.base import Numbers
 from ngramdb.segments.builder import SegmentSummary
 from ngramdb.segments.merging import Means, write_merged, write_removed
 from ngramdb.segments.parts import Part
+from ngramdb.segments.sentences import Flags, Marker
+from ngramdb.tokenizers.sentences import sentence_starts
 
 
 @dataclass(frozen=True)
@@ -66,12 +69,14 @@ class Rewrite:
 
     n_symbols : what is left of each of them
     n_removed : documents that were removed from them
+    finds_sentences : whether the sentences of some documents are found, which they lack
     """
 
     group: slice
     n_symbols: tuple[int, ...]
     n_removed: int
     limits: Limits
+    finds_sentences: bool = False
 
     def __str__(self) -> str:
         first, last, total = self.group.start + 1, self.group.stop, sum(self.n_symbols)
@@ -85,7 +90,8 @@ class Rewrite:
             how = "suffixes are sorted anew"
         documents = "document" if self.n_removed == 1 else "documents"
         without = f" without {self.n_removed:,} removed {documents}" if self.n_removed else ""
-        return f"{which} as one of {total:,} symbols{without}: {how}"
+        sentences = ", sentences are found" if self.finds_sentences else ""
+        return f"{which} as one of {total:,} symbols{without}: {how}{sentences}"
 
 
 def rewrites(view: CorpusView, limits: Limits) -> list[Rewrite]:
@@ -93,8 +99,15 @@ def rewrites(view: CorpusView, limits: Limits) -> list[Rewrite]:
     kept = [view.kept(i) for i in range(len(view.segments))]
     removed = [len(view.removed(i)) for i in range(len(kept))]
     sizes = [Part(segment, numbers).n_symbols for segment, numbers in zip(view.segments, kept, strict=True)]
-    groups = packed(sizes, [n > 0 for n in removed], limits.most)
-    return [Rewrite(group, tuple(sizes[group]), sum(removed[group]), limits) for group in groups]
+    lacking = [view.entry.wants_sentences and _lacks_sentences(segment) for segment in view.segments]
+    if any(lacking) and not view.tokenizer.finds_sentences:
+        lacking = [False] * len(lacking)
+    changed = [n > 0 or lacks for n, lacks in zip(removed, lacking, strict=True)]
+    groups = packed(sizes, changed, limits.most)
+    return [
+        Rewrite(group, tuple(sizes[group]), sum(removed[group]), limits, any(lacking[group]))
+        for group in groups
+    ]
 
 
 def compacted(store: Store, transaction: Transaction, entry: CorpusEntry, limits: Limits) -> CorpusEntry:
@@ -119,7 +132,7 @@ def joined(
         for group in reversed(groups):
             parts = [_whole(open_segment(store, entry)) for entry in left[group]]
             on_symbols(done, total)
-            merged = merged_segment(transaction, parts, limits, _beyond(done, total, on_symbols))
+            merged = merged_segment(transaction, parts, limits, None, _beyond(done, total, on_symbols))
             left[group] = [merged]
             done += _size(merged)
     return left
@@ -185,7 +198,8 @@ class _Compaction:
         dropped = np.concatenate([view.segments[i].doc_ids(view.removed(i)) for i in numbers])
         merged = []
         if any(len(part.numbers) for part in parts):
-            merged.append(merged_segment(self._transaction, parts, self._limits, on_rows))
+            marker = marker_of(self._store, self._entry)
+            merged.append(merged_segment(self._transaction, parts, self._limits, marker, on_rows))
         subtracted = self._entry.subtracted
         if len(dropped):
             subtracted = tuple(self._without(subtracted, dropped))
@@ -250,9 +264,13 @@ def merged_segment(
     transaction: Transaction,
     parts: Sequence[Part],
     limits: Limits,
+    marker: Marker | None = None,
     on_rows: Callable[[int], None] | None = None,
 ) -> SegmentEntry:
-    """Write one segment of others; `on_rows` is called with the number of rows merged so far."""
+    """Write one segment of others; `on_rows` is called with the number of rows merged so far.
+
+    `marker` finds the sentences that segments lack.
+    """
     merged = 0
 
     def count(n: int) -> None:
@@ -261,9 +279,26 @@ def merged_segment(
         if on_rows is not None:
             on_rows(merged)
 
-    means = Means(is_merged([part.n_symbols for part in parts], limits), limits.threads, count)
+    means = Means(is_merged([part.n_symbols for part in parts], limits), limits.threads, count, marker)
     name, file = transaction.create_file("segments", "segment")
     return segment_entry(transaction, name, write_merged(file, parts, means=means), 1)
+
+
+def marker_of(store: Store, entry: CorpusEntry) -> Marker | None:
+    """What finds the sentences of a corpus's documents in their texts; None where it keeps none."""
+    if not entry.wants_sentences:
+        return None
+
+    def starts(segment: Segment, numbers: Numbers) -> Flags | None:
+        tokenizer = tokenizer_of(store, entry.tokenizer)
+        texts = [segment.text(i, tokenizer) for i in numbers.tolist()]
+        return sentence_starts(tokenizer, texts, *segment.token_ids(numbers))
+
+    return starts
+
+
+def _lacks_sentences(segment: Segment) -> bool:
+    return segment.n_documents > 0 and segment.sentences is None
 
 
 def _beyond(done: int, total: int, report: Callable[[int, int], None]) -> Callable[[int], None]:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from ngramdb import interrupts
 from ngramdb.engine.changes.budget import memory_errors
 from ngramdb.engine.changes.change import Change, ChangeOutcome, WriteOptions
-from ngramdb.engine.changes.compaction import merged_segment
+from ngramdb.engine.changes.compaction import marker_of, merged_segment
 from ngramdb.engine.storage.manifest import CorpusEntry
 from ngramdb.engine.storage.store import Store
 from ngramdb.engine.storage.transaction import Transaction
@@ -47,10 +47,10 @@ def copy_documents(
     change = Change(store, transaction, made, f"create corpus {name} of {source.name}", options)
     parts = [Part(segment, docs) for segment, docs in documents if len(docs)]
     with memory_errors("a copy", change.limits.most_sorted):
-        segments = []
+        segments, marker = [], marker_of(store, source)
         for i, part in enumerate(parts):
             interrupts.step(i, len(parts))
-            segments.append(merged_segment(transaction, [part], change.limits))
+            segments.append(merged_segment(transaction, [part], change.limits, marker))
         change.entry = replace(made, segments=tuple(segments))
         change.tidy()
     transaction.commit({**transaction.manifest.corpora, name: change.entry}, change.action)

@@ -20,7 +20,8 @@ from ngramdb.engine.changes.budget import DocumentLimits
 from ngramdb.errors import ExecutionError, QueryCancelled, ResourceError
 from ngramdb.ingest.documents import Document, ErrorLog, TokenIds
 from ngramdb.segments.base import Segment
-from ngramdb.tokenizers.base import Encoder, Offsets, Tokenizer
+from ngramdb.tokenizers.base import Encoder, Flags, Ids, Offsets, Tokenizer, as_ids
+from ngramdb.tokenizers.sentences import sentence_starts
 
 # What may end tokenizing, and is no reason to refuse a document: a limit of the load, a request to stop.
 NO_FAULT_OF_DOCUMENTS = (ResourceError, QueryCancelled)
@@ -32,7 +33,8 @@ CHUNK_DOCUMENTS = 1024
 class Encoded:
     """A batch as a segment takes it: document k has ids[offsets[k]:offsets[k + 1]].
 
-    `stored` is each text that its ids don't give back.
+    `stored` is each text that its ids don't give back; `sentences` says which tokens begin a sentence, (m,)
+    bool, None where that is not known.
     """
 
     documents: list[Document]
@@ -40,6 +42,7 @@ class Encoded:
     ids: TokenIds
     offsets: Offsets
     stored: list[bytes | None]
+    sentences: Flags | None
 
 
 class BatchEncoder:
@@ -50,15 +53,22 @@ class BatchEncoder:
     limits : documents beyond them are refused
     skipped : records documents that cannot be loaded; without it the first of them ends the load
     fast : whether ids may come a faster way than the tokenizer's own
+    sentences : whether to find where sentences begin
     """
 
     def __init__(
-        self, tokenizer: Tokenizer, limits: DocumentLimits, skipped: ErrorLog | None, fast: bool = True
+        self,
+        tokenizer: Tokenizer,
+        limits: DocumentLimits,
+        skipped: ErrorLog | None,
+        fast: bool = True,
+        sentences: bool = True,
     ) -> None:
         self._tokenizer = tokenizer
         self._limits = limits
         self._skipped = skipped
         self._encoder: Encoder = tokenizer.encoder(fast)
+        self._sentences = sentences
         self._note: str | None = None
 
     @property
@@ -142,12 +152,18 @@ class BatchEncoder:
             offsets: NDArray[np.int64] = np.zeros(len(parts) + 1, dtype=np.int64)
             np.cumsum([len(ids) for ids in parts], out=offsets[1:])
             texts = [document.text for document in documents]
-            return Encoded(documents, batch.n_bytes, np.concatenate(parts), offsets, texts)
+            ids = np.concatenate(parts)
+            starts = self._sentence_starts(texts, ids, offsets)
+            return Encoded(documents, batch.n_bytes, ids, offsets, texts, starts)
         given = [document.text or b"" for document in documents]
         ids, offsets = self._encoder.encode_batch(given)
         spelled = self._tokenizer.reproduces(given, ids, offsets)
         stored = [None if same else text for text, same in zip(given, spelled.tolist(), strict=True)]
-        return Encoded(documents, batch.n_bytes, ids, offsets, stored)
+        starts = self._sentence_starts(given, ids, offsets)
+        return Encoded(documents, batch.n_bytes, ids, offsets, stored, starts)
+
+    def _sentence_starts(self, texts: Sequence[bytes | None], ids: Ids, offsets: Offsets) -> Flags | None:
+        return sentence_starts(self._tokenizer, texts, as_ids(ids), offsets) if self._sentences else None
 
 
 def documents_of(

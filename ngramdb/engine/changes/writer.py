@@ -119,7 +119,7 @@ def load_documents(
     sort_tokens, threads = bounded(change.sort_tokens, threads, options.memory_limit, others)
     limits = DocumentLimits.of(options.memory_limit, threads, others)
     with memory_errors("a load", sort_tokens):
-        encoding = BatchEncoder(tokenizer, limits, skipped, fast_tokenizer)
+        encoding = BatchEncoder(tokenizer, limits, skipped, fast_tokenizer, change.before.wants_sentences)
         load = _Load(change, tokenizer, encoding, sort_tokens, threads, progress, meter)
         with read_ahead(batches(documents, meter), in_background) as ready:
             entries = load.run(ready)
@@ -275,7 +275,7 @@ class _Load:
 
     def _store_batch(self, encoded: Encoded, pool: ThreadPoolExecutor) -> None:
         """Add documents to the present segment, and to the next ones when it is full."""
-        ids, offsets, stored = encoded.ids, encoded.offsets, encoded.stored
+        ids, offsets, stored, sentences = encoded.ids, encoded.offsets, encoded.stored, encoded.sentences
         forms = [document.form for document in encoded.documents]
         start, n = 0, len(encoded.documents)
         while start < n:
@@ -291,6 +291,7 @@ class _Load:
                     stored[start:stop],
                     documents.metadata(),
                     forms[start:stop],
+                    None if sentences is None else sentences[lo:hi],
                 )
             start = stop
         self.documents += n

@@ -159,6 +159,11 @@ class CorpusEntry:
         return tuple(segment for segment in self.segments if segment.sign < 0)
 
     @property
+    def wants_sentences(self) -> bool:
+        """Whether it is kept where sentences begin."""
+        return self.tokenizer.kind != "tokens" and self.options.get("sentences", True) is True
+
+    @property
     def n_documents(self) -> int:
         """Net number of documents."""
         return sum(segment.sign * segment.n_documents for segment in self.segments)

@@ -16,7 +16,15 @@ from ngramdb._cext.corpus.docsets import unite
 from ngramdb._cext.corpus.joins import documents_covered, values_within, windows_with
 from ngramdb.executor.conditions.alternatives import are_apart
 from ngramdb.executor.conditions.docset import DocSet
-from ngramdb.executor.conditions.occurrences import Finder, Occurrences, Windows, distinct, limited, summed
+from ngramdb.executor.conditions.occurrences import (
+    Finder,
+    Occurrences,
+    Positions,
+    Windows,
+    distinct,
+    limited,
+    summed,
+)
 from ngramdb.executor.measuring import PlanMeter
 from ngramdb.planner import choices
 from ngramdb.planner.plan import AnyOf, DocExpr, InDocs, Nearby, NearTo, OccurrencesOf, Occurring
@@ -192,7 +200,7 @@ class Expressions:
         order = choices.near_order_of(expr, self._conditions)
         if self._meter is not None:
             self._meter.order(expr, order)
-        found = self.occurrences(operands[order[0]], within)
+        found = self._inside(self.occurrences(operands[order[0]], within), expr.tokens)
         for i in order[1:]:
             if i == 0:
                 # The first operand is looked for only in what starts near the seed; so the seed is done.
@@ -202,19 +210,31 @@ class Expressions:
                 found = found[near if i <= len(expr.others) else ~near]
         return found
 
-    def _around(self, seed: Occurrences, expr: Occurring, within: DocSet | None, tokens: int) -> Occurrences:
+    def _around(
+        self, seed: Occurrences, expr: Occurring, within: DocSet | None, tokens: int | None
+    ) -> Occurrences:
         """The occurrences of an expression that start near one of the seed's."""
-        lo, hi = self._finder.windows_around(seed.starts, tokens, tokens)
-        return self.occurrences(expr, within, Windows.around(lo, hi))
+        lo, hi = self._windows(seed, tokens)
+        return self._inside(self.occurrences(expr, within, Windows.around(lo, hi)), tokens)
+
+    def _windows(self, found: Occurrences, tokens: int | None) -> tuple[Positions, Positions]:
+        """What is near each occurrence: so many tokens on either side, or its sentence."""
+        if tokens is None:
+            return self._finder.sentences_of(found)
+        return self._finder.windows_around(found.starts, tokens, tokens)
+
+    def _inside(self, found: Occurrences, tokens: int | None) -> Occurrences:
+        """Those of the occurrences that do not leave their sentence, where this is asked for."""
+        return found if tokens is not None else found[found.stops <= self._finder.sentences_of(found)[1]]
 
     def _is_near(
-        self, found: Occurrences, other: Occurring, within: DocSet | None, tokens: int
+        self, found: Occurrences, other: Occurring, within: DocSet | None, tokens: int | None
     ) -> NDArray[np.bool_]:
         """Which of the occurrences have one of the other near them."""
         if not len(found):
             return np.empty(0, dtype=np.bool_)
-        lo, hi = self._finder.windows_around(found.starts, tokens, tokens)
-        near = self.occurrences(other, within, Windows.around(lo, hi))
+        lo, hi = self._windows(found, tokens)
+        near = self._inside(self.occurrences(other, within, Windows.around(lo, hi)), tokens)
         return np.asarray(windows_with(near.starts, lo, hi))
 
     # ---- documents whose operands are near each other ---------------------------------------------------
@@ -226,17 +246,20 @@ class Expressions:
         if self._meter is not None:
             self._meter.order(expr, order)
         operands = [expr.operands[i] for i in order]
-        lists = [self.occurrences(operands[0], within)]
+        lists = [self._inside(self.occurrences(operands[0], within), expr.tokens)]
         for operand in operands[1:]:
             if not len(lists[0]):
                 return np.empty(0, dtype=np.uint32)
             lists.append(self._around(lists[0], operand, within, expr.tokens))
         return self._covered(lists, expr.tokens)
 
-    def _covered(self, lists: list[Occurrences], tokens: int) -> Docs:
-        values = np.concatenate([found.starts for found in lists])
+    def _covered(self, lists: list[Occurrences], tokens: int | None) -> Docs:
+        if tokens is None:  # those of one sentence are no tokens apart
+            values = np.concatenate([self._finder.sentences_of(found)[0] for found in lists])
+        else:
+            values = np.concatenate([found.starts for found in lists])
         numbers = np.repeat(np.arange(len(lists), dtype=np.uint32), [len(found) for found in lists])
         order = np.argsort(values, kind="stable")
         values, numbers = values[order], numbers[order]
         documents = self._finder.documents_at_positions(values)
-        return np.asarray(documents_covered(values, numbers, documents, len(lists), tokens))
+        return np.asarray(documents_covered(values, numbers, documents, len(lists), tokens or 0))

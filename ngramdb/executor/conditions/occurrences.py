@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ngramdb import interrupts
 from ngramdb._cext.corpus.docsets import unite
 from ngramdb._cext.corpus.joins import least_ends, sort_positions, values_within
+from ngramdb._cext.corpus.sentence_bits import sentences_at
 from ngramdb.executor.conditions.docset import DocSet
 from ngramdb.executor.conditions.stored_text import TextMatches
 from ngramdb.executor.conditions.text_search import Cuts, spelled_cuts
@@ -111,12 +112,13 @@ class Finder:
         costs: Costs | None = None,
         probed: Callable[[], None] | None = None,
     ) -> None:
+        self._segment = segment
         self._index: SegmentIndex = segment.index
         self._costs = costs
         self._probed = probed
         self._ranges: dict[Gram, tuple[int, int]] = {}
         self._texts = TextMatches(segment, tokenizer)
-        self._programs = TokenMatches(segment.index)
+        self._programs = TokenMatches(segment)
         self._tokenizer = tokenizer
         # Whether occurrences know which part of their tokens they are.
         self.cutting = False
@@ -271,6 +273,12 @@ class Finder:
             lo[chunk] = np.maximum(places - before, first)
             hi[chunk] = np.minimum(places + after + 1, last)
         return lo, hi
+
+    def sentences_of(self, found: Occurrences) -> tuple[Positions, Positions]:
+        """The sentences that occurrences start in: two (n,) uint32 arrays, `lo` and `hi`, half-open."""
+        bits = self._segment.sentences
+        assert bits is not None, "plans ask corpora that know their sentences"
+        return sentences_at(bits, found.starts)
 
     def _bounds_at(self, starts: Positions) -> tuple[Positions, Positions]:
         return self._index.document_bounds(self._index.documents_at(starts))

@@ -11,7 +11,7 @@ from ngramdb import interrupts
 from ngramdb._cext.corpus.joins import values_within
 from ngramdb._cext.corpus.token_patterns import Matcher
 from ngramdb.planner.plan import Anchor, TokenPattern
-from ngramdb.planner.source import SegmentIndex
+from ngramdb.planner.source import Segment
 
 Positions = NDArray[np.uint32]
 # Ranges of positions [lo[i], hi[i]), ascending and apart.
@@ -27,8 +27,9 @@ TRYING_WORK = 0.5
 class TokenMatches:
     """Finds the matches of patterns over tokens in one segment."""
 
-    def __init__(self, index: SegmentIndex) -> None:
-        self._index = index
+    def __init__(self, segment: Segment) -> None:
+        self._segment = segment
+        self._index = segment.index
 
     def count(self, pattern: TokenPattern) -> int:
         """How many matches a pattern has whose matches are the n-grams of its anchor."""
@@ -49,10 +50,11 @@ class TokenMatches:
                 return places, places + np.uint32(pattern.length)
             candidates = iter((places,))
         matcher = Matcher(pattern.steps, pattern.sets)
+        sentences = self._segment.sentences if pattern.sentences else None
         none: Positions = np.empty(0, dtype=np.uint32)
         starts, stops = [none], [none]
         for some in candidates:
-            ends = matcher.ends(self._index, some)
+            ends = matcher.ends(self._index, some, sentences, pattern.in_sentence)
             starts.append(some[ends > 0])
             stops.append(ends[ends > 0])
         return np.concatenate(starts), np.concatenate(stops)

@@ -20,9 +20,10 @@ from ngramdb.language import ast
 from ngramdb.planner import plan
 from ngramdb.planner.binding.fields import bound_date, bound_field, unfit
 from ngramdb.planner.binding.never import never_true
-from ngramdb.planner.binding.occurrences import has_occurrences, near_to, occurring
+from ngramdb.planner.binding.occurrences import distance, has_occurrences, near_to, occurring
 from ngramdb.planner.binding.patterns import pattern
 from ngramdb.planner.binding.scope import Scope
+from ngramdb.planner.binding.sentences import in_one_sentence
 from ngramdb.planner.source import Corpus
 
 # What stands for other characters in the template of LIKE.
@@ -104,8 +105,7 @@ def _count_is(scope: Scope, node: ast.CountIs, corpus: Corpus) -> plan.DocExpr:
 
 
 def _within(scope: Scope, node: ast.Within, corpus: Corpus, negated: bool) -> plan.DocExpr:
-    tokens = scope.number(node.tokens, "WITHIN", 0)
-    assert tokens is not None
+    tokens = distance(scope, node, corpus)
     if any(isinstance(item, ast.Not) for item in node.operands):
         lonely: plan.DocExpr = plan.DocsOf(near_to(scope, node, corpus, condition))
         return plan.Complement(lonely) if negated else lonely
@@ -116,6 +116,8 @@ def _within(scope: Scope, node: ast.Within, corpus: Corpus, negated: bool) -> pl
     if not near:
         scope.fail(PlanError, "WITHIN joins n-grams, and there is none here", node)
     operands = tuple(occurring(scope, item, corpus, condition) for item in near)
+    if tokens is None:
+        operands = tuple(map(in_one_sentence, operands))
     found: plan.DocExpr = plan.Nearby(operands, tokens)
     if negated:
         found = plan.Complement(found)

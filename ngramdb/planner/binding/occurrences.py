@@ -9,6 +9,7 @@ from ngramdb.language import ast
 from ngramdb.planner import plan
 from ngramdb.planner.binding.patterns import pattern
 from ngramdb.planner.binding.scope import Scope
+from ngramdb.planner.binding.sentences import in_one_sentence, require_sentences
 from ngramdb.planner.source import Corpus
 
 # Binds conditions on documents; handed in, since they hold occurrences themselves.
@@ -63,10 +64,20 @@ def occurring(
     )
 
 
+def distance(scope: Scope, node: ast.Within, corpus: Corpus) -> int | None:
+    """How many tokens apart operands may start; None: as far as their sentence goes."""
+    if isinstance(node.tokens, ast.InSentence):
+        require_sentences(scope, node.tokens, corpus)
+        return None
+    return scope.number(node.tokens, "WITHIN", 0)
+
+
 def near_to(scope: Scope, node: ast.Within, corpus: Corpus, condition: ConditionBinder) -> plan.Occurring:
-    """`x AND y AND NOT z WITHIN k TOKENS`: the occurrences of x with y, and without z, near them."""
-    tokens = scope.number(node.tokens, "WITHIN", 0)
-    assert tokens is not None
+    """`x AND y AND NOT z WITHIN k TOKENS`: the occurrences of x with y, and without z, near them.
+
+    WITHIN SENTENCE: those in whose sentence is a y, and no z.
+    """
+    tokens = distance(scope, node, corpus)
     first = occurring(scope, node.operands[0], corpus, condition)
     near: list[plan.Occurring] = []
     apart: list[plan.Occurring] = []
@@ -79,7 +90,11 @@ def near_to(scope: Scope, node: ast.Within, corpus: Corpus, condition: Condition
         else:
             docs.append(condition(scope, item, corpus))
     found: plan.Occurring = first
-    if near or apart:
+    if tokens is None:
+        every = (tuple(map(in_one_sentence, some)) for some in ((first,), near, apart))
+        (first,), others, without = every
+        found = plan.NearTo(first, others, without, None)
+    elif near or apart:
         found = plan.NearTo(first, tuple(near), tuple(apart), tokens)
     if docs:
         found = plan.InDocs(found, docs[0] if len(docs) == 1 else plan.Intersection(tuple(docs)))

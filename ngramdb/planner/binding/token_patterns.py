@@ -15,6 +15,7 @@ from ngramdb.errors import InvalidArgument, PlanError, ResourceError
 from ngramdb.language import ast
 from ngramdb.planner import plan, shapes
 from ngramdb.planner.binding.scope import Scope
+from ngramdb.planner.binding.sentences import require_sentences
 from ngramdb.planner.source import Corpus, IntArray
 
 # Kinds of tokenizers whose tokens are characters or bytes.
@@ -74,6 +75,8 @@ def program(
     """The same as a program in any case, which reads n-grams wherever they are from."""
     binding = _Binding(scope, corpus, ngram)
     shape = binding.whole(node, Manner(ignore_case=ignore_case))
+    if shapes.has_edges(shape):
+        scope.fail(PlanError, "n-grams by themselves have no sentences: leave <s> and </s> out", node)
     return _program(shape, binding.written(node), binding.notes, corpus)
 
 
@@ -114,7 +117,10 @@ def _program(shape: shapes.Shape, written: str, notes: list[str], corpus: Corpus
     key = hashlib.sha256(steps.tobytes() + sets.tobytes() + repr(sets.shape).encode()).digest()
     anchor = min((_counted(found, corpus) for found in shapes.anchors(shape)), key=_places, default=None)
     length = _common_length(shape, anchor)
-    return plan.TokenPattern(written, key, steps, sets, anchor, length, (*notes, _looked_up(anchor, length)))
+    notes = [*notes, _looked_up(anchor, length)]
+    return plan.TokenPattern(
+        written, key, steps, sets, anchor, length, tuple(notes), sentences=shapes.has_edges(shape)
+    )
 
 
 def _counted(anchor: shapes.Anchor, corpus: Corpus) -> plan.Anchor:
@@ -194,6 +200,9 @@ class _Binding:
             return self._series(node, manner)
         if isinstance(node, ast.AnyToken):
             return shapes.OneOf(None)
+        if isinstance(node, ast.SentenceEdge):
+            require_sentences(self._scope, node, self._corpus)
+            return shapes.Edge(node.ends)
         if isinstance(node, ast.Regex):
             return self._expression(node, manner)
         return self._of_ngram(node, manner)
@@ -207,6 +216,8 @@ class _Binding:
         is_text = isinstance(node.ngram, (ast.Text, ast.TokenIds, ast.Parameter))
         if isinstance(node.ngram, ast.AnyToken):
             self._scope.fail(PlanError, "* is any token, however it is written: leave this out", node)
+        if isinstance(node.ngram, ast.SentenceEdge):
+            self._scope.fail(PlanError, "this is a place between tokens, not a token: leave this out", node)
         if node.prefix:
             if not is_text:
                 self._scope.fail(PlanError, 'PREFIX stands after an n-gram: "clim" PREFIX', node)
@@ -318,6 +329,8 @@ class _Binding:
             return " ".join(pieces)
         if isinstance(node, ast.AnyToken):
             return "*"
+        if isinstance(node, ast.SentenceEdge):
+            return "</s>" if node.ends else "<s>"
         if isinstance(node, ast.Regex):
             return f"/{node.expression}/"
         value = self._scope.value_of(node)

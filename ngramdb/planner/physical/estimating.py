@@ -41,6 +41,8 @@ from ngramdb.planner.source import Corpus
 # System R used (Selinger et al. 1979, "Access path selection", table 1).
 EQUAL_SHARE = 0.1
 RANGE_SHARE = 1 / 3
+# Tokens of a sentence.
+SENTENCE = 25
 
 
 class Estimator:
@@ -152,8 +154,9 @@ class Estimator:
         elif isinstance(node, NearTo):
             rows = _rows(children[0])
             tokens = max(1, self._corpus.n_tokens)
+            window = SENTENCE if node.tokens is None else 2 * node.tokens + 1
             for other in children[1 : 1 + len(node.others)]:
-                rows *= min(1.0, _rows(other) * (2 * node.tokens + 1) / tokens)
+                rows *= min(1.0, _rows(other) * window / tokens)
         else:
             rows = 0.0
         return replace(below, estimate=self._estimate(node, rows, unit="occurrences"))

@@ -84,14 +84,18 @@ class CountTest(DocExpr):
 
 @dataclass(frozen=True)
 class Nearby(DocExpr):
-    """Documents in which an occurrence of each operand starts within `tokens` tokens of all the others'."""
+    """Documents in which an occurrence of each operand starts within `tokens` tokens of all the others'.
+
+    Where `tokens` is None, in which a sentence has an occurrence of each.
+    """
 
     operands: tuple[Occurring, ...]
-    tokens: int
+    tokens: int | None
     ordered: bool = field(default=False, compare=False)
 
     def label(self) -> str:
-        return f"within {self.tokens:,} tokens" + (", rarest first" if self.ordered else "")
+        distance = "a sentence" if self.tokens is None else f"{self.tokens:,} tokens"
+        return f"within {distance}" + (", rarest first" if self.ordered else "")
 
     def children(self) -> tuple[Node, ...]:
         return self.operands

@@ -114,19 +114,23 @@ class Several(Occurring):
 class NearTo(Occurring):
     """The first operand's occurrences near one of every other, and near none of those in `apart`.
 
-    Near: starting at most `tokens` tokens before or after it, in the same document. `ordered`: the rarest
-    operand is located first, and the others are looked for around it.
+    Near: starting at most `tokens` tokens before or after it, in the same document; where `tokens` is None,
+    in the same sentence, which none of them leaves. `ordered`: the rarest operand is located first, and the
+    others are looked for around it.
     """
 
     what: Occurring
     others: tuple[Occurring, ...]
     apart: tuple[Occurring, ...]
-    tokens: int
+    tokens: int | None
     ordered: bool = field(default=False, compare=False)
 
     def label(self) -> str:
         n = len(self.apart)
         apart = f", the last {n} not" if n > 1 else ", the last one not" if n else ""
+        if self.tokens is None:
+            others = " with the others" if self.others or self.apart else ""
+            return f"the first{others} in one sentence{apart}"
         return f"the first within {self.tokens:,} tokens of the others{apart}"
 
     def children(self) -> tuple[Node, ...]:

@@ -5,7 +5,7 @@ An exact n-gram, several, parts with gaps, a string of stored texts, or a regula
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,7 +122,8 @@ class TokenPattern:
     There is at most one match at each place, as `re` of Python finds it: what is repeated stands as often as
     possible, gaps are as short as possible, and the first alternative that goes on to a match is taken.
     `anchor` None: the index can look nothing up, and every token is tried. `length`: the matches are the
-    anchor's n-grams, which are all so long.
+    anchor's n-grams, which are all so long. `sentences`: the program asks where sentences begin and end, or,
+    with `in_sentence`, no match goes beyond the sentence that it begins in.
     """
 
     shown: str = field(compare=False)
@@ -132,6 +133,12 @@ class TokenPattern:
     anchor: Anchor | None = field(compare=False, repr=False)
     length: int | None = field(default=None, compare=False)
     notes: tuple[str, ...] = field(default=(), compare=False)
+    sentences: bool = False
+    in_sentence: bool = False
+
+    def in_one_sentence(self) -> TokenPattern:
+        """The pattern whose matches end with their sentence at the latest."""
+        return replace(self, length=None, sentences=True, in_sentence=True)
 
     @property
     def known(self) -> bool:

@@ -87,7 +87,7 @@ def _fold_near(expr: NearTo) -> Occurring:
         if isinstance(operand, Nowhere):
             return operand
     apart = tuple(operand for operand in expr.apart if not isinstance(operand, Nowhere))
-    if not apart and not expr.others:
+    if not apart and not expr.others and expr.tokens is not None:
         return expr.what
     return expr if len(apart) == len(expr.apart) else replace(expr, apart=apart)
 

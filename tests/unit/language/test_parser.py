@@ -487,7 +487,7 @@ def test_text_around_a_condition_is_refused(text: str) -> None:
 def test_unfinished_condition_says_what_could_follow() -> None:
     with pytest.raises(ParseError) as caught:
         parse_condition('"a" FROM')
-    assert caught.value.expected == ("AND", "OR", "the end of the condition")
+    assert caught.value.expected == ("AND", "OR", "WITHIN SENTENCE", "the end of the condition")
 
 
 def test_one_statement_means_exactly_one() -> None:
@@ -555,8 +555,8 @@ def test_errors_carry_their_place_and_what_was_expected() -> None:
     assert error.text is not None
     assert error.text[error.start : error.stop] == "OFFSET"
     assert error.expected == (
-        *("AND", "OR", "FROM", "WHERE", "GROUP BY", "PER MILLION", "ORDER BY", "TOP", "LIMIT", "SAMPLE"),
-        *("','", "the end of the statement"),
+        *("AND", "OR", "WITHIN SENTENCE", "FROM", "WHERE", "GROUP BY", "PER MILLION", "ORDER BY"),
+        *("TOP", "LIMIT", "SAMPLE", "','", "the end of the statement"),
     )
 
 

@@ -126,7 +126,7 @@ def texts(marked: str) -> list[str]:
         ("CREATE CORPUS x TOKENIZER 't|", ["tokens'", "tokenizer.json'"]),
         ("COPY wiki FROM 'x' (for|", ["format"]),
         ("COPY wiki FROM 'x' (format j|", ["jsonl"]),
-        ("CREATE CORPUS x WITH (|", ["segment_tokens", "sentence_separator"]),
+        ("CREATE CORPUS x WITH (|", ["segment_tokens", "sentence_separator", "sentences"]),
         # the next tokens, out of the index
         ('COUNT "natural |', ["language", "lake", "selection"]),
         ('COUNT "natural la|', ["language", "lake"]),

@@ -12,11 +12,12 @@
 #include <vector>
 
 #include "ngramdb/base/interrupt.hpp"
+#include "ngramdb/corpus/sentence_bits.hpp"
 #include "ngramdb/segment/segment.hpp"
 
 namespace ngramdb {
 
-// Steps of a program, each with two arguments; ngramdb/planner/token_patterns.py writes them.
+// Steps of a program, each with two arguments; ngramdb/planner/shapes.py writes them.
 enum PatternCode : int64_t {
   kPatternAny = 0,    // reads any token
   kPatternOne = 1,    // reads the token x
@@ -24,6 +25,8 @@ enum PatternCode : int64_t {
   kPatternSplit = 3,  // goes on at step x, or else at step y
   kPatternJump = 4,   // goes on at step x
   kPatternDone = 5,   // the match ends
+  kPatternBegin = 6,  // goes on at the next step where a sentence begins
+  kPatternEnd = 7,    // goes on at the next step where a sentence ends
 };
 
 struct PatternStep {
@@ -55,15 +58,16 @@ class PatternMatcher {
   }
 
   // How many tokens the match takes up that begins with the first token which `token(i)` gives; kNoMatch where none does.
-  // `token(i)` is kNoToken where the document has ended; it is asked for i = 0, 1, ….
+  // `token(i)` is kNoToken where the document has ended; it is asked for i = 0, 1, …. `edge(i, code)` says whether a sentence
+  // begins, or ends, before token i.
   static constexpr uint64_t kNoMatch = ~uint64_t{0};
 
-  template <class Token>
-  uint64_t match(Token token, StopFlag stop) {
+  template <class Token, class Edge>
+  uint64_t match(Token token, Edge edge, StopFlag stop) {
     uint64_t found = kNoMatch;
     current_.clear();
     ++mark_;
-    follow(0, current_);
+    follow(0, current_, 0, edge);
     for (uint64_t i = 0; !current_.empty(); ++i) {
       n_steps_ += current_.size();
       if (n_steps_ >= kStopInterval) {
@@ -81,7 +85,7 @@ class PatternMatcher {
           found = i;
           break;
         }
-        if (read != kNoToken && program_.reads(step, read)) follow(at + 1, next_);
+        if (read != kNoToken && program_.reads(step, read)) follow(at + 1, next_, i + 1, edge);
       }
       current_.swap(next_);
     }
@@ -89,8 +93,10 @@ class PatternMatcher {
   }
 
  private:
-  // Adds the steps that read a token, or end the match, and that are reached from a step without reading.
-  void follow(uint32_t from, std::vector<uint32_t>& into) {
+  // Adds the steps that read a token, or end the match, and that are reached from a step without reading; i tokens have
+  // been read.
+  template <class Edge>
+  void follow(uint32_t from, std::vector<uint32_t>& into, uint64_t i, Edge& edge) {
     open_.push_back(from);
     while (!open_.empty()) {
       const uint32_t at = open_.back();
@@ -103,6 +109,8 @@ class PatternMatcher {
       } else if (step.code == kPatternSplit) {
         open_.push_back(static_cast<uint32_t>(step.y));
         open_.push_back(static_cast<uint32_t>(step.x));
+      } else if (step.code == kPatternBegin || step.code == kPatternEnd) {
+        if (edge(i, step.code)) open_.push_back(at + 1);
       } else {
         into.push_back(at);
       }
@@ -142,14 +150,26 @@ class TokensAhead {
   uint32_t n_asked_ = 0, n_last_ = 0;
 };
 
-// For each place where the match that begins there ends, 0 where none does. Matches are not empty.
-inline void pattern_ends(const Segment& segment, const PatternProgram& program, PositionsIn starts, size_t n,
-                         PositionsOut ends, StopFlag stop) {
+// For each place where the match that begins there ends, 0 where none does. Matches are not empty. Where the sentences are
+// not known, none begins or ends. With `in_sentence` a match ends with the sentence that it begins in at the latest.
+inline void pattern_ends(const Segment& segment, const PatternProgram& program, const SentenceBits& sentences,
+                         bool in_sentence, PositionsIn starts, size_t n, PositionsOut ends, StopFlag stop) {
   PatternMatcher matcher(program);
   for (size_t i = 0; i < n; ++i) {
     if (i % kStopInterval == 0) check_stop(stop, i, n);
-    TokensAhead ahead(segment, starts[i]);
-    const uint64_t length = matcher.match([&](uint64_t k) { return ahead(k); }, stop);
+    const Position start = starts[i];
+    TokensAhead ahead(segment, start);
+    // A separator's bit is set, too: no sentence begins there, and where a document begins, none has ended.
+    const auto edge = [&](uint64_t k, int64_t code) {
+      if (!sentences.at(start + k)) return false;
+      if (code == kPatternBegin) return ahead(k) != kNoToken;
+      TokenId before;
+      return k > 0 || (start > 0 && segment.tokens(start - 1, 1, &before) == 1);
+    };
+    const auto token = [&](uint64_t k) {
+      return in_sentence && k > 0 && sentences.at(start + k) ? kNoToken : ahead(k);
+    };
+    const uint64_t length = matcher.match(token, edge, stop);
     ends.set(i, length == PatternMatcher::kNoMatch ? 0 : starts[i] + length);
   }
 }
@@ -158,13 +178,14 @@ inline void pattern_ends(const Segment& segment, const PatternProgram& program, 
 inline void rows_with_pattern(const uint32_t* ids, size_t n, size_t width, const PatternProgram& program, uint8_t* out,
                               StopFlag stop) {
   PatternMatcher matcher(program);
+  const auto no_edge = [](uint64_t, int64_t) { return false; };
   for (size_t i = 0; i < n; ++i) {
     if (i % kStopInterval == 0) check_stop(stop, i, n);
     const uint32_t* row = ids + i * width;
     out[i] = 0;
     for (size_t from = 0; from < width && out[i] == 0; ++from) {
       const auto token = [&](uint64_t k) { return from + k < width ? static_cast<TokenId>(row[from + k]) : kNoToken; };
-      out[i] = matcher.match(token, stop) != PatternMatcher::kNoMatch;
+      out[i] = matcher.match(token, no_edge, stop) != PatternMatcher::kNoMatch;
     }
   }
 }

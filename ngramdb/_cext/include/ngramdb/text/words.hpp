@@ -38,24 +38,17 @@ struct Span {
 
 inline constexpr std::uint32_t kMaxCodePoint = 0x10FFFF;
 
-// Two-stage table of character classes, made once from the generated ranges: 256-code pages, equal pages shared
-// when they are of one class throughout (most are). About 60 KB; a lookup is two dependent loads.
-class ClassTable {
+// Two-stage table of a property of characters, made once from generated ranges: 256-code pages, equal pages shared
+// when they are of one class throughout (most are). Some 60 KB; a lookup is two dependent loads. A code point in no range
+// is of the class that is 0.
+template <class Class>
+class CharTable {
  public:
-  static const ClassTable& instance() {
-    static const ClassTable table;
-    return table;
-  }
-
-  CharClass of(std::uint32_t code) const { return pages_[page_of_[code >> 8]][code & 0xFF]; }
-
- private:
-  using Page = std::array<CharClass, 256>;
-
-  ClassTable() {
+  template <class Range, std::size_t n>
+  explicit CharTable(const Range (&ranges)[n]) {
     constexpr std::size_t n_pages = (kMaxCodePoint >> 8) + 1;
-    std::vector<CharClass> flat(n_pages * 256, CharClass::other);
-    for (const CharRange& range : kCharRanges)
+    std::vector<Class> flat(n_pages * 256, Class{});
+    for (const Range& range : ranges)
       std::fill(flat.begin() + range.first, flat.begin() + range.last + 1, range.char_class);
     for (std::size_t page = 0; page < n_pages; ++page) {
       Page content;
@@ -66,9 +59,21 @@ class ClassTable {
     }
   }
 
+  Class of(std::uint32_t code) const { return pages_[page_of_[code >> 8]][code & 0xFF]; }
+
+ private:
+  using Page = std::array<Class, 256>;
+
   std::vector<std::uint16_t> page_of_;
   std::vector<Page> pages_;
 };
+
+using ClassTable = CharTable<CharClass>;
+
+inline const ClassTable& class_table() {
+  static const ClassTable table(kCharRanges);
+  return table;
+}
 
 struct Char {
   std::uint32_t code;
@@ -138,7 +143,7 @@ inline std::size_t leading_ascii_word_bytes(std::uint64_t bytes) {
 
 class Scanner {
  public:
-  Scanner() : table_(ClassTable::instance()) {
+  Scanner() : table_(class_table()) {
     for (std::uint32_t code = 0; code < 128; ++code) ascii_[code] = table_.of(code);
   }
 

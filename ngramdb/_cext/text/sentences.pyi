@@ -1,0 +1,13 @@
+from collections.abc import Iterable
+
+from numpy import bool_, int64
+from numpy.typing import NDArray
+
+UNICODE_VERSION: str
+
+def boundaries(text: bytes) -> NDArray[int64]: ...
+def mark_words(texts: Iterable[bytes], offsets: NDArray[int64]) -> NDArray[bool_]: ...
+def mark_words_at(text: bytes, starts: NDArray[int64], n: int) -> NDArray[bool_]: ...
+def mark_places(
+    texts: Iterable[bytes], offsets: NDArray[int64], places: NDArray[int64]
+) -> NDArray[bool_]: ...

@@ -1,0 +1,142 @@
+"""Where the sentences of a segment begin: a bit for each of its symbols, in the section `sentences`.
+
+Bit p, the least significant of a byte first, is set where a sentence begins with the token at p, and for the
+separator after a document. A document's first token begins one; so a document whose first bit is clear is one
+whose sentences are not known, and none of its bits is set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb.segments.base import Numbers, Segment
+from ngramdb.segments.parts import Part, chunks
+from ngramdb.segments.text import SectionWriter
+
+SENTENCES = "sentences"
+
+Flags = NDArray[np.bool_]
+Bits = NDArray[np.uint8]
+
+#: Symbols that are unpacked at a time.
+PIECE = 1 << 22
+
+#: Which tokens of documents (ascending numbers) of a segment begin a sentence: (m,) bool; None: not known.
+Marker = Callable[[Segment, Numbers], Flags | None]
+
+
+def with_separators(flags: Flags, offsets: NDArray[np.int64]) -> Flags:
+    """The flags of documents' tokens with that of the separator after each: (m + n,) bool."""
+    n = len(offsets) - 1
+    whole = np.ones(len(flags) + n, dtype=np.bool_)
+    separators = offsets[1:] + np.arange(n)
+    of_tokens = np.ones(len(whole), dtype=np.bool_)
+    of_tokens[separators] = False
+    whole[of_tokens] = flags
+    return whole
+
+
+class SentenceBuilder:
+    """Collects the sentences of documents, a bit for each symbol."""
+
+    def __init__(self) -> None:
+        self._bytes = bytearray()
+        self._rest: Flags = np.empty(0, dtype=np.bool_)
+        self._known = False
+
+    def add(self, flags: Flags | None, offsets: NDArray[np.int64]) -> None:
+        """Add documents: token flags offsets[k]:offsets[k + 1] are those of document k; None: not known."""
+        if flags is None:
+            self.add_symbols(np.zeros(int(offsets[-1]) + len(offsets) - 1, dtype=np.bool_))
+        else:
+            self.add_symbols(with_separators(flags, offsets))
+
+    def add_symbols(self, flags: Flags) -> None:
+        """Add the flags of the next symbols, those of separators among them."""
+        self._known |= bool(flags.any())
+        flags = np.concatenate([self._rest, flags])
+        whole = len(flags) & ~7
+        self._bytes += np.packbits(flags[:whole], bitorder="little").tobytes()
+        self._rest = flags[whole:]
+
+    def write(self, writer: SectionWriter) -> None:
+        """Write the section, if the sentences of any document are known."""
+        if self._known:
+            self._bytes += np.packbits(self._rest, bitorder="little").tobytes()
+            writer.add(SENTENCES, np.frombuffer(self._bytes, dtype=np.uint8), "u1")
+
+
+class SentenceStream:
+    """The sentences of documents that are carried over; those that no segment has are asked of `marker`.
+
+    Cost: a nanosecond a symbol, and what the marker takes. Memory: a bit a symbol.
+    """
+
+    def __init__(self, parts: Sequence[Part], marker: Marker | None) -> None:
+        self._parts = parts
+        self._marker = marker
+
+    def write(self, writer: SectionWriter) -> None:
+        """Write the section, if the sentences of any document are known."""
+        if self._marker is None and not any(part.segment.has_sentences for part in self._parts):
+            return
+        builder = SentenceBuilder()
+        for part in self._parts:
+            for numbers in chunks(part):
+                for flags in self._flags(part.segment, numbers):
+                    builder.add_symbols(flags)
+        builder.write(writer)
+
+    def _flags(self, segment: Segment, numbers: Numbers) -> Iterator[Flags]:
+        """The flags of the symbols of documents, in pieces."""
+        if segment.has_sentences and (self._marker is None or segment.sentences is not None):
+            yield segment.sentence_flags(numbers)
+            return
+        offsets = np.concatenate([[0], np.cumsum(segment.lengths(numbers))]).astype(np.int64)
+        flags = None if self._marker is None else self._marker(segment, numbers)
+        if flags is not None:
+            yield with_separators(flags, offsets)
+        elif segment.has_sentences:
+            yield segment.sentence_flags(numbers)
+        else:
+            yield np.zeros(int(offsets[-1]) + len(numbers), dtype=np.bool_)
+
+
+def flags_of(bits: Bits, ranges: Sequence[tuple[int, int]]) -> Flags:
+    """The flags of ranges of symbols, one after the other."""
+    found = [np.empty(0, dtype=np.bool_)]
+    for start, stop in ranges:
+        piece = np.unpackbits(bits[start // 8 : (stop + 7) // 8], bitorder="little").view(np.bool_)
+        found.append(piece[start % 8 : start % 8 + stop - start])
+    return np.concatenate(found)
+
+
+def are_known(bits: Bits, starts: NDArray[Any]) -> bool:
+    """Whether the sentences of all documents are known, which begin at `starts`."""
+    places = starts.astype(np.int64)
+    return bool(((bits[places // 8] >> (places % 8).astype(np.uint8)) & 1).all())
+
+
+def wrong_document(bits: Bits, starts: NDArray[Any]) -> int | None:
+    """The first document whose bits break the invariant above, None where there is none.
+
+    `starts` has one more entry, the number of symbols. Cost: a pass over the bits.
+    """
+    first = 0
+    while first < len(starts) - 1:
+        last = int(np.searchsorted(starts, int(starts[first]) + PIECE, side="right")) - 1
+        last = min(max(last, first + 1), len(starts) - 1)
+        begin = int(starts[first])
+        flags = flags_of(bits, [(begin, int(starts[last]))])
+        places = starts[first : last + 1].astype(np.int64) - begin
+        known = flags[places[:-1]]
+        n_set = np.add.reduceat(flags, places[:-1], dtype=np.int64)
+        wrong = np.where(known, ~flags[places[1:] - 1], n_set > 0)
+        if wrong.any():
+            return first + int(np.argmax(wrong))
+        first = last
+    return None

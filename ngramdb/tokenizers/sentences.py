@@ -1,0 +1,143 @@
+"""Which tokens begin a sentence of their document, by the rules of Unicode (UAX #29) for its text.
+
+Words are found in the text again; of other tokens it is known where in the text they stand, by their bytes or
+from the library that made them. A document whose ids are not those of its text (they were given) is read as
+its tokens are shown; where these do not lead back to the ids either, it is one sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngramdb._cext.text import sentences as kernel
+from ngramdb.tokenizers.base import Flags, Ids, Offsets, Pieces, Tokenizer
+
+#: A document's text, None where it has none.
+Texts = Sequence["bytes | None"]
+
+
+def sentence_starts(tokenizer: Tokenizer, texts: Texts, ids: Ids, offsets: Offsets) -> Flags | None:
+    """Which tokens begin a sentence: (m,) bool; document k has ids[offsets[k]:offsets[k + 1]].
+
+    None where it is not known where in a text the tokenizer's tokens stand.
+    """
+    if not tokenizer.finds_sentences:
+        return None
+    whole = _together(tokenizer, texts, ids, offsets)
+    if whole is not None:
+        return whole
+    flags = np.zeros(len(ids), dtype=np.bool_)
+    for text, (start, stop) in zip(texts, pairwise(offsets.tolist()), strict=True):
+        flags[start:stop] = _of_document(tokenizer, text, ids[start:stop])
+    return flags
+
+
+def _together(tokenizer: Tokenizer, texts: Texts, ids: Ids, offsets: Offsets) -> Flags | None:
+    """The same of all documents at once, None where a text is not that of its ids."""
+    known = [text for text in texts if text is not None]
+    return _marked(tokenizer, known, ids, offsets) if len(known) == len(texts) else None
+
+
+def _marked(tokenizer: Tokenizer, texts: Sequence[bytes], ids: Ids, offsets: Offsets) -> Flags | None:
+    found = tokenizer.mark_sentences(texts, ids, offsets)
+    if found is None and tokenizer.has_places:
+        found = _by_places(tokenizer, texts, ids, offsets)
+    return found
+
+
+def _of_document(tokenizer: Tokenizer, text: bytes | None, ids: Ids) -> Flags:
+    offsets = np.array([0, len(ids)], dtype=np.int64)
+    for some in (text, _shown(tokenizer, ids)):
+        flags = None if some is None else _marked(tokenizer, [some], ids, offsets)
+        if flags is not None:
+            return flags
+    one = np.zeros(len(ids), dtype=np.bool_)
+    one[:1] = True
+    return one
+
+
+def _shown(tokenizer: Tokenizer, ids: Ids) -> bytes:
+    exact = tokenizer.decode_exact(ids)
+    return tokenizer.decode(ids).encode("utf-8", "replace") if exact is None else exact
+
+
+def mark_spelled(
+    texts: Sequence[bytes], offsets: Offsets, lengths: NDArray[np.int64], leads: NDArray[np.int64]
+) -> Flags | None:
+    """Which tokens begin a sentence, where texts are their tokens' bytes one after the other.
+
+    Parameters
+    ----------
+    lengths : (m,) bytes of each token
+    leads : (m,) bytes of white space that it begins with, -1 where it has nothing else
+
+    Returns
+    -------
+    (m,) bool; None where a text has another length than its tokens.
+    """
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    firsts = ends[offsets]
+    if not np.array_equal(np.diff(firsts), np.fromiter(map(len, texts), np.int64, len(texts))):
+        return None
+    starts = ends[:-1] - np.repeat(firsts[:-1], np.diff(offsets))
+    return kernel.mark_places(texts, offsets, np.where(leads < 0, -1, starts + leads))
+
+
+def leads_of(pieces: Pieces) -> NDArray[np.int64]:
+    """How many bytes of white space each piece begins with, -1 where it has nothing else: (n,) int64."""
+    flat, offsets = pieces
+    spelled = flat.tobytes()
+    leads = np.zeros(len(offsets) - 1, dtype=np.int64)
+    for i, (start, stop) in enumerate(pairwise(offsets.tolist())):
+        text = spelled[start:stop].decode("utf-8", "surrogateescape")
+        solid = text.lstrip()
+        if len(solid) < len(text) or not text:
+            leads[i] = len(text[: len(text) - len(solid)].encode("utf-8", "surrogateescape")) if solid else -1
+    return leads
+
+
+@cache
+def white_codes() -> Flags:
+    """Whether it is white space, of every code point up to the last that is, and one for the rest."""
+    return np.array([chr(code).isspace() for code in range(0x3002)])
+
+
+def utf8_lengths(codes: NDArray[np.uint32]) -> NDArray[np.int64]:
+    """How many bytes of UTF-8 each code point takes."""
+    return 1 + (codes >= 0x80).astype(np.int64) + (codes >= 0x800) + (codes >= 0x10000)
+
+
+def _by_places(tokenizer: Tokenizer, texts: Sequence[bytes], ids: Ids, offsets: Offsets) -> Flags | None:
+    """The same by `Tokenizer.places`. Cost: that of encoding the texts once more."""
+    every = [np.empty(0, dtype=np.int64)]
+    for content, (start, stop) in zip(texts, pairwise(offsets.tolist()), strict=True):
+        text = content.decode("utf-8")
+        found = tokenizer.places(text)
+        if found is None or not np.array_equal(found[0], ids[start:stop]):
+            return None
+        places = [
+            _first_solid(text, *span) for span in zip(found[1].tolist(), found[2].tolist(), strict=True)
+        ]
+        every.append(_in_bytes(text, np.array(places, dtype=np.int64)))
+    return kernel.mark_places(texts, offsets, np.concatenate(every))
+
+
+def _first_solid(text: str, start: int, stop: int) -> int:
+    """The first character of text[start:stop] that is not white space, -1 where there is none."""
+    while start < stop and text[start].isspace():
+        start += 1
+    return start if start < stop else -1
+
+
+def _in_bytes(text: str, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Places in characters as places in the bytes of the text; negative ones stay."""
+    if text.isascii():
+        return places
+    codes = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
+    before = np.concatenate([[0], np.cumsum(utf8_lengths(codes))])
+    return np.where(places < 0, -1, before[np.maximum(places, 0)])
