@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import ngramdb
+from ngramdb.language.parser import keywords
 
 FOLDER = Path(ngramdb.__file__).parent / "serve" / "static"
 FILES = sorted(path for path in FOLDER.rglob("*") if path.is_file())
@@ -53,3 +54,12 @@ def test_every_script_is_used() -> None:
 def test_only_one_module_asks_the_service() -> None:
     asking = [name(path) for path in SCRIPTS if "fetch(" in path.read_text("utf-8")]
     assert asking == ["api.js"]
+
+
+def test_words_of_the_language_are_known_to_the_page() -> None:
+    """All but those that are as often names of fields or of their values."""
+    names = {"DAY", "ERROR", "FAIL", "FLOOR", "FORM", "MONTH", "SIMPLE", "SKIP", "T", "YEAR", "Z"}
+    text = (FOLDER / "sql.js").read_text(encoding="utf-8")
+    listed = re.search(r"KEYWORDS = new Set\(\s*`([^`]*)`", text)
+    assert listed is not None
+    assert set(listed[1].split()) == keywords() - names
