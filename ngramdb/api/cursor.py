@@ -7,7 +7,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from ngramdb.api.parsing import check_values
 from ngramdb.errors import InterfaceError, PlanError
-from ngramdb.executor.results.result import Result, Row
+from ngramdb.executor.results.result import Result as Result
+from ngramdb.executor.results.result import Row
 from ngramdb.interrupts import ProgressCallback
 from ngramdb.planner.parameters import ParameterValues
 

@@ -15,7 +15,8 @@ from ngramdb.api.verbs import load_notes
 from ngramdb.api.verbs.resuming import Course
 from ngramdb.engine.changes.budget import DocumentLimits
 from ngramdb.engine.changes.change import Change
-from ngramdb.engine.changes.writer import LoadOutcome, LoadProgress, load_documents
+from ngramdb.engine.changes.writer import LoadOutcome, load_documents
+from ngramdb.engine.changes.writer import LoadProgress as LoadProgress
 from ngramdb.engine.storage.manifest import CorpusEntry, TokenizerEntry
 from ngramdb.errors import InvalidArgument, NgramdbError
 from ngramdb.ingest.documents import Document, ErrorLog

@@ -1,0 +1,17 @@
+from .connection import Connection as Connection
+from .connection import commit as commit
+from .connection import connect as connect
+from .corpus import Corpus as Corpus
+from .cursor import Cursor as Cursor
+from .cursor import Result as Result
+from .parts import PartReport as PartReport
+from .results import DocumentScores as DocumentScores
+from .results import Probability as Probability
+from .results import Scores as Scores
+from .settings import Settings as Settings
+from .verbs.building import build as build
+from .verbs.building import missing as missing
+from .verbs.committing import CommitReport as CommitReport
+from .verbs.committing import collected as collected
+from .verbs.loading import LoadProgress as LoadProgress
+from .verbs.loading import LoadReport as LoadReport
