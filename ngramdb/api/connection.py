@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
-from ngramdb import errors
 from ngramdb.api.database import Database
+from ngramdb.api.exceptions import HasErrors
 from ngramdb.api.settings import checked_timeout
 from ngramdb.api.snapshot import Snapshot
 from ngramdb.engine.storage.directory import MemoryDirectory, RealDirectory, directory_at
@@ -115,7 +115,7 @@ def commit(database: str | os.PathLike[str], corpus: str, out: PathLike | Iterab
         return connection.commit_parts(corpus, out)
 
 
-class Connection:
+class Connection(HasErrors):
     """An open database. May be shared by threads; made by `connect`.
 
     Every statement starts from the newest committed version; its result keeps reading that version. Own
@@ -285,18 +285,6 @@ class Connection:
             "nothing can be rolled back: every statement is its own commit; "
             "RESTORE CORPUS name TO VERSION n makes an earlier version current again"
         )
-
-    # PEP 249: exceptions as attributes of the connection, for code that knows no module.
-    Warning = errors.Warning
-    Error = errors.Error
-    InterfaceError = errors.InterfaceError
-    DatabaseError = errors.DatabaseError
-    OperationalError = errors.OperationalError
-    ProgrammingError = errors.ProgrammingError
-    IntegrityError = errors.IntegrityError
-    DataError = errors.DataError
-    InternalError = errors.InternalError
-    NotSupportedError = errors.NotSupportedError
 
     # ---- corpora ----------------------------------------------------------------------------------------
 

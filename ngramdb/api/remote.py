@@ -26,9 +26,12 @@ import numpy as np
 from ngramdb import errors
 from ngramdb.api import wire
 from ngramdb.api.corpus import Corpus
+from ngramdb.api.cursor import Cursor
+from ngramdb.api.exceptions import HasErrors
 from ngramdb.api.verbs import cautioning
 from ngramdb.errors import ExecutionError, InvalidArgument, NgramdbError, NotSupportedError
 from ngramdb.executor.results.result import Result, Row
+from ngramdb.interrupts import ProgressCallback
 from ngramdb.planner.cautions import Caution
 from ngramdb.planner.parameters import ParameterValues
 
@@ -41,8 +44,21 @@ else:
 PATIENCE_S = 60.0
 #: As many rows as a server sends at a time are asked for.
 MOST_ROWS = 1_000_000
+#: Names of `Connection` that change a database, or are a state of this process.
+OF_CONNECTIONS = (
+    *("create_corpus", "drop_corpus", "commit_parts", "attach", "detach"),
+    *("rollback", "use", "current_corpus", "refresh", "interrupt", "progress", "snapshot"),
+)
+NO_PROGRESS = "a server does not report how far it is; leave it out"
 #: What to do instead of verbs that a server does not answer.
 INSTEAD = {
+    "refresh": "new versions are seen with the next question",
+    "interrupt": "a question has its timeout",
+    "progress": "statements there do not report how far they are",
+    "snapshot": "version has its number",
+    "use": "corpus(name) and FROM say which corpus",
+    "current_corpus": "corpus(name) and FROM say which corpus",
+    "rollback": "nothing is written that could be",
     "tokenizer": "it stays where its corpus is; document(doc_id).ids has the tokens of a document",
     "language_model": "score, prob_many, dist and perplexity take model=…, and are answered there",
     "removals": "the service's page CORPUS/removals.json lists them",
@@ -50,7 +66,7 @@ INSTEAD = {
 }
 
 
-class RemoteConnection:
+class RemoteConnection(HasErrors):
     """A server's database. May be shared by threads; made by `connect`.
 
     `execute` takes every statement that reads, `corpus` gives the verbs of a corpus that read. Versions that
@@ -84,6 +100,24 @@ class RemoteConnection:
             connection.close()
             self._local.connection = None
 
+    def cursor(self) -> Cursor[RemoteConnection]:
+        """A PEP 249 cursor on this connection."""
+        return Cursor(self)
+
+    def commit(self) -> None:
+        """A no-op for PEP 249: nothing is written."""
+
+    @property
+    def version(self) -> int:
+        """The number of the server's newest version; of the newest database, where it has several."""
+        return int(self.asked("corpora.json?limit=0")["version"])
+
+    def describe(self, name: str, version: int | None = None) -> Result:
+        """The properties of a corpus, at this version or an earlier one: DESCRIBE."""
+        at = "" if version is None else f"/@{version}"
+        target = f"{quote(name, safe='')}{at}.json"
+        return _result(self.asked(target), lambda offset: self.asked(target))
+
     def corpora(self) -> list[str]:
         """The names of all corpora."""
         return [row["corpus"] for row in self.asked("corpora.json")["rows"]]
@@ -109,6 +143,7 @@ class RemoteConnection:
         params: ParameterValues = None,
         *,
         timeout: float | None = None,
+        progress: ProgressCallback | None = None,
         database: str | None = None,
     ) -> Result:
         """Run one statement that only reads; its rows come page by page, while they are read.
@@ -124,6 +159,8 @@ class RemoteConnection:
         NgramdbError
             What the server says, as the error that it is there; ExecutionError where there is no answer.
         """
+        if progress is not None:
+            raise NotSupportedError(f"progress: {NO_PROGRESS}")
         asked: dict[str, Any] = {"q": sql, "limit": MOST_ROWS}
         if params is not None:
             is_named = isinstance(params, Mapping)
@@ -222,7 +259,7 @@ class RemoteCorpus(_Verbs):
                 raise NotSupportedError(f"{name} is a whole corpus of the same database")
             return {"kind": "corpus", "name": value.name.removeprefix(f"{value._database}.")}
         if callable(value):
-            raise NotSupportedError(f"{name}: a server does not report how far it is; leave it out")
+            raise NotSupportedError(f"{name}: {NO_PROGRESS}")
         return wire.sent(value)
 
 
@@ -241,16 +278,13 @@ def _verb(name: str) -> Callable[..., Any]:
 
 def _refused(name: str) -> Any:
     """What a server does not do for its clients, with what to do instead."""
-    way = INSTEAD.get(name, "a server's corpora are for reading; connect to the database where its files are")
+    local = getattr(Corpus, name, None)
 
-    def refuse(self: RemoteCorpus, *_: Any, **__: Any) -> NoReturn:
+    def refuse(self: object, *_: Any, **__: Any) -> NoReturn:
+        way = INSTEAD.get(name, "it is for reading; connect to the database where its files are")
         raise NotSupportedError(f"{name} cannot be asked of a server: {way}")
 
-    return (
-        property(refuse)
-        if isinstance(getattr(Corpus, name), property)
-        else wraps(getattr(Corpus, name))(refuse)
-    )
+    return property(refuse) if isinstance(local, property) else wraps(local or refuse)(refuse)
 
 
 for _name in (one for one in vars(Corpus) if not one.startswith("_")):
@@ -258,6 +292,8 @@ for _name in (one for one in vars(Corpus) if not one.startswith("_")):
         setattr(RemoteCorpus, _name, _verb(_name))
     elif _name not in vars(RemoteCorpus):
         setattr(RemoteCorpus, _name, _refused(_name))
+for _name in OF_CONNECTIONS:
+    setattr(RemoteConnection, _name, _refused(_name))
 
 
 def _plain(value: Any) -> Any:

@@ -130,21 +130,66 @@ def test_verbs_answer_as_they_do_here(folder: Path, address: str, verb: str, giv
         assert found == expected
 
 
+#: What a service does not answer: what writes, what needs files here, and what is a state of a process.
+REFUSED = {
+    *(
+        "append",
+        "load",
+        "delete",
+        "compact",
+        "restore",
+        "add",
+        "subtract",
+        "decontaminate",
+        "analyze",
+        "copy",
+    ),
+    *("export", "export_arpa", "export_infini_gram", "export_removals", "removals", "removed_documents"),
+    *("language_model", "tokenizer", "warm"),
+}
+REFUSED_OF_CONNECTIONS = {
+    *("create_corpus", "drop_corpus", "commit_parts", "attach", "detach", "use", "current_corpus"),
+    *("refresh", "interrupt", "progress", "snapshot", "rollback"),
+}
+
+
 def test_every_verb_is_asked_or_refused(address: str) -> None:
     """A verb that is added to `Corpus` is answered by a service, or says what to do instead."""
     asked = {verb for verb, _, _ in VERBS}
     public = {name for name in vars(ngramdb.Corpus) if not name.startswith("_")}
     assert set(wire.VERBS) | {"stream"} == asked
-    corpus = ngramdb.connect(address, token="sesame").corpus("sayings")
-    for name in public - asked - set(wire.PROPERTIES) - {"where"}:
-        with pytest.raises(ngramdb.NotSupportedError, match=name):
-            getattr(corpus, name)()
+    assert public == asked | set(wire.PROPERTIES) | {"where"} | REFUSED
+    db = ngramdb.connect(address, token="sesame")
+    corpus = db.corpus("sayings")
+    for of, names in ((corpus, REFUSED), (db, REFUSED_OF_CONNECTIONS)):
+        for name in names:
+            with pytest.raises(ngramdb.NotSupportedError, match=name):
+                getattr(of, name)()
     for verb in wire.VERBS:
         for kinds in arguments_of(verb).values():
             assert set(kinds) <= KINDS.keys(), verb
         assert inspect.signature(getattr(corpus, verb)) == inspect.signature(
             getattr(ngramdb.connect().create_corpus("a"), verb)
         )
+
+
+def test_a_connection_has_the_names_of_a_local_one(folder: Path, address: str) -> None:
+    public = {name for name in vars(ngramdb.Connection) if not name.startswith("_")}
+    there = ngramdb.connect(address, token="sesame")
+    assert public <= set(dir(type(there)))
+    with ngramdb.connect(folder) as here:
+        for version in (None, here.version):
+            expected = here.describe("sayings", version)
+            found = there.describe("sayings", version)
+            assert (found.columns, found.fetchall()) == (expected.columns, expected.fetchall())
+        assert there.version == here.version
+    cursor = there.cursor().execute("COUNT ? FROM sayings", ["flies"])
+    assert cursor.fetchall() == [(4,)]
+    there.commit()
+    with pytest.raises(there.ProgrammingError):
+        cursor.execute("COUNT FROM")
+    with pytest.raises(ngramdb.NotSupportedError, match="how far"):
+        there.execute("SHOW CORPORA", progress=print)
 
 
 def test_what_is_said_here_is_said_there(address: str) -> None:

@@ -1,0 +1,20 @@
+"""The exceptions as attributes of connections, as PEP 249 has them, for code that knows no module."""
+
+from __future__ import annotations
+
+from ngramdb import errors
+
+
+class HasErrors:
+    """A connection, here or to a server."""
+
+    Warning = errors.Warning
+    Error = errors.Error
+    InterfaceError = errors.InterfaceError
+    DatabaseError = errors.DatabaseError
+    OperationalError = errors.OperationalError
+    ProgrammingError = errors.ProgrammingError
+    IntegrityError = errors.IntegrityError
+    DataError = errors.DataError
+    InternalError = errors.InternalError
+    NotSupportedError = errors.NotSupportedError
