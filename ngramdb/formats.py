@@ -31,7 +31,8 @@ class Format:
     one of them may be token ids. `options`: those of `OF_SOME` that a load of such files takes.
     `needs_seek`: files are not read from their beginning to their end, so that a pipe is of no use.
     `begins_with`: the first bytes by which a file is known, whatever its name. `is_of_folders`: a folder
-    with such files is read for them, and other files, such as a README, are left aside.
+    with such files is read for them, and other files, such as a README, are left aside. `is_cut`: a line, or
+    a part of it, is a document, whatever stands before, so that builds in parts cut such files.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Format:
     needs_seek: bool = False
     begins_with: bytes = b""
     is_of_folders: bool = False
+    is_cut: bool = False
 
 
 REGISTRY = (
@@ -58,10 +60,13 @@ REGISTRY = (
         kind="a file of JSON lines",
         has_fields=True,
         is_of_folders=True,
+        is_cut=True,
         options=("text", "ids", "max_document_bytes"),
     ),
     Format("text", (), is_read=True, title="text", kind="text", options=("separator", "max_document_bytes")),
-    Format("lines", (), is_read=True, title="lines", kind="text", options=("max_document_bytes",)),
+    Format(
+        "lines", (), is_read=True, title="lines", kind="text", options=("max_document_bytes",), is_cut=True
+    ),
     Format(
         "parquet",
         (".parquet",),

@@ -278,8 +278,8 @@ class Corpus:
             compressed is unpacked. Or a table, whose rows are documents: a frame of pandas or polars, or
             whatever else has `__arrow_c_stream__`
         text : path of the JSON field, or the column of a table, with a document's text; "text" when not given
-        format : 'jsonl', 'text', 'lines', 'parquet', 'arrow', 'csv', 'tsv' or 'tokens'; by the files' names
-            and first bytes when not given
+        format : one of `ngramdb.formats.READ` ('jsonl', 'parquet', …); by the files' names and first bytes
+            when not given
         limit : the greatest number of documents to read
         on_error : 'fail', or 'skip' to count documents and files that can't be read, and continue
         progress : called at most ten times a second with the progress of the load

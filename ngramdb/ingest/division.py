@@ -14,14 +14,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
-from ngramdb import interrupts
+from ngramdb import formats, interrupts
 from ngramdb.errors import InvalidArgument, LoadError
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import MAGIC_BYTES, compression_of
 from ngramdb.opening import open_named
 
-# Formats of which a line, or a part of it, is a document, whatever stands before.
-CUT = ("jsonl", "lines")
 # Of these a document's line number is among its metadata.
 NUMBERED = ("lines",)
 BLOCK_BYTES = 1 << 20
@@ -116,7 +114,7 @@ def state_of(source: Source) -> tuple[int, ...]:
 
 def is_cut(source: Source) -> bool:
     """Whether a file may be divided among parts."""
-    if source.is_remote or source.format not in CUT:
+    if source.is_remote or not formats.named(source.format).is_cut:
         return False
     with _opened(source) as file:
         return compression_of(file.read(MAGIC_BYTES)) is None
