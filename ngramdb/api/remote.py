@@ -30,6 +30,7 @@ from ngramdb.api.cursor import Cursor
 from ngramdb.api.exceptions import HasErrors
 from ngramdb.api.verbs import cautioning
 from ngramdb.errors import ExecutionError, InvalidArgument, NgramdbError, NotSupportedError
+from ngramdb.executor.results.facts import drawn
 from ngramdb.executor.results.result import Result, Row
 from ngramdb.interrupts import ProgressCallback
 from ngramdb.planner.cautions import Caution
@@ -316,7 +317,7 @@ def _result(first: Mapping[str, Any], page: Any) -> Result:
 
     def batches() -> Iterator[list[Row]]:
         answer, offset = first, 0
-        drawn = first["summary"].get("seed")
+        seed = first["summary"].get("seed")
         while True:
             rows = rows_of(answer)
             yield rows
@@ -329,15 +330,17 @@ def _result(first: Mapping[str, Any], page: Any) -> Result:
                     f"version {answer['version']} was committed while rows of version {first['version']} "
                     f"were read; ask again, or FROM … AT VERSION {first['version']}"
                 )
-            if answer["summary"].get("seed") != drawn:
+            if answer["summary"].get("seed") != seed:
                 raise ExecutionError("each page of rows is drawn anew; give a seed")
 
     summary = {
         name: wire.NOT_FINITE.get(value, value) if isinstance(value, str) else value
         for name, value in first["summary"].items()
     }
-    if first["notes"] and "seed" not in summary:
-        summary["note"] = "; ".join(first["notes"])
+    said = drawn(summary, first["exact"])  # made of the summary, here as there
+    notes = [note for note in first["notes"] if note != said]
+    if notes:
+        summary["note"] = "; ".join(notes)
     n_rows = None if first["truncated"] else len(first["rows"])
     return Result(
         columns,

@@ -238,6 +238,7 @@ STATEMENTS = [
     'COUNT "flies" PER MILLION FROM sayings GROUP BY kind',
     "NGRAMS 1 FROM letters",
     'COUNT "Infinity", "NaN" FROM sayings',
+    'DOCS FROM sayings WHERE "time * like" SAMPLE 1 SEED 7',  # drawn, and with a note
 ]
 
 
