@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+from argparse import ArgumentParser
 from importlib import import_module
+from typing import Any
 
+from ngramdb.cli.common import glued, guarded
 from ngramdb.cli.terminal.screen import tolerate_any_character
 from ngramdb.cli.terminal.streams import visible_streams
 
@@ -20,6 +23,8 @@ COMMANDS = {name: f"ngramdb.cli.commands.{name}" for name in _NAMES}
 # The command without a name.
 PROGRAM = "ngramdb.cli.commands.query"
 
+# Flags whose values are anybody's text.
+FREE_FLAGS = ("--param", "--separator", "--where")
 # Flags without a value that may stand before a subcommand.
 _LEADING_FLAGS = ("--debug", "--no-progress")
 
@@ -32,12 +37,21 @@ def main(arguments: list[str] | None = None) -> int:
     module, rest = _choose(given)
     try:
         with visible_streams():
-            code: int = import_module(module).run(rest)
+            code = _run(import_module(module), rest)
     except SystemExit as stop:  # argparse: --help, --version and wrong usage
         return stop.code if isinstance(stop.code, int) else 2
     except KeyboardInterrupt:  # while modules were imported
         return 130
     return code
+
+
+def _run(command: Any, arguments: list[str]) -> int:
+    """Run a command's module: `make_parser` has its flags, and `run` does what they ask for."""
+    parser: ArgumentParser = command.make_parser()
+    # intermixed: a statement may follow flags that follow the database
+    parse = parser.parse_intermixed_args if command.__name__ == PROGRAM else parser.parse_args
+    options = parse(glued(arguments, FREE_FLAGS))
+    return guarded(lambda: command.run(options), options.debug)
 
 
 def _replace_closed_streams() -> None:

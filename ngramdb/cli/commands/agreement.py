@@ -16,7 +16,6 @@ from ngramdb.cli.common import (
     UsageError,
     add_common_flags,
     command_parser,
-    guarded,
     not_negative,
     positive,
 )
@@ -38,12 +37,6 @@ COLUMNS = (
     *("sparse_tokens", "sparse_agreeing", "sparse_share"),
 )
 TOTAL_COLUMNS = ("model", *COLUMNS[1:], "mean_effective_n", "median_effective_n")
-
-
-def run(arguments: list[str]) -> int:
-    """Run the command; the exit code comes back."""
-    options = held_out.parsed(make_parser(), arguments)
-    return guarded(lambda: _run(options), options.debug)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -76,7 +69,8 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
+    """Run the command; the exit code comes back."""
     with connect(options.database, read_only=True) as connection:
         corpus = connection.corpus(options.corpus)
         with held_out.measuring(options, corpus) as (docs, watch):

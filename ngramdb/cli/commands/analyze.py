@@ -7,7 +7,7 @@ import sys
 
 from ngramdb.cli.commands.catalog import in_own_words, quoted
 from ngramdb.cli.commands.writing import add_lock_timeout, writing
-from ngramdb.cli.common import OK, add_common_flags, command_parser, guarded
+from ngramdb.cli.common import OK, add_common_flags, command_parser
 from ngramdb.cli.shell.waiting import Waiting
 from ngramdb.cli.terminal.render import MODES, render
 from ngramdb.cli.terminal.screen import detect
@@ -16,12 +16,6 @@ DESCRIPTION = """\
 Count a corpus's n-grams by how often they occur, for the discounts of Kneser-Ney models, and keep the
 result. One commit. Without it they are counted anew in every session that needs them.
 """
-
-
-def run(arguments: list[str]) -> int:
-    """Run the command; the exit code comes back."""
-    options = make_parser().parse_args(arguments)
-    return guarded(lambda: _run(options), options.debug)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -43,7 +37,8 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
+    """Run the command; the exit code comes back."""
     with writing(options) as connection:
         with in_own_words(), Waiting(not options.no_progress) as waiting:
             clause = "" if options.order is None else f" ORDER {options.order}"

@@ -13,7 +13,7 @@ from ngramdb.cli.commands.reading import (
     building_settings,
     reading_options,
 )
-from ngramdb.cli.common import OK, add_common_flags, command_parser, glued, guarded, say_notes
+from ngramdb.cli.common import OK, add_common_flags, command_parser, say_notes
 from ngramdb.cli.terminal.progress import LoadWatch
 from ngramdb.kinds import DEFAULT_TOKENIZER
 
@@ -23,12 +23,6 @@ files and OUT builds any part, in any order; `ngramdb missing` lists the parts t
 `ngramdb commit` makes one corpus of them. A part that is there is left as it is, so that a worker may be
 killed and run again, or run twice.
 """
-
-
-def run(arguments: list[str]) -> int:
-    """Run the command; the exit code comes back."""
-    options = make_parser().parse_args(glued(arguments, ("--separator",)))
-    return guarded(lambda: _run(options), options.debug)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -50,7 +44,8 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
+    """Run the command; the exit code comes back."""
     title = f"building part {options.shard}"
     with LoadWatch(title, wanted=not options.no_progress) as watch:
         report = build(

@@ -7,7 +7,7 @@ import sys
 
 from ngramdb.api import connect
 from ngramdb.cli.commands.catalog import in_own_words, quoted
-from ngramdb.cli.common import OK, PROBLEMS, add_common_flags, command_parser, guarded, say
+from ngramdb.cli.common import OK, PROBLEMS, add_common_flags, command_parser, say
 from ngramdb.cli.terminal.render import MODES, render
 from ngramdb.cli.terminal.screen import detect
 
@@ -15,12 +15,6 @@ DESCRIPTION = """\
 Read the database's files in full, compare every checksum and verify what the index promises of itself.
 A line per problem goes to standard output; the exit status is 3 when there is one.
 """
-
-
-def run(arguments: list[str]) -> int:
-    """Run the command; the exit code comes back: 0 sound, 1 unreadable, 2 wrong usage, 3 damaged."""
-    options = make_parser().parse_args(arguments)
-    return guarded(lambda: _run(options), options.debug)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -35,7 +29,8 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
+    """Run the command; the exit code comes back: 0 sound, 1 unreadable, 2 wrong usage, 3 damaged."""
     with connect(options.database, read_only=True) as connection:
         statement = "CHECK" if options.corpus is None else f"CHECK {quoted(options.corpus)}"
         with in_own_words():

@@ -7,7 +7,7 @@ import argparse
 from ngramdb.api import collected
 from ngramdb.cli.commands.load import committed
 from ngramdb.cli.commands.writing import add_lock_timeout, writing
-from ngramdb.cli.common import OK, add_common_flags, command_parser, guarded, say_notes
+from ngramdb.cli.common import OK, add_common_flags, command_parser, say_notes
 from ngramdb.cli.shell.waiting import Waiting
 
 DESCRIPTION = """\
@@ -16,12 +16,6 @@ documents stand in the order of the files, as after one `ngramdb load` of all. D
 when they are missing. Files are linked where they lie on the same file system, else copied; OUT may be
 removed afterwards.
 """
-
-
-def run(arguments: list[str]) -> int:
-    """Run the command; the exit code comes back."""
-    options = make_parser().parse_args(arguments)
-    return guarded(lambda: _run(options), options.debug)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -35,7 +29,8 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
+    """Run the command; the exit code comes back."""
     collected(options.out)  # before a database is made for parts that are not there
     with writing(options, create=True) as connection, Waiting(not options.no_progress) as waiting:
         report = connection.commit_parts(options.corpus, options.out, progress=waiting)

@@ -7,7 +7,7 @@ import sys
 
 from ngramdb.cli.commands.catalog import in_own_words, quoted
 from ngramdb.cli.commands.writing import add_lock_timeout, writing
-from ngramdb.cli.common import OK, add_common_flags, command_parser, guarded
+from ngramdb.cli.common import OK, add_common_flags, command_parser
 from ngramdb.cli.shell.waiting import Waiting
 from ngramdb.cli.terminal.render import MODES, render
 from ngramdb.cli.terminal.screen import detect
@@ -16,12 +16,6 @@ DESCRIPTION = """\
 Merge the segments of a corpus, or of all of them, and drop what was deleted. Answers stay the same; questions
 get faster and the database smaller. One commit a corpus; whoever reads meanwhile is not disturbed.
 """
-
-
-def run(arguments: list[str]) -> int:
-    """Run the command; the exit code comes back."""
-    options = make_parser().parse_args(arguments)
-    return guarded(lambda: _run(options), options.debug)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -37,7 +31,8 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
+    """Run the command; the exit code comes back."""
     with writing(options) as connection:
         statement = "COMPACT" if options.corpus is None else f"COMPACT {quoted(options.corpus)}"
         with in_own_words(), Waiting(not options.no_progress) as waiting:

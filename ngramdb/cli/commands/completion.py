@@ -10,7 +10,7 @@ import sys
 from importlib import import_module
 
 from ngramdb.cli.commands.completion_scripts import SHELLS, Argument, Command
-from ngramdb.cli.common import OK, add_common_flags, command_parser, guarded
+from ngramdb.cli.common import OK, add_common_flags, command_parser
 from ngramdb.cli.main import COMMANDS, PROGRAM
 
 DESCRIPTION = """\
@@ -26,12 +26,6 @@ _FOLDERS = frozenset({"DB"})
 _FILES = frozenset({"PATH", "FILE", "T", "OUT"})
 
 
-def run(arguments: list[str]) -> int:
-    """Run the command; the exit code comes back."""
-    options = make_parser().parse_args(arguments)
-    return guarded(lambda: _run(options), options.debug)
-
-
 def make_parser() -> argparse.ArgumentParser:
     """The parser of the command's flags."""
     parser = command_parser("completion", DESCRIPTION)
@@ -40,7 +34,8 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
+    """Run the command; the exit code comes back."""
     sys.stdout.write(SHELLS[options.shell](commands()))
     return OK
 

@@ -14,7 +14,7 @@ from ngramdb.api.verbs.decontaminating import (
     SetOverlap,
 )
 from ngramdb.cli.commands.writing import add_lock_timeout, writing
-from ngramdb.cli.common import OK, add_common_flags, command_parser, guarded, positive, say
+from ngramdb.cli.common import OK, add_common_flags, command_parser, positive, say
 from ngramdb.cli.shell.waiting import Waiting
 from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.render import MODES, render
@@ -30,12 +30,6 @@ with --lower or --fold-space they are of words. --report writes what was found a
 how much of each, which spans, and which item of the set has them.
 """
 COLUMNS = ("against", "source", "documents", "contaminated", "share")
-
-
-def run(arguments: list[str]) -> int:
-    """Run the command; the exit code comes back."""
-    options = make_parser().parse_args(arguments)
-    return guarded(lambda: _run(options), options.debug)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -70,7 +64,8 @@ def _share(text: str) -> float:
     return value
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
+    """Run the command; the exit code comes back."""
     with writing(options, read_only=options.dry_run) as connection, Waiting(not options.no_progress):
         report = connection.corpus(options.corpus).decontaminate(
             options.against,

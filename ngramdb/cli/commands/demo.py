@@ -16,7 +16,7 @@ from ngramdb.api import Connection, LoadReport, Result, connect
 from ngramdb.cli.commands import stdlib
 from ngramdb.cli.commands.catalog import describe
 from ngramdb.cli.commands.tour import STEPS, Step
-from ngramdb.cli.common import OK, add_common_flags, command_parser, guarded
+from ngramdb.cli.common import OK, add_common_flags, command_parser
 from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.progress import LoadWatch
 from ngramdb.cli.terminal.render import render
@@ -38,12 +38,6 @@ is; anything else in its place is left alone, with an error.
 """
 
 
-def run(arguments: list[str]) -> int:
-    """Run the command; the exit code comes back."""
-    options = make_parser().parse_args(arguments)
-    return guarded(lambda: _run(options), options.debug)
-
-
 def make_parser() -> argparse.ArgumentParser:
     """The parser of the command's flags."""
     parser = command_parser("demo", DESCRIPTION)
@@ -54,7 +48,8 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
+    """Run the command; the exit code comes back."""
     screen = detect(sys.stdout)
     if screen.width is None:
         # in a file, too, a document's text is cut: the tour is for reading

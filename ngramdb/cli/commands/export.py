@@ -11,8 +11,6 @@ from ngramdb.cli.common import (
     UsageError,
     add_common_flags,
     command_parser,
-    glued,
-    guarded,
     positive,
     say_notes,
 )
@@ -31,12 +29,6 @@ OUT is JSON lines (.jsonl, .ndjson, .json, or no ending), compressed where .gz, 
 after, or Parquet (.parquet); another ending is an error, unless --format is given, which overrules the name.
 A file that is there already is replaced.
 """
-
-
-def run(arguments: list[str]) -> int:
-    """Run the command; the exit code comes back."""
-    options = make_parser().parse_args(glued(arguments, ("--where",)))
-    return guarded(lambda: _run(options), options.debug)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -76,7 +68,8 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
+    """Run the command; the exit code comes back."""
     if (options.format == "arpa") != (options.order is not None):
         raise UsageError("--order goes with --format arpa, and that with --order")
     if options.order:

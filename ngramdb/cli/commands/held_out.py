@@ -8,13 +8,10 @@ from contextlib import contextmanager
 
 from ngramdb.api import Corpus
 from ngramdb.api.verbs.evaluation import FileDocuments, documents_of_files
-from ngramdb.cli.common import glued, positive, say_notes
+from ngramdb.cli.common import positive, say_notes
 from ngramdb.cli.shell.waiting import Waiting
 from ngramdb.cli.terminal.progress import MeasureWatch
 from ngramdb.formats import READ
-
-# Flags whose values are anybody's text.
-FREE_FLAGS = ("--separator",)
 
 
 def add_document_flags(parser: argparse.ArgumentParser) -> None:
@@ -27,11 +24,6 @@ def add_document_flags(parser: argparse.ArgumentParser) -> None:
     add("--input", choices=READ, help="how the files are read, whatever their names")
     add("--separator", metavar="LINE", help="the line between two documents of a text file")
     add("--limit", metavar="N", type=positive, help="read at most this many documents")
-
-
-def parsed(parser: argparse.ArgumentParser, arguments: list[str]) -> argparse.Namespace:
-    """The arguments, read."""
-    return parser.parse_args(glued(arguments, FREE_FLAGS))
 
 
 @contextmanager

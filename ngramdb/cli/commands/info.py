@@ -8,7 +8,7 @@ import sys
 
 from ngramdb.api import Connection, Result, connect
 from ngramdb.cli.commands.catalog import describe
-from ngramdb.cli.common import OK, add_common_flags, guarded
+from ngramdb.cli.common import OK, add_common_flags
 from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.render import MODES, default_mode, render
 from ngramdb.cli.terminal.screen import detect
@@ -16,12 +16,6 @@ from ngramdb.cli.terminal.screen import detect
 DESCRIPTION = "List the corpora of a database with their sizes, and the database's version."
 
 COLUMNS = ("corpus", "tokenizer", "documents", "tokens", "vocabulary", "segments", "bytes", "version")
-
-
-def run(arguments: list[str]) -> int:
-    """Run the command; the exit code comes back."""
-    options = make_parser().parse_args(arguments)
-    return guarded(lambda: _run(options), options.debug)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -35,7 +29,8 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
+    """Run the command; the exit code comes back."""
     screen = detect(sys.stdout)
     mode = options.format or default_mode(screen)
     with connect(options.database, read_only=True) as connection:

@@ -23,8 +23,6 @@ from ngramdb.cli.common import (
     UsageError,
     add_common_flags,
     command_parser,
-    glued,
-    guarded,
     positive,
     say_notes,
 )
@@ -39,12 +37,6 @@ DESCRIPTION = """\
 Add documents to a corpus. Database and corpus are made when they are missing. A load is one commit: it
 happens as a whole or not at all.
 """
-
-
-def run(arguments: list[str]) -> int:
-    """Run the command; the exit code comes back."""
-    options = make_parser().parse_args(glued(arguments, ("--separator",)))
-    return guarded(lambda: _run(options), options.debug)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -113,7 +105,8 @@ def _run_on_cluster(options: argparse.Namespace) -> int:
     return OK
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
+    """Run the command; the exit code comes back."""
     if options.cluster is not None:
         return _run_on_cluster(options)
     if not os.path.lexists(options.database):

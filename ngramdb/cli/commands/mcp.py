@@ -6,7 +6,7 @@ import argparse
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from ngramdb.cli.common import OK, UsageError, add_common_flags, add_setting_flag, command_parser, guarded
+from ngramdb.cli.common import OK, UsageError, add_common_flags, add_setting_flag, command_parser
 from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -32,12 +32,6 @@ settings, each with --setting NAME VALUE:
 """
 
 
-def run(arguments: list[str]) -> int:
-    """Run the command; the exit code comes back."""
-    options = make_parser().parse_args(arguments)
-    return guarded(lambda: _run(options), options.debug)
-
-
 def make_parser() -> argparse.ArgumentParser:
     """The parser of the command's flags."""
     parser = command_parser("mcp", DESCRIPTION, EPILOG)
@@ -47,7 +41,8 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
+    """Run the command; the exit code comes back."""
     if find_spec("mcp") is None:
         raise UsageError("this needs the library mcp: pip install 'ngramdb[mcp]'")
     bounds, settings = limits.settings_of(options.settings, tools.LIMITS)

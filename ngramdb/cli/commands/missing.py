@@ -6,18 +6,12 @@ import argparse
 from collections.abc import Sequence
 
 from ngramdb.api import missing
-from ngramdb.cli.common import OK, PROBLEMS, add_common_flags, command_parser, guarded, positive
+from ngramdb.cli.common import OK, PROBLEMS, add_common_flags, command_parser, positive
 
 DESCRIPTION = """\
 Print the parts of a build that are not there yet, on one line as `sbatch --array` takes them: 0,4-7. When all
 N are there, nothing is printed, and the exit status is 0; when some are missing, it is 3.
 """
-
-
-def run(arguments: list[str]) -> int:
-    """Run the command; the exit code comes back: 0 all there, 1 unreadable, 2 wrong usage, 3 some missing."""
-    options = make_parser().parse_args(arguments)
-    return guarded(lambda: _run(options), options.debug)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -29,7 +23,8 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
+    """Run the command; the exit code comes back: 0 all there, 1 unreadable, 2 wrong usage, 3 some missing."""
     absent = missing(options.out, options.n)
     if not absent:
         return OK

@@ -7,7 +7,7 @@ import sys
 
 from ngramdb.api import Result, connect
 from ngramdb.cli.commands import held_out
-from ngramdb.cli.common import OK, add_common_flags, command_parser, guarded, say_notes
+from ngramdb.cli.common import OK, add_common_flags, command_parser, say_notes
 from ngramdb.cli.terminal.render import MODES, draws_table, render
 from ngramdb.cli.terminal.screen import detect
 
@@ -20,12 +20,6 @@ COLUMNS = (
     *("perplexity", "perplexity_known", "perplexity_nonzero", "bits_per_token", "logprob"),
 )
 COLUMNS_PER_DOCUMENT = ("document", "tokens", "perplexity")
-
-
-def run(arguments: list[str]) -> int:
-    """Run the command; the exit code comes back."""
-    options = held_out.parsed(make_parser(), arguments)
-    return guarded(lambda: _run(options), options.debug)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -41,7 +35,8 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
+    """Run the command; the exit code comes back."""
     with connect(options.database, read_only=True) as connection:
         corpus = connection.corpus(options.corpus)
         with held_out.measuring(options, corpus) as (docs, watch):

@@ -6,7 +6,7 @@ import argparse
 from importlib import import_module
 
 from ngramdb import __version__
-from ngramdb.cli.common import add_common_flags, command_parser, glued, guarded, seconds
+from ngramdb.cli.common import add_common_flags, command_parser, seconds
 from ngramdb.cli.terminal.render import MODES
 
 DESCRIPTION = "Ask a corpus database questions: count n-grams, next-token distributions, matching documents."
@@ -42,14 +42,12 @@ parts that are missing, 124 a statement took longer than --timeout, 130 interrup
 """
 
 
-def run(arguments: list[str]) -> int:
-    """Run the command with the arguments after the program's name; the exit code comes back."""
-    # intermixed: a statement may follow flags that follow the database
-    options = make_parser().parse_intermixed_args(glued(arguments, ("--param",)))
+def run(options: argparse.Namespace) -> int:
+    """Run the command; the exit code comes back."""
     options.inputs = [*(options.inputs or []), *(("text", text) for text in options.statements)]
     # --help and --version need none of what answers statements, and shall not wait for it
-    statements = import_module("ngramdb.cli.shell.statements")
-    return guarded(lambda: statements.run(options), options.debug)
+    code: int = import_module("ngramdb.cli.shell.statements").run(options)
+    return code
 
 
 def make_parser() -> argparse.ArgumentParser:

@@ -16,7 +16,6 @@ from ngramdb.cli.common import (
     add_common_flags,
     add_setting_flag,
     command_parser,
-    guarded,
     say,
     say_error,
 )
@@ -47,12 +46,6 @@ settings, each with --setting NAME VALUE:
 """
 #: Seconds that the one request of --get may take, unless a setting says otherwise.
 PATIENT_S = 60
-
-
-def run(arguments: list[str]) -> int:
-    """Run the command; the exit code comes back."""
-    options = make_parser().parse_args(arguments)
-    return guarded(lambda: _run(options), options.debug)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -91,7 +84,8 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
+    """Run the command; the exit code comes back."""
     needed = ["starlette"] if options.get is not None else ["starlette", "uvicorn"]
     missing = [name for name in needed if find_spec(name) is None]
     if missing:

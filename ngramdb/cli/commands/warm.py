@@ -6,7 +6,7 @@ import argparse
 import time
 
 from ngramdb.api import connect
-from ngramdb.cli.common import OK, add_common_flags, command_parser, guarded, say
+from ngramdb.cli.common import OK, add_common_flags, command_parser, say
 from ngramdb.cli.shell.waiting import Waiting
 from ngramdb.cli.terminal import human
 
@@ -18,12 +18,6 @@ first.
 """
 
 
-def run(arguments: list[str]) -> int:
-    """Run the command; the exit code comes back."""
-    options = make_parser().parse_args(arguments)
-    return guarded(lambda: _run(options), options.debug)
-
-
 def make_parser() -> argparse.ArgumentParser:
     """The parser of the command's flags."""
     parser = command_parser("warm", DESCRIPTION)
@@ -33,7 +27,8 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
+    """Run the command; the exit code comes back."""
     with connect(options.database, read_only=True) as connection:
         names = connection.corpora() if options.corpus is None else [options.corpus]
         for name in names:

@@ -12,7 +12,7 @@ import pytest
 from connections import connection_of
 
 import ngramdb
-from ngramdb.cli.commands import perplexity as command
+from ngramdb.cli.main import main
 from ngramdb.errors import InvalidArgument
 from ngramdb.lm import interpolate
 
@@ -83,7 +83,7 @@ def test_every_face_gives_the_same_perplexity(corpus, folder, tmp_path, model, t
     held_out.write_text(json.dumps({"text": text}) + "\n")
     flags = ["--format", "csv", "--model", model, *([] if sentence else ["--no-sentence"])]
     with contextlib.redirect_stdout(io.StringIO()) as written:
-        assert command.run([str(folder), "c", str(held_out), *flags]) == 0
+        assert main(["perplexity", str(folder), "c", str(held_out), *flags]) == 0
     row = next(csv.DictReader(io.StringIO(written.getvalue())))
     assert same(float(row["perplexity"] or "nan"), expected)
     assert same(float(row["perplexity_nonzero"] or "nan"), nonzero)
