@@ -23,6 +23,8 @@ from ngramdb.errors import ExecutionError
 PATIENCE_S = 0.02
 # How long all members may be away before a question fails, in seconds: others are started meanwhile.
 AWAY_S = 60.0
+# The largest share of the work, by the mean one, that is as good as even.
+EVEN = 1.15
 # How many members may be lost over a question: one that none survives would go on for ever.
 MOST_LOST = 4
 
@@ -99,6 +101,15 @@ class Crew:
             ]
             ranked = self._ranked[segment] = sorted(range(len(keys)), key=keys.__getitem__)
         return [member for member in ranked if member in living][: self.replicas]
+
+    def n_parts(self, segments: Sequence[tuple[str, int]]) -> int:
+        """Into how many parts a batch is divided: one where segments alone give everybody as much to do.
+
+        Half the questions take more than half the time, as neighbours in a sorted batch share their searches.
+        """
+        shares = self.balanced(segments)
+        tokens = [sum(segments[i][1] for i in shares.get(member, ())) for member in self.living()]
+        return 1 if max(tokens, default=0) * len(tokens) <= EVEN * sum(tokens) else self.replicas
 
     def shares(self, segments: Sequence[tuple[str, int]], turn: int) -> dict[int, list[int]]:
         """Which member is asked about which segments: of each, the holder whose turn it is.

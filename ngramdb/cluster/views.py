@@ -49,7 +49,7 @@ class SharedView(CorpusView):
         if not self.segments:
             return Index([], [])
         index = GroupedIndex([segment.index for segment in segments], signs)
-        index.n_parts = self._crew.replicas
+        index.n_parts = self._crew.n_parts(self._named)
         index.ask = self._ask
         return index
 
@@ -91,7 +91,11 @@ class SharedView(CorpusView):
         """The answers of all groups to each question; members take turns with questions of a batch."""
         jobs, turns = [], []
         for turn, (method, arguments) in enumerate(questions):
-            for member, numbers in self._crew.shares(self._named, turn).items():
+            if len(questions) == 1:
+                shares = self._crew.balanced(self._named)
+            else:
+                shares = self._crew.shares(self._named, turn)
+            for member, numbers in shares.items():
                 jobs.append(Job(member, ask_index, (self, numbers, method, arguments)))
                 turns.append(turn)
         answers: list[Answers] = [[] for _ in questions]

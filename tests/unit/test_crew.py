@@ -52,6 +52,8 @@ def test_turns_give_each_holder_its_part_and_work_is_balanced(database):
     shares = crew.balanced(NAMES)
     assert sorted(i for numbers in shares.values() for i in numbers) == list(range(200))
     assert all(45 <= len(numbers) <= 55 for numbers in shares.values())
+    # A batch is divided where segments alone do not give everybody the same.
+    assert crew.n_parts(NAMES) == 1 and crew.n_parts([("one", 5)]) == crew.n_parts([("a", 9), ("b", 1)]) == 2
 
 
 def test_answers_are_those_of_one_machine_whoever_is_lost(database):
