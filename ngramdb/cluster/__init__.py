@@ -10,5 +10,6 @@ Needs `pip install 'ngramdb[ray]'`, and folders that all machines see under the 
 
 from ngramdb.cluster.asking import ClusterConnection, connect
 from ngramdb.cluster.loading import ClusterProgress, load
+from ngramdb.cluster.merging import compact
 
-__all__ = ["ClusterConnection", "ClusterProgress", "connect", "load"]
+__all__ = ["ClusterConnection", "ClusterProgress", "compact", "connect", "load"]

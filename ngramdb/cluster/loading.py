@@ -16,23 +16,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ngramdb.api import CommitReport, Connection, PartReport, build, connect
-from ngramdb.cluster import starting
-from ngramdb.errors import ExecutionError, InvalidArgument
+from ngramdb.api import CommitReport, Connection, build, connect
+from ngramdb.cluster import starting, tasks
+from ngramdb.cluster.starting import ray
+from ngramdb.errors import InvalidArgument
 from ngramdb.kinds import DEFAULT_TOKENIZER, NAMED_TOKENIZERS
-from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
     from ngramdb.api.arguments.signatures import BuildOptions, TokenizerLike, Unpack
-
-ray = lazy_module("ray")
 
 PathLike = str | os.PathLike[str]
 
 # Cores of a task where `settings` do not say: as many parts are then built at a time as there are cores.
 THREADS = 1
-# How often a task is run again whose process or machine was lost.
-RETRIES = 5
 
 
 @dataclass(frozen=True)
@@ -62,7 +58,7 @@ def load(
     on_error: str = "fail",
     progress: Callable[[ClusterProgress], None] | None = None,
     settings: Mapping[str, Any] | None = None,
-    retries: int = RETRIES,
+    retries: int = tasks.RETRIES,
     lock_timeout: float = 0.0,
     **options: Unpack[BuildOptions],
 ) -> CommitReport:
@@ -139,42 +135,18 @@ def _run(
     """Have all parts built. On any error, or an interrupt, what is running is cancelled."""
     started = time.perf_counter()
     task = ray.remote(num_cpus=arguments["settings"]["threads"], max_retries=retries)(_build)
-    waiting = [task.remote(out, paths, (part, n), arguments) for part in range(n)]
-    done = documents = tokens = 0
-    try:
-        while waiting:
-            ready, waiting = ray.wait(waiting)
-            for reference in ready:
-                report = _result(reference, retries)
-                done, documents, tokens = done + 1, documents + report.documents, tokens + report.tokens
-                if progress is not None:
-                    progress(ClusterProgress(done, n, documents, tokens, time.perf_counter() - started))
-    except BaseException:
-        for reference in waiting:
-            ray.cancel(reference, force=True)
-        raise
+    references = [task.remote(out, paths, (part, n), arguments) for part in range(n)]
+    documents = tokens = 0
+    advice = "The same load goes on with the parts that are there"
+    for done, (_, report) in enumerate(tasks.results(references, retries, advice), start=1):
+        documents, tokens = documents + report.documents, tokens + report.tokens
+        if progress is not None:
+            progress(ClusterProgress(done, n, documents, tokens, time.perf_counter() - started))
 
 
 def _build(out: str, paths: list[str], shard: tuple[int, int], arguments: dict[str, Any]) -> Any:
-    """What a task does: the report, or the error that no second try would mend."""
-    try:
-        return build(out, paths, shard, **arguments)
-    except Exception as error:
-        return error
-
-
-def _result(reference: Any, retries: int) -> PartReport:
-    try:
-        result = ray.get(reference)
-    except ray.exceptions.RayError as error:
-        raise ExecutionError(
-            f"a part was lost more than {retries:,} times: {error}; nothing was committed. The same load "
-            "goes on with the parts that are there"
-        ) from error
-    if isinstance(result, BaseException):
-        raise result
-    made: PartReport = result
-    return made
+    """What a task does."""
+    return tasks.answer_of(build, out, paths, shard, **arguments)
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import threading
 import time
@@ -15,9 +16,11 @@ from crews import killed_once, own_process, wait_for_stop
 import ngramdb
 from ngramdb import cluster, interrupts
 from ngramdb.cli.main import main
-from ngramdb.cluster import loading, starting
+from ngramdb.cluster import loading, merging, starting
 from ngramdb.cluster.crew import Job
 from ngramdb.errors import InvalidArgument, LoadError, NotSupportedError
+from ngramdb.segments.builder import KIND
+from ngramdb.segments.container import Container
 
 QUESTIONS = ("DOCS", 'COUNT "the"', "NGRAMS 2 TOP 1000", 'KWIC "a"')
 
@@ -134,6 +137,43 @@ def test_workers_that_are_killed_are_replaced(started, tmp_path, monkeypatch):
     assert report.documents == 300 and len(os.listdir(killed)) == 3
     with ngramdb.connect(tmp_path / "db") as db:
         assert answers(db, "c", QUESTIONS) == loaded(files, "words", QUESTIONS)
+
+
+def sections_of(path):
+    """The bytes of a corpus's segments, in order: all but the random ids of their files."""
+    with ngramdb.connect(path, read_only=True) as db:
+        files = [one.file for one in db.snapshot.view("c").entry.segments]
+        containers = [Container.open(memoryview((path / file.name).read_bytes()), "", KIND) for file in files]
+        return [{name: bytes(one.section(name)) for name in one.sections} for one in containers]
+
+
+def test_segments_are_merged_by_tasks_into_the_files_of_compact(started, segmented, tmp_path, monkeypatch):
+    here, there = tmp_path / "here", tmp_path / "there"
+    for copy in (here, there):
+        shutil.copytree(segmented, copy)
+    settings = {"segment_tokens": 4000}
+    with ngramdb.connect(here) as db:
+        db.settings["segment_tokens"] = settings["segment_tokens"]
+        expected = db.corpus("c").compact()
+    merge, mark = merging._merge, tmp_path / "killed"
+
+    def killed_at_first(*arguments):
+        if not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return merge(*arguments)
+
+    monkeypatch.setattr(merging, "_merge", killed_at_first)
+    found = cluster.compact(there, "c", settings=settings)
+    assert mark.exists() and found == expected and 1 < found.segments_after < 6 and found.documents_dropped
+    assert sections_of(there) == sections_of(here)
+    assert sorted(os.listdir(tmp_path)) == ["here", "killed", "there"]
+    with ngramdb.connect(there) as db:
+        assert db.execute("CHECK c").fetchall() == []
+        # Nothing is left to be done, and nothing is committed.
+        assert cluster.compact(there, "c", settings=settings).version == db.version
+    with pytest.raises(ngramdb.BindError):
+        cluster.compact(there, "d")
 
 
 # ---- asking -----------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ import numpy as np
 from ngramdb._cext.sort.construction import MAX_SYMBOLS
 from ngramdb.engine.changes import compaction
 from ngramdb.engine.changes.budget import bounded, memory_errors
-from ngramdb.engine.changes.compaction import CompactionOutcome
+from ngramdb.engine.changes.compaction import CompactionOutcome, Elsewhere
 from ngramdb.engine.changes.deletion import write_removal
 from ngramdb.engine.changes.policy import Limits
 from ngramdb.engine.corpus.view import CorpusView
@@ -202,8 +202,10 @@ class Change:
         entry = self.transaction.manifest.corpora[self.entry.name]
         return Change(self.store, self.transaction, entry, self.action, self.options)
 
-    def compact(self) -> CompactionOutcome:
+    def compact(self, elsewhere: Elsewhere | None = None) -> CompactionOutcome:
         """Merge what fits into one segment, drop all removed documents, and commit.
+
+        elsewhere : has other processes write the new segments; by default they are written here, in turn
 
         With a `memory_limit` only as much is sorted or filtered at a time as that has room for; what is
         larger is merged, in chunks.
@@ -220,7 +222,9 @@ class Change:
         written, or 7 bytes (u16 tokens) where that is sorted or filtered.
         """
         with memory_errors("a compaction", self.limits.most_sorted):
-            self.entry = compaction.compacted(self.store, self.transaction, self.before, self.limits)
+            self.entry = compaction.compacted(
+                self.store, self.transaction, self.before, self.limits, elsewhere
+            )
         return CompactionOutcome.of(self.before, self.entry, self.commit().version)
 
 

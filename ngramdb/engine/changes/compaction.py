@@ -25,6 +25,7 @@ from ngramdb.engine.changes.policy import (
 )
 from ngramdb.engine.corpus.tokenizer_cache import remember, tokenizer_of
 from ngramdb.engine.corpus.view import CorpusView, Segment, open_segment
+from ngramdb.engine.storage.directory.base import Directory
 from ngramdb.engine.storage.files import write_content
 from ngramdb.engine.storage.manifest import CorpusEntry, FileRef, SegmentEntry, TokenizerEntry
 from ngramdb.engine.storage.store import Store
@@ -110,9 +111,41 @@ def rewrites(view: CorpusView, limits: Limits) -> list[Rewrite]:
     ]
 
 
-def compacted(store: Store, transaction: Transaction, entry: CorpusEntry, limits: Limits) -> CorpusEntry:
+@dataclass(frozen=True)
+class Rewritten:
+    """What a rewrite has made elsewhere: a segment's file, finished, to be taken in."""
+
+    directory: Directory
+    name: str
+    summary: SegmentSummary
+
+
+# Has others do all rewrites: what they have made, in the same order. None where no document is left.
+Elsewhere = Callable[[Sequence[Rewrite]], Sequence[Rewritten | None]]
+
+
+def compacted(
+    store: Store,
+    transaction: Transaction,
+    entry: CorpusEntry,
+    limits: Limits,
+    elsewhere: Elsewhere | None = None,
+) -> CorpusEntry:
     """The corpus with all that fits merged into segments, without removed documents."""
-    return _Compaction(store, transaction, entry, limits).complete()
+    return _Compaction(store, transaction, entry, limits).complete(elsewhere)
+
+
+def rewrite(
+    store: Store, entry: CorpusEntry, one: Rewrite, directory: Directory, name: str
+) -> Rewritten | None:
+    """Do one rewrite of a corpus, into a file of another directory. None where no document is left."""
+    parts = _parts(CorpusView(store, entry), one.group)
+    if not any(len(part.numbers) for part in parts):
+        return None
+    summary = write_merged(
+        directory.create(name), parts, means=_means(parts, one.limits, marker_of(store, entry))
+    )
+    return Rewritten(directory, name, summary)
 
 
 def joined(
@@ -156,15 +189,16 @@ class _Compaction:
         self._entry = entry
         self._limits = limits
 
-    def complete(self) -> CorpusEntry:
+    def complete(self, elsewhere: Elsewhere | None = None) -> CorpusEntry:
         """Everything rewritten that is worth it."""
         found = rewrites(CorpusView(self._store, self._entry), self._limits)
+        made = [None] * len(found) if elsewhere is None else elsewhere(found)
         total, done = sum(sum(one.n_symbols) for one in found), 0
-        for one in reversed(found):
+        for one, other in reversed(list(zip(found, made, strict=True))):
             size = sum(one.n_symbols)
             # In units of this group, so that kernels refine what is told of it.
             interrupts.step(done / max(size, 1), total / max(size, 1))
-            self._merge_added(one.group, _beyond(done, total, interrupts.step))
+            self._merge_added(one.group, _beyond(done, total, interrupts.step), other)
             done += size
         self._entry = replace(self._entry, tokenizer=self._one_vocabulary(0))
         return self._entry
@@ -189,15 +223,24 @@ class _Compaction:
         audits = audit.joined(self._store, self._transaction, self._entry.audits)
         return replace(self._entry, audits=audits)
 
-    def _merge_added(self, group: slice, on_rows: Callable[[int], None] | None = None) -> None:
+    def _merge_added(
+        self,
+        group: slice,
+        on_rows: Callable[[int], None] | None = None,
+        made: Rewritten | None = None,
+    ) -> None:
         """Put one segment in the place of neighbours, without the documents that were removed from them."""
         added = self._entry.added
         view = CorpusView(self._store, self._entry)
+        parts = _parts(view, group)
         numbers = range(*group.indices(len(added)))
-        parts = [Part(view.segments[i], view.kept(i)) for i in numbers]
         dropped = np.concatenate([view.segments[i].doc_ids(view.removed(i)) for i in numbers])
         merged = []
-        if any(len(part.numbers) for part in parts):
+        if made is not None:
+            file = FileRef(made.name, *made.summary.file)
+            taken = self._transaction.take_in("segments", made.directory, file)
+            merged.append(segment_entry(self._transaction, taken.name, made.summary, 1))
+        elif any(len(part.numbers) for part in parts):
             marker = marker_of(self._store, self._entry)
             merged.append(merged_segment(self._transaction, parts, self._limits, marker, on_rows))
         subtracted = self._entry.subtracted
@@ -279,7 +322,7 @@ def merged_segment(
         if on_rows is not None:
             on_rows(merged)
 
-    means = Means(is_merged([part.n_symbols for part in parts], limits), limits.threads, count, marker)
+    means = _means(parts, limits, marker, count)
     name, file = transaction.create_file("segments", "segment")
     return segment_entry(transaction, name, write_merged(file, parts, means=means), 1)
 
@@ -299,6 +342,20 @@ def marker_of(store: Store, entry: CorpusEntry) -> Marker | None:
 
 def _lacks_sentences(segment: Segment) -> bool:
     return segment.n_documents > 0 and segment.sentences is None
+
+
+def _means(
+    parts: Sequence[Part],
+    limits: Limits,
+    marker: Marker | None,
+    on_rows: Callable[[int], None] | None = None,
+) -> Means:
+    return Means(is_merged([part.n_symbols for part in parts], limits), limits.threads, on_rows, marker)
+
+
+def _parts(view: CorpusView, group: slice) -> list[Part]:
+    """What is left of neighbouring segments."""
+    return [Part(view.segments[i], view.kept(i)) for i in range(*group.indices(len(view.segments)))]
 
 
 def _beyond(done: int, total: int, report: Callable[[int, int], None]) -> Callable[[int], None]:
