@@ -52,7 +52,9 @@ def each_of(given: Any, wanted: str, kind: str) -> Iterable[Any]:
     if is_table(given):
         return rows_of(given, kind)
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
-        raise InvalidArgument(f"{wanted}, not {type(given).__name__}; put one document in a list")
+        several = isinstance(given, Mapping) and any(map(is_table, given.values()))
+        hint = "append its tables one by one" if several else "put one document in a list"
+        raise InvalidArgument(f"{wanted}, not {type(given).__name__}; {hint}")
     if iterates_over_names(given):
         raise InvalidArgument(
             f"{wanted}, and a {type(given).__name__} iterates over the names of its columns; give "

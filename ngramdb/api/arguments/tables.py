@@ -1,6 +1,7 @@
 """Documents out of tables: whatever offers the Arrow C stream protocol (`__arrow_c_stream__`).
 
-Frames of pandas and polars, tables and record batch readers of pyarrow, relations of DuckDB: a row is a
+Frames of pandas and polars, tables and record batch readers of pyarrow, relations of DuckDB; and data sets of
+the library `datasets` and of pyarrow, which lack the protocol and give Arrow tables in other ways. A row is a
 document, its column `text` (or `ids`) the content, all other columns typed metadata. A NULL is no value: the
 document lacks the field. Tables are read batch by batch, and their metadata stay columns
 (`ngramdb.ingest.columns`).
@@ -31,9 +32,29 @@ SOURCE = "append"
 _UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
 
 
+# Rows of a data set that are one table.
+ROWS_AT_ONCE = 1000
+
+
 def is_table(given: object) -> bool:
-    """Whether an object offers its rows (or, as a single column does, its values) by Arrow's protocol."""
-    return hasattr(given, "__arrow_c_stream__")
+    """Whether an object offers its rows (or, as a single column does, its values) as Arrow tables."""
+    return hasattr(given, "__arrow_c_stream__") or _is_of_datasets(given) or _is_scanned(given)
+
+
+def _is_of_datasets(given: object) -> bool:
+    """Whether it is a `Dataset` or `IterableDataset` of the library `datasets` whose types are known.
+
+    Where they are not, as after `map` of a stream, tables of the same rows could differ in them: the rows are
+    taken one by one.
+    """
+    is_theirs = type(given).__module__.partition(".")[0] == "datasets"
+    return is_theirs and hasattr(given, "iter") and getattr(given, "features", None) is not None
+
+
+def _is_scanned(given: object) -> bool:
+    """Whether it is a `Dataset` or `Scanner` of pyarrow."""
+    is_theirs = type(given).__module__.partition(".")[0] == "pyarrow"
+    return is_theirs and (hasattr(given, "scanner") or hasattr(given, "to_reader"))
 
 
 def iterates_over_names(given: object) -> bool:
@@ -90,6 +111,10 @@ def opened(given: Any) -> tuple[Any, Iterable[Any]]:
         It is none after all.
     """
     try:
+        if _is_of_datasets(given):
+            return _of_datasets(given)
+        if not hasattr(given, "__arrow_c_stream__"):
+            given = (given.scanner() if hasattr(given, "scanner") else given).to_reader()
         try:
             reader = pyarrow.RecordBatchReader.from_stream(given)
         except (pyarrow.ArrowInvalid, TypeError):
@@ -100,6 +125,15 @@ def opened(given: Any) -> tuple[Any, Iterable[Any]]:
     except (pyarrow.ArrowException, ValueError, TypeError) as error:
         raise InvalidArgument(f"the {type(given).__name__} cannot be read as a table: {error}") from error
     return reader.schema, reader
+
+
+def _of_datasets(given: Any) -> tuple[Any, Iterable[Any]]:
+    """Of a data set whose rows were selected, those: its own stream is that of all that lie in its files."""
+    schema = given.features.arrow_schema
+    if getattr(given, "num_rows", None) == 0:
+        return schema, ()
+    tables = given.with_format("arrow").iter(batch_size=ROWS_AT_ONCE)
+    return schema, (batch for table in tables for batch in table.to_batches())
 
 
 def _options(schema: Any, kind: str, n_ids: int) -> ReadOptions:

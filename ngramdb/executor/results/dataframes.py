@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import json
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from ngramdb.errors import ExecutionError
@@ -38,26 +39,21 @@ def arrow_table(names: Sequence[str], types: Types, rows: Rows) -> Any:
     return pyarrow.Table.from_arrays(arrays, names=list(names))
 
 
-def record_batches(names: Sequence[str], types: Types, batches: Iterator[Rows]) -> Any:
-    """A `pyarrow.RecordBatchReader` over batches of rows."""
-    first = _columnwise(next(batches, []), len(names))
+def record_batches(names: Sequence[str], types: Types, first: Rows, batches: Iterator[Rows]) -> Any:
+    """A `pyarrow.RecordBatchReader` over batches of rows, of which `first` is the first one."""
     kinds = [
         _arrow_type(values, _arrow_name(known)) if known in (None, list) else _arrow_name(known)
-        for values, known in zip(first, types, strict=True)
+        for values, known in zip(_columnwise(first, len(names)), types, strict=True)
     ]
     schema = pyarrow.schema(list(zip(names, kinds, strict=True)))
-    return pyarrow.RecordBatchReader.from_batches(schema, _record_batches(schema, first, batches))
+    return pyarrow.RecordBatchReader.from_batches(schema, _record_batches(schema, batches))
 
 
-def _record_batches(schema: Any, first: list[list[Any]], batches: Iterator[Rows]) -> Iterator[Any]:
-    columns = first
-    while True:
+def _record_batches(schema: Any, batches: Iterator[Rows]) -> Iterator[Any]:
+    for rows in chain([next(batches, [])], batches):  # of no rows, too, there is a batch
+        columns = _columnwise(rows, len(schema))
         arrays = [_typed_array(values, field) for values, field in zip(columns, schema, strict=True)]
         yield pyarrow.RecordBatch.from_arrays(arrays, schema=schema)
-        rows = next(batches, None)
-        if rows is None:
-            return
-        columns = _columnwise(rows, len(schema))
 
 
 def _typed_array(values: list[Any], field: Any) -> Any:

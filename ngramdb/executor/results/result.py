@@ -269,12 +269,18 @@ class Result:
         from ngramdb.executor.results import dataframes
 
         self._require_rows()
-        return dataframes.record_batches(self.columns, self.types, self.batches(n_rows))
+        batches = self.batches(n_rows)
+        # Those that settle the types are still to be read: who asks for a stream may want its schema alone.
+        while len(self._buffer) - self._next < n_rows and self._pull():
+            pass
+        first = self._buffer[self._next : self._next + n_rows]
+        return dataframes.record_batches(self.columns, self.types, first, batches)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The rows that were not read yet by Arrow's C stream protocol, as `arrow_batches` gives them.
 
-        So pandas, polars, DuckDB and pyarrow take a result as it is: `polars.DataFrame(result)`.
+        So pandas, polars, DuckDB and pyarrow take a result as it is (`polars.DataFrame(result)`). Rows are read
+        when the stream is; DuckDB asks for one that it takes the schema of, and for another.
         """
         return self.arrow_batches().__arrow_c_stream__(requested_schema)
 

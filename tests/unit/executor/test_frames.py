@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pyarrow
 import pytest
 
 from ngramdb.errors import ExecutionError, InvalidArgument
@@ -52,6 +53,13 @@ def test_a_stream_of_record_batches_is_the_same_table():
     streamed, whole = pyarrow.Table.from_batches(batches), every_column().arrow()
     for name in set(COLUMNS) - {"mixed", "true and one"}:  # their first rows are not mixed
         assert streamed[name].to_pylist() == whole[name].to_pylist()
+
+
+def test_a_stream_that_is_asked_for_its_schema_alone_takes_no_rows():
+    made = Result(["a"], iter([[(1,), (2,)], [(3,)]]))
+    assert pyarrow.schema(made.arrow_batches(1).schema).names == ["a"]
+    pyarrow.RecordBatchReader.from_stream(made)
+    assert pyarrow.table(made)["a"].to_pylist() == [1, 2, 3]
 
 
 def test_record_batches_are_made_while_they_are_read():
