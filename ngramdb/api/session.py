@@ -12,6 +12,7 @@ from ngramdb.api.settings import SETTINGS
 from ngramdb.api.snapshot import Snapshot
 from ngramdb.engine.corpus.view import open_segment
 from ngramdb.errors import StorageError
+from ngramdb.executor.run import run
 from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -182,7 +183,7 @@ class DatabaseSession:
             return combining.subtract_corpus(change, plan.other, plan.version, plan.statement)
 
     def run_export_rows(self, plan: ExportRows, /) -> Written:
-        return exporting.export_rows(plan.question, plan.path, plan.options.get("format"))
+        return exporting.export_rows(run(plan.question, self), plan.path, plan.options.get("format"))
 
     def run_export(self, plan: ExportDocuments, /) -> Written:
         return exporting.export_documents(plan.documents, plan.path, plan.options.get("format"))

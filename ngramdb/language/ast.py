@@ -636,7 +636,7 @@ class CopyFrom(Node):
 class CopyTo(Node):
     """COPY (question) TO 'path' (options)."""
 
-    question: Question
+    question: Question | Describe | Show
     path: Scalar
     options: tuple[Option, ...] = ()
 

@@ -323,7 +323,9 @@ def _copy(situation: Situation) -> str | None:
     if situation.expected == ["FROM"] and situation.found.type in (*CLAUSE_HEADS, "TO"):
         return "to write documents to a file, write COPY (DOCS …) TO 'path'"
     if situation.head == ["COPY", "LPAR"]:
-        return "what is written to a file is the answer of a question: COPY (DOCS …) TO 'path'"
+        return (
+            "what is written to a file is an answer: COPY (DOCS …) TO 'path', COPY (SHOW CORPORA) TO 'path'"
+        )
     if situation.may_be("LPAR") and situation.may_be("$END") and situation.is_name:
         return "options stand in parentheses"
     return None

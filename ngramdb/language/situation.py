@@ -85,7 +85,7 @@ class Situation:
 
     @property
     def statement_may_start(self) -> bool:
-        return self.may_be("COUNT") and self.may_be("SHOW")
+        return "COPY" not in self.head and self.may_be("COUNT") and self.may_be("SHOW")
 
     @property
     def condition_may_start(self) -> bool:

@@ -20,9 +20,10 @@ from ngramdb import interrupts
 from ngramdb.api.verbs import rows_as
 from ngramdb.api.verbs.document_lines import DocumentLines, ShownTexts
 from ngramdb.engine.changes.audit import Removal, RemovedDocument
-from ngramdb.errors import ExecutionError
+from ngramdb.errors import ExecutionError, ExportWarning
 from ngramdb.executor.questions.document_columns import (
     REST_COLUMN,
+    changed_in_columns,
     column_of,
     has_rest,
     metadata_fields,
@@ -32,16 +33,18 @@ from ngramdb.executor.questions.document_columns import (
 from ngramdb.executor.questions.documents import chosen, listed, watched_documents
 from ngramdb.executor.results.arrow_types import arrow_type
 from ngramdb.executor.results.result import Result
-from ngramdb.executor.run import answer
 from ngramdb.executor.session import Written
 from ngramdb.formats import MARKER, OF_DOCUMENTS, endings_of, written_format
 from ngramdb.ingest.sources import STDIN
-from ngramdb.planner.plan import Documents, Plan
+from ngramdb.planner.cautions import Caution
+from ngramdb.planner.plan import Documents
 from ngramdb.planner.source import Segment
 
 # Documents between two interrupt checks; rows of a Parquet group.
 BATCH_DOCUMENTS = 1024
 COMPRESSION_LEVEL = 6
+# Fields that a note names.
+MOST_NAMED = 5
 # The column of token ids, in the place of the text.
 IDS = "ids"
 
@@ -75,22 +78,34 @@ def export_documents(plan: Documents, path: str | os.PathLike[str], format: str 
     if kind not in OF_DOCUMENTS:
         result = watched_documents(plan, texts.seen)
         n = _write_rows(result, name, kind)
-        return Written(n, result.summary, texts.cautions)
+        return Written(n, result.summary, (*texts.cautions, *_of_columns(plan, kind)))
     found, summary = chosen(plan)
     wanted = listed(plan, found)
     if kind == "parquet":
         n = _replacing(name, lambda file: _write_parquet(plan, wanted, texts, file))
-        return Written(n, summary, texts.cautions)
+        return Written(n, summary, (*texts.cautions, *_of_columns(plan, kind)))
     lines = DocumentLines(plan.corpus.tokenizer)
     return Written(write_lines(name, lines.of(wanted)), summary, lines.cautions)
 
 
-def export_rows(question: Plan, path: str, format: str | None = None) -> Written:
-    """Write the answer of a question to a file.
+def _of_columns(plan: Documents, kind: str) -> tuple[Caution, ...]:
+    """A note on fields that are others when documents are loaded from the columns of a file."""
+    changed = changed_in_columns(metadata_fields(plan.corpus), kind in rows_as.DELIMITERS)
+    if not changed:
+        return ()
+    named = ", ".join(changed[:MOST_NAMED]) + (", …" if len(changed) > MOST_NAMED else "")
+    message = (
+        f"{named}: in columns nested fields have their paths for names, and values without a type of their "
+        "own are JSON; documents that are loaded from the file have them so, from JSON lines as they came"
+    )
+    return (Caution(message, ExportWarning),)
+
+
+def export_rows(result: Result, path: str, format: str | None = None) -> Written:
+    """Write an answer to a file.
 
     Raises as `export_documents`.
     """
-    result = answer(question)
     n = _write_rows(result, path, written_format(path, format))
     return Written(n, result.summary, result.cautions, result.exact, result.found)
 

@@ -312,6 +312,11 @@ def read_options(plan: Load, tokenizer: TokenizerEntry, memory_limit: int = 0) -
         limits = Limits(document_bytes=room.n_bytes, reason=room.said(room.n_bytes, "bytes"))
     text_field = given.get("text", DEFAULT_TEXT_FIELD)
     ids_field = given.get("ids")
+    if ids_field is not None and "text" in given:
+        raise InvalidArgument(
+            f"the content of documents is in the field that IDS names, {ids_field!r}, or in that of TEXT, "
+            f"{text_field!r}, not in both; leave one out"
+        )
     takes_ids = tokenizer.kind == "tokens"
     if takes_ids and ids_field is None:
         ids_field = given.get("text", DEFAULT_IDS_FIELD)

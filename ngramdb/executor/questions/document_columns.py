@@ -53,6 +53,17 @@ def column_of(field: str, own: bool = False) -> str:
     return f"metadata.{field}" if field in OWN_COLUMNS and not own else field
 
 
+def changed_in_columns(fields: dict[str, list[str]], as_text: bool) -> list[str]:
+    """Fields that are others when documents are loaded from columns; `as_text`: lists are JSON there."""
+    return [
+        path
+        for path, types in fields.items()
+        if len(split_path(path)) > 1
+        or path in OWN_COLUMNS
+        or any(name == JSON or (as_text and name.startswith("list<")) for name in types)
+    ]
+
+
 def document_row(segment: Segment, i: int, fields: dict[str, list[str]], tokenizer: Tokenizer) -> Row:
     """One document's row: id, metadata by field, length in tokens, text."""
     values = segment.metadata.row(i) if fields else {}
