@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -652,7 +652,7 @@ class Corpus:
         pattern: Ngram | Pattern,
         where: str | None = None,
         *,
-        window: int | None = None,
+        window: int | Literal["sentence"] | None = None,
         order_by: str | None = None,
         descending: bool = False,
         limit: int | None = None,
@@ -670,7 +670,7 @@ class Corpus:
         ----------
         pattern : text or token ids, or a pattern (`ngramdb.pattern`)
         where, params : only in documents that meet this condition
-        window : tokens on either side
+        window : tokens on either side; 'sentence' for what is in the sentence of the occurrence
         order_by : 'doc_id' (then by position), 'left' or 'right', the text on that side
         descending : the reverse order
         limit, offset : the greatest number of rows, and the number of rows to pass over before them

@@ -455,11 +455,11 @@ class Docs(Node):
 
 @dataclass(frozen=True)
 class Kwic(Node):
-    """KWIC "x" [WHERE cond] [WINDOW n] and what DOCS may have; ORDER BY left | right | field, …."""
+    """KWIC "x" [WHERE cond] [WINDOW n | SENTENCE] and clauses of DOCS; ORDER BY left | right | field, …."""
 
     what: Condition
     where: Condition | None = None
-    window: Scalar | None = None
+    window: Scalar | InSentence | None = None
     order_by: tuple[OrderBy, ...] = ()
     limit: Scalar | None = None
     offset: Scalar | None = None

@@ -103,7 +103,9 @@ class QuestionRules:
     top_tokens = top
     limit = valued_clause("LIMIT")
     offset = valued_clause("OFFSET")
-    window = valued_clause("WINDOW")
+
+    def window(self, children: list[Any]) -> Clause:
+        return clause_of("WINDOW", node_of(children[1]), children)
 
     def around(self, children: list[Any]) -> Clause:
         first = children[1].node

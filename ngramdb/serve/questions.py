@@ -129,7 +129,11 @@ def _count(asked: Asked) -> Planned:
 def _concordance(asked: Asked) -> Planned:
     given = asked.given
     statement = asked.source(Statement("KWIC", "KWIC").pattern(pattern_of(given)))
-    statement.where(given.text("where")).number("WINDOW", given["window"])
+    statement.where(given.text("where"))
+    if given["sentence"]:
+        statement.add("WINDOW SENTENCE")
+    else:
+        statement.number("WINDOW", given["window"])
     statement.order(fields_of(given["order"]), given["descending"])
     statement.sample(given["sample"], given["seed"]).returning(fields_of(given["returning"]))
     return Planned(statement, asked.offset) if given["sample"] else _limited(statement, asked)
@@ -263,6 +267,7 @@ QUESTIONS: dict[str, Question] = {
             *PATTERN_PARAMETERS,
             WHERE,
             Parameter("window", "integer", "tokens on either side"),
+            Parameter("sentence", "flag", "the sentence in the place of a window"),
             ORDER_LINES,
             DESCENDING,
             SAMPLE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -25,7 +25,7 @@ _DOT = re.compile(r"\\(.)|\.")
 class LinesWanted:
     """The lines of a concordance that `Corpus.kwic` is asked for, by the names of its arguments."""
 
-    window: int | None = None
+    window: int | Literal["sentence"] | None = None
     order_by: str | Sequence[str] | None = None
     descending: bool = False
     limit: int | None = None
@@ -104,7 +104,7 @@ def kwic(pattern: Any, match_text: bool, ignore_case: bool, lines: LinesWanted) 
         keys = (_field("doc_id"),)
     return ast.Kwic(
         _occurring(pattern, match_text, ignore_case),
-        window=_number(0, "window", lines.window),
+        window=ast.InSentence() if lines.window == "sentence" else _number(0, "window", lines.window),
         order_by=tuple(ast.OrderBy(key, lines.descending) for key in keys),
         limit=_number(0, "limit", lines.limit),
         offset=_number(0, "offset", lines.offset),

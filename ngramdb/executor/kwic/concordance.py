@@ -8,6 +8,7 @@ LIMIT asks for a part of them.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
+from ngramdb._cext.corpus.sentence_bits import sentences_at
 from ngramdb.executor.conditions.alternatives import united
 from ngramdb.executor.conditions.docset import DocSet
 from ngramdb.executor.conditions.evaluation import PlanMeter
@@ -153,15 +155,34 @@ class SegmentLines:
             starts = part.starts.astype(np.int64) - first
             stops = part.stops.astype(np.int64) - first
             nths = self._ordinals(some)
+            before, after = self.sides(some)
             doc_ids = self.segment.doc_ids(documents).tolist()
-            places = zip(documents.tolist(), starts.tolist(), stops.tolist(), nths.tolist(), strict=True)
+            columns = (documents, starts, stops, nths, before, after)
+            places = zip(*(column.tolist() for column in columns), strict=True)
             cuts = repeat(None) if part.cuts is None else map(tuple, part.cuts.tolist())
-            lines = [Line(*place, cut) for place, cut in zip(places, cuts, strict=False)]
+            lines = [Line._make((*place, cut)) for place, cut in zip(places, cuts, strict=False)]
             # Neighbouring texts lie in the same compressed frame.
             shown = {k: self._contexts.show(lines[k]) for k in np.argsort(documents, kind="stable").tolist()}
             beside = self._beside(documents)
             for k, (doc_id, line) in enumerate(zip(doc_ids, lines, strict=True)):
                 yield doc_id, line.start, *shown[k], *beside.get(line.document, ())
+
+    @property
+    def in_sentences(self) -> bool:
+        """Whether lines show their sentences."""
+        return self._plan.window is None
+
+    def sides(self, chosen: IntArray) -> tuple[IntArray, IntArray]:
+        """How many tokens are shown before and after these lines: a window, or what their sentences have."""
+        if self._plan.window is not None:
+            same = np.full(len(chosen), self._plan.window, dtype=np.int64)
+            return same, same
+        bits, part = self.segment.sentences, self.occurrences[chosen]
+        assert bits is not None, "plans ask corpora that know their sentences"
+        last = np.maximum(part.stops, part.starts + np.uint32(1)) - np.uint32(1)
+        begins, ends = sentences_at(bits, part.starts)[0], sentences_at(bits, last)[1]
+        before, after = part.starts.astype(np.int64) - begins, ends.astype(np.int64) - part.stops
+        return before, np.maximum(after, 0)
 
     def _ordinals(self, chosen: IntArray) -> IntArray:
         """Of these lines, which each one is of all that start in its token."""
@@ -224,7 +245,7 @@ def _found(plan: Concordance, meter: PlanMeter | None) -> tuple[Concordance, lis
     """The lines of each segment; of an expression, all of them are found at once."""
     if plan.what is not None and meter is None:
         plan = changed(plan, what=changed(plan.what, what=united(plan.what.what, plan.corpus.tokenizer)))
-    display = Display(plan.corpus.tokenizer, plan.window, plan.pattern)
+    display = Display(plan.corpus.tokenizer, plan.window == 0, plan.pattern)
     with nullcontext(Actual()) if meter is None or plan.what is None else meter.timed(plan.what) as actual:
         parts = [
             SegmentLines(plan, i, found, display)
@@ -294,7 +315,8 @@ def _by_context(
     else:
         to_left = plan.order == BY_LEFT
         keys = ContextKeys(plan.corpus.tokenizer, to_left)
-        order = ContextOrder(lines.tokens_at(to_left), keys, plan.window, plan.descending)
+        longest = sys.maxsize if plan.window is None else plan.window
+        order = ContextOrder(lines.tokens_at(to_left), keys, longest, plan.descending)
         numbers = first_in_order(len(lines), stop, order.ordered, PIECE)
     position = 0
     for some in numbers:
@@ -353,7 +375,7 @@ class AllLines:
     def tokens_at(self, to_left: bool) -> TokensAt:
         """What gives the tokens next to lines (numbers, ascending), at some distance."""
 
-        def tokens(lines: IntArray, depth: int) -> IntArray:
+        def tokens_of(lines: IntArray, depth: int) -> IntArray:
             bounds = np.searchsorted(lines, self._first)
             found = np.empty(len(lines), dtype=np.int64)
             for part, start, stop, first in zip(self._parts, bounds, bounds[1:], self._first, strict=False):
@@ -363,10 +385,13 @@ class AllLines:
                 every = part.occurrences
                 own = lines[start:stop] - first
                 places = every.starts[own] if to_left else every.stops[own]
-                found[start:stop] = part.segment.index.tokens_at(places, -1 - depth if to_left else depth)
+                tokens = part.segment.index.tokens_at(places, -1 - depth if to_left else depth)
+                if part.in_sentences:
+                    tokens[depth >= part.sides(own)[0 if to_left else 1]] = -1
+                found[start:stop] = tokens
             return found
 
-        return tokens
+        return tokens_of
 
     def rows(self, lines: IntArray) -> Iterator[tuple[SegmentLines, Row]]:
         """These lines, in this order."""

@@ -28,6 +28,8 @@ MOST_RECENT_TOKENS = 1 << 20
 class Line(NamedTuple):
     """Where a match stands: tokens [start, stop) of a document; the `nth` of those that begin at `start`.
 
+    `before` and `after` are how many tokens are shown on either side, as far as the document has them.
+
     Matches that begin in one token are numbered in the order of the text. Those of several strings have
     `cuts` instead, how much of the first and of the last token is not the match's (`Occurrences.cuts`).
     """
@@ -36,6 +38,8 @@ class Line(NamedTuple):
     start: int
     stop: int
     nth: int
+    before: int
+    after: int
     cuts: tuple[int, int] | None = None
 
 
@@ -54,11 +58,11 @@ def sought_text(pattern: Pattern | None) -> Sought | None:
 
 
 class Display:
-    """How the lines of a statement are shown: `window` tokens on either side of the pattern's matches."""
+    """How the lines of a statement are shown: with nothing beside matches where `bare`."""
 
-    def __init__(self, tokenizer: Tokenizer, window: int, pattern: Pattern | None) -> None:
+    def __init__(self, tokenizer: Tokenizer, bare: bool, pattern: Pattern | None) -> None:
         self.tokenizer = tokenizer
-        self.window = window
+        self.bare = bare
         self.sought = sought_text(pattern)
 
 
@@ -69,7 +73,7 @@ class Contexts(ABC):
         self._segment = segment
         self._display = display
         self._tokenizer = display.tokenizer
-        self._window = display.window
+        self._bare = display.bare
         self._sought = display.sought
 
     @abstractmethod
@@ -78,8 +82,8 @@ class Contexts(ABC):
 
     def _ids(self, line: Line) -> tuple[NDArray[np.uint32], int, int]:
         """The tokens of match and contexts, and where among them the match starts and stops."""
-        first = max(0, line.start - self._window)
-        ids = self._segment.index.document_tokens(line.document, first, line.stop + self._window)
+        first = max(0, line.start - line.before)
+        ids = self._segment.index.document_tokens(line.document, first, line.stop + line.after)
         return ids, line.start - first, line.stop - first
 
 
@@ -128,9 +132,9 @@ class SpelledContexts(Contexts):
             left, match, right = left + match[: place.start], match[place], match[place.stop :] + right
         # Of a character that the window cuts, the bytes inside are left out.
         return Shown(
-            _without_beginning(left) if start == self._window and self._window else _text(left),
+            _without_beginning(left) if start == line.before and start else _text(left),
             _text(match),
-            _without_end(right) if len(ids) - stop == self._window and self._window else _text(right),
+            _without_end(right) if len(ids) - stop == line.after and line.after else _text(right),
         )
 
     def _spelled(self, ids: NDArray[np.uint32]) -> bytes:
@@ -183,11 +187,11 @@ class StoredContexts(Contexts):
             inner = np.flatnonzero(solid(text[start:stop]))
             if len(inner):
                 start, stop = start + int(inner[0]), start + int(inner[-1]) + 1
-        first, last = line.start - self._window, line.stop + self._window
+        first, last = line.start - line.before, line.stop + line.after
         begin = 0 if first <= 0 else int(words.starts[first])
         end = len(text) if last >= len(words.starts) else int(words.stops[last - 1])
         begin, end = min(begin, start), max(end, stop)
-        if not self._window:
+        if self._bare:
             begin, end = start, stop
         return Shown(*(_shown(part) for part in (text[begin:start], text[start:stop], text[stop:end])))
 

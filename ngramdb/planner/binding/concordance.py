@@ -12,6 +12,7 @@ from ngramdb.planner.binding.fields import document_keys, returned_fields
 from ngramdb.planner.binding.occurrences import occurring
 from ngramdb.planner.binding.patterns import token_pattern_of
 from ngramdb.planner.binding.scope import Scope
+from ngramdb.planner.binding.sentences import require_sentences
 from ngramdb.planner.source import Corpus
 
 # Tokens on either side of a match when WINDOW is missing: of words or pieces of them, and of single
@@ -54,13 +55,12 @@ def kwic(scope: Scope, node: ast.Kwic) -> plan.Plan:
         scope.fail(PlanError, "KWIC needs an n-gram of at least one token", node.what)
     where = condition(scope, node.where, corpus)
     order, descending, keys = _order(scope, node.order_by, corpus)
-    window = scope.number(node.window, "WINDOW", 0)
     is_pattern = isinstance(found, plan.OccurrencesOf)
     return plan.Concordance(
         corpus,
         sought,
         where if is_pattern else plan.AllDocs(),
-        default_window(corpus.tokenizer.kind) if window is None else min(window, WHOLE_DOCUMENT),
+        _window(scope, node, corpus),
         order,
         descending,
         scope.number(node.limit, "LIMIT", 0),
@@ -70,6 +70,15 @@ def kwic(scope: Scope, node: ast.Kwic) -> plan.Plan:
         keys=keys,
         what=None if is_pattern else plan.InPart(found, where),
     )
+
+
+def _window(scope: Scope, node: ast.Kwic, corpus: Corpus) -> int | None:
+    """Tokens on either side; None for the sentence."""
+    if isinstance(node.window, ast.InSentence):
+        require_sentences(scope, node.window, corpus)
+        return None
+    window = scope.number(node.window, "WINDOW", 0)
+    return default_window(corpus.tokenizer.kind) if window is None else min(window, WHOLE_DOCUMENT)
 
 
 def _pattern(found: plan.Occurring) -> plan.Pattern | None:

@@ -43,7 +43,7 @@ class Sampling:
 
 @dataclass(frozen=True)
 class Concordance(Question, operator="kwic.concordance.concordance", binders={"Kwic": "concordance.kwic"}):
-    """KWIC: the occurrences of a pattern with up to `window` tokens on either side.
+    """KWIC: the occurrences of a pattern with up to `window` tokens on either side; None: their sentences.
 
     Those of an expression are `what`, with the documents that they are in; `pattern` is then the one that all
     of them are of, if there is one. `keys` are the fields of an order BY_FIELDS.
@@ -51,7 +51,7 @@ class Concordance(Question, operator="kwic.concordance.concordance", binders={"K
 
     pattern: Pattern | None
     where: DocExpr
-    window: int
+    window: int | None
     order: str = BY_PLACE
     descending: bool = False
     limit: int | None = None
@@ -66,7 +66,7 @@ class Concordance(Question, operator="kwic.concordance.concordance", binders={"K
         order = self.order + (" descending" if self.descending else "")
         if self.keys:
             order = "by " + ", ".join(key.label() for key in self.keys)
-        parts = [f"window {self.window:,}", order]
+        parts = ["window sentence" if self.window is None else f"window {self.window:,}", order]
         if self.sample is not None:
             parts.append(self.sample.label())
         if self.limit is not None:

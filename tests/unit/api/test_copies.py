@@ -83,9 +83,9 @@ def test_an_interrupted_copy_leaves_nothing(db, monkeypatch):
     files = set(db._database.store.directory.list())
     written = copying.merged_segment
 
-    def stopped(transaction, parts, limits):
+    def stopped(*arguments):
         db.interrupt()
-        return written(transaction, parts, limits)
+        return written(*arguments)
 
     monkeypatch.setattr(copying, "merged_segment", stopped)
     with pytest.raises(ngramdb.QueryCancelled):

@@ -72,7 +72,10 @@ def test_help_of_a_statement_shows_examples_of_it(shell: Shell, capsys: pytest.C
     assert capsys.readouterr().out.startswith("DIST GIVEN ngram [USING model] [WHERE condition] [TOP k]")
     run_text(shell, ".help kwic")
     written = capsys.readouterr().out
-    assert written.startswith("KWIC condition [WHERE condition] [WINDOW n]") and 'KWIC "machine' in written
+    assert (
+        written.startswith("KWIC condition [WHERE condition] [WINDOW n | SENTENCE]")
+        and 'KWIC "machine' in written
+    )
     run_text(shell, ".help nucleus")
     assert capsys.readouterr().out.startswith("GENERATE GIVEN ")
     run_text(shell, ".help condition")
