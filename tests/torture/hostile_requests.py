@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import random
 import sys
 import tempfile
 import time
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -34,7 +36,7 @@ from ngramdb.serve.inprocess import answered
 from ngramdb.serve.library import open_library
 from ngramdb.serve.limits import Limits
 from ngramdb.serve.questions import COMMON, QUESTIONS
-from ngramdb.serve.verbs import arguments_of
+from ngramdb.serve.verbs import KINDS, arguments_of
 
 LIMIT_S = 1.0
 # What a request may take beyond its limit on a busy machine.
@@ -188,6 +190,18 @@ def fill(folder: Path) -> None:
             corpus.delete("doc_id = 3")
 
 
+@cache
+def fitting(kinds: tuple[str, ...]) -> list[Any]:
+    """Arguments of verbs that are of these kinds."""
+    found = []
+    for one in VERB_VALUES:
+        with contextlib.suppress(ngramdb.NgramdbError):
+            value = wire.received(one, lambda name: None)
+            if any(KINDS[kind](value) for kind in kinds):
+                found.append(one)
+    return found or [None]
+
+
 class Requests:
     """Requests made at random."""
 
@@ -254,12 +268,15 @@ class Requests:
         value = lambda: rng.choice(JSON_VALUES)  # noqa: E731
         if rng.random() < 0.3:
             verb = rng.choice(wire.VERBS)
-            known = [name for name in arguments_of(verb) if rng.random() < 0.4]
+            known = arguments_of(verb)
+            names = [name for at, name in enumerate(known) if at == 0 or rng.random() < 0.3]
             given = {
-                name: rng.choice([*VERB_VALUES, value()])
-                for name in [next(iter(arguments_of(verb)), "x"), *known]
+                name: rng.choice(fitting(known[name]) if rng.random() < 0.9 else [*VERB_VALUES, value()])
+                for name in names
             }
-            where = rng.choice([None, [], [[rng.choice(CONDITIONS), value()]], value()])
+            where = rng.choice(
+                [None, None, None, [], [["n > 1", None]], [[rng.choice(CONDITIONS), value()]], value()]
+            )
             return "POST", f"/c/verbs/{verb}", {}, self._json({"arguments": given, "where": where})
         target, body = rng.choice(
             [
