@@ -41,12 +41,15 @@ def test_batches_and_rows_may_be_mixed():
     assert [len(batch) for batch in result.batches()] == [9, 10, 5]
 
 
-def test_breaking_out_of_an_iteration_loses_at_most_a_batch():
+def test_breaking_out_of_an_iteration_loses_nothing():
     result, _ = numbers(25)
     for row in result:
         if row[0] == 3:
             break
-    assert result.fetchone() == (10, "row 10")
+    assert result.fetchone() == (4, "row 4")
+    rows = iter(result)
+    assert (next(rows)[0], result.fetchone()[0], next(rows)[0]) == (5, 6, 7)
+    assert [row[0] for row in result.fetchall()] == list(range(8, 25)) and list(rows) == []
 
 
 def test_a_closed_result_cannot_be_read():
