@@ -83,6 +83,12 @@ QUESTIONS = [
     'GENERATE GIVEN "time" TOKENS 6 FROM {c}',
     "DOCS SAMPLE 3 SEED 2 FROM {c}",
 ]
+# Of corpora that know their sentences: those that were loaded before these were kept do not.
+SENTENCE_QUESTIONS = [
+    "COUNT <s> * FROM {c}",
+    "KWIC * </s> WINDOW 2 FROM {c}",
+    'COUNT "a" AND "flies" WITHIN SENTENCE FROM {c}',
+]
 ID_QUESTIONS = [
     "COUNT [1, 2] FROM ids",
     "COUNT [] FROM ids",
@@ -218,7 +224,7 @@ def write(folder: Path) -> dict[str, Any]:
 
 def answers(folder: Path, versions: dict[str, Any]) -> dict[str, Any]:
     """All questions with their answers, by whether they hold after the database has been written to."""
-    texts = [question.format(c=name) for name in TEXTS for question in QUESTIONS]
+    texts = [question.format(c=name) for name in TEXTS for question in QUESTIONS + SENTENCE_QUESTIONS]
     always = [*texts, *ID_QUESTIONS, *FIELD_QUESTIONS]
     with ngramdb.connect(folder, read_only=True) as db:
         return {
