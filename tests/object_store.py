@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import pytest
 
@@ -22,6 +23,7 @@ class Request(NamedTuple):
     method: str
     path: str
     query: str
+    range: str
 
 
 # What a fault does with a request: None lets it pass, an int answers with that status, "reset" ends the
@@ -63,7 +65,8 @@ class Server:
             self.fault = None
 
     def _answer(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
-        request = Request(environ["REQUEST_METHOD"], environ["PATH_INFO"], environ.get("QUERY_STRING", ""))
+        names = ("REQUEST_METHOD", "PATH_INFO", "QUERY_STRING", "HTTP_RANGE")
+        request = Request(*(environ.get(name, "") for name in names))
         self.requests.append(request)
         kind = None if self.fault is None else self.fault(request)
         if isinstance(kind, float):
@@ -72,14 +75,19 @@ class Server:
             start(f"{kind} Failed", [("Content-Length", "0")])
             return [b""]
         elif kind == "reset":
-            raise ConnectionAbortedError
+            _end(environ)
         body = self._app(environ, start)
         if kind == "short":
             return [b"".join(body)[:-1]]  # the length that was promised is another
         if kind == "lost":
             b"".join(body)
-            raise ConnectionAbortedError
+            _end(environ)
         return body
+
+
+def _end(environ: dict[str, Any]) -> NoReturn:
+    environ["werkzeug.socket"].shutdown(socket.SHUT_RDWR)
+    raise ConnectionAbortedError
 
 
 @contextmanager

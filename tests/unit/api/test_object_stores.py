@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import builds
@@ -10,6 +11,7 @@ import object_store
 import pytest
 
 import ngramdb
+from ngramdb.cli.main import main
 from ngramdb.engine.storage.directory import object_store as stores
 from ngramdb.engine.storage.directory import remote
 
@@ -26,7 +28,6 @@ QUESTIONS = (
     'DOCS WHERE "the" AND "dog" WITHIN 3 TOKENS',
     "DOCS WHERE kind = 'a' ORDER BY n DESC LIMIT 5",
     'DOCS WHERE "sat on" MATCH TEXT',
-    "SHOW SEGMENTS",
     "CHECK",
 )
 
@@ -34,6 +35,7 @@ QUESTIONS = (
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     monkeypatch.setattr(stores, "PAUSE_S", 0.001)
+    monkeypatch.setattr(stores, "TRIES", 3)
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +79,7 @@ def answers(db, questions=QUESTIONS):
 
 @pytest.fixture(scope="module")
 def local(tmp_path_factory):
-    return make(tmp_path_factory.mktemp("local") / "local.ngdb", 300)
+    return make(tmp_path_factory.mktemp("local") / "local.ngdb", 150)
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +124,7 @@ def test_opening_takes_few_requests_and_so_does_a_cold_count(server, tmp_path):
     largest = max(path.stat().st_size for path in (tmp_path / "ids.ngdb" / "segments").iterdir())
     assert largest > 3 * remote.WHOLE, "several ranges"
     url = object_store.put(tmp_path / "ids.ngdb", "ids.ngdb")
-    ngrams = [[1, 2, 1], [3, 4], [5], [1] * 5, [17, 2, 1, 1, 9], [400, 3], [2000], [1, 2, 3, 4, 5]]
+    ngrams = [[1, 2, 1], [5], [17, 2, 1, 1, 9], [2000]]
     with ngramdb.connect(tmp_path / "ids.ngdb") as db:
         expected = [db.corpus("ids").count(ngram) for ngram in ngrams]
     assert sum(expected) > 0
@@ -144,3 +146,237 @@ def test_opening_takes_few_requests_and_so_does_a_cold_count(server, tmp_path):
                 server.requests.clear()
                 assert db.corpus("ids").count(ngram) == count
                 assert not server.requests, "what was fetched is kept"
+
+
+def once(kind):
+    """A fault of every request when it is made first."""
+    seen = set()
+
+    def fault(request):
+        is_new = request not in seen
+        seen.add(request)
+        return kind if is_new else None
+
+    return fault
+
+
+@pytest.mark.parametrize("kind", [500, 503, "reset", "short"])
+def test_what_fails_for_a_moment_is_tried_again(server, local, expected, small, kind):
+    url = object_store.put(local, "failing.ngdb")
+    with server.failing(once(kind)), ngramdb.connect(url, read_only=True) as db:
+        assert answers(db, QUESTIONS[3:6]) == expected[3:6]
+
+
+@pytest.mark.parametrize(("kind", "said"), [(500, "tried 3 times"), ("reset", "tried 3 times"), (403, "")])
+def test_a_store_that_is_gone_is_a_clear_error_and_the_next_question_is_answered(
+    server, local, small, kind, said
+):
+    url = object_store.put(local, "gone.ngdb")
+    with (
+        server.failing(lambda request: kind),
+        pytest.raises(ngramdb.StorageError, match=f"gone.ngdb.*{said}"),
+    ):
+        ngramdb.connect(url, read_only=True)
+    with ngramdb.connect(url, read_only=True) as db:
+        for statement in (
+            'COUNT "a cat"',
+            'KWIC "the"',
+            "DOCS",
+            'DIST GIVEN "a" USING KNESER_NEY TOP 3',
+        ):
+            with (
+                server.failing(lambda request: kind if "segments" in request.path else None),
+                pytest.raises(ngramdb.StorageError, match=rf"gone.ngdb/segments.*{said}"),
+            ):
+                db.execute(statement).fetchall()
+        with ngramdb.connect(local, read_only=True) as before:
+            assert answers(db, QUESTIONS[3:6]) == answers(before, QUESTIONS[3:6])
+
+
+def test_an_object_that_is_gone_is_named(server, local, small):
+    url = object_store.put(local, "lacking.ngdb")
+    with (
+        ngramdb.connect(url, read_only=True) as db,
+        server.failing(lambda request: 404 if "segments" in request.path else None),
+        pytest.raises(ngramdb.StorageError, match=r"segments/.*gone.*restore"),
+    ):
+        db.execute('COUNT "the"')
+    with pytest.raises(ngramdb.StorageError, match="no database"):
+        ngramdb.connect("s3://bucket/nothing.ngdb", read_only=True)
+
+
+def test_waiting_for_a_slow_store_ends_with_the_timeout(server, local, small):
+    url = object_store.put(local, "slow.ngdb")
+    released = threading.Event()
+    with ngramdb.connect(url, read_only=True) as db:
+        db.use("c")
+        with server.failing(lambda request: None if released.wait(20) else 500):
+            with pytest.raises(ngramdb.TimeoutExceeded):
+                db.execute('COUNT "a cat"', timeout=0.2)
+            released.set()
+        assert db.execute('COUNT "a cat"').fetchone()[0] > 0
+
+
+def test_a_stale_listing_does_not_hide_the_newest_version(server, tmp_path, cache, monkeypatch):
+    path = make(tmp_path / "old.ngdb", removed=False)
+    url = object_store.put(path, "stale.ngdb")
+    old = stores.ObjectStore(url).stored()
+    with ngramdb.connect(path) as db:
+        db.execute("DELETE DOCS WHERE n = 12 FROM c")
+        version, n_documents = db.version, db.corpus("c").n_documents
+    object_store.put(path, "stale.ngdb")
+    monkeypatch.setattr(stores.ObjectStore, "stored", lambda self: old)
+    with ngramdb.connect(url, read_only=True) as db:
+        assert db.corpus("c").n_documents == n_documents
+        assert db.version == version
+
+
+def test_a_newer_version_is_seen(server, tmp_path, cache, monkeypatch):
+    monkeypatch.setattr(remote, "FRESH_S", 0.0)
+    path = make(tmp_path / "db", removed=False)
+    url = object_store.put(path, "newer.ngdb")
+    with ngramdb.connect(url, read_only=True) as db:
+        db.use("c")
+        before = db.execute("DOCS").fetchall()
+        with ngramdb.connect(path) as writing:
+            writing.execute("DELETE DOCS WHERE n = 12 FROM c")
+        object_store.put(path, "newer.ngdb")
+        after = db.execute("DOCS").fetchall()
+        assert len(after) == len(before) - 1
+
+
+def kept(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.data"))
+
+
+def test_damage_in_the_cache_is_mended_and_damage_in_the_store_is_told(
+    server, local, expected, small, tmp_path
+):
+    url = object_store.put(local, "damaged.ngdb")
+    with ngramdb.connect(url, read_only=True) as db:
+        assert answers(db) == expected
+    for path in kept(tmp_path / "cache"):
+        size = path.stat().st_size
+        path.write_bytes(bytes(size))  # as after a crash: the map is there, and the content is not
+    with ngramdb.connect(url, read_only=True) as db:
+        assert answers(db) == expected
+    segment = next((local / "segments").iterdir())
+    damaged = bytearray(segment.read_bytes())
+    damaged[len(damaged) // 3] ^= 1
+    system = pytest.importorskip("s3fs").S3FileSystem(skip_instance_cache=True)
+    system.pipe_file(f"bucket/damaged.ngdb/segments/{segment.name}", bytes(damaged))
+    with (
+        ngramdb.connect(url, read_only=True) as db,
+        pytest.raises(ngramdb.CorruptionError, match=segment.name),
+    ):
+        answers(db, ("DOCS", "NGRAMS 3 TOP 1000", 'DIST GIVEN "a" USING KNESER_NEY TOP 20'))
+
+
+def on_disk(folder: Path) -> int:
+    return sum(path.stat().st_blocks * 512 for path in kept(folder))
+
+
+def test_the_cache_stays_within_its_limit_and_what_is_open_stays_readable(local, expected, small, tmp_path):
+    folder = tmp_path / "cache"
+    with ngramdb.connect(f"file://{local}", read_only=True) as db:
+        db.use("c")
+        db.execute("SET cache_limit = 40000")
+        begun = db.execute("DOCS")
+        first = begun.fetchone()
+        assert answers(db) == expected
+        db.refresh()
+        assert on_disk(folder) <= 40_000
+        assert [first, *begun.fetchall()] == dict(expected)["DOCS"]
+        assert answers(db) == expected
+
+
+def test_of_two_writers_one_wins_and_the_other_is_told(server, tmp_path, cache):
+    url = object_store.put(make(tmp_path / "db"), "raced.ngdb")
+    with ngramdb.connect(url) as one, ngramdb.connect(url) as other:
+
+        def documents():
+            yield "the loser"
+            other.corpus("c").append(["the winner"])
+
+        with pytest.raises(ngramdb.ConflictError, match=r"another writer.*make the change again"):
+            one.corpus("c").append(documents())
+        one.refresh()
+        one.corpus("c").append(["the third"])
+    with ngramdb.connect(url, read_only=True) as db:
+        assert [db.corpus("c").count(name) for name in ("the winner", "the loser", "the third")] == [1, 0, 1]
+        assert not db.execute("CHECK").fetchall()
+
+
+@pytest.mark.parametrize("kind", ["lost", "reset", 500])
+def test_a_commit_whose_answer_is_lost_is_done_once(server, tmp_path, cache, kind):
+    url = object_store.put(make(tmp_path / "db"), f"lost-{kind}.ngdb")
+    failed = []
+
+    def fault(request):
+        if request.method == "PUT" and "manifests" in request.path and not failed:
+            failed.append(request)
+            return kind
+        return None
+
+    with ngramdb.connect(url) as db, server.failing(fault):
+        version = db.version
+        db.corpus("c").append(["once only"])
+        assert db.version == version + 1 and failed
+    with ngramdb.connect(url, read_only=True) as db:
+        assert db.corpus("c").count("once only") == 1
+
+
+def test_a_commit_whose_outcome_is_not_known_removes_nothing(server, tmp_path, cache):
+    url = object_store.put(make(tmp_path / "db"), "open.ngdb")
+    begun = []
+
+    def fault(request):
+        if request.method == "PUT" and "manifests" in request.path:
+            begun.append(request)
+            return "lost"  # it is there, and nobody can find out
+        return 500 if begun else None
+
+    with ngramdb.connect(url) as db:
+        corpus = db.corpus("c")
+        with (
+            server.failing(fault),
+            pytest.raises(ngramdb.StorageError, match="shows when the database is opened"),
+        ):
+            corpus.append(["written down"])
+    with ngramdb.connect(url, read_only=True) as db:
+        assert db.corpus("c").count("written down") == 1
+        assert not db.execute("CHECK").fetchall()
+
+
+def test_a_store_that_overwrites_is_refused(server, tmp_path, cache, monkeypatch):
+    url = object_store.put(make(tmp_path / "db"), "careless.ngdb")
+    with ngramdb.connect(url) as db:
+        system = db._database.store.directory._store._system
+        put = system.pipe_file
+        monkeypatch.setattr(system, "pipe_file", lambda path, data, mode: put(path, data))
+        with pytest.raises(ngramdb.StorageError, match="If-None-Match"):
+            db.corpus("c").append(["one"])
+        assert db.corpus("c").count("one") == 0
+
+
+def test_a_store_that_is_not_known_to_keep_writers_apart_is_for_reading(local, tmp_path, cache):
+    refused = pytest.raises(ngramdb.StorageError, match="put an object only if it is absent")
+    with ngramdb.connect(f"file://{local}") as db, refused:
+        db.corpus("c").append(["one"])
+    with pytest.raises(ngramdb.StorageError, match="put an object only if it is absent"):
+        ngramdb.connect(f"file://{tmp_path / 'new.ngdb'}")
+    assert not (tmp_path / "new.ngdb").exists()
+
+
+def test_parts_are_committed_into_a_bucket(server, tmp_path, cache, capsys):
+    files = builds.write_files(tmp_path / "files")
+    for i in range(3):
+        ngramdb.build(tmp_path / "parts", files, shard=(i, 3), tokenizer="chars")
+    arguments = ["commit", "s3://bucket/parts.ngdb", "c", str(tmp_path / "parts")]
+    assert main(arguments) == 0
+    assert "3 parts" in capsys.readouterr().out
+    with ngramdb.connect("s3://bucket/parts.ngdb", read_only=True) as db:
+        assert builds.answers(db, "c") == builds.loaded(files, "chars")
+    assert main(["s3://bucket/parts.ngdb", "-c", 'COUNT "the"']) == 0
+    assert main(["check", "s3://bucket/parts.ngdb"]) == 0
+    assert main(["warm", "s3://bucket/parts.ngdb", "c"]) == 0

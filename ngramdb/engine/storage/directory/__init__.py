@@ -12,12 +12,12 @@ from ngramdb.lazy import lazy_module
 
 __all__ = ["Directory", "MemoryDirectory", "RealDirectory", "WritableFile", "WriterLock", "directory_at"]
 
-remote = lazy_module("ngramdb.engine.storage.directory.remote")
+elsewhere = lazy_module("ngramdb.engine.storage.directory.remote")
 
 
 def directory_at(path: str | os.PathLike[str]) -> Directory:
     """The folder of a path, or the objects below a URL. Raises StorageError where no library opens such."""
     if isinstance(path, str) and is_url(path):
-        found: Directory = remote.RemoteDirectory(path)
+        found: Directory = elsewhere.RemoteDirectory(path)
         return found
     return RealDirectory(path)

@@ -7,7 +7,6 @@ that is known to work: trials within trials would make a store that is gone a ma
 
 from __future__ import annotations
 
-import errno
 import os
 import random
 import time
@@ -28,7 +27,7 @@ PAUSE_S = 0.1
 #: Requests at a time: enough to use a fast network with requests of some megabytes.
 REQUESTS = 8
 # Seconds without an answer, after which a request has failed.
-_CONNECT_S, _READ_S = 10, 30
+_CONNECT_S, _READ_S = 10, 20
 # Asking again does not help.
 _FOR_GOOD = (
     FileNotFoundError,
@@ -114,7 +113,7 @@ class ObjectStore:
         """Bytes [start, stop) of an object; asks once, so it belongs into `done`."""
         data: bytes = self._system.cat_file(self._path(name), start=start, end=stop)
         if len(data) != stop - start:
-            raise OSError(errno.EIO, f"{len(data)} bytes came, where {stop - start} were asked for")
+            raise OSError(f"{len(data)} bytes came, where {stop - start} were asked for")
         return data
 
     def write(self, name: str, local: str) -> None:
@@ -168,7 +167,8 @@ class ObjectStore:
                     future.cancel()
             if last is None:
                 return [answers[i] for i in range(len(requests))]
-        raise OSError(errno.EIO, f"{_said(last)} (tried {TRIES} times)") from last
+        # Without a number: what the system says of its own numbers is about disks.
+        raise OSError(f"{_said(last)} (tried {TRIES} times); is the store there? Then try again") from last
 
     def _path(self, name: str) -> str:
         return f"{self._root.rstrip('/')}/{name}"
@@ -187,7 +187,7 @@ def _stored(info: dict[str, Any]) -> Stored:
     tags = (info.get(name) for name in ("ETag", "etag", "md5Hash", "mtime", "created", "LastModified"))
     size = info.get("size")
     if size is None:
-        raise OSError(errno.EIO, "the store does not say how large its objects are")
+        raise OSError("the store does not say how large its objects are")
     return Stored(int(size), str(next((tag for tag in tags if tag), "")))
 
 
@@ -199,7 +199,7 @@ def _is_for_good(error: Exception) -> bool:
 
 def _said(error: BaseException | None) -> str:
     """What an error of any library says, in one line."""
-    text = " ".join(str(error).split())
+    text = " ".join(str(getattr(error, "strerror", None) or error).split())
     return text or type(error).__name__
 
 
