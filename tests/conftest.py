@@ -27,6 +27,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="open every segment as one of the plain kind (tests/plain_kind.py): slow, and what looks into "
         "the native kind's arrays fails",
     )
+    parser.addoption(
+        "--ray",
+        action="store_true",
+        help="have actors of Ray as the members of crews (tests/crews.py), where tests ask over some: slow",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -35,6 +40,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if config.getoption("--rewrite"):
         os.environ["NGRAMDB_REWRITE"] = "1"
+    if config.getoption("--ray"):
+        os.environ["NGRAMDB_TEST_RAY"] = "1"
     if config.getoption("--plain"):
         registry._KINDS["native"] = Kind("native", KIND, PlainSegment)
     signal.signal(signal.SIGINT, signal.default_int_handler)

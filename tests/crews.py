@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from ngramdb import interrupts
+from ngramdb import cluster, interrupts
 from ngramdb.api.database import Database
 from ngramdb.cluster.asking import ClusterConnection
 from ngramdb.cluster.crew import Crew, MemberLost
@@ -60,7 +60,13 @@ class Members:
 
 
 def connect(path: str | Path, members: int = 2, replicas: int = 2) -> ClusterConnection:
-    """As `ngramdb.cluster.connect`, with members in this process."""
+    """As `ngramdb.cluster.connect`, with members in this process, unless pytest was told `--ray`."""
+    if os.environ.get("NGRAMDB_TEST_RAY"):
+        import ray
+
+        if not ray.is_initialized():  # for all tests: it takes seconds to start
+            ray.init(num_cpus=members, include_dashboard=False, logging_level="error", log_to_driver=False)
+        return cluster.connect(path, actors=members, replicas=replicas)
     folder = os.path.abspath(path)
     crew = Crew(Members(folder, members), replicas)
     store = Store.open(RealDirectory(folder), create=False)

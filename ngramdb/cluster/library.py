@@ -96,14 +96,18 @@ def resolved(version: int, name: str) -> CorpusView:
 
 
 def ask_index(
-    _library: Library, view: CorpusView, numbers: Sequence[int], method: str, arguments: tuple[Any, ...]
+    _library: Library,
+    view: CorpusView,
+    numbers: Sequence[int],
+    method: str | Callable[..., Any],
+    arguments: tuple[Any, ...],
 ) -> list[tuple[int, Any]]:
     """What some of the segments answer, those of each sign together, with the sign.
 
     numbers : places among the added segments and then the subtracted ones
     """
     return [
-        (sign, getattr(index, method)(*arguments))
+        (sign, method(index, *arguments) if callable(method) else getattr(index, method)(*arguments))
         for sign, index in ((sign, _index_of(view, sign, numbers)) for sign in (1, -1))
         if index is not None
     ]

@@ -10,6 +10,7 @@ from builds import answers
 import ngramdb
 from ngramdb.cluster import crew as crewing
 from ngramdb.cluster.crew import Crew, Job
+from ngramdb.executor.questions import shared_ngrams
 
 NAMES = [(f"segment-{i}", 1000 + i) for i in range(200)]
 
@@ -93,6 +94,25 @@ def test_batches_of_models_are_divided(database):
             assert same(there.prob_many(texts, tokens, model), here.prob_many(texts, tokens, model))
             assert same(there.score_many(texts, model).all, here.score_many(texts, model).all)
             assert all(n > m for n, m in zip(asked, before, strict=True))
+
+
+def test_the_most_frequent_ngrams_are_those_of_all_groups(tmp_path, monkeypatch):
+    monkeypatch.setattr(shared_ngrams, "LEAST_TOKENS", 0)
+    rng = np.random.default_rng(2)
+    with ngramdb.connect(tmp_path / "db") as db:
+        db.settings["auto_compact"] = False
+        corpus = db.create_corpus("c", tokenizer="tokens")
+        for k in range(5):  # each segment has frequent tokens of its own
+            corpus.append([rng.zipf(1.5, size=60).clip(0, 40) + 3 * k for _ in range(30)])
+        db.execute("DELETE DOCS WHERE doc_id < 40 FROM c")
+    with ngramdb.connect(tmp_path / "db") as other, crews.connect(tmp_path / "db", 3, 1) as db:
+        for n in (1, 2, 3):
+            for k in (1, 5, 50, 5000):
+                rows = other.execute(f"NGRAMS {n} TOP {k}").fetchall()
+                found = db.execute(f"NGRAMS {n} TOP {k}")
+                assert found.fetchall() == rows and "total" not in found.summary
+        monkeypatch.setattr(shared_ngrams, "MOST_GIVEN", 20)  # too many: the files are read
+        assert db.execute("NGRAMS 2 TOP 5").fetchall() == other.execute("NGRAMS 2 TOP 5").fetchall()
 
 
 def of_two(library, i):

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from ngramdb._cext.corpus.index import Estimates, ManyNextTokens
     from ngramdb._cext.segment.segment_index import Offsets, TokenIds
 
-# A question: a method of `Index`, and its arguments.
-Asked = tuple[str, tuple[Any, ...]]
+# A question: a method of `Index`, or a function of one, and its arguments.
+Asked = tuple[str | Callable[..., Any], tuple[Any, ...]]
 # What every group answers, with the sign of its segments.
 Answers = list[tuple[int, Any]]
 # Asks every group each of the questions, all at a time.

@@ -21,6 +21,7 @@ from ngramdb.executor.conditions.docset import DocSet
 from ngramdb.executor.conditions.evaluation import PlanMeter
 from ngramdb.executor.conditions.known_tokens import from_files
 from ngramdb.executor.questions.documents import matching
+from ngramdb.executor.questions.shared_ngrams import shared_best
 from ngramdb.executor.results.result import BATCH_ROWS, Result, Row
 from ngramdb.planner.plan import NGRAM_COLUMNS, AllDocs, NgramList
 from ngramdb.planner.source import Corpus, IntArray, Segment, Tokenizer
@@ -66,6 +67,10 @@ def _of_all(plan: NgramList) -> Answer:
         return Answer(iter(()))
     if plan.n > max((segment.n_tokens for segment in index.segments), default=0):
         return Answer(iter(()), 0)
+    if plan.top is not None:
+        shared = shared_best(index, plan.n, plan.top)
+        if shared is not None:
+            return Answer(iter([shared]))
     for segment in plan.corpus.segments:
         segment.read_for_pass()
     with negative_named(plan.corpus.tokenizer):
