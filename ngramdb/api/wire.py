@@ -89,12 +89,15 @@ _ATTRIBUTES = {
     "Scores": ("prob", "count", "context_count", "effective_n", "sparse", "is_probability"),
     "DocumentScores": ("all", "offsets"),
 }
+_PLAIN = frozenset({int, str})
 #: Arrays of little-endian numbers; nothing else is made of what a stranger sends.
 _DTYPE = re.compile(r"[<|][iuf][1248]|\|b1")
 
 
 def sent(value: Any) -> Any:
     """A value as JSON has it. Raises NotSupportedError for one that cannot be sent."""
+    if type(value) is list and _PLAIN.issuperset(map(type, value)):
+        return value
     parts = _parts(value)
     if parts is not None:
         return {"kind": type(value).__name__, "of": [sent(part) for part in parts]}
@@ -130,6 +133,8 @@ def received(value: Any, corpus_named: Callable[[str], Any] | None = None) -> An
         It is nothing that is sent.
     """
     if isinstance(value, list):
+        if _PLAIN.issuperset(map(type, value)):  # n-grams, by the million
+            return value
         return [received(item, corpus_named) for item in value]
     if not isinstance(value, dict):
         return value

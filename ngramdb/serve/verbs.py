@@ -37,7 +37,7 @@ def _is_whole(value: Any) -> bool:
 def _is_ids(value: Any) -> bool:
     if isinstance(value, np.ndarray):
         return value.dtype.kind in "iu"
-    return isinstance(value, (list, tuple)) and all(map(_is_whole, value))
+    return isinstance(value, (list, tuple)) and {int}.issuperset(map(type, value))
 
 
 def _is_pair(value: Any) -> bool:
@@ -65,6 +65,7 @@ KINDS: dict[str, Callable[[Any], bool]] = {
     "int": _is_whole,
     "float": lambda value: _is_whole(value) or isinstance(value, float),
     "str": lambda value: isinstance(value, str),
+    "Literal['sentence']": lambda value: value == "sentence",
     "Sequence[str]": lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
     "tuple[int, int]": lambda value: _is_pair(value) and all(map(_is_whole, value)),
     "Ngram": lambda value: isinstance(value, str) or _is_ids(value),

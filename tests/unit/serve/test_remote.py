@@ -55,6 +55,7 @@ VERBS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("docs", ('"time"',), {"limit": 1, "offset": 1}),
     ("sample", (3,), {"seed": 7}),
     ("kwic", ("flies",), {"window": 2, "order_by": "right", "returning": "kind"}),
+    ("kwic", ("flies",), {"window": "sentence"}),
     ("ngrams", (2,), {"top": 5}),
     ("ngrams", ((1, 3),), {"min_count": 3, "where": "kind = ?", "params": ["joke"]}),
     ("collocates", ("flies",), {"window": 2, "by": "ll", "top": 3}),
