@@ -282,7 +282,7 @@ class Story:
             stderr=subprocess.STDOUT,
             text=True,
             encoding="utf-8",
-            timeout=60,
+            timeout=300,
         )
         self.status = done.returncode
         return done.stdout

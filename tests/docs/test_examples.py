@@ -32,7 +32,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(name: str, database: Path, *arguments: str) -> list[str]:
     command = [sys.executable, "-X", "utf8", str(EXAMPLES / name), str(database), "books", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 

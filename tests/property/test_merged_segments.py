@@ -79,6 +79,8 @@ def sections_of(segment, without=()):
     found = [
         (name, place.dtype, bytes(container.section(name))) for name, place in places if name not in without
     ]
+    # A copy of the header, which has the number that a file draws for itself.
+    without = (*without, "header")
     return found, {k: v for k, v in container.properties.items() if k not in without}
 
 
