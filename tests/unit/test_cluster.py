@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -254,6 +256,41 @@ def test_work_of_actors_is_stopped_with_its_question(started, segmented, tmp_pat
         assert db.execute("COUNT DOCS").fetchall()
     with pytest.raises(ngramdb.ExecutionError, match="connection is closed"):
         db.execute("COUNT DOCS")
+
+
+DRIVER = """
+import os, sys
+import crews
+from ngramdb import cluster
+from ngramdb.cluster.crew import Job
+
+db = cluster.connect(sys.argv[1], address=sys.argv[2], actors=2)
+print(*(db._crew.ask([Job(i, crews.own_process, ())])[0] for i in range(2)), flush=True)
+sys.stdin.read()
+"""
+
+
+def test_actors_end_with_a_driver_that_is_killed(started, segmented):
+    address = started.get_runtime_context().gcs_address
+    command = [sys.executable, "-c", DRIVER, str(segmented), address]
+    tests = os.path.dirname(crews.__file__)
+    driver = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": tests},
+    )
+    try:
+        processes = driver.stdout.readline().split()
+        assert len(processes) == 2
+    finally:
+        driver.kill()
+        driver.communicate()
+    while any(os.path.exists(f"/proc/{process}") for process in processes):
+        time.sleep(0.01)
+    with cluster.connect(segmented, actors=2) as db:  # their cores are free
+        assert db.execute("COUNT DOCS").fetchall()
 
 
 def test_what_cannot_be_connected_to(started, segmented, tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import crews
 import numpy as np
 import pytest
@@ -136,6 +138,17 @@ def test_errors_of_members_and_the_end_of_all(database, monkeypatch):
             corpus.count("the")
     with pytest.raises(ngramdb.ExecutionError, match="connection is closed"):
         corpus.count("the")
+
+
+def test_a_folder_that_goes_away_is_an_error_and_comes_back(database):
+    with crews.connect(database) as db:
+        corpus = db.corpus("c")
+        os.rename(database / "segments", database / "away")
+        with pytest.raises(ngramdb.StorageError, match=r"segments.*\.segment"):
+            corpus.count("the")
+        os.rename(database / "away", database / "segments")
+        with ngramdb.connect(database) as other:
+            assert corpus.count("the") == other.corpus("c").count("the") > 0
 
 
 def test_a_question_that_no_member_survives_ends(database):
