@@ -12,10 +12,14 @@ from numpy.typing import NDArray
 from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped, unused-ignore]
+
     from ngramdb.executor.questions import scoring
     from ngramdb.executor.questions.probability import TokenScores
+    from ngramdb.executor.results import dataframes
     from ngramdb.lm import measures, values
 else:
+    dataframes = lazy_module("ngramdb.executor.results.dataframes")
     scoring = lazy_module("ngramdb.executor.questions.scoring")
     measures = lazy_module("ngramdb.lm.measures")
     values = lazy_module("ngramdb.lm.values")
@@ -106,6 +110,11 @@ class Generated(str):
         return str(self), self.token_ids, self.logprob, self.ended
 
 
+def _frame(**columns: NDArray[Any]) -> pandas.DataFrame:
+    frame: pandas.DataFrame = dataframes.column_frame(columns)
+    return frame
+
+
 class NextTokens(NamedTuple):
     """A next-token distribution as arrays; the probability of entry i is counts[i] / context_count.
 
@@ -121,6 +130,10 @@ class NextTokens(NamedTuple):
 
     def __repr__(self) -> str:
         return measures.shown_arrays("NextTokens", **self._asdict())
+
+    def df(self) -> pandas.DataFrame:
+        """A `pandas.DataFrame` with a row for each token: `token_ids`, `counts`."""
+        return _frame(token_ids=self.token_ids, counts=self.counts)
 
 
 class NextTokensMany(NamedTuple):
@@ -165,6 +178,10 @@ class Spans(NamedTuple):
     def __repr__(self) -> str:
         return measures.shown_arrays("Spans", **self._asdict())
 
+    def df(self) -> pandas.DataFrame:
+        """A `pandas.DataFrame` with a row for each span."""
+        return _frame(**self._asdict())
+
 
 class Places(NamedTuple):
     """Where occurrences are, by document and position: (n,) int64 each; positions and lengths in tokens."""
@@ -175,6 +192,10 @@ class Places(NamedTuple):
 
     def __repr__(self) -> str:
         return measures.shown_arrays("Places", **self._asdict())
+
+    def df(self) -> pandas.DataFrame:
+        """A `pandas.DataFrame` with a row for each occurrence."""
+        return _frame(**self._asdict())
 
 
 class StoredDocument(NamedTuple):
@@ -260,6 +281,11 @@ class Scores:
             self.is_probability,
         )
 
+    def df(self) -> pandas.DataFrame:
+        """A `pandas.DataFrame` with a row for each entry: its arrays, and `logprob`."""
+        names = ("prob", "logprob", "count", "context_count", "effective_n", "sparse")
+        return _frame(**{name: getattr(self, name) for name in names})
+
     def __repr__(self) -> str:
         return values.shown_scores(self, measures.Measure.of(self.logprob))
 
@@ -297,6 +323,12 @@ class DocumentScores(Sequence[Scores]):
 
     def __iter__(self) -> Iterator[Scores]:
         return (self[i] for i in range(len(self)))
+
+    def df(self) -> pandas.DataFrame:
+        """A `pandas.DataFrame` with a row for each token, as `Scores.df`, and its `document`'s number."""
+        frame = self.all.df()
+        frame.insert(0, "document", np.repeat(np.arange(len(self)), np.diff(self.offsets)))
+        return frame
 
     def __repr__(self) -> str:
         return f"<DocumentScores of {len(self):,} documents: {self.all!r}>"

@@ -17,7 +17,8 @@ A document is a sentence of its own, unless --no-sentence is given.
 """
 COLUMNS = (
     *("documents", "tokens", "unknown", "unanswered", "zero"),
-    *("perplexity", "perplexity_known", "perplexity_nonzero", "bits_per_token", "logprob"),
+    *("perplexity", "perplexity_known", "perplexity_nonzero", "bits_per_token", "bits_per_byte"),
+    *("bits_per_character", "logprob"),
 )
 COLUMNS_PER_DOCUMENT = ("document", "tokens", "perplexity")
 
@@ -51,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
         row = (
             *(len(found.document_lengths), found.n_tokens, found.n_unknown, found.n_unanswered, found.n_zero),
             *(found.perplexity, found.perplexity_known, found.perplexity_nonzero, found.bits_per_token),
-            found.logprob,
+            *(found.bits_per_byte, found.bits_per_character, found.logprob),
         )
         result = Result.of_rows(COLUMNS, [row], **note)
     screen = detect(sys.stdout)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -89,6 +89,11 @@ def pandas_frame(names: Sequence[str], types: Types, rows: Rows) -> Any:
     frame = pandas.concat(series, axis=1) if series else pandas.DataFrame()
     frame.columns = list(names)
     return frame
+
+
+def column_frame(columns: Mapping[str, Any]) -> Any:
+    """A `pandas.DataFrame` of arrays of equal lengths."""
+    return _optional("pandas").DataFrame(dict(columns))
 
 
 def polars_frame(names: Sequence[str], types: Types, rows: Rows) -> Any:
