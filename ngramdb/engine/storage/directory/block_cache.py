@@ -57,6 +57,7 @@ class BlockCache:
         self.folder = default_folder() if folder is None else folder
         self.limit: Callable[[], int] = lambda: DEFAULT_CACHE_LIMIT
         self._open: WeakSet[CachedFile] = WeakSet()
+        self._lock = threading.Lock()
         self._n_new = 0  # bytes since the folder was last measured
 
     def open(self, store: ObjectStore, name: str, size: int, tag: str) -> CachedFile:
@@ -64,7 +65,8 @@ class BlockCache:
         key = hashlib.sha256(f"{store.url}\n{name}\n{size}\n{tag}".encode()).hexdigest()[:32]
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
         file = CachedFile(self, store, name, size, os.path.join(self.folder, key))
-        self._open.add(file)
+        with self._lock:
+            self._open.add(file)
         return file
 
     def grown(self, n_bytes: int) -> None:
@@ -85,7 +87,8 @@ class BlockCache:
 
         Those of this process go last; it must open them anew.
         """
-        ours = {file.path for file in self._open}
+        with self._lock:
+            ours = {file.path for file in self._open}
         files = sorted(self._files(), key=lambda file: (file[0] in ours, file[2]))
         used = sum(n_bytes for _, n_bytes, _ in files)
         for path, n_bytes, _ in files:
