@@ -96,9 +96,9 @@ class SegmentBuilder:
             ids[offsets[k]:offsets[k + 1]]
         texts : what must be stored of each document's text, None where its ids give it back
         forms : how documents stood in their lines (`ngramdb.ingest.line_forms`), for all n or for none
-        metadata : a mapping for a document, or a record batch for several of them (as
-            `MetadataBuilder.add_columns` takes it); an iterator is asked for the next when the last one is
-            stored
+        metadata : a mapping for a document, a record batch for several of them (as
+            `MetadataBuilder.add_columns` takes it), or the number of several without any; an
+            iterator is asked for the next when the last one is stored
         sentences : which tokens begin a sentence, (m,); None where that is not known
 
         Raises
@@ -118,7 +118,9 @@ class SegmentBuilder:
         self._forms.extend(list(forms) or [None] * (len(offsets) - 1))
         self._text.extend(texts)
         for fields in metadata:
-            if type(fields) is dict or isinstance(fields, Mapping):
+            if type(fields) is int:
+                self._metadata.add_empty(fields)
+            elif type(fields) is dict or isinstance(fields, Mapping):
                 self._metadata.add(fields)
             else:
                 self._metadata.add_columns(fields)

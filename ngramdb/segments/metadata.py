@@ -68,8 +68,9 @@ class MetadataBuilder:
 
         Raises InvalidArgument for a value that JSON does not have; the document is then not added.
         """
-        leaves = flatten(dict(metadata)) if metadata else []
-        self._end_columns()
+        leaves = flatten(dict(metadata)) if metadata else ()
+        if self._waiting:
+            self._end_columns()
         rest: dict[str, Any] = {}
         for path, value in leaves:
             is_empty_object = type(value) is dict and not value
@@ -86,6 +87,18 @@ class MetadataBuilder:
         self._n_rows += 1
         if self._n_rows == BATCH_DOCUMENTS or self._n_chars >= BATCH_CHARS:
             self._end_batch()
+
+    def add_empty(self, n: int) -> None:
+        """Add n documents without metadata."""
+        if self._waiting:
+            self._end_columns()
+        self.n_documents += n
+        while n:
+            added = min(n, BATCH_DOCUMENTS - self._n_rows)
+            self._n_rows += added
+            n -= added
+            if self._n_rows == BATCH_DOCUMENTS:
+                self._end_batch()
 
     def add_columns(self, rows: Any) -> None:
         """Add the metadata of several documents: a record batch, which is kept.

@@ -87,6 +87,30 @@ def test_columns_are_the_rows(batches, mixed):
     assert found[1] == expected[1]
 
 
+@given(st.lists(st.tuples(tables(), st.integers(0, 7)), min_size=1, max_size=3), st.booleans())
+def test_documents_without_any_are_added_together(parts, as_columns):
+    most = stored.BATCH_DOCUMENTS
+    stored.BATCH_DOCUMENTS = 3
+    try:
+        one_by_one, together = MetadataBuilder(), MetadataBuilder()
+        n_documents = 0
+        for batch, n_empty in parts:
+            columns, _ = MetadataColumns(batch.schema, None).of(batch)
+            for builder in (one_by_one, together):
+                if as_columns and columns is not None:
+                    builder.add_columns(columns.taken(range(batch.num_rows)))
+                else:
+                    for row in batch.to_pylist():
+                        builder.add(row)
+            for _ in range(n_empty):
+                one_by_one.add({})
+            together.add_empty(n_empty)
+            n_documents += batch.num_rows + n_empty
+        assert of(together, n_documents) == of(one_by_one, n_documents)
+    finally:
+        stored.BATCH_DOCUMENTS = most
+
+
 @given(tables())
 def test_columns_beyond_the_most_are_kept(batch):
     rows = batch.to_pylist()

@@ -96,6 +96,8 @@ class BatchEncoder:
         if not batch.documents:
             return None
         encoded = self._tokenized(batch)
+        if batch.has_ids:
+            return encoded
         kept = replace(batch, documents=encoded.documents)
         smaller = self._small_enough(kept, np.diff(encoded.offsets).tolist())
         return encoded if smaller is kept else self._encoded(smaller)
@@ -105,18 +107,23 @@ class BatchEncoder:
 
         Raises ResourceError at the first one, unless documents are skipped.
         """
-        if self._limits.n_bytes is None:
+        limits = self._limits
+        if limits.n_bytes is None or limits.n_tokens is None:
+            return batch
+        # As a rule there is room for all together: a token that is given has a byte at least.
+        given = batch.n_bytes if batch.has_ids else sum(n_tokens)
+        if batch.n_bytes <= limits.n_bytes and given <= limits.n_tokens:
             return batch
         kept: list[Document] = []
         for document, n in zip(batch.documents, n_tokens, strict=True):
             size = len(document.text or b"")
-            why = self._limits.refusal(size, n if document.ids is None else len(document.ids))
+            why = limits.refusal(size, n if document.ids is None else len(document.ids))
             if why is None:
                 kept.append(document)
                 continue
             refused = document.error(why)
             if self._skipped is None:
-                raise ResourceError(str(refused), limit=self._limits.memory_limit, asked=max(size, n))
+                raise ResourceError(str(refused), limit=limits.memory_limit, asked=max(size, n))
             self._skipped.add(refused)
         return batch if len(kept) == len(batch.documents) else replace(batch, documents=kept)
 

@@ -14,6 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import groupby
 from types import TracebackType
+from typing import cast
 
 import numpy as np
 
@@ -154,9 +155,15 @@ class _Located:
         self._last = documents[0]
 
     def metadata(self) -> Iterator[Metadata]:
-        """Of each document its metadata; of rows of the same columns that follow each other all at once."""
+        """Of each document its metadata.
+
+        Of rows of the same columns that follow each other all at once; the number of those without any.
+        """
         for columns, documents in groupby(self._documents, key=_columns_of):
             if columns is not None:
+                if columns is _NONE:
+                    yield sum(1 for _ in documents)
+                    continue
                 yield columns.taken([document.metadata.number for document in documents])  # type: ignore[attr-defined]
                 continue
             for document in documents:
@@ -173,9 +180,15 @@ class _Located:
             raise self._last.error(str(error)) from error
 
 
+# In the place of columns: no metadata.
+_NONE = cast("Columns", object())
+
+
 def _columns_of(document: Document) -> Columns | None:
     metadata = document.metadata
-    return metadata.columns if type(metadata) is Row else None
+    if type(metadata) is Row:
+        return metadata.columns
+    return None if metadata else _NONE
 
 
 class _Load:
