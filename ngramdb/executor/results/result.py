@@ -189,9 +189,7 @@ class Result:
 
     def __iter__(self) -> Iterator[Row]:
         """All rows that were not read yet. Those that are left when a loop ends early can still be read."""
-        while self._next < len(self._buffer) or self._pull():
-            self._next += 1
-            yield self._buffer[self._next - 1]
+        return iter(self.fetchone, None)
 
     def close(self) -> None:
         """Release rows that are not yet read; reading after this is an error. Closing twice is a no-op."""

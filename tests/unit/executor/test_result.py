@@ -52,6 +52,12 @@ def test_breaking_out_of_an_iteration_loses_nothing():
     assert [row[0] for row in result.fetchall()] == list(range(8, 25)) and list(rows) == []
 
 
+def test_batches_without_rows_are_passed_over():
+    result = Result(("n",), iter([[], [(1,)], [], [(2,)], []]))
+    assert list(result) == [(1,), (2,)]
+    assert list(Result(("n",), iter([[]]))) == []
+
+
 def test_a_closed_result_cannot_be_read():
     result, made = numbers(100)
     with result:
