@@ -33,6 +33,8 @@ NO_LIMIT = 2**63 - 1
 # Questions, and tokens in them, that are worth a message of their own.
 LEAST_QUESTIONS = 256
 LEAST_TOKENS = 4096
+# Ids below this have 32 bits.
+NARROW = 2**31
 
 
 class GroupedIndex(Index):
@@ -161,6 +163,8 @@ def parts_of(
     bounds = bounds.astype(np.int64)
     if bounds[0] < 0 or bounds[-1] > len(ids) or (np.diff(bounds) < 0).any():
         return None
+    if len(ids) and int(ids.min()) >= -NARROW and int(ids.max()) < NARROW:
+        ids = ids.astype(np.int32, copy=False)  # half a message; kernels take any width
     n = len(bounds) - 1
     n_parts = min(n_parts, max(1, n // LEAST_QUESTIONS, int(bounds[-1] - bounds[0]) // LEAST_TOKENS), n)
     wanted = np.linspace(bounds[0], bounds[-1], n_parts + 1)[1:-1]
