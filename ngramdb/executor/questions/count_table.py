@@ -23,7 +23,7 @@ from ngramdb.executor.questions.grouping import (
     add_rows,
     add_to_groups,
     in_order,
-    key_column,
+    key_columns,
 )
 from ngramdb.executor.results.result import BATCH_ROWS, ColumnType, Result, batched
 from ngramdb.planner.plan import Actual, AllDocs, CountTable, FieldKey, Occurring, PlaceKey, Several
@@ -45,9 +45,10 @@ def count_table(plan: CountTable, meter: PlanMeter | None = None) -> Result:
     n_keys = len(plan.keys) + plan.is_named
     order = tuple((place, descending) for place, descending in plan.order)
     rows = in_order(groups, n_keys, order, plan.top)
-    columns = (*(["ngram"] if plan.is_named else []), *map(_column, plan.keys), *plan.numbers)
+    named = ["ngram"] if plan.is_named else []
+    columns = (*named, *key_columns(plan.keys, (*named, *plan.numbers)), *plan.numbers)
     numbers: tuple[ColumnType, ...] = (int, int, float)
-    types = (*([str] if plan.is_named else []), *map(_type, plan.keys), *numbers[: len(plan.numbers)])
+    types = (*(str for _ in named), *map(_type, plan.keys), *numbers[: len(plan.numbers)])
     result = Result(
         columns,
         batched(iter(rows), BATCH_ROWS),
@@ -57,10 +58,6 @@ def count_table(plan: CountTable, meter: PlanMeter | None = None) -> Result:
     )
     result.found = all(table.occurs)
     return result
-
-
-def _column(key: FieldKey | PlaceKey) -> str:
-    return key_column(key) if isinstance(key, FieldKey) else key.name
 
 
 def _type(key: FieldKey | PlaceKey) -> ColumnType:

@@ -22,7 +22,7 @@ from ngramdb.executor.questions.document_columns import column_of
 from ngramdb.executor.questions.group_codes import of_documents
 from ngramdb.executor.results.result import BATCH_ROWS, Result, Row, batched
 from ngramdb.executor.segmentwise import each_segment
-from ngramdb.planner.plan import Costs, DocExpr, FieldKey, GroupedCount, Occurring
+from ngramdb.planner.plan import COUNT_COLUMNS, Costs, DocExpr, FieldKey, GroupedCount, Occurring, PlaceKey
 from ngramdb.planner.source import Corpus, Segment
 from ngramdb.types import Docs
 
@@ -60,7 +60,7 @@ def grouped_count(plan: GroupedCount, meter: PlanMeter | None = None) -> Result:
             else:
                 groups[key] = values
     rows = in_order(groups, len(plan.keys), plan.order, plan.top)
-    columns = (*map(key_column, plan.keys), "count")
+    columns = (*key_columns(plan.keys, COUNT_COLUMNS), *COUNT_COLUMNS)
     return Result(columns, batched(iter(rows), BATCH_ROWS), summary={"total": len(groups)}, n_rows=len(rows))
 
 
@@ -149,9 +149,23 @@ def _sums(places: NDArray[np.int64], counts: NDArray[np.int64], n: int) -> NDArr
     return np.bincount(places, weights=counts, minlength=n).astype(np.int64)
 
 
-def key_column(key: FieldKey) -> str:
-    """The column of a field that rows are grouped by."""
-    return key.name if key.is_computed else column_of(key.path, key.own)
+def key_columns(keys: Sequence[FieldKey | PlaceKey], others: Sequence[str]) -> list[str]:
+    """The columns of what rows are grouped by, beside `others`; different keys have different ones.
+
+    A field called as another column has a prefix, and LEFT 1 beside LEFT 2 its number of tokens.
+    """
+    places = [key.name for key in dict.fromkeys(keys) if isinstance(key, PlaceKey)]
+    taken = {*others, *places}
+    columns = []
+    for key in keys:
+        if isinstance(key, PlaceKey):
+            columns.append(key.name if places.count(key.name) == 1 else key.label())
+        elif key.is_computed:
+            columns.append(key.name)
+        else:
+            column = column_of(key.path, key.own)
+            columns.append(f"metadata.{column}" if column in taken else column)
+    return columns
 
 
 def in_order(groups: Groups, n: int, order: Sequence[tuple[int, bool]], top: int | None) -> list[Row]:

@@ -122,3 +122,23 @@ def test_columns_of_metadata_called_like_ours_are_told_apart(db):
     db.create_corpus("c").append([("a", {"length": 9})])
     result = db.execute("COUNT DOCS GROUP BY metadata.length, length")
     assert (result.columns, result.fetchall()) == (("metadata.length", "length", "count"), [(9, 1, 1)])
+
+
+@pytest.mark.parametrize(
+    ("statement", "columns"),
+    [
+        ('COUNT "a" GROUP BY count', ("metadata.count", "count")),
+        ("COUNT DOCS GROUP BY count, tokens", ("metadata.count", "tokens", "count")),
+        ('COUNT "a", "b" GROUP BY ngram, tokens', ("ngram", "metadata.ngram", "tokens", "count")),
+        ('COUNT "a" PER MILLION GROUP BY tokens', ("metadata.tokens", "count", "tokens", "per_million")),
+        ('COUNT "a" GROUP BY LEFT 1, LEFT 2, RIGHT 1', ("left 1", "left 2", "right", "count")),
+        ('COUNT "a" GROUP BY RIGHT 1, right', ("right", "metadata.right", "count")),
+    ],
+)
+def test_columns_of_groups_have_different_names(statement, columns):
+    """So that rows as objects, as JSON has them, lose none."""
+    with ngramdb.connect() as db:
+        db.create_corpus("c").append([{"text": "b a c", "count": 7, "tokens": 8, "ngram": "n", "right": "r"}])
+        result = db.execute(statement)
+        assert result.columns == columns
+        assert all(len(row) == len(columns) for row in result.to_dicts())
