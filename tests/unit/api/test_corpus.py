@@ -191,13 +191,15 @@ def test_token_ids_are_read_from_the_field_that_is_named_or_from_ids_or_text(db,
         ({}, [[1, 2], [3]]),
         ({"text": "text"}, [[7], [3]]),
         ({"text": "t.x"}, [[8, 9], []]),
-        ({"ids": "t.x", "text": "text"}, [[8, 9], []]),
+        ({"ids": "t.x"}, [[8, 9], []]),
     ):
         ids = db.create_corpus("ids", tokenizer="tokens")
         ids.load(tmp_path / "x.jsonl", metadata=(), **options)
         assert [row[-1] for row in ids.docs()] == [" ".join(map(str, one)) for one in expected]
         db.drop_corpus("ids")
     ids = db.create_corpus("ids", tokenizer="tokens")
+    with pytest.raises(InvalidArgument, match=r"IDS names, 't\.x', or in that of TEXT, 'text', not in both"):
+        ids.load(tmp_path / "x.jsonl", ids="t.x", text="text")
     (tmp_path / "y.jsonl").write_text('{"text": "a b"}\n{"body": [1]}\n')
     with pytest.raises(LoadError, match=r"line 1: field 'text' holds the string 'a b', not a list"):
         ids.load(tmp_path / "y.jsonl")
