@@ -66,7 +66,8 @@ def segments_of(database, name):
     entries = database.store.manifest.corpora[name].segments
     files = [database.store.read(entry.file, "SEGM") for entry in entries]
     return [
-        (dict(file.properties), {part: bytes(file.section(part)) for part in file.sections}) for file in files
+        ({**file.properties, "header": ""}, {part: bytes(file.section(part)) for part in file.sections})
+        for file in files
     ]
 
 

@@ -49,8 +49,8 @@ def test_half_of_it_is_the_default_limit_and_a_load_fits_into_the_least(
         db.execute(f"SET memory_limit = '{shown}'")
         assert db.settings["memory_limit"] == expected
         db.settings["memory_limit"] = 0
-        assert db.execute("SHOW SETTINGS").fetchall()[6][1] == "0"
+        assert {row[0]: row[1] for row in db.execute("SHOW SETTINGS")}["memory_limit"] == "0"
         db.settings["memory_limit"] = 1500001
-        assert db.execute("SHOW SETTINGS").fetchall()[6][1] == "1500001"
+        assert {row[0]: row[1] for row in db.execute("SHOW SETTINGS")}["memory_limit"] == "1500001"
         db.settings.reset("memory_limit")
         assert db.settings["memory_limit"] == expected
