@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent import futures
 from pathlib import Path
 
 import builds
@@ -380,3 +381,71 @@ def test_parts_are_committed_into_a_bucket(server, tmp_path, cache, capsys):
     assert main(["s3://bucket/parts.ngdb", "-c", 'COUNT "the"']) == 0
     assert main(["check", "s3://bucket/parts.ngdb"]) == 0
     assert main(["warm", "s3://bucket/parts.ngdb", "c"]) == 0
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """A segment of many parts, when these are small."""
+    path = tmp_path_factory.mktemp("large") / "large.ngdb"
+    rng = np.random.default_rng(11)
+    words = np.array([*builds.WORDS, *(f"w{i}" for i in range(400))])
+    with ngramdb.connect(path) as db:
+        corpus = db.create_corpus("c")
+        documents = []
+        for i in range(300):
+            ranks = np.minimum(rng.zipf(1.4, rng.integers(1, 250)) - 1, len(words) - 1)
+            documents.append({"text": " ".join(words[ranks]), "n": i, "kind": "ab"[i % 2]})
+        corpus.append(documents)
+        assert corpus.n_tokens > 20_000
+        db.execute("DELETE DOCS WHERE n = 12 FROM c")
+    return path
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_cold_question_of_a_large_segment_finds_what_it_needs(large, small, question):
+    with ngramdb.connect(large, read_only=True) as db:
+        expected = db.execute(question).fetchall()
+    with ngramdb.connect(f"file://{large}", read_only=True) as db:
+        assert db.execute(question).fetchall() == expected
+
+
+BATCHES = {
+    "count_many": lambda c: c.count_many(["the", "a cat", "w7 the a", "w399"]).tolist(),
+    "find": lambda c: [c.count("the a"), c.count("w3"), c.count("w398 w1")],
+    "documents": lambda c: [c.document(i).ids.tolist() for i in (0, 11, 13, 150, 299)],
+    "score": lambda c: c.score("the a w3 w9 cat sat", model="kneser_ney").prob.tolist(),
+    "infgram": lambda c: c.score("the a w3 w9 cat sat", model="infgram").prob.tolist(),
+    "trace": lambda c: list(c.trace("the a w3 w9 cat sat on the mat a w1")),
+    "docs": lambda c: list(c.docs('"the" AND NOT "cat"', limit=20)),
+    "sample": lambda c: list(c.sample(5, seed=2)),
+    "ngrams": lambda c: list(c.ngrams(2, top=20)),
+    "dist": lambda c: list(c.dist("the", top=10)),
+}
+
+
+@pytest.mark.parametrize("verb", BATCHES)
+def test_a_cold_verb_of_a_large_segment_finds_what_it_needs(large, small, verb):
+    with ngramdb.connect(large, read_only=True) as db:
+        expected = BATCHES[verb](db.corpus("c"))
+    with ngramdb.connect(f"file://{large}", read_only=True) as db:
+        assert BATCHES[verb](db.corpus("c")) == expected
+
+
+def test_a_cold_count_of_a_large_segment_fetches_a_small_part_of_it(large, small, tmp_path):
+    with ngramdb.connect(f"file://{large}", read_only=True) as db:
+        db.execute('COUNT "the a cat"')
+    size = max(path.stat().st_size for path in (large / "segments").iterdir())
+    maps = [path.with_suffix(".map").read_bytes() for path in kept(tmp_path / "cache")]
+    fetched, units = max(((one.count(1), len(one)) for one in maps), key=lambda one: one[1])
+    assert units == -(-size // 4096)
+    assert 0 < fetched < units // 2
+
+
+def test_threads_share_what_is_fetched(large, small):
+    with ngramdb.connect(large, read_only=True) as db:
+        expected = {question: db.execute(question).fetchall() for question in QUESTIONS}
+    with ngramdb.connect(f"file://{large}", read_only=True) as db, futures.ThreadPoolExecutor(8) as pool:
+        asked = [question for i in range(3) for question in (*QUESTIONS[i:], *QUESTIONS[:i])]
+        found = pool.map(lambda question: (question, db.execute(question).fetchall()), asked)
+        for question, rows in found:
+            assert rows == expected[question], question
