@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 
+import crews
 from hypothesis import strategies as st
 
 import ngramdb
@@ -126,11 +128,11 @@ def counted(draw):
 
 
 @contextmanager
-def loaded(corpus):
+def loaded(corpus, path=None):
     """A connection with the documents in as many segments as the corpus says, and the oracle's documents."""
     documents, n_segments, removed = corpus
     size = max(1, math.ceil(len(documents) / n_segments))
-    with ngramdb.connect() as db:
+    with ngramdb.connect(path) as db:
         db.settings["auto_compact"] = False
         c = db.create_corpus("c", tokenizer="tokens")
         for start in range(0, len(documents), size):
@@ -139,6 +141,17 @@ def loaded(corpus):
             db.execute(f"DELETE DOCS WHERE doc_id IN ({', '.join(map(str, sorted(removed)))})")
         every = [(ids, metadata, i) for i, (ids, metadata) in enumerate(documents)]
         yield db, [item for item in every if item[2] not in removed]
+
+
+@contextmanager
+def loaded_for_crew(corpus):
+    """The same over the three members of a crew, two of which hold each segment."""
+    with (
+        TemporaryDirectory() as folder,
+        loaded(corpus, f"{folder}/db") as (_, documents),
+        crews.connect(f"{folder}/db", 3) as db,
+    ):
+        yield db, documents
 
 
 SIMPLE = st.one_of(field_tests(), field_tests().map(lambda test: ("not", test)), nearby(HAS), TIMES)

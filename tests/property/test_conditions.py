@@ -11,7 +11,17 @@ from collections import Counter
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_conditions import FIELDS, HAS, SIMPLE, conditions, corpora, counted, loaded, nearby
+from random_conditions import (
+    FIELDS,
+    HAS,
+    SIMPLE,
+    conditions,
+    corpora,
+    counted,
+    loaded,
+    loaded_for_crew,
+    nearby,
+)
 from reference_questions import count_of, has_places, text_of, truth
 
 from ngramdb.planner.planner import rule_names
@@ -67,6 +77,29 @@ def test_counts_equal_brute_force(corpus, simple, nested, where, disabled):
             assert (sampled.fetchall(), sampled.exact) == (found, True)
             if what in simple:
                 assert set(reported_of_root(db, statement, parameters)) <= {f"{found[0][0]:,}"}
+
+
+@settings(EXAMPLES, max_examples=25)
+@given(corpora(), st.lists(SIMPLE | conditions(), min_size=3, max_size=3), HAS, st.none() | conditions())
+def test_answers_over_a_crew_equal_brute_force(corpus, asked, what, where):
+    with loaded_for_crew(corpus) as (db, documents):
+        for condition in asked:
+            parameters = []
+            statement = f"DOCS WHERE {text_of(condition, parameters)}"
+            rows = db.execute(statement, parameters).fetchall()
+            assert [row[:1] for row in rows] == [
+                item[2:] for item in documents if truth(condition, item) is True
+            ]
+        chosen = [item for item in documents if where is None or truth(where, item) is True]
+        parameters = []
+        statement = f"COUNT {text_of(what, parameters)}"
+        if where is not None:
+            statement += f" WHERE {text_of(where, parameters)}"
+        assert db.execute(statement, parameters).fetchall() == [(count_of(what, chosen),)]
+        grouped = db.execute(f"{statement} GROUP BY doc_id", parameters).fetchall()
+        expected = [(item[2], count_of(what, [item])) for item in chosen if count_of(what, [item])]
+        assert grouped == expected
+        assert any(db._crew.transport.asked)
 
 
 def reported_of_root(db, statement, parameters):
