@@ -716,7 +716,10 @@ class Corpus:
         tree = trees.kwic(pattern, match_text, ignore_case, trees.LinesWanted())
         plan = bound.optimized(bound.bind(tree, where, params))
         with bound.work():
-            return reading.occurrences(plan)
+            found = reading.occurrences(plan)
+        if not len(found.doc_ids) and plan.phrases:
+            cautioning.warn(cautions.cautions_of_nothing(plan))
+        return found
 
     def document(self, doc_id: int) -> StoredDocument:
         """Read one document: its text, metadata and token ids.

@@ -160,6 +160,7 @@ def _part(scope: Scope, node: ast.Ngram | None, corpus: Corpus, ignore_case: boo
         found = scope.bound(node, found.text.lower(), corpus)
     if not len(found):
         scope.refuse("this needs an n-gram of at least one token", node)
+    scope.remember(corpus, found)
     return found
 
 
