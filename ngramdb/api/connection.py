@@ -95,10 +95,10 @@ def connect(
 
 
 def connect_later(path: str | os.PathLike[str]) -> Connection:
-    """As `connect`, but a missing database is created by the first write to it."""
+    """As `connect`, but a missing database is created by the first write to it; one in a store is not."""
     directory = directory_at(path)
     if not isinstance(directory, RealDirectory):
-        return connect(path, read_only=True)
+        return Connection(Database(Store.open(directory, create=False)))
     parent, _ = os.path.split(directory.description)
     if not os.path.isdir(parent) or os.path.lexists(directory.description):
         return connect(path)

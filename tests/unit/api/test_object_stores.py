@@ -378,7 +378,8 @@ def test_parts_are_committed_into_a_bucket(server, tmp_path, cache, capsys):
     assert "3 parts" in capsys.readouterr().out
     with ngramdb.connect("s3://bucket/parts.ngdb", read_only=True) as db:
         assert builds.answers(db, "c") == builds.loaded(files, "chars")
-    assert main(["s3://bucket/parts.ngdb", "-c", 'COUNT "the"']) == 0
+    assert main(["s3://bucket/parts.ngdb", "-c", 'DELETE DOCS WHERE n = 1 FROM c; COUNT "the"']) == 0
+    assert main(["s3://bucket/none.ngdb", "-c", 'COUNT "the"']) == 1
     assert main(["check", "s3://bucket/parts.ngdb"]) == 0
     assert main(["warm", "s3://bucket/parts.ngdb", "c"]) == 0
 
