@@ -7,7 +7,6 @@ import os
 from ngramdb.engine.storage.directory.base import Directory, WritableFile, WriterLock
 from ngramdb.engine.storage.directory.memory import MemoryDirectory
 from ngramdb.engine.storage.directory.real import RealDirectory
-from ngramdb.ingest.remote import is_url
 from ngramdb.lazy import lazy_module
 
 __all__ = ["Directory", "MemoryDirectory", "RealDirectory", "WritableFile", "WriterLock", "directory_at"]
@@ -17,7 +16,7 @@ elsewhere = lazy_module("ngramdb.engine.storage.directory.remote")
 
 def directory_at(path: str | os.PathLike[str]) -> Directory:
     """The folder of a path, or the objects below a URL. Raises StorageError where no library opens such."""
-    if isinstance(path, str) and is_url(path):
+    if isinstance(path, str) and "://" in path:
         found: Directory = elsewhere.RemoteDirectory(path)
         return found
     return RealDirectory(path)
