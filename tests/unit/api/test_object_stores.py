@@ -369,6 +369,11 @@ def test_a_store_that_is_not_known_to_keep_writers_apart_is_for_reading(local, t
     assert not (tmp_path / "new.ngdb").exists()
 
 
+def test_a_server_that_is_not_there_is_a_clear_error(cache):
+    with pytest.raises(ngramdb.StorageError, match="cannot be opened"):
+        ngramdb.connect("ftp://127.0.0.1:9/corpora.ngdb", read_only=True)
+
+
 def test_parts_are_committed_into_a_bucket(server, tmp_path, cache, capsys):
     files = builds.write_files(tmp_path / "files")
     for i in range(3):

@@ -70,6 +70,8 @@ class ObjectStore:
                 "such URLs need",
                 path=self.url,
             ) from error
+        except OSError as error:  # of protocols that connect at once
+            raise StorageError(f"{self.url}: cannot be opened: {_said(error)}", path=self.url) from error
         if hasattr(self._system, "retries"):  # of s3fs
             self._system.retries = 1
         self._pool: Any = None
