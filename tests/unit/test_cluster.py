@@ -232,7 +232,7 @@ def test_lost_actors_are_replaced_and_their_questions_answered(started, segmente
         assert answers(db, "c") == expected
         for pid in processes(db):  # all at once, between two questions
             os.kill(pid, signal.SIGKILL)
-        assert answers(db, "c") == expected and db._crew.n_lost == 3
+        assert answers(db, "c") == expected and db._crew.n_lost >= 3
         while len(db._crew.living()) < 2:
             time.sleep(0.01)
         assert not set(processes(db)) & set(before)
