@@ -133,6 +133,11 @@ def read_only(name: str) -> BindError:
 
 def _files_of(attachment: Attachment) -> list[TableFiles]:
     path, index, separator = attachment.path, attachment.index, attachment.separator
+    for given in (path, index or ""):
+        try:
+            os.fsencode(given)
+        except UnicodeEncodeError as error:
+            raise InvalidArgument(f"{given!r} cannot be the name of a file: {error.reason}") from error
     if attachment.type == "tokengrams":
         if attachment.version is not None:
             raise InvalidArgument("VERSION is for indexes of infini-gram; tokengrams' files have one layout")

@@ -440,3 +440,8 @@ def test_files_that_are_not_of_tokengrams_are_refused(tmp_path):
         pointers.write_bytes(b"\xff" * len(table))
         with pytest.raises(CorruptionError):
             db.attach(file, "pile", type="tokengrams", separator=2).count([1])
+
+
+def test_a_path_that_is_no_text_is_refused() -> None:
+    with ngramdb.connect() as db, pytest.raises(NgramdbError, match="cannot be the name of a file"):
+        db.execute("ATTACH :a AS c", {"a": "\ud800"})
