@@ -174,9 +174,13 @@ class Connection(HasErrors):
         """The number of the version that is being read."""
         return self.snapshot.version
 
-    def refresh(self) -> bool:
-        """Look for a newer committed version, and read it from now on; True if there was one."""
-        return self._database.refresh()
+    def refresh(self, at_once: bool = True) -> bool:
+        """Look for a newer committed version, and read it from now on; True if there was one.
+
+        `at_once` matters where the database is in an object store only: without, it is looked for every five
+        seconds at most, as before each question.
+        """
+        return self._database.refresh(at_once)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The path of the database, not its contents: unpickling opens it again."""

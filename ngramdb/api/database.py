@@ -96,14 +96,17 @@ class Database:
             raise ExecutionError("the connection is closed")
         return snapshot
 
-    def refresh(self) -> bool:
-        """Look for a newer committed version, and read it from now on; True if there was one."""
+    def refresh(self, at_once: bool = False) -> bool:
+        """Look for a newer committed version, and read it from now on; True if there was one.
+
+        `at_once`: as for `Store.refresh`.
+        """
         with self._lock:
             before = self.snapshot
             if self.absent is not None and os.path.lexists(self.absent.description):
                 self.make()  # somebody else has made it
                 return True
-            self.store.refresh()
+            self.store.refresh(at_once)
             manifest = self.store.manifest
             is_newer, has_evicted = manifest.version != before.version, self.store.evict()
             if not is_newer and not has_evicted:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,7 @@ from ngramdb.serve.problems import Problem
 SCHEMAS: dict[str, dict[str, Any]] = {
     "text": {"type": "string"},
     "integer": {"type": "integer"},
-    "number": {"type": "number"},
+    "number": {"type": "number", "minimum": 0},
     "flag": {"type": "boolean"},
     "ids": {"type": "string", "pattern": r"^\s*\[?\s*(\d+(\s*,\s*\d+)*)?\s*\]?\s*$"},
 }
@@ -119,8 +120,8 @@ def _number(one: Parameter, value: Any) -> float:
         )
     except (ValueError, OverflowError):
         found = math.nan
-    if not math.isfinite(found):
-        raise _wrong(one, "a number", value)
+    if not math.isfinite(found) or found < 0:
+        raise _wrong(one, "a number of at least 0", value)
     return found
 
 
@@ -135,8 +136,11 @@ def _flag(one: Parameter, value: Any) -> bool:
 
 def _ids(one: Parameter, value: Any) -> list[int]:
     if isinstance(value, str):
-        parts = value.strip().removeprefix("[").removesuffix("]").split(",")
-        value = [_integer(one, part.strip()) for part in parts if part.strip()]
+        inner = re.fullmatch(r"\s*(?:\[(.*)\]|([^\[\]]*))\s*", value, re.DOTALL)
+        if inner is None:
+            raise _wrong(one, "a list of token ids", value)
+        listed = (inner[1] if inner[1] is not None else inner[2]).strip()
+        value = [_integer(one, part.strip()) for part in listed.split(",")] if listed else []
     if not isinstance(value, list) or any(type(item) is not int for item in value):
         raise _wrong(one, "a list of token ids", value)
     return value

@@ -46,7 +46,7 @@ class Hosted:
         now = time.monotonic()
         if now - self._looked >= FRESH_S:
             self._looked = now
-            self.connection.refresh()
+            self.connection.refresh(at_once=False)
 
 
 @dataclass(frozen=True)

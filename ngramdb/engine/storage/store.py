@@ -110,16 +110,19 @@ class Store:
         """The newest version that this store knows of. Costs nothing; `refresh` looks for newer ones."""
         return self._current().loaded.manifest
 
-    def refresh(self) -> bool:
+    def refresh(self, at_once: bool = False) -> bool:
         """Take a newer version, if one has been committed.
 
-        Returns whether the version changed.
+        Returns whether the version changed. `at_once`: look even where somebody has looked a moment ago,
+        which takes a request where the database is in an object store.
 
         Cost: two lookups of file names (a few microseconds) if nothing changed.
         Raises CorruptionError or FormatVersionError if the newest version cannot be read; then the old one
         stays.
         """
         state = self._current()
+        if at_once:
+            self.directory.look_again()
         try:
             # A manifest is taken back when its commit fails halfway, hence the check of our own; and old ones
             # are removed oldest first, so that the next number cannot be missing while a later one exists.

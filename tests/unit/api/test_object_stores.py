@@ -246,6 +246,17 @@ def test_a_newer_version_is_seen(server, tmp_path, cache, monkeypatch):
         assert len(after) == len(before) - 1
 
 
+def test_refresh_looks_at_once(tmp_path, cache):
+    path = make(tmp_path / "db", removed=False)
+    with ngramdb.connect(f"file://{path}", read_only=True) as db:
+        before = db.version
+        assert not db.refresh()
+        with ngramdb.connect(path) as writing:
+            writing.execute("DELETE DOCS WHERE n = 12 FROM c")
+        db.corpus("c").count("a")
+        assert db.refresh() and db.version == before + 1
+
+
 def kept(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.data"))
 

@@ -153,6 +153,10 @@ class Directory(ABC):
         """What gives the bytes that may be kept on the local disk of files that lie elsewhere."""
         return None
 
+    def look_again(self) -> None:
+        """Where it is known for some time that a file is not there: look at once when that is asked next."""
+        return None
+
     def evict(self) -> bool:
         """Remove some of what is kept of files that lie elsewhere, if that is too much; whether it was."""
         return False

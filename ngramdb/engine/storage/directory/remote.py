@@ -83,6 +83,9 @@ class RemoteDirectory(Directory):
         self._absent[name] = time.monotonic()
         return False
 
+    def look_again(self) -> None:
+        self._absent.clear()
+
     def size(self, name: str) -> int:
         return self._stored(name).size
 
