@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ngramdb._cext.corpus.index import Index
 from ngramdb.engine.changes.equal_documents import Listed, Matches, match_documents
 from ngramdb.engine.corpus.common_vocabulary import common_tokenizer, translated
-from ngramdb.engine.corpus.slice import SliceView, has_slice, slice_of
+from ngramdb.engine.corpus.slice import SliceView, prefers_slice, slice_of
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.engine.storage.manifest import SegmentEntry
 from ngramdb.errors import ExecutionError
@@ -134,9 +134,9 @@ class AlgebraView:
         """Some of the documents that are listed, as a corpus of their own (`SliceView`)."""
         return slice_of(self, chosen, shown)
 
-    def has_slice(self, chosen: Sequence[Docs], /) -> bool:
-        """Whether the corpus of these documents has been made, and its index with it."""
-        return has_slice(self, chosen)
+    def prefers_slice(self, chosen: Sequence[Docs], work: int, worth: int, /) -> bool:
+        """Whether the corpus of these documents is to be asked (`Slices.prefers`)."""
+        return prefers_slice(self, chosen, work, worth)
 
     @cached_property
     def _names(self) -> list[str]:

@@ -179,9 +179,9 @@ class SliceView:
         """Some of these documents, which are documents of the corpus as well."""
         return slice_of(self, chosen, shown)
 
-    def has_slice(self, chosen: Sequence[Docs], /) -> bool:
-        """Whether the corpus of these documents has been made, and its index with it."""
-        return has_slice(self, chosen)
+    def prefers_slice(self, chosen: Sequence[Docs], work: int, worth: int, /) -> bool:
+        """Whether the corpus of these documents is to be asked (`Slices.prefers`)."""
+        return prefers_slice(self, chosen, work, worth)
 
     @cached_property
     def _removed(self) -> tuple[Docs, ...]:
@@ -196,6 +196,8 @@ class Slices:
 
     def __init__(self) -> None:
         self._made: OrderedDict[bytes, SliceView] = OrderedDict()
+        # What questions have taken that did without the slice of these documents, in units of their own.
+        self._spent: OrderedDict[bytes, int] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, corpus: Whole, chosen: Sequence[Docs], shown: str) -> SliceView:
@@ -211,26 +213,36 @@ class Slices:
                 self._made.move_to_end(key)
         return found
 
-    def has(self, chosen: Sequence[Docs]) -> bool:
-        """Whether the slice of these documents is there, and indexed."""
+    def prefers(self, chosen: Sequence[Docs], work: int, worth: int) -> bool:
+        """Whether to ask the slice of these documents, or else to do the work of a question without it.
+
+        It is asked where it is there, and indexed, and as soon as such questions would have taken more work
+        than is worth indexing it: at most twice what one takes who knows how many there will be.
+        """
+        key = _digest(chosen)
         with self._lock:
-            found = self._made.get(_digest(chosen))
-        return found is not None and "index" in found.__dict__
+            found = self._made.get(key)
+            if found is not None and "index" in found.__dict__:
+                return True
+            spent = self._spent[key] = self._spent.pop(key, 0) + work
+            if len(self._spent) > 8 * KEPT:
+                self._spent.popitem(last=False)
+            return spent > worth
 
 
 def slice_of(corpus: Any, chosen: Sequence[Docs], shown: str) -> SliceView:
     """The chosen documents of a corpus as a corpus; kept with it (`Slices`)."""
-    slices = corpus.__dict__.get("_slices")
-    if slices is None:
-        slices = corpus.__dict__.setdefault("_slices", Slices())
-    found: SliceView = slices.get(corpus, chosen, shown)
-    return found
+    return _slices_of(corpus).get(corpus, chosen, shown)
 
 
-def has_slice(corpus: Any, chosen: Sequence[Docs]) -> bool:
-    """Whether the chosen documents of a corpus are one of its slices, with an index."""
-    slices = corpus.__dict__.get("_slices")
-    return slices is not None and slices.has(chosen)
+def prefers_slice(corpus: Any, chosen: Sequence[Docs], work: int, worth: int) -> bool:
+    """Whether the slice of the chosen documents of a corpus is to be asked (`Slices.prefers`)."""
+    return _slices_of(corpus).prefers(chosen, work, worth)
+
+
+def _slices_of(corpus: Any) -> Slices:
+    found: Slices | None = corpus.__dict__.get("_slices")
+    return corpus.__dict__.setdefault("_slices", Slices()) if found is None else found
 
 
 def _digest(chosen: Sequence[Docs]) -> bytes:

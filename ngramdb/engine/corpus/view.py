@@ -155,9 +155,9 @@ class CorpusView:
         """Some of the documents as a corpus of their own (`SliceView`)."""
         return slices.slice_of(self, chosen, shown)
 
-    def has_slice(self, chosen: Sequence[Docs], /) -> bool:
-        """Whether the corpus of these documents has been made, and its index with it."""
-        return slices.has_slice(self, chosen)
+    def prefers_slice(self, chosen: Sequence[Docs], work: int, worth: int, /) -> bool:
+        """Whether the corpus of these documents is to be asked (`Slices.prefers`)."""
+        return slices.prefers_slice(self, chosen, work, worth)
 
     def check_difference(self) -> None:
         """Nothing: what was removed from a corpus has been a part of it."""
