@@ -32,7 +32,7 @@ from ngramdb.planner.plan import (
     Plan,
     show_text,
 )
-from ngramdb.planner.plan.phrases import LIKE_A_PATTERN, STAR
+from ngramdb.planner.plan.phrases import LIKE_A_PATTERN, QUOTED, STAR
 from ngramdb.planner.source import Corpus, IntArray
 
 BLANK = " "
@@ -92,9 +92,15 @@ def _of(phrase: Phrase, acts: bool, rarer: bool) -> Caution | None:
         if said is not None:
             return Caution(said)
     is_pattern = LIKE_A_PATTERN.match(text) is not None
-    if not (is_pattern or STAR in text) or corpus.index.count(phrase.gram.ids):
+    quoted = QUOTED.match(text)
+    if not (is_pattern or quoted or STAR in text) or corpus.index.count(phrase.gram.ids):
         return None
-    return Caution(_of_pattern(text) if is_pattern else _of_star(text, corpus), PhraseWarning)
+    if is_pattern:
+        return Caution(_of_pattern(text), PhraseWarning)
+    said = _of_marks(phrase.gram, quoted[1], corpus) if quoted else None
+    if said is None and STAR in text:
+        said = _of_star(text, corpus)
+    return None if said is None else Caution(said, PhraseWarning)
 
 
 def _of_spellings(phrase: Phrase) -> str | None:
@@ -161,6 +167,15 @@ def _of_continuation(phrase: Phrase) -> str | None:
 def _of_pattern(text: str) -> str:
     said = f"{show_text(text)} is one n-gram, its quotation marks included"
     return f"{said}; ngramdb.pattern(…) is a pattern, and in statements it stands as in KWIC {text.strip()}"
+
+
+def _of_marks(gram: Gram, inside: str, corpus: Corpus) -> str | None:
+    """A text in the marks that an n-gram has in statements, where the corpus has it without them."""
+    found = _most_frequent(corpus, gram, [inside, *_other_blanks(inside)])
+    if found is None:
+        return None
+    plain, n = found
+    return f"{gram.shown} has quotation marks in it; without them, {show_text(plain)} occurs {_times(n)}"
 
 
 def _of_star(text: str, corpus: Corpus) -> str:

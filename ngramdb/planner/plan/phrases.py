@@ -21,6 +21,9 @@ LIKE_A_PATTERN = re.compile(
     re.IGNORECASE,
 )
 
+# An n-gram as statements write it, marks and all.
+QUOTED = re.compile(r'\s*"((?:[^"\\]|\\.)+)"\s*\Z')
+
 # Longer texts are passages that are read token by token, not phrases that are looked for.
 MAX_PHRASE_CHARACTERS = 200
 
@@ -54,4 +57,6 @@ def may_mislead(text: str | None, kind: str) -> bool:
     """
     if not text or len(text) > MAX_PHRASE_CHARACTERS:
         return False
-    return kind in FILE_TOKENIZERS or STAR in text or LIKE_A_PATTERN.match(text) is not None
+    if kind in FILE_TOKENIZERS or STAR in text:
+        return True
+    return LIKE_A_PATTERN.match(text) is not None or QUOTED.match(text) is not None

@@ -297,3 +297,17 @@ def test_what_reads_as_a_pattern_is_warned_of(db, kind, text):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert corpus.count('"a" and "b"') == corpus.count('said "a"') == 1
+
+
+@pytest.mark.parametrize("kind", ["words", "chars", "bytes"])
+def test_an_ngram_in_quotation_marks_is_warned_of_where_it_occurs_without(db, kind):
+    corpus = db.create_corpus("c", tokenizer=kind)
+    corpus.append(["flies like", 'the "doctor" said'])
+    for ask in (corpus.count, corpus.kwic, lambda text: corpus.ngrams(2, containing=text)):
+        with pytest.warns(PhraseWarning, match='without them, "flies" occurs once'):
+            ask('"flies"')
+    assert "without them" in db.execute("DIST GIVEN ?", ['"flies"']).summary["note"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert corpus.count('"doctor"') == 1
+        assert corpus.count('"zebra"') == 0
