@@ -13,7 +13,7 @@ from itertools import islice, pairwise, product
 
 import numpy as np
 
-from ngramdb.planner.source import IntArray
+from ngramdb.planner.source import IntArray, WordList
 
 # Steps of a program: more come of repetitions of repetitions only.
 MAX_STEPS = 20_000
@@ -21,6 +21,9 @@ MAX_STEPS = 20_000
 # N-grams that a part is spelled out into, so that the index can look them up, and tokens of all of them.
 MAX_GRAMS = 4096
 MAX_GRAM_TOKENS = 1 << 16
+
+# Sequences of tokens of words that are looked up: a search each.
+MAX_SEQUENCES = 1 << 18
 
 Key = tuple[int, ...]
 
@@ -37,6 +40,23 @@ class Edge:
     """The place where a sentence begins, or ends."""
 
     ends: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """Words of the text that follow each other, one of each list: the tokens that they stand in.
+
+    `flat` and `offsets` are the sequences of tokens in which the first word may stand.
+    """
+
+    lists: tuple[WordList, ...]
+    flat: IntArray
+    offsets: IntArray
+
+    @property
+    def n_sequences(self) -> int:
+        """How many sequences."""
+        return len(self.offsets) - 1
 
 
 @dataclass(frozen=True)
@@ -63,7 +83,7 @@ class Times:
     greedy: bool
 
 
-Shape = OneOf | Edge | Series | Choice | Times
+Shape = OneOf | Edge | Words | Series | Choice | Times
 
 
 @dataclass(frozen=True)
@@ -98,6 +118,11 @@ def widths(shape: Shape) -> tuple[int, float]:
         return 1, 1
     if isinstance(shape, Edge):
         return 0, 0
+    if isinstance(shape, Words):
+        if len(shape.lists) > 1 or not shape.n_sequences:  # white space between words may be tokens
+            return 1, math.inf
+        lengths = np.diff(shape.offsets)
+        return int(lengths.min()), int(lengths.max())
     if isinstance(shape, Times):
         least, most = widths(shape.part)
         return least * shape.low, most * (math.inf if shape.high is None else shape.high)
@@ -109,7 +134,7 @@ def widths(shape: Shape) -> tuple[int, float]:
 
 def size(shape: Shape) -> int:
     """About how many steps its program has."""
-    if isinstance(shape, (OneOf, Edge)):
+    if isinstance(shape, (OneOf, Edge, Words)):
         return 1
     if isinstance(shape, Times):
         times = shape.low + 1 if shape.high is None else shape.high
@@ -123,6 +148,8 @@ def can_occur(shape: Shape) -> bool:
         return shape.ids is None or len(shape.ids) > 0
     if isinstance(shape, Edge):
         return True
+    if isinstance(shape, Words):
+        return shape.n_sequences > 0 and all(len(bounds) > 1 for _, bounds in shape.lists)
     if isinstance(shape, Times):
         return shape.low == 0 or can_occur(shape.part)
     return (all if isinstance(shape, Series) else any)(map(can_occur, shape.parts))
@@ -133,14 +160,33 @@ def can_occur(shape: Shape) -> bool:
 
 def has_edges(shape: Shape) -> bool:
     """Whether it asks where sentences begin or end."""
+    return _has(shape, Edge)
+
+
+def has_words(shape: Shape) -> bool:
+    """Whether it asks for words of the text."""
+    return _has(shape, Words)
+
+
+def _has(shape: Shape, kind: type) -> bool:
     if isinstance(shape, Times):
-        return has_edges(shape.part)
-    return isinstance(shape, Edge) or (not isinstance(shape, OneOf) and any(map(has_edges, shape.parts)))
+        return _has(shape.part, kind)
+    if isinstance(shape, (Series, Choice)):
+        return any(_has(part, kind) for part in shape.parts)
+    return isinstance(shape, kind)
 
 
 def grams(shape: Shape) -> list[Key] | None:
-    """All n-grams that match, wherever sentences begin and end, where they are few; else None."""
+    """All n-grams that match, wherever sentences begin and end, where they are few; else None.
+
+    Where words of the text are asked for, those that may match.
+    """
     found: list[Key] | None
+    if isinstance(shape, Words):
+        if len(shape.lists) > 1 or shape.n_sequences > MAX_GRAMS:
+            return None
+        flat, bounds = shape.flat.tolist(), shape.offsets.tolist()
+        return [tuple(flat[a:b]) for a, b in pairwise(bounds)]
     if isinstance(shape, Edge):
         return [()]
     if isinstance(shape, OneOf):
@@ -193,7 +239,7 @@ def listed(shape: Shape, most: int) -> list[Key] | None:
 
     Then every occurrence of one of them is a match, and there is one at each place.
     """
-    found = None if has_edges(shape) else grams(shape)
+    found = None if has_edges(shape) or has_words(shape) else grams(shape)
     if found is None or len(found) > most:
         return None
     ordered = sorted(set(found))
@@ -223,6 +269,8 @@ def anchors(shape: Shape, least: int = 0, most: float = 0) -> Iterator[Anchor]:
             yield _anchor(run, least, most)
         elif isinstance(part, OneOf) and part.ids is not None:
             yield Anchor(part.ids, np.arange(len(part.ids) + 1), least, int(most))
+        elif isinstance(part, Words) and 0 < part.n_sequences <= MAX_SEQUENCES:
+            yield Anchor(part.flat, part.offsets, least, int(most))
         elif isinstance(part, Times) and part.low:
             yield from anchors(part.part, least, most)
         elif isinstance(part, Choice):
@@ -254,10 +302,10 @@ def _anchor(run: Sequence[Key], least: int, most: float) -> Anchor:
 # ---- as a program -----------------------------------------------------------------------------------------
 
 # The codes of steps, as _cext/token_patterns.hpp has them; a test compares them.
-ANY, ONE, SET, SPLIT, JUMP, DONE, BEGIN, END = range(8)
+ANY, ONE, SET, SPLIT, JUMP, DONE, BEGIN, END, WORD = range(9)
 CODES = {
     **{"ANY": ANY, "ONE": ONE, "SET": SET, "SPLIT": SPLIT, "JUMP": JUMP, "DONE": DONE},
-    **{"BEGIN": BEGIN, "END": END},
+    **{"BEGIN": BEGIN, "END": END, "WORD": WORD},
 }
 
 
@@ -265,11 +313,13 @@ class Program:
     """The steps that `token_patterns.Matcher` runs, (n, 3) int64, and the sets that they read.
 
     sets : for each its ids, ascending
+    words : sets of words of the text
     """
 
     def __init__(self, shape: Shape) -> None:
         self._steps: list[tuple[int, int, int]] = []
         self.sets: list[IntArray] = []
+        self.words: list[WordList] = []
         self._numbers: dict[bytes, int] = {}
         self._emit(shape)
         self._steps.append((DONE, 0, 0))
@@ -301,6 +351,9 @@ class Program:
             self._steps.append(self._reading(shape))
         elif isinstance(shape, Edge):
             self._steps.append((END if shape.ends else BEGIN, 0, 0))
+        elif isinstance(shape, Words):
+            self._steps.append((WORD, len(self.words), len(shape.lists)))
+            self.words += shape.lists
         elif isinstance(shape, Series):
             for part in shape.parts:
                 self._emit(part)

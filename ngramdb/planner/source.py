@@ -150,6 +150,19 @@ class Segment(Protocol):
     def sentences(self) -> NDArray[np.uint8] | None: ...
 
 
+# Words one after the other, and where each begins: uint8 and (n + 1,) uint64.
+WordList = tuple[NDArray[np.uint8], NDArray[np.uint64]]
+
+
+class FoundWords(Protocol):
+    """Words of a corpus, and the sequences of tokens that they stand in: (flat, offsets)."""
+
+    @property
+    def words(self) -> WordList: ...
+    @property
+    def sequences(self) -> tuple[IntArray, IntArray]: ...
+
+
 class Tokenizer(Protocol):
     """Text to token ids and back, as questions need it."""
 
@@ -172,6 +185,10 @@ class Tokenizer(Protocol):
     def places(self, text: str, /) -> tuple[IntArray, IntArray, IntArray] | None: ...
     def token_texts(self, ids: TokenIds, /) -> list[str]: ...
     def matching(self, expression: str, ignore_case: bool, ignore_diacritics: bool, /) -> IntArray: ...
+    def words_matching(
+        self, segments: Sequence[Segment], expression: str, ignore_case: bool, ignore_diacritics: bool, /
+    ) -> FoundWords: ...
+    def words_of(self, text: str, /) -> list[str]: ...
 
 
 class Entry(Protocol):

@@ -13,6 +13,7 @@
 
 #include "ngramdb/base/interrupt.hpp"
 #include "ngramdb/corpus/sentence_bits.hpp"
+#include "ngramdb/corpus/text_words.hpp"
 #include "ngramdb/segment/segment.hpp"
 
 namespace ngramdb {
@@ -27,6 +28,7 @@ enum PatternCode : int64_t {
   kPatternDone = 5,   // the match ends
   kPatternBegin = 6,  // goes on at the next step where a sentence begins
   kPatternEnd = 7,    // goes on at the next step where a sentence ends
+  kPatternWord = 8,   // reads the tokens of y words of a text, the first of set x of words, the others of the sets after it
 };
 
 struct PatternStep {
@@ -45,6 +47,7 @@ struct PatternProgram {
   bool reads(const PatternStep& step, TokenId token) const {
     if (step.code == kPatternAny) return true;
     if (step.code == kPatternOne) return token == step.x;
+    if (step.code != kPatternSet) return false;
     const uint64_t byte = static_cast<uint64_t>(token) / 8;
     return byte < n_bytes && ((sets[static_cast<uint64_t>(step.x) * n_bytes + byte] >> (token % 8)) & 1u) != 0;
   }
@@ -59,11 +62,12 @@ class PatternMatcher {
 
   // How many tokens the match takes up that begins with the first token which `token(i)` gives; kNoMatch where none does.
   // `token(i)` is kNoToken where the document has ended; it is asked for i = 0, 1, …. `edge(i, code)` says whether a sentence
-  // begins, or ends, before token i.
+  // begins, or ends, before token i. `words(i, step, sink)` gives sink how many tokens the words of a step take up that begin
+  // in token i, for each place in it.
   static constexpr uint64_t kNoMatch = ~uint64_t{0};
 
-  template <class Token, class Edge>
-  uint64_t match(Token token, Edge edge, StopFlag stop) {
+  template <class Token, class Edge, class Words>
+  uint64_t match(Token token, Edge edge, Words words, StopFlag stop) {
     uint64_t found = kNoMatch;
     current_.clear();
     ++mark_;
@@ -75,17 +79,24 @@ class PatternMatcher {
         n_steps_ = 0;
       }
       // The end is known to be preferred to all ways after it.
-      if (program_.steps[current_[0]].code == kPatternDone) return i;
+      if (program_.steps[current_[0].at].code == kPatternDone) return i;
       const TokenId read = token(i);
       next_.clear();
       ++mark_;
-      for (const uint32_t at : current_) {
-        const PatternStep& step = program_.steps[at];
+      for (const Way& way : current_) {
+        const PatternStep& step = program_.steps[way.at];
         if (step.code == kPatternDone) {
           found = i;
           break;
         }
-        if (read != kNoToken && program_.reads(step, read)) follow(at + 1, next_, i + 1, edge);
+        if (read == kNoToken) continue;
+        if (way.n_left > 0) {
+          go_on(way.at, way.n_left - 1, i, edge);
+        } else if (step.code == kPatternWord) {
+          words(i, step, [&](uint64_t n_tokens) { go_on(way.at, n_tokens - 1, i, edge); });
+        } else if (program_.reads(step, read)) {
+          follow(way.at + 1, next_, i + 1, edge);
+        }
       }
       current_.swap(next_);
     }
@@ -93,10 +104,27 @@ class PatternMatcher {
   }
 
  private:
+  // A way to read the pattern: the step that is next, and how many more tokens the words of that step take up.
+  struct Way {
+    uint32_t at;
+    uint64_t n_left;
+  };
+
+  // After token i, with so many more tokens to read until the step is done.
+  template <class Edge>
+  void go_on(uint32_t at, uint64_t n_left, uint64_t i, Edge& edge) {
+    if (n_left == 0) {
+      follow(at + 1, next_, i + 1, edge);
+      return;
+    }
+    const auto same = [&](const Way& way) { return way.at == at && way.n_left == n_left; };
+    if (std::none_of(next_.begin(), next_.end(), same)) next_.push_back({at, n_left});
+  }
+
   // Adds the steps that read a token, or end the match, and that are reached from a step without reading; i tokens have
   // been read.
   template <class Edge>
-  void follow(uint32_t from, std::vector<uint32_t>& into, uint64_t i, Edge& edge) {
+  void follow(uint32_t from, std::vector<Way>& into, uint64_t i, Edge& edge) {
     open_.push_back(from);
     while (!open_.empty()) {
       const uint32_t at = open_.back();
@@ -112,13 +140,14 @@ class PatternMatcher {
       } else if (step.code == kPatternBegin || step.code == kPatternEnd) {
         if (edge(i, step.code)) open_.push_back(at + 1);
       } else {
-        into.push_back(at);
+        into.push_back({at, 0});
       }
     }
   }
 
   const PatternProgram& program_;
-  std::vector<uint32_t> current_, next_, open_;
+  std::vector<Way> current_, next_;
+  std::vector<uint32_t> open_;
   std::vector<uint64_t> marked_;
   uint64_t mark_ = 0;
   uint64_t n_steps_ = 0;  // since the last interrupt check
@@ -150,11 +179,19 @@ class TokensAhead {
   uint32_t n_asked_ = 0, n_last_ = 0;
 };
 
+// What a program with kPatternWord reads: the bytes of tokens, and sets of words.
+struct PatternWords {
+  TokenPieces pieces;
+  std::vector<words::LayerView> sets;
+};
+
 // For each place where the match that begins there ends, 0 where none does. Matches are not empty. Where the sentences are
 // not known, none begins or ends. With `in_sentence` a match ends with the sentence that it begins in at the latest.
-inline void pattern_ends(const Segment& segment, const PatternProgram& program, const SentenceBits& sentences,
-                         bool in_sentence, PositionsIn starts, size_t n, PositionsOut ends, StopFlag stop) {
+inline void pattern_ends(const Segment& segment, const PatternProgram& program, const PatternWords& known,
+                         const SentenceBits& sentences, bool in_sentence, PositionsIn starts, size_t n, PositionsOut ends,
+                         StopFlag stop) {
   PatternMatcher matcher(program);
+  WordFinder finder(known.pieces, known.sets);
   for (size_t i = 0; i < n; ++i) {
     if (i % kStopInterval == 0) check_stop(stop, i, n);
     const Position start = starts[i];
@@ -169,15 +206,21 @@ inline void pattern_ends(const Segment& segment, const PatternProgram& program, 
     const auto token = [&](uint64_t k) {
       return in_sentence && k > 0 && sentences.at(start + k) ? kNoToken : ahead(k);
     };
-    const uint64_t length = matcher.match(token, edge, stop);
+    const auto words = [&](uint64_t k, const PatternStep& step, auto sink) {
+      finder.find(
+          TokensAt{segment, start + k}, static_cast<uint64_t>(step.x), static_cast<uint64_t>(step.y),
+          [&](const WordPlace& place) { sink(place.n_tokens); }, stop);
+    };
+    const uint64_t length = matcher.match(token, edge, words, stop);
     ends.set(i, length == PatternMatcher::kNoMatch ? 0 : starts[i] + length);
   }
 }
 
-// Which of n rows of `width` ids contain a match.
-inline void rows_with_pattern(const uint32_t* ids, size_t n, size_t width, const PatternProgram& program, uint8_t* out,
-                              StopFlag stop) {
+// Which of n rows of `width` ids contain a match. The words of a row are those of its own text.
+inline void rows_with_pattern(const uint32_t* ids, size_t n, size_t width, const PatternProgram& program,
+                              const PatternWords& known, uint8_t* out, StopFlag stop) {
   PatternMatcher matcher(program);
+  WordFinder finder(known.pieces, known.sets);
   const auto no_edge = [](uint64_t, int64_t) { return false; };
   for (size_t i = 0; i < n; ++i) {
     if (i % kStopInterval == 0) check_stop(stop, i, n);
@@ -185,7 +228,12 @@ inline void rows_with_pattern(const uint32_t* ids, size_t n, size_t width, const
     out[i] = 0;
     for (size_t from = 0; from < width && out[i] == 0; ++from) {
       const auto token = [&](uint64_t k) { return from + k < width ? static_cast<TokenId>(row[from + k]) : kNoToken; };
-      out[i] = matcher.match(token, no_edge, stop) != PatternMatcher::kNoMatch;
+      const auto words = [&](uint64_t k, const PatternStep& step, auto sink) {
+        finder.find(
+            TokensOfRow{row, width, from + k}, static_cast<uint64_t>(step.x), static_cast<uint64_t>(step.y),
+            [&](const WordPlace& place) { sink(place.n_tokens); }, stop);
+      };
+      out[i] = matcher.match(token, no_edge, words, stop) != PatternMatcher::kNoMatch;
     }
   }
 }

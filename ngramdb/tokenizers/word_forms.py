@@ -1,0 +1,145 @@
+"""The words of a corpus whose tokens are pieces of words, and regular expressions that choose from them.
+
+A text is the bytes of its tokens, and its words are those that the tokenizer `words` would find in it. The
+words of a segment are found once, in a pass over its tokens, with the sequences of tokens that each stands
+in; then an expression is matched against them as against any vocabulary, and the sequences say where to look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, Protocol
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from ngramdb import interrupts
+from ngramdb._cext.corpus.text_words import word_forms
+from ngramdb._cext.text import words as kernel
+from ngramdb.errors import ResourceError
+from ngramdb.tokenizers.vocabulary import Vocabulary
+
+# Sequences of tokens that are words, of one segment: some 60 bytes each.
+MAX_SEQUENCES = 1 << 24
+
+IntArray = npt.NDArray[np.int64]
+# The bytes of all tokens, and where each begins.
+Pieces = tuple[npt.NDArray[np.uint8], IntArray]
+# Words one after the other, and where each begins.
+WordList = tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint64]]
+
+
+class HasIndex(Protocol):
+    """A segment, as far as its words are concerned."""
+
+    @property
+    def index(self) -> Any: ...
+
+
+class FoundWords(NamedTuple):
+    """Some words of a corpus, each once, and all sequences of tokens that they stand in, each once.
+
+    words : (entries, bounds), uint8 and (n + 1,) uint64: UTF-8, save for bytes that belong to no character
+    sequences : (flat, offsets), int64 each; the first and the last token may have other text, too
+    """
+
+    words: WordList
+    sequences: tuple[IntArray, IntArray]
+
+
+class SegmentWords:
+    """The words of one segment's texts."""
+
+    spellings: Pieces | None
+
+    def __init__(self, index: Any, pieces: Pieces) -> None:
+        try:
+            entries, bounds, flat, offsets = word_forms(index, *pieces, MAX_SEQUENCES)
+        except OverflowError as error:
+            raise ResourceError(
+                f"{index.name} has more than {MAX_SEQUENCES:,} different words, too many to match by text",
+                limit=MAX_SEQUENCES,
+            ) from error
+        self.spellings = entries, bounds.astype(np.int64)
+        self.n_vocabulary = len(bounds) - 1
+        self.kind = "words" if _is_utf8(entries) else "pieces"
+        # The sequences of each word stand together.
+        numbers = flat[offsets[:-1]].astype(np.int64)
+        order = np.argsort(numbers, kind="stable")
+        self._begins, self._ends, self._flat = offsets[:-1][order] + 1, offsets[1:][order], flat
+        self._first = np.searchsorted(numbers[order], np.arange(self.n_vocabulary + 1))
+        self._vocabulary = Vocabulary(self)
+
+    def token_texts(self, ids: IntArray) -> list[str]:
+        """Never asked: they are spelled."""
+        raise NotImplementedError
+
+    def matching(
+        self, expression: str, ignore_case: bool, ignore_diacritics: bool
+    ) -> tuple[list[bytes], list[bytes]]:
+        """The words that match an expression, and their sequences: 32 bits a token."""
+        assert self.spellings is not None
+        numbers = self._vocabulary.matching(expression, ignore_case, ignore_diacritics)
+        content, bounds = self.spellings[0].tobytes(), self.spellings[1]
+        words = [
+            content[a:b] for a, b in zip(bounds[numbers].tolist(), bounds[numbers + 1].tolist(), strict=True)
+        ]
+        sequences = []
+        for number in numbers.tolist():
+            for i in range(int(self._first[number]), int(self._first[number + 1])):
+                sequences.append(self._flat[self._begins[i] : self._ends[i]].tobytes())
+        return words, sequences
+
+
+_SEGMENTS: WeakKeyDictionary[HasIndex, tuple[Pieces, SegmentWords]] = WeakKeyDictionary()
+
+
+def words_of(segment: HasIndex, pieces: Pieces) -> SegmentWords:
+    """The words of a segment, kept for as long as it is open. Cost: some 80 ns a token, the first time."""
+    found = _SEGMENTS.get(segment)
+    if found is None or found[0] is not pieces:
+        found = _SEGMENTS[segment] = pieces, SegmentWords(segment.index, pieces)
+    return found[1]
+
+
+def words_matching(
+    segments: Sequence[HasIndex],
+    pieces: Pieces,
+    expression: str,
+    ignore_case: bool,
+    ignore_diacritics: bool,
+) -> FoundWords:
+    """The words of the segments' texts that match an expression. See `Tokenizer.words_matching`."""
+    words: dict[bytes, None] = {}
+    sequences: dict[bytes, None] = {}
+    for i, segment in enumerate(segments):
+        interrupts.step(i, len(segments))
+        found = words_of(segment, pieces).matching(expression, ignore_case, ignore_diacritics)
+        words.update(dict.fromkeys(found[0]))
+        sequences.update(dict.fromkeys(found[1]))
+    flat = np.frombuffer(b"".join(sequences), dtype=np.uint32).astype(np.int64)
+    return FoundWords(
+        (np.frombuffer(b"".join(words), dtype=np.uint8), _bounds(words).astype(np.uint64)),
+        (flat, _bounds(sequences) // 4),
+    )
+
+
+def split_into_words(text: str) -> list[str]:
+    """The words of a text."""
+    found = kernel.Vocabulary()
+    ids, _ = found.encode_batch([text.encode()])
+    words: list[str] = found.words(ids)
+    return words
+
+
+def _bounds(pieces: Iterable[bytes]) -> IntArray:
+    return np.concatenate(([0], np.cumsum(list(map(len, pieces)), dtype=np.int64))).astype(np.int64)
+
+
+def _is_utf8(content: npt.NDArray[np.uint8]) -> bool:
+    try:
+        content.tobytes().decode()
+    except UnicodeDecodeError:
+        return False
+    return True
