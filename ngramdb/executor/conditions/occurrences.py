@@ -118,7 +118,7 @@ class Finder:
         self._probed = probed
         self._ranges: dict[Gram, tuple[int, int]] = {}
         self._texts = TextMatches(segment, tokenizer)
-        self._programs = TokenMatches(segment)
+        self._programs = TokenMatches(segment, tokenizer)
         self._tokenizer = tokenizer
         # Whether occurrences know which part of their tokens they are.
         self.cutting = False
@@ -319,8 +319,10 @@ class Finder:
         return cuts if len(cuts) == pattern.weights[i] else ((0, 0),) * pattern.weights[i]
 
     def _tokens(self, pattern: TokenPattern, windows: Windows | None) -> Occurrences:
-        starts, stops = self._programs.find(pattern, None if windows is None else (windows.lo, windows.hi))
-        return Occurrences(starts, stops)
+        ranges = None if windows is None else (windows.lo, windows.hi)
+        if pattern.by_word:
+            return Occurrences(*self._programs.words(pattern, ranges))
+        return Occurrences(*self._programs.find(pattern, ranges))
 
     def _gapped(self, pattern: Gapped) -> Occurrences:
         parts = self._parts(pattern)

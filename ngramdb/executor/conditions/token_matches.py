@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb._cext.corpus.joins import values_within
+from ngramdb._cext.corpus.sentence_bits import sentences_at
 from ngramdb._cext.corpus.token_patterns import Matcher
 from ngramdb.planner.plan import Anchor, TokenPattern
-from ngramdb.planner.source import Segment
+from ngramdb.planner.source import Segment, Tokenizer
 
 Positions = NDArray[np.uint32]
+IntArray = NDArray[np.int64]
 # Ranges of positions [lo[i], hi[i]), ascending and apart.
 Ranges = tuple[Positions, Positions]
 
@@ -24,11 +26,21 @@ CHUNK = 1 << 19
 TRYING_WORK = 0.5
 
 
+NO_POSITIONS: Positions = np.empty(0, dtype=np.uint32)
+
+
+def matcher_of(pattern: TokenPattern, tokenizer: Tokenizer) -> Matcher:
+    """What runs the pattern's program."""
+    pieces = tokenizer.token_bytes if pattern.words else None
+    return Matcher(pattern.steps, pattern.sets, pattern.words, pieces)
+
+
 class TokenMatches:
     """Finds the matches of patterns over tokens in one segment."""
 
-    def __init__(self, segment: Segment) -> None:
+    def __init__(self, segment: Segment, tokenizer: Tokenizer) -> None:
         self._segment = segment
+        self._tokenizer = tokenizer
         self._index = segment.index
 
     def count(self, pattern: TokenPattern) -> int:
@@ -39,25 +51,48 @@ class TokenMatches:
 
     def find(self, pattern: TokenPattern, ranges: Ranges | None) -> tuple[Positions, Positions]:
         """The matches that start in the ranges, everywhere for None: starts, ascending, and stops."""
-        anchor = pattern.anchor
-        if anchor is None or self._tries_all(pattern, ranges):
-            candidates = _places_in(*self._whole() if ranges is None else ranges)
-        else:
-            places = self._anchored(anchor)
-            if ranges is not None:
-                places = places[values_within(places, *ranges)]
-            if pattern.length is not None:
-                return places, places + np.uint32(pattern.length)
-            candidates = iter((places,))
-        matcher = Matcher(pattern.steps, pattern.sets)
+        candidates = self._candidates(pattern, ranges)
+        if pattern.length is not None and not self._tries_all(pattern, ranges):
+            (places,) = candidates
+            return places, places + np.uint32(pattern.length)
+        matcher = matcher_of(pattern, self._tokenizer)
         sentences = self._segment.sentences if pattern.sentences else None
-        none: Positions = np.empty(0, dtype=np.uint32)
-        starts, stops = [none], [none]
+        starts, stops = [NO_POSITIONS], [NO_POSITIONS]
         for some in candidates:
             ends = matcher.ends(self._index, some, sentences, pattern.in_sentence)
             starts.append(some[ends > 0])
             stops.append(ends[ends > 0])
         return np.concatenate(starts), np.concatenate(stops)
+
+    def words(self, pattern: TokenPattern, ranges: Ranges | None) -> tuple[Positions, Positions, IntArray]:
+        """The words of the text that a pattern `by_word` stands for, and that begin in the ranges.
+
+        Returns starts, ascending, stops, and how many bytes of the first and of the last token are not
+        theirs: (n, 2).
+        """
+        matcher = matcher_of(pattern, self._tokenizer)
+        starts, stops = [NO_POSITIONS], [NO_POSITIONS]
+        cuts = [np.empty((0, 2), dtype=np.int64)]
+        for some in self._candidates(pattern, ranges):
+            numbers, n_tokens, before, after = matcher.words(self._index, some)
+            starts.append(some[numbers])
+            stops.append(starts[-1] + n_tokens.astype(np.uint32))
+            cuts.append(np.stack([before, after], axis=1))
+        found = np.concatenate(starts), np.concatenate(stops), np.concatenate(cuts)
+        bits = self._segment.sentences
+        if pattern.in_sentence and bits is not None:
+            inside = found[1] <= sentences_at(bits, found[0])[1]
+            return found[0][inside], found[1][inside], found[2][inside]
+        return found
+
+    def _candidates(self, pattern: TokenPattern, ranges: Ranges | None) -> Iterator[Positions]:
+        """Where a match may begin: ascending, some at a time."""
+        if pattern.anchor is None or self._tries_all(pattern, ranges):
+            return _places_in(*self._whole() if ranges is None else ranges)
+        places = self._anchored(pattern.anchor)
+        if ranges is not None:
+            places = places[values_within(places, *ranges)]
+        return iter((places,))
 
     def _whole(self) -> Ranges:
         every = np.arange(self._index.n_documents, dtype=np.uint32)
@@ -66,6 +101,8 @@ class TokenMatches:
 
     def _tries_all(self, pattern: TokenPattern, ranges: Ranges | None) -> bool:
         """Whether there are more places to look up than tokens to try."""
+        if pattern.anchor is None:
+            return True
         n_tokens = self._index.n_tokens
         if ranges is not None:
             n_tokens = int((ranges[1] - ranges[0]).sum(dtype=np.int64))

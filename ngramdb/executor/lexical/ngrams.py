@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb._cext.corpus.docsets import unite
-from ngramdb._cext.corpus.token_patterns import Matcher
 from ngramdb._cext.corpus.top_ngrams import NegativeCount, NgramScan
 from ngramdb.errors import InvalidArgument
 from ngramdb.executor.conditions.docset import DocSet
 from ngramdb.executor.conditions.known_tokens import from_files
+from ngramdb.executor.conditions.token_matches import matcher_of
 from ngramdb.executor.measuring import PlanMeter
 from ngramdb.executor.questions.documents import matching
 from ngramdb.executor.questions.ngrams import bitmap_of, negative_named
@@ -154,7 +154,7 @@ class _Selection:
             return equal
 
         if isinstance(plan.containing, TokenPattern):
-            meets = Matcher(plan.containing.steps, plan.containing.sets).within(ids)
+            meets = matcher_of(plan.containing, plan.corpus.tokenizer).within(ids)
         for gram, places in (
             (plan.starting, lambda m: (0,)),
             (plan.ending, lambda m: (n - m,)),

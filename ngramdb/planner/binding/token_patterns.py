@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from ngramdb.language import ast
 from ngramdb.planner import plan, shapes
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.binding.sentences import require_sentences
-from ngramdb.planner.source import Corpus, IntArray
+from ngramdb.planner.source import Corpus, IntArray, WordList
 
 # Kinds of tokenizers whose tokens are characters or bytes.
 SINGLE = frozenset({"chars", "bytes"})
@@ -114,12 +114,23 @@ def _program(shape: shapes.Shape, written: str, notes: list[str], corpus: Corpus
             asked=program.n_set_bytes,
         )
     steps, sets = program.steps, program.bits
-    key = hashlib.sha256(steps.tobytes() + sets.tobytes() + repr(sets.shape).encode()).digest()
+    key = hashlib.sha256(steps.tobytes() + sets.tobytes() + repr(sets.shape).encode())
+    for entries, bounds in program.words:
+        key.update(bounds.tobytes() + entries.tobytes())
     anchor = min((_counted(found, corpus) for found in shapes.anchors(shape)), key=_places, default=None)
     length = _common_length(shape, anchor)
     notes = [*notes, _looked_up(anchor, length)]
     return plan.TokenPattern(
-        written, key, steps, sets, anchor, length, tuple(notes), sentences=shapes.has_edges(shape)
+        written,
+        key.digest(),
+        steps,
+        sets,
+        anchor,
+        length,
+        tuple(notes),
+        sentences=shapes.has_edges(shape),
+        words=tuple(program.words),
+        by_word=isinstance(shape, shapes.Words),
     )
 
 
@@ -261,7 +272,8 @@ class _Binding:
         what = "PREFIX" if prefix else "IGNORE DIACRITICS"
         if not isinstance(value, str):
             self._scope.fail(PlanError, f"{what} takes text, not token ids", whole)
-        if not _gives_words(kind) and (prefix or kind not in SINGLE):
+        by_text = self._by_text()
+        if not _gives_words(kind) and not by_text and (prefix or kind not in SINGLE):
             text = f"{what} needs the tokenizer `words`; {self._corpus.entry.name} has {_others(kind)}"
             self._scope.fail(PlanError, text, whole)
         if manner.text:
@@ -269,19 +281,24 @@ class _Binding:
         if manner.text is None:  # of the setting only this has a meaning for whole words
             manner = replace(manner, ignore_case=manner.ignore_case or self._scope.matching().ignore_case)
         self._scope.check_unicode(value, node)
-        pieces = self._corpus.tokenizer.split(value)
+        tokenizer = self._corpus.tokenizer
+        pieces = tokenizer.words_of(value) if by_text else tokenizer.split(value)
         if not pieces:
             self._scope.fail(PlanError, "a part of a pattern has at least one token", node)
         expressions = [_spelled(piece, manner.ignore_case) for piece in pieces]
         expressions[-1] += ".*" if prefix else ""
         exactly = replace(manner, ignore_case=False)
+        if by_text:
+            written = self.written(node) + (" PREFIX" if prefix else "") + _modifiers(manner)
+            return self._text_words(expressions, exactly, whole, written)
         found = [self._set(expression, exactly, whole) for expression in expressions]
         self._note(self.written(node) + (" PREFIX" if prefix else "") + _modifiers(manner), found[-1])
         return shapes.series(found)
 
     def _expression(self, node: ast.Regex, manner: Manner) -> shapes.Shape:
         kind = self._corpus.tokenizer.kind
-        if not _gives_words(kind) and kind not in SINGLE:
+        by_text = self._by_text()
+        if not _gives_words(kind) and kind not in SINGLE and not by_text:
             text = (
                 f"a regular expression is matched against whole words, and {self._corpus.entry.name} has "
                 f"{_others(kind)}: load it with the tokenizer `words`"
@@ -289,6 +306,9 @@ class _Binding:
             self._scope.fail(PlanError, text, node)
         if manner.text is not None:
             self._scope.fail(PlanError, "a regular expression is matched against whole tokens", node)
+        if by_text:
+            written = self.written(node) + _modifiers(manner)
+            return self._text_words([node.expression], manner, node, written)
         found = self._set(node.expression, manner, node)
         self._note(self.written(node) + _modifiers(manner), found)
         return found
@@ -300,6 +320,27 @@ class _Binding:
             )
         except (InvalidArgument, ResourceError) as error:
             self._scope.refuse(str(error), node, error)
+
+    def _by_text(self) -> bool:
+        """Whether tokens are pieces of words whose bytes, one after the other, are the text."""
+        tokenizer = self._corpus.tokenizer
+        return tokenizer.kind not in SINGLE and tokenizer.token_bytes is not None
+
+    def _text_words(
+        self, expressions: list[str], manner: Manner, node: ast.Node, written: str
+    ) -> shapes.Words:
+        """Words of the text that follow each other and match an expression each."""
+        tokenizer, segments = self._corpus.tokenizer, self._corpus.segments
+        try:
+            found = [
+                tokenizer.words_matching(segments, expression, manner.ignore_case, manner.ignore_diacritics)
+                for expression in expressions
+            ]
+        except (InvalidArgument, ResourceError) as error:
+            self._scope.refuse(str(error), node, error)
+        lists = tuple(some.words for some in found)
+        self.notes.append(f"{written}: {_counted_words(lists[-1])}")
+        return shapes.Words(lists, *found[0].sequences)
 
     def _note(self, written: str, found: shapes.OneOf) -> None:
         assert found.ids is not None
@@ -335,6 +376,18 @@ class _Binding:
             return f"/{node.expression}/"
         value = self._scope.value_of(node)
         return plan.show_text(value) if isinstance(value, str) else plan.show_ids(np.asarray(value))
+
+
+def _counted_words(words: WordList) -> str:
+    """How many words, and which, as far as plans print them."""
+    entries, bounds = words
+    n = len(bounds) - 1
+    shown = [
+        plan.show_text(entries[a:b].tobytes().decode("utf-8", "backslashreplace"))
+        for a, b in pairwise(bounds[: SHOWN_TOKENS + 1].tolist())
+    ]
+    more = ", …" if n > SHOWN_TOKENS else ""
+    return f"{n:,} word{'' if n == 1 else 's'} of the text" + (f" ({', '.join(shown)}{more})" if n else "")
 
 
 def _tokens(gram: plan.Gram) -> shapes.Shape:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb.planner.plan.grams import Gram
-from ngramdb.planner.source import IntArray
+from ngramdb.planner.source import IntArray, WordList
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,9 @@ class TokenPattern:
     possible, gaps are as short as possible, and the first alternative that goes on to a match is taken.
     `anchor` None: the index can look nothing up, and every token is tried. `length`: the matches are the
     anchor's n-grams, which are all so long. `sentences`: the program asks where sentences begin and end, or,
-    with `in_sentence`, no match goes beyond the sentence that it begins in.
+    with `in_sentence`, no match goes beyond the sentence that it begins in. `words` are the sets of words
+    that it reads in the text, where tokens are pieces of words; with `by_word` it does nothing else, and
+    every place counts where such words stand, though several may begin in one token.
     """
 
     shown: str = field(compare=False)
@@ -135,6 +137,8 @@ class TokenPattern:
     notes: tuple[str, ...] = field(default=(), compare=False)
     sentences: bool = False
     in_sentence: bool = False
+    words: tuple[WordList, ...] = field(default=(), compare=False, repr=False)
+    by_word: bool = False
 
     def in_one_sentence(self) -> TokenPattern:
         """The pattern whose matches end with their sentence at the latest."""
@@ -146,7 +150,7 @@ class TokenPattern:
         return self.anchor is None or self.anchor.count > 0
 
     def bound(self, whole: int) -> int:
-        """At most how many matches there are, where there are so many tokens."""
+        """At most at how many tokens there are matches, where there are so many tokens."""
         if self.anchor is None:
             return whole
         return min(whole, self.anchor.count * (self.anchor.most_before - self.anchor.least_before + 1))
