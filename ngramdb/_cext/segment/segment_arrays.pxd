@@ -13,6 +13,17 @@ cdef extern from "ngramdb/segment/rows.hpp" namespace "ngramdb" nogil:
     uint32_t lcp_width_of(uint64_t)
     uint32_t kMostLcpWidth
 
+cdef extern from "ngramdb/segment/far_index.hpp" namespace "ngramdb" nogil:
+    cdef cppclass LongKey:
+        pass
+
+    cdef cppclass FarIndex:
+        const LongKey* keys
+        const uint8_t* lcps
+        uint64_t stride
+
+    uint64_t n_far_keys(uint64_t, uint64_t)
+
 cdef extern from "ngramdb/segment/suffix_segment.hpp" namespace "ngramdb" nogil:
     cdef cppclass SegmentArrays[Sym]:
         const Sym* text
@@ -26,6 +37,7 @@ cdef extern from "ngramdb/segment/suffix_segment.hpp" namespace "ngramdb" nogil:
         uint64_t gap
         Checksums* checksums
         uint64_t most_verified
+        FarIndex far
 
 ctypedef fused symbol_t:
     uint8_t

@@ -1,7 +1,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from numpy import int64, integer, uint32, uint64
+from numpy import int64, integer, uint8, uint32, uint64
 from numpy.typing import NDArray
 
 from ngramdb._cext.base.checksums import FileChecksums
@@ -60,4 +60,5 @@ class SuffixIndex(SegmentIndex):
         lcp_width: int = 0,
         checksums: FileChecksums | None = None,
         most_verified: int = 0,
+        far: tuple[NDArray[uint64], NDArray[uint8], int] | None = None,
     ) -> None: ...

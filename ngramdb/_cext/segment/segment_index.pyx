@@ -23,7 +23,8 @@ from ngramdb._cext.base.interrupt cimport Poll, current_poll, translate_exceptio
 from ngramdb._cext.segment.segment cimport (
     EmptySegment, Position, Range, Request, Segment, fits_narrow, positions_in, positions_out,
 )
-from ngramdb._cext.segment.segment_arrays cimport SegmentArrays, kMostLcpWidth, set_arrays, symbol_t
+from ngramdb._cext.segment.segment_arrays cimport (FarIndex, LongKey, SegmentArrays, kMostLcpWidth, n_far_keys, set_arrays,
+                                                   symbol_t)
 
 cnp.import_array()
 
@@ -478,6 +479,8 @@ cdef class SuffixIndex(SegmentIndex):
     checksums : those of the file that holds all arrays: what is read is verified first, block by block
     most_verified : bytes of the suffix array, and of the tokens, that are verified; of larger ones, only
         pointers beyond their ends are noticed
+    far : (keys, lcps, stride), the far index, as `construction.far_index` makes it: for files that lie elsewhere; the
+        first searches go by it
 
     Raises
     ------
@@ -485,7 +488,7 @@ cdef class SuffixIndex(SegmentIndex):
     """
 
     def __cinit__(self, tokens, suffix_array, tree, rest, doc_starts, uint64_t gap, str name="",
-                  uint32_t lcp_width=0, FileChecksums checksums=None, uint64_t most_verified=0):
+                  uint32_t lcp_width=0, FileChecksums checksums=None, uint64_t most_verified=0, far=None):
         cdef uint64_t n_text = tokens.shape[0]
         cdef uint64_t n_rows = suffix_array.shape[0]
         cdef uint64_t n_documents = doc_starts.shape[0] - 1 if doc_starts.shape[0] else 0
@@ -501,25 +504,39 @@ cdef class SuffixIndex(SegmentIndex):
             raise ValueError(f"{name}: the gap {gap} is no id of {tokens.dtype}")
         if lcp_width > kMostLcpWidth or n_text > <uint64_t>1 << (32 - lcp_width):
             raise ValueError(f"{name}: positions of {n_text} symbols leave no {lcp_width} bits free")
-        self.arrays = (tokens, suffix_array, tree, rest, doc_starts, checksums)  # kept alive
+        self.arrays = (tokens, suffix_array, tree, rest, doc_starts, checksums, far)  # kept alive
+        cdef FarIndex far_index
+        if far is not None and n_rows > 0:
+            far_index = far_of(far[0], far[1], far[2], n_rows, name)
         cdef Checksums* sums = checksums.sums.get() if checksums is not None else NULL
         width = tokens.dtype.itemsize
         if width == 1:
             self.adopt(attach[uint8_t](tokens, suffix_array, tree, rest, doc_starts, gap, lcp_width, name, sums,
-                                       most_verified), name)
+                                       most_verified, far_index), name)
         elif width == 2:
             self.adopt(attach[uint16_t](tokens, suffix_array, tree, rest, doc_starts, gap, lcp_width, name, sums,
-                                        most_verified), name)
+                                        most_verified, far_index), name)
         else:
             self.adopt(attach[uint32_t](tokens, suffix_array, tree, rest, doc_starts, gap, lcp_width, name, sums,
-                                        most_verified), name)
+                                        most_verified, far_index), name)
+
+
+cdef FarIndex far_of(const uint64_t[::1] keys, const uint8_t[::1] lcps, uint64_t stride, uint64_t n_rows, str name) except *:
+    cdef FarIndex far
+    if stride == 0 or <uint64_t>lcps.shape[0] != n_rows or <uint64_t>keys.shape[0] != 4 * n_far_keys(n_rows, stride):
+        raise ValueError(f"{name}: the far index is not that of {n_rows} rows")
+    far.keys = <const LongKey*>&keys[0]
+    far.lcps = &lcps[0]
+    far.stride = stride
+    return far
 
 
 cdef Segment* attach(const symbol_t[::1] tokens, const uint32_t[::1] rows, const uint64_t[::1] tree,
                      const uint64_t[::1] rest, const uint32_t[::1] starts, uint64_t gap, uint32_t lcp_width,
-                     str name, Checksums* checksums, uint64_t most_verified) except NULL:
+                     str name, Checksums* checksums, uint64_t most_verified, const FarIndex& far) except NULL:
     cdef SegmentArrays[symbol_t] a
     set_arrays(a, tokens, rows, tree, rest, starts, gap, lcp_width)
     a.checksums = checksums
     a.most_verified = most_verified
+    a.far = far
     return new SuffixSegment[symbol_t](a, name.encode("utf-8", "backslashreplace"))

@@ -11,7 +11,7 @@ from libcpp cimport bool as cbool
 from libcpp.memory cimport unique_ptr
 
 from ngramdb._cext.base.interrupt cimport Interrupt, Poll, poll_of, translate_exception
-from ngramdb._cext.segment.segment_arrays cimport Rows, kMostLcpWidth, lcp_width_of, symbol_t
+from ngramdb._cext.segment.segment_arrays cimport LongKey, Rows, kMostLcpWidth, lcp_width_of, n_far_keys, symbol_t
 
 cdef extern from "ngramdb/sort/suffix_sort.hpp" namespace "ngramdb" nogil:
     cdef cppclass CppCoreBudget "ngramdb::CoreBudget":
@@ -22,6 +22,9 @@ cdef extern from "ngramdb/sort/suffix_sort.hpp" namespace "ngramdb" nogil:
 
 cdef extern from "ngramdb/segment/row_lcps.hpp" namespace "ngramdb" nogil:
     void c_mark_lcps "ngramdb::mark_lcps"[Sym](const Sym*, uint64_t, uint32_t*, uint64_t, uint32_t, CppCoreBudget*, Poll*) except +translate_exception
+
+cdef extern from "ngramdb/segment/far_index.hpp" namespace "ngramdb" nogil:
+    void build_far_index[Sym](const Sym*, uint64_t, Rows, uint64_t, uint64_t, LongKey*, uint8_t*, CppCoreBudget*, Poll*) except +translate_exception
 
 cdef extern from "ngramdb/sort/row_checking.hpp" namespace "ngramdb" nogil:
     CppCoreBudget& cores_of_machine "ngramdb::CoreBudget::of_machine"()
@@ -172,6 +175,53 @@ def mark_lcps(const symbol_t[::1] text, uint32_t[::1] rows, uint32_t width, Inte
     if n_rows > 0:
         with nogil:
             c_mark_lcps(&text[0], n_text, &rows[0], n_rows, width, shared, &poll)
+
+
+def far_index(const symbol_t[::1] text, const uint32_t[::1] rows, uint64_t stride, uint32_t lcp_width=0, Interrupt stop=None,
+              CoreBudget cores=None):
+    """The far index of a suffix array whose rows have LCPs of so many bits, see FORMAT.md, "Far index".
+
+    Parameters
+    ----------
+    stride : rows from one long key to the next, at least 1
+    stop, cores : as for `suffix_array`
+
+    Returns
+    -------
+    keys : (4 * ceil(n_rows / stride),) uint64
+    lcps : (n_rows,) uint8
+
+    Raises
+    ------
+    ValueError : a row points outside of the text, or the stride is 0
+
+    Cost: a random read of the text a row, shared by the cores.
+    """
+    cdef uint64_t n_text = text.shape[0]
+    cdef uint64_t n_rows = rows.shape[0]
+    cdef uint64_t i
+    cdef cbool outside = False
+    cdef Poll poll = poll_of(stop)
+    cdef CppCoreBudget* shared = cores.cores.get() if cores is not None else NULL
+    cdef uint32_t mask = checked_mask(n_text, lcp_width)
+    if stride < 1:
+        raise ValueError("there is one row at least from one long key to the next")
+    with nogil:
+        for i in range(n_rows):
+            if i % STOP_INTERVAL == 0:
+                poll.check()
+            outside = outside or (rows[i] & mask) >= n_text
+    if outside:
+        raise ValueError("a row of the suffix array points outside of the text")
+    keys = np.empty(4 * n_far_keys(n_rows, stride), dtype=np.uint64)
+    lcps = np.empty(n_rows, dtype=np.uint8)
+    cdef uint64_t[::1] keys_view = keys
+    cdef uint8_t[::1] lcps_view = lcps
+    if n_rows > 0:
+        with nogil:
+            build_far_index(&text[0], n_text, Rows(&rows[0], lcp_width), n_rows, stride, <LongKey*>&keys_view[0],
+                            &lcps_view[0], shared, &poll)
+    return keys, lcps
 
 
 def first_wrong_row(const symbol_t[::1] text, const uint32_t[::1] rows, uint32_t lcp_width=0):

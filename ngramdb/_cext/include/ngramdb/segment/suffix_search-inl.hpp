@@ -11,7 +11,7 @@ template <class Sym>
 void SuffixSegment<Sym>::encode_search(const Sym* symbols, uint32_t n, Search& s) const {
   s.query = symbols;
   s.n = n;
-  s.split = s.alike = false;
+  s.split = s.alike = s.located = false;
   s.known = kUnknown;
   std::memcpy(&s.word, symbols, sizeof(s.word));
   s.mask = n < kWordSymbols ? first_symbols(n) : ~uint64_t{0};
@@ -52,9 +52,22 @@ uint32_t SuffixSegment<Sym>::encode_group(const Request* requests, Range* answer
 }
 
 // Finds, for searches roots[0, n), the blocks that hold their bounds, by the directory: one that has not been verified
-// as a whole is as far as it is looked at.
+// as a whole is as far as it is looked at. The first searches in a file that lies elsewhere go by its far index: they
+// wait less often, and who goes on asking has the directory here.
 template <class Sym>
 void SuffixSegment<Sym>::locate_blocks(Search* searches, const uint32_t* roots, uint32_t n) const {
+  constexpr uint32_t kFarSearches = 64;
+  constexpr uint64_t kTogether = uint64_t{1} << 24;  // bytes of a directory that is brought as a whole
+  if (a_.far.keys != nullptr && n_far_.load(std::memory_order_relaxed) < kFarSearches) {
+    n_far_.fetch_add(n, std::memory_order_relaxed);
+    far_keys_.verify_all();
+    for (uint32_t i = 0; i < n; ++i) locate_far(searches[roots[i]]);
+    return;
+  }
+  if (a_.far.keys != nullptr && sizeof(uint64_t) * (tree_words(a_.n_rows) + tree_.n_samples) <= kTogether) {
+    directory_.verify_all();
+    rest_.verify_all();
+  }
   if (directory_.is_left()) {
     VerifyWords verify{a_.checksums};
     locate_blocks_by(searches, roots, n, verify);
@@ -63,6 +76,22 @@ void SuffixSegment<Sym>::locate_blocks(Search* searches, const uint32_t* roots, 
     VerifyNothing nothing;
     locate_blocks_by(searches, roots, n, nothing);
   }
+}
+
+template <class Sym>
+void SuffixSegment<Sym>::locate_far(Search& s) const {
+  constexpr uint32_t kBits = 8 * sizeof(Sym);
+  const uint32_t n_bits = kBits * std::min(s.n, kLongBits / kBits + 1);
+  const FarRows found = search_far(a_.far, a_.n_rows, long_key(s.query, s.n), n_bits,
+                                   [this](uint64_t first, uint64_t n) { far_lcps_.verify(first, n); });
+  const uint32_t lo = static_cast<uint32_t>(found.lo), hi = static_cast<uint32_t>(found.hi);
+  s.located = true;
+  s.lower = {lo, hi, 0, 0};
+  s.upper = {hi, hi, 0, 0};
+  if (found.left == FarRows::kEach) return;
+  s.split = found.left == FarRows::kNothing && lo < hi;
+  s.alike = found.left == FarRows::kOne;
+  s.lower.hi = s.alike ? lo + 1 : lo;
 }
 
 // Once a half of the directory's blocks have been verified, so are the others: looking whether they have costs more.
@@ -152,13 +181,14 @@ void SuffixSegment<Sym>::visit_blocks(const Search& s, Visit visit) const {
 // Fetches them: a block is four cache lines.
 template <class Sym>
 void SuffixSegment<Sym>::fetch_blocks(const Search& s) const {
+  if (s.located) return;
   visit_blocks(s, [&](uint64_t start, uint64_t stop) { fetch_rows(start, stop); });
 }
 
 // Narrows a search by the LCPs of the rows at its bounds, which have been fetched.
 template <class Sym>
 void SuffixSegment<Sym>::search_blocks(Search& s) const {
-  if (a_.rows.lcp_width() == 0) return;
+  if (s.located || a_.rows.lcp_width() == 0) return;
   if (row_words_.is_left()) {
     visit_blocks(s, [&](uint64_t start, uint64_t stop) {
       if (start < stop) row_words_.verify(start, stop - start);
@@ -276,7 +306,7 @@ void SuffixSegment<Sym>::begin(const Request& request, Probe& probe) const {
   Alone& alone = *new (probe.state) Alone;
   alone.answer = {0, 0};
   alone.fetched = true;
-  alone.search.split = alone.search.alike = false;
+  alone.search.split = alone.search.alike = alone.search.located = false;
   alone.search.lower = {0, 0, 0, 0};
   if (request.n == 0) alone.answer = {0, static_cast<uint32_t>(a_.n_rows)};
   if (request.n == 0 || a_.n_rows == 0 || !code_.encode(request.ids, request.n, alone.symbols)) return;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 
+#include "ngramdb/segment/far_index.hpp"
 #include "ngramdb/segment/sampled_keys.hpp"
 #include "ngramdb/base/mismatch.hpp"
 #include "ngramdb/base/prefetch.hpp"
@@ -64,6 +65,7 @@ struct SegmentArrays {
   uint64_t gap = 0;
   Checksums* checksums = nullptr;  // of the file that the arrays stand in; without, nothing is verified here
   uint64_t most_verified = 0;      // bytes of rows and of text that are verified; of more, pointers are checked alone
+  FarIndex far;                    // for files that lie elsewhere, where they have one
 };
 
 template <class Sym>
@@ -75,7 +77,9 @@ class SuffixSegment final : public Segment {
         rest_(arrays.checksums, arrays.rest, n_samples_of(arrays.n_rows)),
         row_words_(sums_for(sizeof(uint32_t) * arrays.n_rows), arrays.rows.word(0), arrays.n_rows),
         symbols_(sums_for(sizeof(Sym) * arrays.n_text), arrays.text, arrays.n_text),
-        starts_(arrays.checksums, arrays.starts, arrays.n_documents + 1), single_(arrays.n_rows) {
+        starts_(arrays.checksums, arrays.starts, arrays.n_documents + 1),
+        far_keys_(arrays.checksums, arrays.far.keys, n_far_keys(arrays.n_rows, arrays.far.stride)),
+        far_lcps_(arrays.checksums, arrays.far.lcps, arrays.n_rows), single_(arrays.n_rows) {
     tree_.attach(arrays.tree, arrays.rest, arrays.n_rows);
   }
 
@@ -219,6 +223,7 @@ class SuffixSegment final : public Segment {
     uint32_t n;
     bool split;
     bool alike;     // the row left in `lower` tells of all up to the upper bound whether they begin with the query
+    bool located;   // by the far index: only text is left to be read
     uint32_t known;  // bits that the row before `lower` has in common with the query, or kUnknown
     uint64_t word;  // the query's first 8 bytes as they stand in memory
     uint64_t mask;  // which of them count
@@ -459,6 +464,7 @@ class SuffixSegment final : public Segment {
   void search_block(Search& s) const;
   void fetch_pivots(const Search& s, int n_levels) const;
   void locate_blocks(Search* searches, const uint32_t* roots, uint32_t n) const;
+  void locate_far(Search& s) const;
   template <class Verify>
   void locate_blocks_by(Search* searches, const uint32_t* roots, uint32_t n, Verify& verify) const;
   template <bool kUpper, class Verify>
@@ -489,6 +495,9 @@ class SuffixSegment final : public Segment {
   Unverified<uint32_t> row_words_;
   Unverified<Sym> symbols_;
   Unverified<uint32_t> starts_;
+  Unverified<LongKey> far_keys_;
+  Unverified<uint8_t> far_lcps_;
+  mutable std::atomic<uint32_t> n_far_{0};  // searches by the far index so far
   TokenRanges single_;
   mutable std::once_flag map_once_;
   mutable DocumentMap map_;
