@@ -253,6 +253,7 @@ class Database:
             lock_timeout_s,
             settings.sort_tokens,
             settings.threads,
+            settings.far_index,
         )
 
     # ---- other processes --------------------------------------------------------------------------------

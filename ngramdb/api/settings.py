@@ -152,6 +152,13 @@ SETTINGS: dict[str, Setting] = {
             _rules,
         ),
         Setting(
+            "far_index",
+            lambda: False,
+            "boolean",
+            "whether COMPACT prepares segments for an object store: few requests a question, 1 byte a token",
+            _switch,
+        ),
+        Setting(
             "fast_tokenizer",
             lambda: True,
             "boolean",
@@ -297,6 +304,11 @@ class Settings(Mapping[str, Value]):
     def auto_compact(self) -> bool:
         """Whether small segments are merged after statements that write."""
         return bool(self._values["auto_compact"])
+
+    @property
+    def far_index(self) -> bool:
+        """Whether COMPACT gives segments what questions in an object store go by."""
+        return bool(self._values["far_index"])
 
     @property
     def fast_tokenizer(self) -> bool:

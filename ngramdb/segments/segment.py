@@ -18,9 +18,10 @@ from ngramdb._cext.base.interrupt import check
 from ngramdb._cext.segment.segment_index import SuffixIndex
 from ngramdb._cext.sort.construction import first_wrong_row, key_directory
 from ngramdb.errors import CorruptionError
+from ngramdb.segments import far_index
 from ngramdb.segments.base import Numbers, Segment
-from ngramdb.segments.builder import DOC_IDS, FORM
-from ngramdb.segments.container import Container, Section, item_size
+from ngramdb.segments.builder import DOC_IDS, FORM, SegmentSummary
+from ngramdb.segments.container import Container, Section, Sink, item_size
 from ngramdb.segments.metadata import MetadataReader
 from ngramdb.segments.parts import runs
 from ngramdb.segments.sentences import SENTENCES, are_known, flags_of, wrong_document
@@ -55,7 +56,10 @@ class NativeSegment(Segment):
         few = self.n_documents <= CHECKED_AT_USE and not self._container.is_remote
         array = self._container.unverified
         try:
-            self._container.bring("directory.tree", "directory.rest")  # every question needs parts of both
+            far = far_index.arrays_of(self._container) if self._container.is_remote else None
+            if far is None:
+                # Every question needs parts of both.
+                self._container.bring("directory.tree", "directory.rest")
             return SuffixIndex(
                 array("tokens"),
                 array("suffix_array"),
@@ -67,9 +71,22 @@ class NativeSegment(Segment):
                 self.lcp_width,
                 self._container.checksums,
                 self._container.most_verified,
+                far,
             )
         except (ValueError, KeyError, OverflowError) as error:
             raise self._corruption(f"its sections do not fit together: {error}") from error
+
+    @property
+    def has_far_index(self) -> bool:
+        """Whether the file has what questions from far away go by (`far_index`)."""
+        return self._container.has(far_index.KEYS)
+
+    def write_with_far_index(self, file: Sink, threads: int) -> SegmentSummary:
+        """Copy the segment's file, with a far index: `far_index.write_with_far_index`."""
+        summary = SegmentSummary(
+            self._container.info, self.n_tokens, self.n_documents, self.first_doc_id - self._offset
+        )
+        return far_index.write_with_far_index(file, self._container, summary, self.lcp_width, threads)
 
     @cached_property
     def metadata(self) -> MetadataReader:
@@ -291,6 +308,12 @@ class NativeSegment(Segment):
         if wrong is not None:
             raise self._corruption(f"row {wrong} of its suffix array is out of order, or has a wrong LCP")
         self._check_directory(tokens)
+        try:
+            is_right = far_index.is_right(self._container, self.lcp_width)
+        except ValueError as error:
+            raise self._corruption(f"its sections do not fit together: {error}") from error
+        if not is_right:
+            raise self._corruption("its far index is not that of its suffix array")
         if self.ids is not None and (np.diff(self.ids) <= 0).any():
             raise self._corruption("its documents' ids do not ascend")
         self.metadata.check()

@@ -9,6 +9,7 @@ the databases that they have. `format_1/write.py` wrote the others, too:
 - `format_1_load_records`: a corpus has the record of a load that may go on
 - `format_1_small_blocks`: segments have a checksum for every 4,096 bytes
 - `format_1_sentences`: segments say where sentences begin
+- `format_1_far_index`: some segments have a far index
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import ngramdb
 from ngramdb.segments.container.layout import FORMAT_VERSION
 
 FOLDERS = sorted(path.parent for path in Path(__file__).parent.glob("*/database.tar.gz"))
-FOLDERS_OF_SENTENCES = Path(__file__).parent / "format_1_sentences"
+FOLDERS_OF_SENTENCES = [Path(__file__).parent / name for name in ("format_1_sentences", "format_1_far_index")]
 # A larger file would be a burden on every checkout.
 MOST_BYTES = 300_000
 
@@ -129,11 +130,11 @@ def test_it_can_be_written_to_and_compacted_and_answers_stay(
 
 
 def test_compaction_finds_sentences_that_were_not_kept(folder: Path, database: Path) -> None:
-    newest = json.loads((FOLDERS_OF_SENTENCES / "answers.json").read_text(encoding="utf-8"))
+    newest = json.loads((FOLDERS_OF_SENTENCES[0] / "answers.json").read_text(encoding="utf-8"))
     questions = [one for one in newest["always"] if "<s>" in one["statement"] or "</s>" in one["statement"]]
     assert questions
     with ngramdb.connect(database) as db:
-        if folder != FOLDERS_OF_SENTENCES:
+        if folder not in FOLDERS_OF_SENTENCES:
             with pytest.raises(ngramdb.errors.PlanError, match="words does not know its sentences: COMPACT"):
                 db.execute("COUNT <s> * FROM words")
         db.execute("COMPACT")

@@ -26,6 +26,12 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--format", choices=MODES, help="how the outcome looks; table at a terminal, tsv elsewhere"
     )
+    parser.add_argument(
+        "--far-index",
+        action="store_true",
+        help="prepare the segments for an object store: a cold count then takes at most 4 requests for each "
+        "of any size; 1 byte a token",
+    )
     add_lock_timeout(parser)
     add_common_flags(parser)
     return parser
@@ -34,6 +40,7 @@ def make_parser() -> argparse.ArgumentParser:
 def run(options: argparse.Namespace) -> int:
     """Run the command; the exit code comes back."""
     with writing(options) as connection:
+        connection.settings["far_index"] = options.far_index
         statement = "COMPACT" if options.corpus is None else f"COMPACT {quoted(options.corpus)}"
         with in_own_words(), Waiting(not options.no_progress) as waiting:
             result = connection.execute(statement, progress=waiting)

@@ -26,6 +26,7 @@ from ngramdb.engine.changes import compaction
 from ngramdb.engine.changes.budget import bounded, memory_errors
 from ngramdb.engine.changes.compaction import CompactionOutcome, Elsewhere
 from ngramdb.engine.changes.deletion import write_removal
+from ngramdb.engine.changes.far_indexing import with_far_indexes
 from ngramdb.engine.changes.policy import Limits
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.engine.storage.manifest import CorpusEntry
@@ -45,6 +46,7 @@ class WriteOptions:
     lock_timeout_s : how long to wait for another writer
     sort_tokens : most tokens that are sorted at a time; larger segments are merged
     threads : how many work at a time
+    far_index : whether a complete compaction gives segments a far index
     """
 
     segment_tokens: int
@@ -53,6 +55,7 @@ class WriteOptions:
     lock_timeout_s: float = 0.0
     sort_tokens: int = MAX_SYMBOLS
     threads: int = 1
+    far_index: bool = False
 
     def segment_tokens_of(self, entry: CorpusEntry) -> int:
         """Most tokens in a segment of this corpus."""
@@ -205,6 +208,8 @@ class Change:
     def compact(self, elsewhere: Elsewhere | None = None) -> CompactionOutcome:
         """Merge what fits into one segment, drop all removed documents, and commit.
 
+        With the option `far_index`, segments that have none get one.
+
         elsewhere : has other processes write the new segments; by default they are written here, in turn
 
         With a `memory_limit` only as much is sorted or filtered at a time as that has room for; what is
@@ -225,6 +230,9 @@ class Change:
             self.entry = compaction.compacted(
                 self.store, self.transaction, self.before, self.limits, elsewhere
             )
+        if self.options.far_index:
+            threads = self.options.threads
+            self.entry = with_far_indexes(self.store, self.transaction, self.entry, threads)
         return CompactionOutcome.of(self.before, self.entry, self.commit().version)
 
 

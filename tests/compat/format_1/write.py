@@ -9,7 +9,8 @@ The database has what the format can hold: a corpus for every tokenizer, segment
 several segments and vocabularies per corpus, removed documents (a segment with sign -1, audits), ids with
 gaps (a compacted segment), shifted ids (a corpus that was added), statistics that hold (with frequent
 n-grams and without) and statistics that are stale, metadata of every type, more fields than there are
-columns, lines of JSON of every form, a sentence separator, a dropped corpus and earlier versions.
+columns, lines of JSON of every form, a sentence separator, far indexes, a dropped corpus and earlier
+versions.
 """
 
 from __future__ import annotations
@@ -218,6 +219,9 @@ def write(folder: Path) -> dict[str, Any]:
     db.create_corpus("twice")
     load(db, "twice", scratch, LINES[:4])
     db.execute("ALTER CORPUS twice ADD CORPUS words")
+    db.execute("SET far_index = TRUE")
+    for name in ("chars", "ids", "largest"):
+        db.execute(f"COMPACT {name}")
     db.close()
     return {"before": before, "dropped": dropped}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from concurrent import futures
 from pathlib import Path
@@ -13,8 +14,9 @@ import pytest
 
 import ngramdb
 from ngramdb.cli.main import main
+from ngramdb.engine.storage.directory import block_cache, remote
 from ngramdb.engine.storage.directory import object_store as stores
-from ngramdb.engine.storage.directory import remote
+from ngramdb.segments import far_index
 
 QUESTIONS = (
     *builds.QUESTIONS,
@@ -147,6 +149,70 @@ def test_opening_takes_few_requests_and_so_does_a_cold_count(server, tmp_path):
                 server.requests.clear()
                 assert db.corpus("ids").count(ngram) == count
                 assert not server.requests, "what was fetched is kept"
+
+
+@pytest.fixture(scope="module")
+def far(tmp_path_factory):
+    """A segment, without and with a far index, and n-grams of all lengths with their counts."""
+    folder = tmp_path_factory.mktemp("far")
+    rng = np.random.default_rng(5)
+    ids = np.minimum(rng.zipf(1.2, 400_000), 30_000).astype(np.uint16)
+    with ngramdb.connect(folder / "near.ngdb") as db:
+        db.create_corpus("c", tokenizer="tokens").append(np.split(ids, range(1000, len(ids), 1000)))
+    shutil.copytree(folder / "near.ngdb", folder / "far.ngdb")
+    with ngramdb.connect(folder / "far.ngdb") as db, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(far_index, "ROWS", 256)
+        db.execute("SET far_index = on; COMPACT c")
+        corpus = db.corpus("c")
+        places = [(n, int(at)) for n in (2, 5, 9, 15, 1, 3) for at in rng.integers(0, 399, 2) * 1000]
+        grams = [ids[at : at + n].tolist() for n, at in places]
+        grams += [[1], [2, 1], [1, 1, 1], [1, 30_000, 29_998], [29_999, 7]]
+        return folder, grams, corpus.count_many(grams).tolist()
+
+
+@pytest.mark.parametrize(("name", "most"), [("near", 20), ("far", 4)])
+def test_with_a_far_index_no_cold_count_takes_more_requests(server, far, monkeypatch, tmp_path, name, most):
+    # Parts a 16th as large as they are: a segment of 400,000 tokens has a directory of as many as one of 6 M,
+    # and its suffix array has hundreds.
+    folder, grams, counts = far
+    if name == "near":
+        grams, counts = grams[:5], counts[:5]
+    for attribute, value in (("UNIT", 4096), ("AROUND", 4), ("MOST", 8)):
+        monkeypatch.setattr(block_cache, attribute, value)
+    for attribute, value in (("WHOLE", 65_536), ("TOGETHER", 16_384), ("TAIL", 4096), ("TAIL_SHARE", 25)):
+        monkeypatch.setattr(remote, attribute, value)
+    url = object_store.put(folder / f"{name}.ngdb", f"{name}.ngdb")
+    found = []
+    for i, (gram, count) in enumerate(zip(grams, counts, strict=True)):
+        monkeypatch.setenv("NGRAMDB_CACHE", str(tmp_path / f"cold{i}"))
+        with ngramdb.connect(url, read_only=True) as db:
+            db.refresh()
+            server.requests.clear()
+            assert db.corpus("c").count(gram) == count
+            found.append(len(server.requests))
+    assert max(found) <= most, found
+    assert max(found) > 4 or name == "far", "the parts are not small enough to tell"
+
+
+def test_a_far_index_answers_as_the_segment_and_gives_way_to_the_directory(far, small):
+    folder, grams, counts = far
+    with ngramdb.connect(f"file://{folder}/far.ngdb", read_only=True) as db:
+        corpus = db.corpus("c")
+        for _ in range(4):  # the first searches go by the far index
+            assert [corpus.count(gram) for gram in grams] == counts
+        assert corpus.count_many(grams).tolist() == counts
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_cold_question_by_a_far_index_finds_what_it_needs(large, small, tmp_path, monkeypatch, question):
+    path = tmp_path / "far.ngdb"
+    shutil.copytree(large, path)
+    monkeypatch.setattr(far_index, "ROWS", 64)
+    with ngramdb.connect(path) as db:
+        expected = db.execute(question).fetchall()
+        db.execute("SET far_index = on; COMPACT c")
+    with ngramdb.connect(f"file://{path}", read_only=True) as db:
+        assert db.execute(question).fetchall() == expected
 
 
 def once(kind):

@@ -140,8 +140,10 @@ class CachedFile:
         if fd >= 0:
             os.close(fd)
 
-    def need(self, *ranges: tuple[int, int], again: bool = False) -> None:
+    def need(self, *ranges: tuple[int, int], again: bool = False, at_once: bool = False) -> None:
         """Have these ranges of bytes here on return; `again` whether or not they are.
+
+        What lies together is one request, however large, with `at_once`; else requests of at most `MOST`.
 
         Raises OSError when the store does not give them, or the disk does not take them.
         """
@@ -153,7 +155,8 @@ class CachedFile:
                 for first, last in units:
                     self._present[first:last] = bytes(last - first)
             runs = [run for first, last in units for run in self._missing(first, last)]
-            pieces = sorted({piece for first, last in runs for piece in _pieces(*self._around(first, last))})
+            wanted = [self._around(first, last) for first, last in runs]
+            pieces = sorted({piece for one in wanted for piece in ([one] if at_once else _pieces(*one))})
             for i in range(0, len(pieces), REQUESTS):
                 self._fetch(pieces[i : i + REQUESTS])
 

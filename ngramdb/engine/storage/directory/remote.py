@@ -27,11 +27,13 @@ from ngramdb.segments.container import Source
 
 #: Seconds for which an object that was not there is taken to be missing: so old may the newest version be.
 FRESH_S = 5.0
-#: Objects of at most so many bytes are fetched as a whole. Of larger ones first the tail: table of contents,
-#: footer, and the checksums of a file of up to a gigabyte.
+#: Objects of at most so many bytes are fetched as a whole. Of larger ones first the tail, in one request:
+#: table of contents, footer, the checksums (a 1,024th of the file), and the long keys of a far index (a
+#: 2,560th at most).
 WHOLE = 1 << 20
 TAIL = 1 << 16
-MOST_TAIL = 1 << 20
+TAIL_SHARE = 700
+MOST_TAIL = 1 << 26
 #: Bytes of an array that takes a fraction of a second.
 TOGETHER = 1 << 22
 _LOCK = "LOCK"
@@ -115,8 +117,8 @@ class RemoteDirectory(Directory):
         if size <= WHOLE:
             file.need((0, size))
         else:
-            tail = min(size // 1000 + TAIL, MOST_TAIL)
-            file.need((size - tail, size))
+            tail = min(size // TAIL_SHARE + TAIL, MOST_TAIL)
+            file.need((size - tail, size), at_once=True)
         return file.view, _Source(file, self.path_of(name))
 
     def set_cache_limit(self, limit: Callable[[], int]) -> None:
