@@ -13,7 +13,8 @@ Without a current token `check` and `step` do nothing, and kernels look for sign
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Interrupt",
     "ProgressCallback",
+    "at_once",
     "check",
     "current",
     "holding",
@@ -37,6 +39,7 @@ __all__ = [
 # Called with the progress of a statement: see `fraction` and `elapsed` of the token.
 ProgressCallback = Callable[[Interrupt], None]
 
+Item = TypeVar("Item")
 Value = TypeVar("Value")
 
 
@@ -49,6 +52,8 @@ class Lock(Protocol):
 
 # How long a thread that waits for another one looks away, in seconds.
 PATIENCE_S = 0.02
+# Calls that are made at the same time where each waits for a network.
+_AT_A_TIME = 16
 
 
 @contextmanager
@@ -108,3 +113,30 @@ def result_of(future: futures.Future[Value]) -> Value:
             if future.done():  # its own, and not that of the wait
                 return future.result()
             check()
+
+
+def at_once(ask: Callable[[Item], Value], items: Sequence[Item]) -> Iterator[Value]:
+    """The answers to all items, in order, asked for by sixteen threads, a little ahead of the reader.
+
+    The threads stop when the current work shall stop, when one of them fails, and when nobody reads on.
+    """
+    from concurrent import futures
+
+    token = Interrupt(parent=current())
+
+    def run(item: Item) -> Value:
+        with token:
+            return ask(item)
+
+    pool = futures.ThreadPoolExecutor(_AT_A_TIME, thread_name_prefix="ngramdb-waiting")
+    waiting: deque[futures.Future[Value]] = deque()
+    try:
+        for item in items:
+            waiting.append(pool.submit(run, item))
+            if len(waiting) >= _AT_A_TIME:
+                yield result_of(waiting.popleft())
+        while waiting:
+            yield result_of(waiting.popleft())
+    finally:
+        token.set()
+        pool.shutdown(wait=False, cancel_futures=True)

@@ -1,8 +1,9 @@
 """What an operator asks each segment by itself: the answers of all, to be merged.
 
 Such an answer is a function of a corpus, the place of a segment, and further arguments; its value may be sent
-to another process. A corpus whose segments others hold has them answer (`ask_segments`); every other one is
-asked segment by segment, here. Operators need not know which.
+to another process. A corpus whose segments others hold has them answer (`ask_segments`); one that waits for
+its segments (`waits_for_segments`) is asked about several at the same time; every other one is asked segment
+by segment, here. Operators need not know which.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ def each_segment(
         yield from ask(answer, arguments)
         return
     n = len(corpus.segments)
+    if meter is None and getattr(corpus, "waits_for_segments", False):
+        yield from interrupts.at_once(lambda i: answer(corpus, i, *arguments), range(n))
+        return
     for i in range(n):
         interrupts.step(i, n)
         yield answer(corpus, i, *arguments)

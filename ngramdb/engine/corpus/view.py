@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ngramdb import interrupts
 from ngramdb._cext.corpus.index import Index
 from ngramdb.engine.changes.audit import check_audits
 from ngramdb.engine.corpus import residency
@@ -20,7 +21,6 @@ from ngramdb.engine.corpus.tokenizer_cache import tokenizer_of
 from ngramdb.engine.storage.manifest import CorpusEntry, SegmentEntry
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import CorruptionError
-from ngramdb.interrupts import result_of
 from ngramdb.lazy import lazy_module
 from ngramdb.segments.base import Segment
 from ngramdb.segments.registry import kind_named
@@ -30,11 +30,10 @@ from ngramdb.types import Docs
 
 if TYPE_CHECKING:
     from ngramdb.engine.corpus import slice as slices
+    from ngramdb.engine.corpus import waiting
 else:
+    waiting = lazy_module("ngramdb.engine.corpus.waiting")
     slices = lazy_module("ngramdb.engine.corpus.slice")
-
-# Segments that are opened at the same time where each of them means waiting for a network.
-_AT_A_TIME = 16
 
 One = TypeVar("One")
 Value = TypeVar("Value")
@@ -46,13 +45,7 @@ def together(store: Store, opened: Callable[[One], Value], items: Sequence[One])
     """The answers for all items, asked for at the same time where files lie elsewhere."""
     if not store.directory.is_remote or len(items) < 2:
         return [opened(item) for item in items]
-    from concurrent import futures
-
-    pool = futures.ThreadPoolExecutor(_AT_A_TIME, thread_name_prefix="ngramdb-open")
-    try:
-        return [result_of(future) for future in [pool.submit(opened, item) for item in items]]
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+    return list(interrupts.at_once(opened, items))
 
 
 def open_segment(store: Store, entry: SegmentEntry) -> Segment:
@@ -122,7 +115,13 @@ class CorpusView:
         segments = [*self.segments, *self.subtracted]
         signs = [1] * len(self.segments) + [-1] * len(self.subtracted)
         residency.prepare(segments, self._store.prewarm())
-        return Index(together(self._store, attrgetter("index"), segments), signs)
+        indexes = together(self._store, attrgetter("index"), segments)
+        return waiting.WaitingIndex(indexes, signs) if self.waits_for_segments else Index(indexes, signs)
+
+    @property
+    def waits_for_segments(self) -> bool:
+        """Whether segments lie elsewhere, so that several are better asked at the same time."""
+        return self._store.directory.is_remote and len(self.entry.segments) > 1
 
     def warm(self) -> residency.WarmedIndex:
         """Read the segments into memory, as far as that has room (`residency.warm`)."""

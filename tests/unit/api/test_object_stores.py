@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
+import time
 from concurrent import futures
 from pathlib import Path
 
@@ -532,3 +533,53 @@ def test_threads_share_what_is_fetched(large, small):
         found = pool.map(lambda question: (question, db.execute(question).fetchall()), asked)
         for question, rows in found:
             assert rows == expected[question], question
+
+
+@pytest.mark.parametrize(
+    "question", ['COUNT "the"', 'COUNT DOCS WHERE "the" AND "dog"', 'PROB "cat" GIVEN "the a" USING INFGRAM']
+)
+def test_segments_that_lie_elsewhere_are_waited_for_at_the_same_time(local, small, monkeypatch, question):
+    n = segments(local)
+    assert n > 3
+    read, lock = stores.ObjectStore.read, threading.Lock()
+    here, most = set(), 0
+
+    def slow(self, name, start, stop):
+        nonlocal most
+        if name.startswith("segments/"):
+            with lock:
+                here.add(name)
+                most = max(most, len(here))
+            time.sleep(0.05)
+            with lock:
+                here.discard(name)
+        return read(self, name, start, stop)
+
+    with (
+        ngramdb.connect(f"file://{local}", read_only=True) as db,
+        ngramdb.connect(local, read_only=True) as near,
+    ):
+        db.use("c")
+        near.use("c")
+        db.execute("SHOW SEGMENTS").fetchall()
+        db.corpus("c")._bound.current().index  # noqa: B018 - opens the segments
+        monkeypatch.setattr(stores.ObjectStore, "read", slow)
+        assert db.execute(question).fetchall() == near.execute(question).fetchall()
+    assert most > 1
+
+
+def test_an_index_whose_segments_are_here_asks_them_one_after_the_other(local, small):
+    with ngramdb.connect(f"file://{local}", read_only=True) as db:
+        corpus = db.corpus("c")
+        index = corpus._bound.current().index
+        asked = []
+        ask = index.ask
+        index.ask = lambda questions: asked.append(questions) or ask(questions)
+        for _ in range(1000):
+            corpus.count("the")
+            if index._n_left == 0:
+                break
+        before = len(asked)
+        assert before
+        corpus.count("the")
+        assert len(asked) == before
