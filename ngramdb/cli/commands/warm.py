@@ -5,16 +5,17 @@ from __future__ import annotations
 import argparse
 import time
 
-from ngramdb.api import connect
-from ngramdb.cli.common import OK, add_common_flags, command_parser, say
+from ngramdb.api import Connection, connect
+from ngramdb.cli.common import OK, UsageError, add_common_flags, command_parser, say
 from ngramdb.cli.shell.waiting import Waiting
 from ngramdb.cli.terminal import human
+from ngramdb.kinds import ATTACHED
 
 DESCRIPTION = """\
 Read the index of a corpus, or of all of them, into memory, so that the first questions need not wait for
 the disk. It stays there, also for other programs that open the database, until the system needs the memory
 for something else. Of an index that is larger than half of the memory, the parts that every search reads come
-first.
+first. With --type, DB is the index of another program, as ATTACH has it.
 """
 
 
@@ -23,13 +24,14 @@ def make_parser() -> argparse.ArgumentParser:
     parser = command_parser("warm", DESCRIPTION)
     parser.add_argument("database", metavar="DB", help="the database's folder")
     parser.add_argument("corpus", metavar="CORPUS", nargs="?", help="one corpus instead of all")
+    parser.add_argument("--type", choices=ATTACHED, help="DB is an index that this program made")
     add_common_flags(parser)
     return parser
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command; the exit code comes back."""
-    with connect(options.database, read_only=True) as connection:
+    with _opened(options) as connection:
         names = connection.corpora() if options.corpus is None else [options.corpus]
         for name in names:
             started = time.monotonic()
@@ -38,3 +40,13 @@ def run(options: argparse.Namespace) -> int:
             read, all_of_it = human.size(warmed.bytes_in_memory), human.size(warmed.bytes)
             say(f"{name}: {read} of {all_of_it} in memory, {human.duration(time.monotonic() - started)}")
     return OK
+
+
+def _opened(options: argparse.Namespace) -> Connection:
+    if options.type is None:
+        return connect(options.database, read_only=True)
+    if options.corpus is not None:
+        raise UsageError(f"an index of {options.type} has no corpora: leave {options.corpus} out")
+    connection = connect()
+    connection.attach(options.database, options.database, type=options.type)
+    return connection
