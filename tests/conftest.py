@@ -11,7 +11,7 @@ from plain_kind import PlainSegment
 from writes import Writes
 
 from ngramdb.segments import registry
-from ngramdb.segments.builder import KIND
+from ngramdb.segments.native import KIND
 from ngramdb.segments.registry import Kind
 
 

@@ -43,6 +43,12 @@ else:
     planner = lazy_module("ngramdb.planner.planner")
 
 
+class _Unread:
+    """In the place of a snapshot of which nothing has been read."""
+
+    is_past = True
+
+
 class BoundCorpus:
     """A corpus's name and database, and what is asked most of its newest version, ready at hand.
 
@@ -57,14 +63,19 @@ class BoundCorpus:
     #: The conditions of the parts that this is a part of, outermost first, each with its parameters.
     conditions: tuple[tuple[str, ParameterValues], ...] = ()
 
-    def __init__(self, database: Database, name: str) -> None:
+    def __init__(self, database: Database, name: str, at_once: bool = True) -> None:
+        """`at_once`: whether the corpus is opened now, or by the first question."""
         self.name = name
         self.database = database
-        self.rebind()
+        self.snapshot: Snapshot | _Unread = _Unread()
+        if at_once:
+            self.rebind()
         database.register(self)
 
     def follow(self) -> None:
         """Read the newest version from now on, unless it has no such corpus."""
+        if isinstance(self.snapshot, _Unread):
+            return
         with contextlib.suppress(NgramdbError):
             self.rebind()
 
@@ -78,7 +89,7 @@ class BoundCorpus:
         self.encode = view.tokenizer.encode
         self.view = view
         # Last, since the array verbs take it as the sign that all the others are there.
-        self.snapshot: Snapshot = snapshot
+        self.snapshot = snapshot
         return view
 
     def opened(self, snapshot: Snapshot) -> CorpusView:

@@ -446,7 +446,7 @@ class Connection(HasErrors):
             is_object = option == "tokenizer" and not isinstance(given, str)
             checked[option] = given if is_object else ATTACH_OPTIONS[option].check(option, given)
         self._database.attach(attached.attachment_of(os.fspath(path), name, checked))
-        return verbs.Corpus(self._database, name)
+        return verbs.Corpus(self._database, name, at_once=False)  # the first question samples keys
 
     def detach(self, name: str) -> None:
         """Ends an attachment; results that were begun can be read to their end.

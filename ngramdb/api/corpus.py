@@ -135,9 +135,10 @@ class Corpus:
     that cannot be parsed or bound raises QueryError, and so does a value that is missing.
     """
 
-    def __init__(self, database: Database, name: str) -> None:
+    def __init__(self, database: Database, name: str, at_once: bool = True) -> None:
+        """`at_once`: whether the corpus is opened now, or by the first question."""
         self.name = name
-        self._bound = BoundCorpus(database, name)
+        self._bound = BoundCorpus(database, name, at_once)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The name and the database, which is opened anew where this is unpickled."""

@@ -100,6 +100,10 @@ class AttachedSegment(Segment):
             raise self._files.corruption(str(error).removeprefix(f"{self.path}: ")) from error
         return self._index
 
+    def first_tokens(self, number: int, most: int) -> NDArray[np.uint32]:
+        """The first tokens of a document, at most so many, without the keys that a search needs."""
+        return self._index.document_tokens(number, 0, most)
+
     @property
     def size_bytes(self) -> int:
         return self._files.size_bytes

@@ -24,17 +24,12 @@ from ngramdb._cext.sort.construction import (
 )
 from ngramdb.errors import ResourceError
 from ngramdb.interrupts import Interrupt
-from ngramdb.segments.container import ContainerWriter, FileInfo
+from ngramdb.segments.container import ContainerWriter
 from ngramdb.segments.metadata import MetadataBuilder
+from ngramdb.segments.native import DOC_IDS, FORM, SegmentSummary
 from ngramdb.segments.sentences import SentenceBuilder
 from ngramdb.segments.symbols import SymbolBuilder, TokenIds, dense_ranks
 from ngramdb.segments.text import TextBuilder
-
-KIND = "SEGM"
-# The section with the documents' ids, where they are not one after the other.
-DOC_IDS = "documents.ids"
-# The prefix of the sections with the forms of documents' lines.
-FORM = "form"
 
 # An array is written in pieces that end where so many bytes of the file do, and released piece by piece.
 PIECE = 1 << 22
@@ -44,16 +39,6 @@ Metadata: TypeAlias = Mapping[str, Any] | Any
 
 # Symbols that a builder has room for, whatever is expected.
 MIN_CAPACITY = 1 << 12
-
-
-@dataclass(frozen=True)
-class SegmentSummary:
-    """What a written segment is: its file's size and checksum, and its numbers."""
-
-    file: FileInfo
-    n_tokens: int
-    n_documents: int
-    first_doc_id: int
 
 
 class SegmentBuilder:

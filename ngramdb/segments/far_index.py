@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from ngramdb._cext.sort.construction import CoreBudget, far_index
 from ngramdb.interrupts import Interrupt
-from ngramdb.segments.builder import KIND, SegmentSummary
 from ngramdb.segments.container import DOCUMENT_SETS, SMALL_BLOCK_SIZE, Container, ContainerWriter, Sink
+from ngramdb.segments.native import KIND, SegmentSummary
 
 #: The sections: long keys, and far LCPs.
 KEYS, LCPS = "far.keys", "far.lcps"

@@ -19,11 +19,8 @@ from ngramdb._cext.sort.construction import CoreBudget
 from ngramdb.interrupts import Interrupt
 from ngramdb.segments.base import Segment
 from ngramdb.segments.builder import (
-    FORM,
-    KIND,
     SegmentArrays,
     SegmentContent,
-    SegmentSummary,
     SortedArrays,
     positions,
     write_segment,
@@ -31,6 +28,7 @@ from ngramdb.segments.builder import (
 from ngramdb.segments.container import DOCUMENT_SETS, SMALL_BLOCK_SIZE, ContainerWriter, Sink
 from ngramdb.segments.merged_arrays import MergedArrays, can_be_merged
 from ngramdb.segments.metadata import MetadataBuilder
+from ngramdb.segments.native import FORM, KIND, SegmentSummary
 from ngramdb.segments.parts import Part, chunks, rows_of_documents
 from ngramdb.segments.segment import NativeSegment
 from ngramdb.segments.sentences import Marker, SentenceStream

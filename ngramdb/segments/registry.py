@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from ngramdb.errors import FormatVersionError
 from ngramdb.segments.base import Segment
-from ngramdb.segments.builder import KIND
 from ngramdb.segments.container import NATIVE, Container
+from ngramdb.segments.native import KIND
 from ngramdb.segments.segment import NativeSegment
 
 __all__ = ["Kind", "kind_named", "register"]

@@ -20,9 +20,9 @@ from ngramdb._cext.sort.construction import first_wrong_row, key_directory
 from ngramdb.errors import CorruptionError
 from ngramdb.segments import far_index
 from ngramdb.segments.base import Numbers, Segment
-from ngramdb.segments.builder import DOC_IDS, FORM, SegmentSummary
 from ngramdb.segments.container import Container, Section, Sink, item_size
 from ngramdb.segments.metadata import MetadataReader
+from ngramdb.segments.native import DOC_IDS, FORM, SegmentSummary
 from ngramdb.segments.parts import runs
 from ngramdb.segments.sentences import SENTENCES, are_known, flags_of, wrong_document
 from ngramdb.segments.text import TextReader

@@ -125,6 +125,8 @@ class HuggingFaceTokenizer(Tokenizer):
 
     @cached_property
     def n_vocabulary(self) -> int:
+        if self.token_bytes is not None:  # the library takes long to hand its vocabulary over: once only
+            return len(self.token_bytes[1]) - 1
         return 1 + max(self._library.get_vocab(with_added_tokens=True).values(), default=-1)
 
     @cached_property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Sequence
@@ -23,10 +22,12 @@ from ngramdb.tokenizers.words import LowerNfcWords, LowerWords, NfcWords, WordsT
 
 if TYPE_CHECKING:
     import difflib
+    import hashlib
 
     from ngramdb.tokenizers import byte_pairs
 else:
-    byte_pairs, difflib = lazy_module("ngramdb.tokenizers.byte_pairs"), lazy_module("difflib")
+    byte_pairs = lazy_module("ngramdb.tokenizers.byte_pairs")
+    difflib, hashlib = lazy_module("difflib"), lazy_module("hashlib")
 
 # A model of SentencePiece begins with its first piece: field 1 of a protocol buffer, of a length.
 _FIELD_OF_PIECES = b"\x0a"

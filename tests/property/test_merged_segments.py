@@ -13,9 +13,10 @@ from indexes import packed
 
 from ngramdb.engine.storage.directory import MemoryDirectory
 from ngramdb.segments import merged_arrays
-from ngramdb.segments.builder import KIND, SegmentBuilder
+from ngramdb.segments.builder import SegmentBuilder
 from ngramdb.segments.container import Container, ContainerWriter
 from ngramdb.segments.merging import Means, write_merged
+from ngramdb.segments.native import KIND
 from ngramdb.segments.parts import Part
 from ngramdb.segments.segment import NativeSegment
 

@@ -21,8 +21,8 @@ from ngramdb.cli.main import main
 from ngramdb.cluster import loading, merging, starting
 from ngramdb.cluster.crew import Job
 from ngramdb.errors import InvalidArgument, LoadError, NotSupportedError
-from ngramdb.segments.builder import KIND
 from ngramdb.segments.container import Container
+from ngramdb.segments.native import KIND
 
 QUESTIONS = ("DOCS", 'COUNT "the"', "NGRAMS 2 TOP 1000", 'KWIC "a"')
 

@@ -31,8 +31,8 @@ from ngramdb.engine.storage.manifest import CorpusEntry, FileRef, SegmentEntry, 
 from ngramdb.engine.storage.store import Store
 from ngramdb.engine.storage.transaction import Transaction
 from ngramdb.segments.base import Numbers
-from ngramdb.segments.builder import SegmentSummary
 from ngramdb.segments.merging import Means, write_merged, write_removed
+from ngramdb.segments.native import SegmentSummary
 from ngramdb.segments.parts import Part
 from ngramdb.segments.sentences import Flags, Marker
 from ngramdb.tokenizers.sentences import sentence_starts

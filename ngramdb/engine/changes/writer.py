@@ -35,8 +35,9 @@ from ngramdb.errors import InvalidArgument
 from ngramdb.ingest.columns import Columns, Row
 from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.streams import Meter
-from ngramdb.segments.builder import KIND, Metadata, SegmentBuilder
+from ngramdb.segments.builder import Metadata, SegmentBuilder
 from ngramdb.segments.container import SMALL_BLOCK_SIZE, ContainerWriter
+from ngramdb.segments.native import KIND
 from ngramdb.tokenizers.base import Offsets, Tokenizer
 
 

@@ -7,11 +7,10 @@ catalog have, so that questions and tables need not know the difference.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +24,18 @@ from ngramdb.engine.storage.manifest import CorpusEntry, FileRef, SegmentEntry, 
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import BindError, InvalidArgument, StorageError
 from ngramdb.kinds import GROWING_TOKENIZERS
+from ngramdb.lazy import lazy_module
 from ngramdb.opening import open_regular
 from ngramdb.segments import infini_gram, tokengrams
 from ngramdb.segments.attached import AttachedSegment, TableFiles
 from ngramdb.segments.base import Segment
 from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.tokenizers.registry import create_tokenizer
+
+if TYPE_CHECKING:
+    import hashlib
+else:
+    hashlib = lazy_module("hashlib")
 
 DEFAULT_TYPE = "infini_gram"
 #: The tokenizer where none is named: documents are token ids.
@@ -114,7 +119,7 @@ def attach(store: Store, attachment: Attachment) -> AttachedView:
     check_direction(segments, tokenizer, attachment.version)
     entry = CorpusEntry(
         attachment.name,
-        hashlib.md5(attachment.path.encode("utf-8", "surrogateescape"), usedforsecurity=False).hexdigest(),
+        attachment.path,
         _tokenizer_entry(tokenizer),
         tuple(map(_entry_of, segments)),
         first,

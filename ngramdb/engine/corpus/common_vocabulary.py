@@ -19,9 +19,9 @@ from ngramdb.engine.storage.manifest import TokenizerEntry
 from ngramdb.errors import BindError, ResourceError
 from ngramdb.kinds import FILE_TOKENIZERS, GROWING_TOKENIZERS
 from ngramdb.segments.base import Segment
-from ngramdb.segments.builder import KIND
 from ngramdb.segments.container import Container
 from ngramdb.segments.merging import write_merged
+from ngramdb.segments.native import KIND
 from ngramdb.segments.parts import Part
 from ngramdb.segments.segment import NativeSegment
 from ngramdb.tokenizers.base import Tokenizer

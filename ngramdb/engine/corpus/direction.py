@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb.errors import InvalidArgument, NgramdbError
-from ngramdb.segments.base import Segment
+from ngramdb.segments.attached import AttachedSegment
 from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.tokenizers.tokens import TokensTokenizer
 
@@ -29,7 +29,7 @@ _ALIKE = 0.9
 _LESS = 0.05
 
 
-def check_direction(segments: Sequence[Segment], tokenizer: Tokenizer, version: int | None) -> None:
+def check_direction(segments: Sequence[AttachedSegment], tokenizer: Tokenizer, version: int | None) -> None:
     """Compare some documents with what the tokenizer makes of their texts, in both directions.
 
     Raises InvalidArgument where documents are certainly in the other direction than `version` says.
@@ -63,12 +63,12 @@ def check_direction(segments: Sequence[Segment], tokenizer: Tokenizer, version: 
     )
 
 
-def _samples(segments: Sequence[Segment]) -> Iterator[NDArray[np.uint32]]:
+def _samples(segments: Sequence[AttachedSegment]) -> Iterator[NDArray[np.uint32]]:
     """The first tokens of some documents."""
     each = -(-_DOCUMENTS // len(segments))
     for segment in segments[:_DOCUMENTS]:
         for i in np.unique(np.linspace(0, segment.n_documents - 1, each).astype(np.int64)).tolist():
-            yield segment.index.document_tokens(i, 0, _TOKENS)
+            yield segment.first_tokens(i, _TOKENS)
 
 
 def _pairs_kept(tokenizer: Tokenizer, ids: NDArray[np.uint32]) -> int:

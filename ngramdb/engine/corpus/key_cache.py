@@ -7,8 +7,8 @@ keys are sampled anew. FORMAT.md, "Cache", has its layout.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,13 @@ from ngramdb._cext.segment.table_index import TableIndex
 from ngramdb.engine.storage.layout import temporary_name
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import StorageError
+from ngramdb.lazy import lazy_module
 from ngramdb.segments.container import Container, ContainerWriter
+
+if TYPE_CHECKING:
+    import hashlib
+else:
+    hashlib = lazy_module("hashlib")
 
 FOLDER = "cache"
 KIND = "KEYS"

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb._cext.corpus.index import Index
-from ngramdb.engine.changes.audit import check_audits
 from ngramdb.engine.corpus import residency
 from ngramdb.engine.corpus.tokenizer_cache import tokenizer_of
 from ngramdb.engine.storage.manifest import CorpusEntry, SegmentEntry
@@ -29,10 +28,12 @@ from ngramdb.tokenizers.registry import title_of
 from ngramdb.types import Docs
 
 if TYPE_CHECKING:
+    from ngramdb.engine.changes import audit
     from ngramdb.engine.corpus import slice as slices
     from ngramdb.engine.corpus import waiting
 else:
     waiting = lazy_module("ngramdb.engine.corpus.waiting")
+    audit = lazy_module("ngramdb.engine.changes.audit")
     slices = lazy_module("ngramdb.engine.corpus.slice")
 
 One = TypeVar("One")
@@ -212,7 +213,7 @@ class CorpusView:
 
     def check_audits(self) -> None:
         """Read every audit record. Raises CorruptionError."""
-        check_audits(self._store, self.entry.audits)
+        audit.check_audits(self._store, self.entry.audits)
 
     def _contradiction(self, segment: Segment, what: str) -> NoReturn:
         raise CorruptionError(

@@ -16,6 +16,7 @@ from foreign_indexes import tokengrams_arrays, write_infini_gram
 import ngramdb
 from ngramdb.engine.corpus import key_cache
 from ngramdb.errors import BindError, CorruptionError, InvalidArgument, NgramdbError, StorageError
+from ngramdb.segments.attached import AttachedSegment
 from ngramdb.tokenizers.registry import create_tokenizer
 
 PIECES = Path(__file__).parents[2] / "language" / "data" / "pieces.tokenizer.json"
@@ -388,6 +389,67 @@ def test_sampled_keys_are_kept_beside_the_database(index, tmp_path, monkeypatch)
     with ngramdb.connect(tmp_path / "db") as db:
         assert db.attach(index, "pile").count([1, 2]) == 3
     assert len(list((tmp_path / "db" / "cache").iterdir())) == 3
+
+
+def test_attaching_samples_no_keys_and_the_first_question_does(tmp_path, monkeypatch):
+    pieces = create_tokenizer(PIECES)
+    documents = [pieces.encode(text).tolist() for text in SAYINGS]
+    index = write_infini_gram(tmp_path / "index", documents, np.uint16, 2)
+    sampled = []
+    keys_of = key_cache.keys_of
+    monkeypatch.setattr(key_cache, "keys_of", lambda *given: sampled.append(given) or keys_of(*given))
+    with ngramdb.connect() as db:
+        pile = db.attach(index, "pile", tokenizer=os.fspath(PIECES))
+        db.execute(f"ATTACH '{index}' AS again (TOKENIZER '{PIECES}')")
+        db.create_corpus("own", "tokens").append(
+            [[1, 2]]
+        )  # another version, which the corpus does not follow yet
+        assert not sampled
+        assert pile.count(documents[0][:2]) >= 1
+        assert len(sampled) == 2  # one for each shard
+
+
+VERBS = {
+    "count": lambda c: c.count([1, 2]),
+    "count_many": lambda c: c.count_many([[1, 2], [9]]).tolist(),
+    "prob": lambda c: c.prob([2], given=[1]),
+    "dist": lambda c: c.dist([1]).fetchall(),
+    "dist_arrays": lambda c: [a.tolist() for a in c.dist_arrays([1])[:2]],
+    "docs": lambda c: c.docs("[1, 2]").fetchall(),
+    "score": lambda c: c.score([1, 2, 4], "ngram").logprob.tolist(),
+    "document": lambda c: c.document(3).ids.tolist(),
+    "n_tokens": lambda c: c.n_tokens,
+    "tokenizer": lambda c: c.tokenizer.kind,
+    "repr": repr,
+    "where": lambda c: c.where("[1, 2]").count([1, 2]),
+    "ngrams": lambda c: c.ngrams(2).fetchall(),
+    "generate": lambda c: c.generate([1], tokens=2, seed=1),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_whatever_is_asked_first_of_an_attached_index(index, verb):
+    with ngramdb.connect() as db:
+        assert VERBS[verb](db.attach(index, "pile")) == VERBS[verb](db.corpus("pile"))
+
+
+def test_an_attached_index_is_read_into_memory_as_prewarm_says(index, monkeypatch):
+    read = []
+    read_part = AttachedSegment.read_part
+    monkeypatch.setattr(
+        AttachedSegment, "read_part", lambda *given: read.append(given[1:]) or read_part(*given)
+    )
+    with ngramdb.connect() as db:
+        pile = db.attach(index, "pile")
+        db.execute("SET prewarm = 'off'")
+        assert pile.count([1, 2]) == 3 and not read
+        warmed = pile.warm()
+        assert len(read) == 2 and warmed.bytes_in_memory > 0
+        db.execute("SET prewarm = 'on'")
+        db.attach(index, "again")
+        assert len(read) == 2
+        assert db.execute("COUNT [1, 2] FROM again").fetchone() == (3,)
+        assert len(read) == 4
 
 
 def test_nothing_is_kept_where_nothing_may_be_written(index, tmp_path, monkeypatch):

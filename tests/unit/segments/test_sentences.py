@@ -11,9 +11,10 @@ from indexes import packed
 from ngramdb._cext.corpus.sentence_bits import sentences_at
 from ngramdb.engine.storage.directory import MemoryDirectory
 from ngramdb.errors import CorruptionError
-from ngramdb.segments.builder import KIND, SegmentBuilder
+from ngramdb.segments.builder import SegmentBuilder
 from ngramdb.segments.container import Container, ContainerWriter
 from ngramdb.segments.merging import Means, write_merged
+from ngramdb.segments.native import KIND
 from ngramdb.segments.parts import Part
 from ngramdb.segments.segment import NativeSegment
 from ngramdb.segments.sentences import SENTENCES
