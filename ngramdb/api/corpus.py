@@ -742,12 +742,13 @@ class Corpus:
         pattern: Ngram | Pattern,
         where: str | None = None,
         *,
-        window: int | tuple[int, int] = 5,
+        window: int | tuple[int, int] | Literal["sentence"] = 5,
         by: str = "logdice",
         min_count: int = 1,
         top: int | None = None,
         match_text: bool = False,
         ignore_case: bool = False,
+        within_sentence: bool = False,
         params: ParameterValues = None,
     ) -> Result:
         """The tokens near an n-gram, the most closely associated first: COLLOCATES.
@@ -756,11 +757,12 @@ class Corpus:
         ----------
         pattern : text or token ids, or a pattern; those near others need the statement COLLOCATES
         where, params : only in documents that meet this condition
-        window : tokens on either side, or a pair (left, right)
+        window : tokens on either side, or a pair (left, right); 'sentence' is all of its sentence
         by : 'logdice', 'll' (log-likelihood), 'mi', 'mi3', 't', 'z', 'logratio' or 'dice'
         min_count : the least `f` of a token
         top : the greatest number of rows
         match_text, ignore_case : MATCH TEXT and IGNORE CASE
+        within_sentence : whether a window ends with the occurrence's sentence
 
         Returns
         -------
@@ -772,7 +774,7 @@ class Corpus:
         InvalidArgument
             A number out of range, or a measure that does not exist.
         """
-        tree = trees.collocates(pattern, match_text, ignore_case, window, by, min_count, top)
+        tree = trees.collocates(pattern, match_text, ignore_case, window, within_sentence, by, min_count, top)
         return self._bound.run(self._bound.bind(tree, where, params))
 
     def keywords(

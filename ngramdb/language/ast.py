@@ -470,10 +470,14 @@ class Kwic(Node):
 
 @dataclass(frozen=True)
 class Around(Node):
-    """WINDOW n, WINDOW n LEFT m RIGHT: tokens before and after an occurrence."""
+    """WINDOW n, WINDOW n LEFT m RIGHT: tokens before and after an occurrence; None: all of its sentence.
 
-    left: Scalar
-    right: Scalar
+    `sentence`, WITHIN SENTENCE: those of its sentence only.
+    """
+
+    left: Scalar | None
+    right: Scalar | None
+    sentence: InSentence | None = None
 
 
 @dataclass(frozen=True)
@@ -486,7 +490,7 @@ class Measure(Node):
 
 @dataclass(frozen=True)
 class Collocates(Node):
-    """COLLOCATES OF "x" [WHERE cond] [WINDOW n LEFT m RIGHT] [BY measure] [MIN COUNT k] [TOP k]."""
+    """COLLOCATES OF "x" [WHERE cond] [WINDOW …] [BY measure] [MIN COUNT k] [TOP k]."""
 
     what: Condition
     where: Condition | None = None

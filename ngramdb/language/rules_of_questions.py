@@ -108,15 +108,25 @@ class QuestionRules:
         return clause_of("WINDOW", node_of(children[1]), children)
 
     def around(self, children: list[Any]) -> Clause:
+        span = span_of(children)
+        sentence = children[-1] if isinstance(children[-1], ast.InSentence) else None
+        if sentence is children[1]:
+            return clause_of("WINDOW", ast.Around(None, None, sentence, span=span), children)
+        amounts = children if sentence is None else children[:-1]
         first = children[1].node
         none = ast.Value(0)
         left, right = first, first
-        if len(children) > 2:
-            left = none if is_terminal(children[2], "RIGHT") else first
-            right = first if is_terminal(children[2], "RIGHT") else none
-        if len(children) > 3:
-            right = children[3].node
-        return clause_of("WINDOW", ast.Around(left, right, span=span_of(children)), children)
+        if len(amounts) > 2:
+            left = none if is_terminal(amounts[2], "RIGHT") else first
+            right = first if is_terminal(amounts[2], "RIGHT") else none
+        if len(amounts) > 3:
+            right = amounts[3].node
+        return clause_of("WINDOW", ast.Around(left, right, sentence, span=span), children)
+
+    def close(self, children: list[Any]) -> ast.InSentence:
+        """WITHIN SENTENCE after a window."""
+        found: ast.InSentence = children[1]
+        return found
 
     def by_association(self, children: list[Any]) -> Clause:
         return clause_of("BY", ast.Measure(children[1].type.lower(), span=span_of(children[1:])), children)

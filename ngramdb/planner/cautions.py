@@ -32,7 +32,7 @@ from ngramdb.planner.plan import (
     Plan,
     show_text,
 )
-from ngramdb.planner.plan.phrases import LIKE_A_PATTERN, QUOTED, STAR
+from ngramdb.planner.plan.phrases import LIKE_A_PATTERN, QUOTED, SENTENCE_MARKS, STAR
 from ngramdb.planner.source import Corpus, IntArray
 
 BLANK = " "
@@ -93,10 +93,14 @@ def _of(phrase: Phrase, acts: bool, rarer: bool) -> Caution | None:
             return Caution(said)
     is_pattern = LIKE_A_PATTERN.match(text) is not None
     quoted = QUOTED.match(text)
-    if not (is_pattern or quoted or STAR in text) or corpus.index.count(phrase.gram.ids):
+    is_sought = phrase.matched is not None or phrase.as_text
+    has_marks = is_sought and SENTENCE_MARKS.search(text) is not None
+    if not (is_pattern or quoted or has_marks or STAR in text) or corpus.index.count(phrase.gram.ids):
         return None
     if is_pattern:
         return Caution(_of_pattern(text), PhraseWarning)
+    if has_marks:
+        return Caution(_of_sentence_marks(text), PhraseWarning)
     said = _of_marks(phrase.gram, quoted[1], corpus) if quoted else None
     if said is None and STAR in text:
         said = _of_star(text, corpus)
@@ -176,6 +180,13 @@ def _of_marks(gram: Gram, inside: str, corpus: Corpus) -> str | None:
         return None
     plain, n = found
     return f"{gram.shown} has quotation marks in it; without them, {show_text(plain)} occurs {_times(n)}"
+
+
+def _of_sentence_marks(text: str) -> str:
+    pieces = [piece for piece in SENTENCE_MARKS.split(text) if piece]
+    written = " ".join(piece if SENTENCE_MARKS.fullmatch(piece) else show_text(piece) for piece in pieces)
+    said = f"{show_text(text)} is text as it stands; <s> and </s>, where sentences begin and end,"
+    return f"{said} stand outside of the quotation marks: {written}"
 
 
 def _of_star(text: str, corpus: Corpus) -> str:

@@ -126,3 +126,46 @@ def test_merged_segments_have_the_sentences_of_a_load(corpus):
             flags.append(segment.sentences.tolist())
         assert flags[0] == flags[1]
         assert count(db, "COUNT <s> * FROM c") == sum(map(len, documents))
+
+
+def collocates_of(documents, words, left, right):
+    """For each token f, left and right, as COLLOCATES counts them within sentences."""
+    n, found = len(words), {}
+    for sentences in documents.values():
+        at = 0
+        tokens = [token for sentence in sentences for token in sentence]
+        lefts, rights = set(), set()
+        for sentence in sentences:
+            for i in range(len(tokens)):  # a match may go beyond the sentence that it begins in
+                if at <= i < at + len(sentence) and tokens[i : i + n] == words:
+                    lefts |= set(range(max(at, i - left), i))
+            ends = range(at, at + len(sentence))
+            for i in range(len(tokens)):
+                if i + n - 1 in ends and tokens[i : i + n] == words:
+                    rights |= set(range(i + n, min(at + len(sentence), i + n + right)))
+            at += len(sentence)
+        for place in lefts | rights:
+            f = found.setdefault(tokens[place], [0, 0, 0])
+            f[0] += 1
+            f[1] += place in lefts
+            f[2] += place in rights
+    return {token: tuple(counts) for token, counts in found.items()}
+
+
+@EXAMPLES
+@given(
+    corpora(),
+    st.lists(st.sampled_from(["a", "b", ".", "A"]), min_size=1, max_size=2),
+    st.sampled_from([(0, 1), (1, 0), (2, 2), (9, 9), None]),
+)
+def test_collocates_within_sentences(corpus, words, window):
+    documents, n_segments, deleted = corpus
+    with ngramdb.connect() as db:
+        c, left = load(db, (list(map(written, documents)), n_segments, deleted), "words")
+        ngram = " ".join(words)
+        expected = collocates_of({i: documents[i] for i in left}, words, *(window or (99, 99)))
+        clause = "SENTENCE" if window is None else f"{window[0]} LEFT {window[1]} RIGHT WITHIN SENTENCE"
+        rows = db.execute(f'COLLOCATES OF "{ngram}" WINDOW {clause}').fetchall()
+        assert {row[0]: row[2:5] for row in rows} == expected
+        options = {"window": "sentence"} if window is None else {"window": window, "within_sentence": True}
+        assert c.collocates(ngram, **options).fetchall() == rows

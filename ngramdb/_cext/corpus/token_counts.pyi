@@ -1,6 +1,6 @@
 from typing import Any
 
-from numpy import int64, uint32
+from numpy import int64, uint8, uint32
 from numpy.typing import NDArray
 
 class TokenCounts:
@@ -12,6 +12,12 @@ class TokenCounts:
 
 class WindowCounts:
     def add(
-        self, index: Any, starts: NDArray[uint32], stops: NDArray[uint32], left: int, right: int
+        self,
+        index: Any,
+        starts: NDArray[uint32],
+        stops: NDArray[uint32],
+        left: int,
+        right: int,
+        sentences: NDArray[uint8] | None = None,
     ) -> None: ...
     def found(self) -> tuple[NDArray[uint32], NDArray[int64]]: ...

@@ -7,7 +7,7 @@ A table is filled segment by segment. The GIL is released, and the work can be s
 import numpy as np
 
 cimport numpy as cnp
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp cimport bool as cbool
 
 from ngramdb._cext.base.interrupt cimport Poll, current_poll, translate_exception
@@ -15,6 +15,11 @@ from ngramdb._cext.segment.segment cimport DocNumber, PositionsIn, Range, Segmen
 from ngramdb._cext.segment.segment_index cimport SegmentIndex
 
 cnp.import_array()
+
+cdef extern from "ngramdb/corpus/sentence_bits.hpp" namespace "ngramdb" nogil:
+    cdef cppclass SentenceBits:
+        const uint8_t* bytes
+        uint64_t n
 
 cdef extern from "ngramdb/corpus/token_counts.hpp" namespace "ngramdb" nogil:
     cdef cppclass WindowCount:
@@ -26,7 +31,7 @@ cdef extern from "ngramdb/corpus/token_counts.hpp" namespace "ngramdb" nogil:
         TokenTable() except +
 
     void c_count_tokens "ngramdb::count_tokens"(const Segment&, const DocNumber*, size_t, int64_t, TokenTable[int64_t]&, Poll*) except +translate_exception
-    void c_count_windows "ngramdb::count_windows"(const Segment&, PositionsIn, PositionsIn, size_t, uint64_t, uint64_t, TokenTable[WindowCount]&, Poll*) except +translate_exception
+    void c_count_windows "ngramdb::count_windows"(const Segment&, PositionsIn, PositionsIn, size_t, uint64_t, uint64_t, const SentenceBits&, TokenTable[WindowCount]&, Poll*) except +translate_exception
     void c_count_before "ngramdb::count_before"(const Segment&, Range, int64_t, TokenTable[int64_t]&, int64_t&, Poll*) except +translate_exception
 
 cdef extern from *:
@@ -104,8 +109,12 @@ cdef class WindowCounts:
 
     cdef TokenTable[WindowCount] table
 
-    def add(self, SegmentIndex index not None, starts, stops, uint64_t left, uint64_t right):
+    def add(self, SegmentIndex index not None, starts, stops, uint64_t left, uint64_t right,
+            const uint8_t[::1] sentences=None):
         """Add the tokens up to `left` tokens before the occurrences and up to `right` after them.
+
+        With the segment's `sentences`, as `sentence_bits.sentences_at` takes them, those before an occurrence are of the
+        sentence of its first token, and those after it of that of its last one.
 
         Parameters
         ----------
@@ -125,10 +134,14 @@ cdef class WindowCounts:
             raise IndexError(f"position {last} is not within the segment's text")
         cdef const void* first = cnp.PyArray_DATA(<cnp.ndarray>starts)
         cdef const void* end = cnp.PyArray_DATA(<cnp.ndarray>stops)
+        cdef SentenceBits bits
+        if sentences is not None and sentences.shape[0] > 0:
+            bits.bytes = &sentences[0]
+            bits.n = 8 * <uint64_t>sentences.shape[0]
         cdef Poll poll = current_poll()
         with nogil:
             c_count_windows(index.segment[0], positions_in(first, index.is_narrow), positions_in(end, index.is_narrow), n,
-                            left, right, self.table, &poll)
+                            left, right, bits, self.table, &poll)
 
     def found(self):
         """The tokens that were met, ids (k,) uint32 ascending, and counts (k, 3) int64.

@@ -141,18 +141,23 @@ def collocates(
     pattern: Any,
     match_text: bool,
     ignore_case: bool,
-    window: int | tuple[int, int],
+    window: int | tuple[int, int] | Literal["sentence"],
+    within_sentence: bool,
     by: str,
     min_count: int,
     top: int | None,
 ) -> ast.Collocates:
     """COLLOCATES OF one n-gram."""
+    sentence = ast.InSentence() if within_sentence or window == "sentence" else None
     sides = window if isinstance(window, tuple) else (window, window)
     if len(sides) != 2:
-        raise InvalidArgument(f"window is a number of tokens, or a pair (left, right), not {window!r}")
+        raise InvalidArgument(
+            f"window is a number of tokens, a pair (left, right), or 'sentence', not {window!r}"
+        )
+    left, right = (None if side == "sentence" else _required(0, "window", side) for side in sides)
     return ast.Collocates(
         _occurring(pattern, match_text, ignore_case),
-        window=ast.Around(*(_required(0, "window", side) for side in sides)),
+        window=ast.Around(left, right, sentence),
         by=_measure(by),
         min_count=_required(1, "min_count", min_count),
         top=_number(0, "top", top),

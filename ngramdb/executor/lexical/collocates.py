@@ -1,8 +1,9 @@
 """COLLOCATES: the tokens that stand near occurrences, and how closely they are associated with them.
 
 Windows are positions of the text: those at most so many tokens before or after an occurrence, in its
-document. A position counts once, however many windows it lies in, so that the counts make a contingency
-table: f1 is the number of positions in windows, f2 that of positions with the token, N that of all.
+document or in its sentence. A position counts once, however many windows it lies in, so that the counts
+make a contingency table: f1 is the number of positions in windows, f2 that of positions with the token, N
+that of all.
 """
 
 from __future__ import annotations
@@ -78,6 +79,8 @@ def _around(
             documents.append(docs if kept is None else docs & kept)
             found = evaluator.expressions.occurrences(what, documents[-1])
             actual.rows += len(found)
-            index = plan.corpus.segments[len(documents) - 1].index
-            counts.add(index, found.starts, np.sort(found.stops), plan.left, plan.right)
+            segment = plan.corpus.segments[len(documents) - 1]
+            sentences = segment.sentences if plan.in_sentence else None
+            stops = np.sort(found.stops)
+            counts.add(segment.index, found.starts, stops, plan.left, plan.right, sentences)
     return actual.rows, documents, counts.found()

@@ -19,8 +19,6 @@ from ngramdb.planner.source import Corpus
 # characters.
 WINDOW = 10
 WINDOW_OF_CHARACTERS = 40
-# No document is longer; a larger number in WINDOW means the same.
-WHOLE_DOCUMENT = 2**32 - 1
 
 # Seeds that are drawn when SEED is missing are short enough to be typed again.
 DRAWN_SEEDS = 2**31
@@ -78,7 +76,7 @@ def _window(scope: Scope, node: ast.Kwic, corpus: Corpus) -> int | None:
         require_sentences(scope, node.window, corpus)
         return None
     window = scope.number(node.window, "WINDOW", 0)
-    return default_window(corpus.tokenizer.kind) if window is None else min(window, WHOLE_DOCUMENT)
+    return default_window(corpus.tokenizer.kind) if window is None else min(window, plan.WHOLE_DOCUMENT)
 
 
 def _pattern(found: plan.Occurring) -> plan.Pattern | None:

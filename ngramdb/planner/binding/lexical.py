@@ -9,11 +9,11 @@ from ngramdb.kinds import ASSOCIATION_MEASURES, KEYNESS_MEASURES
 from ngramdb.language import ast
 from ngramdb.lm.spec import MAX_MIN_COUNT
 from ngramdb.planner import plan
-from ngramdb.planner.binding.concordance import WHOLE_DOCUMENT
 from ngramdb.planner.binding.conditions import condition
 from ngramdb.planner.binding.fields import bound_field
 from ngramdb.planner.binding.occurrences import occurring
 from ngramdb.planner.binding.scope import Range, Scope
+from ngramdb.planner.binding.sentences import require_sentences
 from ngramdb.planner.names import default_corpus, listing, nearest
 from ngramdb.planner.source import Corpus
 
@@ -26,7 +26,7 @@ POSITIVE = Range("above 0", lambda x: 0 < x < float("inf"))
 def collocates(scope: Scope, node: ast.Collocates) -> plan.Plan:
     """Bind COLLOCATES."""
     corpus = scope.corpus(node.source)
-    left, right = _window(scope, node.window)
+    left, right, in_sentence = _window(scope, node.window, corpus)
     return plan.Collocation(
         corpus,
         part(scope, "COLLOCATES", node.what, node.where, corpus),
@@ -35,6 +35,7 @@ def collocates(scope: Scope, node: ast.Collocates) -> plan.Plan:
         measure(scope, node.by, ASSOCIATION_MEASURES),
         scope.number(node.min_count, "MIN COUNT", 1, MAX_MIN_COUNT) or 1,
         scope.number(node.top, "TOP", 0),
+        in_sentence=in_sentence,
     )
 
 
@@ -119,10 +120,15 @@ def measure(scope: Scope, node: ast.Measure | None, known: tuple[str, ...]) -> s
     return node.name
 
 
-def _window(scope: Scope, node: ast.Around | None) -> tuple[int, int]:
+def _window(scope: Scope, node: ast.Around | None, corpus: Corpus) -> tuple[int, int, bool]:
+    """Tokens before and after an occurrence, and whether only those of its sentence."""
     if node is None:
-        return SPAN, SPAN
+        return SPAN, SPAN, False
+    if node.sentence is not None:
+        require_sentences(scope, node.sentence, corpus)
+    if node.left is None and node.right is None:
+        return plan.WHOLE_DOCUMENT, plan.WHOLE_DOCUMENT, True
     left, right = (scope.number(side, "WINDOW", 0) or 0 for side in (node.left, node.right))
     if not left and not right:
         scope.fail(PlanError, "a window has at least one token on one side", node)
-    return min(left, WHOLE_DOCUMENT), min(right, WHOLE_DOCUMENT)
+    return min(left, plan.WHOLE_DOCUMENT), min(right, plan.WHOLE_DOCUMENT), node.sentence is not None

@@ -38,6 +38,7 @@ from .concordance import CONCORDANCE_ORDERS as CONCORDANCE_ORDERS
 from .concordance import NGRAM_COLUMNS as NGRAM_COLUMNS
 from .concordance import TRACE_COLUMNS as TRACE_COLUMNS
 from .concordance import TRACE_DOCUMENTS as TRACE_DOCUMENTS
+from .concordance import WHOLE_DOCUMENT as WHOLE_DOCUMENT
 from .concordance import Concordance as Concordance
 from .concordance import NgramList as NgramList
 from .concordance import Sampling as Sampling

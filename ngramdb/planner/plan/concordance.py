@@ -26,6 +26,9 @@ BY_RIGHT = "right"
 BY_FIELDS = "fields"
 CONCORDANCE_ORDERS = (BY_PLACE, BY_LEFT, BY_RIGHT)
 
+# No document is longer; a larger number in WINDOW means the same.
+WHOLE_DOCUMENT = 2**32 - 1
+
 # Documents that TRACE names for a span.
 TRACE_DOCUMENTS = 10
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ngramdb.planner.plan.base import Plan, Question
+from ngramdb.planner.plan.concordance import WHOLE_DOCUMENT
 from ngramdb.planner.plan.nodes import DocExpr, Node, changed
 from ngramdb.planner.plan.occurring import InPart
 
@@ -28,7 +29,10 @@ DISPERSION_COLUMNS = ("count", "range", "parts", "dp", "dp_norm", "dkl", "arf")
 class Collocation(
     Question, operator="lexical.collocates.collocates", binders={"Collocates": "lexical.collocates"}
 ):
-    """COLLOCATES: tokens up to `left` before and `right` after occurrences, by a measure of association."""
+    """COLLOCATES: tokens up to `left` before and `right` after occurrences, by a measure of association.
+
+    `in_sentence`: only those of an occurrence's sentence.
+    """
 
     what: InPart
     left: int
@@ -37,9 +41,14 @@ class Collocation(
     min_count: int = 1
     top: int | None = None
     costs: Costs | None = field(default=None, compare=False)
+    in_sentence: bool = False
 
     def label(self) -> str:
-        parts = [f"window {self.left:,} left, {self.right:,} right", f"by {self.measure}"]
+        window = f"window {self.left:,} left, {self.right:,} right"
+        if self.in_sentence:
+            whole = self.left == self.right == WHOLE_DOCUMENT
+            window = "window sentence" if whole else f"{window} within the sentence"
+        parts = [window, f"by {self.measure}"]
         if self.min_count > 1:
             parts.append(f"min count {self.min_count:,}")
         if self.top is not None:

@@ -24,6 +24,9 @@ LIKE_A_PATTERN = re.compile(
 # An n-gram as statements write it, marks and all.
 QUOTED = re.compile(r'\s*"((?:[^"\\]|\\.)+)"\s*\Z')
 
+# What stands for the places where a sentence begins and ends, outside of quotation marks.
+SENTENCE_MARKS = re.compile(r"\s*(</?s>)\s*")
+
 # Longer texts are passages that are read token by token, not phrases that are looked for.
 MAX_PHRASE_CHARACTERS = 200
 
@@ -59,4 +62,7 @@ def may_mislead(text: str | None, kind: str) -> bool:
         return False
     if kind in FILE_TOKENIZERS or STAR in text:
         return True
-    return LIKE_A_PATTERN.match(text) is not None or QUOTED.match(text) is not None
+    return any(
+        found is not None
+        for found in (LIKE_A_PATTERN.match(text), QUOTED.match(text), SENTENCE_MARKS.search(text))
+    )

@@ -71,6 +71,17 @@ NOTED = [
         '"*" in "one * two" is a character like any other; a gap stands for tokens: "one" [1..3] "two"',
     ),
     ('COUNT "f*" MATCH TEXT', '"*" in "f*" is a character like any other; "f" MATCH TEXT finds it'),
+    (
+        'COUNT "<s> fox"',
+        '"<s> fox" is text as it stands; <s> and </s>, where sentences begin and end, stand outside of the '
+        'quotation marks: <s> "fox"',
+    ),
+    (
+        'KWIC "fox </s><s> a" MATCH TEXT',
+        '"fox </s><s> a" is text as it stands; <s> and </s>, where sentences begin and end, stand outside of '
+        'the quotation marks: "fox" </s> <s> "a"',
+    ),
+    ('COUNT <s> " fox"', None),
     ('COUNT "*"', '"*" in "*" is a character like any other'),
     ('COUNT "fox" MATCH TEXT', None),
     ('COUNT " fox"', None),

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ngramdb/base/interrupt.hpp"
+#include "ngramdb/corpus/sentence_bits.hpp"
 #include "ngramdb/segment/segment.hpp"
 
 namespace ngramdb {
@@ -109,11 +110,13 @@ inline void count_tokens(const Segment& segment, const DocNumber* documents, siz
 // ---- tokens near occurrences ------------------------------------------------------------------------------
 
 // The parts of a text that lie at most `width` tokens before positions, or from them on, within their documents:
-// ascending, apart from each other, not empty. The positions ascend.
+// ascending, apart from each other, not empty. The positions ascend. With sentences, the parts lie within that of the token
+// at the position, or, from the position on, of the token before it.
 class Windows {
  public:
-  Windows(const Segment& segment, PositionsIn positions, size_t n, uint64_t width, bool before)
-      : segment_(segment), positions_(positions), n_(n), width_(width), before_(before) {}
+  Windows(const Segment& segment, PositionsIn positions, size_t n, uint64_t width, bool before,
+          const SentenceBits& sentences)
+      : segment_(segment), positions_(positions), n_(n), width_(width), before_(before), sentences_(sentences) {}
 
   bool next(Span& window, StopFlag stop) {
     Span found;
@@ -154,9 +157,13 @@ class Windows {
       const Position at = some[i];
       if (before_) {
         chunk_[i] = {at - std::min<uint64_t>(before[i], width_), at};
+        if (at < sentences_.n) chunk_[i].start = std::max<Position>(chunk_[i].start, sentences_.begin_of(at));
       } else {
         const Position end = segment_.span(documents[i]).stop;
         chunk_[i] = {at, std::min<Position>(end, at + std::min<uint64_t>(width_, end - at))};
+        if (at > 0 && at <= sentences_.n) {
+          chunk_[i].stop = std::min<Position>(chunk_[i].stop, sentences_.end_of(at - 1));
+        }
       }
     }
     n_done_ += n_read_;
@@ -168,6 +175,7 @@ class Windows {
   const size_t n_;
   const uint64_t width_;
   const bool before_;
+  const SentenceBits sentences_;
   Span chunk_[kChunk];
   size_t at_ = 0, n_read_ = 0, n_done_ = 0;
 };
@@ -177,12 +185,13 @@ struct WindowCount {
   int64_t inside = 0, left = 0, right = 0;
 };
 
-// Counts the tokens up to `left` tokens before the occurrences, and up to `right` tokens after them, within their documents.
-// A position counts once, however many windows it lies in. Starts ascend, and stops do by themselves.
+// Counts the tokens up to `left` tokens before the occurrences, and up to `right` tokens after them, within their documents
+// and, if sentences are given, within their sentences. A position counts once, however many windows it lies in. Starts
+// ascend, and stops do by themselves.
 inline void count_windows(const Segment& segment, PositionsIn starts, PositionsIn stops, size_t n, uint64_t left,
-                          uint64_t right, TokenTable<WindowCount>& counts, StopFlag stop) {
+                          uint64_t right, const SentenceBits& sentences, TokenTable<WindowCount>& counts, StopFlag stop) {
   constexpr Position kNever = std::numeric_limits<Position>::max();
-  Windows lefts(segment, starts, n, left, true), rights(segment, stops, n, right, false);
+  Windows lefts(segment, starts, n, left, true, sentences), rights(segment, stops, n, right, false, sentences);
   Span a{}, b{};
   bool has_a = lefts.next(a, stop), has_b = rights.next(b, stop);
   uint64_t n_read = 0;
