@@ -49,19 +49,19 @@ def _optimized(
 ) -> tuple[plan.Plan, tuple[str, ...]]:
     if isinstance(logical, plan.CountGram) and logical.gram.known:
         return logical, ()  # the most frequent question, to which no rule applies
-    if isinstance(logical, (plan.CopyDocuments, plan.ExportDocuments)):
-        inner, fired = optimize(logical.documents, disabled, estimated)
-        assert isinstance(inner, plan.Documents)
-        return replace(logical, documents=inner), fired
-    if isinstance(logical, plan.ExportRows):
-        inner, fired = optimize(logical.question, disabled, estimated)
-        return replace(logical, question=inner), fired
     in_kernel = not estimated and isinstance(logical, (plan.CountDocuments, plan.Documents))
     if in_kernel:
         where = logical.where_clause()
         # From a template, or as the rules would leave it.
         if isinstance(where, plan.PlainDocs) or (where is not None and plain.is_settled(where)):
             return _for_kernel(logical, disabled), ()
+    elif isinstance(logical, (plan.CopyDocuments, plan.ExportDocuments)):
+        inner, fired = optimize(logical.documents, disabled, estimated)
+        assert isinstance(inner, plan.Documents)
+        return replace(logical, documents=inner), fired
+    elif isinstance(logical, plan.ExportRows):
+        inner, fired = optimize(logical.question, disabled, estimated)
+        return replace(logical, question=inner), fired
 
     rewritten, fired = rules.rewrite(logical, disabled)
     if in_kernel:

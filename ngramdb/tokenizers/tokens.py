@@ -35,6 +35,9 @@ class TokensTokenizer(Tokenizer):
     def token_text(self, token_id: int) -> str:
         return str(self.check_id(token_id))
 
+    def token_texts(self, ids: npt.ArrayLike) -> list[str]:
+        return list(map(str, as_ids(ids).tolist()))
+
 
 def _refuse(what: str) -> NoReturn:
     raise InvalidArgument(f"{what}: the corpus has no tokenizer, only token ids; write them as [1, 2]")

@@ -186,14 +186,17 @@ def _batches(found: NextTokens, top: int | None, corpus: Corpus) -> Iterator[lis
         part = every_id[start : start + BATCH_ROWS]
         counts = every_count[start : start + BATCH_ROWS]
         ids: list[int | None] = part.tolist()
-        texts: list[str | None] = list(_texts(part[part != END_OF_DOCUMENT], corpus))
-        for i in np.flatnonzero(part == END_OF_DOCUMENT).tolist():
+        ends = np.flatnonzero(part == END_OF_DOCUMENT).tolist() if found.n_end else ()
+        # As uint32 they need no check: they come from the index.
+        tokens = (np.delete(part, ends) if ends else part).astype(np.uint32)
+        texts: list[str | None] = list(_texts(tokens, corpus))
+        for i in ends:
             ids[i] = None
             texts.insert(i, None)
         probs = counts / found.context_count
         yield list(zip(texts, ids, counts.tolist(), probs.tolist(), strict=True))
 
 
-def _texts(ids: IntArray, corpus: Corpus) -> list[str]:
+def _texts(ids: IntArray | NDArray[np.uint32], corpus: Corpus) -> list[str]:
     with from_files(corpus.tokenizer, corpus.segments):
         return corpus.tokenizer.token_texts(ids)

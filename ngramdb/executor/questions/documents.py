@@ -70,7 +70,7 @@ def _plain(where: PlainDocs, segment: Segment, costs: Costs | None) -> DocSet:
 def count_documents(plan: CountDocuments, meter: PlanMeter | None = None) -> Result:
     """One row, one number."""
     found = matching(plan.corpus, plan.where, plan.costs, meter)
-    n = sum(len(docs) for _, docs in found)
+    n = _number_of(found)
     result = Result.of_rows(COUNT_COLUMNS, [(n,)])
     result.found = n > 0
     return result
@@ -89,21 +89,32 @@ def watched_documents(
 ) -> Result:
     """The same; `through` is given the documents, and gives them back while their rows are made."""
     found, summary = chosen(plan, meter)
-    n = sum(len(docs) for _, docs in found)
+    n = summary["total"] if plan.sample is None else summary["sampled"]
     stop = n if plan.limit is None else min(n, plan.offset + plan.limit)
-    row_of: Callable[[Segment, int], Row]
+    row_of: Callable[[Segment, int], Row] | None = None
     if plan.returning:
         returned = ReturnedColumns(plan.corpus, plan.returning)
         columns, types, row_of = returned.names, returned.types, returned.row
     else:
-        fields, columns, types = _shape(plan.corpus)
-        row_of = partial(document_row, fields=fields, tokenizer=plan.corpus.tokenizer)
-    rows = (row_of(segment, i) for segment, i in through(listed(plan, found)))
-    batches = batched(rows, BATCH_DOCUMENTS)
+        _, columns, types = _shape(plan.corpus)
+    batches = _row_batches(plan, found, through, row_of)
     n_rows = max(0, stop - plan.offset)
     result = Result(columns, batches, summary=summary, n_rows=n_rows, types=types)
     result.found = summary["total"] > 0
     return result
+
+
+def _row_batches(
+    plan: Documents,
+    found: Sequence[tuple[Segment, DocSet]],
+    through: Callable[[Numbered], Numbered],
+    row_of: Callable[[Segment, int], Row] | None,
+) -> Iterator[list[Row]]:
+    """The rows; what making them takes is prepared when the first one is read: many ask for `total` only."""
+    if row_of is None:
+        row_of = partial(document_row, fields=_shape(plan.corpus)[0], tokenizer=plan.corpus.tokenizer)
+    rows = (row_of(segment, i) for segment, i in through(listed(plan, found)))
+    yield from batched(rows, BATCH_DOCUMENTS)
 
 
 def chosen(
@@ -115,11 +126,18 @@ def chosen(
     draws the same again.
     """
     found = matching(plan.corpus, plan.where, plan.costs, meter)
-    summary = {"total": sum(len(docs) for _, docs in found)}
+    summary = {"total": _number_of(found)}
     if plan.sample is not None:
         found = sample_documents(plan.corpus, found, plan.sample)
-        summary.update(sampled=sum(len(docs) for _, docs in found), seed=plan.sample.seed)
+        summary.update(sampled=_number_of(found), seed=plan.sample.seed)
     return found, summary
+
+
+def _number_of(found: Sequence[tuple[Segment, DocSet]]) -> int:
+    n = 0
+    for _, docs in found:  # not `sum` of a generator, which takes a few times as long for one segment
+        n += len(docs)
+    return n
 
 
 def selected(plan: Documents) -> list[Docs]:
@@ -147,7 +165,7 @@ def _shape(corpus: Corpus) -> tuple[dict[str, list[str]], tuple[str, ...], tuple
 
 def listed(plan: Documents, found: Sequence[tuple[Segment, DocSet]]) -> Iterator[tuple[Segment, int]]:
     """The documents of a DOCS question in its order, out of those chosen: segment and number."""
-    n = sum(len(docs) for _, docs in found)
+    n = _number_of(found)
     stop = n if plan.limit is None else min(n, plan.offset + plan.limit)
     return _by_fields(plan, found, stop) if plan.order else _by_id(plan, found, stop)
 
