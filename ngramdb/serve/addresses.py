@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import quote, unquote_to_bytes, urlencode
+from urllib.parse import parse_qsl, quote, unquote_to_bytes, urlencode
 
 from ngramdb.serve.problems import Problem
 
@@ -35,6 +35,14 @@ class Address:
     def first(self) -> str:
         """The first part, "" where there is none."""
         return self.parts[0] if self.parts else ""
+
+
+def parameters_of(query: bytes) -> list[tuple[str, str]]:
+    """Names and values of a query string as it was sent: UTF-8, quoted or not. Raises Problem."""
+    try:
+        return parse_qsl(query.decode(), keep_blank_values=True, errors="strict")
+    except UnicodeDecodeError:
+        raise Problem(400, "the parameters of the address are not UTF-8") from None
 
 
 def address_of(raw: bytes, base: str) -> Address:

@@ -35,14 +35,15 @@ PARAMETERS = (
     Parameter("stream", "flag", "as server-sent events, a word or a token each", False),
 )
 #: Fields of the protocol that mean nothing to these models.
-IGNORED = (
-    "user",
-    "best_of",
-    "presence_penalty",
-    "frequency_penalty",
-    "logit_bias",
-    "suffix",
-)
+IGNORED = ("user",)
+#: Those that would change an answer, with the values that ask for nothing; others are refused.
+UNSUPPORTED: dict[str, tuple[Any, ...]] = {
+    "best_of": (None, 1),
+    "suffix": (None, ""),
+    "presence_penalty": (None, 0),
+    "frequency_penalty": (None, 0),
+    "logit_bias": (None, {}),
+}
 MOST_PROMPTS, MOST_LOGPROBS = 1000, 100
 DEFAULT_MODEL = "infgram"
 #: Stands for the logarithm of 0, which JSON lacks; other servers write it so, too.
@@ -59,7 +60,12 @@ def models(library: Library) -> Fields:
 
 def completions(library: Library, data: Fields, work: Interrupt) -> Fields:
     """The answer to a request. Raises Problem, BindError."""
-    values = {name: value for name, value in data.items() if name not in (*IGNORED, "stream_options")}
+    for name, harmless in UNSUPPORTED.items():
+        value = data.get(name)
+        if isinstance(value, bool) or value not in harmless:
+            raise Problem(400, f"{name} is not supported; leave it out", parameter=name)
+    left = (*IGNORED, *UNSUPPORTED, "stream_options")
+    values = {name: value for name, value in data.items() if name not in left}
     stop = _stops(values.pop("stop", None))
     prompts = _prompts(values.pop("prompt", ""))
     got = given(PARAMETERS, values)

@@ -93,11 +93,19 @@ def is_sampled(given: Given) -> bool:
     return given["sample"] is not None and given["seed"] is None
 
 
-def _ngram(given: Given, name: str = "q") -> str | list[int]:
+def _ngram(given: Given) -> str | list[int]:
+    """The n-gram that a question is about. Raises InvalidArgument where there is none, or two."""
+    if given["ids"] is None and given["q"] is None:
+        raise InvalidArgument("say what to ask about by q (text) or ids (token ids)")
+    return _context(given)
+
+
+def _context(given: Given) -> str | list[int]:
+    """A context, which is empty where none is given."""
     ids: list[int] | None = given["ids"]
-    text: str | None = given[name]
+    text: str | None = given["q"]
     if ids is not None and text is not None:
-        raise InvalidArgument(f"either {name} (text) or ids (token ids)")
+        raise InvalidArgument("either q (text) or ids (token ids)")
     return ids if ids is not None else text or ""
 
 
@@ -131,6 +139,8 @@ def _concordance(asked: Asked) -> Planned:
     statement = asked.source(Statement("KWIC", "KWIC").pattern(pattern_of(given)))
     statement.where(given.text("where"))
     if given["sentence"]:
+        if given["window"] is not None:
+            raise InvalidArgument("either window (tokens on either side) or sentence")
         statement.add("WINDOW SENTENCE")
     else:
         statement.number("WINDOW", given["window"])
@@ -156,7 +166,7 @@ def _documents(asked: Asked) -> Planned:
 
 
 def _next(asked: Asked) -> Planned:
-    statement = asked.source(Statement("DIST", "DIST").ngram(_ngram(asked.given), "GIVEN"))
+    statement = asked.source(Statement("DIST", "DIST").ngram(_context(asked.given), "GIVEN"))
     statement.where(asked.given.text("where")).using(_model(asked.given))
     return _topped(statement, asked)
 
@@ -232,7 +242,7 @@ def _score(asked: Asked) -> Planned:
 
 def _generate(asked: Asked) -> Planned:
     given = asked.given
-    statement = asked.source(Statement("GENERATE", "GENERATE").ngram(_ngram(given), "GIVEN"))
+    statement = asked.source(Statement("GENERATE", "GENERATE").ngram(_context(given), "GIVEN"))
     statement.where(given.text("where")).using(_model(given)).number("TOKENS", given["tokens"])
     beams = "" if given["beams"] is None else f" ({given['beams']})"
     if given.text("method"):
@@ -283,7 +293,16 @@ QUESTIONS: dict[str, Question] = {
         _documents,
         is_sampled,
     ),
-    "next": Question("What comes next: DIST GIVEN.", (Q, IDS, WHERE, MODEL), _next),
+    "next": Question(
+        "What comes next: DIST GIVEN.",
+        (
+            Parameter("q", "text", "the context; without it, the tokens of the corpus by their share"),
+            IDS,
+            WHERE,
+            MODEL,
+        ),
+        _next,
+    ),
     "before": Question("What comes before: DIST BEFORE.", (Q, IDS), _before),
     "ngrams": Question(
         "The most frequent n-grams: NGRAMS.",
@@ -361,7 +380,7 @@ QUESTIONS: dict[str, Question] = {
     "generate": Question(
         "How it might go on: GENERATE.",
         (
-            Parameter("q", "text", "the context"),
+            Parameter("q", "text", "the context; without it, a text from its beginning"),
             IDS,
             WHERE,
             Parameter("model", "text", "a language model, as after USING", "infgram"),

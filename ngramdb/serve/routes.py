@@ -18,7 +18,7 @@ from ngramdb.api.arguments.values import parse_value
 from ngramdb.interrupts import Interrupt
 from ngramdb.lazy import lazy_module
 from ngramdb.serve import frequency
-from ngramdb.serve.addresses import FORMATS, Address, written
+from ngramdb.serve.addresses import FORMATS, Address, parameters_of, written
 from ngramdb.serve.answers import WRITERS, Page, json_of
 from ngramdb.serve.forms import Given, Parameter, given, json_object, once, shortened
 from ngramdb.serve.library import Library, Named
@@ -309,7 +309,7 @@ class Routes:
 
     def _values(self, asking: Asking) -> dict[str, Any]:
         """The parameters of a request: those of its address, and those of a JSON body. Raises Problem."""
-        given_ones = asking.request.query_params.multi_items()
+        given_ones: list[tuple[str, Any]] = [*parameters_of(asking.request.scope.get("query_string", b""))]
         if asking.body:
             if not asking.is_post:
                 raise Problem(400, "a body is for POST")
@@ -382,7 +382,7 @@ class Routes:
         """The address of the next page; None where there is none, or where the request was no address."""
         if not page.truncated or page.late is not None or asking.is_post or not page.rows:
             return None
-        query = dict(asking.request.query_params)
+        query = dict(parameters_of(asking.request.scope.get("query_string", b"")))
         # A page that is full by its bytes ends before `limit` rows.
         limit_name = LIMIT.name if name == OFFSET.name else f"_{LIMIT.name}"
         asked = (

@@ -247,6 +247,36 @@ def test_wrong_completions(client: Any, wrong: Any) -> None:
     assert found["error"]["message"]
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("suffix", "the end"),
+        ("best_of", 3),
+        ("best_of", True),
+        ("presence_penalty", 0.5),
+        ("frequency_penalty", -1),
+        ("logit_bias", {"50256": -100}),
+    ],
+)
+def test_what_completions_cannot_do_is_refused(client: Any, name: str, value: Any) -> None:
+    body = {"model": "sayings", "prompt": "fruit", "max_tokens": 1, "temperature": 0}
+    found = client.json("/v1/completions", "POST", {**body, name: value})
+    assert found["status"] == 400
+    assert found["error"] == {
+        "message": f"{name} is not supported; leave it out",
+        "type": "invalid_request_error",
+        "param": name,
+        "code": None,
+    }
+
+
+def test_what_asks_for_nothing_special_is_taken(client: Any) -> None:
+    body = {"model": "sayings", "prompt": "fruit", "max_tokens": 1, "temperature": 0}
+    plain = {"suffix": None, "best_of": 1, "presence_penalty": 0, "frequency_penalty": 0.0, "logit_bias": {}}
+    found = client.json("/v1/completions", "POST", {**body, **plain, "user": "me"})
+    assert found["choices"] == client.json("/v1/completions", "POST", body)["choices"]
+
+
 def test_models_are_listed(client: Any) -> None:
     assert [one["id"] for one in client.json("/v1/models")["data"]] == ["letters", "sayings"]
 

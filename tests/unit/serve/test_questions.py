@@ -73,6 +73,39 @@ def test_answers(client: Any, target: str, rows: list[tuple[Any, ...]]) -> None:
     assert client.rows(f"/sayings/{name}.json?{query}") == rows
 
 
+@pytest.mark.parametrize("name", ["before", "trace", "score", "probability"])
+def test_a_question_about_nothing_is_refused(client: Any, name: str) -> None:
+    found = client.json(f"/sayings/{name}")
+    assert (found["status"], found["error"]) == (400, "say what to ask about by q (text) or ids (token ids)")
+
+
+def test_without_a_context_the_next_token_is_any_of_the_corpus(client: Any) -> None:
+    rows = client.rows("/sayings/next?limit=2")
+    assert rows == client.rows("/sayings/next?q=&limit=2")
+    assert rows[0][:3] == ("flies", 1, 4)
+
+
+def test_a_window_or_the_sentence(client: Any) -> None:
+    found = client.json("/sayings/concordance?q=an&sentence=true&window=3")
+    assert (found["status"], found["error"]) == (400, "either window (tokens on either side) or sentence")
+    assert client.rows("/sayings/concordance?q=an&sentence=false&window=1&limit=1")
+
+
+@pytest.mark.parametrize("query", ["q=%ff", "q=a%ed%a0%80", "%c3=1", b"q=\xff".decode("latin-1")])
+def test_parameters_that_are_not_utf8_are_refused(client: Any, query: str) -> None:
+    target = "/letters/count?" + query.encode("latin-1").decode("utf-8", "surrogateescape")
+    found = client.json(target)
+    assert (found["status"], found["error"]) == (400, "the parameters of the address are not UTF-8")
+
+
+def test_letters_that_were_not_quoted_are_taken_as_utf8(served: Any, tmp_path: Path) -> None:
+    """As curl sends them: they were read as Latin-1 once, and then found nowhere."""
+    with ngramdb.connect(tmp_path / "a.ngdb") as db:
+        db.create_corpus("corpus").append(["die Größe der Maße"])
+    client = served(Limits(time_limit=20.0), tmp_path / "a.ngdb")
+    assert client.rows("/corpus/count?q=Größe") == client.rows("/corpus/count?q=Gr%C3%B6%C3%9Fe") == [(1,)]
+
+
 def test_every_question_is_asked_above() -> None:
     asked = {target.partition("?")[0] for target, _ in ROWS}
     assert QUESTIONS.keys() - asked == {"collocates", "dispersion", "score"}
