@@ -41,6 +41,8 @@ _WRITTEN = {
     "bool": r"^(true|false|True|False|TRUE|FALSE)$",
 }
 _MALFORMED = re.compile(r"CSV parse error: (?:Row #\d+: )?")
+# What Arrow says itself of such a row whose bytes are no UTF-8: it cannot hand it to `_Text.refuse`.
+_NO_ROW = re.compile(r"CSV parse error: Row #(\d+): Expected (\d+) columns, got (\d+)")
 
 
 def read_delimited(
@@ -82,16 +84,15 @@ class _Text(ChunkFile):
         self.names = names
         # Of those to come, ascending: rows are parsed in their order, and ahead.
         self._malformed: deque[int] = deque()
-        self._skips = options.on_error == "skip"
+        self.skips = options.on_error == "skip"
         self._skipped = skipped
 
     def refuse(self, row: Any) -> str:
         """What Arrow calls at a row that has not as many fields as there are names."""
         number = row.number - 1  # without the names
-        found = f"{row.actual_columns} field{'' if row.actual_columns == 1 else 's'}"
-        message = f"the row has {found}, and there are {row.expected_columns} columns"
+        message = _of_fields(row.actual_columns, row.expected_columns)
         error = LoadError(message, source=self.source.label, line=number, unit="row")
-        if not self._skips:
+        if not self.skips:
             self.failure = error
             return "error"
         self._malformed.append(number)
@@ -168,7 +169,17 @@ def _batches(text: _Text, wanted: Sequence[str]) -> Iterator[Any]:
     except (pyarrow.ArrowException, OSError, ValueError, LoadError) as error:
         if text.failure is not None:
             raise text.failure from text.failure.__cause__
+        if (found := _NO_ROW.match(str(error))) is not None:
+            row, n_columns, n_fields = map(int, found.groups())
+            message = f"{_of_fields(n_fields, n_columns)}; it has bytes that are no UTF-8"
+            if text.skips:  # the file, from this row on: the parser does not go on
+                raise LoadError(f"row {row - 1}: {message}", source=text.source.label) from None
+            raise LoadError(message, source=text.source.label, line=row - 1, unit="row") from None
         raise LoadError(_explained(str(error)), source=text.source.label) from None
+
+
+def _of_fields(n_fields: int, n_columns: int) -> str:
+    return f"the row has {n_fields} field{'' if n_fields == 1 else 's'}, and there are {n_columns} columns"
 
 
 def _explained(message: str) -> str:

@@ -92,6 +92,8 @@ def _explained(error: LoadError, line: bytes, lines: LineReader) -> LoadError:
             "the JSON value goes on over several lines; JSON lines have one whole object on each line "
             "(`jq -c .` writes an object so, `jq -c '.[]'` the items of an array)"
         )
+    if lines.number == 1 and line.lstrip().startswith(b"[{"):
+        return LoadError(f"{error.message}; `jq -c '.[]'` writes each item on a line of its own")
     return error
 
 

@@ -115,6 +115,10 @@ class _Records:
                     return None
                 break
         if not self._rest.startswith(_VERSION) or stop < 0:
+            if not self._rest and not self._number:
+                raise LoadError(
+                    "is empty, which a web archive never is: it was cut short", source=self._source.label
+                )
             self._number += 1
             begins = bytes(self._rest[:20])
             cut = " or was cut short" if self._number > 1 or begins.startswith(_VERSION) else ""

@@ -81,7 +81,9 @@ def check_sources(plan: Load, entry: CorpusEntry, sources: list[Source]) -> None
     """Raise InvalidArgument when the files cannot be loaded into the corpus with these options."""
     check_options(plan.options, sources)
     if entry.tokenizer.kind == "tokens" and not have_fields(sources):
-        raise InvalidArgument(f"corpus {entry.name} takes token ids, which text files do not have")
+        beside = [source.path for source in sources if source.path.endswith((".idx", ".ds.index"))]
+        where = f"; {beside[0]} belongs to a file of ids, which is to be loaded" if beside else ""
+        raise InvalidArgument(f"corpus {entry.name} takes token ids, which text files do not have{where}")
 
 
 def load_sources(

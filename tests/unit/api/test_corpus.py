@@ -176,6 +176,9 @@ def test_text_for_a_corpus_of_ids_is_refused(db, tmp_path):
     (tmp_path / "x.txt").write_text("text")
     with pytest.raises(InvalidArgument, match="which text files do not have"):
         ids.load(tmp_path / "x.txt")
+    (tmp_path / "x.idx").write_bytes(b"MMIDIDX\0\0")
+    with pytest.raises(InvalidArgument, match=r"x\.idx belongs to a file of ids, which is to be loaded"):
+        ids.load(tmp_path / "x.idx")
     with pytest.raises(PlanError, match=r"write them as \[1, 2\]"):
         db.execute('COUNT "text"')
     (tmp_path / "x.jsonl").write_text('{"ids": [1, 2], "n": 1}\n{"ids": [], "n": 2}\n')

@@ -165,6 +165,17 @@ def test_a_load_goes_on_where_it_stopped(db, tmp_path, every):
     assert [row["text"] for row in corpus.docs().to_dicts()] == [row["text"] for row in ROWS]
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of pyarrow itself
+def test_a_row_without_fields_whose_bytes_are_no_text_is_named(db, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes("text,year\na,1\ncut in é".encode()[:-1])
+    corpus = db.create_corpus("c")
+    message = r"a\.csv, row 2: the row has 1 field, and there are 2 columns; it has bytes that are no UTF-8"
+    with pytest.raises(LoadError, match=message):
+        corpus.load(path)
+    assert corpus.n_documents == 0
+
+
 def test_rows_keep_their_numbers_after_many_malformed_ones(db, tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(

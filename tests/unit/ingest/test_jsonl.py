@@ -165,6 +165,11 @@ def test_what_is_no_document_is_refused_with_the_reason(line, message):
     assert message in refused(line)
 
 
+def test_an_array_of_documents_is_refused_with_what_to_do(tmp_path):
+    with pytest.raises(LoadError, match=r"line 1: .*an array of 1 item; `jq -c '\.\[\]'` writes each item"):
+        documents(tmp_path, b'[{"text": "a"}]')
+
+
 def test_surrogate_pairs_and_escaped_backslashes_are_text():
     document = parsed(b'{"text": "\\ud83d\\ude00", "x": "\\\\ud800"}')
     assert (document.text, document.metadata) == ("😀".encode(), {"x": "\\ud800"})

@@ -105,3 +105,9 @@ def test_what_is_no_archive_or_has_no_text_is_an_error(tmp_path):
     (tmp_path / "a.wet.gz").write_bytes(gzip.compress(b'{"text": "a"}\n' * 50))
     with pytest.raises(LoadError, match=r"a\.wet\.gz"):
         documents(tmp_path / "a.wet.gz")
+
+
+def test_an_empty_file_was_cut_short(tmp_path):
+    (tmp_path / "a.warc").write_bytes(b"")
+    with pytest.raises(LoadError, match=r"a\.warc: is empty, which a web archive never is"):
+        list(read_documents(expand(tmp_path / "a.warc")))
