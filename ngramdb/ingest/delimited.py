@@ -18,6 +18,7 @@ from ngramdb import interrupts
 from ngramdb.errors import LoadError
 from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.options import ReadOptions
+from ngramdb.ingest.quoting import checked
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import ChunkFile, Limits, Meter, read_chunks
 from ngramdb.ingest.tables import TableReader
@@ -79,7 +80,8 @@ class _Text(ChunkFile):
     def __init__(
         self, source: Source, names: list[str], options: ReadOptions, meter: Meter, skipped: ErrorLog | None
     ) -> None:
-        super().__init__(read_chunks(source, options.limits, meter))
+        chunks = read_chunks(source, options.limits, meter)
+        super().__init__(checked(chunks, DELIMITERS[source.format], source.label, BLOCK_BYTES))
         self.source = source
         self.names = names
         # Of those to come, ascending: rows are parsed in their order, and ahead.

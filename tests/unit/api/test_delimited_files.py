@@ -189,3 +189,18 @@ def test_rows_keep_their_numbers_after_many_malformed_ones(db, tmp_path):
     path.write_bytes(b"text,n\na,1\nx\nx\nb,1\nx\n\xff,1\nc,1\n")
     report = db.create_corpus("d").load(path, on_error="skip")
     assert [reason.partition("row ")[2][:1] for reason in report.reasons] == ["2", "3", "5", "6"]
+
+
+def test_no_document_goes_into_the_one_before(db, tmp_path):
+    corpus = db.create_corpus("c")
+    (tmp_path / "a.tsv").write_text('text\tn\n"Well\t1\nhe said "no" twice\t2\n')
+    with pytest.raises(LoadError, match=r"a\.tsv: line 3: more follows the quote that ends a field"):
+        corpus.load(tmp_path / "a.tsv")
+    assert corpus.n_documents == 0
+    (tmp_path / "a.tsv").write_text('text\tn\n"""Well"\t1\nhe said "no" twice\t2\n')
+    assert corpus.load(tmp_path / "a.tsv").documents == 2
+    assert [row[0] for row in corpus.docs(returning="text")] == ['"Well', 'he said "no" twice']
+    (tmp_path / "a.tsv").write_text('text\tn\n"Well\t1\nhe said "no" twice\t2\n')
+    (tmp_path / "b.tsv").write_text("text\tn\nanother\t3\n")
+    report = corpus.load([tmp_path / "a.tsv", tmp_path / "b.tsv"], on_error="skip")
+    assert (report.documents, report.skipped_files) == (1, 1)

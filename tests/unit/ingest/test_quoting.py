@@ -1,0 +1,64 @@
+"""Quotes of CSV and TSV: what Arrow would misread is refused, however a file is cut into pieces."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ngramdb import LoadError
+from ngramdb.ingest.quoting import checked
+
+
+def look(text: bytes, delimiter: str = ",", size: int = 1 << 20) -> bytes:
+    pieces = [text[i : i + size] for i in range(0, len(text), size)]
+    return b"".join(checked(iter(pieces), delimiter, "x.csv", 1 << 24))
+
+
+def goes_on(text: bytes, delimiter: bytes) -> bool:
+    """Whether a quoted field goes on behind its last quote: sign by sign."""
+    state = "begin"  # "in" quotes, just "behind" one in quotes, "plain" or at the "begin" of a field
+    for i in range(len(text)):
+        sign = text[i : i + 1]
+        ends = sign in (delimiter, b"\r", b"\n")
+        if state == "in":
+            state = "behind" if sign == b'"' else "in"
+        elif state == "behind" and sign == b'"':
+            state = "in"
+        elif ends:
+            state = "begin"
+        elif state == "behind":
+            return True
+        elif state == "begin":
+            state = "in" if sign == b'"' else "plain"
+    return False
+
+
+@given(
+    st.text(alphabet='",\n\ra', max_size=30).map(str.encode),
+    st.sampled_from([1, 2, 3, 7, 100]),
+)
+def test_every_text_in_any_pieces(text, size):
+    if goes_on(text, b","):
+        with pytest.raises(LoadError, match="more follows the quote that ends a field"):
+            look(text, size=size)
+    else:
+        assert look(text, size=size) == text
+
+
+@given(st.lists(st.lists(st.text(max_size=8), min_size=1, max_size=3), max_size=5), st.sampled_from(",\t"))
+def test_what_a_program_writes_is_taken(rows, delimiter):
+    file = io.StringIO()
+    csv.writer(file, delimiter=delimiter).writerows(rows)
+    text = file.getvalue().encode("utf-8", "replace")
+    assert look(text, delimiter, 5) == text
+
+
+def test_the_line_is_named():
+    text = b'text,n\n"a\nb",1\n"c",2\n5" disk,3\n"d" e,4\n'
+    for size in (1, 4, 100):
+        with pytest.raises(LoadError, match="line 6: more follows the quote"):
+            look(text, size=size)
