@@ -135,6 +135,15 @@ class Crew:
             shares.setdefault(member, []).append(i)
         return {member: sorted(numbers) for member, numbers in shares.items()}
 
+    def held(self, segments: Sequence[tuple[str, int]]) -> dict[int, list[int]]:
+        """Which member holds which segments: each has several holders."""
+        living = self._some_living()
+        held: dict[int, list[int]] = {}
+        for i, (name, _) in enumerate(segments):
+            for member in self.holders(name, living):
+                held.setdefault(member, []).append(i)
+        return held
+
     def _some_living(self) -> list[int]:
         if self.is_closed:
             raise ExecutionError("the connection is closed, and its actors with it")

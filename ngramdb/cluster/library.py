@@ -16,7 +16,7 @@ from typing import Any
 from ngramdb._cext.corpus.index import Index
 from ngramdb.api.snapshot import Snapshot
 from ngramdb.engine.corpus import residency
-from ngramdb.engine.corpus.view import CorpusView
+from ngramdb.engine.corpus.view import CorpusView, Segment
 from ngramdb.engine.storage.directory import directory_at
 from ngramdb.engine.storage.store import Store
 from ngramdb.interrupts import Interrupt
@@ -124,11 +124,24 @@ def ask_segments(
     return [answer(view, i, *arguments) for i in numbers]
 
 
+def warm_segments(_library: Library, view: CorpusView, numbers: Sequence[int]) -> list[tuple[int, int]]:
+    """Read some of the segments into memory; of each its bytes, and how many of them are there."""
+    segments = [_segment_of(view, i) for i in numbers]
+    residency.warm(segments)
+    return [(segment.size_bytes, segment.resident_bytes()) for segment in segments]
+
+
 def ask_batch(
     _library: Library, view: CorpusView, answer: Callable[..., Any], arguments: tuple[Any, ...]
 ) -> Any:
     """What all segments answer to a part of a batch."""
     return answer(view, *arguments)
+
+
+def _segment_of(view: CorpusView, number: int) -> Segment:
+    """A segment by its place among the added ones and then the subtracted ones."""
+    n_added = len(view.entry.added)
+    return view.segments[number] if number < n_added else view.subtracted[number - n_added]
 
 
 def _index_of(view: CorpusView, sign: int, numbers: Sequence[int]) -> Index | None:
@@ -140,7 +153,7 @@ def _index_of(view: CorpusView, sign: int, numbers: Sequence[int]) -> Index | No
     indexes: dict[tuple[int, ...], Index] = view.__dict__.setdefault("_indexes_of_groups", {})
     found = indexes.get(chosen)
     if found is None:
-        segments = [view.segments[i] if i < n_added else view.subtracted[i - n_added] for i in chosen]
+        segments = [_segment_of(view, i) for i in chosen]
         residency.prepare(segments, "auto")
         found = indexes.setdefault(chosen, Index([one.index for one in segments], [1] * len(segments)))
     return found

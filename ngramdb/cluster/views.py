@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from ngramdb._cext.corpus.index import Index
 from ngramdb.api.snapshot import Snapshot
 from ngramdb.cluster.crew import Crew, Job
-from ngramdb.cluster.library import ask_batch, ask_index, ask_segments, resolved
+from ngramdb.cluster.library import ask_batch, ask_index, ask_segments, resolved, warm_segments
 from ngramdb.engine.corpus.grouped import Answers, Asked, GroupedIndex, parts_of
+from ngramdb.engine.corpus.residency import WarmedIndex
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.engine.storage.manifest import CorpusEntry, Manifest
 from ngramdb.engine.storage.store import Store
@@ -86,6 +87,16 @@ class SharedView(CorpusView):
             some = tuple(column[first:last] for column in columns)
             jobs.append(Job(member, ask_batch, (self, answer, (ids, bounds, some, *arguments))))
         return self._crew.ask(jobs)
+
+    def warm(self) -> WarmedIndex:
+        """Have every member read the segments that it holds into its machine's memory."""
+        held = self._crew.held(self._named)
+        jobs = [Job(member, warm_segments, (self, numbers)) for member, numbers in held.items()]
+        found: dict[int, tuple[int, int]] = {}
+        for numbers, sizes in zip(held.values(), self._crew.ask(jobs), strict=True):
+            for i, size in zip(numbers, sizes, strict=True):
+                found[i] = max(found.get(i, size), size)
+        return WarmedIndex(sum(n for n, _ in found.values()), sum(n for _, n in found.values()))
 
     def _ask(self, questions: Sequence[Asked]) -> list[Answers]:
         """The answers of all groups to each question; members take turns with questions of a batch."""

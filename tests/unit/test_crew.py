@@ -12,6 +12,7 @@ from builds import answers
 import ngramdb
 from ngramdb.cluster import crew as crewing
 from ngramdb.cluster.crew import Crew, Job
+from ngramdb.engine.corpus import residency
 from ngramdb.executor.questions import shared_ngrams
 
 NAMES = [(f"segment-{i}", 1000 + i) for i in range(200)]
@@ -74,6 +75,18 @@ def test_answers_are_those_of_one_machine_whoever_is_lost(database):
             members.lost.clear()
             assert db._crew.living() and len(db._crew.living()) == n  # replaced when next looked at
             assert answers(db, "c") == expected
+
+
+def test_warming_reads_each_segment_where_it_is_held(database, monkeypatch):
+    with crews.connect(database, 3, replicas=2) as db:
+        warmed = []
+        warm = residency.warm
+        monkeypatch.setattr(residency, "warm", lambda segments: warmed.extend(segments) or warm(segments))
+        found = db.corpus("c").warm()
+        view = db.corpus("c")._bound.current()
+        segments = [*view.segments, *view.subtracted]
+        assert sorted(one.path for one in warmed) == sorted(2 * [one.path for one in segments])
+        assert found.bytes == sum(one.size_bytes for one in segments) >= found.bytes_in_memory > 0
 
 
 def same(found, expected):
@@ -169,3 +182,31 @@ def test_a_small_corpus_and_an_empty_one(tmp_path):
         assert db.corpus("c").count_many(["a", "b"]).tolist() == [0, 0]
         db.corpus("c").append(["a b"])
         assert db.corpus("c").count_many(["a", "b", "c"]).tolist() == [1, 1, 0]
+
+
+LEXICAL = {
+    'COLLOCATES OF "cat" WINDOW 2': "around_in",
+    'COLLOCATES OF "cat" WHERE n > 4 WINDOW 2': "token_counts_in",
+    'DISPERSION OF "mat" BY DOCUMENTS': "spread_in",
+    'DISPERSION OF "mat" BY kind': "spread_in",
+    "KEYWORDS OF WHERE n > 9 AGAINST REST": "sides_in",
+    "KEYWORDS OF WHERE n > 9 AGAINST WHERE n < 5": "token_counts_in",
+    "KEYWORDS OF WHERE n > 9 AGAINST REST NGRAMS 2 TOP 5": "length_in",
+}
+
+
+@pytest.mark.parametrize("statement", LEXICAL)
+def test_members_answer_questions_about_words_from_their_segments(database, statement):
+    with ngramdb.connect(database) as other, crews.connect(database, 3) as db:
+        other.use("c")
+        db.use("c")
+        asked = set()
+        ask = db._crew.ask
+
+        def record(jobs):
+            asked.update(getattr(job.arguments[2], "__name__", "") for job in jobs)
+            return ask(jobs)
+
+        db._crew.ask = record
+        assert db.execute(statement).fetchall() == other.execute(statement).fetchall()
+        assert LEXICAL[statement] in asked

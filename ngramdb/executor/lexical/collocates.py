@@ -22,10 +22,19 @@ from ngramdb.executor.conditions.known_tokens import from_files
 from ngramdb.executor.lexical.measures import ASSOCIATION, Table
 from ngramdb.executor.lexical.parts import Part
 from ngramdb.executor.measuring import PlanMeter
-from ngramdb.executor.questions.counting import evaluators
+from ngramdb.executor.questions.counting import evaluator_of
 from ngramdb.executor.results.result import BATCH_ROWS, Result, Row
-from ngramdb.planner.plan import COLLOCATE_COLUMNS, Actual, AllDocs, Collocation
-from ngramdb.planner.source import IntArray
+from ngramdb.executor.segmentwise import each_segment
+from ngramdb.planner.plan import (
+    COLLOCATE_COLUMNS,
+    Actual,
+    AllDocs,
+    Collocation,
+    Costs,
+    DocExpr,
+    Occurring,
+)
+from ngramdb.planner.source import Corpus, IntArray
 
 COLLOCATE_TYPES = (str, int, int, int, int, int, int, int, float)
 
@@ -69,18 +78,58 @@ def _batches(plan: Collocation, columns: Sequence[NDArray[Any]]) -> Iterator[lis
 def _around(
     plan: Collocation, meter: PlanMeter | None
 ) -> tuple[int, list[DocSet], tuple[NDArray[np.uint32], IntArray]]:
-    """How many occurrences there are, the documents that are asked about, and the tokens in windows."""
+    """How many occurrences there are, the documents that are asked about, and the tokens in windows.
+
+    The documents are those that meet a condition; of all documents they are not listed.
+    """
     what = plan.what.what if meter is not None else united(plan.what.what, plan.corpus.tokenizer)
-    counts = WindowCounts()
     documents: list[DocSet] = []
+    counts = []
     with nullcontext(Actual()) if meter is None else meter.timed(plan.what) as actual:
-        for evaluator, kept in evaluators(plan.corpus, plan.costs, meter):
-            docs = evaluator.evaluate(plan.what.docs)
-            documents.append(docs if kept is None else docs & kept)
-            found = evaluator.expressions.occurrences(what, documents[-1])
-            actual.rows += len(found)
-            segment = plan.corpus.segments[len(documents) - 1]
-            sentences = segment.sentences if plan.in_sentence else None
-            stops = np.sort(found.stops)
-            counts.add(segment.index, found.starts, stops, plan.left, plan.right, sentences)
-    return actual.rows, documents, counts.found()
+        asked = what, plan.what.docs, plan.costs, (plan.left, plan.right, plan.in_sentence)
+        for n, docs, found in each_segment(plan.corpus, around_in, *asked, meter=meter):
+            actual.rows += n
+            counts.append(found)
+            if docs is not None:
+                documents.append(docs)
+    return actual.rows, documents, _summed(counts)
+
+
+def around_in(
+    corpus: Corpus,
+    i: int,
+    what: Occurring,
+    docs: DocExpr,
+    costs: Costs | None,
+    window: tuple[int, int, bool],
+    meter: PlanMeter | None = None,
+) -> tuple[int, DocSet | None, tuple[NDArray[np.uint32], IntArray]]:
+    """The same of segment i; None for the documents where these are all.
+
+    window : tokens to the left and to the right, and whether only those of the same sentence
+    """
+    evaluator, kept = evaluator_of(corpus, i, costs, meter)
+    chosen = evaluator.evaluate(docs)
+    chosen = chosen if kept is None else chosen & kept
+    found = evaluator.expressions.occurrences(what, chosen)
+    counts = WindowCounts()
+    left, right, in_sentence = window
+    segment = corpus.segments[i]
+    sentences = segment.sentences if in_sentence else None
+    counts.add(segment.index, found.starts, np.sort(found.stops), left, right, sentences)
+    return len(found), None if isinstance(docs, AllDocs) else chosen, counts.found()
+
+
+def _summed(
+    found: Sequence[tuple[NDArray[np.uint32], IntArray]],
+) -> tuple[NDArray[np.uint32], IntArray]:
+    """The tokens of all segments, ids ascending, and the sums of their counts: (n,) and (n, columns)."""
+    if not found:
+        return WindowCounts().found()
+    if len(found) == 1:
+        return found[0]
+    ids, places = np.unique(np.concatenate([ids for ids, _ in found]), return_inverse=True)
+    counts = np.concatenate([counts for _, counts in found])
+    sums = np.zeros((len(ids), counts.shape[1]), dtype=np.int64)
+    np.add.at(sums, places.reshape(-1), counts)
+    return ids, sums

@@ -15,18 +15,27 @@ has the share s_i of all tokens and v_i of all occurrences.
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ngramdb.executor.conditions.alternatives import united
 from ngramdb.executor.measuring import PlanMeter
-from ngramdb.executor.questions.counting import evaluators
-from ngramdb.executor.questions.grouping import Groups, add_to_groups
+from ngramdb.executor.questions.counting import evaluator_of
+from ngramdb.executor.questions.grouping import Groups, add_groups, add_to_groups
 from ngramdb.executor.results.result import Result
-from ngramdb.planner.plan import DISPERSION_COLUMNS, Actual, Spread
-from ngramdb.planner.source import IntArray
+from ngramdb.executor.segmentwise import each_segment
+from ngramdb.planner.plan import (
+    DISPERSION_COLUMNS,
+    Actual,
+    Costs,
+    DocExpr,
+    FieldKey,
+    Occurring,
+    Spread,
+)
+from ngramdb.planner.source import Corpus, IntArray
 
 DISPERSION_TYPES = (int, int, int, float, float, float, float)
 
@@ -37,15 +46,13 @@ def dispersion(plan: Spread, meter: PlanMeter | None = None) -> Result:
     Cost: locating the occurrences, and some ns for each document.
     """
     plan.corpus.check_difference()
-    found = _Parts(plan)
+    found = _Parts(plan.key is None)
     what = plan.what.what if meter is not None else united(plan.what.what, plan.corpus.tokenizer)
     with nullcontext(Actual()) if meter is None else meter.timed(plan.what) as actual:
-        for i, (evaluator, kept) in enumerate(evaluators(plan.corpus, plan.costs, meter)):
-            docs = evaluator.evaluate(plan.what.docs)
-            docs = docs if kept is None else docs & kept
-            occurrences = evaluator.expressions.occurrences(what, docs)
-            actual.rows += len(occurrences)
-            found.add(i, docs.numbers(), occurrences.starts)
+        asked = what, plan.what.docs, plan.costs, plan.key
+        for one in each_segment(plan.corpus, spread_in, *asked, meter=meter):
+            actual.rows += len(one.places)
+            found.add(one)
     sizes, counts = found.sizes_and_counts()
     n = int(counts.sum())
     measures: tuple[float | None, ...] = (None,) * 4
@@ -59,38 +66,76 @@ def dispersion(plan: Spread, meter: PlanMeter | None = None) -> Result:
     return result
 
 
+@dataclass(frozen=True)
+class SegmentSpread:
+    """How occurrences are spread over a segment, of `n_tokens` tokens that count.
+
+    places : where they are among these, ascending
+    sizes, counts : tokens and occurrences of each document, (n_documents,), or of each group of documents
+    """
+
+    n_tokens: int
+    places: IntArray
+    sizes: IntArray | Groups
+    counts: IntArray | Groups
+
+
+def spread_in(
+    corpus: Corpus,
+    i: int,
+    what: Occurring,
+    where: DocExpr,
+    costs: Costs | None,
+    key: FieldKey | None,
+    meter: PlanMeter | None = None,
+) -> SegmentSpread:
+    """How occurrences are spread over segment i."""
+    evaluator, kept = evaluator_of(corpus, i, costs, meter)
+    found = evaluator.evaluate(where)
+    found = found if kept is None else found & kept
+    starts, docs = evaluator.expressions.occurrences(what, found).starts, found.numbers()
+    segment = corpus.segments[i]
+    first, last = segment.index.document_bounds(docs)
+    sizes = last.astype(np.int64) - first
+    numbers = np.searchsorted(docs, segment.index.documents_at(starts))
+    counts = np.bincount(numbers, minlength=len(docs))
+    places = (np.cumsum(sizes) - sizes)[numbers] + starts.astype(np.int64) - first[numbers]
+    n_tokens = int(sizes.sum())
+    if key is None:
+        return SegmentSpread(n_tokens, places, sizes, counts)
+    groups: tuple[Groups, Groups] = ({}, {})
+    if len(docs):
+        for group, values in zip(groups, (sizes, counts), strict=True):
+            add_to_groups(group, (key,), segment, docs, values)
+    return SegmentSpread(n_tokens, places, *groups)
+
+
 class _Parts:
     """Sizes of the parts, occurrences in them, and places of occurrences among all tokens."""
 
-    def __init__(self, plan: Spread) -> None:
-        self._plan = plan
+    def __init__(self, are_documents: bool) -> None:
+        self._are_documents = are_documents
         self._n_tokens = 0
         self._sizes: list[IntArray] = []
         self._counts: list[IntArray] = []
         self._groups: tuple[Groups, Groups] = ({}, {})
         self.places: list[IntArray] = []
 
-    def add(self, i: int, docs: NDArray[np.uint32], starts: NDArray[np.uint32]) -> None:
-        """Add the documents of segment i (ascending), with the occurrences in them (ascending)."""
-        segment = self._plan.corpus.segments[i]
-        first, last = segment.index.document_bounds(docs)
-        sizes = last.astype(np.int64) - first
-        numbers = np.searchsorted(docs, segment.index.documents_at(starts))
-        counts = np.bincount(numbers, minlength=len(docs))
-        offsets = self._n_tokens + np.cumsum(sizes) - sizes
-        self.places.append(offsets[numbers] + starts.astype(np.int64) - first[numbers])
-        self._n_tokens += int(sizes.sum())
-        if self._plan.key is None:
-            self._sizes.append(sizes)
-            self._counts.append(counts)
+    def add(self, one: SegmentSpread) -> None:
+        """Add the next segment."""
+        self.places.append(one.places + self._n_tokens)
+        self._n_tokens += one.n_tokens
+        if not isinstance(one.sizes, dict) and not isinstance(one.counts, dict):
+            self._sizes.append(one.sizes)
+            self._counts.append(one.counts)
             return
-        for groups, values in zip(self._groups, (sizes, counts), strict=True):
-            if len(docs):
-                add_to_groups(groups, (self._plan.key,), segment, docs, values)
+        for groups, found in zip(self._groups, (one.sizes, one.counts), strict=True):
+            assert isinstance(found, dict)
+            add_groups(groups, found)
 
     def sizes_and_counts(self) -> tuple[IntArray, IntArray]:
         """Of every part that has tokens."""
-        if self._plan.key is None:
+        if self._are_documents:
             none = np.empty(0, dtype=np.int64)
             sizes, counts = (np.concatenate((none, *lists)) for lists in (self._sizes, self._counts))
         else:

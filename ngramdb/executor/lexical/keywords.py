@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb import interrupts
 from ngramdb._cext.corpus.top_ngrams import NgramScan
 from ngramdb.executor.conditions.docset import DocSet
 from ngramdb.executor.conditions.evaluation import Evaluator
@@ -23,8 +22,9 @@ from ngramdb.executor.lexical.parts import Part
 from ngramdb.executor.measuring import PlanMeter
 from ngramdb.executor.questions.ngrams import bitmap_of
 from ngramdb.executor.results.result import BATCH_ROWS, Result, Row
-from ngramdb.planner.plan import KEYWORD_COLUMNS, DocExpr, Keyness
-from ngramdb.planner.source import IntArray
+from ngramdb.executor.segmentwise import each_segment
+from ngramdb.planner.plan import KEYWORD_COLUMNS, Contrast, Costs, DocExpr, Keyness
+from ngramdb.planner.source import Corpus, IntArray
 
 KEYWORD_TYPES = (str, list, int, int, int, int, float)
 
@@ -104,22 +104,26 @@ def _parts(plan: Keyness, meter: PlanMeter | None) -> Pair:
     first: list[DocSet] = []
     second: list[DocSet] = []
     is_whole, overlap = plan.where.n_first is None, False
-    for i, segment in enumerate(plan.corpus.segments):
-        interrupts.step(i, len(plan.corpus.segments))
-        evaluator = Evaluator(plan.corpus, segment, plan.costs, meter)
-        kept = DocSet(plan.corpus.removed(i), segment.n_documents, negated=True)
-        chosen = _chosen(plan, i, evaluator, kept)
+    for chosen, n_kept in each_segment(plan.corpus, sides_in, plan.where, plan.costs, meter=meter):
         n_common = len(chosen[0] & chosen[1])
         overlap = overlap or n_common > 0
-        is_whole = is_whole and not n_common and len(chosen[0]) + len(chosen[1]) == len(kept)
+        is_whole = is_whole and not n_common and len(chosen[0]) + len(chosen[1]) == n_kept
         first.append(chosen[0])
         second.append(chosen[1])
     return Pair(Part(plan.corpus, first), Part(plan.corpus, second), is_whole, overlap)
 
 
-def _chosen(plan: Keyness, i: int, evaluator: Evaluator, kept: DocSet) -> tuple[DocSet, DocSet]:
-    """The documents of segment i in the first part, and in the second."""
-    where, none = plan.where, DocSet.none(evaluator.n_documents)
+def sides_in(
+    corpus: Corpus, i: int, where: Contrast, costs: Costs | None, meter: PlanMeter | None = None
+) -> tuple[tuple[DocSet, DocSet], int]:
+    """The documents of segment i in the first part and in the second, and how many of it count at all."""
+    evaluator = Evaluator(corpus, corpus.segments[i], costs, meter)
+    kept = DocSet(corpus.removed(i), evaluator.n_documents, negated=True)
+    return _chosen(where, i, evaluator, kept), len(kept)
+
+
+def _chosen(where: Contrast, i: int, evaluator: Evaluator, kept: DocSet) -> tuple[DocSet, DocSet]:
+    none = DocSet.none(evaluator.n_documents)
 
     def meeting(condition: DocExpr) -> DocSet:
         return evaluator.evaluate(condition) & kept

@@ -9,11 +9,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb import interrupts
 from ngramdb._cext.corpus.token_counts import TokenCounts
 from ngramdb.executor.conditions.docset import DocSet
+from ngramdb.executor.segmentwise import each_segment
 from ngramdb.planner.source import Corpus, IntArray
-from ngramdb.types import Docs
 
 Ids = NDArray[np.uint32]
 
@@ -30,11 +29,7 @@ class Part:
         """How many tokens these documents have."""
         if self.documents is None:
             return self.corpus.n_tokens
-        return sum(map(self._length, range(len(self.documents)), map(DocSet.numbers, self.documents)))
-
-    def _length(self, i: int, docs: Docs) -> int:
-        starts, stops = self.corpus.segments[i].index.document_bounds(docs)
-        return int((stops.astype(np.int64) - starts).sum())
+        return sum(each_segment(self.corpus, length_in, self.documents))
 
     def counts_of(self, ids: Ids) -> IntArray:
         """How often tokens occur in these documents: (n,) int64.
@@ -45,27 +40,43 @@ class Part:
         if self.documents is None:
             return self._counts_of_all(ids)
         reads_others = 2 * self.n_tokens > self.corpus.n_tokens
-        counts = TokenCounts()
-        for i, docs in enumerate(self.documents):
-            interrupts.step(i, len(self.documents))
-            chosen = ~docs & self._kept(i) if reads_others else docs
-            counts.add_documents(self.corpus.segments[i].index, chosen.numbers())
-        found = _looked_up(ids, *counts.found())
+        found = _looked_up(ids, *self._token_counts(reads_others))
         return self._counts_of_all(ids) - found if reads_others else found
 
     def token_counts(self) -> tuple[Ids, IntArray]:
         """All tokens of these documents, ids ascending, and how often each occurs. Cost: some ns a token."""
-        counts = TokenCounts()
-        for i, docs in enumerate(self.documents or ()):
-            interrupts.step(i, len(self.corpus.segments))
-            counts.add_documents(self.corpus.segments[i].index, docs.numbers())
-        return counts.found()
+        return self._token_counts(False)
 
-    def _kept(self, i: int) -> DocSet:
-        return DocSet(self.corpus.removed(i), self.corpus.segments[i].n_documents, negated=True)
+    def _token_counts(self, of_others: bool) -> tuple[Ids, IntArray]:
+        """The same of these documents, or of all others."""
+        found = list(each_segment(self.corpus, token_counts_in, self.documents or (), of_others))
+        ids = np.concatenate([np.empty(0, dtype=np.uint32), *(ids for ids, _ in found)])
+        counts = np.concatenate([np.empty(0, dtype=np.int64), *(counts for _, counts in found)])
+        every, places = np.unique(ids, return_inverse=True)
+        sums = np.zeros(len(every), dtype=np.int64)
+        np.add.at(sums, places.reshape(-1), counts)
+        return every, sums
 
     def _counts_of_all(self, ids: Ids) -> IntArray:
         return self.corpus.index.count_many(ids.astype(np.int64), np.arange(len(ids) + 1))
+
+
+def length_in(corpus: Corpus, i: int, documents: Sequence[DocSet]) -> int:
+    """How many tokens those of the documents have that are in segment i."""
+    starts, stops = corpus.segments[i].index.document_bounds(documents[i].numbers())
+    return int((stops.astype(np.int64) - starts).sum())
+
+
+def token_counts_in(
+    corpus: Corpus, i: int, documents: Sequence[DocSet], of_others: bool
+) -> tuple[Ids, IntArray]:
+    """The tokens of the documents that are in segment i, or of its others, and how often each occurs."""
+    docs = documents[i]
+    if of_others:
+        docs = ~docs & DocSet(corpus.removed(i), corpus.segments[i].n_documents, negated=True)
+    counts = TokenCounts()
+    counts.add_documents(corpus.segments[i].index, docs.numbers())
+    return counts.found()
 
 
 def _looked_up(ids: Ids, known: Ids, counts: IntArray) -> IntArray:

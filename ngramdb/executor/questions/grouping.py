@@ -54,11 +54,7 @@ def grouped_count(plan: GroupedCount, meter: PlanMeter | None = None) -> Result:
         if not groups:
             groups = found
             continue
-        for key, values in found.items():
-            if key in groups:
-                groups[key][-1] += values[-1]
-            else:
-                groups[key] = values
+        add_groups(groups, found)
     rows = in_order(groups, len(plan.keys), plan.order, plan.top)
     columns = (*key_columns(plan.keys, COUNT_COLUMNS), *COUNT_COLUMNS)
     return Result(columns, batched(iter(rows), BATCH_ROWS), summary={"total": len(groups)}, n_rows=len(rows))
@@ -84,6 +80,15 @@ def groups_of(
     if len(docs):
         add_to_groups(groups, keys, corpus.segments[i], docs, counts)
     return groups
+
+
+def add_groups(groups: Groups, others: Groups) -> None:
+    """Add the counts of other groups to these."""
+    for key, values in others.items():
+        if key in groups:
+            groups[key][-1] += values[-1]
+        else:
+            groups[key] = values
 
 
 def add_to_groups(
