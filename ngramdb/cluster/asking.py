@@ -164,7 +164,9 @@ class _Actors:
     def answer(self, reference: Any) -> bytes:
         try:
             made: bytes = ray.get(reference)
-        except ray.exceptions.RayActorError as error:
+        except (ray.exceptions.RayTaskError, ray.exceptions.TaskCancelledError):
+            raise
+        except ray.exceptions.RayError as error:  # its process ended, or its answer was lost with its machine
             raise MemberLost(str(error)) from error
         return made
 
