@@ -33,8 +33,9 @@ NO_LIMIT = 2**63 - 1
 # Questions, and tokens in them, that are worth a message of their own.
 LEAST_QUESTIONS = 256
 LEAST_TOKENS = 4096
-# Ids below this have 32 bits.
+# Ids below this have 32 bits, and those up to the other one 16.
 NARROW = 2**31
+MOST_SHORT = 2**16 - 1
 
 
 class GroupedIndex(Index):
@@ -54,7 +55,7 @@ class GroupedIndex(Index):
         return sum(sign * int(found) for sign, found in self.ask([("count", (ids,))])[0])
 
     def count_many(self, flat: TokenIds, offsets: Offsets) -> NDArray[np.int64]:
-        parts = parts_of(flat, offsets, self.n_parts)
+        parts = narrow_parts_of(flat, offsets, self.n_parts)
         if parts is None:
             return super().count_many(flat, offsets)
         answers = self.ask([("count_many", (ids, bounds)) for ids, bounds, _, _ in parts])
@@ -74,7 +75,7 @@ class GroupedIndex(Index):
     def prob_many(
         self, flat: TokenIds, offsets: Offsets, tokens: TokenIds, infgram: bool = False, order: int = 0
     ) -> Estimates:
-        parts = parts_of(flat, offsets, self.n_parts)
+        parts = narrow_parts_of(flat, offsets, self.n_parts)
         if parts is None or len(tokens) != len(offsets) - 1:
             return super().prob_many(flat, offsets, tokens, infgram, order)
         tokens = np.asarray(tokens)
@@ -92,7 +93,7 @@ class GroupedIndex(Index):
         return columns
 
     def score(self, flat: TokenIds, offsets: Offsets, infgram: bool = False, order: int = 0) -> Estimates:
-        parts = parts_of(flat, offsets, self.n_parts)
+        parts = narrow_parts_of(flat, offsets, self.n_parts)
         if parts is None:
             return super().score(flat, offsets, infgram, order)
         found = self.ask([("score", (ids, bounds, infgram, order)) for ids, bounds, _, _ in parts])
@@ -133,7 +134,7 @@ class GroupedIndex(Index):
     def dist_many(
         self, flat: TokenIds, offsets: Offsets, infgram: bool = False, order: int = 0
     ) -> ManyNextTokens:
-        parts = parts_of(flat, offsets, self.n_parts)
+        parts = narrow_parts_of(flat, offsets, self.n_parts)
         if parts is None:
             return super().dist_many(flat, offsets, infgram, order)
         found = self.ask([("dist_many", (ids, bounds, infgram, order)) for ids, bounds, _, _ in parts])
@@ -146,6 +147,21 @@ class GroupedIndex(Index):
         columns: Any = (np.concatenate([one[i] for one in made]) for i in range(1, 6))
         ids, counts, *ends = columns
         return np.concatenate([*run_offsets, starts[-1:]]), ids, counts, ends[0], ends[1], ends[2]
+
+
+def narrow_parts_of(
+    flat: TokenIds, offsets: Offsets, n_parts: int
+) -> list[tuple[NDArray[Any], NDArray[Any], int, int]] | None:
+    """What `parts_of` gives, in half the bytes, for kernels: these take ids and offsets of any width."""
+    parts = parts_of(flat, offsets, n_parts)
+    if parts is None:
+        return None
+    made = []
+    for ids, bounds, first, last in parts:
+        if len(ids) and int(ids.min()) >= 0 and int(ids.max()) <= MOST_SHORT:
+            ids = ids.astype(np.uint16)
+        made.append((ids, bounds.astype(np.int32) if bounds[-1] < NARROW else bounds, first, last))
+    return made
 
 
 def parts_of(
