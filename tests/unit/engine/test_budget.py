@@ -10,7 +10,13 @@ import pytest
 
 import ngramdb
 from ngramdb.engine.changes import writer
-from ngramdb.engine.changes.budget import BASE_BYTES, BYTES_PER_TOKEN, DocumentLimits, bounded
+from ngramdb.engine.changes.budget import (
+    BASE_BYTES,
+    BYTES_PER_TOKEN,
+    DocumentLimits,
+    bounded,
+    room_for_copies,
+)
 from ngramdb.errors import ResourceError
 
 
@@ -142,3 +148,8 @@ def test_one_huge_document_does_not_take_more_than_the_limit(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert int(done.stdout) < 200 << 10
+
+
+def test_texts_are_copied_within_half_of_the_limit():
+    assert room_for_copies(4 << 30) == 2 << 30
+    assert room_for_copies(0) > 1 << 40
