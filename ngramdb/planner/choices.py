@@ -36,6 +36,7 @@ from ngramdb.planner.plan import (
     OverlapTest,
     Pattern,
     StoredText,
+    StoredWords,
     TokenPattern,
     UnionOf,
     Variants,
@@ -100,6 +101,8 @@ def pattern_bound(pattern: Pattern, count: Callable[[Gram], int], whole: int) ->
         return sum(w * count(gram) for gram, w in zip(pattern.grams, pattern.weights, strict=True))
     if isinstance(pattern, TokenPattern):
         return pattern.bound(whole)
+    if isinstance(pattern, StoredWords):
+        return whole if pattern.known else 0
     if isinstance(pattern, Gapped):
         return min(pattern_bound(part, count, whole) for part in pattern.parts)
     return min([whole, *(sum(map(count, clause)) for clause in pattern.needs)])
@@ -249,7 +252,7 @@ def one_id(expr: FieldTest) -> int | None:
 
 def pattern_path(pattern: Pattern, among_candidates: bool) -> str | None:
     """The access path of DocsMatching and CountTest; None where the lengths of documents decide, too."""
-    if isinstance(pattern, StoredText):
+    if isinstance(pattern, (StoredText, StoredWords)):
         return READ_TEXT
     return LOCATE if isinstance(pattern, (Gram, Variants)) and not among_candidates else None
 

@@ -46,12 +46,14 @@ class Edge:
 class Words:
     """Words of the text that follow each other, one of each list: the tokens that they stand in.
 
-    `flat` and `offsets` are the sequences of tokens in which the first word may stand.
+    `flat` and `offsets` are the sequences of tokens in which the first word may stand; there are none where
+    tokens do not spell the text, which is `stored`.
     """
 
     lists: tuple[WordList, ...]
     flat: IntArray
     offsets: IntArray
+    stored: bool = False
 
     @property
     def n_sequences(self) -> int:
@@ -149,7 +151,7 @@ def can_occur(shape: Shape) -> bool:
     if isinstance(shape, Edge):
         return True
     if isinstance(shape, Words):
-        return shape.n_sequences > 0 and all(len(bounds) > 1 for _, bounds in shape.lists)
+        return (shape.stored or shape.n_sequences > 0) and all(len(bounds) > 1 for _, bounds in shape.lists)
     if isinstance(shape, Times):
         return shape.low == 0 or can_occur(shape.part)
     return (all if isinstance(shape, Series) else any)(map(can_occur, shape.parts))
@@ -166,6 +168,15 @@ def has_edges(shape: Shape) -> bool:
 def has_words(shape: Shape) -> bool:
     """Whether it asks for words of the text."""
     return _has(shape, Words)
+
+
+def has_stored(shape: Shape) -> bool:
+    """Whether it asks for words of stored texts."""
+    if isinstance(shape, Times):
+        return has_stored(shape.part)
+    if isinstance(shape, (Series, Choice)):
+        return any(map(has_stored, shape.parts))
+    return isinstance(shape, Words) and shape.stored
 
 
 def _has(shape: Shape, kind: type) -> bool:

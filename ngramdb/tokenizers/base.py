@@ -185,8 +185,8 @@ class Tokenizer(ABC):
     ) -> FoundWords:
         """The words in segments' texts that match a regular expression as a whole.
 
-        For tokenizers whose tokens spell the text (`token_bytes`); the words are those of the tokenizer
-        `words`.
+        The words are those of the tokenizer `words`. Where tokens do not spell the text (`token_bytes`), the
+        stored texts are read, and no sequences of tokens are found.
 
         Raises
         ------
@@ -199,8 +199,7 @@ class Tokenizer(ABC):
         """
         from ngramdb.tokenizers.word_forms import words_matching
 
-        assert self.token_bytes is not None
-        return words_matching(segments, self.token_bytes, expression, ignore_case, ignore_diacritics)
+        return words_matching(segments, self, expression, ignore_case, ignore_diacritics)
 
     def words_of(self, text: str) -> list[str]:
         """The words of a text, as the tokenizer `words` finds them."""

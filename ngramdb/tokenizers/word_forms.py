@@ -1,8 +1,9 @@
 """The words of a corpus whose tokens are pieces of words, and regular expressions that choose from them.
 
-A text is the bytes of its tokens, and its words are those that the tokenizer `words` would find in it. The
-words of a segment are found once, in a pass over its tokens, with the sequences of tokens that each stands
-in; then an expression is matched against them as against any vocabulary, and the sequences say where to look.
+The words of a text are those that the tokenizer `words` would find in it. Those of a segment are found once:
+where tokens spell the text, in a pass over them, with the sequences of tokens that each word stands in, else
+in the stored texts. An expression is matched against them as against any vocabulary, and the sequences say
+where to look.
 """
 
 from __future__ import annotations
@@ -30,18 +31,29 @@ Pieces = tuple[npt.NDArray[np.uint8], IntArray]
 WordList = tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint64]]
 
 
-class HasIndex(Protocol):
+class HasTexts(Protocol):
     """A segment, as far as its words are concerned."""
 
     @property
     def index(self) -> Any: ...
+    @property
+    def n_documents(self) -> int: ...
+    def text(self, i: int, tokenizer: Any, /) -> bytes | None: ...
+
+
+class WithPieces(Protocol):
+    """A tokenizer, as far as the words of its texts are concerned."""
+
+    @property
+    def token_bytes(self) -> Pieces | None: ...
 
 
 class FoundWords(NamedTuple):
     """Some words of a corpus, each once, and all sequences of tokens that they stand in, each once.
 
     words : (entries, bounds), uint8 and (n + 1,) uint64: UTF-8, save for bytes that belong to no character
-    sequences : (flat, offsets), int64 each; the first and the last token may have other text, too
+    sequences : (flat, offsets), int64 each; the first and the last token may have other text, too.
+        None at all where tokens do not spell the text
     """
 
     words: WordList
@@ -81,10 +93,7 @@ class SegmentWords:
         """The words that match an expression, and their sequences: 32 bits a token."""
         assert self.spellings is not None
         numbers = self._vocabulary.matching(expression, ignore_case, ignore_diacritics)
-        content, bounds = self.spellings[0].tobytes(), self.spellings[1]
-        words = [
-            content[a:b] for a, b in zip(bounds[numbers].tolist(), bounds[numbers + 1].tolist(), strict=True)
-        ]
+        words = _some_of(self.spellings, numbers)
         sequences = []
         for number in numbers.tolist():
             for i in range(int(self._first[number]), int(self._first[number + 1])):
@@ -92,20 +101,50 @@ class SegmentWords:
         return words, sequences
 
 
-_SEGMENTS: WeakKeyDictionary[HasIndex, tuple[Pieces, SegmentWords]] = WeakKeyDictionary()
+class StoredWords:
+    """The words of the stored texts of one segment, whose tokens do not spell them."""
+
+    def __init__(self, segment: HasTexts, tokenizer: WithPieces) -> None:
+        found = kernel.Vocabulary()
+        n = segment.n_documents
+        for i in range(n):
+            interrupts.step(i, n)
+            found.encode_batch([segment.text(i, tokenizer) or b""])
+        entries, bounds = found.export(0)
+        self.spellings = entries, bounds.astype(np.int64)
+        self.n_vocabulary = len(bounds) - 1
+        self.kind = "words" if _is_utf8(entries) else "pieces"
+        self._vocabulary = Vocabulary(self)
+
+    def token_texts(self, ids: IntArray) -> list[str]:
+        """Never asked: they are spelled."""
+        raise NotImplementedError
+
+    def matching(
+        self, expression: str, ignore_case: bool, ignore_diacritics: bool
+    ) -> tuple[list[bytes], list[bytes]]:
+        """The words that match an expression; no sequences."""
+        numbers = self._vocabulary.matching(expression, ignore_case, ignore_diacritics)
+        return _some_of(self.spellings, numbers), []
 
 
-def words_of(segment: HasIndex, pieces: Pieces) -> SegmentWords:
+# Of each segment the tokenizer's bytes of tokens, None where these do not spell its texts, and its words.
+_SEGMENTS: WeakKeyDictionary[HasTexts, tuple[Pieces | None, SegmentWords | StoredWords]] = WeakKeyDictionary()
+
+
+def words_of(segment: HasTexts, tokenizer: WithPieces) -> SegmentWords | StoredWords:
     """The words of a segment, kept for as long as it is open. Cost: some 80 ns a token, the first time."""
+    pieces = tokenizer.token_bytes
     found = _SEGMENTS.get(segment)
     if found is None or found[0] is not pieces:
-        found = _SEGMENTS[segment] = pieces, SegmentWords(segment.index, pieces)
+        made = StoredWords(segment, tokenizer) if pieces is None else SegmentWords(segment.index, pieces)
+        found = _SEGMENTS[segment] = pieces, made
     return found[1]
 
 
 def words_matching(
-    segments: Sequence[HasIndex],
-    pieces: Pieces,
+    segments: Sequence[HasTexts],
+    tokenizer: WithPieces,
     expression: str,
     ignore_case: bool,
     ignore_diacritics: bool,
@@ -115,7 +154,7 @@ def words_matching(
     sequences: dict[bytes, None] = {}
     for i, segment in enumerate(segments):
         interrupts.step(i, len(segments))
-        found = words_of(segment, pieces).matching(expression, ignore_case, ignore_diacritics)
+        found = words_of(segment, tokenizer).matching(expression, ignore_case, ignore_diacritics)
         words.update(dict.fromkeys(found[0]))
         sequences.update(dict.fromkeys(found[1]))
     flat = np.frombuffer(b"".join(sequences), dtype=np.uint32).astype(np.int64)
@@ -131,6 +170,12 @@ def split_into_words(text: str) -> list[str]:
     ids, _ = found.encode_batch([text.encode()])
     words: list[str] = found.words(ids)
     return words
+
+
+def _some_of(pieces: Pieces, numbers: IntArray) -> list[bytes]:
+    content, bounds = pieces[0].tobytes(), pieces[1]
+    pairs = zip(bounds[numbers].tolist(), bounds[numbers + 1].tolist(), strict=True)
+    return [content[start:stop] for start, stop in pairs]
 
 
 def _bounds(pieces: Iterable[bytes]) -> IntArray:

@@ -7,7 +7,7 @@ import re
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 import ngramdb
 from ngramdb.tokenizers.words import WordsTokenizer
@@ -51,15 +51,27 @@ def byte_pairs(n_tokens, splits):
     return made
 
 
+def word_pieces():
+    """Pieces of a normalized text, which do not spell it."""
+    made = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    made.normalizer = normalizers.BertNormalizer()
+    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    trainer = trainers.WordPieceTrainer(vocab_size=120, special_tokens=["[UNK]"], show_progress=False)
+    made.train_from_iterator(TRAINING, trainer)
+    return made
+
+
 # Of bytes alone, of pieces of words, of words with the blank before them, of several words.
 TOKENIZERS = [byte_pairs(256, True), byte_pairs(275, True), byte_pairs(400, True), byte_pairs(400, False)]
+# The same, and one whose tokens do not spell the text.
+EVERY = [*TOKENIZERS, word_pieces()]
 
 
 @st.composite
-def corpora(draw):
+def corpora(draw, tokenizers=TOKENIZERS):
     """Documents, where segments end, the number of a tokenizer."""
     texts = draw(TEXTS)
-    return texts, draw(st.sampled_from([1, 2, 99])), draw(st.integers(0, len(TOKENIZERS) - 1))
+    return texts, draw(st.sampled_from([1, 2, 99])), draw(st.integers(0, len(tokenizers) - 1))
 
 
 def loaded(db, name, tokenizer, texts, size):
@@ -75,12 +87,13 @@ def rows(db, statement):
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 @EXAMPLES
-@given(made=corpora())
+@given(made=corpora(EVERY))
+@example(made=(["\u0301"], 1, 4))
 @example(made=(["x woman", "wo", "", "man's women..."], 99, 2))
 def test_words_are_those_of_the_tokenizer_words(pattern, made):
     texts, size, number = made
     with ngramdb.connect() as db:
-        loaded(db, "a", TOKENIZERS[number], texts, size)
+        loaded(db, "a", EVERY[number], texts, size)
         loaded(db, "w", "words", texts, size)
         answers = []
         for name in "aw":

@@ -26,6 +26,7 @@ from ngramdb.planner.plan import (
     Pattern,
     Several,
     StoredText,
+    StoredWords,
     TokenPattern,
     Variants,
     one_case,
@@ -118,7 +119,9 @@ def are_apart(operands: Sequence[Occurring], tokenizer: Tokenizer) -> bool:
     texts: list[StoredText] = []
     for operand in operands:
         patterns = _patterns_of(operand)
-        if len(operands) > 1 and any(isinstance(item, (Gapped, TokenPattern)) for item in patterns):
+        if len(operands) > 1 and any(
+            isinstance(item, (Gapped, StoredWords, TokenPattern)) for item in patterns
+        ):
             return False
         texts += [item for item in patterns if isinstance(item, StoredText)]
         own = {key for item in patterns if isinstance(item, (Gram, Variants)) for key in _keys(item)}

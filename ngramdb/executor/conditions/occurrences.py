@@ -25,7 +25,17 @@ from ngramdb.executor.conditions.stored_text import TextMatches
 from ngramdb.executor.conditions.text_search import Cuts, spelled_cuts
 from ngramdb.executor.conditions.token_matches import TokenMatches
 from ngramdb.planner import choices
-from ngramdb.planner.plan import Costs, Gapped, Gram, Pattern, Simple, StoredText, TokenPattern, Variants
+from ngramdb.planner.plan import (
+    Costs,
+    Gapped,
+    Gram,
+    Pattern,
+    Simple,
+    StoredText,
+    StoredWords,
+    TokenPattern,
+    Variants,
+)
 from ngramdb.planner.source import Segment, SegmentIndex, Tokenizer
 from ngramdb.types import Docs
 
@@ -152,6 +162,8 @@ class Finder:
             return self.bound(pattern)
         if isinstance(pattern, StoredText):
             return self._texts.count(pattern, self._candidates(pattern))
+        if isinstance(pattern, StoredWords):
+            return self._texts.count(pattern, self._every())
         if isinstance(pattern, TokenPattern) and pattern.length is not None:
             return self._programs.count(pattern)
         return len(self.occurrences(pattern))
@@ -234,7 +246,10 @@ class Finder:
             return self._variants(pattern, windows)
         if isinstance(pattern, TokenPattern):
             return self._tokens(pattern, windows)
-        found = self._gapped(pattern) if isinstance(pattern, Gapped) else self._stored(pattern)
+        if isinstance(pattern, StoredWords):
+            found = Occurrences(*self._texts.find(pattern, self._every()))
+        else:
+            found = self._gapped(pattern) if isinstance(pattern, Gapped) else self._stored(pattern)
         return found if windows is None else found[values_within(found.starts, windows.lo, windows.hi)]
 
     def within(self, pattern: Pattern, documents: DocSet | None) -> Occurrences:
@@ -389,9 +404,10 @@ class Finder:
             else:
                 left = candidates
                 candidates = reduce(unite, (self.filter(gram, left) for gram in clause), NO_POSITIONS)
-        if candidates is None:
-            candidates = np.arange(self.n_documents, dtype=np.uint32)
-        return candidates
+        return self._every() if candidates is None else candidates
+
+    def _every(self) -> Docs:
+        return np.arange(self.n_documents, dtype=np.uint32)
 
 
 def merged(parts: list[Occurrences]) -> Occurrences:

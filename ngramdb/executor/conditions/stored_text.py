@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -16,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
+from ngramdb._cext.text.words import Vocabulary
 from ngramdb.errors import CorruptionError, ExecutionError
 from ngramdb.executor.conditions.text_search import Sought
-from ngramdb.planner.plan import StoredText
+from ngramdb.planner.plan import StoredText, StoredWords
 from ngramdb.planner.source import Segment, Tokenizer
 from ngramdb.types import Docs
 
@@ -123,15 +125,61 @@ def _white_space_around(text: str) -> tuple[int, int]:
     return int(inner[0]), len(text) - 1 - int(inner[-1])
 
 
+class SoughtWords:
+    """Words that texts are searched for: one of each list, one after the other."""
+
+    def __init__(self, pattern: StoredWords) -> None:
+        # Those of the lists come first.
+        self._vocabulary = Vocabulary()
+        self._lengths = np.empty(0, dtype=np.int64)
+        self._members: list[NDArray[np.int64]] = []
+        for entries, bounds in pattern.words:
+            content, places = entries.tobytes(), bounds.tolist()
+            words = [content[start:stop] for start, stop in pairwise(places)]
+            self._members.append(np.unique(self._vocabulary.encode_batch(words)[0]).astype(np.int64))
+
+    def spans(self, content: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where they begin and end in a text: (n,) int64 each, in characters, ascending."""
+        ids, _ = self._vocabulary.encode_batch([content])
+        n = len(ids) - len(self._members) + 1
+        found = np.ones(max(n, 0), dtype=np.bool_)
+        for k, members in enumerate(self._members):
+            found &= np.isin(ids[k : k + len(found)], members)
+        chosen = np.flatnonzero(found)
+        if not len(chosen):
+            return chosen, chosen
+        ends = np.cumsum(self._known_lengths()[ids])
+        characters = np.flatnonzero(solid(content.decode("utf-8", "surrogateescape")))
+        last = chosen + len(self._members) - 1
+        begins = np.concatenate(([0], ends))[chosen]
+        return characters[begins], characters[ends[last] - 1] + 1
+
+    def _known_lengths(self) -> NDArray[np.int64]:
+        """How many characters each word has that texts have shown so far."""
+        if len(self._lengths) < len(self._vocabulary):
+            entries, offsets = self._vocabulary.export(len(self._lengths))
+            content = entries.tobytes()
+            added = [
+                len(content[start:stop].decode("utf-8", "surrogateescape"))
+                for start, stop in pairwise(offsets.tolist())
+            ]
+            self._lengths = np.concatenate([self._lengths, np.array(added, dtype=np.int64)])
+        return self._lengths
+
+
+def _sought(pattern: StoredText | StoredWords) -> Sought | SoughtWords:
+    return SoughtWords(pattern) if isinstance(pattern, StoredWords) else Sought(pattern)
+
+
 class TextMatches:
     """Looks for strings in one segment's texts."""
 
     def __init__(self, segment: Segment, tokenizer: Tokenizer) -> None:
         self._segment = segment
         self._tokenizer = tokenizer
-        self._found: dict[tuple[StoredText, bytes], Places] = {}
+        self._found: dict[tuple[StoredText | StoredWords, bytes], Places] = {}
 
-    def find(self, pattern: StoredText, docs: Docs) -> Places:
+    def find(self, pattern: StoredText | StoredWords, docs: Docs) -> Places:
         """The matches in these documents (ascending).
 
         A match that holds no token is at the token after it, or at the document's last one.
@@ -144,10 +192,13 @@ class TextMatches:
             found = self._found[key] = self._find(pattern, docs)
         return found
 
-    def count(self, pattern: StoredText, docs: Docs) -> int:
+    def count(self, pattern: StoredText | StoredWords, docs: Docs) -> int:
         """How many matches there are in these documents. Cost: reads the documents' texts, no more."""
-        sought = Sought(pattern)
-        in_bytes = None if pattern.ignore_case or sought.overlaps else pattern.text.encode("utf-8")
+        sought = _sought(pattern)
+        in_bytes = None
+        if isinstance(pattern, StoredText) and isinstance(sought, Sought):
+            plain = not pattern.ignore_case and not sought.overlaps
+            in_bytes = pattern.text.encode("utf-8") if plain else None
         total = 0
         for n, i in enumerate(docs.tolist()):
             if n % CHECK_DOCUMENTS == 0:
@@ -158,11 +209,11 @@ class TextMatches:
             if in_bytes is not None:
                 total += content.count(in_bytes)
             else:
-                total += len(sought.starts(content.decode("utf-8", "surrogateescape")))
+                total += len(sought.spans(content)[0])
         return total
 
-    def _find(self, pattern: StoredText, docs: Docs) -> Places:
-        sought = Sought(pattern)
+    def _find(self, pattern: StoredText | StoredWords, docs: Docs) -> Places:
+        sought = _sought(pattern)
         starts: list[NDArray[np.int64]] = []
         stops: list[NDArray[np.int64]] = []
         cuts: list[NDArray[np.int64]] = []
@@ -173,10 +224,10 @@ class TextMatches:
             content = self._segment.text(i, self._tokenizer)
             if content is None:
                 continue
-            text = content.decode("utf-8", "surrogateescape")
-            places = sought.starts(text)
-            if len(places):
-                first, last, cut = self._tokens(text, i, places, places + sought.length)
+            begins, ends = sought.spans(content)
+            if len(begins):
+                text = content.decode("utf-8", "surrogateescape")
+                first, last, cut = self._tokens(text, i, begins, ends)
                 starts.append(first + int(bounds[0][n]))
                 stops.append(last + int(bounds[0][n]))
                 cuts.append(cut)
@@ -184,7 +235,9 @@ class TextMatches:
             none = np.empty(0, dtype=np.uint32)
             return Places(none, none, np.empty((0, 2), dtype=np.int64))
         # Tokens that have places may have white space, which their cuts count.
-        around = (0, 0) if self._tokenizer.has_places else _white_space_around(pattern.text)
+        around = (0, 0)
+        if isinstance(pattern, StoredText) and not self._tokenizer.has_places:
+            around = _white_space_around(pattern.text)
         every = np.concatenate(cuts)
         return Places(
             np.concatenate(starts).astype(np.uint32),
@@ -219,7 +272,10 @@ class TextMatches:
     def _placed(
         self, text: str, i: int, starts: NDArray[np.int64], stops: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """The same, by where the tokenizer says that tokens stand; of a cut before a token, below zero."""
+        """The same, by where the tokenizer says that tokens stand; of a cut before a token, below zero.
+
+        In a text without tokens, how many characters of the text are left out.
+        """
         places = token_places(self._segment, self._tokenizer, i, text)
         if places is None:
             raise ExecutionError(
@@ -229,7 +285,8 @@ class TextMatches:
             )
         n = len(places.starts)
         if not n:
-            return np.zeros_like(starts), np.ones_like(starts), np.zeros((len(starts), 2), dtype=np.int64)
+            cuts = np.stack([starts, len(text) - stops], axis=1)
+            return np.zeros_like(starts), np.ones_like(starts), cuts
         first = np.minimum(np.searchsorted(places.stops, starts, side="right"), n - 1)
         last = np.maximum(np.searchsorted(places.starts, stops, side="left"), first + 1)
         return first, last, np.stack([starts - places.starts[first], places.stops[last - 1] - stops], axis=1)

@@ -50,6 +50,11 @@ class Sought:
         """Where the string begins in the text: (n,) int64, in characters, ascending."""
         return np.fromiter(self._starts(one_case(text) if self._ignore_case else text), dtype=np.int64)
 
+    def spans(self, content: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the string begins and ends in a text: (n,) int64 each, in characters, ascending."""
+        starts = self.starts(content.decode("utf-8", "surrogateescape"))
+        return starts, starts + self.length
+
     def _starts(self, text: str) -> Iterator[int]:
         n_found = 0
         start = self._find(text, 0)

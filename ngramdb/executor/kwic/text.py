@@ -172,8 +172,13 @@ class StoredContexts(Contexts):
         if words is None:
             return self._decoded.show(line)
         text = words.text
-        if not len(words.starts):  # white space alone: a match has no words beside it
-            start, stop = self._match(words, min(line.nth, len(words.matches) - 1))
+        if not len(
+            words.starts
+        ):  # white space alone, or nothing that the tokenizer keeps: none are beside it
+            if self._sought is None and line.cuts is not None:
+                start, stop = line.cuts[0], len(text) - line.cuts[1]
+            else:
+                start, stop = self._match(words, min(line.nth, len(words.matches) - 1))
             return Shown(*(_shown(part) for part in (text[:start], text[start:stop], text[stop:])))
         start, stop = int(words.starts[line.start]), int(words.stops[line.stop - 1])
         if self._sought is not None:

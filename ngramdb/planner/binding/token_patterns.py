@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from typing import Any
@@ -63,6 +63,9 @@ def token_pattern(scope: Scope, node: ast.Pattern, corpus: Corpus, ngram: NgramB
     written = binding.written(node)
     if not shapes.can_occur(shape):
         return plan.Variants(written, (), ())
+    if isinstance(shape, shapes.Words) and shape.stored:
+        return plan.StoredWords(written, _key_of(shape.lists), shape.lists, tuple(binding.notes))
+    binding.check_spelled(node, shape)
     listed = shapes.listed(shape, MAX_LISTED)
     if listed is not None:
         return _of_ngrams(listed, written, corpus)
@@ -75,6 +78,7 @@ def program(
     """The same as a program in any case, which reads n-grams wherever they are from."""
     binding = _Binding(scope, corpus, ngram)
     shape = binding.whole(node, Manner(ignore_case=ignore_case))
+    binding.check_spelled(node, shape)
     if shapes.has_edges(shape):
         scope.fail(PlanError, "n-grams by themselves have no sentences: leave <s> and </s> out", node)
     return _program(shape, binding.written(node), binding.notes, corpus)
@@ -115,8 +119,7 @@ def _program(shape: shapes.Shape, written: str, notes: list[str], corpus: Corpus
         )
     steps, sets = program.steps, program.bits
     key = hashlib.sha256(steps.tobytes() + sets.tobytes() + repr(sets.shape).encode())
-    for entries, bounds in program.words:
-        key.update(bounds.tobytes() + entries.tobytes())
+    key.update(_key_of(program.words))
     anchor = min((_counted(found, corpus) for found in shapes.anchors(shape)), key=_places, default=None)
     length = _common_length(shape, anchor)
     notes = [*notes, _looked_up(anchor, length)]
@@ -132,6 +135,13 @@ def _program(shape: shapes.Shape, written: str, notes: list[str], corpus: Corpus
         words=tuple(program.words),
         by_word=isinstance(shape, shapes.Words),
     )
+
+
+def _key_of(lists: Iterable[WordList]) -> bytes:
+    key = hashlib.sha256()
+    for entries, bounds in lists:
+        key.update(bounds.tobytes() + entries.tobytes())
+    return key.digest()
 
 
 def _counted(anchor: shapes.Anchor, corpus: Corpus) -> plan.Anchor:
@@ -196,6 +206,15 @@ class _Binding:
             what = f"this pattern is too long: at most {shapes.MAX_STEPS:,} tokens and repetitions"
             self._scope.refuse(what, node)
         return shape
+
+    def check_spelled(self, node: ast.Pattern, shape: shapes.Shape) -> None:
+        """Fails where words of stored texts would have to be joined with other parts."""
+        if shapes.has_stored(shape):
+            what = (
+                f"the tokens of {self._corpus.entry.name} do not spell its texts: an expression, PREFIX or "
+                "IGNORE DIACRITICS stands alone here, without other parts"
+            )
+            self._scope.fail(PlanError, what, node)
 
     def shape(self, node: Any, manner: Manner) -> shapes.Shape:
         """The regular expression over token ids that a part of the language means."""
@@ -322,15 +341,22 @@ class _Binding:
             self._scope.refuse(str(error), node, error)
 
     def _by_text(self) -> bool:
-        """Whether tokens are pieces of words whose bytes, one after the other, are the text."""
+        """Whether tokens are pieces of words, of texts whose words can be found."""
         tokenizer = self._corpus.tokenizer
-        return tokenizer.kind not in SINGLE and tokenizer.token_bytes is not None
+        if tokenizer.kind in SINGLE or _gives_words(tokenizer.kind):
+            return False
+        return tokenizer.token_bytes is not None or tokenizer.has_places
 
     def _text_words(
         self, expressions: list[str], manner: Manner, node: ast.Node, written: str
     ) -> shapes.Words:
         """Words of the text that follow each other and match an expression each."""
         tokenizer, segments = self._corpus.tokenizer, self._corpus.segments
+        stored = tokenizer.token_bytes is None
+        if stored and not all(segment.has_texts for segment in segments):
+            name = self._corpus.entry.name
+            what = f"{written} needs the texts of the documents, and {name} has token ids alone"
+            self._scope.fail(PlanError, what, node)
         try:
             found = [
                 tokenizer.words_matching(segments, expression, manner.ignore_case, manner.ignore_diacritics)
@@ -340,7 +366,7 @@ class _Binding:
             self._scope.refuse(str(error), node, error)
         lists = tuple(some.words for some in found)
         self.notes.append(f"{written}: {_counted_words(lists[-1])}")
-        return shapes.Words(lists, *found[0].sequences)
+        return shapes.Words(lists, *found[0].sequences, stored=stored)
 
     def _note(self, written: str, found: shapes.OneOf) -> None:
         assert found.ids is not None

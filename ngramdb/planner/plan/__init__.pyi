@@ -95,6 +95,7 @@ from .patterns import Gapped as Gapped
 from .patterns import Pattern as Pattern
 from .patterns import Simple as Simple
 from .patterns import StoredText as StoredText
+from .patterns import StoredWords as StoredWords
 from .patterns import TokenPattern as TokenPattern
 from .patterns import Variants as Variants
 from .phrases import Doubt as Doubt

@@ -72,6 +72,28 @@ class StoredText:
         return (f"looks for {self.shown} in the texts of {where}",)
 
 
+@dataclass(frozen=True)
+class StoredWords:
+    """Words that follow each other, one of each list, looked for in the documents' stored texts.
+
+    For tokenizers whose tokens don't spell the text.
+    """
+
+    shown: str = field(compare=False)
+    key: bytes
+    words: tuple[WordList, ...] = field(compare=False, repr=False)
+    notes: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def known(self) -> bool:
+        """Whether it can occur."""
+        return all(len(bounds) > 1 for _, bounds in self.words)
+
+    def details(self) -> tuple[str, ...]:
+        """What it stands for, and what is read."""
+        return (*self.notes, "looks for words in the texts of all documents")
+
+
 Simple = Gram | Variants | StoredText
 
 
@@ -160,7 +182,7 @@ class TokenPattern:
         return self.notes
 
 
-Pattern = Gram | Variants | StoredText | Gapped | TokenPattern
+Pattern = Gram | Variants | StoredText | StoredWords | Gapped | TokenPattern
 
 
 def gram_ids(gram: Gram) -> str:

@@ -13,6 +13,7 @@ from ngramdb.planner.plan import (
     OccurrencesOf,
     Pattern,
     Simple,
+    StoredWords,
     TokenPattern,
     Variants,
 )
@@ -27,7 +28,7 @@ def single(pattern: Simple) -> Simple:
 
 
 def _single(pattern: Pattern) -> Pattern:
-    if isinstance(pattern, TokenPattern):
+    if isinstance(pattern, (StoredWords, TokenPattern)):
         return pattern
     if not isinstance(pattern, Gapped):
         return single(pattern)

@@ -10,7 +10,7 @@ from foreign_indexes import write_infini_gram
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 import ngramdb
-from ngramdb.errors import ExecutionError, InvalidArgument
+from ngramdb.errors import ExecutionError, InvalidArgument, PlanError
 from ngramdb.tokenizers.sentence_piece import SentencePieceTokenizer
 
 TEXTS = [
@@ -122,6 +122,48 @@ def test_a_match_of_tokens_has_no_blanks_at_its_ends(corpus):
     assert [line["match"] for line in lines] == ["flies like"] * 2
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "/fl.*/",
+        "/.*/",
+        "/./",
+        "/A.*/ IGNORE CASE",
+        "/cafe|naive/ IGNORE DIACRITICS",
+        '"an" PREFIX',
+        '"flies like" IGNORE DIACRITICS',
+        '"e" PREFIX IGNORE CASE IGNORE DIACRITICS',
+        "/x{9}/",
+    ],
+)
+def test_words_are_those_of_the_tokenizer_words(corpus, pattern):
+    if corpus.tokenizer.kind.startswith("words"):
+        pytest.skip("its tokens are words, of a text that was changed")
+    plain = ngramdb.connect().create_corpus("w")
+    plain.append(TEXTS)
+    whole = ngramdb.pattern(pattern)
+    assert corpus.count(whole) == plain.count(whole)
+    rows = [
+        [
+            (line["doc_id"], len(line["left"]), line["match"])
+            for line in each.kwic(whole, window=99).to_dicts()
+        ]
+        for each in (corpus, plain)
+    ]
+    assert sorted(rows[0]) == sorted(rows[1])
+    for condition in (pattern, f"NOT {pattern}", f"COUNT({pattern}) > 1", f"{pattern} AND /a.*/"):
+        assert corpus.count_docs(condition) == plain.count_docs(condition), condition
+    assert corpus.collocates(whole).summary["occurrences"] == plain.count(whole)
+
+
+def test_words_of_stored_texts_stand_alone(corpus):
+    if corpus.tokenizer.kind.startswith("words"):
+        pytest.skip("its tokens are words, of a text that was changed")
+    for pattern in ("/fl.*/ *", '/a/ "an"', "(/a/ | /b/)", '("fl" PREFIX){2}'):
+        with pytest.raises(PlanError, match=r"do not spell its texts: .* stands alone here"):
+            corpus.count(ngramdb.pattern(pattern))
+
+
 def test_alternatives_and_conditions_take_such_strings(corpus):
     documents = corpus.where('"lies" MATCH TEXT AND NOT "arrow" MATCH TEXT')
     assert [row["doc_id"] for row in documents.docs().to_dicts()] == [1, 6]
@@ -132,6 +174,8 @@ def test_an_index_without_texts_refuses_them(tmp_path):
     folder = write_infini_gram(tmp_path / "index", [library.encode(TEXTS[0])])
     pile = ngramdb.connect().attach(folder, "pile", tokenizer=library)
     assert pile.count("flies like") == 1
+    with pytest.raises(PlanError, match=r"/fl.\*/ needs the texts of the documents, and pile has"):
+        pile.count(ngramdb.pattern("/fl.*/"))
     with pytest.raises(InvalidArgument, match=r"need the texts .* pile has token ids alone"):
         pile.count("flies", match_text=True)
 
