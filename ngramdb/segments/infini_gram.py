@@ -9,6 +9,7 @@ sizes do, since pointers are as wide as the text needs.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable
@@ -118,11 +119,17 @@ def _shard(
     separator = int(np.iinfo(text.dtype).max)
     _check_offsets(os.path.join(folder, f"offset{suffix}"), offsets, text, separator)
     starts = None
+    metadata, metaoff = (os.path.join(folder, name + suffix) for name in ("metadata", "metaoff"))
     if "metadata" in opened and "metaoff" in opened:
-        metaoff = os.path.join(folder, f"metaoff{suffix}")
         starts = _whole_numbers(opened["metaoff"], metaoff)
         if len(starts) != len(offsets):
             raise contradiction(metaoff, f"it has {len(starts):,} entries for {len(offsets):,} documents")
+        _check_last_line(metadata, opened["metadata"], int(starts[-1]))
+    elif "metadata" in opened or "metaoff" in opened:
+        missing, other = (metaoff, metadata) if "metadata" in opened else (metadata, metaoff)
+        raise CorruptionError(
+            f"{missing} is missing: metadata are both files, and {other} is there", path=missing
+        )
     identity = identity_of(path, os.path.join(folder, f"table{suffix}"))
     lines = opened.get("metadata")
     return TableFiles(path, text, table, True, True, separator, offsets, size, identity, lines, starts)
@@ -148,6 +155,19 @@ def _token_bytes(path: str, n_text: int, n_table: int, dtype: str | None) -> int
         found = next(name for name, width in DTYPE_BYTES.items() if width == fitting[0])
         raise contradiction(path, f"its tokens are {found} by the size of its table, not {dtype}")
     return fitting[0]
+
+
+def _check_last_line(path: str, lines: memoryview, start: int) -> None:
+    """Raise CorruptionError where the last document's metadata, which begin at `start`, are not whole."""
+    last = bytes(lines[start:])
+    if not last:
+        raise contradiction(path, f"it has {len(lines):,} bytes, and its last line begins at {start:,}")
+    if last.endswith(b"\n"):
+        return
+    try:
+        json.loads(last)
+    except (ValueError, RecursionError):
+        raise contradiction(path, "it ends in the middle of a line") from None
 
 
 def _whole_numbers(data: memoryview, path: str) -> NDArray[np.uint64]:

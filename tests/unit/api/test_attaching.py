@@ -262,6 +262,13 @@ def damage(folder):
         "odd offsets": (lambda: cut(folder / "offset.0", 9), "no whole numbers of 8 bytes"),
         "no offsets": (lambda: cut(folder / "offset.0", 0), "do not ascend from 0"),
         "cut metaoff": (lambda: cut(folder / "metaoff.0", 8), "1 entries for 2 documents"),
+        "cut metadata": (
+            lambda: cut(folder / "metadata.1", -8),
+            "metadata.1: it ends in the middle of a line",
+        ),
+        "half the metadata": (lambda: cut(folder / "metadata.0", 9), "it has 9 bytes, and its last line begins at"),
+        "no metadata": (lambda: (folder / "metadata.0").unlink(), "metadata.0 is missing"),
+        "no metaoff": (lambda: (folder / "metaoff.1").unlink(), "metaoff.1 is missing"),
         "no text": (lambda: big.unlink(), "tokenized.0 is missing"),
         "no table": (lambda: (folder / "table.1").unlink(), "table.1 is missing"),
         "no offset": (lambda: (folder / "offset.0").unlink(), "offset.0 is missing"),
@@ -275,7 +282,11 @@ def damage(folder):
         ),
         "zeros": (lambda: big.write_bytes(bytes(big.stat().st_size)), "an offset is not that of a separator"),
         "cut offsets, no metadata": (
-            lambda: (cut(folder / "offset.1", 8), (folder / "metaoff.1").unlink()),
+            lambda: (
+                cut(folder / "offset.1", 8),
+                (folder / "metaoff.1").unlink(),
+                (folder / "metadata.1").unlink(),
+            ),
             "its table has 2 separators, and its offsets 1 documents",
         ),
         "a folder": (lambda: (big.unlink(), big.mkdir()), "it is a folder"),
