@@ -266,7 +266,7 @@ def damage(folder):
             lambda: cut(folder / "metadata.1", -8),
             "metadata.1: it ends in the middle of a line",
         ),
-        "half the metadata": (lambda: cut(folder / "metadata.0", 9), "it has 9 bytes, and its last line begins at"),
+        "half the metadata": (lambda: cut(folder / "metadata.0", 9), "has 9 bytes, and its last line begins"),
         "no metadata": (lambda: (folder / "metadata.0").unlink(), "metadata.0 is missing"),
         "no metaoff": (lambda: (folder / "metaoff.1").unlink(), "metaoff.1 is missing"),
         "no text": (lambda: big.unlink(), "tokenized.0 is missing"),
