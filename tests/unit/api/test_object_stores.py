@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import threading
 import time
@@ -367,6 +369,18 @@ def test_the_cache_stays_within_its_limit_and_what_is_open_stays_readable(local,
         assert on_disk(folder) <= 40_000
         assert [first, *begun.fetchall()] == dict(expected)["DOCS"]
         assert answers(db) == expected
+
+
+def test_a_full_local_disk_is_an_error_that_names_the_cache(local, expected, small, tmp_path):
+    def full(fd, data, at):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with ngramdb.connect(f"file://{local}", read_only=True) as db:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(os, "pwrite", full)
+            with pytest.raises(ngramdb.StorageError, match=r"the cache .*SET cache_limit to less"):
+                db.execute('COUNT "the" FROM c')
+        assert answers(db, QUESTIONS[3:6]) == expected[3:6]
 
 
 def test_of_two_writers_one_wins_and_the_other_is_told(server, tmp_path, cache):

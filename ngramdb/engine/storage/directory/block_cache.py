@@ -17,7 +17,7 @@ import hashlib
 import mmap
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from weakref import WeakSet
 
 from ngramdb.engine.storage.directory.mapping import map_file
@@ -63,11 +63,23 @@ class BlockCache:
     def open(self, store: ObjectStore, name: str, size: int, tag: str) -> CachedFile:
         """The parts of an object, of at least one byte. Raises OSError when the folder cannot be used."""
         key = hashlib.sha256(f"{store.url}\n{name}\n{size}\n{tag}".encode()).hexdigest()[:32]
-        os.makedirs(self.folder, mode=0o700, exist_ok=True)
-        file = CachedFile(self, store, name, size, os.path.join(self.folder, key))
+        with self.naming():
+            os.makedirs(self.folder, mode=0o700, exist_ok=True)
+            file = CachedFile(self, store, name, size, os.path.join(self.folder, key))
         with self._lock:
             self._open.add(file)
         return file
+
+    @contextlib.contextmanager
+    def naming(self) -> Iterator[None]:
+        """Errors of a disk that is full name the cache, and what to do."""
+        try:
+            yield
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            message = f"{error.strerror} in the cache {self.folder}; SET cache_limit to less"
+            raise OSError(error.errno, message) from error
 
     def grown(self, n_bytes: int) -> None:
         """Note what was written."""
@@ -129,7 +141,8 @@ class CachedFile:
             self.view = map_file(self._fd, size)
             self._present = _open_map(path + _MAP, n_units)
         except BaseException:
-            os.close(self._fd)
+            fd, self._fd = self._fd, -1
+            os.close(fd)
             raise
         self._follows = -1  # the unit after those that were fetched last
         self._in_a_row = 0
@@ -195,13 +208,8 @@ class CachedFile:
         return first, last
 
     def _fetch(self, pieces: list[tuple[int, int]]) -> None:
-        try:
+        with self._cache.naming():
             self._store.done([self._fetching(first, last) for first, last in pieces])
-        except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-                raise
-            message = f"{error.strerror} in the cache {self._cache.folder}; SET cache_limit to less"
-            raise OSError(error.errno, message) from error
 
     def _fetching(self, first: int, last: int) -> Callable[[], None]:
         def fetch() -> None:
