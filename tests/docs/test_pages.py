@@ -208,3 +208,16 @@ def test_every_public_member_is_on_the_python_page_and_has_a_docstring(cls: type
             assert inspect.getdoc(getattr(cls, name)), f"{cls.__name__}.{name}"
         else:
             assert name in (cls.__doc__ or ""), f"{cls.__name__}.{name} is not in the class's docstring"
+
+
+def test_the_tests_that_the_page_on_scale_names_are_there() -> None:
+    page = (PYTHON.parent / "scale.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(test_\w+)`", page))
+    folder = PYTHON.parent.parent / "tests"
+    sources = "\n".join(
+        path.read_text(encoding="utf-8")
+        for name in ("unit", "crash")
+        for path in (folder / name).rglob("test_*.py")
+    )
+    assert len(named) > 20
+    assert {name for name in named if f"def {name}(" not in sources} == set()
