@@ -204,6 +204,14 @@ class Corpus:
         part._bound = parts.BoundPart(self._bound, condition, params)
         return part
 
+    def _among(self, where: str | None, params: ParameterValues) -> Corpus:
+        """The corpus, or the part of it that a verb is asked about."""
+        if where is not None:
+            return self.where(where, params=params)
+        if params is not None:
+            raise InvalidArgument("params are the values of a condition, and where has none")
+        return self
+
     def copy(self, name: str, if_not_exists: bool = False) -> Corpus:
         """Make a corpus of these documents, in one commit: CREATE CORPUS … AS. Of a part, too (`where`).
 
@@ -511,13 +519,21 @@ class Corpus:
     # ---- one question -----------------------------------------------------------------------------------
 
     # Not for keywords only: looking up their defaults takes a tenth of the time of a question in token ids.
-    def count(self, ngram: Ngram | Pattern, match_text: bool = False, ignore_case: bool = False) -> int:
+    def count(
+        self,
+        ngram: Ngram | Pattern,
+        match_text: bool = False,
+        ignore_case: bool = False,
+        where: str | None = None,
+        params: ParameterValues = None,
+    ) -> int:
         """The number of occurrences of an n-gram; `count([])` is the number of tokens.
 
         Parameters
         ----------
         ngram : text or token ids, or a pattern (`ngramdb.pattern`)
         match_text, ignore_case : MATCH TEXT and IGNORE CASE; the setting `match` is ignored
+        where, params : only in documents that meet this condition
 
         Raises
         ------
@@ -529,8 +545,8 @@ class Corpus:
         Cost: one search per segment, about a microsecond; some 0.1 µs more than the kernel's call.
         """
         bound = self._bound
-        if match_text or ignore_case:
-            return bound.number(bound.bind(trees.count(ngram, match_text, ignore_case)))
+        if match_text or ignore_case or where is not None or params is not None:
+            return bound.number(bound.bind(trees.count(ngram, match_text, ignore_case), where, params))
         if bound.snapshot.is_past:
             bound.rebind()
         kind = type(ngram)
@@ -890,6 +906,8 @@ class Corpus:
         *,
         docs: int | None = 10,
         returning: str | Sequence[str] | None = None,
+        where: str | None = None,
+        params: ParameterValues = None,
     ) -> Result:
         """The maximal spans of a text (or of token ids) that occur verbatim in the corpus: TRACE.
 
@@ -899,6 +917,7 @@ class Corpus:
         min_length : the least number of tokens of a span
         docs : the number of documents that are listed for each span; None for all
         returning : the field, or the fields, of each document, which is then a row of its own
+        where, params : only in documents that meet this condition
 
         Returns
         -------
@@ -910,7 +929,7 @@ class Corpus:
             A number out of range.
         """
         trees.at_least(0, "docs", docs)
-        plan = self._bound.bind(trees.trace(text, min_length, returning))
+        plan = self._bound.bind(trees.trace(text, min_length, returning), where, params)
         return self._bound.run(replace(plan, n_documents=docs))
 
     def trace_arrays(self, text: Ngram, min_length: int = 1) -> Spans:
@@ -1006,7 +1025,12 @@ class Corpus:
     # ---- language models: a model is what stands after USING, or an object of `ngramdb.lm` --------------
 
     def prob(
-        self, continuation: Ngram | int, given: Ngram = "", model: ModelLike = "ngram"
+        self,
+        continuation: Ngram | int,
+        given: Ngram = "",
+        model: ModelLike = "ngram",
+        where: str | None = None,
+        params: ParameterValues = None,
     ) -> Probability | None:
         """P(continuation | given): a float with its counts, or None where the context is unseen.
 
@@ -1016,6 +1040,7 @@ class Corpus:
         given : the context; empty for a token's share of the corpus
         model : as after USING: "ngram", "ngram order 3", "infgram", "kneser_ney", "backoff(0.4)", …
             or an object of `ngramdb.lm`
+        where, params : as if there were only the documents that meet this condition (`Corpus.where`)
 
         Raises
         ------
@@ -1027,6 +1052,8 @@ class Corpus:
         Cost: about a microsecond for a token id under n-gram and ∞-gram models. The formulas and their
         sources are in docs/models.md.
         """
+        if where is not None or params is not None:
+            return self._among(where, params).prob(continuation, given, model)
         bound = self._bound
         if bound.snapshot.is_past:
             bound.rebind()
@@ -1051,7 +1078,15 @@ class Corpus:
         asking.warn_of_unseen(bound, continuation, given)
         return found
 
-    def dist(self, given: Ngram = "", model: ModelLike = "ngram", top: int | None = None) -> Result:
+    def dist(
+        self,
+        given: Ngram = "",
+        model: ModelLike = "ngram",
+        top: int | None = None,
+        *,
+        where: str | None = None,
+        params: ParameterValues = None,
+    ) -> Result:
         """The next-token distribution of a context, the most probable token first: DIST.
 
         Parameters
@@ -1059,6 +1094,7 @@ class Corpus:
         given : the context, text or token ids
         model : as `prob` takes it
         top : the greatest number of rows
+        where, params : as if there were only the documents that meet this condition (`Corpus.where`)
 
         Returns
         -------
@@ -1072,6 +1108,8 @@ class Corpus:
         """
         if top is not None and (isinstance(top, bool) or not isinstance(top, int) or top < 0):
             raise InvalidArgument(f"top is a whole number of at least 0, not {top!r}")
+        if where is not None or params is not None:
+            return self._among(where, params).dist(given, model, top)
         view = self._bound.current()
         context = self._bound.gram(given)
         told = plans.may_mislead(context.text, view.tokenizer.kind)
@@ -1170,7 +1208,15 @@ class Corpus:
         """
         return asking.probabilities(self._bound, contexts, continuations, models.as_model(model))
 
-    def score(self, ngram: Ngram, model: ModelLike = "ngram", *, sentence: bool = False) -> Scores:
+    def score(
+        self,
+        ngram: Ngram,
+        model: ModelLike = "ngram",
+        *,
+        sentence: bool = False,
+        where: str | None = None,
+        params: ParameterValues = None,
+    ) -> Scores:
         """Score every token of a text (or of token ids) given the tokens before it: SCORE, as arrays.
 
         Parameters
@@ -1179,7 +1225,10 @@ class Corpus:
         model : as `prob` takes it
         sentence : score the text as one sentence: `<s>` comes before it, and `</s>` is scored after it, as
             one entry more
+        where, params : as `prob` takes them
         """
+        if where is not None or params is not None:
+            return self._among(where, params).score(ngram, model, sentence=sentence)
         view = self._bound.current()
         ids = self._bound.passage(ngram)
         offsets = np.array([0, len(ids)], dtype=np.int64)
@@ -1264,6 +1313,8 @@ class Corpus:
         diversity: float | None = None,
         seed: int | None = None,
         n: int = 1,
+        where: str | None = None,
+        params: ParameterValues = None,
     ) -> list[Generated]:
         """Generate continuations of a context, the most probable first: GENERATE.
 
@@ -1280,6 +1331,7 @@ class Corpus:
             place
         seed : the same seed gives the same continuations
         n : the number of continuations
+        where, params : as `prob` takes them
 
         Returns
         -------
@@ -1297,9 +1349,10 @@ class Corpus:
         wanted = trees.TextWanted(
             tokens, models.as_model(model), method, beams, temperature, top, nucleus, diversity, seed, n
         )
-        plan = asking.generation(self._bound, trees.generate(given, wanted))
+        bound = self._among(where, params)._bound
+        plan = asking.generation(bound, trees.generate(given, wanted))
         tokenizer = plan.corpus.tokenizer
-        with self._bound.work():
+        with bound.work():
             found = generating.Run(plan).continuations()
         return [
             results.Generated(generating.text_of(item, tokenizer), item.ids, item.logprob, item.ended)
@@ -1317,12 +1370,15 @@ class Corpus:
         top: int | None = None,
         nucleus: float | None = None,
         seed: int | None = None,
+        where: str | None = None,
+        params: ParameterValues = None,
     ) -> Iterator[str]:
         """Generate one continuation, and yield its text piece by piece while it is made.
 
         Parameters
         ----------
         given, tokens, model, method, temperature, top, nucleus, seed : as `generate` takes them
+        where, params : as `prob` takes them
 
         Returns
         -------
@@ -1331,8 +1387,9 @@ class Corpus:
         wanted = trees.TextWanted(
             tokens, models.as_model(model), method, None, temperature, top, nucleus, seed=seed
         )
-        plan = asking.generation(self._bound, trees.generate(given, wanted))
-        work = self._bound.work()
+        bound = self._among(where, params)._bound
+        plan = asking.generation(bound, trees.generate(given, wanted))
+        work = bound.work()
         with work:
             run = generating.Run(plan)
         return under(work, run.pieces())
@@ -1369,6 +1426,8 @@ class Corpus:
         *,
         sentence: bool = True,
         progress: Progress | None = None,
+        where: str | None = None,
+        params: ParameterValues = None,
     ) -> Perplexity:
         """The perplexity of documents under a model of the corpus, with out-of-vocabulary words and without.
 
@@ -1378,13 +1437,14 @@ class Corpus:
         model : as `prob` takes it
         sentence : each document is a sentence, `</s>` is predicted as well
         progress : called after each batch with the numbers of documents and tokens so far
+        where, params : the model is of the documents that meet this condition, as `prob` takes them
 
         Returns
         -------
         An object with `perplexity`, `perplexity_known` (known words only), `per_document`, `n_tokens`,
         `n_unknown`, `n_zero`, `bits_per_byte`, `bits_per_character`, …: `ngramdb.lm.Perplexity`.
         """
-        used = self.language_model(model)
+        used = self._among(where, params).language_model(model)
         with self._bound.work():
             return evaluation.perplexity(used, self._bound.current().tokenizer, docs, sentence, progress)
 
@@ -1396,12 +1456,14 @@ class Corpus:
         sentence: bool = False,
         skip: int = 0,
         progress: Progress | None = None,
+        where: str | None = None,
+        params: ParameterValues = None,
     ) -> Agreement:
         """Count the tokens of documents that a model gives a probability above one half, by effective n.
 
         Parameters
         ----------
-        docs, model, sentence, progress : as `perplexity` takes them
+        docs, model, sentence, progress, where, params : as `perplexity` takes them
         skip : the number of tokens at the start of each document, a prompt for example, that are context only
 
         Returns
@@ -1413,7 +1475,7 @@ class Corpus:
         -----
         Source: Liu et al. 2024, section 4.
         """
-        used = self.language_model(model)
+        used = self._among(where, params).language_model(model)
         with self._bound.work():
             return evaluation.agreement(used, self._bound.current().tokenizer, docs, sentence, skip, progress)
 

@@ -11,7 +11,7 @@ import pytest
 
 import ngramdb
 from ngramdb.engine.corpus import slice as slices
-from ngramdb.errors import BindError, NotSupportedError, ParseError, ResourceError
+from ngramdb.errors import BindError, InvalidArgument, NotSupportedError, ParseError, ResourceError
 
 TEXTS = [
     ("time flies like an arrow", 1930),
@@ -55,6 +55,68 @@ def test_sizes_and_documents_are_those_of_the_part(part, alone):
     assert part.count_docs() == 4
     assert [row[0] for row in part.docs('"time"')] == [2]
     assert repr(part).startswith("<ngramdb.Corpus c where year >= ?: 4 documents")
+
+
+def _same(mine, theirs):
+    """Whether two answers of a verb are equal; Perplexity and Scores hold arrays."""
+    if hasattr(mine, "fetchall"):
+        return mine.fetchall() == theirs.fetchall()
+    if hasattr(mine, "prob") and not isinstance(mine, float):
+        return np.array_equal(mine.prob, theirs.prob, equal_nan=True)
+    return (
+        (mine.perplexity, mine.n_tokens) == (theirs.perplexity, theirs.n_tokens)
+        if hasattr(mine, "perplexity")
+        else mine == theirs
+    )
+
+
+@pytest.mark.parametrize(
+    ("verb", "arguments", "named"),
+    [
+        ("count", ("flies like",), {}),
+        ("count", ("FLIES", False, True), {}),
+        ("prob", ("an", "flies like"), {}),
+        ("prob", ("an", "flies like"), {"model": "kneser_ney order 3"}),
+        ("prob", ("arrow",), {}),
+        ("dist", ("flies like",), {"top": 3}),
+        ("dist", ("flies like",), {"model": "kneser_ney"}),
+        ("score", ("time flies like an arrow",), {"model": "infgram"}),
+        ("generate", ("fruit",), {"tokens": 3, "seed": 1, "temperature": 1.0, "n": 3}),
+        ("trace", ("time flies like an apple",), {"min_length": 2}),
+        ("perplexity", (["fruit flies"],), {}),
+        ("agreement", (["fruit flies like an arrow"],), {}),
+    ],
+)
+def test_a_verb_with_a_condition_answers_as_the_part(db, alone, verb, arguments, named):
+    """Where the whole corpus answers otherwise: the years are what separates them."""
+    whole = db.corpus("c")
+    asked = getattr(whole, verb)(*arguments, **named, where="year >= ?", params=[1950])
+    if verb == "generate":
+        assert [one.token_ids for one in asked] == [
+            one.token_ids for one in getattr(alone, verb)(*arguments, **named)
+        ]
+    elif verb == "trace":  # documents have other ids there
+        assert [row[:4] for row in asked] == [row[:4] for row in getattr(alone, verb)(*arguments, **named)]
+    elif verb == "agreement":
+        expected = getattr(alone, verb)(*arguments, **named)
+        assert (asked.share, asked.n_tokens.tolist()) == (expected.share, expected.n_tokens.tolist())
+    else:
+        assert _same(asked, getattr(alone, verb)(*arguments, **named))
+
+
+def test_a_condition_makes_a_difference(db):
+    corpus = db.corpus("c")
+    assert corpus.count("time flies") == 2
+    assert corpus.count("time flies", where="year >= 1950") == 1
+    assert corpus.prob("arrow", given="an") == 1 / 3
+    assert corpus.prob("arrow", given="an", where="year >= 1950") == 0
+    assert "".join(corpus.stream("like an", 1, where="year < 1950")).strip() == "arrow"
+
+
+@pytest.mark.parametrize("verb", ["prob", "dist", "score", "generate", "perplexity"])
+def test_values_without_a_condition_are_refused(db, verb):
+    with pytest.raises(InvalidArgument, match="params are the values of a condition"):
+        getattr(db.corpus("c"), verb)("flies", params=[1950])
 
 
 def test_every_verb_that_asks_answers_alike(part, alone):
