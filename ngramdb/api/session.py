@@ -16,6 +16,7 @@ from ngramdb.executor.run import run
 from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from ngramdb.api import explaining
     from ngramdb.api.verbs import analyzing, corpora, exporting, loading
     from ngramdb.api.verbs.loading import LoadReport
     from ngramdb.engine.changes import audit, combining, compaction, restoring
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from ngramdb.planner.source import Corpus
     from ngramdb.types import Docs
 else:
+    explaining = lazy_module("ngramdb.api.explaining")
     analyzing = lazy_module("ngramdb.api.verbs.analyzing")
     corpora = lazy_module("ngramdb.api.verbs.corpora")
     loading = lazy_module("ngramdb.api.verbs.loading")
@@ -183,7 +185,12 @@ class DatabaseSession:
             return combining.subtract_corpus(change, plan.other, plan.version, plan.statement)
 
     def run_export_rows(self, plan: ExportRows, /) -> Written:
-        return exporting.export_rows(run(plan.question, self), plan.path, plan.options.get("format"))
+        question = plan.question
+        if isinstance(question, plans.ExplainPlan):
+            result = explaining.explain(question)
+        else:
+            result = run(question, self)
+        return exporting.export_rows(result, plan.path, plan.options.get("format"))
 
     def run_export(self, plan: ExportDocuments, /) -> Written:
         return exporting.export_documents(plan.documents, plan.path, plan.options.get("format"))

@@ -640,7 +640,7 @@ class CopyFrom(Node):
 class CopyTo(Node):
     """COPY (question) TO 'path' (options)."""
 
-    question: Question | Describe | Show
+    question: Question | Describe | Show | Check | Explain
     path: Scalar
     options: tuple[Option, ...] = ()
 

@@ -60,6 +60,8 @@ def _optimized(
         assert isinstance(inner, plan.Documents)
         return replace(logical, documents=inner), fired
     elif isinstance(logical, plan.ExportRows):
+        if isinstance(logical.question, plan.ExplainPlan):
+            return replace(logical, question=_explained(logical.question, disabled)), ()
         inner, fired = optimize(logical.question, disabled, estimated)
         return replace(logical, question=inner), fired
 
@@ -67,6 +69,11 @@ def _optimized(
     if in_kernel:
         return _for_kernel(rewritten, disabled), fired
     return physical.choose(rewritten, disabled, estimated), fired
+
+
+def _explained(logical: plan.ExplainPlan, disabled: frozenset[str]) -> plan.ExplainPlan:
+    inner, fired = optimize(logical.plan, disabled)
+    return plan.ExplainPlan(inner, logical.analyze, fired)
 
 
 def _for_kernel(rewritten: plan.Plan, disabled: frozenset[str]) -> plan.Plan:
@@ -103,6 +110,6 @@ def make_plan(
     """
     binder = Binder(catalog, parameters, text)
     if isinstance(statement, ast.Explain):
-        inner, fired = optimize(binder.bind(statement.statement), catalog.disabled_rules())
-        return plan.ExplainPlan(inner, statement.analyze, fired)
+        explained = plan.ExplainPlan(binder.bind(statement.statement), statement.analyze)
+        return _explained(explained, catalog.disabled_rules())
     return optimize(binder.bind(statement), catalog.disabled_rules(), estimated)[0]
