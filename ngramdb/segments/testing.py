@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb._cext.corpus.index import Index
+from ngramdb._cext.corpus.sentence_bits import sentences_at
 from ngramdb._cext.corpus.token_counts import TokenCounts, WindowCounts
+from ngramdb._cext.corpus.token_patterns import PATTERN_CODES, Matcher
 from ngramdb._cext.corpus.top_ngrams import NgramBlocks, NgramScan
 from ngramdb._cext.lm.models import LanguageIndex, Model
 from ngramdb._cext.segment.reference_segments import DefaultIndex, PlainIndex
@@ -67,8 +69,10 @@ def check_same(
     """
     for ask in (partial(_documents, same_rows=same_rows), _ngram_lists, _models):
         _compare("", ask, index, other)
+    # Bits for each position of 64 bits would not fit in memory.
+    narrow = index.position_type == other.position_type == np.uint32
     for ngram in ngrams:
-        ask = partial(_ngram, ngram=ngram, same_rows=same_rows)
+        ask = partial(_ngram, ngram=ngram, same_rows=same_rows, sentences=narrow)
         _compare(f" about {list(ngram)}", ask, index, other)
 
 
@@ -91,7 +95,7 @@ def _rows(index: SegmentIndex, ngram: Ids) -> tuple[int, int]:
     return (lo, hi) if lo < hi else (0, 0)
 
 
-def _ngram(index: SegmentIndex, ngram: Ids, same_rows: bool) -> Answers:
+def _ngram(index: SegmentIndex, ngram: Ids, same_rows: bool, sentences: bool) -> Answers:
     """What is asked about one n-gram."""
     lo, hi = _rows(index, ngram)
     yield "find", (lo, hi) if same_rows else hi - lo
@@ -123,10 +127,39 @@ def _ngram(index: SegmentIndex, ngram: Ids, same_rows: bool) -> Answers:
         around.add(index, ascending, ends, left, right)
         yield "tokens around", _plain(around.found())
     if ngram:
+        if sentences:
+            yield from _sentences(index, ascending, ends)
         yield "places", _places(index, index.places(*packed([ngram, ngram[:1]])))
         starts, stops = index.document_bounds(every)
         yield "scan", _places(index, index.scan(starts, stops, ngram))
     yield from _sums(index, ngram)
+
+
+def _sentences(index: SegmentIndex, starts: NDArray[Any], stops: NDArray[Any]) -> Answers:
+    """What is asked about the sentences of occurrences: here each third token of a document begins one."""
+    bits = _marked(index)
+    lo, hi = sentences_at(bits, starts)
+    yield "sentences_at", list(zip(_places(index, lo), _places(index, hi), strict=True))
+    around = WindowCounts()
+    around.add(index, starts, stops, 2, 5, bits)
+    yield "tokens around within sentences", _plain(around.found())
+    for at in ("BEGIN", "END"):
+        # Where a sentence begins, or ends, and then any two tokens.
+        steps = [[PATTERN_CODES[name], 0, 0] for name in (at, "ANY", "ANY", "DONE")]
+        matcher = Matcher(np.array(steps, dtype=np.int64), np.zeros((0, 0), dtype=np.uint8))
+        for within in (False, True):
+            matching = matcher.ends(index, starts, bits, within) > 0
+            yield f"matches from the {at} of sentences", matching.tolist()
+
+
+def _marked(index: SegmentIndex) -> NDArray[np.uint8]:
+    """Sentences of three tokens: a bit for each position, set where one begins and for separators."""
+    flags = np.zeros(index.n_positions, dtype=np.bool_)
+    starts, stops = index.document_bounds(np.arange(index.n_documents, dtype=np.uint32))
+    for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
+        flags[start:stop:3] = True
+        flags[stop : stop + 1] = True
+    return np.packbits(flags, bitorder="little")
 
 
 def _sums(index: SegmentIndex, ngram: Ids) -> Answers:
