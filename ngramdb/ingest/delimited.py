@@ -41,6 +41,9 @@ _WRITTEN = {
     "float64": r"^-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?([eE](\+?[0-3]?|-[0-2]?)[0-9]{1,2})?$",
     "bool": r"^(true|false|True|False|TRUE|FALSE)$",
 }
+# What a number's digits are among, and the most that a float gives back.
+_NO_DIGITS = r"^-?0*\.?0*|\.|[eE].*$"
+_MOST_DIGITS = 17
 _MALFORMED = re.compile(r"CSV parse error: (?:Row #\d+: )?")
 # What Arrow says itself of such a row whose bytes are no UTF-8: it cannot hand it to `_Text.refuse`.
 _NO_ROW = re.compile(r"CSV parse error: Row #(\d+): Expected (\d+) columns, got (\d+)")
@@ -214,8 +217,13 @@ def _is_written(values: Any, kind: str) -> bool:
     matching = compute.match_substring_regex(values.cast(pyarrow.binary(), safe=False), _WRITTEN[kind])
     if compute.all(matching).as_py() is False:
         return False
+    if kind != "float64":
+        return True
+    digits = compute.binary_length(compute.replace_substring_regex(values, _NO_DIGITS, ""))
+    if (compute.max(digits).as_py() or 0) > _MOST_DIGITS:
+        return False
     # Some that are written as numbers are beyond them.
-    return kind != "float64" or compute.all(compute.is_finite(values.cast(kind))).as_py() is not False
+    return compute.all(compute.is_finite(values.cast(kind))).as_py() is not False
 
 
 def _typed(batch: Any, types: dict[str, str], label: str) -> Any:

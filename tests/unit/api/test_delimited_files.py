@@ -204,3 +204,26 @@ def test_no_document_goes_into_the_one_before(db, tmp_path):
     (tmp_path / "b.tsv").write_text("text\tn\nanother\t3\n")
     report = corpus.load([tmp_path / "a.tsv", tmp_path / "b.tsv"], on_error="skip")
     assert (report.documents, report.skipped_files) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("written", "kind"),
+    [
+        ("123456789012345.12", "float64"),
+        ("0.00012345678901234567", "string"),  # 20 digits behind the point
+        ("0.012345678901234567", "string"),
+        ("0.0123456789012345", "float64"),
+        ("123456789012345.12345678901234567", "string"),
+        ("52.520006599999998712", "string"),
+        ("52.5200065999999987", "string"),
+        ("-52.520006599999999", "float64"),
+        ("1.2345678901234567e-20", "float64"),
+        ("1.23456789012345678e3", "string"),
+    ],
+)
+def test_a_column_is_of_numbers_where_floats_hold_all_digits(db, tmp_path, written, kind):
+    corpus = db.create_corpus("c")
+    (tmp_path / "a.csv").write_text(f"text,n\na,{written}\nb,1.5\n")
+    corpus.load(tmp_path / "a.csv")
+    found = corpus.docs(returning="n").fetchall()[0][0]
+    assert found == (float(written) if kind == "float64" else written)
