@@ -406,12 +406,16 @@ class Corpus:
         ------
         BindError
             The version is not kept, or has no such corpus.
+        InvalidArgument
+            The version is no whole number.
 
         Notes
         -----
         Cost: one manifest; no file of the corpus is touched.
         """
         self._bound.check_whole("restore")
+        if isinstance(version, bool) or not hasattr(version, "__index__"):
+            raise InvalidArgument(f"version is a whole number, not {version!r}")
         with self._bound.work():
             return self._bound.session().run_restore(plans.RestoreCorpus(self.name, version))
 
@@ -644,9 +648,8 @@ class Corpus:
         if order_by is not None or returning is not None:
             tree = trees.docs(order_by, descending, limit, offset, returning)
             return self._bound.run(self._bound.bind(tree, where, params))
-        for name, value in (("limit", limit), ("offset", offset)):
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
-                raise InvalidArgument(f"{name} is a whole number of at least 0, not {value!r}")
+        trees.at_least(0, "limit", limit)
+        trees.required(0, "offset", offset)
         view = self._bound.current()
         found, phrases = self._bound.documents(where, params, view)
         return self._bound.run(plans.Documents(view, found, descending, limit, offset, phrases=phrases))

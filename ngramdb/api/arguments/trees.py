@@ -154,12 +154,12 @@ def collocates(
         raise InvalidArgument(
             f"window is a number of tokens, a pair (left, right), or 'sentence', not {window!r}"
         )
-    left, right = (None if side == "sentence" else _required(0, "window", side) for side in sides)
+    left, right = (None if side == "sentence" else required(0, "window", side) for side in sides)
     return ast.Collocates(
         _occurring(pattern, match_text, ignore_case),
         window=ast.Around(left, right, sentence),
         by=_measure(by),
-        min_count=_required(1, "min_count", min_count),
+        min_count=required(1, "min_count", min_count),
         top=_number(0, "top", top),
     )
 
@@ -220,16 +220,16 @@ def ngrams(
     """NGRAMS."""
     lengths: ast.Lengths | ast.Value
     if isinstance(n, tuple) and len(n) == 2:
-        lengths = ast.Lengths(*(_required(1, "n", bound).value for bound in n))  # type: ignore[arg-type]
+        lengths = ast.Lengths(*(required(1, "n", bound).value for bound in n))  # type: ignore[arg-type]
         if lengths.low > lengths.high:
             raise InvalidArgument(f"n is a number of tokens, or a pair (least, most), not {n!r}")
     else:
-        lengths = _required(1, "n", n)
+        lengths = required(1, "n", n)
     contained = containing.tree if isinstance(containing, Pattern) else _part(containing)
     first, last = _part(starting), _part(ending)
     return ast.Ngrams(
         lengths,
-        min_count=_required(1, "min_count", min_count),
+        min_count=required(1, "min_count", min_count),
         containing=contained,
         starting=first,
         ending=last,
@@ -256,7 +256,7 @@ def generate(given: Any, text: TextWanted) -> ast.Generate:
         raise InvalidArgument(f"beams belongs to method 'beam', not to {method!r}")
     return ast.Generate(
         _ngram(given),
-        _required(0, "tokens", text.tokens),
+        required(0, "tokens", text.tokens),
         _model(text.model),
         None if method is None else ast.Method(method, _number(1, "beams", beams)),
         _real("temperature", text.temperature),
@@ -264,13 +264,13 @@ def generate(given: Any, text: TextWanted) -> ast.Generate:
         _real("nucleus", text.nucleus),
         _real("diversity", text.diversity),
         _number(0, "seed", text.seed),
-        _required(1, "n", text.n),
+        required(1, "n", text.n),
     )
 
 
 def sample(size: int, seed: int | None) -> ast.Docs:
     """DOCS SAMPLE."""
-    return ast.Docs(sample=ast.Sample(_required(1, "size", size), _number(0, "seed", seed)))
+    return ast.Docs(sample=ast.Sample(required(1, "size", size), _number(0, "seed", seed)))
 
 
 def about(tree: Any, corpus: str, where: ast.Condition | None) -> Any:
@@ -296,7 +296,7 @@ def _sample(size: int | None, seed: int | None) -> ast.Sample | None:
         if seed is not None:
             raise InvalidArgument("seed is for samples: say how large with sample=")
         return None
-    return ast.Sample(_required(1, "sample", size), _number(0, "seed", seed))
+    return ast.Sample(required(1, "sample", size), _number(0, "seed", seed))
 
 
 def _ngram(value: Any) -> ast.Text | ast.TokenIds:
@@ -346,7 +346,8 @@ def _number(least: int, name: str, value: int | None) -> ast.Value | None:
     return None if value is None else ast.Value(value)
 
 
-def _required(least: int, name: str, value: int) -> ast.Value:
+def required(least: int, name: str, value: Any) -> ast.Value:
+    """A whole number of at least `least` for a tree; whatever else, None too, raises InvalidArgument."""
     if value is None:
         raise InvalidArgument(f"{name} is a whole number of at least {least}, not None")
     at_least(least, name, value)

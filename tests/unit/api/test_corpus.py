@@ -479,3 +479,14 @@ def test_a_corpus_that_is_asked_nothing_keeps_no_old_version(tmp_path):
         db.drop_corpus("idle")
         grown.append(["one more"])
         assert grown.n_documents == 9
+
+
+def test_versions_and_offsets_that_are_no_numbers_are_refused(db):
+    corpus = db.create_corpus("numbers")
+    corpus.append(["a"])
+    for version in ("3", 2.0, True, None):
+        with pytest.raises(InvalidArgument, match="version is a whole number, not"):
+            corpus.restore(version)
+    with pytest.raises(InvalidArgument, match="offset is a whole number of at least 0, not None"):
+        corpus.docs(offset=None)
+    assert corpus.restore(np.int64(db.version)).documents == 1
