@@ -227,10 +227,12 @@ class Change:
         written, and a copy of its tokens within half of the limit; or 7 bytes (u16 tokens) where that is
         sorted or filtered.
         """
-        with memory_errors("a compaction", self.limits.most_sorted):
-            self.entry = compaction.compacted(
-                self.store, self.transaction, self.before, self.limits, elsewhere
-            )
+        # Nothing is written where there is nothing: no limit is too small for that.
+        if self.before.segments or len(self.before.tokenizer.vocabulary) > 1:
+            with memory_errors("a compaction", self.limits.most_sorted):
+                self.entry = compaction.compacted(
+                    self.store, self.transaction, self.before, self.limits, elsewhere
+                )
         if self.options.far_index:
             threads = self.options.threads
             self.entry = with_far_indexes(self.store, self.transaction, self.entry, threads)

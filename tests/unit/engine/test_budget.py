@@ -153,3 +153,13 @@ def test_one_huge_document_does_not_take_more_than_the_limit(tmp_path):
 def test_texts_are_copied_within_half_of_the_limit():
     assert room_for_copies(4 << 30) == 2 << 30
     assert room_for_copies(0) > 1 << 40
+
+
+@pytest.mark.parametrize("kind", ["words", "chars", "tokens"])
+def test_nothing_is_compacted_within_any_limit(kind):
+    """A corpus without documents: refused once, for the memory that a segment would have taken."""
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c", tokenizer=kind)
+        db.settings["memory_limit"] = 50_000_000
+        assert corpus.compact().segments_after == 0
+        assert db.execute("COMPACT").fetchall() == [("c", 0, 0, 0, 0, 0, db.version)]
