@@ -59,6 +59,7 @@ IDS = Parameter("ids", "ids", "the n-gram as token ids instead")
 PATTERN = Parameter("pattern", "text", 'an expression of the language instead, as `"a" [0..2] "b"`')
 MATCH_TEXT = Parameter("match_text", "flag", "match text, whatever its tokens", False)
 IGNORE_CASE = Parameter("ignore_case", "flag", "ignore letters' case", False)
+SENTENCE = Parameter("sentence", "flag", "the sentence in the place of a window")
 WHERE = Parameter("where", "text", "only in documents that meet this condition, as after WHERE")
 RETURNING = Parameter("returning", "text", "fields to put beside each row, with commas between")
 ORDER_LINES = Parameter("order", "text", "`left`, `right` or `doc_id`, the order without it")
@@ -74,6 +75,7 @@ TIMEOUT = Parameter(
     "timeout", "number", "seconds that the question may take; at most the limit of the server"
 )
 _LENGTHS = re.compile(r"[0-9]{1,9}(\.\.[0-9]{1,9})?")
+_TOKENS_NEAR = 5
 COMMON = (LIMIT, OFFSET, TIMEOUT)
 PATTERN_PARAMETERS = (Q, IDS, PATTERN, MATCH_TEXT, IGNORE_CASE)
 
@@ -109,6 +111,13 @@ def _context(given: Given) -> str | list[int]:
     return ids if ids is not None else text or ""
 
 
+def _is_of_sentence(given: Given) -> bool:
+    """Whether the window is the sentence. Raises InvalidArgument where it has a number of tokens, too."""
+    if given["sentence"] and given["window"] is not None:
+        raise InvalidArgument("either window (tokens on either side) or sentence")
+    return bool(given["sentence"])
+
+
 def _model(given: Given) -> str:
     model: str = given["model"]
     models.as_model(model)
@@ -138,9 +147,7 @@ def _concordance(asked: Asked) -> Planned:
     given = asked.given
     statement = asked.source(Statement("KWIC", "KWIC").pattern(pattern_of(given)))
     statement.where(given.text("where"))
-    if given["sentence"]:
-        if given["window"] is not None:
-            raise InvalidArgument("either window (tokens on either side) or sentence")
+    if _is_of_sentence(given):
         statement.add("WINDOW SENTENCE")
     else:
         statement.number("WINDOW", given["window"])
@@ -198,7 +205,13 @@ def _ngrams(asked: Asked) -> Planned:
 def _collocates(asked: Asked) -> Planned:
     given = asked.given
     statement = asked.source(Statement("COLLOCATES OF", "COLLOCATES OF").pattern(pattern_of(given)))
-    statement.where(given.text("where")).number("WINDOW", given["window"])
+    statement.where(given.text("where"))
+    if _is_of_sentence(given):  # which no window leaves, so that `within_sentence` adds nothing
+        statement.add("WINDOW SENTENCE")
+    else:
+        statement.number("WINDOW", _TOKENS_NEAR if given["window"] is None else given["window"])
+        if given["within_sentence"]:
+            statement.add("WITHIN SENTENCE")
     statement.add(f"BY {given['by'].upper()}").number("MIN COUNT", given["min_count"])
     return _topped(statement, asked)
 
@@ -277,7 +290,7 @@ QUESTIONS: dict[str, Question] = {
             *PATTERN_PARAMETERS,
             WHERE,
             Parameter("window", "integer", "tokens on either side"),
-            Parameter("sentence", "flag", "the sentence in the place of a window"),
+            SENTENCE,
             ORDER_LINES,
             DESCENDING,
             SAMPLE,
@@ -323,7 +336,9 @@ QUESTIONS: dict[str, Question] = {
         (
             *PATTERN_PARAMETERS,
             WHERE,
-            Parameter("window", "integer", "tokens on either side", 5),
+            Parameter("window", "integer", f"tokens on either side; {_TOKENS_NEAR} without it"),
+            SENTENCE,
+            Parameter("within_sentence", "flag", "a window ends where the sentence does", False),
             Parameter("by", "text", "the measure", "logdice", choices=ASSOCIATIONS),
             MIN_COUNT,
         ),

@@ -91,6 +91,42 @@ def test_a_window_or_the_sentence(client: Any) -> None:
     assert client.rows("/sayings/concordance?q=an&sentence=false&window=1&limit=1")
 
 
+COLLOCATES = [
+    ("", {}, "WINDOW 5"),
+    ("&window=1", {"window": 1}, "WINDOW 1"),
+    ("&sentence", {"window": "sentence"}, "WINDOW SENTENCE"),
+    ("&sentence&within_sentence", {"window": "sentence", "within_sentence": True}, "WINDOW SENTENCE"),
+    ("&within_sentence", {"within_sentence": True}, "WINDOW 5 WITHIN SENTENCE"),
+    ("&window=1&within_sentence", {"window": 1, "within_sentence": True}, "WINDOW 1 WITHIN SENTENCE"),
+    ("&window=1&sentence=no&within_sentence=0", {"window": 1}, "WINDOW 1"),
+]
+
+
+@pytest.mark.parametrize(("query", "named", "window"), COLLOCATES)
+def test_what_stands_near_may_end_with_the_sentence(
+    served: Any, tmp_path: Path, query: str, named: dict[str, Any], window: str
+) -> None:
+    path = tmp_path / "a.ngdb"
+    with ngramdb.connect(path) as db:
+        corpus = db.create_corpus("corpus")
+        corpus.append(["It rained. A cat sat on a mat, and much later it left. Dogs came. A cat."])
+        expected = corpus.collocates("cat", min_count=2, **named).fetchall()
+        wide = corpus.collocates("cat", min_count=2, window=5).fetchall()
+    found = served(Limits(time_limit=20.0), path).json(f"/corpus/collocates?q=cat&min_count=2{query}")
+    assert [tuple(row.values()) for row in found["rows"]] == expected != []
+    assert found["statement"].startswith(f'COLLOCATES OF "cat" FROM corpus {window} BY LOGDICE')
+    assert (expected == wide) == (window == "WINDOW 5")
+
+
+def test_what_stands_near_has_a_window_or_the_sentence(client: Any) -> None:
+    for query in ("sentence&window=3", "sentence&window=5&within_sentence"):
+        found = client.json(f"/sayings/collocates?q=an&{query}")
+        assert (found["status"], found["error"]) == (
+            400,
+            "either window (tokens on either side) or sentence",
+        )
+
+
 @pytest.mark.parametrize("query", ["q=%ff", "q=a%ed%a0%80", "%c3=1", b"q=\xff".decode("latin-1")])
 def test_parameters_that_are_not_utf8_are_refused(client: Any, query: str) -> None:
     target = "/letters/count?" + query.encode("latin-1").decode("utf-8", "surrogateescape")

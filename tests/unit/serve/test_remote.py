@@ -67,6 +67,8 @@ VERBS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("ngrams", (2,), {"top": 5}),
     ("ngrams", ((1, 3),), {"min_count": 3, "where": "kind = ?", "params": ["joke"]}),
     ("collocates", ("flies",), {"window": 2, "by": "ll", "top": 3}),
+    ("collocates", ("flies",), {"window": "sentence"}),
+    ("collocates", ("flies",), {"window": (1, 2), "within_sentence": True}),
     ("trace", ("an apple flies like a bird",), {"min_length": 2}),
     ("dist", ("flies",), {"model": "infgram", "top": 3}),
     ("dist_before", ("flies",), {}),
