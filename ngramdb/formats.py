@@ -18,6 +18,7 @@ OF_SOME = {
     "ids": "field that holds token ids",
     "separator": "separator",
     "dtype": "type of ids to be told",
+    "quotes": "quotes around fields",
     "max_document_bytes": "limit on the bytes of a document",
 }
 
@@ -103,7 +104,7 @@ REGISTRY = (
         title="tables of comma-separated values",
         kind="CSV",
         has_fields=True,
-        options=("text", "max_document_bytes"),
+        options=("text", "quotes", "max_document_bytes"),
     ),
     Format(
         "tokens",
@@ -125,7 +126,7 @@ REGISTRY = (
         title="tables of tab-separated values",
         kind="TSV",
         has_fields=True,
-        options=("text", "max_document_bytes"),
+        options=("text", "quotes", "max_document_bytes"),
     ),
     Format(
         "vrt",

@@ -292,8 +292,8 @@ class Corpus:
         limit : the greatest number of documents to read
         on_error : 'fail', or 'skip' to count documents and files that can't be read, and continue
         progress : called at most ten times a second with the progress of the load
-        options : `ids`, `metadata`, `separator`, `dtype`, `max_document_bytes`, `commit_every` and
-            `resume`, as COPY takes them
+        options : `ids`, `metadata`, `separator`, `dtype`, `quotes`, `max_document_bytes`, `commit_every`
+            and `resume`, as COPY takes them
 
         Raises
         ------

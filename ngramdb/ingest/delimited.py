@@ -57,7 +57,7 @@ def read_delimited(
     Raises LoadError with file and row at the first row that is no document, unless `options.on_error` is
     "skip": then `errors` counts it.
     """
-    names = _names(source, options.limits)
+    names = _names(source, options)
     if names is None:  # an empty file
         return
     reader = TableReader(_schema(names, {}), options, source.label)
@@ -84,9 +84,12 @@ class _Text(ChunkFile):
         self, source: Source, names: list[str], options: ReadOptions, meter: Meter, skipped: ErrorLog | None
     ) -> None:
         chunks = read_chunks(source, options.limits, meter)
-        super().__init__(checked(chunks, DELIMITERS[source.format], source.label, BLOCK_BYTES))
+        if options.quotes:
+            chunks = checked(chunks, DELIMITERS[source.format], source.label, BLOCK_BYTES)
+        super().__init__(chunks)
         self.source = source
         self.names = names
+        self.has_quotes = options.quotes
         # Of those to come, ascending: rows are parsed in their order, and ahead.
         self._malformed: deque[int] = deque()
         self.skips = options.on_error == "skip"
@@ -119,16 +122,22 @@ class _Text(ChunkFile):
                 batch = batch.slice(part.num_rows)
 
 
-def _names(source: Source, limits: Limits) -> list[str] | None:
+def _names(source: Source, options: ReadOptions) -> list[str] | None:
     """The names of the columns, None for an empty file."""
     head = b""
-    for chunk in _peeked(source, limits):
+    for chunk in _peeked(source, options.limits):
         head += chunk
-        if len(head) >= MOST_OF_HEADER or (b"\n" in head and head.count(b'"') % 2 == 0):
+        is_open = options.quotes and head.count(b'"') % 2 == 1
+        if len(head) >= MOST_OF_HEADER or (b"\n" in head and not is_open):
             break
     text = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
     try:
-        rows = csv.reader(io.StringIO(text, newline=""), delimiter=DELIMITERS[source.format])
+        lines = io.StringIO(text, newline="")
+        rows = csv.reader(
+            lines,
+            delimiter=DELIMITERS[source.format],
+            quoting=csv.QUOTE_MINIMAL if options.quotes else csv.QUOTE_NONE,
+        )
         names = next((row for row in rows if row), None)
     except csv.Error as error:
         raise LoadError(f"the names of the columns cannot be read: {error}", source=source.label) from None
@@ -158,7 +167,8 @@ def _batches(text: _Text, wanted: Sequence[str]) -> Iterator[Any]:
             read_options=pyarrow_csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES),
             parse_options=pyarrow_csv.ParseOptions(
                 delimiter=DELIMITERS[text.source.format],
-                newlines_in_values=True,
+                quote_char='"' if text.has_quotes else False,
+                newlines_in_values=text.has_quotes,
                 invalid_row_handler=text.refuse,
             ),
             convert_options=pyarrow_csv.ConvertOptions(

@@ -22,6 +22,7 @@ class ReadOptions:
     metadata : tuple of paths | None - the fields to keep beside the text; () keeps none, None keeps all.
     separator : str | None - the line that stands between two documents (text); None: a file is a document.
     dtype : str | None - the type of ids in files of token ids that do not say it.
+    quotes : bool - whether fields of tables as text may stand in double quotes.
     limit : int | None - the most documents to read, over all files.
     on_error : "fail" | "skip" - whether a document that cannot be read ends the load or is counted and left
     out.
@@ -35,6 +36,7 @@ class ReadOptions:
     metadata: tuple[str, ...] | None = None
     separator: str | None = None
     dtype: str | None = None
+    quotes: bool = True
     limit: int | None = None
     on_error: str = "fail"
     of_many: bool = False

@@ -41,7 +41,8 @@ def checked(chunks: Iterator[bytes], delimiter: str, label: str, most_bytes: int
                     raise LoadError(
                         f"line {line}: more follows the quote that ends a field, where a delimiter or the "
                         "line's end should stand; a text that begins with a quote stands in quotes, and "
-                        "each quote in it is doubled",
+                        "each quote in it is doubled; in a file that has no quotes around fields they are "
+                        "characters like others by QUOTES FALSE (--no-quotes)",
                         source=label,
                     )
                 if found.end() == len(text):  # perhaps a half of a doubled quote

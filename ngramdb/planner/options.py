@@ -112,6 +112,9 @@ LOAD_OPTIONS: dict[str, OptionType] = {
         str, "the line between two documents of a text file; a file a document when not given"
     ),
     "dtype": OptionType(str, "the type of ids in files of token ids that do not say it", choices=ID_TYPES),
+    "quotes": OptionType(
+        bool, "whether fields of CSV and TSV may stand in double quotes, or these are characters like others"
+    ),
     "max_document_bytes": OptionType(int, "largest document that is read", least=1),
     "commit_every": OptionType(
         int, "documents after which a commit is made; one for all when not given", least=1

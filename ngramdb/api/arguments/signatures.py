@@ -56,6 +56,7 @@ class LoadOptions(TypedDict, total=False):
     metadata: str | Sequence[str] | None
     separator: str | None
     dtype: str | None
+    quotes: bool | None
     max_document_bytes: int | None
     commit_every: int | None
     resume: bool | None
@@ -70,6 +71,7 @@ class BuildOptions(TypedDict, total=False):
     metadata: str | Sequence[str] | None
     separator: str | None
     dtype: str | None
+    quotes: bool | None
     max_document_bytes: int | None
 
 

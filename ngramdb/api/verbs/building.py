@@ -74,8 +74,8 @@ def build(
     on_error : 'fail', or 'skip' to count documents and files that can't be read, and continue
     progress : called at most ten times a second with the progress of the load
     settings : values for `Connection.settings`: `threads`, `memory_limit`, …
-    options : `text`, `format`, `ids`, `metadata`, `separator`, `dtype` and `max_document_bytes`, as for
-        `Corpus.load`
+    options : `text`, `format`, `ids`, `metadata`, `separator`, `dtype`, `quotes` and `max_document_bytes`,
+        as for `Corpus.load`
 
     Raises
     ------

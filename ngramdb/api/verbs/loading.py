@@ -34,6 +34,8 @@ LoadCallback = Callable[[LoadProgress], None]
 # lacks it: there, the ids are the text.
 DEFAULT_IDS_FIELD = "ids"
 DEFAULT_TEXT_FIELD = "text"
+# Options that mean nothing for a table that is no file; so does QUOTES.
+OF_FILES = ("format", "separator", "dtype", "commit_every", "resume")
 
 
 @dataclass(frozen=True)
@@ -151,9 +153,11 @@ def load_table(
     InvalidArgument
         An option that goes with files, or a table without the columns that are asked for.
     """
-    for name in ("format", "separator", "dtype", "commit_every", "resume"):
-        if plan.options.get(name):
-            raise InvalidArgument(f"{name} goes with files, and a {type(table).__name__} is none")
+    given = [name for name in OF_FILES if plan.options.get(name)]
+    if not plan.options.get("quotes", True):
+        given.append("quotes")
+    if given:
+        raise InvalidArgument(f"{given[0]} goes with files, and a {type(table).__name__} is none")
     entry = database.snapshot.view(plan.name).entry
     options = read_options(plan, entry.tokenizer, database.settings.memory_limit)
     errors = ErrorLog()
@@ -330,6 +334,7 @@ def read_options(plan: Load, tokenizer: TokenizerEntry, memory_limit: int = 0) -
         metadata=given.get("metadata"),
         separator=given.get("separator"),
         dtype=given.get("dtype"),
+        quotes=given.get("quotes", True),
         limit=given.get("limit"),
         on_error="skip" if plan.skip_errors else "fail",
         limits=limits,

@@ -24,7 +24,7 @@ from ngramdb.planner.plan import Load
 # The options that say which documents there are. Others may change when a load goes on: it may skip what it
 # stopped at, or read on to another limit.
 READING = ("format", "text", "ids", "metadata", "separator")
-LATER_READING = ("dtype",)
+LATER_READING = ("dtype", "quotes")
 
 
 class Course:

@@ -44,6 +44,11 @@ def add_reading_flags(parser: argparse.ArgumentParser, of_corpora: str = "") -> 
         help="the line between two documents of a text file, the id between two of token ids",
     )
     add("--dtype", choices=ID_TYPES, help="the type of ids in files of token ids that do not say it")
+    add(
+        "--no-quotes",
+        action="store_true",
+        help="double quotes in CSV and TSV are characters like others, never around a field",
+    )
     add("--metadata", metavar="A,B", help="the fields (or columns) to keep; all when not given, '' for none")
     add(
         "--on-error",
@@ -76,6 +81,8 @@ def reading_options(options: argparse.Namespace) -> dict[str, Any]:
     # argparse takes "--" out even as the value of a flag, and leaves an empty list.
     separator = "--" if options.separator == [] else options.separator
     given = {"text": options.text, "format": options.format, "separator": separator, "dtype": options.dtype}
+    if options.no_quotes:
+        given["quotes"] = False
     if options.metadata is not None:
         given["metadata"] = tuple(name.strip() for name in options.metadata.split(",") if name.strip())
     return given

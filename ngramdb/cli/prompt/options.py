@@ -20,6 +20,7 @@ OPTIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "limit": (),
         "separator": (),
         "dtype": ID_TYPES,
+        "quotes": (),
         "max_document_bytes": (),
         "commit_every": (),
         "resume": (),

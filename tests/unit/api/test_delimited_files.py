@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from ngramdb.errors import LoadError
+from ngramdb.errors import InvalidArgument, LoadError
 from ngramdb.ingest import delimited
 
 ROWS = [
@@ -47,6 +47,26 @@ def test_rows_are_documents_with_typed_fields(db, tmp_path, name, quoting):
         assert "none" not in found[0]
     path.with_name(f"{name}.gz").write_bytes(gzip.compress(path.read_bytes()))
     assert corpus.load(f"{path}.gz", text="id", metadata=["n"], limit=2).documents == 2
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.csv"])
+def test_quotes_are_characters_where_a_file_has_none_around_fields(db, tmp_path, name):
+    texts = ['"Well" he said', 'he said "no" twice', '"', '""', '"a" b "c', '"whole"']
+    path = tmp_path / name
+    sign = "\t" if name == "a.tsv" else ","
+    path.write_text("".join(f"{text}{sign}{year}\n" for year, text in enumerate(["text", *texts])))
+    path.write_text(path.read_text().replace(f"text{sign}0", f'text{sign}"year', 1))
+    corpus = db.create_corpus("c", tokenizer="bytes")
+    with pytest.raises(LoadError, match="QUOTES FALSE"):
+        corpus.load(path)
+    assert corpus.load(path, quotes=False).documents == len(texts)
+    found = [(row["text"], row['"year']) for row in corpus.docs().to_dicts()]
+    assert found == [(text, year) for year, text in enumerate(texts, 1)]
+    with pytest.raises(InvalidArgument, match="quotes is TRUE or FALSE"):
+        corpus.load(path, quotes="no")
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(InvalidArgument, match="quotes goes with files"):
+        corpus.load(pandas.DataFrame({"text": ["a"]}), quotes=False)
 
 
 @pytest.mark.parametrize(("name", "delimiter"), [("a.csv", ","), ("a.tsv", "\t"), ("a.csv.gz", ",")])

@@ -19,7 +19,7 @@ from ngramdb.planner.options import LOAD_OPTIONS
 
 ROWS = [{"text": "a b", "ids": [1, 2], "other": "c", "year": 1}, {"text": "c d", "ids": [3], "other": "e"}]
 TABLE = pyarrow.Table.from_pylist(ROWS)
-DELIMITED = "text,other,year\na b,c,1\nc d,e,\n"
+DELIMITED = 'text,other,year\na b,"c",1\nc d,e,\n'
 PLAIN = "a b\n---\nc d\n"
 RECORD = (
     "WARC/1.0\r\nWARC-Type: conversion\r\nWARC-Target-URI: https://a.example\r\nContent-Length: 3\r\n\r\n"
@@ -43,6 +43,7 @@ VALUES = {
     "limit": 1,
     "separator": "---",
     "dtype": "uint8",
+    "quotes": False,
     "max_document_bytes": 2,
     "commit_every": 1,
     "resume": True,
