@@ -76,6 +76,8 @@ def test_help_of_a_statement_shows_examples_of_it(shell: Shell, capsys: pytest.C
         written.startswith("KWIC condition [WHERE condition] [WINDOW n | SENTENCE]")
         and 'KWIC "machine' in written
     )
+    run_text(shell, ".help collocates")
+    assert "[WINDOW … WITHIN SENTENCE | SENTENCE]" in capsys.readouterr().out
     run_text(shell, ".help nucleus")
     assert capsys.readouterr().out.startswith("GENERATE GIVEN ")
     run_text(shell, ".help condition")

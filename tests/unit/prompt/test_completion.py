@@ -75,6 +75,12 @@ def texts(marked: str) -> list[str]:
         ("coun|", ["count"]),
         ('DIST GIVEN "a" USING |', ["NGRAM", "INFGRAM", "BACKOFF", "KNESER_NEY"]),
         ('DIST GIVEN "a" USING inf|', ["infgram"]),
+        ('COLLOCATES OF "a" WINDOW |', ["SENTENCE"]),
+        ('COLLOCATES OF "a" WINDOW sen|', ["sentence"]),
+        ('COLLOCATES OF "a" WINDOW 5 WI|', ["WITHIN SENTENCE"]),
+        ('COLLOCATES OF "a" WINDOW 3 LEFT 2 RIGHT wit|', ["within sentence"]),
+        ('COLLOCATES OF "a" WINDOW 5 WITHIN |', ["SENTENCE"]),
+        ('COLLOCATES OF "a" WINDOW SENTENCE WI|', []),
         ("SHOW SE|", ["SEGMENTS", "SETTINGS"]),
         ('COUNT "a" ; USE w|', ["wiki", "`wiki-en`"]),
         # corpora; names that are no plain words in backquotes
