@@ -30,6 +30,8 @@ from ngramdb.planner.plan import (
     Gram,
     Phrase,
     Plan,
+    gives_pieces,
+    gives_words,
     show_text,
 )
 from ngramdb.planner.plan.phrases import LIKE_A_PATTERN, QUOTED, SENTENCE_MARKS, STAR
@@ -197,9 +199,20 @@ def _of_star(text: str, corpus: Corpus) -> str:
         return f"{said}; a gap stands for tokens: {show_text(first.strip())} [1..3] {show_text(last.strip())}"
     if not plain:
         return said
-    if corpus.tokenizer.kind.startswith("words") and text.rstrip(BLANK).endswith(STAR):
+    if text.rstrip(BLANK).endswith(STAR) and _takes_prefix(corpus):
         said += f"; {show_text(plain)} PREFIX finds words that begin so"
     return f"{said}; {show_text(plain)} MATCH TEXT finds it as a part of words, too"
+
+
+def _takes_prefix(corpus: Corpus) -> bool:
+    """Whether PREFIX has an answer: of pieces that do not spell the texts, only where these are stored."""
+    tokenizer = corpus.tokenizer
+    if gives_words(tokenizer):
+        return True
+    is_read = tokenizer.token_bytes is None
+    return gives_pieces(tokenizer) and not (
+        is_read and any(not segment.has_texts for segment in corpus.segments)
+    )
 
 
 def _other_blanks(text: str) -> list[str]:

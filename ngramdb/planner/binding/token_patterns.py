@@ -18,9 +18,6 @@ from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.binding.sentences import require_sentences
 from ngramdb.planner.source import Corpus, IntArray, WordList
 
-# Kinds of tokenizers whose tokens are characters or bytes.
-SINGLE = frozenset({"chars", "bytes"})
-
 # Patterns of fewer n-grams than this are counted n-gram by n-gram, and plans print each.
 MAX_LISTED = 64
 
@@ -286,13 +283,14 @@ class _Binding:
 
     def _words(self, node: Any, manner: Manner, whole: ast.Node, prefix: bool) -> shapes.Shape:
         """An n-gram, word by word, in any case or without diacritics; of the last one the beginning only."""
-        kind = self._corpus.tokenizer.kind
+        tokenizer = self._corpus.tokenizer
+        kind = tokenizer.kind
         value = self._scope.value_of(node)
         what = "PREFIX" if prefix else "IGNORE DIACRITICS"
         if not isinstance(value, str):
             self._scope.fail(PlanError, f"{what} takes text, not token ids", whole)
-        by_text = self._by_text()
-        if not _gives_words(kind) and not by_text and (prefix or kind not in SINGLE):
+        by_text = plan.gives_pieces(tokenizer)
+        if not plan.gives_words(tokenizer) and not by_text and (prefix or kind not in plan.SINGLE):
             text = f"{what} needs the tokenizer `words`; {self._corpus.entry.name} has {_others(kind)}"
             self._scope.fail(PlanError, text, whole)
         if manner.text:
@@ -300,7 +298,6 @@ class _Binding:
         if manner.text is None:  # of the setting only this has a meaning for whole words
             manner = replace(manner, ignore_case=manner.ignore_case or self._scope.matching().ignore_case)
         self._scope.check_unicode(value, node)
-        tokenizer = self._corpus.tokenizer
         pieces = tokenizer.words_of(value) if by_text else tokenizer.split(value)
         if not pieces:
             self._scope.fail(PlanError, "a part of a pattern has at least one token", node)
@@ -315,9 +312,10 @@ class _Binding:
         return shapes.series(found)
 
     def _expression(self, node: ast.Regex, manner: Manner) -> shapes.Shape:
-        kind = self._corpus.tokenizer.kind
-        by_text = self._by_text()
-        if not _gives_words(kind) and kind not in SINGLE and not by_text:
+        tokenizer = self._corpus.tokenizer
+        kind = tokenizer.kind
+        by_text = plan.gives_pieces(tokenizer)
+        if not plan.gives_words(tokenizer) and kind not in plan.SINGLE and not by_text:
             text = (
                 f"a regular expression is matched against whole words, and {self._corpus.entry.name} has "
                 f"{_others(kind)}: load it with the tokenizer `words`"
@@ -339,13 +337,6 @@ class _Binding:
             )
         except (InvalidArgument, ResourceError) as error:
             self._scope.refuse(str(error), node, error)
-
-    def _by_text(self) -> bool:
-        """Whether tokens are pieces of words, of texts whose words can be found."""
-        tokenizer = self._corpus.tokenizer
-        if tokenizer.kind in SINGLE or _gives_words(tokenizer.kind):
-            return False
-        return tokenizer.token_bytes is not None or tokenizer.has_places
 
     def _text_words(
         self, expressions: list[str], manner: Manner, node: ast.Node, written: str
@@ -432,11 +423,6 @@ def _modifiers(manner: Manner) -> str:
     text = "" if manner.text is None else " MATCH TEXT" if manner.text else " MATCH TOKENS"
     case = " IGNORE CASE" if manner.ignore_case else ""
     return text + case + (" IGNORE DIACRITICS" if manner.ignore_diacritics else "")
-
-
-def _gives_words(kind: str) -> bool:
-    """Whether tokens are words: as they stand, in lower case or normalized."""
-    return kind == "words" or kind.startswith("words(")
 
 
 def _others(kind: str) -> str:

@@ -9,6 +9,9 @@ from ngramdb.planner.source import IntArray, Tokenizer
 # An n-gram's text in a plan is cut here, so that a line of EXPLAIN stays a line.
 SHOWN_CHARACTERS = 60
 
+# Kinds of tokenizers whose tokens are characters or bytes.
+SINGLE = frozenset({"chars", "bytes"})
+
 
 class Gram:
     """An n-gram whose tokens are bound to a corpus: `ids` is int64, -1 stands for an unknown word.
@@ -106,3 +109,15 @@ def show_text(text: str) -> str:
 def takes_text(tokenizer: Tokenizer) -> bool:
     """Whether MATCH TEXT has an answer under the tokenizer."""
     return tokenizer.kind in ("chars", "words") or tokenizer.token_bytes is not None or tokenizer.has_places
+
+
+def gives_words(tokenizer: Tokenizer) -> bool:
+    """Whether tokens are words: as they stand, in lower case or normalized."""
+    return tokenizer.kind == "words" or tokenizer.kind.startswith("words(")
+
+
+def gives_pieces(tokenizer: Tokenizer) -> bool:
+    """Whether tokens are pieces of words, of texts whose words can be found."""
+    if tokenizer.kind in SINGLE or gives_words(tokenizer):
+        return False
+    return tokenizer.token_bytes is not None or tokenizer.has_places

@@ -6,6 +6,7 @@ import warnings
 from collections import Counter
 
 import pytest
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 import ngramdb
 from ngramdb import PhraseWarning, TokenBoundaryWarning
@@ -64,13 +65,15 @@ NOTED = [
     ('DIST GIVEN "a fox and a "', '"a fox and a " ends in a blank, which is part of the token after it'),
     (
         'COUNT "a*"',
-        '"*" in "a*" is a character like any other; "a" MATCH TEXT finds it as a part of words, too',
+        '"*" in "a*" is a character like any other; "a" PREFIX finds words that begin so; "a" MATCH TEXT '
+        "finds it as a part of words, too",
     ),
     (
         'COUNT "one * two"',
         '"*" in "one * two" is a character like any other; a gap stands for tokens: "one" [1..3] "two"',
     ),
-    ('COUNT "f*" MATCH TEXT', '"*" in "f*" is a character like any other; "f" MATCH TEXT finds it'),
+    ('COUNT "*a"', '"*" in "*a" is a character like any other; "a" MATCH TEXT finds it as a part of words'),
+    ('COUNT "f*" MATCH TEXT', '"*" in "f*" is a character like any other; "f" PREFIX finds words'),
     (
         'COUNT "<s> fox"',
         '"<s> fox" is text as it stands; <s> and </s>, where sentences begin and end, stand outside of the '
@@ -294,6 +297,29 @@ def test_a_star_is_warned_of_under_any_tokenizer(db):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             assert corpus.count("2 * 3") == 1
+
+
+@pytest.mark.parametrize("kind", ["words", "words(lower)", "pieces", "WordPiece", "chars", "bytes"])
+def test_a_star_at_the_end_is_answered_by_prefix_where_there_are_words(db, subwords, tmp_path, kind):
+    path = subwords if kind == "pieces" else tmp_path / "tokenizer.json"
+    texts = ["climate, and climbing", "acclimatize"]
+    if kind == "WordPiece":
+        made = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+        made.pre_tokenizer = pre_tokenizers.Whitespace()
+        trainer = trainers.WordPieceTrainer(vocab_size=40, special_tokens=["[UNK]"], show_progress=False)
+        made.train_from_iterator([*texts, "2 * 3"], trainer)
+        made.save(str(path))
+    corpus = db.create_corpus("c", tokenizer=str(path) if kind in ("pieces", "WordPiece") else kind)
+    corpus.append(texts)
+    note = db.execute('COUNT "clim*"').summary["note"]
+    if kind in ("chars", "bytes"):
+        assert "PREFIX" not in note
+        with pytest.raises(ngramdb.PlanError, match="PREFIX needs"):
+            db.execute('COUNT "clim" PREFIX')
+        return
+    assert '; "clim" PREFIX finds words that begin so; "clim" MATCH TEXT finds it' in note
+    assert db.execute('COUNT "clim" PREFIX').fetchall() == [(2,)]
+    assert db.execute('COUNT "clim" MATCH TEXT').fetchall() == [(3,)]
 
 
 @pytest.mark.parametrize("kind", ["words", "chars", "bytes"])
