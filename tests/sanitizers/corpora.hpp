@@ -64,7 +64,7 @@ struct Made {
     }
   }
 
-  std::unique_ptr<ngramdb::Segment> segment() const {
+  std::unique_ptr<ngramdb::Segment> segment(const ngramdb::FarIndex& far = {}) const {
     ngramdb::SegmentArrays<Sym> a;
     a.text = text.data();
     a.n_text = text.size();
@@ -75,6 +75,7 @@ struct Made {
     a.starts = starts.data();
     a.n_documents = starts.size() - 1;
     a.gap = kGap;
+    a.far = far;
     return std::make_unique<ngramdb::SuffixSegment<Sym>>(a, "file");
   }
 

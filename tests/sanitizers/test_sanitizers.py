@@ -1,7 +1,7 @@
 """The kernels under sanitizers: a program of its own, since they must be compiled into everything that runs.
 
-sorting.cpp, ngrams.cpp, models.cpp and driver.cpp compare them with brute force, all but the first on
-damaged arrays too; any report of a sanitizer fails.
+sorting.cpp, ngrams.cpp, models.cpp, texts.cpp, far.cpp and driver.cpp compare them with brute force, most of
+them on damaged arrays too; any report of a sanitizer fails.
 """
 
 from __future__ import annotations
@@ -89,6 +89,9 @@ def programs(tmp_path_factory):
         # With the library's own checks: they see indexes beyond a vector's end but within its capacity.
         ("models", "address,undefined", ("-D_GLIBCXX_ASSERTIONS",), ()),
         ("models", "thread", (), ("2", "0", "threads")),
+        ("texts", "address,undefined", ("-D_GLIBCXX_ASSERTIONS",), ()),
+        ("far", "address,undefined", (), ()),
+        ("far", "thread", (), ("1", "0", "searches, u8")),
         ("sorting", "address,undefined", (), ()),
         ("sorting", "thread", (), ("1", "0", "by keys, u16")),
         ("sorting", "thread", (), ("1", "0", "merging, u16")),
@@ -100,6 +103,9 @@ def programs(tmp_path_factory):
         "n-grams",
         "models",
         "models on threads",
+        "texts",
+        "far indexes",
+        "far indexes on threads",
         "sorting",
         "sorting on threads",
         "merging on threads",
