@@ -5,10 +5,10 @@ from __future__ import annotations
 import zlib
 
 from ngramdb.formats import named
-from ngramdb.ingest import arrow_files, parquet
-from ngramdb.ingest.binary import opened
-from ngramdb.ingest.jsonl import BYTE_ORDER_MARK
-from ngramdb.ingest.lines import LineReader
+from ngramdb.ingest.readers import arrow_files, parquet
+from ngramdb.ingest.readers.binary import opened
+from ngramdb.ingest.readers.jsonl import BYTE_ORDER_MARK
+from ngramdb.ingest.readers.lines import LineReader
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import Limits, Meter, read_chunks
 

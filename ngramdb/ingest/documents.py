@@ -33,9 +33,9 @@ class Document:
     text : bytes | None - the document as it came, valid UTF-8; None when it came as token ids.
     ids : (n,) uint8, uint16 or uint32 | None - the token ids, when it came as such.
     metadata : mapping - everything beside the text: JSON values under string keys, possibly nested; of a row
-    of a table a `ngramdb.ingest.columns.Row`.
+    of a table a `ngramdb.ingest.readers.columns.Row`.
     source : str - the file as the user named it; line : int | None - where it begins there, from 1.
-    form : bytes | None - how it stood in its line of JSON (`ngramdb.ingest.line_forms`), if it came from one.
+    form : bytes | None - how it stood in its line of JSON (`ngramdb.ingest.readers.line_forms`), if in one.
     unit : str - what `line` counts: lines, or the rows of a table.
     """
 

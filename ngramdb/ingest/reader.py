@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from itertools import islice
 
 from ngramdb.errors import LoadError
-from ngramdb.ingest.arrow_files import read_arrow
-from ngramdb.ingest.delimited import read_delimited
 from ngramdb.ingest.documents import Document, ErrorLog
-from ngramdb.ingest.jsonl import read_jsonl
 from ngramdb.ingest.options import ReadOptions
-from ngramdb.ingest.parquet import read_parquet
-from ngramdb.ingest.plain import read_lines, read_text
+from ngramdb.ingest.readers.arrow_files import read_arrow
+from ngramdb.ingest.readers.delimited import read_delimited
+from ngramdb.ingest.readers.jsonl import read_jsonl
+from ngramdb.ingest.readers.parquet import read_parquet
+from ngramdb.ingest.readers.plain import read_lines, read_text
+from ngramdb.ingest.readers.token_files import read_tokens
+from ngramdb.ingest.readers.vertical import read_vertical
+from ngramdb.ingest.readers.warc import read_warc
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import Meter
-from ngramdb.ingest.token_files import read_tokens
-from ngramdb.ingest.vertical import read_vertical
 from ngramdb.ingest.wanted import WantedFields
-from ngramdb.ingest.warc import read_warc
 
 
 @dataclass(slots=True)

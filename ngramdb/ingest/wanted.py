@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ngramdb.ingest.columns import Columns, Row
 from ngramdb.ingest.documents import Document
 from ngramdb.ingest.fields import field_paths, has_field, missing_field, split_path
-from ngramdb.ingest.jsonl import parse_object
 from ngramdb.ingest.options import ReadOptions
+from ngramdb.ingest.readers.columns import Columns, Row
+from ngramdb.ingest.readers.jsonl import parse_object
 
 
 class WantedFields:

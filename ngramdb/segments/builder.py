@@ -80,7 +80,7 @@ class SegmentBuilder:
         ids, offsets : (m,) of at most 32 bits and (n + 1,) int64: document k has
             ids[offsets[k]:offsets[k + 1]]
         texts : what must be stored of each document's text, None where its ids give it back
-        forms : how documents stood in their lines (`ngramdb.ingest.line_forms`), for all n or for none
+        forms : how documents stood in their lines (`ngramdb.ingest.readers.line_forms`), of all n or none
         metadata : a mapping for a document, a record batch for several of them (as
             `MetadataBuilder.add_columns` takes it), or the number of several without any; an
             iterator is asked for the next when the last one is stored

@@ -101,7 +101,7 @@ class NativeSegment(Segment):
         return TextReader(self._container, self.n_documents, self.path, FORM)
 
     def form(self, i: int) -> bytes | None:
-        """The form of document i's line of JSON (`ngramdb.ingest.line_forms`), None where unknown."""
+        """The form of document i's line of JSON (`ngramdb.ingest.readers.line_forms`), None where unknown."""
         return self._forms.text(i)
 
     @property

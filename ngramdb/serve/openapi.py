@@ -7,10 +7,11 @@ from typing import Any
 
 from ngramdb import __version__
 from ngramdb.api import wire
-from ngramdb.serve import attribution, completions, frequency
+from ngramdb.serve import frequency
 from ngramdb.serve.addresses import FORMATS
 from ngramdb.serve.forms import Parameter
-from ngramdb.serve.infini_gram import ARGUMENTS, QUERY_TYPES
+from ngramdb.serve.protocols import attribution, completions
+from ngramdb.serve.protocols.infini_gram import ARGUMENTS, QUERY_TYPES
 from ngramdb.serve.questions import COMMON, PATTERN_PARAMETERS, QUESTIONS
 
 Schema = dict[str, Any]

@@ -6,7 +6,7 @@ import pyarrow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ngramdb.ingest.columns import MetadataColumns
+from ngramdb.ingest.readers.columns import MetadataColumns
 from ngramdb.segments import metadata as stored
 from ngramdb.segments.metadata import MetadataBuilder, MetadataReader
 

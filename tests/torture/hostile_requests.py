@@ -31,10 +31,10 @@ from ngramdb.cli.prompt.served import ServedCompletion
 from ngramdb.serve.app import Access, Service
 from ngramdb.serve.forms import Parameter
 from ngramdb.serve.frequency import PARAMETERS as OF_FREQUENCY
-from ngramdb.serve.infini_gram import ARGUMENTS, QUERY_TYPES
 from ngramdb.serve.inprocess import answered
 from ngramdb.serve.library import open_library
 from ngramdb.serve.limits import Limits
+from ngramdb.serve.protocols.infini_gram import ARGUMENTS, QUERY_TYPES
 from ngramdb.serve.questions import COMMON, QUESTIONS
 from ngramdb.serve.verbs import KINDS, arguments_of
 

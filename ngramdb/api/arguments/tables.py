@@ -4,7 +4,7 @@ Frames of pandas and polars, tables and record batch readers of pyarrow, relatio
 the library `datasets` and of pyarrow, which lack the protocol and give Arrow tables in other ways. A row is a
 document, its column `text` (or `ids`) the content, all other columns typed metadata. A NULL is no value: the
 document lacks the field. Tables are read batch by batch, and their metadata stay columns
-(`ngramdb.ingest.columns`).
+(`ngramdb.ingest.readers.columns`).
 
 Frames without the protocol, and mappings, are iterated over by the names of their columns, which are no
 documents: they are refused.
@@ -17,11 +17,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ngramdb.errors import InvalidArgument, LoadError
-from ngramdb.ingest.columns import is_list
 from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.fields import join_path
 from ngramdb.ingest.options import ReadOptions
-from ngramdb.ingest.tables import TableReader
+from ngramdb.ingest.readers.columns import is_list
+from ngramdb.ingest.readers.tables import TableReader
 from ngramdb.lazy import lazy_module
 from ngramdb.limits import MAX_TOKEN_ID
 

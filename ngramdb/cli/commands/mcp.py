@@ -10,13 +10,14 @@ from ngramdb.cli.common import OK, UsageError, add_common_flags, add_setting_fla
 from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from ngramdb.serve import assistants, library, limits, reading, tools
+    from ngramdb.serve import library, limits, reading
+    from ngramdb.serve.protocols import assistants, tools
 else:
-    assistants = lazy_module("ngramdb.serve.assistants")
+    assistants = lazy_module("ngramdb.serve.protocols.assistants")
     library = lazy_module("ngramdb.serve.library")
     limits = lazy_module("ngramdb.serve.limits")
     reading = lazy_module("ngramdb.serve.reading")
-    tools = lazy_module("ngramdb.serve.tools")
+    tools = lazy_module("ngramdb.serve.protocols.tools")
 
 DESCRIPTION = """\
 Let an assistant ask databases: the questions that only read, as tools of the Model Context Protocol. The

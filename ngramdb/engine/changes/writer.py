@@ -32,8 +32,8 @@ from ngramdb.engine.storage.directory import WritableFile
 from ngramdb.engine.storage.files import write_content
 from ngramdb.engine.storage.manifest import CorpusEntry, LoadRecord, SegmentEntry
 from ngramdb.errors import InvalidArgument
-from ngramdb.ingest.columns import Columns, Row
 from ngramdb.ingest.documents import Document, ErrorLog
+from ngramdb.ingest.readers.columns import Columns, Row
 from ngramdb.ingest.streams import Meter
 from ngramdb.segments.builder import Metadata, SegmentBuilder
 from ngramdb.segments.container import SMALL_BLOCK_SIZE, ContainerWriter

@@ -9,7 +9,7 @@ import re
 import pytest
 
 from ngramdb.errors import InvalidArgument, LoadError
-from ngramdb.ingest import delimited
+from ngramdb.ingest.readers import delimited
 
 ROWS = [
     {"id": "007", "text": 'say "x", they\nsaid', "n": "12", "f": "0.5", "ok": "true", "none": ""},

@@ -15,7 +15,7 @@ import pytest
 
 import ngramdb
 from ngramdb.errors import LoadError
-from ngramdb.ingest import tables
+from ngramdb.ingest.readers import tables
 
 ROWS = [
     {

@@ -70,7 +70,7 @@ def content(rows, tokenizer="words"):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_rows_of_a_table_are_the_documents_that_dicts_make(kind, monkeypatch):
-    monkeypatch.setattr("ngramdb.ingest.tables.BATCH_ROWS", 2)
+    monkeypatch.setattr("ngramdb.ingest.readers.tables.BATCH_ROWS", 2)
     expected = content(ROWS)
     assert expected[0] == 3
     assert content(KINDS[kind](pyarrow.Table.from_pylist(ROWS))) == expected

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ngramdb.errors import InvalidArgument, LoadError
-from ngramdb.ingest import token_files
+from ngramdb.ingest.readers import token_files
 
 EOS = 9
 DOCUMENTS = [[1, 2, 3], [4], [], [5, 1, 2], [300, 65535]] * 7

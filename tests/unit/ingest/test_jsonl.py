@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from ngramdb.errors import InvalidArgument, LoadError, ResourceError
 from ngramdb.ingest.documents import ErrorLog
-from ngramdb.ingest.jsonl import LineParser
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.reader import read_documents
+from ngramdb.ingest.readers.jsonl import LineParser
 from ngramdb.ingest.sources import expand
 from ngramdb.ingest.streams import Limits, Meter
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ngramdb.errors import ResourceError
-from ngramdb.ingest.lines import LineReader
+from ngramdb.ingest.readers.lines import LineReader
 from ngramdb.ingest.streams import Limits
 
 CHUNKS = st.lists(st.binary(min_size=1, max_size=6).map(lambda raw: bytes(b"ab\n"[b % 3] for b in raw)))

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ngramdb.errors import LoadError, ResourceError
-from ngramdb.ingest.lines import LineReader
+from ngramdb.ingest.readers.lines import LineReader
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import Limits, Meter, read_chunks
 

@@ -27,9 +27,9 @@ from ngramdb.ingest.documents import (
     unknown_id,
 )
 from ngramdb.ingest.fields import field_paths, has_field, missing_field, select, split_path, take
-from ngramdb.ingest.line_forms import FormFinder
-from ngramdb.ingest.lines import LineReader
 from ngramdb.ingest.options import ReadOptions
+from ngramdb.ingest.readers.line_forms import FormFinder
+from ngramdb.ingest.readers.lines import LineReader
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import Meter, read_chunks
 from ngramdb.limits import MAX_VALUE_DEPTH

@@ -15,8 +15,8 @@ from mcp.server.stdio import stdio_server
 
 from ngramdb import __version__
 from ngramdb.interrupts import Interrupt
-from ngramdb.serve import tools
 from ngramdb.serve.problems import Problem
+from ngramdb.serve.protocols import tools
 from ngramdb.serve.reading import Reader
 
 INSTRUCTIONS = """\

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from ngramdb.errors import LoadError
-from ngramdb.ingest.binary import opened
 from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.options import ReadOptions
+from ngramdb.ingest.readers.binary import opened
+from ngramdb.ingest.readers.tables import TableReader
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import Meter
-from ngramdb.ingest.tables import TableReader
 from ngramdb.lazy import lazy_module
 
 pyarrow = lazy_module("pyarrow")

@@ -18,10 +18,10 @@ from ngramdb import interrupts
 from ngramdb.errors import LoadError
 from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.options import ReadOptions
-from ngramdb.ingest.quoting import checked
+from ngramdb.ingest.readers.quoting import checked
+from ngramdb.ingest.readers.tables import TableReader
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import ChunkFile, Limits, Meter, read_chunks
-from ngramdb.ingest.tables import TableReader
 from ngramdb.lazy import lazy_module
 
 pyarrow = lazy_module("pyarrow")

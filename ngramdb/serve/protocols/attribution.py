@@ -15,8 +15,8 @@ import numpy as np
 from ngramdb.compat.infinigram.attribution import chosen_spans, span_record
 from ngramdb.interrupts import Interrupt, check
 from ngramdb.serve.forms import Parameter, given
-from ngramdb.serve.infini_gram import Fields, Opened
 from ngramdb.serve.problems import Problem
+from ngramdb.serve.protocols.infini_gram import Fields, Opened
 
 PARAMETERS = (
     Parameter("response", "text", "the text"),

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb.errors import LoadError
-from ngramdb.ingest.binary import opened
-from ngramdb.ingest.columns import Columns, MetadataColumns, Row
 from ngramdb.ingest.documents import Document, ErrorLog, TokenIds, unknown_id
 from ngramdb.ingest.options import ReadOptions
+from ngramdb.ingest.readers.binary import opened
+from ngramdb.ingest.readers.columns import Columns, MetadataColumns, Row
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import Meter, read_chunks
 from ngramdb.lazy import lazy_module

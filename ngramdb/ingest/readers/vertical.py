@@ -20,8 +20,8 @@ from html import unescape
 
 from ngramdb.errors import LoadError, ResourceError
 from ngramdb.ingest.documents import Document, ErrorLog, invalid_utf8
-from ngramdb.ingest.lines import LineReader
 from ngramdb.ingest.options import ReadOptions
+from ngramdb.ingest.readers.lines import LineReader
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import Meter, read_chunks
 

@@ -1,7 +1,7 @@
 """Documents out of tables: a row is a document, one column its text or token ids, all others metadata.
 
 Tables come as Arrow's record batches, whatever they were before. Metadata stay columns
-(`ngramdb.ingest.columns`); a NULL is no value: the document lacks the field.
+(`ngramdb.ingest.readers.columns`); a NULL is no value: the document lacks the field.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb.errors import InvalidArgument, LoadError, ResourceError
-from ngramdb.ingest.columns import Columns, MetadataColumns, Row, array_at, is_list, is_string
 from ngramdb.ingest.documents import Document, ErrorLog, TokenIds, token_ids, unknown_id
 from ngramdb.ingest.fields import Path, join_path, missing_field, split_path
 from ngramdb.ingest.options import ReadOptions
+from ngramdb.ingest.readers.columns import Columns, MetadataColumns, Row, array_at, is_list, is_string
 from ngramdb.lazy import lazy_module
 from ngramdb.limits import MAX_TOKEN_ID
 

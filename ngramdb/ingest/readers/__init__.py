@@ -1,0 +1,1 @@
+"""Readers of single formats: a file to documents, or to record batches."""

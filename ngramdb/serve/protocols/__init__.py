@@ -1,0 +1,1 @@
+"""What other programs speak: completions, infini-gram, assistants and their tools, attribution."""
