@@ -17,10 +17,12 @@ Exact<uint8_t> exact_bytes(const std::string& text) { return Exact<uint8_t>(std:
 // ---- texts of pieces of words ----------------------------------------------------------------------------
 
 // Bytes of 1 to 6 (some longer, some none): parts of characters, and several words in one.
-std::string random_piece(Random& random) {
-  static const std::vector<std::string> parts{"a", "b", "Z", "7", "_", " ", " a", "\n", ".", "中", "ひ", "\xCC", "\x81", "\xCC\x81",
-                                              "\xE2\x80\x8D", "\xE2", "\x80", "\x8D", "\xF0\x9F", "\x98\x80", "\xFF", "wö", "a b",
+std::string random_piece(Random& random, bool is_joining) {
+  static const std::vector<std::string> joining{"a", " ", "中", "\xE2\x80\x8D", "\xCC\x81"};
+  static const std::vector<std::string> all{"a", "b", "Z", "7", "_", " ", " a", "\n", ".", "中", "ひ", "\xCC", "\x81", "\xCC\x81",
+                                            "\xE2\x80\x8D", "\xE2", "\x80", "\x8D", "\xF0\x9F", "\x98\x80", "\xFF", "wö", "a b",
                                               std::string(1, '\0')};
+  const std::vector<std::string>& parts = is_joining ? joining : all;
   std::string piece;
   const uint64_t most = 1 + random.below(6);
   while (piece.size() < most) piece += random.pick(parts);
@@ -51,7 +53,8 @@ struct Pieces {
 
 Pieces random_pieces(Random& random) {
   std::vector<std::string> all(random.below(12));
-  for (std::string& piece : all) piece = random_piece(random);
+  const bool is_joining = random.chance(3);
+  for (std::string& piece : all) piece = random_piece(random, is_joining);
   return Pieces(all);
 }
 
@@ -178,8 +181,8 @@ Documents long_texts(Random& random, const Pieces& pieces) {
 }
 
 Pieces long_pieces(Random& random) {
-  return Pieces({random.pick(std::vector<std::string>{"letter", "aaaaa\xC3", "\x81wörd", "a\xE2\x80\x8D"}), random_piece(random), " ",
-                 random_piece(random)});
+  return Pieces({random.pick(std::vector<std::string>{"letter", "aaaaa\xC3", "\x81wörd", "a\xE2\x80\x8D"}), random_piece(random, false), " ",
+                 random_piece(random, false)});
 }
 
 void check_long_forms(Random& random) {
