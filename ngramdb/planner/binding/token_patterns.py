@@ -272,9 +272,11 @@ class _Binding:
                 self._scope.fail(PlanError, "a part of a pattern has at least one token", node)
             return _tokens(found)
         if isinstance(found, plan.StoredText) or set(found.weights) - {1}:
+            tokenizer = self._corpus.tokenizer
+            joins = plan.gives_words(tokenizer) or tokenizer.token_bytes is not None
             what = (
                 "MATCH TEXT finds pieces of words here, which cannot be joined with other parts: write MATCH "
-                "TOKENS, or a regular expression"
+                "TOKENS" + (", or a regular expression" if joins else "")
             )
             self._scope.fail(PlanError, what, node)
         if not found.grams:

@@ -162,6 +162,8 @@ def test_words_of_stored_texts_stand_alone(corpus):
     for pattern in ("/fl.*/ *", '/a/ "an"', "(/a/ | /b/)", '("fl" PREFIX){2}'):
         with pytest.raises(PlanError, match=r"do not spell its texts: .* stands alone here"):
             corpus.count(ngramdb.pattern(pattern))
+    with pytest.raises(PlanError, match=r"write MATCH TOKENS$"):  # and no expression, which has no answer
+        corpus.count(ngramdb.pattern('"an" MATCH TEXT "arrow"'))
 
 
 def test_alternatives_and_conditions_take_such_strings(corpus):
