@@ -493,7 +493,7 @@ const Scenario kScenarios[] = {
     {"word forms, u8", check_forms<uint8_t>, 150},
     {"word forms, u16", check_forms<uint16_t>, 60},
     {"long word forms", check_long_forms, 4},
-    {"phrases, u8", check_phrases<uint8_t>, 100},
+    {"phrases, u8", check_phrases<uint8_t>, 200},
     {"phrases, u32", check_phrases<uint32_t>, 60},
     {"long phrases", check_long_phrases, 3},
     {"boundaries of sentences", check_boundaries, 1500},
