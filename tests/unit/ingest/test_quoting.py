@@ -49,7 +49,11 @@ def test_every_text_in_any_pieces(text, size):
         assert look(text, size=size) == text
 
 
-@given(st.lists(st.lists(st.text(max_size=8), min_size=1, max_size=3), max_size=5), st.sampled_from(",\t"))
+# Python 3.10 cannot write NUL.
+FIELDS = st.text(st.characters(blacklist_characters="\0"), max_size=8)
+
+
+@given(st.lists(st.lists(FIELDS, min_size=1, max_size=3), max_size=5), st.sampled_from(",\t"))
 def test_what_a_program_writes_is_taken(rows, delimiter):
     file = io.StringIO()
     csv.writer(file, delimiter=delimiter).writerows(rows)
