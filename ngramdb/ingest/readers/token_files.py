@@ -12,6 +12,8 @@ The id between documents, or at the end of each, belongs to none of them where i
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -311,7 +313,14 @@ def _dolma(
     tokens: NDArray[Any], source: Source, path: str, separator: int | None, options: ReadOptions
 ) -> Iterator[_Bounds]:
     content = b"".join(read_chunks(Source(path, path, "text"), options.limits, Meter()))
-    n_columns = content.partition(b"\n")[0].count(b",") + 1
+    if not content:
+        return
+    # Of the first row, not its first line: a name in quotes may have commas and line ends.
+    text = io.TextIOWrapper(io.BytesIO(content), "utf-8", "replace", newline="")
+    try:
+        n_columns = max(1, len(next(csv.reader(text))))
+    except csv.Error as error:
+        raise LoadError(f"cannot be read as rows of start, end, id, src, loc: {error}", source=path) from None
     names = [
         *_DOLMA_COLUMNS[:n_columns],
         *(f"column {k}" for k in range(len(_DOLMA_COLUMNS) + 1, n_columns + 1)),
@@ -320,14 +329,19 @@ def _dolma(
         table = pyarrow_csv.read_csv(
             pyarrow.BufferReader(content),
             read_options=pyarrow_csv.ReadOptions(column_names=names),
+            # Only where it must be: it keeps the parser from working on several blocks at once.
+            parse_options=pyarrow_csv.ParseOptions(newlines_in_values=b'"' in content),
             convert_options=pyarrow_csv.ConvertOptions(
-                column_types={"start": pyarrow.int64(), "end": pyarrow.int64(), "id": pyarrow.string()}
+                column_types={
+                    "start": pyarrow.int64(),
+                    "end": pyarrow.int64(),
+                    "id": pyarrow.string(),
+                    "src": pyarrow.string(),
+                }
             ),
         ).combine_chunks()
         starts, stops = table["start"].to_numpy(), table["end"].to_numpy()
     except (pyarrow.ArrowException, KeyError) as error:
-        if not content:
-            return
         raise LoadError(f"cannot be read as rows of start, end, id, src, loc: {error}", source=path) from None
     _check_bounds(source, path, starts, stops, len(tokens))
     fields = table.drop_columns(["start", "end"])

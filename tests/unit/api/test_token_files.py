@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import struct
 
 import numpy as np
@@ -105,6 +107,23 @@ def test_documents_come_as_they_were_written(db, tmp_path, monkeypatch, writer, 
         kept = db.create_corpus("kept", tokenizer="tokens")
         kept.load(path, **options)
         assert ids_of(kept)[0] == ([1, 2, 3] if writer is megatron else [1, 2, 3, EOS])
+
+
+@pytest.mark.parametrize(
+    "names", [['a, "b" and c', "x,y.gz"], ["two\nlines, one", "x.gz"], ["", ""], ["7", "12"]]
+)
+def test_names_of_dolma_come_as_they_were_written(db, tmp_path, names):
+    path, options = olmo(tmp_path, "uint16")
+    content = io.StringIO(newline="")
+    ends = ends_of([[*one, EOS] for one in DOCUMENTS])
+    for one, end in zip(DOCUMENTS, ends, strict=True):
+        csv.writer(content).writerow([end - len(one) - 1, end, *names, 3])
+    (tmp_path / "part-0.csv.gz").write_bytes(gzip.compress(content.getvalue().encode()))
+    corpus = db.create_corpus("c", tokenizer="tokens")
+    corpus.load(path, **options)
+    assert ids_of(corpus) == DOCUMENTS
+    rows = {(row["id"], row["src"], row["loc"]) for row in corpus.docs().to_dicts()}
+    assert rows == {(*names, 3)}
 
 
 @pytest.mark.parametrize("writer", WRITERS)
