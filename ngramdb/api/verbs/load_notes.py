@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ngramdb.api.verbs.resuming import Course
 from ngramdb.ingest.documents import ErrorLog
+from ngramdb.ingest.readers.token_files import files_beside
 from ngramdb.ingest.sources import Source, repeated
 from ngramdb.ingest.wanted import WantedFields
 from ngramdb.planner.plan import Load
@@ -17,6 +18,9 @@ MOST_NAMED = 3
 
 def of_sources(sources: Sequence[Source], left_out: Sequence[str]) -> Iterator[str]:
     """Notes on files that are not read, and on those that are read twice."""
+    tokens = [source.path for source in sources if source.format == "tokens"] if left_out else []
+    belonging = set[str]().union(*map(files_beside, tokens))
+    left_out = [path for path in left_out if path not in belonging]
     if left_out:
         read = sorted({source.format for source in sources})
         yield (

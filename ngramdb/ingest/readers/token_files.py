@@ -86,6 +86,12 @@ def read_tokens(source: Source, options: ReadOptions, errors: ErrorLog, meter: M
         meter.bytes_read = before + n_bytes
 
 
+def files_beside(path: str) -> frozenset[str]:
+    """What may stand beside a file of token ids and belong to it; no documents of their own."""
+    stem = os.path.splitext(path)[0]
+    return frozenset((f"{stem}.csv.gz", f"{stem}.idx", f"{path}.index", f"{path}.loss", f"{path}.metadata"))
+
+
 def _documents(
     tokens: NDArray[Any],
     bounds: _Bounds,

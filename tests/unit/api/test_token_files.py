@@ -101,7 +101,12 @@ def test_documents_come_as_they_were_written(db, tmp_path, monkeypatch, writer, 
             ("doc-1", "s3://src/1.gz", 1),
         ]
     # As a folder, the files beside them left aside.
-    assert db.create_corpus("f", tokenizer="tokens").load(tmp_path, **options).documents == len(DOCUMENTS)
+    report = db.create_corpus("f", tokenizer="tokens").load(tmp_path, **options)
+    assert (report.documents, report.notes) == (len(DOCUMENTS), ())
+    (tmp_path / "other.metadata").write_text("of none of them")
+    report = db.create_corpus("other", tokenizer="tokens").load(tmp_path, **options)
+    assert len(report.notes) == 1 and "1 file was left out" in report.notes[0]
+    assert "other.metadata" in report.notes[0]
     if writer in (olmo, megatron, datatrove):
         options.pop("separator", None)
         kept = db.create_corpus("kept", tokenizer="tokens")
