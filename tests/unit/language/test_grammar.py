@@ -48,7 +48,8 @@ def test_automaton_is_built_in_a_moment() -> None:
         syntax._build()
         return time.process_time() - start
 
-    assert min(seconds() for _ in range(3)) < 0.4
+    # 0.3 s, and twice that on a busy machine; a grammar that is ambiguous in the wrong place takes minutes.
+    assert min(seconds() for _ in range(3)) < 3
 
 
 def test_at_most_one_kind_of_name_and_one_kind_of_string_may_stand_in_a_place() -> None:
