@@ -28,11 +28,6 @@ from ngramdb.segments.symbols import Symbols, narrowest, recoded
 
 # Rows that are merged at a time by a thread: 4 MB, some 60 ms.
 CHUNK_ROWS = 1 << 20
-# Texts of so many bytes together are copied: the system gives large arrays large pages, whose places are
-# found sooner than those of a file's pages. Smaller texts gain less.
-LEAST_COPIED = 1 << 28
-# Symbols that are copied between two interrupt checks.
-PIECE = 1 << 24
 
 Made = TypeVar("Made")
 
@@ -49,7 +44,6 @@ class MergedArrays:
     ----------
     threads : as many chunks are merged at a time
     on_rows : called with the number of rows written since its last call
-    copied_bytes : what copies of the texts may take: their size, or nothing is copied
 
     Raises
     ------
@@ -63,9 +57,7 @@ class MergedArrays:
         threads: int = 1,
         stop: Interrupt | None = None,
         on_rows: Callable[[int], None] | None = None,
-        copied_bytes: int = 0,
     ) -> None:
-        self._copied_bytes = copied_bytes
         self._parts = [_NativePart(part) for part in parts]
         self._threads = threads
         self._on_rows = on_rows
@@ -78,14 +70,10 @@ class MergedArrays:
 
     def write(self, writer: ContainerWriter, stop: Interrupt | None, cores: CoreBudget | None) -> None:
         """Merge the rows, and write the sections."""
-        n_bytes = sum(part.n_bytes for part in self._parts)
-        copies = len(self._parts) > 1 and LEAST_COPIED <= n_bytes <= self._copied_bytes
-
-        def source(i: int, token: Interrupt | None) -> MergeSource:
-            with rows_of_documents([self._parts[i].part]):
-                return self._parts[i].source(self._dtype, self.gap, copies, token)
-
-        sources = list(in_order(source, len(self._parts), self._threads, stop))
+        sources = []
+        for part in self._parts:
+            with rows_of_documents([part.part]):
+                sources.append(part.source(self._dtype, self.gap))
         with rows_of_documents([part.part for part in self._parts]):
             merge = RowMerge(sources)
             n_chunks = merge.plan(CHUNK_ROWS, stop)
@@ -142,11 +130,6 @@ class _NativePart:
         self.part = part
         self._segment = part.segment
 
-    @property
-    def n_bytes(self) -> int:
-        """The bytes of all its segment's symbols."""
-        return int(self._segment.symbols.nbytes)
-
     def verify(self, token: Interrupt | None) -> int:
         """Check the checksums and separators of what is carried over; the largest id, -1 without tokens."""
         self._segment.prepare_pass()
@@ -164,10 +147,8 @@ class _NativePart:
         """Give back the memory of rows that have been merged."""
         self._segment.done_with_rows(start, stop)
 
-    def source(
-        self, dtype: np.dtype[Any], gap: int, copies: bool = False, token: Interrupt | None = None
-    ) -> MergeSource:
-        """What is merged of it; `copies` its text to memory."""
+    def source(self, dtype: np.dtype[Any], gap: int) -> MergeSource:
+        """What is merged of it."""
         segment, part = self._segment, self.part
         kept = None
         if not part.is_whole:
@@ -175,8 +156,7 @@ class _NativePart:
             kept[part.numbers] = 1
         rows, width, starts = segment.rows, segment.lcp_width, segment.starts
         if self._is_written_as(dtype, gap):
-            symbols = _copied(segment.symbols, token) if copies else segment.symbols
-            return MergeSource(symbols, rows, width, starts, kept, segment.path)
+            return MergeSource(segment.symbols, rows, width, starts, kept, segment.path)
         # Of documents that go, ids need not fit the new width: they must not be compared.
         symbols = np.concatenate([np.empty(0, dtype=dtype), *self.symbols(dtype, gap)])
         if kept is not None:
@@ -203,16 +183,6 @@ class _NativePart:
     def _chunks(self, token: Interrupt | None) -> Iterable[NDArray[np.uint32]]:
         found = chunks(self.part)
         return found if token is None else interrupts.under(token, found)
-
-
-def _copied(symbols: Symbols, token: Interrupt | None) -> Symbols:
-    """The symbols in an array of its own."""
-    copy = np.empty_like(symbols)
-    pieces = range(0, len(symbols), PIECE)
-    for start in pieces if token is None else interrupts.under(token, pieces):
-        interrupts.check()
-        copy[start : start + PIECE] = symbols[start : start + PIECE]
-    return copy
 
 
 def in_order(

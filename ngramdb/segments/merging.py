@@ -45,15 +45,13 @@ class Means:
 
     Merging needs little memory; the bytes that are written are the same. `threads` work at a time; `on_rows`
     is called with the number of rows merged since its last call. `marker` finds the sentences of documents
-    whose segment lacks them; without, they stay unknown. `copied_bytes` are what texts may take that are
-    copied to memory, where that makes merging faster.
+    whose segment lacks them; without, they stay unknown.
     """
 
     merges: bool = False
     threads: int = 1
     on_rows: Callable[[int], None] | None = None
     marker: Marker | None = None
-    copied_bytes: int = 0
 
 
 def write_merged(
@@ -81,8 +79,7 @@ def write_merged(
     Cost
         O(n) time besides what texts and metadata take: 30 to 90 ns a token to merge 2 to 17 segments, 80 ns
         to sort, 5 ns a row where one segment is filtered. Memory: half a byte a token and some chunks of
-        rows to merge (and the texts, where they are copied), 7 bytes a token at the peak else (u16 tokens);
-        and metadata.
+        rows to merge, 7 bytes a token at the peak else (u16 tokens); and metadata.
     """
     ids = np.concatenate([part.segment.doc_ids(part.numbers) for part in parts])
     has_gaps = len(ids) > 0 and int(ids[-1]) - int(ids[0]) + 1 != len(ids)
@@ -103,7 +100,7 @@ def write_merged(
 
 def _arrays(parts: Sequence[Part], means: Means, stop: Interrupt | None) -> SegmentArrays:
     if means.merges and can_be_merged(parts):
-        return MergedArrays(parts, means.threads, stop, means.on_rows, means.copied_bytes)
+        return MergedArrays(parts, means.threads, stop, means.on_rows)
     stream, starts, gap = _symbols(parts)
     return SortedArrays(stream, starts, gap, *_filtered(parts, stream, gap))
 

@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 from indexes import packed
 
 from ngramdb.engine.storage.directory import MemoryDirectory
-from ngramdb.errors import QueryCancelled
-from ngramdb.interrupts import Interrupt
 from ngramdb.segments import merged_arrays
 from ngramdb.segments.builder import SegmentBuilder
 from ngramdb.segments.container import Container, ContainerWriter
@@ -143,37 +141,3 @@ def test_rows_are_reported_while_they_are_merged(monkeypatch):
     )
     assert sum(reported) == 54
     assert len(reported) > 2
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize(("room", "copies"), [(73, 0), (74, 2)])
-def test_texts_are_copied_where_there_is_room_for_all(room, copies, threads, monkeypatch):
-    monkeypatch.setattr(merged_arrays, "LEAST_COPIED", 74)
-    monkeypatch.setattr(merged_arrays, "PIECE", 5)
-    copy_of, copied = merged_arrays._copied, []
-    monkeypatch.setattr(
-        merged_arrays,
-        "_copied",
-        lambda symbols, token: copied.append(copy_of(symbols, token)) or copied[-1],
-    )
-    none = (None, {}, None)
-    documents = [([1, 2, 300] * 5, none), ([2, 300, 1] * 6, none), ([300], none)]
-    segments = [built(documents[:1]), built(documents[1:], 1)]
-    parts = [Part(one, np.array([0], dtype=np.uint32)) for one in segments]
-    directory = MemoryDirectory()
-    means = Means(True, threads, copied_bytes=room)
-    write_merged(directory.create("segments/d.segment"), parts, means=means)
-    assert sections_of(opened(directory, "segments/d.segment")) == sections_of(built(documents[:2]))
-    assert len(copied) == copies
-    for copy in copied:
-        assert any(np.array_equal(copy, one.symbols) for one in segments)
-
-
-def test_a_copy_of_a_text_stops_when_asked_to():
-    part = merged_arrays._NativePart(
-        Part(built([([1, 2, 3], (None, {}, None))]), np.zeros(1, dtype=np.uint32))
-    )
-    stop = Interrupt()
-    stop.set()
-    with pytest.raises(QueryCancelled):
-        part.source(np.dtype(np.uint8), 255, True, stop)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -46,14 +45,6 @@ def bounded(segment_tokens: int, threads: int, memory_limit: int, others: int = 
     # One segment fills up while the others are built.
     threads = max(1, min(threads, room // segment_tokens - 1))
     return max(min(segment_tokens, room // (threads + 1)), MIN_SEGMENT_TOKENS), threads
-
-
-def room_for_copies(memory_limit: int) -> int:
-    """Bytes of texts that a merge may copy to memory: half of the limit (0: none).
-
-    The other half is for what is being written, and for the rest of the program.
-    """
-    return memory_limit // 2 if memory_limit else sys.maxsize
 
 
 @dataclass(frozen=True)

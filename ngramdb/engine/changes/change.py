@@ -23,7 +23,7 @@ import numpy as np
 
 from ngramdb._cext.sort.construction import MAX_SYMBOLS
 from ngramdb.engine.changes import compaction
-from ngramdb.engine.changes.budget import bounded, memory_errors, room_for_copies
+from ngramdb.engine.changes.budget import bounded, memory_errors
 from ngramdb.engine.changes.compaction import CompactionOutcome, Elsewhere
 from ngramdb.engine.changes.deletion import write_removal
 from ngramdb.engine.changes.far_indexing import with_far_indexes
@@ -73,7 +73,7 @@ class WriteOptions:
         segment_tokens = self.segment_tokens_of(entry)
         sorted_tokens, _ = bounded(min(segment_tokens, self.sort_tokens), 1, self.memory_limit)
         most = min(segment_tokens, MAX_SYMBOLS)
-        return Limits(most, min(sorted_tokens, most), self.threads, room_for_copies(self.memory_limit))
+        return Limits(most, min(sorted_tokens, most), self.threads)
 
 
 @dataclass(frozen=True)
@@ -224,8 +224,7 @@ class Change:
 
         Cost: some 30 to 120 ns a token of segments that are merged, 5 ns a token (and what texts and metadata
         take) of those that lost documents only. Memory: half a byte a token of the largest segment that is
-        written, and a copy of its tokens within half of the limit; or 7 bytes (u16 tokens) where that is
-        sorted or filtered.
+        written, or 7 bytes (u16 tokens) where that is sorted or filtered.
         """
         # Nothing is written where there is nothing: no limit is too small for that.
         if self.before.segments or len(self.before.tokenizer.vocabulary) > 1:

@@ -350,8 +350,7 @@ def _means(
     marker: Marker | None,
     on_rows: Callable[[int], None] | None = None,
 ) -> Means:
-    merges = is_merged([part.n_symbols for part in parts], limits)
-    return Means(merges, limits.threads, on_rows, marker, limits.copied_bytes)
+    return Means(is_merged([part.n_symbols for part in parts], limits), limits.threads, on_rows, marker)
 
 
 def _parts(view: CorpusView, group: slice) -> list[Part]:

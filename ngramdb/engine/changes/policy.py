@@ -45,13 +45,11 @@ class Limits:
     most : symbols (tokens and separators) of a segment
     most_sorted : symbols that are sorted, or filtered, at a time; the memory of that is proportional
     threads : how many work at a time
-    copied_bytes : what texts may take that are copied to memory while they are merged
     """
 
     most: int
     most_sorted: int
     threads: int = 1
-    copied_bytes: int = 0
 
 
 def is_merged(sizes: Sequence[int], limits: Limits) -> bool:
