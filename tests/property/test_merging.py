@@ -142,21 +142,6 @@ def test_long_matches_are_sorted_right_and_compared_once(kind, n_segments):
         assert merge.n_compared < n_rows * 2000
 
 
-# Codes count up to 65,533 words (row_codes.hpp), of two symbols here.
-@pytest.mark.parametrize("kind", ["copies", "runs"])
-def test_matches_beyond_what_codes_count_are_sorted_right(kind):
-    n = 140_000
-    passage = np.random.default_rng(3).integers(1, 1 << 20, n).tolist()
-    runs = [[[5] * n, [5] * 8], [[5] * (n + 1)], [[5] * (n - 1) + [6]]]
-    copies = [[passage, passage[9:]], [passage[:-1]], [[*passage[:-2], 7, 8], passage]]
-    segments = {"copies": copies, "runs": runs}[kind]
-    whole = [document for one in segments for document in one]
-    *found, merge = merged([source(one, dtype=np.uint32) for one in segments])
-    for array, expected in zip(found, sorted_anew(whole, np.uint32), strict=True):
-        assert array.tobytes() == expected.tobytes()
-    assert merge.n_compared < sum(len(one) for one in whole) * 2000
-
-
 def test_a_document_that_is_there_twice_costs_little():
     rng = np.random.default_rng(2)
     segments = [[rng.integers(1, 60_000, 1000).tolist() for _ in range(200)] for _ in range(2)]

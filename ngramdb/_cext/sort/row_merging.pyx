@@ -124,7 +124,7 @@ cdef class RowMerge:
     ----------
     sources : in the order of the texts; the symbols of all mean the same and are equally wide
 
-    Cost: some 60 ns a row, more where the texts are much larger than the cache, a quarter of a byte a symbol where documents go, a quarter of a byte a row for the directory,
+    Cost: some 60 ns a row, a quarter of a byte a symbol where documents go, a quarter of a byte a row for the directory,
     and the chunks that are there at a time. Long matches cost no more than short ones, but for 1 MB a thread.
     """
 
@@ -222,7 +222,7 @@ cdef class RowMerge:
 
     @property
     def n_compared(self):
-        """How often a symbol of a text was compared with another one so far, beyond the first 64 bytes of rows."""
+        """How often a symbol was compared with another one so far."""
         return self.rows.get().n_compared()
 
     cdef check_chunk(self, uint64_t chunk):

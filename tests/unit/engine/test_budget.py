@@ -142,12 +142,6 @@ def test_one_huge_document_does_not_take_more_than_the_limit(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert int(done.stdout) < 200 << 10
-<<<<<<< HEAD
-
-
-def test_texts_are_copied_within_half_of_the_limit():
-    assert room_for_copies(4 << 30) == 2 << 30
-    assert room_for_copies(0) > 1 << 40
 
 
 @pytest.mark.parametrize("kind", ["words", "chars", "tokens"])
@@ -158,5 +152,3 @@ def test_nothing_is_compacted_within_any_limit(kind):
         db.settings["memory_limit"] = 50_000_000
         assert corpus.compact().segments_after == 0
         assert db.execute("COMPACT").fetchall() == [("c", 0, 0, 0, 0, 0, db.version)]
-=======
->>>>>>> parent of 822b915 (Copy large texts into large pages while they are merged)

@@ -1,11 +1,12 @@
 // Merging the suffix arrays of several texts into that of all of them, one after the other: row for row what sorting
 // would make, with LCPs and directory, at the cost of a few comparisons a row and in the memory of what is being written.
 //
-// A tournament of the inputs' next rows, a tree of losers. Each row has a code that says how it goes on after the row that
-// was written last (row_codes.hpp), so that most games compare two integers, without a branch that cannot be predicted.
-// Where codes are equal, and between neighbours in one input, the first symbols of the rows are compared
-// (first_symbols.hpp), which are copied from the text a block at a time: the places that will be read are known far
-// ahead and are fetched. Matches of any length are compared in passing (suffix_matches.hpp).
+// A loser tree over the inputs' next rows, each of which knows its LCP with the row that was written last (Bingmann,
+// Eberle, Sanders: "Engineering Parallel String Sorting", Algorithmica 2017). Of two rows the one with the longer LCP comes
+// first, and the loser's LCP with the winner is the shorter of the two; only where both are equal text is compared, from
+// there on. So no symbol of an input is compared twice but in ties. An input's rows bring their LCPs along as far as rows
+// hold them (rows.hpp); beyond that neighbours are compared when they come near, a block at a time, since the places that
+// will be read are known far ahead and are fetched. Matches of any length are compared in passing (suffix_matches.hpp).
 //
 // The work is divided into chunks of rows, which any threads make in any order: plan() chooses some rows to begin a
 // chunk, evenly spread over all, and searches for them in every input.
@@ -28,8 +29,6 @@
 #include "ngramdb/segment/row_lcps.hpp"
 #include "ngramdb/segment/rows.hpp"
 #include "ngramdb/segment/segment.hpp"
-#include "ngramdb/sort/first_symbols.hpp"
-#include "ngramdb/sort/row_codes.hpp"
 #include "ngramdb/sort/suffix_matches.hpp"
 
 namespace ngramdb {
@@ -67,7 +66,7 @@ class RowMerge {
   // The LCP of a chunk's first row with the last row of the one before, both of which have been made.
   virtual uint32_t joint(uint64_t chunk, uint32_t lcp_width) = 0;
 
-  // How often a symbol of a text was compared with another one, beyond the first ones of rows.
+  // How often a symbol was compared with another one.
   uint64_t n_compared() const { return n_compared_; }
 
  protected:
@@ -105,17 +104,20 @@ class MergeOf final : public RowMerge {
     const Ends &before = ends_[chunk - 1], &after = ends_[chunk];
     if (!before.some || !after.some) return 0;
     const Borrowed matches(*this);
-    const Order order = compare(matches.get(), before.last, after.first);
+    const Order order = compare(matches.get(), before.last, after.first, 0);
     return static_cast<uint32_t>(std::min<int64_t>(order.lcp, most_lcp(lcp_width)));
   }
 
  private:
   using Matches = SuffixMatches<Sym>;
   static constexpr uint32_t kSymbolBits = 8 * sizeof(Sym);
-  // LCP, in bits, of suffixes that are equal.
+  static constexpr int64_t kKeyBits = 128;
+  // LCPs, in bits: of suffixes that are equal, and of an input that has come to its end.
   static constexpr int64_t kEqual = INT64_MAX;
-  // Rows that an input looks ahead: 5 KB of symbols and codes.
-  static constexpr uint32_t kBlock = 64;
+  static constexpr int64_t kOver = -1;
+  // Rows that an input looks ahead, and symbols of each that are fetched.
+  static constexpr uint32_t kBlock = 32;
+  static constexpr uint32_t kAheadSymbols = 63 / sizeof(Sym);
 
   // The first row of a chunk in each input, and the first and last row that it made.
   struct Ends {
@@ -157,14 +159,12 @@ class MergeOf final : public RowMerge {
     uint64_t before_;
   };
 
-  // A row on its way: its first symbols, its position, its position among what stays, and its code after the row before
-  // in the same input. `n_words` are the words that its latest code counts, all of them.
+  // A row on its way: its position, its position among what stays, its LCP with the row before in the same input, its key.
   struct Ahead {
-    FirstSymbols<Sym> symbols;
-    uint64_t code;
     uint32_t position;
     uint32_t number;
-    uint32_t n_words;
+    int64_t lcp;
+    Key key;
   };
 
   // An input within a chunk.
@@ -173,23 +173,19 @@ class MergeOf final : public RowMerge {
     uint64_t next = 0, end = 0;  // rows that are not yet in the block
     uint32_t at = 0, size = 0;   // the next one of the block
     bool has_last = false;
-    Ahead last;               // of the block before
-    Ahead block[kBlock + 1];  // with one that says that the input is over
+    Ahead last;  // of the block before
+    Ahead block[kBlock];
   };
 
-  // Two suffixes: whether they are equal; whether the first one is smaller (of equal ones, the one of the earlier
-  // input); how many words they share, and the next word of the larger one, where they are not equal.
-  struct WordOrder {
-    bool equal;
-    bool less;
-    uint64_t n_words;
-    uint64_t next;
+  struct Player {
+    int64_t lcp = kOver;  // with the row that was written last
+    uint32_t run = 0;
   };
 
-  // Compares two suffixes, whatever they have in common.
-  Order compare(Matches& matches, SuffixPlace a, SuffixPlace b) const {
+  // Compares two suffixes that have `known` bits in common.
+  Order compare(Matches& matches, SuffixPlace a, SuffixPlace b, int64_t known) const {
     uint64_t n = 0;
-    if (!matches.common(a, b, 0, &n)) {
+    if (!matches.common(a, b, static_cast<uint64_t>(known) / kSymbolBits, &n)) {
       throw CorruptPointer{inputs_[a.text].file, a.position, a.position, texts_[a.text].size};
     }
     const Sym x = texts_[a.text].symbols[a.position + n], y = texts_[b.text].symbols[b.position + n];
@@ -197,6 +193,25 @@ class MergeOf final : public RowMerge {
     const uint32_t differ = static_cast<uint32_t>(x ^ y);
     const uint32_t same = static_cast<uint32_t>(__builtin_clz(differ)) - (32 - kSymbolBits);
     return {static_cast<int64_t>(n * kSymbolBits + same), x < y};
+  }
+
+  // The same of rows with keys: most differ in these, and no text need be read.
+  Order compare_rows(Matches& matches, uint32_t input_a, const Ahead& a, uint32_t input_b, const Ahead& b,
+                     int64_t known) const {
+    if (known < kKeyBits) {
+      if (a.key.first != b.key.first) {
+        return {__builtin_clzll(a.key.first ^ b.key.first), a.key.first < b.key.first};
+      }
+      if (a.key.rest != b.key.rest) {
+        return {64 + __builtin_clzll(a.key.rest ^ b.key.rest), a.key.rest < b.key.rest};
+      }
+      // Keys have nothing but zeros from the separator on.
+      if (static_cast<Sym>(a.key.rest) == 0) {
+        return {kEqual, input_a != input_b ? input_a < input_b : a.position < b.position};
+      }
+      known = kKeyBits;
+    }
+    return compare(matches, {input_a, a.position}, {input_b, b.position}, known);
   }
 
   uint32_t checked_position(uint32_t input, uint64_t row) const {
@@ -225,38 +240,23 @@ class MergeOf final : public RowMerge {
     return true;
   }
 
-  // Fetches the text of the rows of the next block: it comes while this one is being merged.
-  void fetch_next(const Cursor& c) const {
+  // Fetches the text of a row of the next block, one a row of this one: it comes while others are being merged.
+  void fetch_ahead(const Cursor& c) const {
+    const uint64_t row = c.next + c.at;
+    if (row >= c.end) return;
     const DocumentText<Sym>& text = texts_[c.input];
-    const uint64_t stop = std::min(c.next + kBlock, c.end);
-    for (uint64_t row = c.next; row < stop; ++row) {
-      const uint32_t position = inputs_[c.input].rows[row];
-      if (position >= text.size) return;
-      FirstSymbols<Sym>::prefetch(text.symbols, text.size, position);
-      if (kept_[c.input] != nullptr) kept_[c.input]->prefetch(position);
-    }
-  }
-
-  WordOrder compare_beyond(Matches& matches, uint32_t input_a, uint32_t position_a, uint32_t input_b,
-                           uint32_t position_b, uint64_t known) const;
-  // Compares two rows that share `known` words at least.
-  WordOrder compare_words(Matches& matches, uint32_t input_a, const Ahead& a, uint32_t input_b, const Ahead& b,
-                          uint64_t known) const {
-    const uint32_t same = FirstSymbols<Sym>::common_words(a.symbols, b.symbols);
-    if (__builtin_expect(same < FirstSymbols<Sym>::kWords, 1)) {
-      const uint64_t word_a = a.symbols.word(same), word_b = b.symbols.word(same);
-      return {false, word_a < word_b, same, std::max(word_a, word_b)};
-    }
-    if (a.symbols.has_end()) return {true, input_a <= input_b, 0, 0};
-    return compare_beyond(matches, input_a, a.position, input_b, b.position, known);
+    const uint32_t position = inputs_[c.input].rows[row];
+    if (position >= text.size) return;
+    prefetch_line(text.symbols + position);
+    prefetch_line(text.symbols + std::min<uint64_t>(position + kAheadSymbols, text.size - 1));
+    if (kept_[c.input] != nullptr) kept_[c.input]->prefetch(position);
   }
 
   // What merge() does with one input only, whose rows stay in their order.
   void filter(uint64_t chunk, uint64_t first_row, uint32_t* out, uint64_t n_rows, uint32_t lcp_width, uint64_t* tree,
               uint64_t* rest, StopFlag stop);
-  void fill(Cursor& c, const RowCodes& codes, Matches& matches, StopFlag stop) const;
-  uint64_t settle(std::vector<Cursor>& cursors, const RowCodes& codes, Matches& matches, uint64_t& winner,
-                  uint64_t other) const;
+  void fill(Cursor& c, Matches& matches, StopFlag stop) const;
+  void play(std::vector<Cursor>& cursors, Matches& matches, Player& winner, Player& loser) const;
   std::vector<SuffixPlace> candidates(uint64_t step, std::vector<uint64_t>& rows, StopFlag stop) const;
   uint64_t rows_below(Matches& matches, SuffixPlace suffix, uint32_t input, uint64_t from) const;
 
@@ -301,7 +301,7 @@ uint64_t MergeOf<Sym>::rows_below(Matches& matches, SuffixPlace suffix, uint32_t
   uint64_t below = from, end = inputs_[input].n_rows;
   while (below < end) {
     const uint64_t row = below + (end - below) / 2;
-    if (compare(matches, {input, checked_position(input, row)}, suffix).less) {
+    if (compare(matches, {input, checked_position(input, row)}, suffix, 0).less) {
       below = row + 1;
     } else {
       end = row;
@@ -327,7 +327,7 @@ uint64_t MergeOf<Sym>::plan(uint64_t chunk_rows, StopFlag stop) {
     uint32_t n_compared = 0;
     std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
       if (++n_compared % 4096 == 0) check_stop(stop);
-      return a != b && compare(matches.get(), places[a], places[b]).less;
+      return a != b && compare(matches.get(), places[a], places[b], 0).less;
     });
     uint64_t last = 0;
     for (uint64_t chunk = 1; chunk < n_chunks; ++chunk) {
@@ -375,82 +375,64 @@ uint64_t MergeOf<Sym>::count(uint64_t chunk, StopFlag stop) {
 
 // ---- merging ----------------------------------------------------------------------------------------------------
 
-// Compares two suffixes whose first symbols are the same.
+// Takes the input's next rows, as many as a block has room for, and sets their LCPs.
+//
+// Between two neighbours that stay the LCP is the least of those of the rows that do not.
 template <class Sym>
-typename MergeOf<Sym>::WordOrder MergeOf<Sym>::compare_beyond(Matches& matches, uint32_t input_a, uint32_t position_a,
-                                                              uint32_t input_b, uint32_t position_b,
-                                                              uint64_t known) const {
-  const DocumentText<Sym>&text_a = texts_[input_a], &text_b = texts_[input_b];
-  constexpr uint32_t per_word = symbols_per_word<Sym>();
-  const uint64_t from = std::max<uint64_t>(known, FirstSymbols<Sym>::kWords) * per_word;
-  uint64_t n = 0;
-  if (!matches.common({input_a, position_a}, {input_b, position_b}, from, &n)) {
-    throw CorruptPointer{inputs_[input_a].file, position_a, position_a, text_a.size};
-  }
-  if (text_a.symbols[position_a + n] == text_b.symbols[position_b + n]) return {true, input_a <= input_b, 0, 0};
-  const uint64_t n_words = n / per_word, at = n_words * per_word;
-  const uint64_t word_a = pack_suffix(text_a.symbols + position_a + at, text_a.size - position_a - at).first;
-  const uint64_t word_b = pack_suffix(text_b.symbols + position_b + at, text_b.size - position_b - at).first;
-  return {false, word_a < word_b, n_words, std::max(word_a, word_b)};
-}
-
-// Takes the input's next rows, as many as a block has room for, and sets their codes.
-template <class Sym>
-void MergeOf<Sym>::fill(Cursor& c, const RowCodes& codes, Matches& matches, StopFlag stop) const {
+void MergeOf<Sym>::fill(Cursor& c, Matches& matches, StopFlag stop) const {
+  const MergeInput& input = inputs_[c.input];
   const DocumentText<Sym>& text = texts_[c.input];
+  const uint32_t lcp_width = input.has_lcps ? input.rows.lcp_width() : 0, most = most_lcp(lcp_width);
+  const auto lcp_of = [&](uint64_t row) {
+    return static_cast<uint32_t>(uint64_t{*input.rows.word(row)} >> (32 - lcp_width));
+  };
   c.at = c.size = 0;
+  uint32_t least = most;
   uint64_t n_gone = 0;
   for (; c.size < kBlock && c.next < c.end; ++c.next) {
     Ahead& row = c.block[c.size];
     row.position = checked_position(c.input, c.next);
-    if (stays(c.input, row.position, &row.number)) {
-      ++c.size;
-    } else if (++n_gone % kStopInterval == 0) {
-      check_stop(stop);
-    }
-  }
-  for (uint32_t i = 0; i < c.size; ++i) c.block[i].symbols.read(text.symbols, text.size, c.block[i].position);
-  const uint32_t run = c.input;
-  for (uint32_t i = 0; i < c.size; ++i) {
-    Ahead& row = c.block[i];
-    if (__builtin_expect(i == 0 && !c.has_last, 0)) {
-      row.code = codes.of(0, row.symbols.word(0), run);
-      row.n_words = 0;
+    least = std::min(least, lcp_of(c.next));
+    if (!stays(c.input, row.position, &row.number)) {
+      if (++n_gone % kStopInterval == 0) check_stop(stop);
       continue;
     }
-    const WordOrder order = compare_words(matches, run, i > 0 ? c.block[i - 1] : c.last, run, row, 0);
-    // Rows that are out of order are damaged: they get some place.
-    row.code = order.equal ? codes.equal(run) : codes.of(order.n_words, order.next, run);
-    row.n_words = static_cast<uint32_t>(order.n_words);
+    row.lcp = least;
+    least = most;
+    ++c.size;
   }
-  c.block[c.size].code = codes.over(run);
+  for (uint32_t i = 0; i < c.size; ++i) {
+    Ahead& row = c.block[i];
+    row.key = key_at(text.symbols, text.size, row.position);
+    const Ahead& before = i > 0 ? c.block[i - 1] : c.last;
+    if (i == 0 && !c.has_last) {
+      row.lcp = 0;  // unknown
+    } else if (row.lcp == most) {
+      row.lcp = compare_rows(matches, c.input, before, c.input, row, 0).lcp;
+    }
+  }
   if (c.size > 0) {
     c.last = c.block[c.size - 1];
     c.has_last = true;
   }
-  fetch_next(c);
 }
 
-// Finds the smaller one of two rows whose codes are the same; returns the other one's code after it.
+// Lets the smaller one of two inputs' next rows win; the other one's LCP is that with the winner afterwards.
 template <class Sym>
-__attribute__((noinline)) uint64_t MergeOf<Sym>::settle(std::vector<Cursor>& cursors, const RowCodes& codes,
-                                                        Matches& matches, uint64_t& winner, uint64_t other) const {
-  if (RowCodes::is_over(winner) || RowCodes::is_equal(winner)) {
-    if (other < winner) std::swap(winner, other);
-    return other;
+inline void MergeOf<Sym>::play(std::vector<Cursor>& cursors, Matches& matches, Player& winner, Player& loser) const {
+  if (winner.lcp != loser.lcp) {
+    if (winner.lcp < loser.lcp) std::swap(winner, loser);
+    return;
   }
-  Cursor &cursor_a = cursors[codes.run_of(winner)], &cursor_b = cursors[codes.run_of(other)];
-  Ahead &a = cursor_a.block[cursor_a.at], &b = cursor_b.block[cursor_b.at];
-  // More words than codes count.
-  if (__builtin_expect(a.n_words != b.n_words, 0)) {
-    if (a.n_words < b.n_words) std::swap(winner, other);
-    return other;
+  if (winner.lcp == kOver) return;
+  if (winner.lcp == kEqual) {
+    if (loser.run < winner.run) std::swap(winner, loser);
+    return;
   }
-  const WordOrder order = compare_words(matches, cursor_a.input, a, cursor_b.input, b, a.n_words);
-  if (!order.less) std::swap(winner, other);
-  (order.less ? b : a).n_words = static_cast<uint32_t>(order.n_words);
-  const uint32_t run = codes.run_of(other);
-  return order.equal ? codes.equal(run) : codes.of(order.n_words, order.next, run);
+  const Cursor &a = cursors[winner.run], &b = cursors[loser.run];
+  const Order order = compare_rows(matches, a.input, a.block[a.at], b.input, b.block[b.at], winner.lcp);
+  if (!order.less) std::swap(winner, loser);
+  loser.lcp = order.lcp;
 }
 
 // Text is read for the directory, and where the old rows hold less of an LCP than the new ones do.
@@ -465,8 +447,8 @@ void MergeOf<Sym>::filter(uint64_t chunk, uint64_t first_row, uint32_t* out, uin
   const uint32_t known_width = input.rows.lcp_width(), known = most_lcp(known_width), most = most_lcp(lcp_width);
   const uint64_t shift = 32 - lcp_width, start = bounds_[chunk].front(), end = bounds_[chunk + 1].front();
   Ends& ends = ends_[chunk];
-  Key last_key{}, key{};
-  uint32_t least = known, last = 0, number = 0;
+  Ahead last{}, row{};
+  uint32_t least = known;
   uint64_t written = 0;
   for (uint64_t i = start; i < end; ++i) {
     if ((i - start) % kStopInterval == 0) check_stop(stop);
@@ -475,27 +457,26 @@ void MergeOf<Sym>::filter(uint64_t chunk, uint64_t first_row, uint32_t* out, uin
       if (kept != nullptr) kept->prefetch(ahead);
       if (known < most && ahead < text.size) prefetch_line(text.symbols + ahead);
     }
-    const uint32_t position = checked_position(0, i);
+    row.position = checked_position(0, i);
     if (known_width > 0) least = std::min(least, *input.rows.word(i) >> (32 - known_width));
-    if (!stays(0, position, &number)) continue;
-    if (__builtin_expect(written >= n_rows, 0)) throw CorruptPointer{input.file, i, position, n_rows};
+    if (!stays(0, row.position, &row.number)) continue;
+    if (__builtin_expect(written >= n_rows, 0)) throw CorruptPointer{input.file, i, row.position, n_rows};
     const bool is_sampled = (first_row + written) % kRowsPerSample == 0;
-    if (known < most || is_sampled) key = key_at(text.symbols, text.size, position);
-    uint32_t lcp = written == 0 ? 0 : least;  // of the first one, join() finds it
-    if (least == known && known < most && written > 0) lcp = common_bits(last_key, key);
-    out[written] = static_cast<uint32_t>(number | static_cast<uint64_t>(std::min(lcp, most)) << shift);
+    if (known < most || is_sampled) row.key = key_at(text.symbols, text.size, row.position);
+    row.lcp = written == 0 ? 0 : least;  // of the first one, join() finds it
+    if (least == known && known < most && written > 0) row.lcp = compare_rows(borrowed.get(), 0, last, 0, row, 0).lcp;
+    out[written] = static_cast<uint32_t>(row.number | static_cast<uint64_t>(std::min<int64_t>(row.lcp, most)) << shift);
     if (is_sampled) {
-      tree[(first_row + written) / kRowsPerSample] = key.first;
-      rest[(first_row + written) / kRowsPerSample] = key.rest;
+      tree[(first_row + written) / kRowsPerSample] = row.key.first;
+      rest[(first_row + written) / kRowsPerSample] = row.key.rest;
     }
-    if (written == 0) ends.first = {0, position};
-    last = position;
-    last_key = key;
+    if (written == 0) ends.first = {0, row.position};
+    last = row;
     least = known;
     ++written;
   }
   ends.some = written > 0;
-  ends.last = {0, last};
+  ends.last = {0, last.position};
   if (written != n_rows) throw CorruptPointer{input.file, written, written, n_rows};
 }
 
@@ -508,70 +489,51 @@ void MergeOf<Sym>::merge(uint64_t chunk, uint64_t first_row, uint32_t* out, uint
   }
   const Borrowed borrowed(*this);
   Matches& matches = borrowed.get();
-  const uint32_t n_runs = static_cast<uint32_t>(inputs_.size());
-  uint32_t run_bits = 0;
-  while (n_runs > uint64_t{1} << run_bits) ++run_bits;
-  const uint32_t n_leaves = 1u << run_bits;
-  const RowCodes codes(run_bits);
-  std::vector<Cursor> cursors(n_runs);
-  // At first the codes of all games, then of the losers only: those of the games of 2i and 2i + 1 at i.
-  std::vector<uint64_t> losers(2 * size_t{n_leaves});
+  uint32_t n_runs = static_cast<uint32_t>(inputs_.size()), n_leaves = 1;
+  while (n_leaves < n_runs) n_leaves *= 2;
+  std::vector<Cursor> cursors(n_leaves);
+  // At first the players of all games, then the losers only: those of the games of 2i and 2i + 1 at i.
+  std::vector<Player> players(2 * size_t{n_leaves});
   for (uint32_t j = 0; j < n_leaves; ++j) {
-    losers[n_leaves + j] = codes.over(j);
+    players[n_leaves + j].run = j;
     if (j >= n_runs) continue;
     Cursor& c = cursors[j];
     c.input = j;
     c.next = bounds_[chunk][j];
     c.end = bounds_[chunk + 1][j];
-    fetch_next(c);
+    fill(c, matches, stop);
+    if (c.size > 0) players[n_leaves + j].lcp = 0;
   }
-  for (uint32_t j = 0; j < n_runs; ++j) {
-    fill(cursors[j], codes, matches, stop);
-    losers[n_leaves + j] = cursors[j].block[0].code;
-  }
-  std::vector<uint64_t> winners(losers);
   for (uint32_t i = n_leaves - 1; i > 0; --i) {
-    const uint64_t a = winners[2 * i], b = winners[2 * i + 1];
-    winners[i] = std::min(a, b);
-    losers[i] = codes.same(a, b) ? settle(cursors, codes, matches, winners[i], std::max(a, b)) : std::max(a, b);
+    players[i] = players[2 * i];
+    play(cursors, matches, players[i], players[2 * i + 1]);
   }
-  uint64_t winner = winners[1];
+  Player winner = players[1];
+  for (uint32_t i = 1; i < n_leaves; ++i) players[i] = players[2 * i + 1];  // where losers were left
 
   const uint64_t shift = 32 - lcp_width;
-  const uint32_t most = most_lcp(lcp_width);
+  const int64_t most = most_lcp(lcp_width);
   Ends& ends = ends_[chunk];
   uint64_t written = 0;
-  Key before{};
-  for (; !RowCodes::is_over(winner); ++written) {
+  for (; winner.lcp != kOver; ++written) {
     if (written % kStopInterval == 0) check_stop(stop);
-    Cursor& c = cursors[codes.run_of(winner)];
+    Cursor& c = cursors[winner.run];
     const Ahead& row = c.block[c.at];
     if (__builtin_expect(written >= n_rows, 0)) {
       throw CorruptPointer{inputs_[c.input].file, c.next, row.position, n_rows};
     }
-    const Key key{row.symbols.word(0), row.symbols.word(1)};
-    const uint64_t lcp = written > 0 ? std::min(common_bits(before, key), most) : 0;
-    before = key;
-    out[written] = static_cast<uint32_t>(row.number | lcp << shift);
+    out[written] = static_cast<uint32_t>(row.number | static_cast<uint64_t>(std::min(winner.lcp, most)) << shift);
     if ((first_row + written) % kRowsPerSample == 0) {
       const uint64_t sample = (first_row + written) / kRowsPerSample;
-      tree[sample] = key.first;
-      rest[sample] = key.rest;
+      tree[sample] = row.key.first;
+      rest[sample] = row.key.rest;
     }
     ends.last = {c.input, row.position};
     if (written == 0) ends.first = ends.last;
-    uint32_t i = (n_leaves + codes.run_of(winner)) / 2;
-    if (++c.at == c.size) fill(c, codes, matches, stop);
-    winner = c.block[c.at].code;
-    for (; i > 0; i /= 2) {
-      const uint64_t other = losers[i];
-      if (__builtin_expect(codes.same(winner, other), 0)) {
-        losers[i] = settle(cursors, codes, matches, winner, other);
-        continue;
-      }
-      losers[i] = std::max(winner, other);
-      winner = std::min(winner, other);
-    }
+    fetch_ahead(c);
+    if (++c.at == c.size) fill(c, matches, stop);
+    winner.lcp = c.size > 0 ? c.block[c.at].lcp : kOver;
+    for (uint32_t i = (n_leaves + winner.run) / 2; i > 0; i /= 2) play(cursors, matches, winner, players[i]);
   }
   ends.some = written > 0;
   if (written != n_rows) throw CorruptPointer{inputs_.front().file, written, written, n_rows};
