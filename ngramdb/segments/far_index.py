@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ngramdb._cext.sort.construction import CoreBudget, far_index
 from ngramdb.interrupts import Interrupt
 from ngramdb.segments.container import DOCUMENT_SETS, SMALL_BLOCK_SIZE, Container, ContainerWriter, Sink
-from ngramdb.segments.native import KIND, SegmentSummary
+from ngramdb.segments.native import DOC_IDS, KIND, SegmentSummary
 
 #: The sections: long keys, and far LCPs.
 KEYS, LCPS = "far.keys", "far.lcps"
@@ -52,7 +52,7 @@ def write_with_far_index(
         A pass over the file, and a random read of the text a token, shared by the threads. Memory: a byte a
         token. The new file is larger by as much.
     """
-    has_ids = "documents.ids" in container.sections
+    has_ids = DOC_IDS in container.sections
     writer = ContainerWriter(
         file, KIND, reader_flags=DOCUMENT_SETS if has_ids else 0, block_size=SMALL_BLOCK_SIZE
     )

@@ -60,10 +60,30 @@ class FoundWords(NamedTuple):
     sequences: tuple[IntArray, IntArray]
 
 
-class SegmentWords:
-    """The words of one segment's texts."""
+class _Spelled:
+    """Words of one segment as a vocabulary that expressions choose from."""
 
-    spellings: Pieces | None
+    def __init__(self, entries: npt.NDArray[np.uint8], bounds: npt.NDArray[np.uint64]) -> None:
+        self.spellings: Pieces | None = (entries, bounds.astype(np.int64))
+        self.n_vocabulary = len(bounds) - 1
+        self.kind = "words" if _is_utf8(entries) else "pieces"
+        self._vocabulary = Vocabulary(self)
+
+    def token_texts(self, ids: IntArray) -> list[str]:
+        """The words with these numbers. Not asked for where there are `spellings`, as there are here."""
+        return [word.decode("utf-8", "replace") for word in self._spelled(ids)]
+
+    def _matching(self, expression: str, ignore_case: bool, ignore_diacritics: bool) -> IntArray:
+        """The numbers of the words that match, ascending."""
+        return self._vocabulary.matching(expression, ignore_case, ignore_diacritics)
+
+    def _spelled(self, numbers: IntArray) -> list[bytes]:
+        assert self.spellings is not None
+        return _some_of(self.spellings, numbers)
+
+
+class SegmentWords(_Spelled):
+    """The words of one segment's texts."""
 
     def __init__(self, index: Any, pieces: Pieces) -> None:
         try:
@@ -73,35 +93,26 @@ class SegmentWords:
                 f"{index.name} has more than {MAX_SEQUENCES:,} different words, too many to match by text",
                 limit=MAX_SEQUENCES,
             ) from error
-        self.spellings = entries, bounds.astype(np.int64)
-        self.n_vocabulary = len(bounds) - 1
-        self.kind = "words" if _is_utf8(entries) else "pieces"
+        super().__init__(entries, bounds)
         # The sequences of each word stand together.
         numbers = flat[offsets[:-1]].astype(np.int64)
         order = np.argsort(numbers, kind="stable")
         self._begins, self._ends, self._flat = offsets[:-1][order] + 1, offsets[1:][order], flat
         self._first = np.searchsorted(numbers[order], np.arange(self.n_vocabulary + 1))
-        self._vocabulary = Vocabulary(self)
-
-    def token_texts(self, ids: IntArray) -> list[str]:
-        """Never asked: they are spelled."""
-        raise NotImplementedError
 
     def matching(
         self, expression: str, ignore_case: bool, ignore_diacritics: bool
     ) -> tuple[list[bytes], list[bytes]]:
         """The words that match an expression, and their sequences: 32 bits a token."""
-        assert self.spellings is not None
-        numbers = self._vocabulary.matching(expression, ignore_case, ignore_diacritics)
-        words = _some_of(self.spellings, numbers)
+        numbers = self._matching(expression, ignore_case, ignore_diacritics)
         sequences = []
         for number in numbers.tolist():
             for i in range(int(self._first[number]), int(self._first[number + 1])):
                 sequences.append(self._flat[self._begins[i] : self._ends[i]].tobytes())
-        return words, sequences
+        return self._spelled(numbers), sequences
 
 
-class StoredWords:
+class StoredWords(_Spelled):
     """The words of the stored texts of one segment, whose tokens do not spell them."""
 
     def __init__(self, segment: HasTexts, tokenizer: WithPieces) -> None:
@@ -110,22 +121,13 @@ class StoredWords:
         for i in range(n):
             interrupts.step(i, n)
             found.encode_batch([segment.text(i, tokenizer) or b""])
-        entries, bounds = found.export(0)
-        self.spellings = entries, bounds.astype(np.int64)
-        self.n_vocabulary = len(bounds) - 1
-        self.kind = "words" if _is_utf8(entries) else "pieces"
-        self._vocabulary = Vocabulary(self)
-
-    def token_texts(self, ids: IntArray) -> list[str]:
-        """Never asked: they are spelled."""
-        raise NotImplementedError
+        super().__init__(*found.export(0))
 
     def matching(
         self, expression: str, ignore_case: bool, ignore_diacritics: bool
     ) -> tuple[list[bytes], list[bytes]]:
         """The words that match an expression; no sequences."""
-        numbers = self._vocabulary.matching(expression, ignore_case, ignore_diacritics)
-        return _some_of(self.spellings, numbers), []
+        return self._spelled(self._matching(expression, ignore_case, ignore_diacritics)), []
 
 
 # Of each segment the tokenizer's bytes of tokens, None where these do not spell its texts, and its words.

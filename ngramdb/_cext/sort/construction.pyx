@@ -150,6 +150,20 @@ def lcp_width_for(uint64_t n_text):
     return lcp_width_of(n_text)
 
 
+cdef int check_inside(const uint32_t[::1] rows, uint32_t mask, uint64_t n_text, Poll* poll) except -1:
+    """Raise ValueError where a row's position, its bits under the mask, is outside of a text of so many symbols."""
+    cdef uint64_t i
+    cdef cbool outside = False
+    with nogil:
+        for i in range(<uint64_t>rows.shape[0]):
+            if i % STOP_INTERVAL == 0:
+                poll.check()
+            outside = outside or (rows[i] & mask) >= n_text
+    if outside:
+        raise ValueError("a row of the suffix array points outside of the text")
+    return 0
+
+
 def mark_lcps(const symbol_t[::1] text, uint32_t[::1] rows, uint32_t width, Interrupt stop=None, CoreBudget cores=None):
     """Write into the upper `width` bits of rows, which are positions so far, how many leading bits the keys of a row
     and of the one before it have in common: FORMAT.md, "Suffix array". `stop` and `cores` as for `suffix_array`.
@@ -160,18 +174,10 @@ def mark_lcps(const symbol_t[::1] text, uint32_t[::1] rows, uint32_t width, Inte
     """
     cdef uint64_t n_text = text.shape[0]
     cdef uint64_t n_rows = rows.shape[0]
-    cdef uint64_t i
-    cdef cbool outside = False
     cdef Poll poll = poll_of(stop)
     cdef CppCoreBudget* shared = cores.cores.get() if cores is not None else NULL
     checked_mask(n_text, width)
-    with nogil:
-        for i in range(n_rows):
-            if i % STOP_INTERVAL == 0:
-                poll.check()
-            outside = outside or rows[i] >= n_text
-    if outside:
-        raise ValueError("a row of the suffix array points outside of the text")
+    check_inside(rows, 0xFFFFFFFF, n_text, &poll)
     if n_rows > 0:
         with nogil:
             c_mark_lcps(&text[0], n_text, &rows[0], n_rows, width, shared, &poll)
@@ -199,20 +205,12 @@ def far_index(const symbol_t[::1] text, const uint32_t[::1] rows, uint64_t strid
     """
     cdef uint64_t n_text = text.shape[0]
     cdef uint64_t n_rows = rows.shape[0]
-    cdef uint64_t i
-    cdef cbool outside = False
     cdef Poll poll = poll_of(stop)
     cdef CppCoreBudget* shared = cores.cores.get() if cores is not None else NULL
     cdef uint32_t mask = checked_mask(n_text, lcp_width)
     if stride < 1:
         raise ValueError("there is one row at least from one long key to the next")
-    with nogil:
-        for i in range(n_rows):
-            if i % STOP_INTERVAL == 0:
-                poll.check()
-            outside = outside or (rows[i] & mask) >= n_text
-    if outside:
-        raise ValueError("a row of the suffix array points outside of the text")
+    check_inside(rows, mask, n_text, &poll)
     keys = np.empty(4 * n_far_keys(n_rows, stride), dtype=np.uint64)
     lcps = np.empty(n_rows, dtype=np.uint8)
     cdef uint64_t[::1] keys_view = keys
