@@ -29,8 +29,8 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--far-index",
         action="store_true",
-        help="prepare the segments for an object store: a cold count then takes at most 4 requests for each "
-        "of any size; 1 byte a token",
+        help="prepare the segments for an object store: a cold count of up to 15 tokens then takes at most 4 "
+        "requests for each, of any size; 1 byte a token",
     )
     add_lock_timeout(parser)
     add_common_flags(parser)
