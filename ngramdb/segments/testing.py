@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ngramdb._cext.corpus.index import Index
 from ngramdb._cext.corpus.sentence_bits import sentences_at
-from ngramdb._cext.corpus.token_counts import TokenCounts, WindowCounts
+from ngramdb._cext.corpus.token_counts import TokenCounts, WindowCounts, tokens_after
 from ngramdb._cext.corpus.token_patterns import PATTERN_CODES, Matcher
 from ngramdb._cext.corpus.top_ngrams import NgramBlocks, NgramScan
 from ngramdb._cext.lm.models import LanguageIndex, Model
@@ -121,6 +121,8 @@ def _ngram(index: SegmentIndex, ngram: Ids, same_rows: bool, sentences: bool) ->
     before, around = TokenCounts(), WindowCounts()
     before.add_before(index, lo, hi)
     yield "tokens before", (before.n_starts, _plain(before.found()))
+    bitmap = np.packbits(every % 3 != 1, bitorder="little")
+    yield "tokens_after", _plain(tokens_after(index, lo, hi, len(ngram), bitmap))
     ascending = np.sort(positions)
     ends = ascending + index.position_type(len(ngram))
     for left, right in ((0, 1), (2, 3), (2**40, 0)):

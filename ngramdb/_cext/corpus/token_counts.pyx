@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""Tokens counted one by one: those of documents, those near occurrences, those before n-grams.
+"""Tokens counted one by one: those of documents, those near occurrences, those beside n-grams.
 
 A table is filled segment by segment. The GIL is released, and the work can be stopped (`ngramdb.interrupts`).
 """
@@ -9,9 +9,10 @@ import numpy as np
 cimport numpy as cnp
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp cimport bool as cbool
+from libcpp.vector cimport vector
 
 from ngramdb._cext.base.interrupt cimport Poll, current_poll, translate_exception
-from ngramdb._cext.segment.segment cimport DocNumber, PositionsIn, Range, Segment, positions_in
+from ngramdb._cext.segment.segment cimport DocNumber, PositionsIn, Range, Run, Segment, positions_in
 from ngramdb._cext.segment.segment_index cimport SegmentIndex
 
 cnp.import_array()
@@ -33,6 +34,7 @@ cdef extern from "ngramdb/corpus/token_counts.hpp" namespace "ngramdb" nogil:
     void c_count_tokens "ngramdb::count_tokens"(const Segment&, const DocNumber*, size_t, int64_t, TokenTable[int64_t]&, Poll*) except +translate_exception
     void c_count_windows "ngramdb::count_windows"(const Segment&, PositionsIn, PositionsIn, size_t, uint64_t, uint64_t, const SentenceBits&, TokenTable[WindowCount]&, Poll*) except +translate_exception
     void c_count_before "ngramdb::count_before"(const Segment&, Range, int64_t, TokenTable[int64_t]&, int64_t&, Poll*) except +translate_exception
+    uint64_t c_successors_among "ngramdb::successors_among"(const Segment&, Range, uint32_t, const uint8_t*, vector[Run]&, Poll*) except +translate_exception
 
 cdef extern from *:
     """
@@ -158,3 +160,34 @@ cdef class WindowCounts:
                 copy_windows(self.table, &id_view[0], &count_view[0, 0])
         order = np.argsort(ids)
         return ids[order], counts[order]
+
+
+def tokens_after(SegmentIndex index not None, int64_t lo, int64_t hi, uint32_t depth, const uint8_t[::1] documents):
+    """The tokens after the first `depth` tokens of those of the rows [lo, hi) that stand in some documents.
+
+    `documents` has a bit for each document of the segment, the least significant one of a byte first. The rows are those
+    of an n-gram of `depth` tokens.
+
+    Returns ids (k,) uint32, ascending, their counts (k,) int64, and how many of the documents end there. Raises ValueError
+    where bits are missing. Cost: that of all successors of the rows, and some 3 ns a row.
+    """
+    index.check_rows(lo, hi)
+    if 8 * <uint64_t>documents.shape[0] < <uint64_t>index.n_documents:
+        raise ValueError(f"{index.n_documents} documents have {8 * documents.shape[0]} bits")
+    cdef Range rows
+    cdef Poll poll = current_poll()
+    cdef vector[Run] runs
+    cdef uint64_t n_ends = 0
+    rows.lo = lo
+    rows.hi = hi
+    if lo < hi:
+        with nogil:
+            n_ends = c_successors_among(index.segment[0], rows, depth, &documents[0], runs, &poll)
+    ids = np.empty(runs.size(), dtype=np.uint32)
+    counts = np.empty(runs.size(), dtype=np.int64)
+    cdef uint32_t[::1] id_view = ids
+    cdef int64_t[::1] count_view = counts
+    cdef size_t i
+    for i in range(runs.size()):
+        id_view[i], count_view[i] = <uint32_t>runs[i].id, runs[i].count
+    return ids, counts, n_ends

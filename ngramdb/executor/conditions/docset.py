@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ngramdb._cext.corpus.docsets import intersect, subtract, unite
 from ngramdb.types import Docs
@@ -59,6 +60,12 @@ class DocSet:
             return self.docs
         every = np.arange(self.n_documents, dtype=np.uint32)
         return every if not len(self.docs) else subtract(every, self.docs)
+
+    def mask(self) -> NDArray[np.bool_]:
+        """Whether each document of the segment is in it: (n_documents,) bool."""
+        mask = np.full(self.n_documents, self.negated)
+        mask[self.docs] = not self.negated
+        return mask
 
     def check(self) -> None:
         """Raise ValueError unless the numbers are sorted, unique and in range."""

@@ -18,7 +18,7 @@ from ngramdb._cext.corpus.token_counts import TokenCounts
 from ngramdb.executor.conditions.known_tokens import from_files
 from ngramdb.executor.questions.documents import matching
 from ngramdb.executor.questions.models import is_counted, language_model, note_of
-from ngramdb.executor.questions.neighbours import neighbours
+from ngramdb.executor.questions.neighbours import predecessors
 from ngramdb.executor.results.result import BATCH_ROWS, Result, Row
 from ngramdb.lm.spec import ModelSpec
 from ngramdb.lm.values import UNKNOWN
@@ -174,9 +174,8 @@ def before(plan: DistributionBefore, meter: PlanMeter | None = None) -> Result:
 
 def _before_among(plan: DistributionBefore, where: DocExpr, meter: PlanMeter | None) -> Result:
     documents = matching(plan.corpus, where, plan.costs, meter)
-    tokens = neighbours(plan.gram.ids, documents if plan.gram.known else (), -1)
-    ids = tokens.ids.astype(np.uint32)
-    found = NextTokens(ids, tokens.counts, tokens.n_none, tokens.n_places, len(plan.gram) + 1)
+    tokens = predecessors(plan.gram.ids, documents if plan.gram.known else ())
+    found = NextTokens(tokens.ids, tokens.counts, tokens.n_none, tokens.n_places, len(plan.gram) + 1)
     return result_of(found, plan.top, plan.corpus)
 
 

@@ -1,7 +1,7 @@
 """DIST in some documents only, from the places of the context: without an index of these documents.
 
 Making such an index costs some 100 ns for each of their tokens, once; looking at every place of a context
-some 30 ns each. So the first questions are answered from the places, until these were as many as an index
+some 10 ns each. So the first questions are answered from the places, until these were as many as an index
 would have been worth.
 """
 
@@ -11,13 +11,13 @@ import numpy as np
 
 from ngramdb.executor.questions.distribution import NextTokens, result_of
 from ngramdb.executor.questions.models import is_counted
-from ngramdb.executor.questions.neighbours import Documents, neighbours
+from ngramdb.executor.questions.neighbours import Documents, followers
 from ngramdb.executor.results.result import Result
 from ngramdb.planner.plan import Distribution
 from ngramdb.planner.source import Corpus
 
 # What indexing a token costs, in places of a context that are looked at meanwhile.
-PLACES_PER_TOKEN = 3
+PLACES_PER_TOKEN = 10
 
 
 def distribution_among(plan: Distribution, found: Documents) -> Result | None:
@@ -33,9 +33,9 @@ def distribution_among(plan: Distribution, found: Documents) -> Result | None:
     chosen = [docs.numbers() for _, docs in found]
     if plan.corpus.prefers_slice(chosen, places, PLACES_PER_TOKEN * tokens_indexed):
         return None
-    tokens = neighbours(context.ids, found, len(context))
-    ids, n = tokens.ids.astype(np.uint32), len(context) + 1
-    following = NextTokens(ids, tokens.counts, tokens.n_none, tokens.n_places, n)
+    tokens = followers(context.ids, found)
+    n = len(context) + 1
+    following = NextTokens(tokens.ids, tokens.counts, tokens.n_none, tokens.n_places, n)
     return result_of(following, plan.top, plan.corpus, effective_n=n, sparse=following.sparse)
 
 

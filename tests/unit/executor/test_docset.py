@@ -30,6 +30,7 @@ def test_set_algebra(a, b):
         made.check()
         assert (set(made.numbers().tolist()), len(made)) == (expected, len(expected))
         assert (np.diff(made.numbers().astype(np.int64)) > 0).all()
+        assert np.flatnonzero(made.mask()).tolist() == sorted(expected)
 
 
 def test_all_and_none_hold_no_numbers():

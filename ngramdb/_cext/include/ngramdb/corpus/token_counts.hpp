@@ -241,4 +241,84 @@ inline void count_before(const Segment& segment, Range rows, int64_t weight, Tok
   }
 }
 
+// ---- tokens after occurrences, in some documents ------------------------------------------------------------
+
+// Says of rows whether they stand in documents whose bit is set (the least significant bit of a byte comes first).
+class RowsInDocuments {
+ public:
+  RowsInDocuments(const Segment& segment, Range rows, const uint8_t* documents)
+      : segment_(segment), documents_(documents), all_(rows), next_(rows.lo) {}
+
+  // How many of the next n rows do. They are counted without branches: half of the documents are no pattern.
+  uint64_t count(uint64_t n, StopFlag stop) {
+    uint64_t found = 0;
+    while (n > 0) {
+      if (at_ == n_known_) read(stop);
+      const uint64_t here = std::min<uint64_t>(n, n_known_ - at_);
+      for (uint64_t end = at_ + here; at_ < end; ++at_) found += is_in_[at_];
+      n -= here;
+    }
+    return found;
+  }
+
+ private:
+  static constexpr uint64_t kChunk = 2048;
+
+  void read(StopFlag stop) {
+    if (next_ == all_.hi) throw CorruptPointer{"a segment", next_, all_.hi, all_.size()};
+    if ((next_ - all_.lo) % (16 * kChunk) == 0) check_stop(stop, next_ - all_.lo, all_.size());
+    const Range part{next_, std::min<Row>(all_.hi, next_ + kChunk)};
+    segment_.positions(part, PositionsOut(positions_));
+    segment_.documents_at(PositionsIn(positions_), part.size(), found_, before_);
+    for (uint64_t i = 0; i < part.size(); ++i) is_in_[i] = (documents_[found_[i] / 8] >> (found_[i] % 8)) & 1u;
+    next_ = part.hi;
+    at_ = 0;
+    n_known_ = part.size();
+  }
+
+  const Segment& segment_;
+  const uint8_t* const documents_;
+  const Range all_;
+  Row next_;
+  uint64_t at_ = 0, n_known_ = 0;
+  uint64_t positions_[kChunk];
+  DocNumber found_[kChunk];
+  uint32_t before_[kChunk];
+  uint8_t is_in_[kChunk];
+};
+
+// The tokens after the first `depth` ones of the rows, as far as these stand in documents whose bit is set: appended to
+// `runs`, ascending by id, each with a count above 0. Returns how many of these rows' documents end there. The text is
+// read once for each different token, whatever the documents.
+inline uint64_t successors_among(const Segment& segment, Range rows, uint32_t depth, const uint8_t* documents,
+                                 std::vector<Run>& runs, StopFlag stop) {
+  uint64_t n_ends = 0;
+  const auto add = [&](TokenId id, uint64_t n) {
+    if (n > 0) runs.push_back({id, static_cast<int64_t>(n)});
+  };
+  if (segment.in_token_order() && segment.is_nested()) {
+    // The rows of each token stand together: first those whose documents end, then by ascending id.
+    std::vector<Run> every;
+    const uint64_t n_first = segment.successors(rows, depth, every, stop);
+    RowsInDocuments counted(segment, rows, documents);
+    n_ends = counted.count(n_first, stop);
+    runs.reserve(runs.size() + every.size());
+    for (const Run& run : every) add(run.id, counted.count(static_cast<uint64_t>(run.count), stop));
+    return n_ends;
+  }
+  std::vector<Child> children;
+  segment.children(rows, depth, children, stop);
+  const auto n_before = static_cast<std::ptrdiff_t>(runs.size());
+  for (const Child& child : children) {
+    const uint64_t n = RowsInDocuments(segment, child.rows, documents).count(child.rows.size(), stop);
+    if (child.id == kNoToken) {
+      n_ends += n;
+    } else {
+      add(child.id, n);
+    }
+  }
+  std::sort(runs.begin() + n_before, runs.end(), [](const Run& a, const Run& b) { return a.id < b.id; });
+  return n_ends;
+}
+
 }  // namespace ngramdb
