@@ -265,9 +265,9 @@ class Corpus:
         # Not the corpus's view as questions use it, which opens every segment.
         database = self._bound.database
         tokenizer = database.snapshot.view(self.name).tokenizer
-        documents = given_documents.as_documents(docs, tokenizer.kind, tokenizer.n_vocabulary)
+        documents, errors = given_documents.as_documents(docs, tokenizer.kind, tokenizer.n_vocabulary)
         with self._bound.work():
-            return loading.load(database, self.name, documents, f"append to {self.name}", progress)
+            return loading.load(database, self.name, documents, f"append to {self.name}", progress, errors)
 
     def load(
         self,

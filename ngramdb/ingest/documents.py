@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -57,12 +57,14 @@ class ErrorLog:
     """How many documents were skipped, and the first few reasons. Threads may share a log.
 
     `files` of them are files that cannot be read, or not to their end: nobody knows how many documents they
-    have. Their reasons stand before the others.
+    have. Their reasons stand before the others. `remarks` are on what was read otherwise than it might seem,
+    each once.
     """
 
     count: int = 0
     reasons: list[str] = field(default_factory=list)
     files: int = 0
+    remarks: dict[str, None] = field(default_factory=dict)
     _n_named: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
@@ -85,6 +87,15 @@ class ErrorLog:
                 self.reasons.insert(self._n_named, f"{error}; {lost}")
                 self._n_named += 1
 
+    def remark(self, text: str) -> None:
+        """Take down a remark for the load's reader."""
+        self.remarks[text] = None
+
+    def remark_gaps(self, fields: Iterable[str]) -> None:
+        """Take down the fields in which a NaN was taken for no value."""
+        for name in fields:
+            self.remark(f"NaN in the field {name} is no value: it is NULL there")
+
     def after(self, n_lines: int) -> Callable[[LoadError], None]:
         """What records errors beyond the first `n_lines` lines of a file.
 
@@ -103,6 +114,24 @@ def located(error: LoadError, source: str, line: int | None) -> LoadError:
     )
 
 
+def without_nan(value: Any, depth: int = 0) -> Any:
+    """The value with None in the place of each NaN, which is how frames write what is missing.
+
+    The very same object where it has none.
+    """
+    if isinstance(value, (np.generic, np.ndarray)):
+        value = value.tolist()
+    if isinstance(value, float):
+        return None if math.isnan(value) else value
+    if depth > MAX_VALUE_DEPTH or not isinstance(value, (list, tuple, Mapping)):
+        return value
+    if isinstance(value, Mapping):
+        items = {key: without_nan(item, depth + 1) for key, item in value.items()}
+        return items if any(items[key] is not item for key, item in value.items()) else value
+    found = [without_nan(item, depth + 1) for item in value]
+    return found if any(new is not old for new, old in zip(found, value, strict=True)) else value
+
+
 def is_finite(value: Any, depth: int = 0) -> bool:
     """Whether all numbers in a value are finite. What is nested too deeply is refused when it is stored."""
     if isinstance(value, (np.generic, np.ndarray)):
@@ -113,6 +142,11 @@ def is_finite(value: Any, depth: int = 0) -> bool:
         return True
     items = value.values() if isinstance(value, Mapping) else value
     return all(is_finite(item, depth + 1) for item in items)
+
+
+def infinite(name: str) -> str:
+    """Return the message for a field with a number that is not finite."""
+    return f"metadata field {name!r} has an infinite number, for which JSON has no form"
 
 
 def token_ids(values: object, field_name: str) -> TokenIds:

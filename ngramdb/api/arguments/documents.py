@@ -10,7 +10,7 @@ import numpy as np
 
 from ngramdb.api.arguments.tables import SOURCE, is_table, iterates_over_names, rows_of
 from ngramdb.errors import InvalidArgument, LoadError
-from ngramdb.ingest.documents import Document, is_finite, token_ids
+from ngramdb.ingest.documents import Document, ErrorLog, infinite, is_finite, token_ids, without_nan
 
 _IDS_WANTED = "this corpus takes token ids: give a pair of ids and metadata"
 # What is one document; of others it takes longer to ask whether they are tables.
@@ -19,8 +19,8 @@ _SINGLE = frozenset((str, dict, tuple, list, bytes, np.ndarray))
 _PLAIN = frozenset((str, int, bool, type(None)))
 
 
-def as_documents(given: Any, kind: str, n_vocabulary: int) -> Iterator[Document]:
-    """Documents in the form that a load takes, made one at a time.
+def as_documents(given: Any, kind: str, n_vocabulary: int) -> tuple[Iterator[Document], ErrorLog]:
+    """Documents in the form that a load takes, made one at a time; and what takes remarks on them.
 
     Parameters
     ----------
@@ -35,9 +35,11 @@ def as_documents(given: Any, kind: str, n_vocabulary: int) -> Iterator[Document]
     LoadError
         Something that is no document; names its position, counted from 1.
     """
+    errors = ErrorLog()
     if is_table(given):
-        return _sound_rows(rows_of(given, kind, n_vocabulary), kind)
-    return _each(each_of(given, "append takes an iterable of documents", kind), kind, n_vocabulary)
+        return _sound_rows(rows_of(given, kind, n_vocabulary, errors), kind), errors
+    each = each_of(given, "append takes an iterable of documents", kind)
+    return _each(each, kind, n_vocabulary, errors), errors
 
 
 def each_of(given: Any, wanted: str, kind: str) -> Iterable[Any]:
@@ -81,11 +83,11 @@ def as_paths(given: Any, wanted: str) -> list[str]:
         raise InvalidArgument(f"{wanted}: {error}") from error
 
 
-def _each(given: Iterable[Any], kind: str, n_vocabulary: int) -> Iterator[Document]:
+def _each(given: Iterable[Any], kind: str, n_vocabulary: int, errors: ErrorLog) -> Iterator[Document]:
     number = 0
     for item in given:
         if type(item) not in _SINGLE and is_table(item):  # a record batch, or a frame
-            for row in _sound_rows(rows_of(item, kind, n_vocabulary), kind):
+            for row in _sound_rows(rows_of(item, kind, n_vocabulary, errors), kind):
                 number += 1
                 row.line = number
                 yield row
@@ -93,7 +95,7 @@ def _each(given: Iterable[Any], kind: str, n_vocabulary: int) -> Iterator[Docume
         number += 1
         try:
             document = _as_document(item, kind)
-            _check(document, kind, n_vocabulary)
+            _check(document, kind, n_vocabulary, errors)
         except LoadError as error:
             raise LoadError(f"document {number}: {error.message}", source=SOURCE) from error
         document.source = f"{SOURCE}: document {number}"
@@ -146,12 +148,21 @@ def _utf8(text: Any) -> bytes:
     raise LoadError(f"the text is a string, not {type(text).__name__}")
 
 
-def _check(document: Document, kind: str, n_vocabulary: int) -> None:
+def _check(document: Document, kind: str, n_vocabulary: int, errors: ErrorLog) -> None:
+    gaps: dict[str, Any] = {}
     for key, value in document.metadata.items():
         if not isinstance(key, str):
             raise LoadError("the names of metadata fields are strings")
-        if type(value) not in _PLAIN and not is_finite(value):
-            raise LoadError(f"metadata field {key!r} has a number that JSON has no form for: NaN or infinity")
+        if type(value) in _PLAIN:
+            continue
+        known = without_nan(value)
+        if known is not value:
+            gaps[key] = known
+        if not is_finite(known):
+            raise LoadError(infinite(key))
+    if gaps:
+        document.metadata = {**document.metadata, **gaps}
+        errors.remark_gaps(gaps)
     if document.ids is None:
         if kind == "tokens":
             raise LoadError(_IDS_WANTED)

@@ -62,13 +62,16 @@ def iterates_over_names(given: object) -> bool:
     return isinstance(given, Mapping) or (hasattr(given, "columns") and hasattr(given, "dtypes"))
 
 
-def rows_of(given: Any, kind: str, n_ids: int = MAX_TOKEN_ID + 1) -> Iterator[Document]:
+def rows_of(
+    given: Any, kind: str, n_ids: int = MAX_TOKEN_ID + 1, errors: ErrorLog | None = None
+) -> Iterator[Document]:
     """The rows of a table as documents, or the values of a single column as their texts (or ids).
 
     Parameters
     ----------
     kind : the corpus's kind of tokenizer; of a table with both, `tokens` takes the column `ids`
     n_ids : token ids are below this number
+    errors : takes remarks on the rows
 
     Raises
     ------
@@ -79,7 +82,7 @@ def rows_of(given: Any, kind: str, n_ids: int = MAX_TOKEN_ID + 1) -> Iterator[Do
     """
     schema, batches = opened(given)
     options = _options(schema, kind, n_ids)
-    return table_documents(schema, batches, options, ErrorLog(), (SOURCE, "document"))
+    return table_documents(schema, batches, options, errors or ErrorLog(), (SOURCE, "document"))
 
 
 def table_documents(
@@ -148,7 +151,11 @@ def _options(schema: Any, kind: str, n_ids: int) -> ReadOptions:
             "one that holds the text"
         )
     kept = tuple(join_path((name,)) for name in names if name != content)
-    return ReadOptions(ids_field=content if content == "ids" else None, n_ids=n_ids, metadata=kept)
+    return ReadOptions(
+        ids_field=content if content == "ids" else None,
+        n_ids=n_ids,
+        metadata=None if len(names) == len(schema.names) else kept,
+    )
 
 
 def _rows(batches: Iterable[Any], reader: TableReader, errors: ErrorLog, source: str) -> Iterator[Document]:

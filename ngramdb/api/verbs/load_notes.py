@@ -14,6 +14,8 @@ from ngramdb.planner.plan import Load
 
 # Files that a note names; of more it has the number.
 MOST_NAMED = 3
+# Remarks that are told: a table may have a thousand columns.
+MOST_REMARKS = 5
 
 
 def of_sources(sources: Sequence[Source], left_out: Sequence[str]) -> Iterator[str]:
@@ -61,6 +63,14 @@ def of_errors(errors: ErrorLog) -> Iterator[str]:
         yield (
             f"{_files(errors.files)} not read, or not to the end: how many documents are missing is not known"
         )
+
+
+def of_remarks(errors: ErrorLog) -> Iterator[str]:
+    """Notes on what was read otherwise than it might seem."""
+    remarks = list(errors.remarks)
+    yield from remarks[:MOST_REMARKS]
+    if len(remarks) > MOST_REMARKS:
+        yield f"{len(remarks) - MOST_REMARKS:,} more such notes"
 
 
 def of_fields(wanted: WantedFields) -> Iterator[str]:

@@ -135,10 +135,14 @@ def load(
     documents: Iterator[Document],
     action: str,
     progress: LoadCallback | None,
+    errors: ErrorLog,
 ) -> LoadReport:
-    """Add documents that come from Python, in one commit; none if any of them fails."""
+    """Add documents that come from Python, in one commit; none if any of them fails.
+
+    `errors` has the remarks of what makes the documents.
+    """
     with database.change(name, action) as change:
-        run = _Run(database, change, progress, ErrorLog())
+        run = _Run(database, change, progress, errors)
         run.load(documents)
     return run.report()
 
@@ -264,7 +268,7 @@ class _Run:
             version=done.version,
             elapsed=time.perf_counter() - self._started,
             bytes=self._n_bytes,
-            notes=tuple(dict.fromkeys((*self.notes, *done.notes))),
+            notes=tuple(dict.fromkeys((*self.notes, *load_notes.of_remarks(self._errors), *done.notes))),
         )
 
     def _part(self, documents: Iterator[Document], course: Course | None) -> None:

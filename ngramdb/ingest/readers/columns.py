@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from ngramdb.errors import InvalidArgument
-from ngramdb.ingest.documents import is_finite
+from ngramdb.ingest.documents import infinite, is_finite, without_nan
 from ngramdb.ingest.fields import Path, join_path, split_path
 from ngramdb.lazy import lazy_module
 from ngramdb.limits import MAX_INTEGER
@@ -131,6 +131,8 @@ class MetadataColumns:
         self._content = content
         self._kept = None if kept is None else list(kept)
         self._parts: list[_Leaf | _Struct] = []
+        # The fields in which a NaN was taken for NULL.
+        self.gaps: dict[str, None] = {}
         for field in schema:
             self._collect(field, ())
 
@@ -153,7 +155,7 @@ class MetadataColumns:
                 array = _without_fields(array, tree.fields(part.keys))
                 tags = {TYPE_KEY: "bool", MARK_KEY: OBJECT}
             else:
-                type_name, array = _typed(array, part, wrong)
+                type_name, array = self._typed(array, part, wrong)
                 tags = {TYPE_KEY: type_name}
             if array.null_count < len(array):
                 fields.append(pyarrow.field(join_path(part.keys), array.type, metadata=tags))
@@ -185,6 +187,64 @@ class MetadataColumns:
 
     def _keeps(self, keys: Path) -> bool:
         return self._kept is None or any(keys[: len(path)] == path for path in self._kept)
+
+    def _typed(self, array: Any, leaf: _Leaf, wrong: dict[int, str]) -> tuple[str, Any]:
+        """A column in the form that metadata have, and its type's name."""
+        name = _scalar_name(leaf.kind, array)
+        if name is not None:
+            return name, self._finite(array.cast(_storage(name)), leaf, wrong)
+        if is_list(leaf.kind):
+            items = array.flatten()
+            inner = _scalar_name(leaf.kind.value_type, items)
+            if inner is not None and items.null_count < len(items):
+                array = self._finite(array.cast(pyarrow.list_(_storage(inner))), leaf, wrong)
+                return f"list<{inner}>", array
+        return self._converted(array, leaf, wrong)
+
+    def _finite(self, array: Any, leaf: _Leaf, wrong: dict[int, str]) -> Any:
+        """The array with NULL for NaN; rows with an infinite number are wrong."""
+        of_lists = is_list(array.type)
+        items = array.flatten() if of_lists else array
+        if not pyarrow.types.is_floating(items.type):
+            return array
+        numbers = items.to_numpy(zero_copy_only=False)  # NULL is NaN here, and most columns have neither
+        if items.null_count < np.isnan(numbers).sum():
+            self.gaps[join_path(leaf.keys)] = None
+            if of_lists:
+                array = pyarrow.array(list(map(without_nan, array.to_pylist())), array.type)
+            else:
+                array = pyarrow.array(numbers, array.type, from_pandas=True)
+        found = np.isinf(numbers)
+        if found.any():
+            rows = np.flatnonzero(found)
+            if of_lists:
+                rows = compute.list_parent_indices(array).to_numpy(zero_copy_only=False)[rows]
+            wrong.update(dict.fromkeys(rows.tolist(), infinite(join_path(leaf.keys))))
+        return array
+
+    def _converted(self, array: Any, leaf: _Leaf, wrong: dict[int, str]) -> tuple[str, Any]:
+        """A column by way of Python's values: times, decimal numbers, and what is stored as JSON."""
+        values = _python_values(array, leaf, wrong)
+        for i, value in enumerate(values):
+            known = without_nan(value)
+            if known is not value:
+                values[i] = known
+                self.gaps[join_path(leaf.keys)] = None
+            if not is_finite(known):
+                wrong[i] = infinite(join_path(leaf.keys))
+                values[i] = None
+        of_lists = is_list(leaf.kind)
+        items = [item for value in values if value is not None for item in value] if of_lists else values
+        kinds = set(map(type, items)) - {type(None)}
+        if of_lists and not kinds:
+            return "list<null>", pyarrow.array(values, pyarrow.list_(pyarrow.null()))
+        name = {frozenset((str,)): "string", frozenset((float,)): "float64"}.get(frozenset(kinds), JSON)
+        if name == JSON:
+            texts = [None if value is None else _json(value) for value in values]
+            return JSON, pyarrow.array(texts, pyarrow.string())
+        if of_lists:
+            return f"list<{name}>", pyarrow.array(values, pyarrow.list_(_storage(name)))
+        return name, pyarrow.array(values, _storage(name))
 
 
 def _plain_type(kind: Any) -> Any:
@@ -245,44 +305,6 @@ def _without_fields(array: Any, fields: list[Any]) -> Any:
 # ---- values ---------------------------------------------------------------------------------------------
 
 
-def _typed(array: Any, leaf: _Leaf, wrong: dict[int, str]) -> tuple[str, Any]:
-    """A column in the form that metadata have, and its type's name."""
-    name = _scalar_name(leaf.kind, array)
-    if name is not None:
-        array = array.cast(_storage(name))
-        _find_infinite(array, leaf, wrong)
-        return name, array
-    if is_list(leaf.kind):
-        items = array.flatten()
-        inner = _scalar_name(leaf.kind.value_type, items)
-        if inner is not None and items.null_count < len(items):
-            array = array.cast(pyarrow.list_(_storage(inner)))
-            _find_infinite(array, leaf, wrong)
-            return f"list<{inner}>", array
-    return _converted(array, leaf, wrong)
-
-
-def _converted(array: Any, leaf: _Leaf, wrong: dict[int, str]) -> tuple[str, Any]:
-    """A column by way of Python's values: times, decimal numbers, and what is stored as JSON."""
-    values = _python_values(array, leaf.convert)
-    for i, value in enumerate(values):
-        if not is_finite(value):
-            wrong[i] = _infinite(leaf)
-            values[i] = None
-    of_lists = is_list(leaf.kind)
-    items = [item for value in values if value is not None for item in value] if of_lists else values
-    kinds = set(map(type, items)) - {type(None)}
-    if of_lists and not kinds:
-        return "list<null>", pyarrow.array(values, pyarrow.list_(pyarrow.null()))
-    name = {frozenset((str,)): "string", frozenset((float,)): "float64"}.get(frozenset(kinds), JSON)
-    if name == JSON:
-        texts = [None if value is None else _json(value) for value in values]
-        return JSON, pyarrow.array(texts, pyarrow.string())
-    if of_lists:
-        return f"list<{name}>", pyarrow.array(values, pyarrow.list_(_storage(name)))
-    return name, pyarrow.array(values, _storage(name))
-
-
 def _scalar_name(kind: Any, array: Any) -> str | None:
     """The name of the type that holds an array's values as they are; None where none does."""
     types = pyarrow.types
@@ -308,41 +330,43 @@ def _storage(name: str) -> Any:
     return by_name[name]()
 
 
-def _find_infinite(array: Any, leaf: _Leaf, wrong: dict[int, str]) -> None:
-    """Take down rows that have a number without a form in JSON."""
-    of_lists = is_list(array.type)
-    items = array.flatten() if of_lists else array
-    if not pyarrow.types.is_floating(items.type):
-        return
-    found = compute.invert(compute.is_finite(items)).fill_null(False).to_numpy(zero_copy_only=False)
-    if not found.any():
-        return
-    numbers = np.flatnonzero(found)
-    if of_lists:
-        numbers = compute.list_parent_indices(array).to_numpy(zero_copy_only=False)[numbers]
-    wrong.update(dict.fromkeys(numbers.tolist(), _infinite(leaf)))
-
-
-def _infinite(leaf: _Leaf) -> str:
-    return f"metadata field {join_path(leaf.keys)!r} has a number that JSON has no form for: NaN or infinity"
-
-
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _python_values(array: Any, convert: Convert | None) -> list[Any]:
-    if pyarrow.types.is_timestamp(array.type) and array.type.unit == "ns":
+def _python_values(array: Any, leaf: _Leaf, wrong: dict[int, str]) -> list[Any]:
+    """A column's values as metadata have them; None, and `wrong`, where Python has no such time."""
+    types = pyarrow.types
+    if (types.is_timestamp(array.type) or types.is_time64(array.type)) and array.type.unit == "ns":
         return _nanosecond_texts(array)
-    values: list[Any] = array.to_pylist()
+    try:
+        return _converted_values(array.to_pylist(), leaf.convert)
+    except (OverflowError, ValueError):
+        return [_value_of(item, i, leaf, wrong) for i, item in enumerate(array)]
+
+
+def _converted_values(values: list[Any], convert: Convert | None) -> list[Any]:
     return values if convert is None else [convert(value) for value in values]
+
+
+def _value_of(item: Any, number: int, leaf: _Leaf, wrong: dict[int, str]) -> Any:
+    try:
+        return _converted_values([item.as_py()], leaf.convert)[0]
+    except (OverflowError, ValueError):
+        wrong[number] = (
+            f"metadata field {join_path(leaf.keys)!r} has a time outside of the years 1 to 9999, or in a "
+            "zone that is not known"
+        )
+        return None
 
 
 def _nanosecond_texts(array: Any) -> list[str | None]:
     """Times in ISO 8601, with nine digits where they end below a microsecond: Python's own end there."""
     nanoseconds = compute.fill_null(array.cast(pyarrow.int64()), 0).to_numpy(zero_copy_only=False)
     below = np.mod(nanoseconds, 1000)
-    whole = pyarrow.array((nanoseconds - below) // 1000).cast(pyarrow.timestamp("us", array.type.tz))
+    is_of_day = pyarrow.types.is_time64(array.type)
+    kind = pyarrow.time64("us") if is_of_day else pyarrow.timestamp("us", array.type.tz)
+    whole = pyarrow.array((nanoseconds - below) // 1000).cast(kind)
     texts: list[str | None] = []
     for time, digits, is_valid in zip(
         whole.to_pylist(), below.tolist(), array.is_valid().to_pylist(), strict=True

@@ -2,7 +2,7 @@
 
 All values are text there. A column of metadata is of integers, numbers or booleans where all its values are
 written as such (and no `007` would become 7), which takes going through the file once before it is loaded.
-An empty field is no value; in quotes it is an empty text.
+An empty field is no value; in quotes it is an empty text. A NaN among numbers is no value either.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 from ngramdb import interrupts
 from ngramdb.errors import LoadError
 from ngramdb.ingest.documents import Document, ErrorLog
+from ngramdb.ingest.fields import join_path
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.readers.quoting import checked
 from ngramdb.ingest.readers.tables import TableReader
@@ -41,6 +42,8 @@ _WRITTEN = {
     "float64": r"^-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?([eE](\+?[0-3]?|-[0-2]?)[0-9]{1,2})?$",
     "bool": r"^(true|false|True|False|TRUE|FALSE)$",
 }
+# What stands for a number that is missing, beside others: pandas writes one, numpy the other.
+_NAN = ("NaN", "nan")
 # What a number's digits are among, and the most that a float gives back.
 _NO_DIGITS = r"^-?0*\.?0*|\.|[eE].*$"
 _MOST_DIGITS = 17
@@ -69,7 +72,7 @@ def read_delimited(
     try:
         for batch, row in text.numbered(_batches(text, reader.names)):
             passed = min(max(source.after_line - row + 1, 0), batch.num_rows)
-            rest = _typed(batch.slice(passed), types, source.label)
+            rest = _typed(batch.slice(passed), types, source.label, errors)
             yield from reader.documents(rest, row + passed, source.label, errors)
     except LoadError as error:
         if skipped is None or error.line is not None or isinstance(error.__cause__, OSError):
@@ -213,14 +216,23 @@ def _types(batches: Iterator[Any], names: Sequence[str]) -> dict[str, str]:
         interrupts.check()
         for name in names:
             values = batch.column(name)
-            if values.null_count < len(values):
+            numbers = _without_nan(values)
+            if numbers.null_count < len(numbers):
                 has_values.add(name)
-            possible[name] = {kind for kind in possible[name] if _is_written(values, kind)}
+            possible[name] = {
+                kind for kind in possible[name] if _is_written(values if kind == "bool" else numbers, kind)
+            }
     return {
         name: next(kind for kind in _WRITTEN if kind in possible[name])
         for name in has_values
         if possible[name]
     }
+
+
+def _without_nan(values: Any) -> Any:
+    """The values with NULL where one is missing among numbers."""
+    missing = compute.is_in(values, value_set=pyarrow.array(_NAN))
+    return compute.if_else(missing, None, values) if compute.any(missing).as_py() else values
 
 
 def _is_written(values: Any, kind: str) -> bool:
@@ -236,14 +248,16 @@ def _is_written(values: Any, kind: str) -> bool:
     return compute.all(compute.is_finite(values.cast(kind))).as_py() is not False
 
 
-def _typed(batch: Any, types: dict[str, str], label: str) -> Any:
+def _typed(batch: Any, types: dict[str, str], label: str, errors: ErrorLog) -> Any:
     """The batch with columns of their types."""
     schema = _schema(batch.schema.names, types)
+    arrays = []
     try:
-        arrays = [
-            array.cast(field.type) if field.name in types else array
-            for field, array in zip(schema, batch.columns, strict=True)
-        ]
+        for field, array in zip(schema, batch.columns, strict=True):
+            known = _without_nan(array) if field.name in types else array
+            if known is not array:
+                errors.remark_gaps([join_path((field.name,))])
+            arrays.append(known.cast(field.type))
     except pyarrow.ArrowException as error:
         raise LoadError(f"the file has changed while it was loaded: {error}", source=label) from None
     return pyarrow.RecordBatch.from_arrays(arrays, schema=schema)

@@ -24,6 +24,8 @@ from ngramdb.limits import MAX_TOKEN_ID
 
 pyarrow = lazy_module("pyarrow")
 
+# What questions have of their own for each document; a field of that name is asked by another one.
+OWN_NAMES = ("doc_id", "length")
 # Rows that are converted at a time: frames come in one batch, whatever their size.
 BATCH_ROWS = 1024
 
@@ -57,6 +59,7 @@ class TableReader:
         kept = None if options.metadata is None else [_found_path(schema, name) for name in options.metadata]
         if not options.of_many:  # of several tables another may have what this one lacks
             _check_kept(schema, kept or (), label)
+        self._chosen = options.metadata is not None
         try:
             self._metadata = MetadataColumns(schema, self._content, kept)
         except InvalidArgument as error:
@@ -87,6 +90,9 @@ class TableReader:
             batch = batch.take(pyarrow.array(numbers, pyarrow.int64()))
         contents, wrong = self._contents(batch)
         columns, unfit = self._metadata.of(batch)
+        errors.remark_gaps(self._metadata.gaps)
+        if columns is not None:
+            self._remark_own_names(columns, errors)
         wrong = {numbers[k]: message for k, message in {**unfit, **wrong}.items()} | damaged
         place = {i: k for k, i in enumerate(numbers)} if damaged else numbers
         for i in range(n_rows):
@@ -95,6 +101,16 @@ class TableReader:
                 continue
             k = place[i]
             yield self._document(contents[k], columns, k, source, first + i)
+
+    def _remark_own_names(self, columns: Columns, errors: ErrorLog) -> None:
+        """Remark on fields that are called as what every document has in questions."""
+        for name in OWN_NAMES:
+            if name in columns.names and not self._chosen:
+                errors.remark(
+                    f"the column {name} is a field of metadata, metadata.{name} in conditions: {name} alone "
+                    "is the corpus's own. Where it is left from an answer that was exported, name the other "
+                    "columns by METADATA"
+                )
 
     def _document(self, content: Any, columns: Columns | None, k: int, source: str, row: int) -> Document:
         metadata = {} if columns is None else Row(columns, k)

@@ -119,6 +119,21 @@ def test_numbers_of_any_size_are_numbers_and_those_beyond_are_texts(db, tmp_path
     assert value == (float(written) if kind == "float64" else written)
 
 
+def test_nan_among_numbers_is_no_value_and_among_texts_a_text(db, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("text,year,x,name,none\na,1990,0.5,nan,NaN\nb,NaN,nan,Ann,\nc,,2,NaN,nan\n")
+    corpus = db.create_corpus("c")
+    report = corpus.load(path)
+    assert corpus.docs(returning=["year", "x", "name", "none"]).fetchall() == [
+        (1990, 0.5, "nan", "NaN"),
+        (None, None, "Ann", None),
+        (None, 2.0, "NaN", "nan"),
+    ]
+    assert report.notes == tuple(
+        f"NaN in the field {name} is no value: it is NULL there" for name in ("year", "x")
+    )
+
+
 def test_malformed_rows_are_named_and_skipped(db, tmp_path, monkeypatch):
     path = tmp_path / "a.csv"
     path.write_text("text,n\na,1\nb\nc,2\nd,3,4\ne,5\n")

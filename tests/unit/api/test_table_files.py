@@ -156,7 +156,12 @@ BAD = {
         r"the column 'text' is string, and a document's ids are a list",
     ),
     "NULL": ({"text": ["a", None]}, {}, r"(group|batch) 1, row 2: the text in column 'text' is NULL"),
-    "NaN": ({"text": ["a", "b"], "x": [1.0, float("nan")]}, {}, r"row 2: metadata field 'x' has a number"),
+    "infinity": ({"text": ["a", "b"], "x": [1.0, float("inf")]}, {}, r"row 2: metadata field 'x' has an inf"),
+    "time": (
+        {"text": ["a", "b"], "x": pyarrow.array([0, -62135596801], pyarrow.timestamp("s"))},
+        {},
+        r"row 2: metadata field 'x' has a time outside",
+    ),
     "long": ({"text": ["a", "b" * 9]}, {"max_document_bytes": 8}, r"row 2: longer than 8 bytes"),
     "bytes": ({"text": [b"a", b"b\xff"]}, {}, r"row 2: damaged: .*UTF"),
 }

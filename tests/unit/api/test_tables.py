@@ -5,7 +5,9 @@ from __future__ import annotations
 import datetime
 import decimal
 
+import numpy as np
 import pyarrow
+import pyarrow.parquet as parquet
 import pytest
 from connections import connection_of
 
@@ -140,6 +142,84 @@ def test_nothing_of_a_time_is_lost_and_zones_do_not_break_the_order():
     assert found[1]["us"] == "1970-01-01T00:00:00.000001+00:00"
 
 
+def test_times_of_day_keep_their_nanoseconds(db):
+    times = pyarrow.array([0, 86_399_999_999_999, None], pyarrow.time64("ns"))
+    corpus = db.create_corpus("c")
+    corpus.append(pyarrow.table({"text": ["a", "b", "c"], "t": times}))
+    assert [row["t"] for row in corpus.docs().to_dicts()] == ["00:00:00", "23:59:59.999999999", None]
+
+
+NAN = float("nan")
+GAPS = pyarrow.table(
+    {
+        "text": ["a", "b"],
+        "x": [1.5, NAN],
+        "list": [[1.0, NAN], None],
+        "struct": [{"y": NAN, "z": 1}, {"y": 2.0, "z": None}],
+        "map": pyarrow.array([[("k", NAN)], []], pyarrow.map_(pyarrow.string(), pyarrow.float32())),
+        "half": pyarrow.array(np.array([NAN, 0.5], np.float16)),
+    }
+)
+FILLED = [
+    {"x": 1.5, "list": [1.0, None], "struct.y": None, "struct.z": 1, "map": {"k": None}, "half": None},
+    {"x": None, "list": None, "struct.y": 2.0, "struct.z": None, "map": {}, "half": 0.5},
+]
+
+
+@pytest.mark.parametrize("way", ["append", "load", "a.parquet", "a.arrow"])
+def test_nan_is_no_value_and_a_note_says_so(db, tmp_path, way):
+    corpus = db.create_corpus("c")
+    if way in ("append", "load"):
+        report = getattr(corpus, way)(GAPS)
+    else:
+        path = tmp_path / way
+        write = parquet.write_table if way == "a.parquet" else _write_arrow
+        write(GAPS, str(path))
+        report = corpus.load(path)
+    found = [
+        {name: value for name, value in row.items() if name not in ("doc_id", "length", "text")}
+        for row in corpus.docs().to_dicts()
+    ]
+    assert [{name: row.get(name) for name in FILLED[0]} for row in found] == FILLED
+    said = [
+        f"NaN in the field {name} is no value: it is NULL there"
+        for name in ("x", "list", "struct.y", "map", "half")
+    ]
+    assert list(report.notes) == said
+    assert corpus.count_docs("x IS NULL") == 1 and corpus.count_docs("NOT x > 2") == 1
+
+
+def test_nan_of_python_is_no_value_either(db):
+    corpus = db.create_corpus("c")
+    report = corpus.append(
+        [{"text": "a", "x": NAN, "o": {"l": [np.float64("nan"), 1]}}, {"text": "b", "x": 2.0}]
+    )
+    assert [row.metadata for row in map(corpus.document, (0, 1))] == [
+        {"o": {"l": [None, 1]}},
+        {"x": 2.0},
+    ]
+    assert len(report.notes) == 2 and "field x" in report.notes[0]
+    with pytest.raises(ngramdb.LoadError, match="'x' has an infinite number"):
+        corpus.append([{"text": "a", "x": [1, float("-inf")]}])
+
+
+def test_fields_called_as_what_documents_have_are_noted(db, tmp_path):
+    corpus = db.create_corpus("c")
+    corpus.append([{"text": "a b", "k": 1}])
+    db.execute(f"COPY (DOCS FROM c) TO '{tmp_path / 'a.csv'}'")
+    again = db.create_corpus("again")
+    doc_id, length = again.load(tmp_path / "a.csv").notes
+    assert "metadata.doc_id in conditions" in doc_id and "metadata.length in conditions" in length
+    assert again.append(pyarrow.table({"text": ["a"], "length": [7]})).notes == (length,)
+    assert again.load(tmp_path / "a.csv", metadata=["k"]).notes == ()
+    assert again.count_docs("metadata.length = 7 AND length = 1") == 1
+
+
+def _write_arrow(table, path):
+    with pyarrow.ipc.new_file(path, table.schema) as file:
+        file.write_table(table)
+
+
 def test_a_map_with_a_key_twice_keeps_both_values():
     kind = pyarrow.map_(pyarrow.string(), pyarrow.int64())
     maps = pyarrow.array([[("a", 1), ("b", 2)], [("a", 2), ("a", 3)]], kind)
@@ -162,7 +242,11 @@ BAD = {
     "bytes within": ({"text": ["a"], "x": [{"y": [b"1"]}]}, r"column 'x\.y' is binary"),
     "ids": ({"ids": [0.5]}, r"column 'ids' is double"),
     "NULL": ({"text": ["a", None]}, r"document 2: the text in column 'text' is NULL"),
-    "NaN": ({"text": ["a"], "x": [float("nan")]}, r"document 1: metadata field 'x'"),
+    "infinity": ({"text": ["a"], "x": [float("inf")]}, r"document 1: metadata field 'x' has an infinite"),
+    "year 10000": (
+        {"text": ["a"], "x": pyarrow.array([253402300800], pyarrow.timestamp("s"))},
+        r"document 1: metadata field 'x' has a time outside of the years 1 to 9999",
+    ),
     "id": ({"ids": [[], [-1]]}, r"document 2: field 'ids', item 0"),
 }
 
