@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import get_args
 
 from ngramdb.language import ast
 from ngramdb.planner import plan
@@ -11,9 +10,17 @@ from ngramdb.planner.binder import binder_of
 from ngramdb.planner.plan.base import BINDERS
 from ngramdb.planner.plan.changes import OfDocuments
 
+
+def statements(kind: type[ast.Statement] = ast.Statement) -> set[type[ast.Statement]]:
+    """All statements of this kind."""
+    names = (getattr(ast, name) for name in ast.__all__)
+    found = {each for each in names if isinstance(each, type) and issubclass(each, kind)}
+    return found - {ast.Statement, ast.Question}
+
+
 # EXPLAIN is bound by what it explains.
-STATEMENTS: tuple[type[ast.Node], ...] = tuple(
-    kind for kind in get_args(ast.Statement) if kind is not ast.Explain
+STATEMENTS: tuple[type[ast.Statement], ...] = tuple(
+    sorted(statements() - {ast.Explain}, key=lambda kind: kind.__name__)
 )
 for _kind in STATEMENTS:
     binder_of(_kind.__name__)  # so that all are registered
@@ -26,9 +33,9 @@ def plans(kind: type[plan.Plan] = plan.Plan) -> list[type[plan.Plan]]:
     return [each for each in below if each not in general]
 
 
-def questions() -> set[type[ast.Node]]:
+def questions() -> set[type[ast.Statement]]:
     """The statements that only read, so that they may be asked of any database, any number of times."""
-    return set(get_args(ast.Question))
+    return statements(ast.Question)
 
 
 def function(room: str, name: str) -> object:
@@ -37,4 +44,4 @@ def function(room: str, name: str) -> object:
     return getattr(import_module(f"ngramdb.{room}.{module}"), attribute)
 
 
-__all__ = ["BINDERS", "STATEMENTS", "function", "plans", "questions"]
+__all__ = ["BINDERS", "STATEMENTS", "function", "plans", "questions", "statements"]

@@ -6,11 +6,11 @@ import inspect
 import re
 import shutil
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from foreign_indexes import write_example
 from pages import Story, all_examples, blocks
+from registered import statements
 
 import ngramdb
 from ngramdb.api.settings import SETTINGS
@@ -78,7 +78,7 @@ def test_the_readme_prints_what_it_says_and_its_table_of_statements_runs(
     with ngramdb.connect("sayings.ngdb") as db:
         for example in examples:
             db.execute(example).fetchall()
-    assert statement_kinds(examples) == set(get_args(ast.Statement))
+    assert statement_kinds(examples) == statements()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
@@ -155,7 +155,7 @@ def test_every_keyword_is_on_the_language_page() -> None:
 
 def test_every_statement_has_an_example_on_the_language_page() -> None:
     typed = [example.command for example in all_examples(LANGUAGE) if example.prompt is not None]
-    assert statement_kinds(typed) == set(get_args(ast.Statement))
+    assert statement_kinds(typed) == statements()
 
 
 def test_every_option_setting_rule_and_column_is_on_the_language_page() -> None:

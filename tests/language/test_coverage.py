@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import get_args
 
 from golden import FILES, FOLDER, Case, cases, corpora, parsed
+from registered import statements
 
-from ngramdb.language import ast
 from ngramdb.language.parser import keywords
 from ngramdb.planner.planner import rule_names
 
@@ -30,7 +29,7 @@ def test_every_kind_of_statement_is_answered() -> None:
     for file in FILES:
         for case in answered(file):
             kinds |= set(map(type, parsed(case.statement)))
-    assert kinds == set(get_args(ast.Statement))
+    assert kinds == statements()
 
 
 def test_every_keyword_is_in_an_answered_statement() -> None:

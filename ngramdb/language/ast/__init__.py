@@ -1,0 +1,12 @@
+"""The abstract syntax: frozen dataclasses, one per construct, each with the span of text it came from.
+
+Nothing here knows corpora, tokenizers or files. Spans are half-open character ranges of the statement's
+text and take no part in comparisons, so that trees made by hand equal trees made by the parser.
+
+There are many kinds, and a statement needs few: a module is imported when a name of it is first used. The
+names are in `__init__.pyi`.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

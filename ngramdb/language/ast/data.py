@@ -1,0 +1,159 @@
+"""Statements that make, change and describe corpora, and settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ngramdb.language.ast.base import Node
+from ngramdb.language.ast.conditions import Condition
+from ngramdb.language.ast.fields import Field
+from ngramdb.language.ast.leaves import Name, Scalar
+from ngramdb.language.ast.questions import Docs
+from ngramdb.language.ast.sources import Source, SourceTerm
+from ngramdb.language.ast.statements import Explain, Question, Statement
+
+
+@dataclass(frozen=True)
+class Option(Node):
+    """`NAME value` or `NAME = value` in a parenthesis; a list value is a tuple. Names are lower case."""
+
+    name: Name
+    value: Scalar | Name | tuple[Scalar | Name, ...]
+
+
+@dataclass(frozen=True)
+class CreateCorpus(Statement):
+    """CREATE CORPUS [IF NOT EXISTS] name [IF NOT EXISTS] [TOKENIZER '…'] [WITH (…)] [AS (DOCS …)]."""
+
+    name: Name
+    if_not_exists: bool = False
+    tokenizer: Scalar | None = None
+    options: tuple[Option, ...] = ()
+    documents: Docs | None = None
+
+
+@dataclass(frozen=True)
+class CopyFrom(Statement):
+    """COPY name FROM 'path or glob' (options) [ON ERROR SKIP]."""
+
+    corpus: Name
+    path: Scalar
+    options: tuple[Option, ...] = ()
+    skip_errors: bool = False
+
+
+@dataclass(frozen=True)
+class CopyTo(Statement):
+    """COPY (question) TO 'path' (options)."""
+
+    question: Question | Describe | Show | Check | Explain
+    path: Scalar
+    options: tuple[Option, ...] = ()
+
+
+@dataclass(frozen=True)
+class Delete(Statement):
+    """DELETE DOCS WHERE cond [RETURNING field, …]."""
+
+    where: Condition
+    returning: tuple[Field, ...] = ()
+    source: Source | None = None
+
+
+@dataclass(frozen=True)
+class Restore(Statement):
+    """RESTORE CORPUS name TO VERSION n."""
+
+    name: Name
+    version: Scalar
+
+
+@dataclass(frozen=True)
+class Compact(Statement):
+    """COMPACT [name]."""
+
+    name: Name | None = None
+
+
+@dataclass(frozen=True)
+class Alter(Statement):
+    """ALTER CORPUS name ADD | SUBTRACT CORPUS other [AT VERSION n]."""
+
+    name: Name
+    term: SourceTerm
+
+
+@dataclass(frozen=True)
+class Analyze(Statement):
+    """ANALYZE name [ORDER n]: the discounts of Kneser-Ney models."""
+
+    name: Name
+    order: Scalar | None = None
+
+
+@dataclass(frozen=True)
+class DropCorpus(Statement):
+    """DROP CORPUS [IF EXISTS] name."""
+
+    name: Name
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class Attach(Statement):
+    """ATTACH 'path' AS name [(options)]: another program's index as a corpus."""
+
+    path: Scalar
+    name: Name
+    options: tuple[Option, ...] = ()
+
+
+@dataclass(frozen=True)
+class Detach(Statement):
+    """DETACH name."""
+
+    name: Name
+
+
+@dataclass(frozen=True)
+class Use(Statement):
+    """USE name."""
+
+    name: Name
+
+
+@dataclass(frozen=True)
+class Describe(Statement):
+    """DESCRIBE name."""
+
+    name: Name
+
+
+@dataclass(frozen=True)
+class Show(Statement):
+    """SHOW CORPORA | SEGMENTS | VERSIONS | SETTINGS [FROM corpus]. `what` is lower case."""
+
+    what: str
+    source: Source | None = None
+
+
+@dataclass(frozen=True)
+class Check(Statement):
+    """CHECK [name]: verifies every checksum and invariant."""
+
+    name: Name | None = None
+
+
+@dataclass(frozen=True)
+class SetSetting(Statement):
+    """SET name = value. The name is lower case."""
+
+    name: Name
+    value: Scalar | Name
+
+
+@dataclass(frozen=True)
+class ResetSetting(Statement):
+    """RESET name. The name is lower case."""
+
+    name: Name

@@ -1,0 +1,93 @@
+"""Patterns: what may stand where occurrences are looked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ngramdb.language.ast.base import Node
+from ngramdb.language.ast.leaves import Ngram, Parameter, Text, TokenIds
+
+
+@dataclass(frozen=True)
+class Regex(Node):
+    """`/wom[ae]n/`: a token that matches a regular expression as a whole."""
+
+    expression: str
+
+
+@dataclass(frozen=True)
+class AnyToken(Node):
+    """`*`: any one token."""
+
+
+@dataclass(frozen=True)
+class SentenceEdge(Node):
+    """`<s>` and `</s>` (`ends`): the place where a sentence begins, or ends; no token."""
+
+    ends: bool
+
+
+@dataclass(frozen=True)
+class Group(Node):
+    """`("a" | "b")`: one of several patterns; a single one in parentheses, too."""
+
+    alternatives: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True)
+class Matching(Node):
+    """A part of a pattern and how it is matched.
+
+    MATCH TEXT (`text`), MATCH TOKENS (`text` False) or neither (None); IGNORE CASE or DIACRITICS; PREFIX.
+    """
+
+    ngram: Ngram | Regex | AnyToken | SentenceEdge | Group | Matching
+    text: bool | None = None
+    ignore_case: bool = False
+    ignore_diacritics: bool = False
+    prefix: bool = False
+
+
+@dataclass(frozen=True)
+class Bounds(Node):
+    """`{low,high}`: how often something stands one after the other; `high` None is any number."""
+
+    low: int
+    high: int | None
+
+
+@dataclass(frozen=True)
+class Repeated(Node):
+    """`"very"{1,3}`: a part, several times one after the other."""
+
+    part: Part
+    times: Bounds
+
+
+@dataclass(frozen=True)
+class Gap(Node):
+    """`[low..high]`: that many tokens stand in between."""
+
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Gapped(Node):
+    """`"a" [1..3] "b"`: n-grams with gaps between them, one gap fewer than n-grams."""
+
+    parts: tuple[Ngram | Matching, ...]
+    gaps: tuple[Gap, ...]
+
+
+@dataclass(frozen=True)
+class Sequence(Node):
+    """`"a" * /b+/ [1..3] "c"`: parts one after the other, or with a gap; one gap fewer than parts."""
+
+    parts: tuple[Element, ...]
+    gaps: tuple[Gap | None, ...]
+
+
+Part = Text | TokenIds | Parameter | Regex | AnyToken | SentenceEdge | Group | Matching
+Element = Part | Repeated
+Pattern = Element | Gapped | Sequence

@@ -1,0 +1,24 @@
+"""What stands after FROM."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ngramdb.language.ast.base import Node
+from ngramdb.language.ast.leaves import Name, Scalar
+
+
+@dataclass(frozen=True)
+class SourceTerm(Node):
+    """One corpus of a source, added (sign +1) or subtracted (sign -1), now or AT VERSION n."""
+
+    corpus: Name
+    sign: int = 1
+    version: Scalar | None = None
+
+
+@dataclass(frozen=True)
+class Source(Node):
+    """What stands after FROM."""
+
+    terms: tuple[SourceTerm, ...]
