@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -48,18 +50,27 @@ def build(source, target, sanitizers, *options):
     return run(compiler(), *FLAGS, *options, sanitize, f"-I{KERNELS}", str(source), "-o", str(target))
 
 
-def require_sanitizers(sanitizers, tmp_path):
-    """Skips unless a program with these sanitizers can be compiled, runs, and finds what is planted in it."""
+@cache
+def lacking(sanitizers):
+    """Why programs with these sanitizers can't be compiled, or don't run, here; empty where they can."""
     if compiler() is None:
-        pytest.skip("no C++ compiler is here")
-    source = tmp_path / "probe.cpp"
-    source.write_text("int main() { return 0; }\n")
-    built = build(source, tmp_path / "probe", sanitizers)
-    if built.returncode:
-        pytest.skip(f"the C++ compiler has no -fsanitize={sanitizers}: {built.stdout.strip()[:200]}")
-    ran = run(tmp_path / "probe")
-    if ran.returncode or ran.stdout:
-        pytest.skip(f"programs with -fsanitize={sanitizers} don't run here: {ran.stdout.strip()[:200]}")
+        return "no C++ compiler is here"
+    with TemporaryDirectory() as folder:
+        source, probe = Path(folder, "probe.cpp"), Path(folder, "probe")
+        source.write_text("int main() { return 0; }\n")
+        built = build(source, probe, sanitizers)
+        if built.returncode:
+            return f"the C++ compiler has no -fsanitize={sanitizers}: {built.stdout.strip()[:200]}"
+        ran = run(probe)
+        if ran.returncode or ran.stdout:
+            return f"programs with -fsanitize={sanitizers} don't run here: {ran.stdout.strip()[:200]}"
+    return ""
+
+
+def require_sanitizers(sanitizers):
+    """Skips unless a program with these sanitizers can be compiled, and runs."""
+    if reason := lacking(sanitizers):
+        pytest.skip(reason)
 
 
 @pytest.fixture(scope="module")
@@ -112,8 +123,8 @@ def programs(tmp_path_factory):
         "verifying on threads",
     ],
 )
-def test_the_kernels_are_clean_and_right(program, sanitizers, options, arguments, programs, tmp_path):
-    require_sanitizers(sanitizers, tmp_path)
+def test_the_kernels_are_clean_and_right(program, sanitizers, options, arguments, programs):
+    require_sanitizers(sanitizers)
     ran = run(programs(program, sanitizers, options), *arguments)
     assert ran.returncode == 0, ran.stdout[-8000:]
     assert "rounds" in ran.stdout and "ERROR" not in ran.stdout
@@ -129,7 +140,7 @@ def test_the_kernels_are_clean_and_right(program, sanitizers, options, arguments
     ],
 )
 def test_the_sanitizers_would_tell(fault, report, tmp_path):
-    require_sanitizers("address,undefined", tmp_path)
+    require_sanitizers("address,undefined")
     source = tmp_path / "fault.cpp"
     source.write_text(f"int main(int argc, char**) {{ {fault} }}\n")
     assert build(source, tmp_path / "fault", "address,undefined").returncode == 0
