@@ -102,7 +102,7 @@ def pattern_bound(pattern: Pattern, count: Callable[[Gram], int], whole: int) ->
     if isinstance(pattern, TokenPattern):
         return pattern.bound(whole)
     if isinstance(pattern, StoredWords):
-        return whole if pattern.known else 0
+        return min(whole, pattern.most)
     if isinstance(pattern, Gapped):
         return min(pattern_bound(part, count, whole) for part in pattern.parts)
     return min([whole, *(sum(map(count, clause)) for clause in pattern.needs)])

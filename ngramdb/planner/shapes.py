@@ -46,14 +46,12 @@ class Edge:
 class Words:
     """Words of the text that follow each other, one of each list: the tokens that they stand in.
 
-    `flat` and `offsets` are the sequences of tokens in which the first word may stand; there are none where
-    tokens do not spell the text, which is `stored`.
+    `flat` and `offsets` are the sequences of tokens in which the first word may stand.
     """
 
     lists: tuple[WordList, ...]
     flat: IntArray
     offsets: IntArray
-    stored: bool = False
 
     @property
     def n_sequences(self) -> int:
@@ -151,7 +149,7 @@ def can_occur(shape: Shape) -> bool:
     if isinstance(shape, Edge):
         return True
     if isinstance(shape, Words):
-        return (shape.stored or shape.n_sequences > 0) and all(len(bounds) > 1 for _, bounds in shape.lists)
+        return shape.n_sequences > 0 and all(len(bounds) > 1 for _, bounds in shape.lists)
     if isinstance(shape, Times):
         return shape.low == 0 or can_occur(shape.part)
     return (all if isinstance(shape, Series) else any)(map(can_occur, shape.parts))
@@ -170,13 +168,18 @@ def has_words(shape: Shape) -> bool:
     return _has(shape, Words)
 
 
-def has_stored(shape: Shape) -> bool:
-    """Whether it asks for words of stored texts."""
+def needed(shape: Shape) -> list[IntArray]:
+    """Sets of tokens, ascending, of each of which every match has one."""
+    if isinstance(shape, OneOf):
+        return [] if shape.ids is None else [shape.ids]
     if isinstance(shape, Times):
-        return has_stored(shape.part)
-    if isinstance(shape, (Series, Choice)):
-        return any(map(has_stored, shape.parts))
-    return isinstance(shape, Words) and shape.stored
+        return needed(shape.part) if shape.low else []
+    if isinstance(shape, Series):
+        return [ids for part in shape.parts for ids in needed(part)]
+    if isinstance(shape, Choice):
+        each = list(map(needed, shape.parts))
+        return [np.unique(np.concatenate([min(sets, key=len) for sets in each]))] if all(each) else []
+    return []
 
 
 def _has(shape: Shape, kind: type) -> bool:

@@ -189,6 +189,9 @@ class Tokenizer(Protocol):
         self, segments: Sequence[Segment], expression: str, ignore_case: bool, ignore_diacritics: bool, /
     ) -> FoundWords: ...
     def words_of(self, text: str, /) -> list[str]: ...
+    def documents_with_words(
+        self, segment: Segment, clauses: Sequence[Sequence[bytes]], /
+    ) -> Docs | None: ...
 
 
 class Entry(Protocol):

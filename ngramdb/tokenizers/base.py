@@ -201,6 +201,18 @@ class Tokenizer(ABC):
 
         return words_matching(segments, self, expression, ignore_case, ignore_diacritics)
 
+    def documents_with_words(
+        self, segment: Any, clauses: Sequence[Sequence[bytes]]
+    ) -> npt.NDArray[np.uint32] | None:
+        """The documents of a segment whose stored texts have one of the words of each clause: ascending.
+
+        None where that is not known, and every text has to be read. For tokenizers whose tokens do not spell
+        the text. Cost: that of reading all texts, the first time that a segment is asked.
+        """
+        from ngramdb.tokenizers.word_forms import documents_with
+
+        return documents_with(segment, self, clauses)
+
     def words_of(self, text: str) -> list[str]:
         """The words of a text, as the tokenizer `words` finds them."""
         from ngramdb.tokenizers.word_forms import split_into_words

@@ -2,8 +2,8 @@
 
 The words of a text are those that the tokenizer `words` would find in it. Those of a segment are found once:
 where tokens spell the text, in a pass over them, with the sequences of tokens that each word stands in, else
-in the stored texts. An expression is matched against them as against any vocabulary, and the sequences say
-where to look.
+in the stored texts, with the documents that have each. An expression is matched against them as against any
+vocabulary, and the sequences, or the documents, say where to look.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ from ngramdb.tokenizers.vocabulary import Vocabulary
 
 # Sequences of tokens that are words, of one segment: some 60 bytes each.
 MAX_SEQUENCES = 1 << 24
+
+# Words of documents that are listed, of one segment whose texts are stored: 4 bytes each, and three times as
+# much while the list is made. Of larger segments every text is read by each question.
+MAX_LISTED = 1 << 24
 
 IntArray = npt.NDArray[np.int64]
 # The bytes of all tokens, and where each begins.
@@ -113,15 +117,43 @@ class SegmentWords(_Spelled):
 
 
 class StoredWords(_Spelled):
-    """The words of the stored texts of one segment, whose tokens do not spell them."""
+    """The words of the stored texts of one segment, whose tokens do not spell them, and who has them."""
 
     def __init__(self, segment: HasTexts, tokenizer: WithPieces) -> None:
-        found = kernel.Vocabulary()
-        n = segment.n_documents
+        self._known = kernel.Vocabulary()
+        words: list[npt.NDArray[np.uint32]] | None = []
+        n, n_listed = segment.n_documents, 0
         for i in range(n):
             interrupts.step(i, n)
-            found.encode_batch([segment.text(i, tokenizer) or b""])
-        super().__init__(*found.export(0))
+            ids, _ = self._known.encode_batch([segment.text(i, tokenizer) or b""])
+            if words is None:
+                continue
+            words.append(np.unique(ids))
+            n_listed += len(words[-1])
+            if n_listed > MAX_LISTED:
+                words = None
+        super().__init__(*self._known.export(0))
+        # Of word k the documents are _documents[_first[k]:_first[k + 1]].
+        self._documents: npt.NDArray[np.uint32] | None = None
+        if words is not None:
+            flat = np.concatenate([np.empty(0, dtype=np.uint32), *words])
+            numbers = np.repeat(np.arange(n, dtype=np.uint32), list(map(len, words)))
+            order = np.argsort(flat, kind="stable")
+            self._documents = numbers[order]
+            self._first = np.searchsorted(flat[order], np.arange(self.n_vocabulary + 1))
+
+    def documents(self, clauses: Sequence[Sequence[bytes]]) -> npt.NDArray[np.uint32] | None:
+        """The documents that have a word of each clause: ascending; None where they are not listed."""
+        if self._documents is None or not clauses:
+            return None
+        found: npt.NDArray[np.uint32] | None = None
+        for words in clauses:
+            interrupts.check()
+            numbers = [k for k in map(self._known.lookup, words) if k >= 0]
+            parts = [self._documents[self._first[k] : self._first[k + 1]] for k in numbers]
+            docs = np.unique(np.concatenate([np.empty(0, dtype=np.uint32), *parts]))
+            found = docs if found is None else np.intersect1d(found, docs, assume_unique=True)
+        return found
 
     def matching(
         self, expression: str, ignore_case: bool, ignore_diacritics: bool
@@ -164,6 +196,14 @@ def words_matching(
         (np.frombuffer(b"".join(words), dtype=np.uint8), _bounds(words).astype(np.uint64)),
         (flat, _bounds(sequences) // 4),
     )
+
+
+def documents_with(
+    segment: HasTexts, tokenizer: WithPieces, clauses: Sequence[Sequence[bytes]]
+) -> npt.NDArray[np.uint32] | None:
+    """The documents of a segment that have words. See `Tokenizer.documents_with_words`."""
+    words = words_of(segment, tokenizer)
+    return words.documents(clauses) if isinstance(words, StoredWords) else None
 
 
 def split_into_words(text: str) -> list[str]:

@@ -202,3 +202,117 @@ def test_parts_stand_in_tokens_that_follow_each_other(made, parts):
         lines = db.execute(f"KWIC {pattern} WINDOW 0").fetchall()
         assert [(line[0], line[1]) for line in lines] == expected
         assert db.execute(f"COUNT {pattern}").fetchall() == [(len(expected),)]
+
+
+# ---- patterns of several parts where tokens do not spell the text: over the words of stored texts
+
+
+def by_threes():
+    """A function that gives three characters a token: words begin and end anywhere within."""
+
+    def cut(text):
+        return [(i, min(i + 3, len(text))) for i in range(0, len(text), 3)]
+
+    def encode(texts):
+        return [[sum(map(ord, text[i:j])) % 5000 for i, j in cut(text)] for text in texts]
+
+    return ngramdb.CallableTokenizer("threes", encode, 5000, spans=cut)
+
+
+UNSPELLED = [word_pieces(), by_threes()]
+
+# Words of the text, and what may stand beside them.
+WORDS = (
+    *("/wom[ae]n/", "/.*/", "/[a-z]+/", "/\\./", "/x|an/", '"wom" PREFIX', '"café" IGNORE DIACRITICS'),
+    '"x wom" PREFIX IGNORE CASE',
+)
+LEAVES = st.sampled_from(
+    [
+        *WORDS,
+        "*",
+        '"woman"',
+        '"x"',
+        '"x."',
+        '"don\'t"',
+        '"字あ"',
+        '"X" IGNORE CASE',
+        '"not there"',
+        "<s>",
+        "</s>",
+    ]
+)
+
+
+@st.composite
+def patterns(draw, least=1):
+    """A pattern of some parts, as the language writes it."""
+    parts = []
+    for _ in range(draw(st.integers(least, 4))):
+        part = draw(LEAVES)
+        kind = draw(st.sampled_from(["plain"] * 3 + ["times", "choice", "gap"]))
+        if kind == "times" and not part.endswith("s>"):
+            part = f"({part})" + draw(st.sampled_from(["{2}", "{1,3}", "{0,1}", "{1,}"]))
+        elif kind == "choice":
+            part = f"({part} | {draw(LEAVES)})"
+        elif kind == "gap":
+            part += draw(st.sampled_from([" *{0,2}", " *{0,}"]))
+        parts.append(part)
+    return " ".join(parts)
+
+
+def answers(db, name, pattern, dispersion):
+    """What a corpus answers that does not depend on what its tokens are."""
+    lines = db.execute(f"KWIC {pattern} WINDOW 1000 FROM {name}").fetchall()
+    found = [
+        db.execute(f"COUNT {pattern} FROM {name}").fetchall(),
+        sorted((doc, len(left), match) for doc, _, left, match, _ in lines),
+        rows(db, f"DOCS WHERE {pattern} RETURNING doc_id FROM {name}"),
+        rows(db, f"DOCS WHERE NOT {pattern} AND /w.*/ RETURNING doc_id FROM {name}"),
+        rows(db, f"DOCS WHERE COUNT({pattern}) >= 2 RETURNING doc_id FROM {name}"),
+        rows(db, f"COUNT {pattern} WHERE /x/ FROM {name}"),
+        rows(db, f"COUNT {pattern} WITHIN SENTENCE FROM {name}"),
+        db.execute(f"COLLOCATES OF {pattern} MIN COUNT 1 FROM {name}").summary["occurrences"],
+        rows(db, f"DISPERSION OF {pattern} FROM {name}")[0][:1] if dispersion else (),
+    ]
+    db.execute(f"DELETE DOCS WHERE {pattern} FROM {name}")
+    return [*found, db.execute(f"COUNT DOCS FROM {name}").fetchall()]
+
+
+@settings(EXAMPLES, max_examples=40)
+@given(made=corpora(UNSPELLED), pattern=patterns(), word=st.sampled_from(WORDS))
+@example(made=(["woman x", "", "x", "women  x. an"], 99, 0), pattern='"x"', word="/wom[ae]n/")
+@example(made=(["\u0301"], 1, 0), pattern="*{0,2}", word="/.*/")
+def test_parts_are_words_where_tokens_do_not_spell_the_text(made, pattern, word):
+    texts, size, number = made
+    # One part speaks of words at least: without any a pattern is about tokens.
+    whole = f"{word} {pattern}"
+    with ngramdb.connect() as db:
+        loaded(db, "a", UNSPELLED[number], texts, size)
+        loaded(db, "w", "words", texts, size)
+        # A text that a tokenizer makes nothing of has no share of the tokens, and so none in the dispersion.
+        has_shares = not rows(db, "DOCS WHERE length = 0 AND /.*/ RETURNING doc_id FROM a")
+        assert answers(db, "a", whole, has_shares) == answers(db, "w", whole, has_shares)
+
+
+WORD_PARTS = st.sampled_from(["any", "wom[ae]n", ".*", "[a-z]+", "\\.", "x|an", "=woman", "=x", "=."])
+
+
+def match_words(part, word):
+    return part == "any" or (word == part[1:] if part[0] == "=" else re.fullmatch(part, word) is not None)
+
+
+@settings(EXAMPLES, max_examples=20)
+@given(made=corpora(UNSPELLED), parts=st.lists(WORD_PARTS, min_size=2, max_size=4))
+def test_words_that_follow_each_other(made, parts):
+    """By brute force over the texts."""
+    texts, size, number = made
+    parts = ["[a-z]+", *parts]
+    expected = 0
+    for text in texts:
+        words = WordsTokenizer().split(text)
+        for i in range(len(words) - len(parts) + 1):
+            expected += all(map(match_words, parts, words[i : i + len(parts)]))
+    written = ["*" if part == "any" else f'"{part[1:]}"' if part[0] == "=" else f"/{part}/" for part in parts]
+    with ngramdb.connect() as db:
+        loaded(db, "a", UNSPELLED[number], texts, size)
+        assert db.execute(f"COUNT {' '.join(written)}").fetchall() == [(expected,)]

@@ -42,6 +42,7 @@ cdef extern from "ngramdb/corpus/token_patterns.hpp" namespace "ngramdb" nogil:
         vector[LayerView] sets
 
     void pattern_ends(const Segment&, const PatternProgram&, const PatternWords&, const SentenceBits&, cbool, PositionsIn, size_t, PositionsOut, Poll*) except +translate_exception
+    void ends_in_row(const uint32_t*, size_t, const PatternProgram&, const SentenceBits&, cbool, int64_t*, Poll*) except +translate_exception
     void rows_with_pattern(const uint32_t*, size_t, size_t, const PatternProgram&, const PatternWords&, uint8_t*, Poll*) except +translate_exception
 
 cdef extern from "ngramdb/corpus/token_patterns.hpp" namespace "ngramdb":
@@ -185,3 +186,28 @@ cdef class Matcher:
             with nogil:
                 rows_with_pattern(&rows[0, 0], n, width, self.program, self.known, &view[0], &poll)
         return out.view(np.bool_)
+
+    def ends_in(self, ids, const uint8_t[::1] sentences=None, cbool in_sentence=False):
+        """Where the matches end that begin at each of the ids (n,) of one document: (n,) int64, 0 for none.
+
+        `sentences` has n + 1 bits, as those of a segment, the last of them set. Raises ValueError where there are fewer,
+        and for a program that reads words of the text. Cost: as that of `ends`.
+        """
+        ids = np.ascontiguousarray(ids, dtype=np.uint32)
+        cdef const uint32_t[::1] id_view = ids
+        cdef size_t n = id_view.shape[0]
+        out = np.zeros(n, dtype=np.int64)
+        cdef int64_t[::1] out_view = out
+        cdef SentenceBits bits
+        cdef Poll poll = current_poll()
+        if self.known.sets.size() > 0:
+            raise ValueError("this program reads words of the text")
+        if sentences is not None:
+            if 8 * <size_t>sentences.shape[0] <= n:
+                raise ValueError(f"{n} ids and their end have {8 * sentences.shape[0]} bits")
+            bits.bytes = &sentences[0]
+            bits.n = n + 1
+        if n > 0:
+            with nogil:
+                ends_in_row(&id_view[0], n, self.program, bits, in_sentence, &out_view[0], &poll)
+        return out

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
-from ngramdb._cext.corpus.docsets import unite
+from ngramdb._cext.corpus.docsets import intersect, unite
 from ngramdb._cext.corpus.joins import least_ends, sort_positions, values_within
 from ngramdb._cext.corpus.sentence_bits import sentences_at
 from ngramdb.executor.conditions.docset import DocSet
@@ -163,7 +163,7 @@ class Finder:
         if isinstance(pattern, StoredText):
             return self._texts.count(pattern, self._candidates(pattern))
         if isinstance(pattern, StoredWords):
-            return self._texts.count(pattern, self._every())
+            return self._texts.count(pattern, self._texts.candidates(pattern))
         if isinstance(pattern, TokenPattern) and pattern.length is not None:
             return self._programs.count(pattern)
         return len(self.occurrences(pattern))
@@ -247,7 +247,10 @@ class Finder:
         if isinstance(pattern, TokenPattern):
             return self._tokens(pattern, windows)
         if isinstance(pattern, StoredWords):
-            found = Occurrences(*self._texts.find(pattern, self._every()))
+            docs = self._texts.candidates(pattern)
+            if windows is not None:
+                docs = intersect(docs, self._documents_in(windows))
+            found = Occurrences(*self._texts.find(pattern, docs))
         else:
             found = self._gapped(pattern) if isinstance(pattern, Gapped) else self._stored(pattern)
         return found if windows is None else found[values_within(found.starts, windows.lo, windows.hi)]
@@ -273,6 +276,14 @@ class Finder:
         """
         starts, stops = self._index.document_bounds(docs)
         return Windows(starts, stops + np.uint32(1))
+
+    def _documents_in(self, windows: Windows) -> Docs:
+        """The documents that windows reach into: (k,) uint32, ascending."""
+        first = self._index.documents_at(windows.lo).astype(np.int64)
+        n = self._index.documents_at(windows.hi - np.uint32(1)) - first + 1
+        ends = np.cumsum(n)
+        every = np.repeat(first - (ends - n), n) + np.arange(n.sum())
+        return np.unique(every).astype(np.uint32)
 
     def windows_around(self, starts: Positions, before: int, after: int) -> tuple[Positions, Positions]:
         """For each position p the window [p - before, p + after], cut to its document.

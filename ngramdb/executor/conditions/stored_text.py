@@ -8,6 +8,7 @@ counting. Others say where their tokens stand (`Tokenizer.places`) when the text
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
+from ngramdb._cext.corpus.token_patterns import Matcher
 from ngramdb._cext.text.words import Vocabulary
 from ngramdb.errors import CorruptionError, ExecutionError
 from ngramdb.executor.conditions.text_search import Sought
@@ -104,6 +106,11 @@ def token_places(segment: Segment, tokenizer: Tokenizer, i: int, text: str) -> T
     return TokenPlaces(characters[ends - lengths], characters[ends - 1] + 1)
 
 
+# Characters [start, stop) of a text: (n,) int64 each.
+Spans = tuple[NDArray[np.int64], NDArray[np.int64]]
+BeginsOf = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.bool_]]
+
+
 class Places(NamedTuple):
     """Where a string stands in a segment's texts.
 
@@ -126,33 +133,40 @@ def _white_space_around(text: str) -> tuple[int, int]:
 
 
 class SoughtWords:
-    """Words that texts are searched for: one of each list, one after the other."""
+    """A pattern over words that texts are searched for."""
 
     def __init__(self, pattern: StoredWords) -> None:
-        # Those of the lists come first.
+        # The pattern's words come first: its program has their numbers.
         self._vocabulary = Vocabulary()
+        if len(pattern.words[1]) > 1:
+            self._vocabulary.append(*pattern.words)
         self._lengths = np.empty(0, dtype=np.int64)
-        self._members: list[NDArray[np.int64]] = []
-        for entries, bounds in pattern.words:
-            content, places = entries.tobytes(), bounds.tolist()
-            words = [content[start:stop] for start, stop in pairwise(places)]
-            self._members.append(np.unique(self._vocabulary.encode_batch(words)[0]).astype(np.int64))
+        self._matcher = Matcher(pattern.steps, pattern.sets)
+        self._in_sentence = pattern.in_sentence
 
-    def spans(self, content: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where they begin and end in a text: (n,) int64 each, in characters, ascending."""
+    def spans(self, content: bytes, begins: BeginsOf | None = None) -> Spans:
+        """Where matches begin and end in a text: (n,) int64 each, in characters, the beginnings ascending.
+
+        `begins` says of words, given as spans, which of them begin a sentence: (n,) bool.
+        """
         ids, _ = self._vocabulary.encode_batch([content])
-        n = len(ids) - len(self._members) + 1
-        found = np.ones(max(n, 0), dtype=np.bool_)
-        for k, members in enumerate(self._members):
-            found &= np.isin(ids[k : k + len(found)], members)
-        chosen = np.flatnonzero(found)
+        places, bits = None, None
+        if begins is not None:
+            places = self._places(content, ids)
+            bits = np.packbits(np.append(begins(*places), True), bitorder="little")
+        ends = self._matcher.ends_in(ids, bits, self._in_sentence)
+        chosen = np.flatnonzero(ends)
         if not len(chosen):
             return chosen, chosen
-        ends = np.cumsum(self._known_lengths()[ids])
+        starts, stops = places or self._places(content, ids)
+        return starts[chosen], stops[ends[chosen] - 1]
+
+    def _places(self, content: bytes, ids: NDArray[np.uint32]) -> Spans:
+        """Where the words of a text stand in it."""
         characters = np.flatnonzero(solid(content.decode("utf-8", "surrogateescape")))
-        last = chosen + len(self._members) - 1
-        begins = np.concatenate(([0], ends))[chosen]
-        return characters[begins], characters[ends[last] - 1] + 1
+        lengths = self._known_lengths()[ids]
+        ends = np.cumsum(lengths)
+        return characters[ends - lengths], characters[ends - 1] + 1
 
     def _known_lengths(self) -> NDArray[np.int64]:
         """How many characters each word has that texts have shown so far."""
@@ -209,8 +223,44 @@ class TextMatches:
             if in_bytes is not None:
                 total += content.count(in_bytes)
             else:
-                total += len(sought.spans(content)[0])
+                total += len(self._spans(sought, pattern, content, i)[0])
         return total
+
+    def candidates(self, pattern: StoredWords) -> Docs:
+        """The documents that can contain words. Cost: the first time that of reading all texts."""
+        found = self._tokenizer.documents_with_words(self._segment, pattern.needs)
+        return np.arange(self._segment.n_documents, dtype=np.uint32) if found is None else found
+
+    def _spans(
+        self, sought: Sought | SoughtWords, pattern: StoredText | StoredWords, content: bytes, i: int
+    ) -> Spans:
+        """Where matches begin and end in the text of document i."""
+        if isinstance(sought, Sought):
+            return sought.spans(content)
+        assert isinstance(pattern, StoredWords)
+        if not pattern.sentences:
+            return sought.spans(content)
+        text = content.decode("utf-8", "surrogateescape")
+        return sought.spans(content, lambda starts, stops: self._begins(text, i, starts, stops))
+
+    def _begins(
+        self, text: str, i: int, starts: NDArray[np.int64], stops: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """Which of a text's words begin a sentence: the first ones of tokens of another sentence.
+
+        A word belongs to the sentence of the token that it begins in.
+        """
+        bits = self._segment.sentences
+        assert bits is not None, "plans ask corpora that know their sentences"
+        (first,), (stop,) = self._segment.index.document_bounds(np.array([i], dtype=np.uint32))
+        lo, hi = int(first), int(stop)
+        flags = np.unpackbits(bits[lo // 8 : hi // 8 + 1], bitorder="little")[lo % 8 :][: hi - lo]
+        begins = np.zeros(len(starts), dtype=np.bool_)
+        if len(flags):
+            tokens, _, _ = self._tokens(text, i, starts, stops)
+            begins[1:] = np.diff(np.cumsum(flags, dtype=np.int64)[tokens]) != 0
+        begins[:1] = True
+        return begins
 
     def _find(self, pattern: StoredText | StoredWords, docs: Docs) -> Places:
         sought = _sought(pattern)
@@ -224,7 +274,7 @@ class TextMatches:
             content = self._segment.text(i, self._tokenizer)
             if content is None:
                 continue
-            begins, ends = sought.spans(content)
+            begins, ends = self._spans(sought, pattern, content, i)
             if len(begins):
                 text = content.decode("utf-8", "surrogateescape")
                 first, last, cut = self._tokens(text, i, begins, ends)

@@ -116,7 +116,10 @@ def around_in(
     left, right, in_sentence = window
     segment = corpus.segments[i]
     sentences = segment.sentences if in_sentence else None
-    counts.add(segment.index, found.starts, np.sort(found.stops), left, right, sentences)
+    # A word of a text without tokens stands at its document's end, and nothing after it.
+    _, ends = segment.index.document_bounds(segment.index.documents_at(found.starts))
+    stops = np.sort(np.minimum(found.stops, ends))
+    counts.add(segment.index, found.starts, stops, left, right, sentences)
     return len(found), None if isinstance(docs, AllDocs) else chosen, counts.found()
 
 

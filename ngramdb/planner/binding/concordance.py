@@ -141,7 +141,9 @@ def _lengths(scope: Scope, node: ast.Scalar | ast.Lengths) -> tuple[int, int]:
     return n, n
 
 
-def _contained(scope: Scope, node: ast.Ngrams, corpus: Corpus) -> plan.Gram | plan.TokenPattern | None:
+def _contained(
+    scope: Scope, node: ast.Ngrams, corpus: Corpus
+) -> plan.Gram | plan.StoredWords | plan.TokenPattern | None:
     """What n-grams contain: an n-gram, or a pattern over tokens."""
     inner = node.containing
     if inner is None or isinstance(inner, (ast.Text, ast.TokenIds, ast.Parameter)):

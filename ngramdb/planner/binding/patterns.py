@@ -59,8 +59,8 @@ def pattern(scope: Scope, node: ast.Pattern, corpus: Corpus) -> plan.Pattern:
 
 def token_pattern_of(
     scope: Scope, node: ast.Pattern, corpus: Corpus, ignore_case: bool = False
-) -> plan.TokenPattern:
-    """A pattern as a program that reads token ids, whatever it comes down to."""
+) -> plan.StoredWords | plan.TokenPattern:
+    """A pattern as a program that reads token ids, or words of the text, whatever it comes down to."""
     from ngramdb.planner.binding import token_patterns
 
     return token_patterns.program(scope, node, corpus, _simple, ignore_case)

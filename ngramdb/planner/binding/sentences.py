@@ -34,8 +34,10 @@ def _remedy(scope: Scope, name: str, corpus: Corpus) -> str:
 
 
 def in_one_sentence(found: plan.Occurring) -> plan.Occurring:
-    """The same occurrences, where matches of patterns over tokens end with their sentence at the latest."""
-    if isinstance(found, plan.OccurrencesOf) and isinstance(found.pattern, plan.TokenPattern):
+    """The same occurrences, where matches of patterns end with their sentence at the latest."""
+    if isinstance(found, plan.OccurrencesOf) and isinstance(
+        found.pattern, (plan.StoredWords, plan.TokenPattern)
+    ):
         return replace(found, pattern=found.pattern.in_one_sentence())
     children: tuple[Any, ...] = found.children()
     if isinstance(found, plan.AnyOf):

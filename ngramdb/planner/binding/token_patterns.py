@@ -24,6 +24,9 @@ MAX_LISTED = 64
 # Memory for the sets of a program, a bit for each token of the vocabulary.
 MAX_SET_BYTES = 1 << 28
 
+# Words of a set that documents are chosen by: each is looked up.
+MAX_NEEDED = 1 << 12
+
 # Tokens of a set that plans print.
 SHOWN_TOKENS = 5
 
@@ -55,14 +58,13 @@ def token_pattern(scope: Scope, node: ast.Pattern, corpus: Corpus, ngram: NgramB
     PlanError
         A part that the corpus's tokenizer has no answer for; a pattern that matches without any token.
     """
-    binding = _Binding(scope, corpus, ngram)
+    binding = _Binding(scope, corpus, ngram, node)
     shape = binding.whole(node, Manner())
     written = binding.written(node)
     if not shapes.can_occur(shape):
         return plan.Variants(written, (), ())
-    if isinstance(shape, shapes.Words) and shape.stored:
-        return plan.StoredWords(written, _key_of(shape.lists), shape.lists, tuple(binding.notes))
-    binding.check_spelled(node, shape)
+    if binding.letters is not None:
+        return _stored_words(shape, written, binding.letters, binding.notes, corpus)
     listed = shapes.listed(shape, MAX_LISTED)
     if listed is not None:
         return _of_ngrams(listed, written, corpus)
@@ -71,14 +73,84 @@ def token_pattern(scope: Scope, node: ast.Pattern, corpus: Corpus, ngram: NgramB
 
 def program(
     scope: Scope, node: ast.Pattern, corpus: Corpus, ngram: NgramBinder, ignore_case: bool
-) -> plan.TokenPattern:
+) -> plan.StoredWords | plan.TokenPattern:
     """The same as a program in any case, which reads n-grams wherever they are from."""
-    binding = _Binding(scope, corpus, ngram)
+    binding = _Binding(scope, corpus, ngram, node)
     shape = binding.whole(node, Manner(ignore_case=ignore_case))
-    binding.check_spelled(node, shape)
     if shapes.has_edges(shape):
         scope.fail(PlanError, "n-grams by themselves have no sentences: leave <s> and </s> out", node)
-    return _program(shape, binding.written(node), binding.notes, corpus)
+    written = binding.written(node)
+    if binding.letters is not None:
+        return _stored_words(shape, written, binding.letters, binding.notes, corpus)
+    return _program(shape, written, binding.notes, corpus)
+
+
+class _Letters:
+    """The words that a pattern over words speaks of, numbered as they are met."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[bytes, int] = {}
+
+    def one_of(self, words: Iterable[bytes]) -> shapes.OneOf:
+        """One of these words."""
+        numbers = [self._numbers.setdefault(word, len(self._numbers)) for word in words]
+        return shapes.OneOf(np.unique(np.array(numbers, dtype=np.int64)))
+
+    def words(self) -> list[bytes]:
+        """All of them."""
+        return list(self._numbers)
+
+
+def _stored_words(
+    shape: shapes.Shape, written: str, letters: _Letters, notes: list[str], corpus: Corpus
+) -> plan.StoredWords:
+    """A pattern over the words of stored texts. Cost: the first time that of reading all texts."""
+    words, program = letters.words(), _compiled(shape, written, len(letters.words()))
+    lengths = np.cumsum(list(map(len, words)), dtype=np.uint64)
+    listed = (
+        np.frombuffer(b"".join(words), dtype=np.uint8),
+        np.append(np.zeros(1, dtype=np.uint64), lengths),
+    )
+    key = hashlib.sha256(program.steps.tobytes() + program.bits.tobytes())
+    key.update(_key_of([listed]))
+    # A set of many words is in most documents, and takes a look at each word.
+    sets = {ids.tobytes(): ids for ids in shapes.needed(shape) if len(ids) <= MAX_NEEDED}
+    needs = tuple(tuple(words[number] for number in ids.tolist()) for ids in sets.values())
+    n_documents, most = 0, 0
+    for segment in corpus.segments:
+        docs = corpus.tokenizer.documents_with_words(segment, needs)
+        if docs is None:
+            n_documents += segment.n_documents
+            most += segment.index.n_tokens + segment.n_documents
+        elif len(docs):
+            starts, stops = segment.index.document_bounds(docs)
+            n_documents += len(docs)
+            most += int((stops.astype(np.int64) - starts).sum()) + len(docs)
+    note = f"looks for words in the texts of {n_documents:,} document{'' if n_documents == 1 else 's'}"
+    return plan.StoredWords(
+        written,
+        key.digest(),
+        listed,
+        program.steps,
+        program.bits,
+        needs,
+        most,
+        (*notes, note),
+        sentences=shapes.has_edges(shape),
+    )
+
+
+def _compiled(shape: shapes.Shape, written: str, n_letters: int) -> shapes.Program:
+    """Raises ResourceError where its sets would take too much memory."""
+    program = shapes.Program(shape)
+    if program.n_set_bytes > MAX_SET_BYTES:
+        raise ResourceError(
+            f"{written} has {len(program.sets):,} different expressions, too many for a vocabulary of "
+            f"{n_letters:,} tokens",
+            limit=MAX_SET_BYTES,
+            asked=program.n_set_bytes,
+        )
+    return program
 
 
 def _of_ngrams(listed: list[shapes.Key], written: str, corpus: Corpus) -> plan.Pattern:
@@ -106,14 +178,7 @@ def _packed(listed: list[shapes.Key]) -> tuple[IntArray, IntArray]:
 
 
 def _program(shape: shapes.Shape, written: str, notes: list[str], corpus: Corpus) -> plan.TokenPattern:
-    program = shapes.Program(shape)
-    if program.n_set_bytes > MAX_SET_BYTES:
-        raise ResourceError(
-            f"{written} has {len(program.sets):,} different expressions, too many for a vocabulary of "
-            f"{corpus.tokenizer.n_vocabulary:,} tokens",
-            limit=MAX_SET_BYTES,
-            asked=program.n_set_bytes,
-        )
+    program = _compiled(shape, written, corpus.tokenizer.n_vocabulary)
     steps, sets = program.steps, program.bits
     key = hashlib.sha256(steps.tobytes() + sets.tobytes() + repr(sets.shape).encode())
     key.update(_key_of(program.words))
@@ -185,13 +250,27 @@ def _looked_up(anchor: plan.Anchor | None, length: int | None) -> str:
 
 
 class _Binding:
-    """One pattern, bound to a corpus; `notes` say what its expressions stand for."""
+    """One pattern, bound to a corpus; `notes` say what its expressions stand for.
 
-    def __init__(self, scope: Scope, corpus: Corpus, ngram: NgramBinder) -> None:
+    Where it speaks of words and tokens do not spell the text, all of it is about the words of stored texts:
+    `letters`, whose numbers stand for token ids in its shape. Else `letters` is None.
+    """
+
+    def __init__(self, scope: Scope, corpus: Corpus, ngram: NgramBinder, node: ast.Pattern) -> None:
         self._scope = scope
         self._corpus = corpus
         self._ngram = ngram
         self.notes: list[str] = []
+        self.letters: _Letters | None = None
+        tokenizer = corpus.tokenizer
+        if plan.gives_pieces(tokenizer) and tokenizer.token_bytes is None and _speaks_of_words(node):
+            self.letters = _Letters()
+            if not all(segment.has_texts for segment in corpus.segments):
+                name = corpus.entry.name
+                what = (
+                    f"{self.written(node)} needs the texts of the documents, and {name} has token ids alone"
+                )
+                scope.fail(PlanError, what, node)
 
     def whole(self, node: ast.Pattern, manner: Manner) -> shapes.Shape:
         """The same of a whole pattern, which takes up a token at least."""
@@ -203,15 +282,6 @@ class _Binding:
             what = f"this pattern is too long: at most {shapes.MAX_STEPS:,} tokens and repetitions"
             self._scope.refuse(what, node)
         return shape
-
-    def check_spelled(self, node: ast.Pattern, shape: shapes.Shape) -> None:
-        """Fails where words of stored texts would have to be joined with other parts."""
-        if shapes.has_stored(shape):
-            what = (
-                f"the tokens of {self._corpus.entry.name} do not spell its texts: an expression, PREFIX or "
-                "IGNORE DIACRITICS stands alone here, without other parts"
-            )
-            self._scope.fail(PlanError, what, node)
 
     def shape(self, node: Any, manner: Manner) -> shapes.Shape:
         """The regular expression over token ids that a part of the language means."""
@@ -262,7 +332,7 @@ class _Binding:
     # ---- leaves
 
     def _of_ngram(self, node: ast.Ngram, manner: Manner) -> shapes.Shape:
-        if manner.ignore_diacritics:
+        if manner.ignore_diacritics or self.letters is not None:
             return self._words(node, manner, node, prefix=False)
         plain = manner.text is None and not manner.ignore_case
         asked = node if plain else ast.Matching(node, manner.text, manner.ignore_case, span=node.span)
@@ -288,7 +358,9 @@ class _Binding:
         tokenizer = self._corpus.tokenizer
         kind = tokenizer.kind
         value = self._scope.value_of(node)
-        what = "PREFIX" if prefix else "IGNORE DIACRITICS"
+        what = "an n-gram beside words of the text"
+        if prefix or manner.ignore_diacritics:
+            what = "PREFIX" if prefix else "IGNORE DIACRITICS"
         if not isinstance(value, str):
             self._scope.fail(PlanError, f"{what} takes text, not token ids", whole)
         by_text = plan.gives_pieces(tokenizer)
@@ -303,6 +375,8 @@ class _Binding:
         pieces = tokenizer.words_of(value) if by_text else tokenizer.split(value)
         if not pieces:
             self._scope.fail(PlanError, "a part of a pattern has at least one token", node)
+        if self.letters is not None and not (prefix or manner.ignore_case or manner.ignore_diacritics):
+            return shapes.series([self.letters.one_of([piece.encode()]) for piece in pieces])
         expressions = [_spelled(piece, manner.ignore_case) for piece in pieces]
         expressions[-1] += ".*" if prefix else ""
         exactly = replace(manner, ignore_case=False)
@@ -342,14 +416,9 @@ class _Binding:
 
     def _text_words(
         self, expressions: list[str], manner: Manner, node: ast.Node, written: str
-    ) -> shapes.Words:
+    ) -> shapes.Shape:
         """Words of the text that follow each other and match an expression each."""
         tokenizer, segments = self._corpus.tokenizer, self._corpus.segments
-        stored = tokenizer.token_bytes is None
-        if stored and not all(segment.has_texts for segment in segments):
-            name = self._corpus.entry.name
-            what = f"{written} needs the texts of the documents, and {name} has token ids alone"
-            self._scope.fail(PlanError, what, node)
         try:
             found = [
                 tokenizer.words_matching(segments, expression, manner.ignore_case, manner.ignore_diacritics)
@@ -359,7 +428,9 @@ class _Binding:
             self._scope.refuse(str(error), node, error)
         lists = tuple(some.words for some in found)
         self.notes.append(f"{written}: {_counted_words(lists[-1])}")
-        return shapes.Words(lists, *found[0].sequences, stored=stored)
+        if self.letters is not None:
+            return shapes.series([self.letters.one_of(_split(words)) for words in lists])
+        return shapes.Words(lists, *found[0].sequences)
 
     def _note(self, written: str, found: shapes.OneOf) -> None:
         assert found.ids is not None
@@ -395,6 +466,24 @@ class _Binding:
             return f"/{node.expression}/"
         value = self._scope.value_of(node)
         return plan.show_text(value) if isinstance(value, str) else plan.show_ids(np.asarray(value))
+
+
+def _speaks_of_words(node: Any) -> bool:
+    """Whether a pattern has an expression, PREFIX or IGNORE DIACRITICS."""
+    if isinstance(node, ast.Matching):
+        return node.prefix or node.ignore_diacritics or _speaks_of_words(node.ngram)
+    if isinstance(node, ast.Repeated):
+        return _speaks_of_words(node.part)
+    if isinstance(node, ast.Group):
+        return any(map(_speaks_of_words, node.alternatives))
+    if isinstance(node, (ast.Sequence, ast.Gapped)):
+        return any(map(_speaks_of_words, node.parts))
+    return isinstance(node, ast.Regex)
+
+
+def _split(words: WordList) -> list[bytes]:
+    content, bounds = words[0].tobytes(), words[1].tolist()
+    return [content[start:stop] for start, stop in pairwise(bounds)]
 
 
 def _counted_words(words: WordList) -> str:

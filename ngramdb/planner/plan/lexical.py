@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ngramdb.planner.plan.estimates import Costs
     from ngramdb.planner.plan.field_keys import FieldKey
     from ngramdb.planner.plan.grams import Gram
-    from ngramdb.planner.plan.patterns import TokenPattern
+    from ngramdb.planner.plan.patterns import StoredWords, TokenPattern
 
 # Before the measure's own column; f, f1, f2 and N are Evert's names (2008).
 COLLOCATE_COLUMNS = ("token", "token_id", "f", "left", "right", "f1", "f2", "N")
@@ -99,7 +99,7 @@ class NgramSelection(Question, operator="lexical.ngrams.selected_ngrams"):
     longest: int
     where: DocExpr
     min_count: int = 1
-    containing: Gram | TokenPattern | None = None
+    containing: Gram | StoredWords | TokenPattern | None = None
     starting: Gram | None = None
     ending: Gram | None = None
     ignore_case: bool = False

@@ -74,24 +74,37 @@ class StoredText:
 
 @dataclass(frozen=True)
 class StoredWords:
-    """Words that follow each other, one of each list, looked for in the documents' stored texts.
+    """A regular expression over the words of the documents' stored texts.
 
-    For tokenizers whose tokens don't spell the text.
+    For tokenizers whose tokens don't spell the text. The program is that of a `TokenPattern`, of numbers of
+    `words` in place of token ids, and finds matches as that one does. Only documents whose texts have a word
+    of each of `needs` can contain one: `most` tokens and documents in all. `sentences` and `in_sentence` are
+    those of a `TokenPattern`, too.
     """
 
     shown: str = field(compare=False)
     key: bytes
-    words: tuple[WordList, ...] = field(compare=False, repr=False)
+    words: WordList = field(compare=False, repr=False)
+    steps: IntArray = field(compare=False, repr=False)
+    sets: NDArray[np.uint8] = field(compare=False, repr=False)
+    needs: tuple[tuple[bytes, ...], ...] = field(compare=False, repr=False)
+    most: int = field(compare=False)
     notes: tuple[str, ...] = field(default=(), compare=False)
+    sentences: bool = False
+    in_sentence: bool = False
+
+    def in_one_sentence(self) -> StoredWords:
+        """The pattern whose matches end with their sentence at the latest."""
+        return replace(self, sentences=True, in_sentence=True)
 
     @property
     def known(self) -> bool:
         """Whether it can occur."""
-        return all(len(bounds) > 1 for _, bounds in self.words)
+        return self.most > 0
 
     def details(self) -> tuple[str, ...]:
         """What it stands for, and what is read."""
-        return (*self.notes, "looks for words in the texts of all documents")
+        return self.notes
 
 
 Simple = Gram | Variants | StoredText

@@ -156,13 +156,30 @@ def test_words_are_those_of_the_tokenizer_words(corpus, pattern):
     assert corpus.collocates(whole).summary["occurrences"] == plain.count(whole)
 
 
-def test_words_of_stored_texts_stand_alone(corpus):
+def test_patterns_with_words_are_about_words_as_a_whole(corpus):
     if corpus.tokenizer.kind.startswith("words"):
         pytest.skip("its tokens are words, of a text that was changed")
-    for pattern in ("/fl.*/ *", '/a/ "an"', "(/a/ | /b/)", '("fl" PREFIX){2}'):
-        with pytest.raises(PlanError, match=r"do not spell its texts: .* stands alone here"):
-            corpus.count(ngramdb.pattern(pattern))
-    with pytest.raises(PlanError, match=r"write MATCH TOKENS$"):  # and no expression, which has no answer
+    plain = ngramdb.connect().create_corpus("w")
+    plain.append(TEXTS)
+    for written in (
+        "/fl.*/ *",
+        '/.*e/ "flies" "like"',
+        '"time" /flies|fly/',
+        '("time" | "FRUIT" IGNORE CASE) ("fl" PREFIX)',
+        '("fl" PREFIX){2}',
+        '"time" *{0,3} /a.+/',
+        '"cafe, naive" IGNORE DIACRITICS ";"',
+    ):
+        pattern = ngramdb.pattern(written)
+        assert corpus.count(pattern) == plain.count(pattern) > 0, written
+    assert corpus.count(ngramdb.pattern('"an" PREFIX ("nowhere" | /x+/)')) == 0
+    with pytest.raises(PlanError, match="an n-gram beside words of the text takes text, not token ids"):
+        corpus.count(ngramdb.pattern("/a/ [1, 2]"))
+    with pytest.raises(PlanError, match="takes whole words, and MATCH TEXT parts of them"):
+        corpus.count(ngramdb.pattern('/a/ "an" MATCH TEXT'))
+    with pytest.raises(PlanError, match="at least one token"):
+        corpus.count(ngramdb.pattern('/a/ " "'))
+    with pytest.raises(PlanError, match=r"write MATCH TOKENS$"):
         corpus.count(ngramdb.pattern('"an" MATCH TEXT "arrow"'))
 
 

@@ -238,4 +238,24 @@ inline void rows_with_pattern(const uint32_t* ids, size_t n, size_t width, const
   }
 }
 
+// Where the matches end that begin at each of n ids, those of one document: `ends[i]` is one after the last, 0 for none. Of
+// the n + 1 bits of `sentences`, the last one is set. For programs that ask for no words of the text.
+inline void ends_in_row(const uint32_t* ids, size_t n, const PatternProgram& program, const SentenceBits& sentences,
+                        bool in_sentence, int64_t* ends, StopFlag stop) {
+  PatternMatcher matcher(program);
+  const auto no_words = [](uint64_t, const PatternStep&, auto) {};
+  for (size_t i = 0; i < n; ++i) {
+    if (i % kStopInterval == 0) check_stop(stop, i, n);
+    const auto edge = [&](uint64_t k, int64_t code) {
+      return sentences.at(i + k) && (code == kPatternBegin ? i + k < n : i + k > 0);
+    };
+    const auto token = [&](uint64_t k) {
+      if (i + k >= n || (in_sentence && k > 0 && sentences.at(i + k))) return kNoToken;
+      return static_cast<TokenId>(ids[i + k]);
+    };
+    const uint64_t length = matcher.match(token, edge, no_words, stop);
+    ends[i] = length == PatternMatcher::kNoMatch ? 0 : static_cast<int64_t>(i + length);
+  }
+}
+
 }  // namespace ngramdb
