@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
+from ngramdb import flags
 from ngramdb.api.database import Database
 from ngramdb.api.exceptions import HasErrors
 from ngramdb.api.settings import checked_timeout
@@ -46,6 +47,7 @@ else:
     verbs = lazy_module("ngramdb.api.corpus")
 
 
+@flags.checked
 def connect(
     path: str | os.PathLike[str] | None = None, *, read_only: bool = False, token: str | None = None
 ) -> Connection:
@@ -64,7 +66,8 @@ def connect(
     path : the database's folder; None or ":memory:" for a database in memory, which ends with the connection
         An address (`http://…`) gives a `RemoteConnection`, which has `execute`, `corpora` and `corpus`, for
         reading. Any other URL is that of a database in an object store, which the library fsspec opens; what
-        is read of it is kept on the local disk (docs/scale.md, "Object stores")
+        is read of it is kept on the local disk (docs/scale.md, "Object stores"). `memory://name` is one in
+        this process's memory, for tests: it can be opened again until the process ends
     read_only : refuse every statement that writes; the database must exist
     token : what a server asks for; by default the variable NGRAMDB_TOKEN
 
@@ -313,6 +316,7 @@ class Connection(HasErrors):
         """
         return verbs.Corpus(self._database, self._database.corpus_name(name))
 
+    @flags.checked
     def create_corpus(
         self,
         name: str,
@@ -357,6 +361,7 @@ class Connection(HasErrors):
             ) from error
         return verbs.Corpus(self._database, name)
 
+    @flags.checked
     def drop_corpus(self, name: str, if_exists: bool = False) -> bool:
         """Drop a corpus, in one commit.
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ngramdb import flags
 from ngramdb.api.bound import BoundCorpus
 from ngramdb.api.verbs import asking
 from ngramdb.errors import InvalidArgument
@@ -212,6 +213,7 @@ class Corpus:
             raise InvalidArgument("params are the values of a condition, and where has none")
         return self
 
+    @flags.checked
     def copy(self, name: str, if_not_exists: bool = False) -> Corpus:
         """Make a corpus of these documents, in one commit: CREATE CORPUS … AS. Of a part, too (`where`).
 
@@ -470,6 +472,7 @@ class Corpus:
 
     # ---- evaluation sets --------------------------------------------------------------------------------
 
+    @flags.checked
     def decontaminate(
         self,
         against: Path | Sequence[Path],
@@ -549,7 +552,9 @@ class Corpus:
         Cost: one search per segment, about a microsecond; some 0.1 µs more than the kernel's call.
         """
         bound = self._bound
-        if match_text or ignore_case or where is not None or params is not None:
+        if match_text is not False or ignore_case is not False or where is not None or params is not None:
+            match_text = flags.as_flag("match_text", match_text)
+            ignore_case = flags.as_flag("ignore_case", ignore_case)
             return bound.number(bound.bind(trees.count(ngram, match_text, ignore_case), where, params))
         if bound.snapshot.is_past:
             bound.rebind()
@@ -574,6 +579,7 @@ class Corpus:
             cause = error
         bound.refuse(ngram, cause)  # outside of the handler: one error, not two
 
+    @flags.checked
     def counts(
         self,
         ngrams: Ngram | Sequence[Ngram],
@@ -615,6 +621,7 @@ class Corpus:
         tree = trees.counts(ngrams, match_text, ignore_case, table)
         return self._bound.run(self._bound.bind(tree, where, params))
 
+    @flags.checked
     def docs(
         self,
         where: str | None = None,
@@ -667,6 +674,7 @@ class Corpus:
 
     # ---- texts around occurrences, n-grams, spans -------------------------------------------------------
 
+    @flags.checked
     def kwic(
         self,
         pattern: Ngram | Pattern,
@@ -707,6 +715,7 @@ class Corpus:
         tree = trees.kwic(pattern, match_text, ignore_case, lines)
         return self._bound.run(self._bound.bind(tree, where, params))
 
+    @flags.checked
     def occurrences(
         self,
         pattern: Ngram,
@@ -756,6 +765,7 @@ class Corpus:
         with self._bound.work():
             return reading.document(self._bound.current(), doc_id)
 
+    @flags.checked
     def collocates(
         self,
         pattern: Ngram | Pattern,
@@ -836,6 +846,7 @@ class Corpus:
         text = trees.keywords(self.name, where, condition, other, n, by, smoothing, min_count, top)
         return self._bound.run(self._bound.bind_text(text, params))
 
+    @flags.checked
     def dispersion(
         self,
         pattern: Ngram | Pattern,
@@ -868,6 +879,7 @@ class Corpus:
         tree = trees.dispersion(pattern, match_text, ignore_case, by)
         return self._bound.run(self._bound.bind(tree, where, params))
 
+    @flags.checked
     def ngrams(
         self,
         n: int | tuple[int, int],
@@ -1211,6 +1223,7 @@ class Corpus:
         """
         return asking.probabilities(self._bound, contexts, continuations, models.as_model(model))
 
+    @flags.checked
     def score(
         self,
         ngram: Ngram,
@@ -1240,6 +1253,7 @@ class Corpus:
             found = scoring.token_scores(view, ids, offsets, used, sentence)
         return results.Scores.of(found, used.is_probability)
 
+    @flags.checked
     def score_many(
         self, docs: Ngrams, model: ModelLike = "ngram", *, sentence: bool = False
     ) -> DocumentScores:
@@ -1422,6 +1436,7 @@ class Corpus:
 
     # ---- evaluation -------------------------------------------------------------------------------------
 
+    @flags.checked
     def perplexity(
         self,
         docs: Documents,
@@ -1451,6 +1466,7 @@ class Corpus:
         with self._bound.work():
             return evaluation.perplexity(used, self._bound.current().tokenizer, docs, sentence, progress)
 
+    @flags.checked
     def agreement(
         self,
         docs: Documents,

@@ -16,18 +16,19 @@ import inspect
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import quote, urlsplit
 
 import numpy as np
 
-from ngramdb import errors
+from ngramdb import errors, flags
 from ngramdb.api import wire
 from ngramdb.api.corpus import Corpus
 from ngramdb.api.cursor import Cursor
 from ngramdb.api.exceptions import HasErrors
+from ngramdb.api.settings import checked_timeout
 from ngramdb.api.verbs import cautioning
 from ngramdb.errors import ExecutionError, InvalidArgument, NgramdbError, NotSupportedError
 from ngramdb.executor.results.facts import drawn
@@ -152,7 +153,7 @@ class RemoteConnection(HasErrors):
         Parameters
         ----------
         sql, params : as `Connection.execute` takes them
-        timeout : seconds, as far as the server allows them
+        timeout : seconds, as far as the server allows them; 0 for as many as it does
         database : which one, where the server has several
 
         Raises
@@ -166,7 +167,7 @@ class RemoteConnection(HasErrors):
         if params is not None:
             is_named = isinstance(params, Mapping)
             asked["params"] = dict(params) if is_named else list(params)
-        if timeout is not None:
+        if timeout is not None and checked_timeout("timeout", timeout):
             asked["timeout"] = timeout
         if database is not None:
             asked["db"] = database
@@ -272,6 +273,7 @@ def _verb(name: str) -> Callable[..., Any]:
     @wraps(local)
     def ask(self: RemoteCorpus, *args: Any, **named: Any) -> Any:
         arguments = signature.bind(self, *args, **named).arguments
+        flags.check_flags(inspect.unwrap(local), arguments)
         return self._asked(name, {one: value for one, value in arguments.items() if one != "self"})
 
     return ask
@@ -298,10 +300,12 @@ for _name in OF_CONNECTIONS:
 
 
 def _plain(value: Any) -> Any:
-    """Numbers and arrays of numpy, and other sequences, as JSON has them."""
+    """Numbers and arrays of numpy, and other sequences, as JSON has them. Raises NotSupportedError."""
     if isinstance(value, (np.ndarray, np.generic)):
         return value.tolist()
-    return list(value)
+    if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray, memoryview)):
+        return list(value)
+    raise NotSupportedError(f"a {type(value).__name__} cannot be sent to a service")
 
 
 def _result(first: Mapping[str, Any], page: Any) -> Result:

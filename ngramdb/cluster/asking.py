@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from ngramdb import flags
 from ngramdb.api.connection import Connection
 from ngramdb.api.database import Database
 from ngramdb.cluster import starting
@@ -26,6 +27,7 @@ PIECE_BYTES = 95_000
 LARGE_BYTES = 4_000_000
 
 
+@flags.checked
 def connect(
     path: str | os.PathLike[str],
     *,

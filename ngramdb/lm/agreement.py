@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ngramdb import flags
 from ngramdb.errors import InvalidArgument
 from ngramdb.lm.evaluation import Progress, batches_of, score_batch
 from ngramdb.lm.measures import shown_arrays
@@ -73,6 +74,7 @@ class Agreement:
             return self.n_agreeing / self.n_tokens
 
 
+@flags.checked
 def measure_agreement(
     model: LanguageModel,
     documents: Iterable[ArrayLike],

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ngramdb import flags
 from ngramdb.lm.known_words import are_known
 from ngramdb.lm.measures import Measure, shown
 from ngramdb.lm.models import LanguageModel, as_ids, pack
@@ -107,6 +108,7 @@ class Perplexity:
         return f"Perplexity({', '.join(f'{name}={value}' for name, value in figures.items())})"
 
 
+@flags.checked
 def perplexity(
     model: LanguageModel,
     documents: Iterable[ArrayLike],

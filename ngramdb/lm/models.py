@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ngramdb import flags
 from ngramdb._cext.lm import models as kernel
 from ngramdb.errors import InvalidArgument, NotSupportedError
 from ngramdb.kinds import MODELS
@@ -145,6 +146,7 @@ class LanguageModel(ABC):
         names = ("prob", "count", "context_count", "effective_n", "sparse")
         return Probabilities(*(np.ascontiguousarray(found[name]) for name in names))
 
+    @flags.checked
     def score(self, ids: ArrayLike, *, sentence: bool = False) -> Scores:
         """Score every token given the tokens before it.
 
@@ -161,6 +163,7 @@ class LanguageModel(ABC):
         array = as_ids(ids)
         return self._scores(self._model.score(array, [0, len(array)], sentence))
 
+    @flags.checked
     def score_many(self, flat: ArrayLike, offsets: ArrayLike, *, sentence: bool = False) -> Scores:
         """Score documents flat[offsets[i]:offsets[i + 1]], one after the other.
 
@@ -212,6 +215,7 @@ class LanguageModel(ABC):
         used, begins = self._used(context)
         return kernel.Sampler(self._model, used, begins)
 
+    @flags.checked
     def state(self, *, sentence: bool = True) -> kernel.TextState:
         """The beginning of a text (of a sentence), for decoders, which read texts token by token.
 

@@ -128,7 +128,8 @@ def _found(corpus: Corpus, named: Named, verb: str, arguments: Any) -> Any:
             raise Problem(400, f"{verb} has no argument {shortened(name)!r}; it has {', '.join(known)}")
         values[name] = wire.received(value, lambda other: _other(named, other))
         if not any(KINDS[kind](values[name]) for kind in known[name]):
-            raise Problem(400, f"{name} of {verb} is {' or '.join(known[name])}", parameter=name)
+            message = f"{name} of {verb} is {' or '.join(known[name])}"
+            raise Problem(400, message, parameter=name, type="InvalidArgument")
     try:
         inspect.signature(getattr(Corpus, verb)).bind(corpus, **values)
     except TypeError as error:
@@ -151,7 +152,8 @@ def _conditions(where: Any) -> list[tuple[str, Any]]:
     found = []
     for pair in pairs:
         if not (isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str)):
-            raise Problem(400, "a condition of where is a pair: the text, and its parameters or null")
+            message = "a condition of where is a pair: the text, and its parameters or null"
+            raise Problem(400, message, type="InvalidArgument")
         params = wire.received(pair[1])
         if not KINDS["ParameterValues"](params):
             raise Problem(400, "the parameters of a condition are a list or an object")

@@ -61,6 +61,7 @@ BELOW: dict[str, frozenset[str]] = {
     "ingest": frozenset({"tokenizers", "_cext"}),
     "_cext": frozenset(),
     "errors": frozenset(),
+    "flags": frozenset(),
     "formats": frozenset(),
     "interrupts": frozenset({"_cext"}),
     "kinds": frozenset(),
@@ -72,7 +73,7 @@ BELOW: dict[str, frozenset[str]] = {
 }
 # Leaves that every room may import.
 LEAVES = frozenset(
-    {"errors", "formats", "interrupts", "kinds", "lazy", "limits", "opening", "types", "visible"}
+    {"errors", "flags", "formats", "interrupts", "kinds", "lazy", "limits", "opening", "types", "visible"}
 )
 
 # Arguments of a plan's class: who imports what they name, and from which package.

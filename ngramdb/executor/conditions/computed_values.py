@@ -32,6 +32,7 @@ _DATE = re.compile(
     r"\s*(?P<year>[0-9]{4})(?:(?P<sign>[-/])(?P<month>[0-9]{1,2})(?:(?P=sign)(?P<day>[0-9]{1,2}))?)?(?:[T\s]|\Z)"
 )
 _GREATEST = {"year": 9999, "month": 12, "day": 31}
+_SHORT_MONTHS = frozenset({4, 6, 9, 11})
 
 
 def date_part(text: str, part: str) -> int | None:
@@ -47,7 +48,16 @@ def date_part(text: str, part: str) -> int | None:
         if name != "year"
     ):
         return None
+    if found["day"] is not None and int(found["day"]) > _days_of(int(found["year"]), int(found["month"])):
+        return None
     return None if found[part] is None else int(found[part])
+
+
+def _days_of(year: int, month: int) -> int:
+    """How many days a month has, by the Gregorian calendar."""
+    if month == 2:
+        return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28
+    return 30 if month in _SHORT_MONTHS else 31
 
 
 def quotient(value: Any, divisor: int | float, factor: int | float | None) -> int | float | None:

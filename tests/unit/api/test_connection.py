@@ -48,6 +48,32 @@ def test_paths_that_are_no_database_are_refused(tmp_path):
         ngramdb.connect(3)
 
 
+def test_a_url_without_a_place_is_refused():
+    pytest.importorskip("fsspec")
+    for url in ("memory://", "memory:///", "s3://"):
+        with pytest.raises(StorageError, match="names no place in the store; connect\\(\\) alone"):
+            ngramdb.connect(url)
+
+
+def test_a_store_in_memory_is_there_while_the_process_is(tmp_path):
+    pytest.importorskip("fsspec")
+    url = f"memory://{tmp_path.name}/a.ngdb"
+    with ngramdb.connect(url) as db:
+        db.create_corpus("c").append(["a b a"])
+    with ngramdb.connect(url, read_only=True) as db:
+        assert db.corpus("c").count("a") == 2
+
+
+def test_flags_are_true_or_false(db, tmp_path):
+    with pytest.raises(InvalidArgument, match="read_only is True or False, not 'no'"):
+        ngramdb.connect(tmp_path / "x", read_only="no")
+    with pytest.raises(InvalidArgument, match="if_not_exists is True or False, not 1"):
+        db.create_corpus("c", if_not_exists=1)
+    with pytest.raises(InvalidArgument, match="if_exists is True or False, not None"):
+        db.drop_corpus("c", None)
+    assert not (tmp_path / "x").exists() and db.corpora() == []
+
+
 def test_a_closed_connection_says_so_everywhere(wiki, db):
     result = db.execute("DOCS")
     db.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import re
 
 import pytest
@@ -35,6 +36,22 @@ def test_many_fields_with_values_of_their_own_make_as_many_groups_as_documents(d
     db.create_corpus("c").append(documents)
     rows = db.execute(f'COUNT "a" GROUP BY {", ".join(fields)}').fetchall()
     assert sorted(rows) == sorted((*metadata.values(), 1) for _, metadata in documents)
+
+
+def test_days_are_those_of_the_calendar(db):
+    """Every day from 1 to 31 of every month of leap years and others, as Python's calendar has them."""
+    dates = [
+        (year, month, day)
+        for year in (4, 1900, 1969, 2000, 2001, 2024)
+        for month in range(1, 13)
+        for day in range(1, 32)
+    ]
+    texts = [f"{year:04}-{month:02}-{day:02}" for year, month, day in dates]
+    db.create_corpus("c").append([("a", {"date": text}) for text in texts])
+    found = db.execute("DOCS WHERE DAY(date) IS NOT NULL RETURNING date").fetchall()
+    assert [text for (text,) in found] == [
+        text for text, day in zip(texts, dates, strict=True) if day[2] <= calendar.monthrange(*day[:2])[1]
+    ]
 
 
 def test_dates_have_years_months_and_days(db):

@@ -24,6 +24,16 @@ from ngramdb.serve.verbs import KINDS, arguments_of
 uvicorn = pytest.importorskip("uvicorn")
 
 
+# What no service takes, with the error, which is the same at both ends.
+NOT_TAKEN = [
+    lambda db: db.corpus("sayings").count("flies", match_text="no"),
+    lambda db: db.corpus("sayings").kwic("flies", ignore_case=1),
+    lambda db: db.corpus("sayings").ngrams(1, with_docs="yes"),
+    lambda db: db.execute('COUNT "flies" FROM sayings', timeout=-1),
+    lambda db: db.execute('COUNT "flies" FROM sayings', timeout="1"),
+]
+
+
 @pytest.fixture(scope="module")
 def address(folder: Path) -> Iterator[str]:
     """A server in a thread of this process, whose pages are small."""
@@ -281,3 +291,38 @@ def test_no_answer_is_an_error_of_ours(address: str) -> None:
         ngramdb.connect("http://")
     with pytest.raises(ngramdb.InvalidArgument):
         ngramdb.connect(token="x")
+
+
+@pytest.mark.parametrize("ask", NOT_TAKEN)
+def test_what_is_no_flag_or_timeout_is_refused_as_here(folder: Path, address: str, ask: Any) -> None:
+    said = []
+    with ngramdb.connect(folder) as here, ngramdb.connect(address, token="sesame") as there:
+        for db in (here, there):
+            with pytest.raises(ngramdb.InvalidArgument) as error:
+                ask(db)
+            said.append(str(error.value))
+    assert said[0] == said[1]
+
+
+def test_arguments_of_a_wrong_kind_are_the_error_that_they_are_here(folder: Path, address: str) -> None:
+    with ngramdb.connect(folder) as here, ngramdb.connect(address, token="sesame") as there:
+        for corpus in (here.corpus("sayings"), there.corpus("sayings")):
+            for ask in (
+                lambda c: c.count(5),
+                lambda c: c.kwic("flies", window="x"),
+                lambda c: c.docs(limit=1.5),
+                lambda c: c.docs(order_by=3),
+                lambda c: c.prob("an", "flies", model=4),
+                lambda c: c.where(3),
+            ):
+                with pytest.raises(ngramdb.InvalidArgument):
+                    ask(corpus)
+
+
+def test_values_that_cannot_be_sent_are_refused(address: str) -> None:
+    with ngramdb.connect(address, token="sesame") as there:
+        assert there.execute('COUNT "flies" FROM sayings', timeout=0).fetchall() == [(4,)]
+        for value in (b"\x01", bytearray(b"\x01"), object()):
+            for params in ([value], {"x": value}):
+                with pytest.raises(ngramdb.NotSupportedError, match="cannot be sent to a service"):
+                    there.execute(f"COUNT {':x' if isinstance(params, dict) else '?'} FROM sayings", params)

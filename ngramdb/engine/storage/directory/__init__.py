@@ -7,6 +7,7 @@ import os
 from ngramdb.engine.storage.directory.base import Directory, WritableFile, WriterLock
 from ngramdb.engine.storage.directory.memory import MemoryDirectory
 from ngramdb.engine.storage.directory.real import RealDirectory
+from ngramdb.errors import StorageError
 from ngramdb.lazy import lazy_module
 
 __all__ = ["Directory", "MemoryDirectory", "RealDirectory", "WritableFile", "WriterLock", "directory_at"]
@@ -15,8 +16,18 @@ elsewhere = lazy_module("ngramdb.engine.storage.directory.remote")
 
 
 def directory_at(path: str | os.PathLike[str]) -> Directory:
-    """The folder of a path, or the objects below a URL. Raises StorageError where no library opens such."""
+    """The folder of a path, or the objects below a URL.
+
+    Raises
+    ------
+    StorageError
+        No library opens such a URL, or it has nothing after `://`.
+    """
     if isinstance(path, str) and "://" in path:
+        if not path.partition("://")[2].strip("/"):
+            raise StorageError(
+                f"{path} names no place in the store; connect() alone is a database in memory", path=path
+            )
         found: Directory = elsewhere.RemoteDirectory(path)
         return found
     return RealDirectory(path)

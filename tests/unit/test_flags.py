@@ -1,0 +1,79 @@
+"""Arguments that are True or False, in every verb: anything else is refused before anything is done."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+
+import ngramdb
+from ngramdb import flags, lm
+from ngramdb.api.corpus import Corpus
+from ngramdb.errors import InvalidArgument
+
+
+def _flags_of(owner):
+    for name, function in vars(owner).items():
+        if inspect.isfunction(function) and not name.startswith("_"):
+            for argument in flags.flags_of(inspect.unwrap(function)):
+                yield name, argument
+
+
+VERBS = sorted(_flags_of(Corpus))
+
+
+@pytest.fixture
+def corpus():
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c")
+        corpus.append(["time flies", "Time flies like an arrow"])
+        yield corpus
+
+
+def test_many_verbs_have_flags():
+    assert ("count", "match_text") in VERBS and ("decontaminate", "dry_run") in VERBS and len(VERBS) > 25
+
+
+@pytest.mark.parametrize("verb, flag", VERBS)
+@pytest.mark.parametrize("value", ["no", 1, None, [], np.array([True])])
+def test_a_flag_is_true_or_false(corpus, verb, flag, value):
+    first = ("time",) if verb == "count" else ()
+    with pytest.raises(InvalidArgument, match=f"{flag} is True or False, not "):
+        getattr(corpus, verb)(*first, **{flag: value})
+
+
+def test_flags_by_place_and_those_of_numpy(corpus):
+    with pytest.raises(InvalidArgument, match="match_text is True or False, not 'no'"):
+        corpus.count("time", "no")
+    with pytest.raises(InvalidArgument, match="if_not_exists"):
+        corpus.copy("d", "no")
+    assert corpus.count("time", ignore_case=np.bool_(True)) == 2
+    assert corpus.docs(descending=np.True_, returning=["doc_id"]).fetchall() == [(1,), (0,)]
+
+
+def test_models_take_flags_alike(corpus):
+    model = corpus.language_model(lm.NGram())
+    for ask in (
+        lambda: model.score([0], sentence="no"),
+        lambda: model.score_many([0], [0, 1], sentence=0),
+        lambda: model.state(sentence=None),
+        lambda: lm.perplexity(model, [[0]], sentence="no"),
+    ):
+        with pytest.raises(InvalidArgument, match="sentence is True or False"):
+            ask()
+
+
+def test_a_function_keeps_its_name_and_signature():
+    @flags.checked
+    def ask(text: str, is_short: bool = False, *, is_loud: bool = True) -> str:
+        """Asks."""
+        return f"{text} {is_short} {is_loud}"
+
+    # Where annotations are objects there is nothing to be told by; in this module they are texts.
+    assert ask.__name__ == "ask" and ask.__doc__ == "Asks."
+    assert ask("a", np.False_, is_loud=False) == "a False False"
+    with pytest.raises(InvalidArgument, match="is_loud"):
+        ask("a", is_loud="yes")
+    with pytest.raises(TypeError):
+        ask()
