@@ -19,6 +19,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -336,13 +337,21 @@ def _json(value: Any) -> str:
 
 def _python_values(array: Any, leaf: _Leaf, wrong: dict[int, str]) -> list[Any]:
     """A column's values as metadata have them; None, and `wrong`, where Python has no such time."""
-    types = pyarrow.types
-    if (types.is_timestamp(array.type) or types.is_time64(array.type)) and array.type.unit == "ns":
+    if _is_of_nanoseconds(array.type):
         return _nanosecond_texts(array)
+    if is_list(array.type) and _is_of_nanoseconds(array.type.value_type):
+        items = iter(_nanosecond_texts(array.flatten()))
+        lengths = compute.list_value_length(array).to_pylist()
+        return [None if n is None else list(islice(items, n)) for n in lengths]
     try:
         return _converted_values(array.to_pylist(), leaf.convert)
     except (OverflowError, ValueError):
         return [_value_of(item, i, leaf, wrong) for i, item in enumerate(array)]
+
+
+def _is_of_nanoseconds(kind: Any) -> bool:
+    is_time = pyarrow.types.is_timestamp(kind) or pyarrow.types.is_time64(kind)
+    return is_time and bool(kind.unit == "ns")
 
 
 def _converted_values(values: list[Any], convert: Convert | None) -> list[Any]:

@@ -144,9 +144,13 @@ def test_nothing_of_a_time_is_lost_and_zones_do_not_break_the_order():
 
 def test_times_of_day_keep_their_nanoseconds(db):
     times = pyarrow.array([0, 86_399_999_999_999, None], pyarrow.time64("ns"))
+    values = [[86_399_999_999_999, None, 1], None, []]
+    lists = pyarrow.array([[5], *values], pyarrow.list_(pyarrow.time64("ns")))[1:]
     corpus = db.create_corpus("c")
-    corpus.append(pyarrow.table({"text": ["a", "b", "c"], "t": times}))
-    assert [row["t"] for row in corpus.docs().to_dicts()] == ["00:00:00", "23:59:59.999999999", None]
+    corpus.append(pyarrow.table({"text": ["a", "b", "c"], "t": times, "l": lists}))
+    rows = corpus.docs().to_dicts()
+    assert [row["t"] for row in rows] == ["00:00:00", "23:59:59.999999999", None]
+    assert [row["l"] for row in rows] == [["23:59:59.999999999", None, "00:00:00.000000001"], None, []]
 
 
 NAN = float("nan")
