@@ -6,6 +6,7 @@ import ast
 import hashlib
 import re
 import sys
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
@@ -80,3 +81,32 @@ def test_the_extra_has_what_tests_import(folder: str) -> None:
     here = packages("dependencies") | packages("test") | set(sys.stdlib_module_names) | ours
     for path in (TESTS / folder).rglob("*.py"):
         assert imported(path) - here == set(), path
+
+
+def of_the_project(folder: Path = ROOT) -> Iterator[Path]:
+    """The files of the tree, without what tools, builds and hidden folders put there."""
+    for path in sorted(folder.iterdir()):
+        if path.is_dir():
+            is_hidden = path.name.startswith(".") and path.name not in (".ci", ".github")
+            if not is_hidden and path.name not in ("build", "dist", "__pycache__"):
+                yield from of_the_project(path)
+        else:
+            yield path
+
+
+def conflicts(text: bytes) -> list[int]:
+    """The lines in which a merge left its marks, from 1."""
+    marks = re.compile(rb"(<{7}|>{7}|\|{7})( |$)")
+    return [number for number, line in enumerate(text.splitlines(), start=1) if marks.match(line)]
+
+
+def test_no_file_has_marks_of_a_conflict() -> None:
+    files = list(of_the_project())
+    assert ROOT / "CONTRIBUTING.md" in files and Path(__file__) in files and len(files) > 500
+    found = {str(path.relative_to(ROOT)): conflicts(path.read_bytes()) for path in files}
+    assert {path: lines for path, lines in found.items() if lines} == {}
+
+
+def test_marks_of_a_conflict_are_seen() -> None:
+    ours, theirs = b"<" * 7 + b" HEAD", b">" * 7 + b" 1234567 (Subject)"
+    assert conflicts(b"\n".join((b"a", ours, b"b", b"=" * 7, b"c", theirs, b"<<<<<<", b"d"))) == [2, 6]

@@ -11,13 +11,10 @@ on its line; it is written in the place of times, versions, sizes and names of f
 
 Every file is run in several arrangements of the same documents, and the answers must be the same: in one
 segment, with the planner's rules off, in three segments, in a segment for each document, beside documents
-<<<<<<< HEAD
 that were removed, with the database opened anew before each statement, in segments of two kinds, where rows
-of some or all segments are in another order, and asked over the two members of a crew (`tests/crews.py`).
-=======
-that were removed, with the database opened anew before each statement, in segments of two kinds, where
-rows of some or all segments are in another order, and in an object store.
->>>>>>> 77ed015 (Ask databases in object stores)
+of some or all segments are in another order, asked over the two members of a crew (`tests/crews.py`), and in
+an object store.
+
 Directives:
 
     # corpora: a b     (first lines of the file) the corpora of CORPORA that are asked, the current one first
