@@ -95,17 +95,31 @@ def test_blocks_are_of_kinds_that_are_run(page: Path) -> None:
             assert block.kind in ("python", "console"), f"{where}: nobody runs {block.kind!r}"
 
 
+def anchor(title: str) -> str:
+    """What a link to a section has after `#`."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
 @pytest.mark.parametrize("page", [*PAGES, *OTHERS], ids=name_of)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
         if target.startswith("https://"):
             continue
-        file, _, anchor = target.partition("#")
+        file, _, section = target.partition("#")
         linked = (page.parent / file).resolve() if file else page
         assert linked.exists(), target
-        if anchor:
+        if section:
             titles = re.findall(r"^#+ (.*)$", linked.read_text(encoding="utf-8"), re.MULTILINE)
-            assert anchor in {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+            assert section in {anchor(title) for title in titles}
+
+
+@pytest.mark.parametrize("page", [LANGUAGE, PYTHON], ids=name_of)
+def test_contents_list_every_section(page: Path) -> None:
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    listed = text.partition("**Contents:**")[2].partition("\n\n")[0]
+    sections = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert len(sections) > 5
+    assert [one for one in sections if f"(#{anchor(one)})" not in listed] == []
 
 
 def test_the_readme_installs_what_the_tests_need() -> None:
