@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from ngramdb.errors import ParseError
 from ngramdb.language import ast, scanner, syntax
@@ -62,6 +63,8 @@ _OPEN = {
 }
 # Kinds that are somebody's: a field's, a setting's or an option's.
 _OWNED = frozenset({"value", "word", "key"})
+# What a source is written with: corpora, their signs and versions.
+_OF_SOURCE = frozenset({"CORPUS_NAME", "PLUS", "MINUS", "AT", "VERSION", "INTEGER_LITERAL", "PARAMETER"})
 _SECOND_WORDS = frozenset({"DOCS", "CORPUS", "CORPORA", "SEGMENTS", "VERSIONS", "REMOVALS", "SETTINGS"})
 
 _Piece = tuple[str, int, int]
@@ -84,7 +87,8 @@ class Expected:
     field : the keys of the field whose value is wanted, or of the path that goes on
     setting, option : whose value is wanted, in lower case
     context : the open n-gram so far, from its quote to the cursor, escapes resolved
-    corpora : the corpora that the statement asks, before and after the cursor; () means the current one
+    corpora : the corpora that are asked where the cursor stands: those of that side of KEYWORDS, or those
+        after FROM, before or after the cursor; () means the current one
     head : the keywords that the statement begins with: 'COUNT', 'COUNT DOCS', 'CREATE CORPUS'
     """
 
@@ -115,7 +119,7 @@ def expected(text: str, cursor: int) -> Expected:
     """
     cursor = max(0, min(cursor, len(text)))
     before = _last_statement(scanner.scan(text[:cursor]), text)
-    corpora = _corpora(text, _statement_at(text, before[0][1] if before else cursor))
+    statement = _statement_at(text, before[0][1] if before else cursor)
     typed = (
         before.pop()
         if before and before[-1][0] in _TYPED | _OPEN.keys() and before[-1][2] == cursor
@@ -124,6 +128,7 @@ def expected(text: str, cursor: int) -> Expected:
     quote = _OPEN.get(typed[0], "") if typed else ""
     start = typed[1] + len(quote) if typed else cursor
     walk = _walk(text[:cursor], before)
+    corpora = (_of_side(walk.lexemes) if walk else ()) or _corpora(text, statement)
     if walk is None or _in_comment(text[:cursor]):
         return Expected(cursor, corpora=corpora)
     head = [lexeme.type for lexeme in walk.lexemes]
@@ -255,6 +260,16 @@ def _corpora(text: str, pieces: Sequence[_Piece]) -> tuple[str, ...]:
         ):
             break
     return tuple(name for name in names if name)
+
+
+def _of_side(lexemes: Sequence[Lexeme]) -> tuple[str, ...]:
+    """In KEYWORDS, the corpora that are named after the last OF or AGAINST before the cursor."""
+    types = [lexeme.type for lexeme in lexemes]
+    if "KEYWORDS" not in types or types[-1] == "KEYWORDS":
+        return ()
+    side = max(place for place, terminal in enumerate(types) if terminal in ("OF", "AGAINST"))
+    source = takewhile(lambda lexeme: lexeme.type in _OF_SOURCE, lexemes[side + 1 :])
+    return tuple(lexeme.node.value for lexeme in source if isinstance(lexeme.node, ast.Name))
 
 
 def _whose(lexemes: Sequence[Lexeme], kinds: Sequence[str]) -> tuple[tuple[str, ...], str, str]:

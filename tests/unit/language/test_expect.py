@@ -184,6 +184,16 @@ def test_setting_and_option_whose_value_is_wanted() -> None:
         ('COUNT "b" FROM other; COUNT "a^"; COUNT "c" FROM other', ()),
         ("COPY wiki FROM 'x^'", ()),
         ('DOCS FROM wiki WHERE "^', ("wiki",)),
+        ("KEYWORDS OF wiki WHERE ^", ("wiki",)),
+        ("COPY (KEYWORDS OF wiki AT VERSION 3 - `my docs` WHERE ^", ("wiki", "my docs")),
+        ("KEYWORDS OF wiki WHERE ^ AGAINST other", ("wiki",)),
+        ("KEYWORDS OF wiki WHERE year = 3 AGAINST other WHERE ^", ("other",)),
+        ("KEYWORDS OF of WHERE year > 3 AGAINST against + b WHERE ^", ("against", "b")),
+        ("KEYWORDS OF wiki WHERE ^ AGAINST REST FROM other", ("wiki",)),
+        ("KEYWORDS OF WHERE ^ AGAINST other", ()),
+        ("KEYWORDS OF WHERE ^ AGAINST REST FROM wiki", ("wiki",)),
+        ("KEYWORDS OF WHERE OVERLAP(other, 2) > 3 AND ^ AGAINST REST FROM wiki", ("wiki",)),
+        ("KEYWORDS ^", ()),
     ],
 )
 def test_corpora_of_the_statement_on_both_sides_of_the_cursor(marked: str, corpora: tuple[str, ...]) -> None:
