@@ -98,6 +98,8 @@ def _chained(
                 if document.line is None:  # a file that is one document
                     position.n_files = n_files
                 else:
+                    if document.line <= position.n_lines:
+                        raise _out_of_order(document, position.n_lines)
                     position.n_lines, position.line = document.line, meter.line
                 position.n_documents += 1
                 wanted.see(document, meter.line if source.format == "jsonl" else None)
@@ -108,3 +110,9 @@ def _chained(
                 raise
             errors.add_file(error)
         position.n_files, position.n_lines, position.line = n_files, 0, None
+
+
+def _out_of_order(document: Document, before: int) -> RuntimeError:
+    """The mistake of a reader, by which a load that goes on would lose documents, or have them twice."""
+    place = f"{document.source}, {document.unit} {document.line}"
+    return RuntimeError(f"{place}: the document before is of {document.unit} {before}; these must ascend")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 
 import numpy as np
 import pyarrow
@@ -15,6 +16,10 @@ from ngramdb.api.verbs.evaluation import documents_of_files
 from ngramdb.cli.main import main
 from ngramdb.errors import InvalidArgument, LoadError, NgramdbError
 from ngramdb.formats import OF_SOME, READ, REGISTRY
+from ngramdb.ingest.begun import has_lines
+from ngramdb.ingest.options import ReadOptions
+from ngramdb.ingest.reader import read_documents
+from ngramdb.ingest.sources import expand
 from ngramdb.planner.options import LOAD_OPTIONS
 
 ROWS = [{"text": "a b", "ids": [1, 2], "other": "c", "year": 1}, {"text": "c d", "ids": [3], "other": "e"}]
@@ -105,6 +110,22 @@ def test_an_option_has_an_effect_or_is_refused(tmp_path, name, option):
     else:
         assert isinstance(found, InvalidArgument)
         assert f"{path} is read as " in str(found) and f"; {option} goes with the formats " in str(found)
+
+
+@pytest.mark.parametrize("name", READ)
+def test_reading_goes_on_after_each_document(tmp_path, name):
+    path, needed = written(tmp_path, name)
+    options = ReadOptions(separator=needed.get("separator"), dtype=needed.get("dtype"))
+    sources = expand(path, needed["format"])
+    given = [[one.line for one in read_documents([source], options)] for source in sources]
+    assert sum(map(len, given)) >= 2
+    for source, numbers in zip(sources, given, strict=True):
+        if numbers == [None]:  # a file that is one document: a load goes on after it
+            continue
+        assert numbers == sorted(set(numbers)) and has_lines(source, numbers[-1])
+        for k, number in enumerate(numbers):
+            left = read_documents([replace(source, after_line=number)], options)
+            assert [one.line for one in left] == numbers[k + 1 :]
 
 
 def test_of_files_of_several_formats_one_needs_to_take_an_option(db, tmp_path):

@@ -6,6 +6,8 @@ import pytest
 
 from ngramdb import formats
 from ngramdb.errors import InvalidArgument
+from ngramdb.ingest import reader
+from ngramdb.ingest.documents import Document
 from ngramdb.ingest.sources import expand
 from ngramdb.ingest.suited import check_options, have_fields
 
@@ -40,3 +42,15 @@ def test_what_it_has_decides_which_options_it_takes(rows, tmp_path):
     with pytest.raises(InvalidArgument, match=r"a\.rows is read as rows, which have no separator"):
         check_options({"separator": "---"}, sources)
     check_options({"separator": "---"}, expand([tmp_path / "a.rows", tmp_path / "b.txt"]))
+
+
+@pytest.mark.parametrize("lines", [(1, 1), (3, 2), (0, 1)])
+def test_documents_whose_lines_do_not_ascend_are_noticed(monkeypatch, tmp_path, lines):
+    def read(source, options, errors, meter):
+        yield from (Document(b"a", None, {}, source.label, line) for line in lines)
+
+    monkeypatch.setitem(reader._READERS, "lines", read)
+    path = tmp_path / "a.txt"
+    path.write_text("a\n")
+    with pytest.raises(RuntimeError, match=r"a\.txt, line \d: the document before is of line \d"):
+        list(reader.read_documents(expand(path, "lines")))
