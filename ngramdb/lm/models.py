@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from ngramdb import flags
 from ngramdb._cext.lm import models as kernel
 from ngramdb.errors import InvalidArgument, NotSupportedError
-from ngramdb.kinds import MODELS
 from ngramdb.lm.candidates import Shares, Vocabulary
 from ngramdb.lm.index_cache import language_index
 from ngramdb.lm.sentences import View
@@ -92,6 +91,9 @@ class LanguageModel(ABC):
     Contexts are token ids; BEGIN (`<s>`) in a context marks the beginning of a sentence. A token may be END
     (`</s>`). The separator between sentences, where there is one, is END as a token, and BEGIN in a context.
     """
+
+    # Whether the kernel draws tokens without computing the distribution (lm_sampling.hpp).
+    has_sampler: ClassVar[bool] = False
 
     def __init__(self, spec: ModelSpec, index: kernel.LanguageIndex, model: Any) -> None:
         self.spec = spec
@@ -199,8 +201,8 @@ class LanguageModel(ABC):
     def sampler(self, context: ArrayLike) -> kernel.Sampler | None:
         """A sampler of the tokens after a context: `next(seed)` returns an id, or END, and its probability.
 
-        None for models whose distribution is as quick to compute. Out-of-vocabulary tokens are left out, and
-        scores of stupid backoff are divided by their sum.
+        None for models without one, whose tokens are drawn from their distributions. Out-of-vocabulary tokens
+        are left out, and scores of stupid backoff are divided by their sum.
 
         Parameters
         ----------
@@ -210,7 +212,7 @@ class LanguageModel(ABC):
         -----
         Cost: microseconds per token, and once a pass over the occurrences of each frequent suffix.
         """
-        if MODELS[self.spec.kind].is_relative:
+        if not self.has_sampler:
             return None
         used, begins = self._used(context)
         return kernel.Sampler(self._model, used, begins)
@@ -313,6 +315,8 @@ class BackoffModel(SharingModel):
     can be ranked.
     """
 
+    has_sampler = True
+
     def __init__(self, spec: ModelSpec, index: kernel.LanguageIndex) -> None:
         model = kernel.Model(index, "backoff", spec.order or 0, spec.min_count, spec.weight)
         super().__init__(spec, index, model)
@@ -348,6 +352,8 @@ class BackoffModel(SharingModel):
 
 class KneserNeyModel(SharingModel):
     """Interpolated modified Kneser-Ney of an order, or without a limit."""
+
+    has_sampler = True
 
     def __init__(self, spec: ModelSpec, index: kernel.LanguageIndex, statistics: Statistics) -> None:
         top = None if spec.order is None else statistics.discount(spec.order, raw=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from language_corpora import model_of
 
 from ngramdb._cext.lm.models import Sampler
 from ngramdb.errors import InvalidArgument
+from ngramdb.kinds import MODELS
 from ngramdb.lm import (
     BEGIN,
     END,
@@ -189,6 +191,15 @@ def test_a_text_that_has_ended_takes_no_more_steps(method):
     generator = Generator(model_of([[1, 2], [1, 2], [3, 2]], InfGram()))
     (found, *_) = generator.generate([1], 2**40, method, seed=1)  # as many steps would take for ever
     assert found.ids == (2,) and found.ended
+
+
+def test_a_model_without_a_sampler_is_drawn_from_its_distribution(monkeypatch):
+    # A kind of its own, which says nothing of drawing: as the n-gram model, but not by name.
+    monkeypatch.setitem(MODELS, "ngram", replace(MODELS["ngram"], is_relative=False))
+    model = model_of([[1, 2], [1, 2], [1, 3]], NGram(2))
+    assert model.sampler([1]) is None
+    drawn = Generator(model).generate([1], 1, Sampling(), seed=1, n_return=20)
+    assert {text.ids for text in drawn} == {(2,), (3,)}
 
 
 def test_a_sampler_refuses_other_models_and_goes_no_further_than_the_end():
