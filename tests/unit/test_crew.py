@@ -10,6 +10,7 @@ import pytest
 from builds import answers
 
 import ngramdb
+from ngramdb import kinds
 from ngramdb.cluster import crew as crewing
 from ngramdb.cluster.crew import Crew, Job
 from ngramdb.engine.corpus import residency
@@ -103,7 +104,7 @@ def test_batches_of_models_are_divided(database):
     tokens = [str(rng.choice(words)) for _ in texts]
     with ngramdb.connect(database) as other, crews.connect(database) as db:
         asked = db._crew.transport.asked
-        for model in ("ngram", "infgram", "kneser_ney", "backoff"):
+        for model in kinds.MODELS:
             before = list(asked)
             here, there = other.corpus("c"), db.corpus("c")
             assert same(there.prob_many(texts, tokens, model), here.prob_many(texts, tokens, model))

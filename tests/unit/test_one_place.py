@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from ngramdb.lm.spec import ModelSpec
 from ngramdb.tokenizers import registry
 
 PACKAGE = Path(ngramdb.__file__).parent
+TESTS = Path(__file__).parents[1]
 SHARED = {
     **{name: "limits.py" for name in vars(limits) if name.isupper()},
     **{name: "kinds.py" for name in vars(kinds) if name.isupper()},
@@ -70,3 +72,37 @@ def test_lists_of_kinds_are_not_written_again(names):
             if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
                 values = {item.value for item in node.elts if isinstance(item, ast.Constant)}
                 assert not values >= set(names), f"{path}:{node.lineno}"
+
+
+# A list in the tests that has these has all models.
+COMPLETE = frozenset({"ngram", "infgram", "backoff", "kneser_ney"})
+
+
+def lists_of_models(tree):
+    """The lines of lists of texts that name all of COMPLETE, and the models that they name."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
+            texts = " ".join(str(item.value) for item in node.elts if isinstance(item, ast.Constant)).lower()
+            named = {kind for kind in kinds.MODELS if re.search(rf"\b{kind}\b", texts)}
+            if named >= COMPLETE:
+                yield node.lineno, named
+
+
+def test_lists_of_models_in_tests_leave_out_none():
+    lacking, n_lists = [], 0
+    texts = {path: path.read_text("utf-8") for path in sorted(TESTS.rglob("*.py"))}
+    for path, text in texts.items():
+        if any(kind not in text.lower() for kind in COMPLETE):  # parsing all takes seconds
+            continue
+        for line, named in lists_of_models(ast.parse(text)):
+            n_lists += 1
+            if path != Path(__file__) and named != set(kinds.MODELS):
+                lacking.append(f"{path.relative_to(TESTS)}, line {line}: {set(kinds.MODELS) - named}")
+    assert lacking == [] and n_lists > 5
+
+
+def test_a_list_without_a_new_model_is_seen(monkeypatch):
+    monkeypatch.setitem(kinds.MODELS, "witten_bell", kinds.ModelKind("witten_bell"))
+    tree = ast.parse("x = ['ngram order 2', 'INFGRAM', 'backoff(0.3)', 'kneser_ney']\ny = ['ngram']")
+    [(line, named)] = lists_of_models(tree)
+    assert line == 1 and set(kinds.MODELS) - named == {"witten_bell"}

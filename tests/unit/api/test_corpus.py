@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import ngramdb
-from ngramdb import BindError, InvalidArgument, LoadError, ParseError, PlanError, Probability
+from ngramdb import BindError, InvalidArgument, LoadError, ParseError, PlanError, Probability, kinds
 from ngramdb.api.arguments.models import as_model
 
 
@@ -295,7 +295,7 @@ def test_prob_is_a_float_with_its_counts(wiki):
         wiki.prob("", "natural")
 
 
-@pytest.mark.parametrize("name", ["ngram", "infgram", "backoff", "kneser_ney"])
+@pytest.mark.parametrize("name", kinds.MODELS)
 def test_a_models_bare_name_means_what_it_means_with_a_blank(name):
     # The blank sends it through the grammar.
     assert as_model(name) == as_model(name.upper()) == as_model(f" {name}")
