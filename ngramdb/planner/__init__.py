@@ -1,6 +1,10 @@
 """From a syntax tree to a plan: names are bound, rules rewrite, exact counts choose.
 
-`binder` turns a statement and its parameters into a logical plan, `rules` rewrite it, `physical` fixes the
-order and the method of document conditions from exact counts, `explain` prints what came out. Nothing here
-runs a plan; the executor does, and it knows nothing of this package but `planner.plan`.
+`binder` turns a statement and its parameters into a logical plan by the functions of `binding/`, one module
+per family of statements. The nodes are in `plan/`; each prints itself. `rules/` rewrite them, one per file.
+`choices` fixes the order and the method of document conditions from exact counts: the same functions for
+EXPLAIN (`physical/`, `explain`) and the executor. `matching` finds the token sequences of a text, `shapes`
+are patterns over tokens, `options` those in parentheses, `templates` conditions planned before their values,
+`cautions` notes on phrases. `source` is what is asked of a corpus. Nothing here runs a plan; the executor
+does, and it knows of this package `plan`, `source` and `choices`.
 """
