@@ -2,23 +2,61 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+PACKAGES = sorted((ROOT / "ngramdb").glob("*/__init__.py"))
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 
 # What an existing addition of each sort is called in the sources.
 EXISTING = {
-    "Add a statement": r"\bTRACE\b|\bast\.Trace\b|\bclass Trace\b|\bTracing\b|\btrees\.trace\b|def trace\b",
-    "Add a reader": r"\"lines\"(?!:)|\bread_lines\b",
-    "Add a language model": r"\"backoff\"|\bBACKOFF\b|\bclass Backoff\b|kBackoff|BACKOFF_WEIGHT",
+    "TRACE": (
+        "Add a statement",
+        r"\b(TRACE|Trace|Tracing)\b|\btrees\.trace\b|def trace\b|[\"']trace[\"']|/trace\.js",
+    ),
+    "DETACH": ("Add a statement", r"(?i)\bdetach(ed|_index|index)?\b"),
+    "lines": ("Add a reader", r"\"lines\"(?!:)|\bread_lines\b"),
+    "warc": ("Add a reader", r"\"warc\"|\bread_warc\b"),
+    "native segments": (
+        "Add a kind of segment",
+        r"\bNativeSegment\b|\bclass \w+\(SegmentIndex\)|: public Segment\b",
+    ),
+    "tokengrams": ("Add a kind of segment", r"\btokengrams\b"),
+    "backoff": (
+        "Add a language model",
+        r"(\"|\[\")backoff|\bBACKOFF\b|\bclass Backoff\b|\bkBackoff\b|BACKOFF_WEIGHT",
+    ),
 }
-# They have the word, and nothing to do with it.
-OTHERS = {"ngramdb/cli/commands/demo.py"}
+SUFFIXES = frozenset({".py", ".pyi", ".pyx", ".hpp", ".cpp", ".lark", ".js", ".test", ".md"})
+# They have the word, and an addition need not touch them: most use it among others.
+EVERYWHERE = {"CONTRIBUTING.md", "tests/docs/test_contributing.py", "tests/compat/", "tests/peers/"}
+OTHERS = {
+    "TRACE": {
+        *("docs/coming-from.md", "docs/cookbook.md", "tests/builds.py", "tests/crash/"),
+        *("tests/docs/test_pages.py", "tests/unit/api/", "tests/unit/cli/"),
+        "tests/unit/engine/test_algebra.py",
+    },
+    "DETACH": {
+        *("docs/cli.md", "docs/coming-from.md", "ngramdb/lm/neural.py"),
+        *("tests/unit/api/test_attaching.py", "tests/unit/lm/test_neural.py"),
+    },
+    "lines": {
+        # What is written and shown in lines, and documents that the tests of something else load.
+        *("ngramdb/cli/commands/demo.py", "ngramdb/serve/static/", "tests/page/", "tests/unit/api/"),
+        *("tests/unit/cli/", "tests/unit/engine/test_budget.py", "tests/unit/tokenizers/"),
+    },
+    "warc": set(),
+    "native segments": {"tests/property/test_merged_segments.py"},
+    "tokengrams": set(),
+    "backoff": {"tests/docs/test_examples.py", "tests/unit/cli/"},
+}
 
 
 def section(title: str) -> str:
@@ -36,19 +74,53 @@ def test_every_path_exists() -> None:
     assert [path for path in named if not (ROOT / path).exists()] == []
 
 
-@pytest.mark.parametrize("title", EXISTING)
-def test_an_addition_names_every_file_that_the_last_one_touched(title: str) -> None:
+@cache
+def texts() -> dict[str, str]:
+    """The package, its tests and its pages: the text of each file by its path."""
+    folders = [
+        path for name in ("ngramdb", "grammar", "tests", "docs") for path in (ROOT / name).rglob("*.*")
+    ]
+    files = [path for path in [*folders, *ROOT.glob("*.md")] if path.suffix in SUFFIXES]
+    return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in files}
+
+
+@pytest.mark.parametrize("name", EXISTING)
+def test_an_addition_names_every_file_that_the_last_one_touched(name: str) -> None:
+    title, pattern = EXISTING[name]
     named = paths(section(title))
-    touched = {
-        str(path.relative_to(ROOT))
-        for folder in ("ngramdb", "grammar")
-        for path in (ROOT / folder).rglob("*.*")
-        if path.suffix in (".py", ".pyi", ".pyx", ".hpp", ".lark")
-        and re.search(EXISTING[title], path.read_text(encoding="utf-8"))
-    }
-    assert len(touched) >= 4
-    unnamed = {path for path in touched - OTHERS if not any(is_in(path, name) for name in named)}
-    assert unnamed == set()
+    found = {path for path, text in texts().items() if re.search(pattern, text)}
+    assert len(found) >= 4
+    others = EVERYWHERE | OTHERS[name]
+    assert {path for path in found if not any(is_in(path, one) for one in [*named, *others])} == set()
+    assert {one for one in OTHERS[name] if not any(is_in(path, one) for path in found)} == set()
+
+
+def test_every_row_says_when_a_file_is_touched() -> None:
+    titles = {title for title, _ in EXISTING.values()}
+    assert titles == set(re.findall(r"^## (Add a .*)$", CONTRIBUTING, re.MULTILINE))
+    for title in titles:
+        rows = [
+            line.strip("|").split(" | ") for line in section(title).splitlines() if line.startswith("| `")
+        ]
+        assert len(rows) > 10
+        for files, when, *_ in rows:
+            assert when.startswith(("always", "only ", "to read")), files
+
+
+def test_the_page_on_architecture_is_one_page() -> None:
+    assert len(ARCHITECTURE.split()) < 1000
+
+
+@pytest.mark.parametrize("package", [path.parent for path in PACKAGES], ids=lambda path: path.name)
+def test_the_docstring_of_a_package_names_its_folders(package: Path) -> None:
+    doc = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8"))) or ""
+    folders = {path.parent.name for path in package.glob("*/__init__.py")}
+    assert {name for name in folders if f"`{name}/`" not in doc} == set()
+    named = {name.rstrip("/") for name in re.findall(r"`([\w/]+/)`", doc)}
+    assert {
+        name for name in named if not (package / name).is_dir() and not list(package.glob(f"*/{name}"))
+    } == set()
+    assert f"`ngramdb/{package.name}/`" in ARCHITECTURE
 
 
 def is_in(path: str, name: str) -> bool:
