@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ngramdb.errors import CorruptionError, InvalidArgument
 from ngramdb.kinds import FILE_TOKENIZERS, TOKENIZER_KINDS, canonical_tokenizer
@@ -70,6 +70,44 @@ def create_tokenizer(spec: Any) -> Tokenizer:
     except OSError as error:
         raise InvalidArgument(f"cannot read the tokenizer {path}: {error.strerror}") from error
     return _of_content(definition, str(path))
+
+
+class Announced(NamedTuple):
+    """What a tokenizer.json says of itself: its bytes, and that every id is below `n_vocabulary`."""
+
+    definition: bytes
+    n_vocabulary: int
+
+
+def announced(spec: Any) -> Announced | None:
+    """What the tokenizer.json of a path says of itself, without the library that makes a tokenizer of it.
+
+    None for all else, and for a file that does not read like one: `create_tokenizer` has the tokenizer, or
+    says what is wrong. Cost: reading it as JSON, a tenth of what `create_tokenizer` takes.
+    """
+    if not isinstance(spec, (str, os.PathLike)) or (
+        isinstance(spec, str) and (canonical_tokenizer(spec) in _BUILT_IN or registered(spec) is not None)
+    ):
+        return None
+    path = Path(spec)
+    if path.is_dir():
+        path = path / "tokenizer.json"
+    try:
+        with open(open_regular(os.fspath(path)), "rb") as file:
+            definition = file.read()
+        parts = json.loads(definition)
+        vocabulary = parts["model"]["vocab"]
+        numbers = vocabulary.values() if isinstance(vocabulary, dict) else range(len(vocabulary))
+        added = [token["id"] for token in parts.get("added_tokens") or ()]
+        largest = max([*added, max(numbers, default=-1)])
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return None
+    return Announced(definition, largest + 1) if type(largest) is int else None
+
+
+def tokenizer_of_json(definition: bytes, source: str) -> Tokenizer:
+    """The tokenizer that a tokenizer.json is; `source` names it in messages. Raises InvalidArgument."""
+    return _from_json(definition, source)
 
 
 def _of_content(definition: bytes, source: str) -> Tokenizer:

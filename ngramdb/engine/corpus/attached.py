@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from ngramdb.segments import infini_gram, tokengrams
 from ngramdb.segments.attached import AttachedSegment, TableFiles
 from ngramdb.segments.base import Segment
 from ngramdb.tokenizers.base import Tokenizer
-from ngramdb.tokenizers.registry import create_tokenizer
+from ngramdb.tokenizers.registry import announced, create_tokenizer, tokenizer_of_json
 
 if TYPE_CHECKING:
     import hashlib
@@ -66,26 +67,49 @@ def attachment_of(path: str, name: str, options: Mapping[str, Any]) -> Attachmen
 
 
 class AttachedView(CorpusView):
-    """The files of another program as a corpus. Immutable; safe to share between threads."""
+    """The files of another program as a corpus. Immutable; safe to share between threads.
+
+    A tokenizer.json takes its library longer to open than all else: the first question waits for that, and
+    not ATTACH, which has read what the file says of itself. So does the comparison of the tokenizer with the
+    documents, before any of these is asked for.
+    """
 
     def __init__(
         self,
         store: Store,
         entry: CorpusEntry,
         attachment: Attachment,
-        tokenizer: Tokenizer,
-        segments: Sequence[Segment],
+        definition: bytes | None,
+        tokenizer: Tokenizer | None,
+        segments: Sequence[AttachedSegment],
     ) -> None:
         super().__init__(store, entry)
         self.attachment = attachment
-        self.tokenizer = tokenizer
-        self.segments = tuple(segments)
         self.subtracted = ()
+        self._definition = definition
+        self._segments = tuple(segments)
+        if tokenizer is not None:
+            self.tokenizer = self._compared(tokenizer)
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """Raises InvalidArgument where it is none, or the documents stand in the other direction."""
+        assert self._definition is not None
+        return self._compared(tokenizer_of_json(self._definition, os.fspath(self.attachment.tokenizer)))
+
+    @cached_property
+    def segments(self) -> tuple[Segment, ...]:
+        """Raises InvalidArgument, as `tokenizer` does."""
+        assert self.tokenizer is not None
+        return self._segments
 
     def definition(self) -> bytes | None:
         """The tokenizer.json of the corpus, byte for byte; None for other kinds of tokenizers."""
-        content = self.tokenizer.definition()
-        return None if content is None else bytes(content.sections["tokenizer"])
+        return self._definition
+
+    def _compared(self, tokenizer: Tokenizer) -> Tokenizer:
+        check_direction(self._segments, tokenizer, self.attachment.version)
+        return tokenizer
 
 
 def attach(store: Store, attachment: Attachment) -> AttachedView:
@@ -103,8 +127,9 @@ def attach(store: Store, attachment: Attachment) -> AttachedView:
     StorageError
         A file cannot be read.
     """
-    tokenizer = create_tokenizer(attachment.tokenizer)
-    if tokenizer.kind in GROWING_TOKENIZERS:
+    said = announced(attachment.tokenizer)
+    tokenizer = create_tokenizer(attachment.tokenizer) if said is None else None
+    if tokenizer is not None and tokenizer.kind in GROWING_TOKENIZERS:
         raise InvalidArgument(
             f"the ids of {tokenizer.kind!r} are a corpus's own, and no other program has them; name the "
             "tokenizer.json that the index was made with, or leave TOKENIZER out and ask by token ids"
@@ -116,16 +141,21 @@ def attach(store: Store, attachment: Attachment) -> AttachedView:
     for shard in files:
         segments.append(AttachedSegment(shard, shard.index(), first, keys_of))
         first += segments[-1].n_documents
-    check_direction(segments, tokenizer, attachment.version)
+    if tokenizer is not None:
+        described, definition = _described(tokenizer)
+    else:
+        assert said is not None
+        described = _entry_of_tokenizer("json", said.definition, said.n_vocabulary)
+        definition = said.definition
     entry = CorpusEntry(
         attachment.name,
         attachment.path,
-        _tokenizer_entry(tokenizer),
+        described,
         tuple(map(_entry_of, segments)),
         first,
         {},
     )
-    return AttachedView(store, entry, attachment, tokenizer, segments)
+    return AttachedView(store, entry, attachment, definition, tokenizer, segments)
 
 
 def read_only(name: str) -> BindError:
@@ -175,13 +205,18 @@ def _entry_of(segment: AttachedSegment) -> SegmentEntry:
     return SegmentEntry(file, 1, segment.n_tokens, segment.n_documents, segment.first_doc_id, 0)
 
 
-def _tokenizer_entry(tokenizer: Tokenizer) -> TokenizerEntry:
+def _described(tokenizer: Tokenizer) -> tuple[TokenizerEntry, bytes | None]:
+    """The entry and the definition of a tokenizer."""
     content = tokenizer.definition()
+    definition = None if content is None else bytes(content.sections["tokenizer"])
+    return _entry_of_tokenizer(tokenizer.kind, definition, tokenizer.n_vocabulary), definition
+
+
+def _entry_of_tokenizer(kind: str, definition: bytes | None, n_vocabulary: int) -> TokenizerEntry:
     file = None
-    if content is not None:
-        definition = bytes(content.sections["tokenizer"])
+    if definition is not None:
         file = FileRef(hashlib.sha256(definition).hexdigest(), len(definition), 0)
-    return TokenizerEntry(tokenizer.kind, file, (), tokenizer.n_vocabulary)
+    return TokenizerEntry(kind, file, (), n_vocabulary)
 
 
 def _sampler(store: Store) -> Callable[[TableFiles, TableIndex], NDArray[np.uint64]]:

@@ -6,18 +6,22 @@ import contextlib
 import json
 import os
 import pickle
+import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from foreign_indexes import tokengrams_arrays, write_infini_gram
+from tokenizers import Tokenizer
 
 import ngramdb
 from ngramdb.engine.corpus import key_cache
 from ngramdb.errors import BindError, CorruptionError, InvalidArgument, NgramdbError, StorageError
 from ngramdb.segments.attached import AttachedSegment
-from ngramdb.tokenizers.registry import create_tokenizer
+from ngramdb.tokenizers.registry import announced, create_tokenizer
 
 PIECES = Path(__file__).parents[2] / "language" / "data" / "pieces.tokenizer.json"
 DTYPES = (np.uint8, np.uint16, np.uint32)
@@ -215,12 +219,70 @@ def test_documents_in_the_other_direction_are_noticed_by_their_tokenizer(tmp_pat
         pile = db.attach(reverse, "pile", tokenizer=PIECES, version=5)
         assert [row[-1] for row in db.execute("DOCS FROM pile").fetchall()] == texts
         assert pile.count("it is a matter") == len(texts)
-        with pytest.raises(InvalidArgument, match=r"stand in reverse, as in version 5.*; say VERSION 5"):
-            db.attach(reverse, "again", tokenizer=PIECES)
-        with pytest.raises(InvalidArgument, match=r"do not stand in reverse.*leave VERSION out"):
-            db.attach(as_read, "again", tokenizer=PIECES, version=5)
+        # Whatever is asked, the file of the tokenizer is opened and compared first.
+        for ask in (
+            lambda found: found.count([1]),
+            lambda found: found.count("time"),
+            lambda found: found.kwic([1]),
+        ):
+            with pytest.raises(InvalidArgument, match=r"stand in reverse, as in version 5.*; say VERSION 5"):
+                ask(db.attach(reverse, "again", tokenizer=PIECES))
+            db.detach("again")
+            with pytest.raises(InvalidArgument, match=r"do not stand in reverse.*leave VERSION out"):
+                ask(db.attach(as_read, "again", tokenizer=PIECES, version=5))
+            db.detach("again")
+        # An object of the library is open already.
+        with pytest.raises(InvalidArgument, match=r"; say VERSION 5"):
+            db.attach(reverse, "again", tokenizer=Tokenizer.from_file(str(PIECES)))
         db.attach(as_read, "again", tokenizer=PIECES)
         db.attach(reverse, "ids")  # nothing says so without a tokenizer
+
+
+ATTACHING = """
+import sys, ngramdb
+db = ngramdb.connect()
+found = db.attach(sys.argv[1], "pile", tokenizer=sys.argv[2])
+print(db.execute("SHOW CORPORA").fetchall()[0][2], "tokenizers" in sys.modules)
+print(found.count("time") > 0, "tokenizers" in sys.modules)
+"""
+
+
+def test_the_library_of_the_tokenizer_is_opened_by_the_first_question(tmp_path):
+    tokenizer = create_tokenizer(PIECES)
+    folder = write_infini_gram(tmp_path / "i", [tokenizer.encode(text).tolist() for text in SAYINGS])
+    command = [sys.executable, "-c", ATTACHING, str(folder), str(PIECES)]
+    first, second = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert re.fullmatch(r"json \(BPE, [0-9a-f]{8}\) False", first) and second == "True True"
+    said = announced(PIECES)
+    assert said is not None and said.n_vocabulary == tokenizer.n_vocabulary
+    with ngramdb.connect() as db:
+        own = db.create_corpus("own", PIECES)
+        own.append(SAYINGS)
+        db.attach(folder, "pile", tokenizer=PIECES)
+        assert db.execute('COUNT "time" FROM own + pile').fetchall() == [(2 * own.count("time"),)]
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", "{}", '{"model": {}}', '{"model": {"vocab": {"a": "b"}}}']
+)
+def test_a_file_that_is_no_tokenizer_is_refused_by_attach(index, tmp_path, content):
+    path = tmp_path / "broken.json"
+    path.write_text(content)
+    with ngramdb.connect() as db:
+        with pytest.raises(InvalidArgument, match=r"broken\.json is not a tokenizer"):
+            db.attach(index, "pile", tokenizer=path)
+        with pytest.raises(InvalidArgument, match="there is no file"):
+            db.attach(index, "pile", tokenizer=tmp_path / "none.json")
+
+
+def test_a_tokenizer_that_the_library_refuses_is_an_error_of_the_first_question(index, tmp_path):
+    path = tmp_path / "new.json"
+    path.write_text('{"version": "1.0", "added_tokens": [], "model": {"type": "New", "vocab": {"a": 0}}}')
+    with ngramdb.connect() as db:
+        pile = db.attach(index, "pile", tokenizer=path)
+        for _ in range(2):
+            with pytest.raises(InvalidArgument, match=r"new\.json is not a tokenizer.json that `tokenizers`"):
+                pile.count([1])
 
 
 def test_versions_are_those_of_the_files(index, tmp_path):
