@@ -93,6 +93,8 @@ keysort::Limits random_limits(Random& random) {
   limits.split_rows = 1 + static_cast<uint32_t>(random.below(random.chance(2) ? 4 : 300));
   limits.least_depth = 1 + static_cast<uint32_t>(random.below(12));
   limits.most_depth = limits.least_depth + static_cast<uint32_t>(random.below(20));
+  limits.least_resolved = 1 + static_cast<uint32_t>(random.below(20));
+  limits.most_read = static_cast<uint32_t>(random.below(5));
   limits.largest_bucket = limits.most_unresolved = 1;
   return limits;
 }

@@ -38,9 +38,13 @@ struct Limits {
   uint32_t chunk_rows = 1u << 15;
   // Larger groups are split by one symbol first, without keys.
   uint32_t split_rows = 1u << 16;
-  // Symbols to compare before the rest is left to names; fewer when a round brings little.
+  // Symbols to compare before the rest is left to names; fewer when a round resolves less than 1 row in so many.
   uint32_t least_depth = 8;
   uint32_t most_depth = 64;
+  uint32_t least_resolved = 16;
+  // … in 4, when rounds beyond the least depth have read so many keys for each row of the text: what is lost if it
+  // gives up in the end.
+  uint32_t most_read = 4;
   // A first bucket with more than 1 in so many rows promises long repeats; no try is made.
   uint32_t largest_bucket = 3;
   // Unresolved rows cost memory: it gives up at more than 1 in so many.
@@ -352,7 +356,9 @@ class Sorter {
     for (uint64_t depth = first_depth; n_rows > 0; depth += keys_.per_key) {
       const uint64_t n_left = sort_round(work, n_rows, depth);
       const uint64_t reached = depth + keys_.per_key;
-      const bool shrinks = n_left <= n_rows - n_rows / 4;
+      if (depth >= limits_.least_depth) n_read_ += n_rows;
+      const bool is_dear = n_read_ > uint64_t{limits_.most_read} * n_;
+      const bool shrinks = n_left <= n_rows - n_rows / (is_dear ? 4 : limits_.least_resolved);
       work.open.swap(work.next);
       n_rows = n_left;
       if (reached >= limits_.least_depth && (n_left <= few || !shrinks || reached >= limits_.most_depth)) {
@@ -522,6 +528,7 @@ class Sorter {
   const KeyReader<Sym> keys_;
   std::atomic<bool> too_many_{false};
   std::atomic<uint64_t> n_unresolved_{0};
+  std::atomic<uint64_t> n_read_{0};  // keys, beyond the least depth
   std::vector<Group> unresolved_;
   uint32_t least_depth_ = ~uint32_t{0};
 };
