@@ -27,7 +27,7 @@ from ngramdb.segments.builder import (
 )
 from ngramdb.segments.container import DOCUMENT_SETS, SMALL_BLOCK_SIZE, ContainerWriter, Sink
 from ngramdb.segments.merged_arrays import MergedArrays, can_be_merged
-from ngramdb.segments.metadata import MetadataBuilder
+from ngramdb.segments.metadata_merging import merged_metadata
 from ngramdb.segments.native import FORM, KIND, SegmentSummary
 from ngramdb.segments.parts import Part, chunks, rows_of_documents
 from ngramdb.segments.segment import NativeSegment
@@ -87,7 +87,7 @@ def write_merged(
     if with_content:
         content.text = TextStream(_values(parts, lambda segment: segment.stored_text))
         content.forms = TextStream(_values(parts, lambda segment: segment.form), FORM)
-        content.metadata = _metadata(parts)
+        content.metadata = merged_metadata(parts)
         content.sentences = SentenceStream(parts, means.marker)
     writer = ContainerWriter(
         file, KIND, reader_flags=DOCUMENT_SETS if has_gaps else 0, block_size=SMALL_BLOCK_SIZE
@@ -209,15 +209,3 @@ def _values(
         value_of = of(part.segment)
         for numbers in chunks(part):
             yield list(map(value_of, numbers.tolist()))
-
-
-def _metadata(parts: Sequence[Part]) -> MetadataBuilder:
-    builder = MetadataBuilder()
-    for part in parts:
-        part.segment.verify_metadata()
-        builder.declare(part.segment.metadata.fields())
-    for part in parts:
-        for numbers in chunks(part):
-            for fields in part.segment.metadata.rows(numbers.tolist()):
-                builder.add(fields)
-    return builder

@@ -30,6 +30,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from ngramdb.errors import CorruptionError, QueryCancelled
 from ngramdb.segments.metadata_columns import MARK_KEY, TYPE_KEY, Column, finished, pyarrow, storage_type
 from ngramdb.segments.metadata_values import JSON, flatten, split_path
@@ -104,7 +106,7 @@ class MetadataBuilder:
         """Add the metadata of several documents: a record batch, which is kept.
 
         Its columns are those that the file would have, types and tags included, save that strings are no
-        dictionaries; no column is without any value.
+        dictionaries. A column without any value counts for nothing.
 
         Cost: no Python object for a value, unless a column's type turns out to be another one in the end.
         """
@@ -116,7 +118,7 @@ class MetadataBuilder:
         self._n_bytes_waiting += rows.nbytes
         self.n_documents += rows.num_rows
         if self._n_waiting >= BATCH_DOCUMENTS or self._n_bytes_waiting >= BATCH_CHARS:
-            self._end_columns()
+            self._end_columns(all_of_them=False)
 
     def declare(self, fields: Mapping[str, str]) -> None:
         """Make columns for fields of these types, as `MetadataReader.fields` gives them.
@@ -167,16 +169,31 @@ class MetadataBuilder:
         if self._n_rows:
             self._end_batch()
 
-    def _end_columns(self) -> None:
-        """Make a batch of the documents that came as columns."""
+    def _end_columns(self, all_of_them: bool = True) -> None:
+        """Make batches of the documents that came as columns; of those that fill one, or of all of them.
+
+        They end where those of documents that come one by one do.
+        """
         if not self._waiting:
             return
-        table = pyarrow().Table.from_batches(self._waiting).combine_chunks()
+        table = pyarrow().Table.from_batches(self._waiting)
         self._waiting, self._n_waiting, self._n_bytes_waiting = [], 0, 0
-        for rows in table.to_batches():
-            self._put_columns(rows)
+        while len(table):
+            n_rows = _rows_of_batch(table)
+            if n_rows is None:
+                if not all_of_them:
+                    self._waiting = table.to_batches()
+                    self._n_waiting, self._n_bytes_waiting = len(table), table.nbytes
+                    return
+                n_rows = len(table)
+            # Taken, not sliced: a slice would be written with what stands behind it in memory.
+            taken = table.slice(0, n_rows).combine_chunks().take(pyarrow().array(range(n_rows)))
+            for rows in taken.to_batches():
+                self._put_columns(rows)
+            table = table.slice(n_rows)
 
     def _put_columns(self, rows: Any) -> None:
+        rows = rows.select([i for i, array in enumerate(rows.columns) if array.null_count < len(array)])
         tags = [field.metadata for field in rows.schema]
         marks = [tag[MARK_KEY].decode() if MARK_KEY in tag else None for tag in tags]
         columns = [self._column(path, mark) for path, mark in zip(rows.schema.names, marks, strict=True)]
@@ -219,6 +236,23 @@ class MetadataBuilder:
         self._n_chars = 0
 
 
+def _rows_of_batch(table: Any) -> int | None:
+    """How many of the rows make a batch; None where they do not fill one."""
+    rows = table.slice(0, BATCH_DOCUMENTS)
+    # Characters take a byte at least.
+    if rows.nbytes >= BATCH_CHARS:
+        arrow = pyarrow()
+        n_chars: Any = np.zeros(len(rows), dtype=np.int64)
+        for column in rows.columns:
+            if arrow.types.is_string(column.type):
+                lengths = arrow.compute.utf8_length(column).fill_null(0)
+                n_chars += lengths.to_numpy().astype(np.int64)
+        n_fitting = int(np.searchsorted(np.cumsum(n_chars), BATCH_CHARS, side="left"))
+        if n_fitting < len(rows):
+            return n_fitting + 1
+    return BATCH_DOCUMENTS if len(rows) == BATCH_DOCUMENTS else None
+
+
 class MetadataReader:
     """Reads a segment's metadata in place. Opening costs nothing; Arrow is loaded at the first question.
 
@@ -238,6 +272,10 @@ class MetadataReader:
         Raises CorruptionError when the file is damaged (so do all methods).
         """
         return {path: field.type_name for path, field in self._table.plain.items()}
+
+    def is_plain(self) -> bool:
+        """Tell whether every value stands in the column of its path, as itself: no marks, no JSON text."""
+        return all(field.mark is None and field.type_name != JSON for field in self._table.fields)
 
     def row(self, i: int) -> dict[str, Any]:
         """Return the metadata of document i (from 0 in its segment) as they came, nested.

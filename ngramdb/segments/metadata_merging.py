@@ -1,0 +1,81 @@
+"""The metadata of documents that are carried over from segments into another one.
+
+As columns, without a Python object for a value, where each field is of one type in all segments; row by row
+else. The file is the same, byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ngramdb.segments.metadata import MAX_COLUMNS, MetadataBuilder
+from ngramdb.segments.metadata_columns import TYPE_KEY, pyarrow, storage_type
+from ngramdb.segments.parts import Part, chunks
+
+
+def merged_metadata(parts: Sequence[Part]) -> MetadataBuilder:
+    """Collect the metadata of all parts, in this order.
+
+    Every field of their segments has a column, even where only documents had it that do not stay: so that
+    questions that name it stay valid.
+
+    Raises
+    ------
+    CorruptionError
+        metadata are damaged
+
+    Cost: some 10 ns a value as columns, 1 µs row by row.
+    """
+    builder = MetadataBuilder()
+    for part in parts:
+        part.segment.verify_metadata()
+        builder.declare(part.segment.metadata.fields())
+    types = _types_in_common(parts)
+    for part in parts:
+        if types is None:
+            for numbers in chunks(part):
+                for fields in part.segment.metadata.rows(numbers.tolist()):
+                    builder.add(fields)
+        elif not types:
+            builder.add_empty(len(part.numbers))
+        else:
+            for rows in _batches(part, types):
+                builder.add_columns(rows)
+    return builder
+
+
+def _types_in_common(parts: Sequence[Part]) -> dict[str, str] | None:
+    """The type of each field; None where one has several, or columns do not say all."""
+    types: dict[str, str] = {}
+    for part in parts:
+        reader = part.segment.metadata
+        if not reader.is_plain():
+            return None
+        for path, type_name in reader.fields().items():
+            if types.setdefault(path, type_name) != type_name:
+                return None
+    return types if len(types) <= MAX_COLUMNS else None
+
+
+def _batches(part: Part, types: dict[str, str]) -> Iterator[Any]:
+    """The metadata of a part's documents as record batches of all these fields."""
+    arrow = pyarrow()
+    reader = part.segment.metadata
+    fields = [arrow.field(p, storage_type(arrow, t), metadata={TYPE_KEY: t}) for p, t in types.items()]
+    schema = arrow.schema(fields)
+    own = reader.fields()
+    columns = {path: reader.column(path) for path in own}
+    for numbers in chunks(part):
+        start, stop = int(numbers[0]), int(numbers[-1]) + 1
+        taken = None if stop - start == len(numbers) else arrow.array(numbers - start)
+        arrays = []
+        for field in schema:
+            if field.name not in columns:
+                arrays.append(arrow.nulls(len(numbers), field.type))
+                continue
+            column = columns[field.name].slice(start, stop - start)
+            if arrow.types.is_dictionary(column.type):
+                column = column.cast(field.type)
+            arrays.append(column if taken is None else column.take(taken))
+        yield from arrow.table(arrays, schema=schema).to_batches()
