@@ -153,6 +153,9 @@ class ReferenceSegment:
     def docs_containing(self, ids):
         return self.filter_docs(np.arange(self.n_documents, dtype=np.uint32), ids)
 
+    def first_docs_containing(self, ids, most):
+        return self.docs_containing(ids)[:most]
+
     def filter_docs(self, docs, ids):
         self.calls["filter_docs"] += 1
         kept = [i for i in docs.tolist() if contains(self.documents[i], list(ids))]

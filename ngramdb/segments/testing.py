@@ -107,6 +107,8 @@ def _ngram(index: SegmentIndex, ngram: Ids, same_rows: bool, sentences: bool) ->
     yield "find_ends", _places(index, ending) if ngram else len(ending)
     yield "docs_of", index.docs_of(lo, hi).tolist()
     yield "docs_containing", index.docs_containing(ngram).tolist()
+    for most in (0, 1, 2, 5):
+        yield f"the first {most}", index.first_docs_containing(ngram, most).tolist()
     yield "count_by_document", _plain(index.count_by_document(lo, hi))
     every = np.arange(index.n_documents, dtype=np.uint32)
     yield "filter_docs", index.filter_docs(every[::2], ngram).tolist()

@@ -92,6 +92,8 @@ def test_documents_are_found_by_rows_and_by_reading(data, documents, dtype):
         assert segment.docs_of(lo, hi).tolist() == reference.docs_of(*expected).tolist()
         everywhere = reference.docs_containing(ngram).tolist()
         assert segment.docs_containing(ngram).tolist() == everywhere
+        for most in (0, 1, 2, len(everywhere), 1 << 40):
+            assert segment.first_docs_containing(ngram, most).tolist() == everywhere[:most]
         for candidates in (range(len(documents)), range(0, len(documents), 2), range(0)):
             kept = segment.filter_docs(np.array(candidates, dtype=np.uint32), ngram)
             assert kept.tolist() == [i for i in candidates if i in everywhere]

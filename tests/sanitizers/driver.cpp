@@ -1,4 +1,5 @@
 // Randomised checks of the kernels against brute force, to be run under sanitizers. Sorting has a program of its own.
+#include <algorithm>
 #include <cstring>
 #include <set>
 #include <thread>
@@ -183,6 +184,11 @@ void check_documents(Random& random) {
     if (n == 0) continue;
     segment->documents_of(range, found, nullptr);
     CHECK(found == expected);
+    for (size_t most = 0; most < 4; ++most) {
+      std::vector<uint32_t> first;
+      segment->first_documents(range, most, first, nullptr);
+      CHECK(first == std::vector<uint32_t>(expected.begin(), expected.begin() + std::min(most, expected.size())));
+    }
   }
 }
 
@@ -358,6 +364,7 @@ void ask_everything(Random& random, const Segment& segment, const std::vector<Do
   std::vector<uint32_t> found, numbers(segment.n_documents());
   survive([&] { segment.positions(all, positions.data()); });
   survive([&] { segment.documents_of(all, found, nullptr); });
+  survive([&] { segment.first_documents(all, 2, found, nullptr); });
   for (uint32_t i = 0; i < numbers.size(); ++i) {
     numbers[i] = i;
     survive([&] {

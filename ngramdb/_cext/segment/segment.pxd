@@ -48,6 +48,7 @@ cdef extern from "ngramdb/segment/segment.hpp" namespace "ngramdb" nogil:
         cbool tokens_of_row(Row, uint32_t, TokenId*) except +translate_exception
         void positions(Range, PositionsOut) except +translate_exception
         void documents_of(Range, vector[uint32_t]&, Poll*) except +translate_exception
+        void first_documents(Range, size_t, vector[uint32_t]&, Poll*) except +translate_exception
         void filter_documents(const DocNumber*, size_t, const TokenId*, uint32_t, vector[uint32_t]&, Poll*) except +translate_exception
         void scan_windows(PositionsIn, PositionsIn, size_t, const TokenId*, uint32_t, vector[Position]&, Poll*) except +translate_exception
         void count_documents(Range, vector[uint32_t]&, vector[uint32_t]&, Poll*) except +translate_exception

@@ -242,6 +242,19 @@ cdef class SegmentIndex:
         cdef Range rows = self.rows_of(ngram)
         return self.docs_of(rows.lo, rows.hi)
 
+    def first_docs_containing(self, ids, uint64_t most):
+        """The first `most` of these documents."""
+        cdef Ids ngram = read_ids(ids)
+        if ngram.n == 0:
+            return np.arange(min(most, self.n_documents), dtype=np.uint32)
+        cdef Range rows = self.rows_of(ngram)
+        cdef vector[uint32_t] out
+        cdef Poll poll = current_poll()
+        if rows.hi > rows.lo:
+            with nogil:
+                self.segment.first_documents(rows, most, out, &poll)
+        return vector_to_array(out)
+
     def filter_docs(self, docs, ids):
         """Those of the documents (k,) uint32 that contain the n-gram, found by reading them."""
         cdef Ids ngram = read_ids(ids)

@@ -26,11 +26,11 @@ from ngramdb.types import Docs
 # Spans per batch: finding a span's documents may take milliseconds where it occurs often.
 BATCH_SPANS = 16
 
-# An n-gram that occurs more often is looked for in the first documents before all of it is located.
-MANY_OCCURRENCES = 1 << 14
+# An n-gram that occurs more often is looked for in the first documents before all its occurrences are.
+MANY_OCCURRENCES = 1 << 16
 FIRST_DOCUMENTS = 64
-# So many tokens are read in the time that locating an occurrence takes (see `Costs`), half of it for safety.
-TOKENS_PER_OCCURRENCE = 10
+# So many tokens are read in the time that passing over an occurrence takes.
+TOKENS_PER_OCCURRENCE = 1
 
 
 class Matches(NamedTuple):
@@ -154,8 +154,9 @@ def document_ids(corpus: Corpus, ids: IntArray, most: int | None) -> list[int] |
 
     In a sum of corpora, `corpus:doc_id`.
 
-    Cost: that of locating all of its occurrences in the segments that are needed; where they are many and a
-    few documents are wanted, at most as much again for reading the first documents, as a rule far less.
+    Cost: some 10 ns for each of its occurrences in the segments that are needed, where all documents are
+    wanted; for the first ones about 1 ns, and where the occurrences are many at most as much again for
+    reading the first documents, as a rule far less.
     """
     located = _located(corpus, ids, most)
     return [doc_id for i, docs in located for doc_id in _named(corpus, i, docs)]
@@ -186,9 +187,11 @@ def _documents(segment: Segment, ids: IntArray, removed: Docs, most: int | None)
             return docs
         return (DocSet(docs, segment.n_documents) & ~DocSet(removed, segment.n_documents)).docs
 
+    if most is None:
+        return kept(segment.index.docs_containing(ids))
     lo, hi = segment.index.find(ids)
-    if most is not None and hi - lo > MANY_OCCURRENCES:
-        # In documents of average length, reading these costs as much as locating the occurrences.
+    if hi - lo > MANY_OCCURRENCES:
+        # In documents of average length, reading these costs as much as passing over the occurrences.
         tokens = max(1, segment.index.n_tokens // max(1, segment.n_documents))
         affordable = min(segment.n_documents, (hi - lo) * TOKENS_PER_OCCURRENCE // tokens)
         n = FIRST_DOCUMENTS
@@ -197,4 +200,10 @@ def _documents(segment: Segment, ids: IntArray, removed: Docs, most: int | None)
             if len(docs) >= most:
                 return docs
             n *= 4
-    return kept(segment.index.docs_containing(ids))
+    n = most
+    while True:
+        found = segment.index.first_docs_containing(ids, n)
+        docs = kept(found)
+        if len(docs) >= most or len(found) < n:
+            return docs
+        n *= 4

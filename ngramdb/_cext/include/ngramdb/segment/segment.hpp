@@ -276,6 +276,9 @@ class Segment {
   // Documents that the rows stand in: ascending, each once.
   virtual void documents_of(Range rows, std::vector<DocNumber>& out, StopFlag stop) const;
 
+  // The first `most` of these documents.
+  virtual void first_documents(Range rows, size_t most, std::vector<DocNumber>& out, StopFlag stop) const;
+
   // Which of the documents, given ascending, the rows stand in. Cheaper than documents_of where they are few; false
   // (and nothing done) where they are too many for that.
   virtual bool documents_among(Range rows, const DocNumber* documents, size_t n_documents, std::vector<DocNumber>& out,

@@ -238,6 +238,12 @@ inline void Segment::documents_of(Range rows, std::vector<DocNumber>& out, StopF
   count_documents(rows, out, counts, stop);
 }
 
+inline void Segment::first_documents(Range rows, size_t most, std::vector<DocNumber>& out, StopFlag stop) const {
+  std::vector<DocNumber> found;
+  documents_of(rows, found, stop);
+  out.insert(out.end(), found.begin(), found.begin() + static_cast<std::ptrdiff_t>(std::min(most, found.size())));
+}
+
 inline bool Segment::documents_among(Range rows, const DocNumber* documents, size_t n_documents,
                                      std::vector<DocNumber>& out, StopFlag stop) const {
   std::vector<DocNumber> found;

@@ -167,6 +167,7 @@ class SuffixSegment final : public Segment {
   }
 
   void documents_of(Range rows, std::vector<DocNumber>& out, StopFlag stop) const override;
+  void first_documents(Range rows, size_t most, std::vector<DocNumber>& out, StopFlag stop) const override;
   bool documents_among(Range rows, const DocNumber* documents, size_t n_documents, std::vector<DocNumber>& out,
                        StopFlag stop) const override;
   void filter_documents(const DocNumber* documents, size_t n_documents, const TokenId* ids, uint32_t n,
