@@ -12,6 +12,8 @@
 #include "ngramdb/sort/pair_sort.hpp"
 #include "ngramdb/text/words.hpp"
 
+namespace questions {
+
 using namespace ngramdb;
 
 // ---- instruction sets ------------------------------------------------------------------------------------
@@ -606,4 +608,8 @@ const Scenario kScenarios[] = {
     {"threads", check_threads, 20},
 };
 
-int main(int argc, char** argv) { return run_scenarios(kScenarios, argc, argv); }
+}  // namespace questions
+
+#ifndef TOGETHER
+int main(int argc, char** argv) { return run_scenarios(questions::kScenarios, argc, argv); }
+#endif

@@ -3,6 +3,8 @@
 #include "corpora.hpp"
 #include "ngramdb/segment/far_index.hpp"
 
+namespace far_checks {
+
 using namespace ngramdb;
 
 template <class Sym>
@@ -181,4 +183,8 @@ const Scenario kScenarios[] = {
     {"damage, u32", check_damage<uint32_t>, 150},
 };
 
-int main(int argc, char** argv) { return run_scenarios(kScenarios, argc, argv); }
+}  // namespace far_checks
+
+#ifndef TOGETHER
+int main(int argc, char** argv) { return run_scenarios(far_checks::kScenarios, argc, argv); }
+#endif

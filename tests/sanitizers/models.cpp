@@ -8,6 +8,8 @@
 #include "ngramdb/lm/text_state.hpp"
 #include "ngramdb/lm/counts_of_counts.hpp"
 
+namespace model_checks {
+
 using namespace ngramdb;
 using namespace ngramdb::lm;
 
@@ -564,4 +566,8 @@ const Scenario kScenarios[] = {
     {"threads", check_threads, 10},
 };
 
-int main(int argc, char** argv) { return run_scenarios(kScenarios, argc, argv); }
+}  // namespace model_checks
+
+#ifndef TOGETHER
+int main(int argc, char** argv) { return run_scenarios(model_checks::kScenarios, argc, argv); }
+#endif

@@ -2,6 +2,8 @@
 #include "corpora.hpp"
 #include "ngramdb/corpus/top_ngrams.hpp"
 
+namespace ngram_lists {
+
 using namespace ngramdb;
 
 using Counted = std::vector<std::pair<Ids, int64_t>>;
@@ -196,4 +198,8 @@ const Scenario kScenarios[] = {
     {"damage, u32", check_damage<uint32_t>, 150},
 };
 
-int main(int argc, char** argv) { return run_scenarios(kScenarios, argc, argv); }
+}  // namespace ngram_lists
+
+#ifndef TOGETHER
+int main(int argc, char** argv) { return run_scenarios(ngram_lists::kScenarios, argc, argv); }
+#endif

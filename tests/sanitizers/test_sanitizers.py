@@ -1,7 +1,8 @@
 """The kernels under sanitizers: a program of its own, since they must be compiled into everything that runs.
 
 sorting.cpp, ngrams.cpp, models.cpp, texts.cpp, far.cpp and driver.cpp compare them with brute force, most of
-them on damaged arrays too; any report of a sanitizer fails.
+them on damaged arrays too; any report of a sanitizer fails. All but the first are compiled as one program,
+together.cpp, since most of what each would compile is the same kernels.
 """
 
 from __future__ import annotations
@@ -20,7 +21,11 @@ KERNELS = HERE.parents[1] / "ngramdb" / "_cext" / "include"
 SORTING = KERNELS / "ngramdb" / "sort" / "sais.hpp"
 
 # No optimising: it takes three times as long to compile as it saves while running.
-FLAGS = ("-std=c++17", "-O0", "-g1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all", "-pthread")
+# The library's own checks see indexes beyond a vector's end but within its capacity.
+FLAGS = (
+    *("-std=c++17", "-O0", "-g1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all", "-pthread"),
+    "-D_GLIBCXX_ASSERTIONS",
+)
 ENVIRONMENT = {
     "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1:strict_init_order=1",
     "UBSAN_OPTIONS": "print_stacktrace=1",
@@ -45,9 +50,9 @@ def run(program, *arguments):
     )
 
 
-def build(source, target, sanitizers, *options):
+def build(source, target, sanitizers):
     sanitize = f"-fsanitize={sanitizers}"
-    return run(compiler(), *FLAGS, *options, sanitize, f"-I{KERNELS}", str(source), "-o", str(target))
+    return run(compiler(), *FLAGS, sanitize, f"-I{KERNELS}", str(source), "-o", str(target))
 
 
 @cache
@@ -78,11 +83,11 @@ def programs(tmp_path_factory):
     """Compiles a program when it is first asked for: its path."""
     folder, known = tmp_path_factory.mktemp("programs"), {}
 
-    def compiled(program, sanitizers, options):
-        key = (program, sanitizers, options)
+    def compiled(program, sanitizers):
+        key = (program, sanitizers)
         if key not in known:
             target = folder / f"{program}-{len(known)}"
-            built = build(HERE / f"{program}.cpp", target, sanitizers, *options)
+            built = build(HERE / f"{program}.cpp", target, sanitizers)
             assert built.returncode == 0, built.stdout
             known[key] = target
         return known[key]
@@ -92,21 +97,20 @@ def programs(tmp_path_factory):
 
 @pytest.mark.skipif(not SORTING.is_file(), reason="the kernels' sources are not here")
 @pytest.mark.parametrize(
-    ("program", "sanitizers", "options", "arguments"),
+    ("program", "sanitizers", "arguments"),
     [
-        ("driver", "address,undefined", (), ()),
-        ("driver", "thread", (), ("2", "0", "threads")),
-        ("ngrams", "address,undefined", (), ()),
-        # With the library's own checks: they see indexes beyond a vector's end but within its capacity.
-        ("models", "address,undefined", ("-D_GLIBCXX_ASSERTIONS",), ()),
-        ("models", "thread", (), ("2", "0", "threads")),
-        ("texts", "address,undefined", ("-D_GLIBCXX_ASSERTIONS",), ()),
-        ("far", "address,undefined", (), ()),
-        ("far", "thread", (), ("1", "0", "searches, u8")),
-        ("sorting", "address,undefined", (), ()),
-        ("sorting", "thread", (), ("1", "0", "by keys, u16")),
-        ("sorting", "thread", (), ("1", "0", "merging, u16")),
-        ("sorting", "thread", (), ("1", "0", "verifying, u16")),
+        ("together", "address,undefined", ("driver",)),
+        ("together", "thread", ("driver", "2", "0", "threads")),
+        ("together", "address,undefined", ("ngrams",)),
+        ("together", "address,undefined", ("models",)),
+        ("together", "thread", ("models", "2", "0", "threads")),
+        ("together", "address,undefined", ("texts",)),
+        ("together", "address,undefined", ("far",)),
+        ("together", "thread", ("far", "1", "0", "searches, u8")),
+        ("sorting", "address,undefined", ()),
+        ("sorting", "thread", ("1", "0", "by keys, u16")),
+        ("sorting", "thread", ("1", "0", "merging, u16")),
+        ("sorting", "thread", ("1", "0", "verifying, u16")),
     ],
     ids=[
         "questions",
@@ -123,9 +127,9 @@ def programs(tmp_path_factory):
         "verifying on threads",
     ],
 )
-def test_the_kernels_are_clean_and_right(program, sanitizers, options, arguments, programs):
+def test_the_kernels_are_clean_and_right(program, sanitizers, arguments, programs):
     require_sanitizers(sanitizers)
-    ran = run(programs(program, sanitizers, options), *arguments)
+    ran = run(programs(program, sanitizers), *arguments)
     assert ran.returncode == 0, ran.stdout[-8000:]
     assert "rounds" in ran.stdout and "ERROR" not in ran.stdout
 

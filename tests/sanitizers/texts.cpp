@@ -8,6 +8,8 @@
 #include "ngramdb/corpus/text_words.hpp"
 #include "ngramdb/text/sentences.hpp"
 
+namespace text_checks {
+
 using namespace ngramdb;
 
 words::Span span_of(const Exact<uint8_t>& text) { return {text.data(), text.size()}; }
@@ -501,4 +503,8 @@ const Scenario kScenarios[] = {
     {"bits of documents' sentences", check_bits_of_documents, 150},
 };
 
-int main(int argc, char** argv) { return run_scenarios(kScenarios, argc, argv); }
+}  // namespace text_checks
+
+#ifndef TOGETHER
+int main(int argc, char** argv) { return run_scenarios(text_checks::kScenarios, argc, argv); }
+#endif
