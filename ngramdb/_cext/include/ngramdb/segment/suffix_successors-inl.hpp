@@ -58,7 +58,8 @@ uint64_t SuffixSegment<Sym>::successors_by_lcps(Interval rows, uint32_t depth, u
 
 // Rows are sorted by their next symbol: a piece of them that begins as the next piece does is one run. Other pieces are
 // split, all of them at a time, so that reads overlap, and small ones into rows. Some 4 r log2(n / r) independent
-// reads for r runs in n rows, and never more than n. Where LCPs reach far enough, they tell the runs of small pieces.
+// reads for r runs in n rows, and never more than n; large pieces are split where the directory has a row's first symbols,
+// so that neither the row nor the text is read. Where LCPs reach far enough, they tell the runs of small pieces.
 template <class Sym>
 uint64_t SuffixSegment<Sym>::successors(Range range, uint32_t depth, std::vector<Run>& runs, StopFlag stop) const {
   const Interval rows = interval_of(range);
@@ -75,6 +76,13 @@ uint64_t SuffixSegment<Sym>::successors(Range range, uint32_t depth, std::vector
     return successors_by_lcps(rows, depth, static_cast<uint32_t>(bits), runs, stop);
   }
   prefetch_ends(range);
+  constexpr uint32_t kInDirectory = symbols_per_word<Sym>();
+  const auto is_sampled = [&](uint32_t row) { return depth < kInDirectory && row % kRowsPerSample == 0; };
+  const auto symbol_at = [&](uint32_t row) -> Sym {
+    if (!is_sampled(row)) return needed_symbol(row, depth);
+    directory_.need(row / kRowsPerSample, 1);
+    return static_cast<Sym>(tree_.level[0][row / kRowsPerSample] >> (64 - 8 * sizeof(Sym) * (depth + 1)));
+  };
   // From this row up to the next piece's.
   struct Piece {
     uint32_t row;
@@ -96,20 +104,28 @@ uint64_t SuffixSegment<Sym>::successors(Range range, uint32_t depth, std::vector
       const uint32_t row = pieces[i].row, size = pieces[i + 1].row - row, n_parts = size <= few ? size : kParts;
       if (by_lcps && size <= kFewLcps) continue;
       for (uint32_t part = 1; part < n_parts; ++part) {
-        const uint32_t at = row + static_cast<uint32_t>(uint64_t{size} * part / n_parts);
-        prefetch_line(a_.rows.word(at));
+        uint32_t at = row + static_cast<uint32_t>(uint64_t{size} * part / n_parts);
+        if (depth < kInDirectory && n_parts < size && size >= kParts * kRowsPerSample) at -= at % kRowsPerSample;
+        if (!is_sampled(at)) prefetch_line(a_.rows.word(at));
         unread.push_back(static_cast<uint32_t>(split.size()));
         split.push_back({at, 0});
       }
     }
     if (unread.empty()) break;
-    const auto fetch = [&](size_t i) { prefetch_line(a_.text + a_.rows[split[unread[i]].row] + depth); };
+    const auto fetch = [&](size_t i) {
+      const uint32_t row = split[unread[i]].row;
+      if (is_sampled(row)) {
+        prefetch_line(tree_.level[0] + row / kRowsPerSample);
+      } else {
+        prefetch_line(a_.text + a_.rows[row] + depth);
+      }
+    };
     for (size_t i = 0; i < std::min(kAhead, unread.size()); ++i) fetch(i);
     for (size_t i = 0; i < unread.size(); ++i) {
       if (i % kStopInterval == 0) check_stop(stop);
       if (i + kAhead < unread.size()) fetch(i + kAhead);
       Piece& piece = split[unread[i]];
-      piece.symbol = needed_symbol(piece.row, depth);
+      piece.symbol = symbol_at(piece.row);
     }
     pieces.swap(split);
   }
