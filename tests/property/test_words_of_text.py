@@ -7,7 +7,8 @@ import re
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from trained import word_pieces
 
 import ngramdb
 from ngramdb.tokenizers.words import WordsTokenizer
@@ -51,20 +52,10 @@ def byte_pairs(n_tokens, splits):
     return made
 
 
-def word_pieces():
-    """Pieces of a normalized text, which do not spell it."""
-    made = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    made.normalizer = normalizers.BertNormalizer()
-    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    trainer = trainers.WordPieceTrainer(vocab_size=120, special_tokens=["[UNK]"], show_progress=False)
-    made.train_from_iterator(TRAINING, trainer)
-    return made
-
-
 # Of bytes alone, of pieces of words, of words with the blank before them, of several words.
 TOKENIZERS = [byte_pairs(256, True), byte_pairs(275, True), byte_pairs(400, True), byte_pairs(400, False)]
 # The same, and one whose tokens do not spell the text.
-EVERY = [*TOKENIZERS, word_pieces()]
+EVERY = [*TOKENIZERS, word_pieces(TRAINING)]
 
 
 @st.composite
@@ -219,7 +210,7 @@ def by_threes():
     return ngramdb.CallableTokenizer("threes", encode, 5000, spans=cut)
 
 
-UNSPELLED = [word_pieces(), by_threes()]
+UNSPELLED = [word_pieces(TRAINING), by_threes()]
 
 # Words of the text, and what may stand beside them.
 WORDS = (

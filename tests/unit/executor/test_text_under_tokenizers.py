@@ -8,6 +8,7 @@ import random
 import pytest
 from foreign_indexes import write_infini_gram
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from trained import word_pieces
 
 import ngramdb
 from ngramdb.errors import ExecutionError, InvalidArgument, PlanError
@@ -39,15 +40,6 @@ def sentence_piece(kind):
     return library.SentencePieceProcessor(model_proto=made.getvalue())
 
 
-def word_pieces():
-    made = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    made.normalizer = normalizers.BertNormalizer()
-    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    trainer = trainers.WordPieceTrainer(vocab_size=120, special_tokens=["[UNK]"], show_progress=False)
-    made.train_from_iterator(TEXTS, trainer)
-    return made
-
-
 def metaspace():
     made = Tokenizer(models.Unigram())
     made.normalizer = normalizers.NFKC()
@@ -74,7 +66,7 @@ TOKENIZERS = {
     "callable": triples,
     "unigram": lambda: sentence_piece("unigram"),
     "bpe": lambda: sentence_piece("bpe"),
-    "WordPiece": word_pieces,
+    "WordPiece": lambda: word_pieces(TEXTS),
     "Metaspace": metaspace,
     **{name: (lambda name=name: name) for name in ("words(lower)", "words(nfc)", "words(lower, nfc)")},
 }
