@@ -315,7 +315,7 @@ def _anchor(run: Sequence[Key], least: int, most: float) -> Anchor:
 
 # ---- as a program -----------------------------------------------------------------------------------------
 
-# The codes of steps, as _cext/token_patterns.hpp has them; a test compares them.
+# The codes of steps, as `token_patterns.hpp` has them; a test compares them.
 ANY, ONE, SET, SPLIT, JUMP, DONE, BEGIN, END, WORD = range(9)
 CODES = {
     **{"ANY": ANY, "ONE": ONE, "SET": SET, "SPLIT": SPLIT, "JUMP": JUMP, "DONE": DONE},

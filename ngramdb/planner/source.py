@@ -24,7 +24,7 @@ class ConditionCode(IntEnum):
     """The operators of `SegmentIndex.docs_where`, in prefix order.
 
     After AND and OR stands their number of operands, before these.
-    `_cext/conditions.hpp` has the same codes; a test compares them.
+    `_cext/include/ngramdb/corpus/conditions.hpp` has the same codes; a test compares them.
     """
 
     GRAM = 0

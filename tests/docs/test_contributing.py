@@ -21,6 +21,7 @@ EXISTING = {
         "Add a statement",
         r"\b(TRACE|Trace|Tracing)\b|\btrees\.trace\b|def trace\b|[\"']trace[\"']|/trace\.js",
     ),
+    "COLLOCATES": ("Add a statement", r"(?i)\bcollocates\b|\b(mi3|logdice)\b|\btoken_counts\b"),
     "DETACH": ("Add a statement", r"(?i)\bdetach(ed|_index|index)?\b"),
     "lines": ("Add a reader", r"\"lines\"(?!:)|\bread_lines\b"),
     "warc": ("Add a reader", r"\"warc\"|\bread_warc\b"),
@@ -28,7 +29,7 @@ EXISTING = {
         "Add a kind of segment",
         r"\bNativeSegment\b|\bclass \w+\(SegmentIndex\)|: public Segment\b",
     ),
-    "tokengrams": ("Add a kind of segment", r"\btokengrams\b"),
+    "tokengrams": ("Add a program whose indexes are attached", r"\btokengrams\b"),
     "backoff": (
         "Add a language model",
         r"(\"|\[\")backoff|\bBACKOFF\b|\bclass Backoff\b|\bkBackoff\b|BACKOFF_WEIGHT",
@@ -41,11 +42,16 @@ OTHERS = {
     "TRACE": {
         *("docs/coming-from.md", "docs/cookbook.md", "tests/builds.py", "tests/crash/"),
         *("tests/docs/test_pages.py", "tests/unit/api/", "tests/unit/cli/"),
-        "tests/unit/engine/test_algebra.py",
+        *("tests/unit/engine/test_algebra.py", "tests/unit/serve/test_safety.py"),
+    },
+    "COLLOCATES": {
+        *("docs/coming-from.md", "docs/cookbook.md", "docs/sentences.md", "tests/docs/test_pages.py"),
+        *("tests/unit/cli/", "tests/unit/prompt/test_completion.py"),
     },
     "DETACH": {
         *("docs/cli.md", "docs/coming-from.md", "ngramdb/lm/neural.py"),
         *("tests/unit/api/test_attaching.py", "tests/unit/lm/test_neural.py"),
+        "tests/unit/serve/test_safety.py",
     },
     "lines": {
         # What is written and shown in lines, and documents that the tests of something else load.

@@ -1,4 +1,4 @@
-"""The one direction of imports: every arrow between the rooms goes down the picture of ARCHITECTURE.md.
+"""The one direction of imports: every arrow between the packages goes down the picture of ARCHITECTURE.md.
 
 What counts as an arrow: import statements wherever they stand (in functions and for type checkers, too), and
 names of modules in strings and stubs of packages, since that is how modules are imported lazily.

@@ -152,7 +152,7 @@ class Anchor:
 
 @dataclass(frozen=True)
 class TokenPattern:
-    """A regular expression over tokens, as a program: see _cext/token_patterns.hpp.
+    """A regular expression over tokens, as a program: see _cext/include/ngramdb/corpus/token_patterns.hpp.
 
     There is at most one match at each place, as `re` of Python finds it: what is repeated stands as often as
     possible, gaps are as short as possible, and the first alternative that goes on to a match is taken.
