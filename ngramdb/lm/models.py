@@ -51,7 +51,8 @@ def make(
                 "the statistics are not those of this version of the corpus; run ANALYZE again"
             )
         return KneserNeyModel(spec, index, statistics)
-    return BackoffModel(spec, index) if spec.kind == "backoff" else RelativeModel(spec, index)
+    of_kind = {"ngram": RelativeModel, "infgram": RelativeModel, "backoff": BackoffModel}
+    return of_kind[spec.kind](spec, index)
 
 
 def pack(sequences: Iterable[ArrayLike]) -> tuple[Integers, Integers]:

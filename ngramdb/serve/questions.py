@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ngramdb.api.arguments.texts import Pattern, Statement, fields_of
 from ngramdb.errors import InvalidArgument
+from ngramdb.kinds import ASSOCIATION_MEASURES, KEYNESS_MEASURES
 from ngramdb.lazy import lazy_module
 from ngramdb.serve.forms import Given, Parameter
 
@@ -279,9 +280,6 @@ def _is_drawn(given: Given) -> bool:
     )
 
 
-ASSOCIATIONS = ("logdice", "ll", "mi", "mi3", "t", "z", "logratio", "dice")
-KEYNESS = ("ll", "logratio", "chi2", "simple")
-
 QUESTIONS: dict[str, Question] = {
     "count": Question("How often it occurs: COUNT.", (*PATTERN_PARAMETERS, WHERE), _count),
     "concordance": Question(
@@ -339,7 +337,7 @@ QUESTIONS: dict[str, Question] = {
             Parameter("window", "integer", f"tokens on either side; {_TOKENS_NEAR} without it"),
             SENTENCE,
             Parameter("within_sentence", "flag", "a window ends where the sentence does", False),
-            Parameter("by", "text", "the measure", "logdice", choices=ASSOCIATIONS),
+            Parameter("by", "text", "the measure", "logdice", choices=ASSOCIATION_MEASURES),
             MIN_COUNT,
         ),
         _collocates,
@@ -350,7 +348,7 @@ QUESTIONS: dict[str, Question] = {
             WHERE,
             Parameter("against", "text", "the condition of the others; without it, the rest"),
             Parameter("n", "integer", "tokens of an n-gram", 1, least=1),
-            Parameter("by", "text", "the measure", "ll", choices=KEYNESS),
+            Parameter("by", "text", "the measure", "ll", choices=KEYNESS_MEASURES),
             MIN_COUNT,
         ),
         _keywords,

@@ -17,7 +17,7 @@ from builds import answers, loaded, write_files
 from crews import killed_once, own_process, wait_for_stop
 
 import ngramdb
-from ngramdb import cluster, interrupts
+from ngramdb import cluster, interrupts, kinds
 from ngramdb.cli.main import main
 from ngramdb.cluster import asking, loading, merging, starting
 from ngramdb.cluster.crew import Job, MemberLost
@@ -207,7 +207,7 @@ def test_questions_over_actors_have_the_answers_of_one_machine(started, segmente
         assert answers(db, "c") == answers(other, "c")
         assert len({os.getpid(), *processes(db)}) == 3
         contexts, continuations = ["the", "a cat", "", "nowhere"] * 100, ["cat", "dog sat", "7", "mat"] * 100
-        for model in ("ngram", "infgram", "kneser_ney"):
+        for model in kinds.MODELS:
             found, expected = (
                 one.corpus("c").prob_many(contexts, continuations, model=model) for one in (db, other)
             )

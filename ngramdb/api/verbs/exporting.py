@@ -192,13 +192,15 @@ def _compressed(name: str, file: Any) -> Iterator[Sink]:
     elif compression == ".xz":
         with lzma.LZMAFile(file, "wb") as sink:
             yield sink
-    elif compression:
+    elif compression in (".zst", ".zstd"):
         import zstandard
 
         with zstandard.ZstdCompressor(write_checksum=True).stream_writer(file, closefd=False) as sink:
             yield sink
-    else:
+    elif not compression:
         yield file
+    else:
+        raise NotImplementedError(f"nothing here compresses to {compression}")
 
 
 def _replacing(name: str, write: Callable[[Any], int]) -> int:

@@ -13,13 +13,14 @@ from typing import Any
 
 from ngramdb.errors import NgramdbError
 from ngramdb.interrupts import Interrupt
+from ngramdb.kinds import MODELS
 from ngramdb.serve import frequency
 from ngramdb.serve.answers import Page, as_json
 from ngramdb.serve.forms import Given, Parameter, given
 from ngramdb.serve.library import Named
 from ngramdb.serve.limits import Limits
 from ngramdb.serve.problems import Problem, body_of, problem_of
-from ngramdb.serve.questions import QUESTIONS
+from ngramdb.serve.questions import PATTERN_PARAMETERS, QUESTIONS
 from ngramdb.serve.reading import Reader
 
 #: What an assistant reads in one go: rows if none are asked for, and the most; characters of texts.
@@ -178,7 +179,7 @@ TOOLS = {
             (
                 Parameter("doc_id", "integer", "the number of the document"),
                 Parameter("start", "integer", "the character to begin at", 0),
-                *QUESTIONS["count"].parameters[:5],
+                *PATTERN_PARAMETERS,
                 CORPUS,
                 VERSION,
             ),
@@ -206,14 +207,15 @@ TOOLS = {
         _question(
             "score_text",
             "score",
-            "How likely a text is under a language model of the corpus, token by token. Models: kneser_ney, "
-            "infgram, ngram.",
+            "How likely a text is under a language model of the corpus, token by token. Models: "
+            f"{', '.join(MODELS)}.",
             "q",
         ),
         Tool(
             "query",
             "Run a statement of ngramdb's query language that only reads, for what other tools do not ask: "
-            "COUNT, KWIC, DOCS, DIST, SCORE, TRACE, NGRAMS, COLLOCATES, KEYWORDS, DISPERSION, EXPLAIN. So: "
+            "COUNT, KWIC, DOCS, DIST, PROB, SCORE, GENERATE, TRACE, NGRAMS, COLLOCATES, KEYWORDS, "
+            "DISPERSION, EXPLAIN. So: "
             'COUNT "climate" GROUP BY year FROM news; KEYWORDS OF WHERE year < 1950 AGAINST REST TOP 20; '
             f'DISPERSION OF "war" BY source. {SYNTAX}',
             (

@@ -269,14 +269,25 @@ shapes: dict[type[ast.Node], st.SearchStrategy[str]] = {
         TOP=amounts,
     ),
     ast.Trace: statement(
-        ngrams.map("TRACE {}".format), FROM=sources, MIN_LENGTH=amounts, RETURNING=listed(fields)
+        ngrams.map("TRACE {}".format),
+        FROM=sources,
+        WHERE=conditions,
+        MIN_LENGTH=amounts,
+        RETURNING=listed(fields),
     ),
-    ast.Prob: statement(filled("PROB {} GIVEN {}", ngrams, ngrams), FROM=sources, USING=models),
-    ast.Dist: statement(ngrams.map("DIST GIVEN {}".format), FROM=sources, USING=models, TOP=amounts),
-    ast.Score: statement(ngrams.map("SCORE {} SENTENCE".format), FROM=sources, USING=models),
+    ast.Prob: statement(
+        filled("PROB {} GIVEN {}", ngrams, ngrams), FROM=sources, WHERE=conditions, USING=models
+    ),
+    ast.Dist: statement(
+        ngrams.map("DIST GIVEN {}".format), FROM=sources, WHERE=conditions, USING=models, TOP=amounts
+    ),
+    ast.Score: statement(
+        ngrams.map("SCORE {} SENTENCE".format), FROM=sources, WHERE=conditions, USING=models
+    ),
     ast.Generate: statement(
         filled("GENERATE GIVEN {} TOKENS {}", ngrams, amounts),
         FROM=sources,
+        WHERE=conditions,
         USING=models,
         METHOD=methods,
         TEMPERATURE=numbers,

@@ -1,6 +1,8 @@
 // The formula of each kind of model, for one token after one context. Members of Model; included by language_model.hpp.
 #pragma once
 
+#include <stdexcept>
+
 #include "ngramdb/lm/language_model.hpp"
 
 namespace ngramdb {
@@ -152,9 +154,9 @@ inline Scored Model::evaluate(const Walk& walk, const Step& step, Workspace& wor
     case Kind::kNgram: return ngram(walk, step, work, stop);
     case Kind::kInfgram: return infgram(walk, step, work, stop);
     case Kind::kBackoff: return backoff(walk, step);
-    case Kind::kKneserNey: break;
+    case Kind::kKneserNey: return kneser_ney(walk);
   }
-  return kneser_ney(walk);
+  throw std::invalid_argument("a kind of model without a probability");
 }
 
 }  // namespace lm
