@@ -72,6 +72,11 @@ def many_token_ids(ngrams: list[Any]) -> tuple[Integers, Integers] | None:
     return found
 
 
+def plain(value: Any) -> Any:
+    """A scalar of numpy as Python's own; anything else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def token_id(value: Any, least: int = 0) -> int:
     """One token id as an int. Raises InvalidArgument when it is not an integer from `least` to 2**32 - 1."""
     if isinstance(value, (bool, np.bool_)):  # integers to Python, and never meant as ids

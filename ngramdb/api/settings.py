@@ -15,6 +15,7 @@ from ngramdb.errors import InvalidArgument
 from ngramdb.lazy import lazy_module
 from ngramdb.planner.names import listing, nearest
 from ngramdb.planner.options import MAX_SEGMENT_TOKENS, MIN_SEGMENT_TOKENS, OptionType
+from ngramdb.types import plain
 
 if TYPE_CHECKING:
     from ngramdb.planner import planner
@@ -266,7 +267,7 @@ class Settings(Mapping[str, Value]):
 
     def __setitem__(self, name: str, value: Any) -> None:
         name = _known(name)
-        self._values[name] = SETTINGS[name].check(name, value)
+        self._values[name] = SETTINGS[name].check(name, plain(value))
 
     def __iter__(self) -> Iterator[str]:
         return iter(SETTINGS)

@@ -8,6 +8,7 @@ from typing import Any
 from ngramdb.errors import InvalidArgument
 from ngramdb.formats import ID_TYPES, READ, WRITTEN
 from ngramdb.kinds import ATTACHED, DTYPE_BYTES, INFINI_GRAM_VERSIONS
+from ngramdb.types import plain
 
 # Below this a segment holds so little that a load makes thousands of files.
 MIN_SEGMENT_TOKENS = 1024
@@ -39,6 +40,7 @@ class OptionType:
         InvalidArgument
             Of another type, none of the choices, or out of range; the message names the option.
         """
+        value = plain(value)
         if self.kind is int:
             return self._check_int(name, value)
         if self.kind is bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import ngramdb
@@ -50,6 +51,23 @@ def test_settings_are_set_and_reset_in_any_case():
     settings["progress"] = "Off"
     assert settings.progress is False
     assert {"disabled_rules", "lock_timeout", "progress", "segment_tokens", "threads"} < set(settings)
+
+
+def test_scalars_of_numpy_are_taken_as_those_of_python(db, tmp_path):
+    given = {
+        "segment_tokens": np.int64(5000),
+        "timeout": np.float32(1.5),
+        "progress": np.False_,
+        "memory_limit": np.uint64(1 << 30),
+    }
+    for name, value in given.items():
+        db.settings[name] = value
+    assert repr([db.settings[name] for name in given]) == "[5000, 1.5, False, 1073741824]"
+    with pytest.raises(InvalidArgument, match="segment_tokens is from 1,024"):
+        db.settings["segment_tokens"] = np.int64(5)
+    (tmp_path / "x.jsonl").write_text('{"text": "a b"}\n' * 4)
+    numbers = db.create_corpus("numbers", segment_tokens=np.int32(2000))
+    assert numbers.load(tmp_path / "x.jsonl", commit_every=np.int16(2)).documents == 4
 
 
 def test_no_rule_is_disabled_by_the_empty_list():
