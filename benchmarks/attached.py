@@ -5,7 +5,9 @@
 makes the index in FOLDER with infini-gram's builder unless it is there: documents of 500 tokens on the
 average, ids drawn by Zipf's law (exponent 1.2, seed 7), of 16 bits. Measured are medians of single counts of
 n-grams of 1 to 8 tokens that occur and of some that do not, each asked once, on warm files; ATTACH; the first
-count, which samples keys; and the first one where keys are kept. Needs the package `infini-gram`.
+count, which samples keys; and the first one where keys are kept. With `--tokenizer FILE` also ATTACH
+with that, as the first thing that a process does, and once more in it: medians of nine processes. Needs the
+package `infini-gram`.
 """
 
 from __future__ import annotations
@@ -26,6 +28,31 @@ import ngramdb
 
 SEPARATOR = 65535
 BUILD = "import sys; from infini_gram import indexing; sys.argv[0] = 'indexing'; indexing.main()"
+
+
+# Milliseconds of ATTACH as a statement or a call, and of the same after DETACH.
+FRESH = """
+import sys, time, ngramdb
+folder, tokenizer, asked = sys.argv[1:]
+with ngramdb.connect() as db:
+    for _ in range(2):
+        start = time.perf_counter()
+        if asked == "call":
+            db.attach(folder, "pile", tokenizer=tokenizer)
+        else:
+            db.execute(f"ATTACH '{folder}' AS pile (TOKENIZER '{tokenizer}')")
+        print(1e3 * (time.perf_counter() - start))
+        db.detach("pile")
+"""
+
+
+def attaching_with(folder: Path, tokenizer: Path, asked: str) -> tuple[float, float]:
+    """Milliseconds of the first ATTACH of a process, and of the second one."""
+    command = [sys.executable, "-c", FRESH, str(folder), str(tokenizer), asked]
+    printed = [
+        subprocess.run(command, check=True, capture_output=True, text=True).stdout.split() for _ in range(9)
+    ]
+    return median(float(first) for first, _ in printed), median(float(second) for _, second in printed)
 
 
 def make_index(folder: Path, n_tokens: int) -> None:
@@ -73,6 +100,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--tokens", type=int, default=20_000_000)
     parser.add_argument("--questions", type=int, default=2000)
+    parser.add_argument("--tokenizer", type=Path)
     given = parser.parse_args()
     folder = given.folder.resolve()
     make_index(folder, given.tokens)
@@ -96,6 +124,9 @@ def main() -> None:
         batch = seconds(lambda: pile.count_many(grams)) / len(grams)
     print(f"{given.tokens:,} tokens")
     print(f"attach                {1e3 * attaching:10.2f} ms")
+    for asked in ("call", "statement") if given.tokenizer else ():
+        at_first, again = attaching_with(folder, given.tokenizer.resolve(), asked)
+        print(f"… tokenizer, {asked:<10}{at_first:10.2f} ms first in a process; {again:.2f} ms again")
     print(f"first count           {1e3 * first:10.2f} ms; {1e3 * kept:.2f} ms where keys are kept")
     print(f"count, infini-gram    {1e6 * theirs:10.2f} µs")
     print(f"count, ngramdb        {1e6 * ours:10.2f} µs, {theirs / ours:.1f} times as fast")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ngramdb.errors import CorruptionError, InvalidArgument
 from ngramdb.kinds import FILE_TOKENIZERS, TOKENIZER_KINDS, canonical_tokenizer
@@ -29,6 +30,8 @@ else:
     byte_pairs = lazy_module("ngramdb.tokenizers.byte_pairs")
     difflib, hashlib = lazy_module("difflib"), lazy_module("hashlib")
 
+# What a tokenizer.json has; in a text within it there would be backslashes before the quotes.
+_KEYS = (re.compile(rb'"model"\s*:\s*\{'), re.compile(rb'"vocab"\s*:\s*[{[]\s*["[]'))
 # A model of SentencePiece begins with its first piece: field 1 of a protocol buffer, of a length.
 _FIELD_OF_PIECES = b"\x0a"
 
@@ -72,18 +75,11 @@ def create_tokenizer(spec: Any) -> Tokenizer:
     return _of_content(definition, str(path))
 
 
-class Announced(NamedTuple):
-    """What a tokenizer.json says of itself: its bytes, and that every id is below `n_vocabulary`."""
+def unopened(spec: Any) -> bytes | None:
+    """The content of the tokenizer.json at a path, which nobody has parsed; `tokenizer_of_json` does.
 
-    definition: bytes
-    n_vocabulary: int
-
-
-def announced(spec: Any) -> Announced | None:
-    """What the tokenizer.json of a path says of itself, without the library that makes a tokenizer of it.
-
-    None for all else, and for a file that does not read like one: `create_tokenizer` has the tokenizer, or
-    says what is wrong. Cost: reading it as JSON, a tenth of what `create_tokenizer` takes.
+    None for all else, and for a file that does not look like one: `create_tokenizer` has the tokenizer, or
+    says what is wrong. Cost: reading the file, a hundredth of what `create_tokenizer` takes.
     """
     if not isinstance(spec, (str, os.PathLike)) or (
         isinstance(spec, str) and (canonical_tokenizer(spec) in _BUILT_IN or registered(spec) is not None)
@@ -95,14 +91,10 @@ def announced(spec: Any) -> Announced | None:
     try:
         with open(open_regular(os.fspath(path)), "rb") as file:
             definition = file.read()
-        parts = json.loads(definition)
-        vocabulary = parts["model"]["vocab"]
-        numbers = vocabulary.values() if isinstance(vocabulary, dict) else range(len(vocabulary))
-        added = [token["id"] for token in parts.get("added_tokens") or ()]
-        largest = max([*added, max(numbers, default=-1)])
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+    except OSError:
         return None
-    return Announced(definition, largest + 1) if type(largest) is int else None
+    is_whole = definition[:1] == b"{" and definition[-16:].rstrip()[-1:] == b"}"
+    return definition if is_whole and all(key.search(definition) for key in _KEYS) else None
 
 
 def tokenizer_of_json(definition: bytes, source: str) -> Tokenizer:

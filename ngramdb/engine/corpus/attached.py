@@ -31,7 +31,7 @@ from ngramdb.segments import infini_gram, tokengrams
 from ngramdb.segments.attached import AttachedSegment, TableFiles
 from ngramdb.segments.base import Segment
 from ngramdb.tokenizers.base import Tokenizer
-from ngramdb.tokenizers.registry import announced, create_tokenizer, tokenizer_of_json
+from ngramdb.tokenizers.registry import create_tokenizer, tokenizer_of_json, unopened
 
 if TYPE_CHECKING:
     import hashlib
@@ -69,9 +69,9 @@ def attachment_of(path: str, name: str, options: Mapping[str, Any]) -> Attachmen
 class AttachedView(CorpusView):
     """The files of another program as a corpus. Immutable; safe to share between threads.
 
-    A tokenizer.json takes its library longer to open than all else: the first question waits for that, and
-    not ATTACH, which has read what the file says of itself. So does the comparison of the tokenizer with the
-    documents, before any of these is asked for.
+    A tokenizer.json takes longer to open than all else: the first question waits for that, and not ATTACH,
+    which has seen that the file looks like one. So does the comparison of the tokenizer with the documents,
+    before any of these is asked for.
     """
 
     def __init__(
@@ -127,8 +127,8 @@ def attach(store: Store, attachment: Attachment) -> AttachedView:
     StorageError
         A file cannot be read.
     """
-    said = announced(attachment.tokenizer)
-    tokenizer = create_tokenizer(attachment.tokenizer) if said is None else None
+    definition = unopened(attachment.tokenizer)
+    tokenizer = create_tokenizer(attachment.tokenizer) if definition is None else None
     if tokenizer is not None and tokenizer.kind in GROWING_TOKENIZERS:
         raise InvalidArgument(
             f"the ids of {tokenizer.kind!r} are a corpus's own, and no other program has them; name the "
@@ -141,12 +141,9 @@ def attach(store: Store, attachment: Attachment) -> AttachedView:
     for shard in files:
         segments.append(AttachedSegment(shard, shard.index(), first, keys_of))
         first += segments[-1].n_documents
-    if tokenizer is not None:
-        described, definition = _described(tokenizer)
-    else:
-        assert said is not None
-        described = _entry_of_tokenizer("json", said.definition, said.n_vocabulary)
-        definition = said.definition
+    if tokenizer is not None and (content := tokenizer.definition()) is not None:
+        definition = bytes(content.sections["tokenizer"])
+    described = _described("json" if tokenizer is None else tokenizer.kind, definition)
     entry = CorpusEntry(
         attachment.name,
         attachment.path,
@@ -205,18 +202,12 @@ def _entry_of(segment: AttachedSegment) -> SegmentEntry:
     return SegmentEntry(file, 1, segment.n_tokens, segment.n_documents, segment.first_doc_id, 0)
 
 
-def _described(tokenizer: Tokenizer) -> tuple[TokenizerEntry, bytes | None]:
-    """The entry and the definition of a tokenizer."""
-    content = tokenizer.definition()
-    definition = None if content is None else bytes(content.sections["tokenizer"])
-    return _entry_of_tokenizer(tokenizer.kind, definition, tokenizer.n_vocabulary), definition
-
-
-def _entry_of_tokenizer(kind: str, definition: bytes | None, n_vocabulary: int) -> TokenizerEntry:
+def _described(kind: str, definition: bytes | None) -> TokenizerEntry:
+    """Without the size of the vocabulary: the file has it, and nobody asks before that is read."""
     file = None
     if definition is not None:
         file = FileRef(hashlib.sha256(definition).hexdigest(), len(definition), 0)
-    return TokenizerEntry(kind, file, (), n_vocabulary)
+    return TokenizerEntry(kind, file, (), 0)
 
 
 def _sampler(store: Store) -> Callable[[TableFiles, TableIndex], NDArray[np.uint64]]:

@@ -32,7 +32,7 @@ def scratch_corpus(
         file, n_vocabulary = None, 0
         if like is not None and kind not in GROWING_TOKENIZERS:
             definition = like.tokenizer.definition()
-            n_vocabulary = like.entry.tokenizer.n_vocabulary
+            n_vocabulary = like.tokenizer.n_vocabulary
             if definition is not None:
                 file = write_content(transaction, "tokenizers", "tokenizer", definition)
         tokenizer = TokenizerEntry(kind, file, (), n_vocabulary)
