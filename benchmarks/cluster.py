@@ -151,8 +151,8 @@ def parts(bench: Bench) -> None:
     rng = random.Random(options.seed)
     running: dict[int, subprocess.Popen[bytes]] = {}
     killed = 0
-    # A part takes about its share of what is left; the first kills find out.
-    guess_s = max(options.tokens / n * 400e-9, 0.5)
+    # About as long as a part takes, so that the last kill comes before the last part.
+    guess_s = max(options.tokens / n * 250e-9, 0.5)
     begun = time.perf_counter()
     next_kill = rng.uniform(0.1, guess_s)
     while True:
