@@ -621,7 +621,6 @@ class Corpus:
         tree = trees.counts(ngrams, match_text, ignore_case, table)
         return self._bound.run(self._bound.bind(tree, where, params))
 
-    @flags.checked
     def docs(
         self,
         where: str | None = None,
@@ -652,11 +651,15 @@ class Corpus:
         InvalidArgument
             A limit or an offset that is not a whole number of at least 0.
         """
+        # Asked by the hundred thousand, so that what is usual is not looked at any further.
+        if descending is not False:
+            descending = flags.as_flag("descending", descending)
         if order_by is not None or returning is not None:
             tree = trees.docs(order_by, descending, limit, offset, returning)
             return self._bound.run(self._bound.bind(tree, where, params))
-        trees.at_least(0, "limit", limit)
-        trees.required(0, "offset", offset)
+        if limit is not None or type(offset) is not int or offset:
+            trees.at_least(0, "limit", limit)
+            trees.required(0, "offset", offset)
         view = self._bound.current()
         found, phrases = self._bound.documents(where, params, view)
         return self._bound.run(plans.Documents(view, found, descending, limit, offset, phrases=phrases))
