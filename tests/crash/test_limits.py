@@ -10,6 +10,8 @@ import sys
 
 import pytest
 
+import ngramdb
+
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX systems")
 
 BEGIN = """
@@ -64,6 +66,25 @@ with ngramdb.connect(path, read_only=True) as db:
 with ngramdb.connect(path) as db:
     fails(StorageError, "read_only=True", lambda: db.corpus("c").delete("n < 5"))
     sound(db, n)
+"""
+
+# Of two parts one fits. What the other one wrote before it failed is given back.
+FULL_PARTS = """
+out, files = os.path.dirname(path) + "/out", sys.argv[2]
+ngramdb.build(out, files, (0, 2))
+before = set(os.listdir(out))
+fails(StorageError, "free some space", lambda: ngramdb.build(out, files, (1, 2)))
+assert ngramdb.missing(out, 2) == [1] and set(os.listdir(out)) == before
+fails(ngramdb.errors.NgramdbError, "missing", lambda: ngramdb.commit(path, "c", out))
+"""
+
+ROOM_FOR_PARTS = """
+out, files = os.path.dirname(path) + "/out", sys.argv[2]
+assert ngramdb.missing(out, 2) == [1]
+ngramdb.build(out, files, (1, 2))
+ngramdb.commit(path, "c", out)
+with ngramdb.connect(path) as db:
+    sound(db, 700)
 """
 
 TOO_LARGE = """
@@ -155,20 +176,39 @@ def test_memory_that_runs_out_is_a_clear_error_and_does_no_harm(tmp_path):
     tell(NO_MEMORY, str(tmp_path / "db"))
 
 
-def test_a_full_and_a_read_only_device_are_clear_errors_and_do_no_harm(tmp_path):
-    """A small file system in memory, mounted where only the child sees it."""
+def tell_on_a_small_device(folder, size, *steps, arguments=()):
+    """Commands of the shell and stories, with a file system in memory that only they see; it is `folder`."""
     unshare = shutil.which("unshare")
-    folder = tmp_path / "device"
     folder.mkdir()
-    mount = f"mount -t tmpfs -o size=3m tmpfs {folder}"
+    mount = f"mount -t tmpfs -o size={size} tmpfs {folder}"
     if unshare is None or subprocess.run([unshare, "-rm", "sh", "-c", mount], capture_output=True).returncode:
         pytest.skip("a file system cannot be mounted here")
-    read_only = f"mount -o remount,bind,ro {folder}"
-    script = f'{mount} && "$0" -c "$1" {folder}/db && {read_only} && "$0" -c "$2" {folder}/db'
+    commands, stories = [mount], []
+    for step in steps:
+        if step.startswith("mount "):
+            commands.append(step)
+        else:
+            stories.append(BEGIN + step)
+            commands.append(f'"$0" -c "${{{len(stories)}}}" {folder}/db {" ".join(map(str, arguments))}')
     done = subprocess.run(
-        [unshare, "-rm", "sh", "-c", script, sys.executable, BEGIN + FULL, BEGIN + READ_ONLY],
+        [unshare, "-rm", "sh", "-c", " && ".join(commands), sys.executable, *stories],
         capture_output=True,
         text=True,
         timeout=120,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_full_and_a_read_only_device_are_clear_errors_and_do_no_harm(tmp_path):
+    folder = tmp_path / "device"
+    tell_on_a_small_device(folder, "3m", FULL, f"mount -o remount,bind,ro {folder}", READ_ONLY)
+
+
+def test_a_full_folder_of_parts_is_a_clear_error_and_the_part_is_built_when_there_is_room(tmp_path):
+    folder, files = tmp_path / "device", tmp_path / "files.jsonl"
+    texts = (" ".join(f"w{i * k % 997}" for k in range(500)) for i in range(700))
+    files.write_text("".join(f'{{"text": "{text}"}}\n' for text in texts))
+    ngramdb.build(tmp_path / "measured", files, (0, 2))
+    n_bytes = sum(file.stat().st_size for file in (tmp_path / "measured").rglob("*") if file.is_file())
+    room, grow = 3 * n_bytes // 2, f"mount -o remount,size={100 * n_bytes} {folder}"
+    tell_on_a_small_device(folder, room, FULL_PARTS, grow, ROOM_FOR_PARTS, arguments=[files])
