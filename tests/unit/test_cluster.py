@@ -313,6 +313,46 @@ def test_actors_end_with_a_driver_that_is_killed(started, segmented):
         assert db.execute("COUNT DOCS").fetchall()
 
 
+LOADER = """
+import sys
+from ngramdb import cluster
+
+def told(progress):
+    print(progress.done, flush=True)
+    sys.stdin.read()
+
+cluster.load(sys.argv[1], "c", sys.argv[2], parts=3, address=sys.argv[3], progress=told)
+"""
+
+
+def test_a_load_whose_driver_is_killed_goes_on(started, tmp_path, files):
+    database = tmp_path / "db"
+    address = started.get_runtime_context().gcs_address
+    command = [sys.executable, "-c", LOADER, str(database), str(files), address]
+    driver = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert driver.stdout.readline() == "1\n"
+    finally:
+        driver.kill()
+        driver.communicate()
+    if database.exists():
+        with ngramdb.connect(database) as db:
+            assert db.corpora() == []
+    [out] = (tmp_path / "db.parts").iterdir()
+    before = {name: (out / name).stat().st_mtime_ns for name in os.listdir(out) if name.endswith(".json")}
+    assert before
+    seen = []
+
+    def told(progress):
+        seen.append({name: (out / name).stat().st_mtime_ns for name in before})
+
+    report = cluster.load(database, "c", files, parts=3, progress=told)
+    assert all(found == before for found in seen)  # what was there was not built again
+    assert report.documents == 60 and sorted(os.listdir(tmp_path)) == ["db", "files"]
+    with ngramdb.connect(database) as db:
+        assert answers(db, "c") == loaded(files)
+
+
 def test_what_cannot_be_connected_to(started, segmented, tmp_path):
     with pytest.raises(ngramdb.StorageError):
         cluster.connect(tmp_path / "missing")
