@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from foreign_indexes import infini_gram_index, tokengrams_arrays
@@ -125,6 +127,48 @@ def test_tokengrams_tables_answer_as_the_plainest_kind(documents, ngrams, separa
     if sampled:
         index.use_keys(index.sample())
     check_index(index, documents, ngrams)
+
+
+@settings(EXAMPLES, max_examples=100)
+@given(
+    layout=st.sampled_from(("infini_gram", "reversed", "separated", "unended", "unseparated")),
+    width=st.sampled_from(WIDTHS),
+    n_ids=st.integers(1, 3),
+    lengths=st.lists(st.integers(0, 90), min_size=1, max_size=4),
+    n_last=st.integers(0, 9),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_nothing_is_found_beyond_the_texts_end(layout, width, n_ids, lengths, n_last, seed):
+    """The id 0 is nothing special: in no sampled key is it what stands after the last token."""
+    rng = np.random.default_rng(seed)
+    documents = [rng.integers(0, n_ids, n).tolist() for n in lengths]
+    documents[-1] = (documents[-1] + [0] * n_last) or [0]
+    if layout == "unseparated":
+        documents = [[token for document in documents for token in document]]
+    index = table_index(documents, layout, width)
+    index.use_keys(index.sample())
+    grams = [list(gram) for n in range(1, 5) for gram in product(range(n_ids), repeat=n)]
+    for gram in [*grams, *([0] * n for n in range(5, 12))]:
+        starts = [
+            (i, at) for i, d in enumerate(documents) for at in range(len(d)) if d[at:][: len(gram)] == gram
+        ]
+        positions = index.positions(*index.find(gram))
+        found = index.documents_at(positions)
+        places = zip(found.tolist(), (positions - index.document_bounds(found)[0]).tolist(), strict=True)
+        assert sorted(places) == starts, (layout, gram)
+    check_index(index, documents, [*([0] * n for n in (1, 2, 3, 5)), [n_ids - 1, 0], [0, 0, n_ids - 1]])
+
+
+def table_index(documents, layout, width):
+    """A table of the documents; "unended": without a separator after the last one of them."""
+    if layout in ("infini_gram", "reversed"):
+        return infini_gram_index(documents, width, reverse=layout == "reversed")
+    if layout == "unseparated":
+        return TableIndex(*tokengrams_arrays(documents, width), False, False)
+    text, table = tokengrams_arrays(documents, width, 7)
+    if layout == "unended":
+        text, table = tokengrams_arrays([text[:-1].tolist()], width)
+    return TableIndex(text, table, False, False, 7)
 
 
 def test_tables_with_many_rows_are_searched_by_sampled_keys():

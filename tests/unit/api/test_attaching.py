@@ -46,6 +46,7 @@ QUESTIONS = (
     "NGRAMS 3 FROM {} WHERE ?",
     "TRACE ? FROM {}",
     "DIST GIVEN ? FROM {}",
+    "DIST BEFORE ? FROM {}",
     "DIST GIVEN ? FROM {} USING INFGRAM",
     "DIST GIVEN ? FROM {} USING KNESER_NEY",
     "DIST GIVEN ? FROM {} USING BACKOFF ORDER 3",
@@ -561,6 +562,23 @@ def test_an_index_of_tokengrams_answers_as_the_same_documents_loaded(tmp_path, d
         whole = db.attach(tmp_path / "t.bin", "whole", type="tokengrams")
         assert (whole.n_documents, whole.n_tokens) == (1, len(text))
         assert whole.count([60001]) == len(documents)
+
+
+@pytest.mark.parametrize("dtype", [np.uint16, np.uint32], ids=lambda dtype: dtype.__name__)
+def test_a_text_that_ends_in_the_id_0_does_not_go_on_with_it(tmp_path, dtype):
+    tokens = [*np.random.default_rng(1).integers(0, 3, 99).tolist(), 1, 0, 0]
+    text, table = tokengrams_arrays([tokens], dtype)
+    (tmp_path / "t.bin").write_bytes(text.tobytes())
+    (tmp_path / "t.idx").write_bytes(table.tobytes())
+    with ngramdb.connect() as db:
+        db.create_corpus("native", "tokens").append([tokens])
+        db.create_corpus("own", "tokens").append([[0, 0, 0, 1], [1, 0]])
+        db.attach(tmp_path / "t.bin", "pile", type="tokengrams")
+        for gram in ([0], [0, 0], [1, 0], [0, 0, 0], [1, 0, 0], [1, 0, 0, 0], [0] * 9):
+            for question in QUESTIONS:
+                grams = [gram] * question.count("?")
+                answers = [answer_of(db, question.format(name), grams) for name in ("pile", "native")]
+                assert answers[0] == answers[1], (question, grams)
 
 
 def test_files_that_are_not_of_tokengrams_are_refused(tmp_path):

@@ -262,7 +262,8 @@ class TableSegment final : public SampledSegment {
     return __builtin_bswap32(static_cast<uint32_t>(symbol));
   }
 
-  // The first tokens from a position on, packed so that keys ascend with the rows: ones from the document's end on.
+  // The first tokens from a position on, packed so that keys ascend with the rows: ones from the document's end on;
+  // zeros from the text's end on where there is no separator, as if tokens 0 stood there.
   uint64_t table_key(Position at) const {
     uint64_t key = 0;
     bool has_ended = false;
@@ -327,8 +328,10 @@ class TableSegment final : public SampledSegment {
       bound->hi = std::max(bound->lo, std::min(bound->hi, last));
     }
     if (request.n > kWord || n_below == n_upto) return;
-    // The sampled rows between begin with the query.
-    bounds[0].hi = std::max(bounds[0].lo, std::min(bounds[0].hi, n_below * a_.stride));
+    // The sampled rows between begin with the query, but for some whose text ends within the zeros that the query ends
+    // in: these come first.
+    const bool may_end = a_.separator == kNoToken && a_.keys[n_below] == low;
+    if (!may_end) bounds[0].hi = std::max(bounds[0].lo, std::min(bounds[0].hi, n_below * a_.stride));
     bounds[1].lo = std::min(bounds[1].hi, std::max(bounds[1].lo, (n_upto - 1) * a_.stride + 1));
   }
 
