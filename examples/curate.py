@@ -4,11 +4,11 @@
         --evaluation exam.jsonl --out clean.jsonl.zst --record removed.jsonl
 
 Documents whose text contains one of the phrases, letter for letter, are removed, then those that share too
-much with one of the evaluation sets. Phrases are matched as text (MATCH TEXT), whatever the tokens that a
-tokenizer cuts them into: `grep` finds none in what is left. That is written to `--out`, as it came in, and
-which documents were removed, when, by whom and why to `--record`. With `--dry-run` nothing is removed or
-written. At the end everything that was claimed is verified; the exit status is 1 when something is not as it
-should be.
+much with one of the evaluation sets (JSON lines, or text with an item a line). Phrases are matched as text
+(MATCH TEXT), whatever the tokens that a tokenizer cuts them into: `grep` finds none in what is left. That is
+written to `--out`, as it came in, and which documents were removed, when, by whom and why to `--record`. With
+`--dry-run` nothing is removed or written. At the end everything that was claimed is verified; the exit status
+is 1 when something is not as it should be.
 """
 
 from __future__ import annotations
@@ -65,7 +65,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--phrase", action="append", default=[], type=phrase, help="documents with it are removed"
     )
-    parser.add_argument("--evaluation", action="append", default=[], help="a file of evaluation items")
+    parser.add_argument(
+        "--evaluation", action="append", default=[], help="evaluation items: JSON lines, or a line each"
+    )
     parser.add_argument("--ngram", type=int, default=13, help="tokens of an n-gram that is compared")
     parser.add_argument("--threshold", type=float, default=0.8, help="the share that is too much")
     parser.add_argument("--out", default="clean.jsonl")

@@ -483,7 +483,9 @@ class Corpus:
         lower: bool = False,
         fold_space: bool = False,
         text: str | None = None,
-        source_field: str = "source",
+        format: str | None = None,
+        separator: str | None = None,
+        source_field: str | None = None,
         dry_run: bool = False,
         report: Path | None = None,
     ) -> DecontaminationReport:
@@ -494,12 +496,14 @@ class Corpus:
 
         Parameters
         ----------
-        against : files of JSON lines or text, one evaluation set per file
+        against : files of any format that `load` reads, an evaluation set each; a line of text is an item
         n, threshold : tokens of an n-gram, and the share, from 0 (any overlap) to 1
         strict : remove documents above the share only, not those that equal it
         lower, fold_space : ignore letters' case, ignore white space; n-grams are then of words
         text : the JSON field of an item that is compared
-        source_field : the metadata field by which the table is grouped
+        format, separator : how the files are read, as by `load`: "text" for a file that is one item, or has
+            the separator's line between two
+        source_field : the metadata field by which the table is grouped; without it, `source`
         dry_run : find and report, without removing
         report : a file of JSON lines to write: documents, shares, spans, items
 
@@ -517,7 +521,7 @@ class Corpus:
                 self.name,
                 against,
                 contamination.Criterion(n, threshold, strict, contamination.folding(lower, fold_space)),
-                text=text,
+                reading=contamination.Reading(text, format, separator),
                 source_field=source_field,
                 dry_run=dry_run,
                 report=report,

@@ -46,9 +46,7 @@ def test_decontamination_finds_what_comparing_finds(
         corpus = db.create_corpus("c")
         for start in range(n_loads):
             corpus.append([" ".join(one) for one in documents[start::n_loads]])
-        found = corpus.decontaminate(
-            path, n=n, threshold=threshold, strict=strict, lower=lower, dry_run=True, source_field="none"
-        )
+        found = corpus.decontaminate(path, n=n, threshold=threshold, strict=strict, lower=lower, dry_run=True)
     if lower:
         documents, items = ([[word.lower() for word in one] for one in each] for each in (documents, items))
     shared = [[any(has(item, ngram) for item in items) for ngram in ngrams_of(one, n)] for one in documents]

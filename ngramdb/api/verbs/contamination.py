@@ -7,9 +7,8 @@ white space shall not matter, as words of the folded texts. Shares are those of 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,10 +33,12 @@ from ngramdb.executor.questions.overlap import (
     spans_of,
 )
 from ngramdb.executor.statements.audit_notes import OWN_ID_FIELDS
+from ngramdb.formats import OTHERWISE
 from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.reader import read_documents
-from ngramdb.ingest.sources import expand
+from ngramdb.ingest.sources import Source, expand
 from ngramdb.ingest.streams import Meter
+from ngramdb.ingest.suited import check_options
 from ngramdb.planner.plan import Load
 from ngramdb.tokenizers import Tokenizer
 from ngramdb.types import Docs
@@ -47,6 +48,8 @@ Fold = Callable[[str], str]
 
 # Documents whose texts are folded and tokenized together.
 BATCH_DOCUMENTS = 512
+# What a set of plain text is read as where nothing else is asked for: an item a line, and no n-gram of two.
+ITEMS_OF_TEXT = "lines"
 
 
 @dataclass(frozen=True)
@@ -91,13 +94,64 @@ def folding(lower: bool, fold_space: bool) -> Fold | None:
     return fold
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How the files of evaluation sets are read: options of a load, None where one is not given.
+
+    Of plain text each line is an item, unless a format or the line between two items is given.
+    """
+
+    text: str | None = None
+    format: str | None = None
+    separator: str | None = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Those that are given."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+    def sources(self, path: str) -> list[Source]:
+        """The files that a path stands for.
+
+        Raises
+        ------
+        LoadError, InvalidArgument
+            There is none, or no such format.
+        """
+        found = expand([path], self.format)
+        if self.format is not None or self.separator is not None:
+            return found
+        return [replace(one, format=ITEMS_OF_TEXT) if one.format == OTHERWISE else one for one in found]
+
+
+def evaluation_sets(
+    corpus: CorpusView, paths: Sequence[str], reading: Reading, by: Criterion
+) -> list[EvaluationSet]:
+    """A set for each path.
+
+    Raises
+    ------
+    InvalidArgument
+        An option that is none of the formats of any file; before one is read.
+    LoadError
+        A file that can't be read.
+    """
+    found = [reading.sources(path) for path in paths]
+    check_options(reading.options, [source for sources in found for source in sources])
+    return [
+        EvaluationSet(corpus, path, sources, reading, by) for path, sources in zip(paths, found, strict=True)
+    ]
+
+
 class EvaluationSet:
     """A file of items, compared with a corpus: `name` is its path, `items` are its documents."""
 
-    def __init__(self, corpus: CorpusView, path: str | os.PathLike[str], text: str | None, by: Criterion):
-        self.name = os.fspath(path)
+    def __init__(
+        self, corpus: CorpusView, path: str, sources: Sequence[Source], reading: Reading, by: Criterion
+    ) -> None:
+        self.name = path
         self.by = by
-        self.items = _opened(corpus, self.name, text, by.fold)
+        self.items = _opened(corpus, path, sources, reading, by.fold)
 
     def overlapping(self, corpus: CorpusView, i: int) -> tuple[Docs, Shares]:
         """The documents of the corpus's segment `i` that have any n-gram of the set, and their shares."""
@@ -122,7 +176,7 @@ class EvaluationSet:
 
     @property
     def n_short(self) -> int:
-        """How many items have fewer tokens than an n-gram that is compared, and so are never found."""
+        """How many items have fewer tokens than an n-gram that is compared."""
         every = (
             s.index.document_bounds(np.arange(s.n_documents, dtype=np.uint32)) for s in self.items.segments
         )
@@ -179,13 +233,12 @@ class EvaluationSet:
         return ids.astype(np.int64), offsets
 
 
-def _opened(corpus: CorpusView, path: str, text: str | None, fold: Fold | None) -> CorpusView:
+def _opened(
+    corpus: CorpusView, path: str, sources: Sequence[Source], reading: Reading, fold: Fold | None
+) -> CorpusView:
     """The items of a file as a corpus in memory, under the corpus's tokenizer or as folded words."""
-    options = {} if text is None else {"text": text}
-    load = Load(corpus.entry.name, (path,), options)
-    documents = read_documents(
-        expand([path], None), read_options(load, corpus.entry.tokenizer), ErrorLog(), Meter()
-    )
+    load = Load(corpus.entry.name, (path,), reading.options)
+    documents = read_documents(sources, read_options(load, corpus.entry.tokenizer), ErrorLog(), Meter())
     if fold is None:
         return scratch_corpus(MemoryDirectory(), documents, corpus)
     return scratch_corpus(MemoryDirectory(), (_folded(document, fold) for document in documents))

@@ -21,18 +21,21 @@ import numpy as np
 from ngramdb import interrupts
 from ngramdb.api.arguments.documents import as_paths
 from ngramdb.api.database import Database
-from ngramdb.api.verbs.contamination import Criterion, EvaluationSet, Shares
+from ngramdb.api.verbs.contamination import Criterion, EvaluationSet, Reading, Shares, evaluation_sets
 from ngramdb.api.verbs.exporting import write_lines
 from ngramdb.engine.corpus.view import CorpusView, Segment
 from ngramdb.errors import InvalidArgument
 from ngramdb.executor.statements.audit_notes import OWN_ID_FIELDS
 from ngramdb.formats import written_format
+from ngramdb.ingest.fields import split_path
+from ngramdb.planner.names import listing, nearest
 from ngramdb.types import Docs
 
 Path = str | os.PathLike[str]
 
 DEFAULT_N = 13
 DEFAULT_THRESHOLD = 0.8
+DEFAULT_SOURCE_FIELD = "source"
 # The greatest number of a document's spans in an audit record.
 NOTED_SPANS = 3
 
@@ -59,7 +62,8 @@ class SetOverlap:
 
     `items_found` of its `items` have an n-gram that a document of the corpus has; `documents` of the corpus
     have such an n-gram, and `largest_share` is the largest share of any of them (0 where there are none).
-    `items_short` have fewer than n tokens: nothing can be found of them, a smaller n is needed.
+    `items_short` have fewer than n tokens, and so no n-gram: only documents as short, which are compared as a
+    whole, can be found in them; a smaller n finds more.
     """
 
     against: str
@@ -110,8 +114,8 @@ def decontaminate(
     against: Path | Sequence[Path],
     criterion: Criterion,
     *,
-    text: str | None,
-    source_field: str,
+    reading: Reading,
+    source_field: str | None,
     dry_run: bool,
     report: Path | None,
 ) -> DecontaminationReport:
@@ -122,17 +126,40 @@ def decontaminate(
     view = database.snapshot.view(name)
     if report is not None:
         written_format(os.fspath(report), among=("jsonl",))
-    sets = [EvaluationSet(view, path, text, criterion) for path in paths]
+    source = _source_path(view, source_field)
+    sets = evaluation_sets(view, paths, reading, criterion)
     if dry_run:
-        found, chosen = _find(view, sets, source_field, report)
+        found, chosen = _find(view, sets, source, report)
         return found.reported(sum(map(len, chosen)), 0, database.snapshot.version)
     names = ", ".join(one.name for one in sets)
     with database.change(name, f"decontaminate {name}") as change:
-        found, chosen = _find(change.view, sets, source_field, report)
+        found, chosen = _find(change.view, sets, source, report)
         notes = list(_notes(change.view, chosen, found.contaminated))
         change.remove(chosen, notes, statement=f"decontaminate {name} against {names}: {criterion}")
         outcome = change.commit()
     return found.reported(outcome.documents, outcome.documents, outcome.version)
+
+
+def _source_path(view: CorpusView, asked: str | None) -> str:
+    """The path of the field that says where documents come from; any one that was not asked for will do.
+
+    Raises
+    ------
+    InvalidArgument
+        No document has the field that is asked for; names the nearest one.
+    """
+    if asked is None:
+        return DEFAULT_SOURCE_FIELD
+    known = {path: None for segment in view.segments for path in segment.metadata.fields()}
+    if (
+        not view.n_documents
+        or asked in known
+        or any(segment.metadata.rest_has(asked) for segment in view.segments)
+    ):
+        return asked
+    hint = nearest(asked, known)
+    more = f"did you mean {hint}?" if hint is not None else f"known: {listing(known) or 'none'}"
+    raise InvalidArgument(f"no document has a field {asked!r}; {more}")
 
 
 def _find(
@@ -190,7 +217,7 @@ def _explained(
     ):
         interrupts.check()
         own_id = next((fields[key] for key in OWN_ID_FIELDS if key in fields), None)
-        source, spans = fields.get(source_field), tuple(rows)
+        source, spans = _value(fields, source_field), tuple(rows)
         yield Contaminated(segment.doc_id(number), own_id, source, against.name, share, spans)
 
 
@@ -209,10 +236,20 @@ def _table(
 
 
 def _sources(segment: Segment, source_field: str) -> list[Any]:
-    if source_field not in segment.metadata.fields():
+    if source_field in segment.metadata.fields():
+        values: list[Any] = segment.metadata.column(source_field).to_pylist()
+    elif segment.metadata.rest_has(source_field):
+        values = [_value(row, source_field) for row in segment.metadata.rows(range(segment.n_documents))]
+    else:
         return [None] * segment.n_documents
-    values: list[Any] = segment.metadata.column(source_field).to_pylist()
     return [value if isinstance(value, (str, int, float)) else None for value in values]
+
+
+def _value(fields: Any, path: str) -> Any:
+    """What stands at a path in a document's metadata; None for nothing."""
+    for key in split_path(path):
+        fields = fields.get(key) if isinstance(fields, dict) else None
+    return fields
 
 
 def _notes(

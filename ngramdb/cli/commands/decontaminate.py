@@ -19,15 +19,17 @@ from ngramdb.cli.shell.waiting import Waiting
 from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.render import MODES, render
 from ngramdb.cli.terminal.screen import detect
+from ngramdb.formats import READ
 
 DESCRIPTION = """\
 Remove the documents of a corpus of which too large a share of n-grams stands in an evaluation set. One
 commit; the table on standard output has a row for each set and source.
 """
 EPILOG = """\
-Each file is an evaluation set of its own, of JSON lines or text. N-grams are those of the corpus's tokens;
-with --lower or --fold-space they are of words. --report writes what was found as JSON lines: which documents,
-how much of each, which spans, and which item of the set has them.
+Each file is an evaluation set of its own, in any format that ngramdb load reads. A line of a text file is an
+item; --input text takes the whole file for one. N-grams are those of the corpus's tokens; with --lower or
+--fold-space they are of words. --report writes what was found as JSON lines: which documents, how much of
+each, which spans, and which item of the set has them.
 """
 COLUMNS = ("against", "source", "documents", "contaminated", "share")
 
@@ -40,12 +42,14 @@ def make_parser() -> argparse.ArgumentParser:
     add("corpus", metavar="CORPUS", help="the corpus's name")
     add("--against", metavar="FILE", nargs="+", action="extend", required=True, help="the evaluation sets")
     add("--text", metavar="FIELD", help="the JSON field of an item that is compared; text when not given")
+    add("--input", choices=READ, help="how the files are read, whatever their names")
+    add("--separator", metavar="LINE", help="the line between two items of a text file")
     add("--ngram", metavar="N", type=positive, default=DEFAULT_N, help=f"tokens of an n-gram, {DEFAULT_N}")
     add("--threshold", metavar="X", type=_share, default=DEFAULT_THRESHOLD, help="the share, 0.8; 0: any")
     add("--strict", action="store_true", help="remove only what is above the share, not what equals it")
     add("--lower", action="store_true", help="letters' case does not matter")
     add("--fold-space", action="store_true", help="white space does not matter")
-    add("--source-field", metavar="FIELD", default="source", help="the metadata field that the table is by")
+    add("--source-field", metavar="FIELD", help="the metadata field that the table is by; source otherwise")
     add("--dry-run", action="store_true", help="only find and report")
     add("--report", metavar="OUT", help="a file of JSON lines for what is found")
     add("--format", choices=MODES, help="how the table looks; table at a terminal, tsv elsewhere")
@@ -75,6 +79,8 @@ def run(options: argparse.Namespace) -> int:
             lower=options.lower,
             fold_space=options.fold_space,
             text=options.text,
+            format=options.input,
+            separator=options.separator,
             source_field=options.source_field,
             dry_run=options.dry_run,
             report=options.report,
@@ -110,9 +116,9 @@ def in_common(overlap: SetOverlap) -> str:
 
 
 def too_short(overlap: SetOverlap, n: int) -> str:
-    """That items of a set cannot be found, on one line."""
+    """That items of a set have no n-gram, on one line."""
     are = "item is" if overlap.items_short == 1 else "items are"
     return (
-        f"note: {overlap.items_short:,} {are} shorter than an n-gram of {n} tokens and cannot be found; "
-        "a smaller --ngram compares more"
+        f"note: {overlap.items_short:,} {are} shorter than an n-gram of {n} tokens: only documents as short, "
+        "as a whole, are found in such items; a smaller --ngram compares more"
     )

@@ -118,3 +118,58 @@ def test_a_set_that_is_not_there_or_makes_no_sense_is_an_error(db, sets, tmp_pat
     with pytest.raises(ngramdb.NgramdbError, match="cannot write"):
         db.corpus("c").decontaminate(sets, n=8, report=tmp_path / "no" / "folder.jsonl")
     assert db.version == version
+
+
+def test_an_item_of_a_text_file_is_a_line_unless_asked_otherwise(db, tmp_path):
+    path = tmp_path / "x.txt"
+    path.write_text("a b c\n---\nd e f\ng h i\n")
+    c = db.create_corpus("c")
+    c.append(["b c --- d e", "e f g h"])
+
+    def found(**options):
+        (overlap,) = c.decontaminate(path, n=4, dry_run=True, **options).overlaps
+        return overlap.items, overlap.documents
+
+    assert found() == found(format="lines") == (4, 0)
+    assert found(separator="---") == found(format="text", separator="---") == (2, 1)
+    assert found(format="text") == (1, 2)
+    path.rename(tmp_path / "x.jsonl")
+    path = tmp_path / "x.jsonl"
+    assert found(format="lines") == (4, 0)
+
+
+def test_options_that_the_format_of_no_set_takes_are_refused(db, sets, tmp_path):
+    c, path = load(db), tmp_path / "x.txt"
+    path.write_text("a b c\n")
+    with pytest.raises(InvalidArgument, match="which have no field that holds the text"):
+        c.decontaminate(path, text="question")
+    with pytest.raises(InvalidArgument, match="have no separator"):
+        c.decontaminate(sets, separator="---")
+    with pytest.raises(InvalidArgument, match="unknown format 'txt'"):
+        c.decontaminate(path, format="txt")
+    assert len(c.decontaminate([path, *sets], text="id", dry_run=True).overlaps) == 3
+
+
+def test_a_source_field_that_no_document_has_is_refused(db, sets):
+    c = load(db)
+    with pytest.raises(InvalidArgument, match="no document has a field 'sorce'; did you mean source"):
+        c.decontaminate(sets, source_field="sorce")
+    c.append([{"text": QUESTION, "meta": {"from": "mail"}}])
+    found = c.decontaminate(sets[0], n=8, threshold=0.5, source_field="meta.from", dry_run=True)
+    assert found.table == [(str(sets[0]), "mail", 1, 1, 1.0), (str(sets[0]), None, 5, 1, 0.2)]
+
+
+def test_the_report_has_the_source_at_a_path(db, sets, tmp_path):
+    c, path = db.create_corpus("c"), tmp_path / "report.jsonl"
+    c.append([{"text": QUESTION, "meta": {"from": "mail"}}])
+    c.decontaminate(sets[0], n=8, source_field="meta.from", report=path)
+    assert json.loads(path.read_text())["source"] == "mail"
+
+
+def test_an_item_without_an_ngram_is_found_in_documents_as_short(db, tmp_path):
+    path = tmp_path / "x.txt"
+    path.write_text("x a b c d e y\nk l m n\n")
+    c = db.create_corpus("c")
+    c.append(["a b c d e", "k l m n", "x a b c d e y and what else stands there in all its length"])
+    report = c.decontaminate(path, n=13, dry_run=True)
+    assert (report.contaminated, report.overlaps[0].items_short) == (1, 2)
