@@ -250,6 +250,7 @@ class ReferenceTokenizer:
 
     kind = "words"
     n_vocabulary = 26
+    lossless = False
     token_bytes = None
     spellings = None
     has_places = False

@@ -33,6 +33,7 @@ from ngramdb.planner.plan import (
     gives_pieces,
     gives_words,
     show_text,
+    spells,
 )
 from ngramdb.planner.plan.phrases import LIKE_A_PATTERN, QUOTED, SENTENCE_MARKS, STAR
 from ngramdb.planner.source import Corpus, IntArray
@@ -112,7 +113,7 @@ def _of(phrase: Phrase, acts: bool, rarer: bool) -> Caution | None:
 def _of_spellings(phrase: Phrase) -> str | None:
     """A text of which some occurrences have other tokens."""
     corpus, gram = phrase.corpus, phrase.gram
-    if corpus.tokenizer.token_bytes is None or phrase.matched is None:
+    if phrase.matched is None or not spells(corpus):
         return None
     try:
         spelled = matching.spelled_variants(gram.text or "", False, corpus)
@@ -209,7 +210,7 @@ def _takes_prefix(corpus: Corpus) -> bool:
     tokenizer = corpus.tokenizer
     if gives_words(tokenizer):
         return True
-    is_read = tokenizer.token_bytes is None
+    is_read = not tokenizer.lossless
     return gives_pieces(tokenizer) and not (
         is_read and any(not segment.has_texts for segment in corpus.segments)
     )

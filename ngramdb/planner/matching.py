@@ -43,7 +43,7 @@ def spelled_variants(text: str, ignore_case: bool, corpus: Corpus) -> Variants:
 
     Cost: some passes over the vocabulary's bytes, and a count for each sequence that is followed.
     """
-    pieces = corpus.tokenizer.token_bytes
+    pieces = corpus.tokenizer.spellings
     assert pieces is not None
     found: Counter[tuple[int, ...]] = Counter()
     counts: dict[tuple[int, ...], int] = {}

@@ -96,6 +96,11 @@ class Segment(ABC):
         """Whether documents can have a text beside their ids."""
         return True
 
+    @property
+    def stores_texts(self) -> bool:
+        """Whether some document has a text that is stored, since its ids do not decode to it."""
+        return False
+
     def stored_text(self, i: int) -> bytes | None:
         """The stored text of document i; None if its ids decode to it, or if it has no text."""
         return None

@@ -92,6 +92,10 @@ class NativeSegment(Segment):
     def metadata(self) -> MetadataReader:
         return MetadataReader(self._container.section("metadata"), self.n_documents, self.path)
 
+    @property
+    def stores_texts(self) -> bool:
+        return self._container.has("text.stored")
+
     @cached_property
     def _texts(self) -> TextReader:
         return TextReader(self._container, self.n_documents, self.path)

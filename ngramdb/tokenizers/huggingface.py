@@ -44,7 +44,7 @@ from ngramdb.tokenizers.base import (
     to_utf8,
 )
 from ngramdb.tokenizers.fast import FastWay
-from ngramdb.tokenizers.seams import PIECE_CHARS, pieces, seam_of
+from ngramdb.tokenizers.seams import PIECE_CHARS, changes_texts, pieces, seam_of
 
 DEFINITION_KIND = "TOKZ"
 
@@ -117,7 +117,7 @@ class HuggingFaceTokenizer(Tokenizer):
 
     @cached_property
     def _table(self) -> PieceTable | None:
-        return None if self.token_bytes is None else PieceTable(*self.token_bytes)
+        return None if self.spellings is None else PieceTable(*self.spellings)
 
     @cached_property
     def lossless(self) -> bool:  # type: ignore[override]
@@ -125,12 +125,26 @@ class HuggingFaceTokenizer(Tokenizer):
 
     @cached_property
     def n_vocabulary(self) -> int:
-        if self.token_bytes is not None:  # the library takes long to hand its vocabulary over: once only
-            return len(self.token_bytes[1]) - 1
+        if self.spellings is not None:  # the library takes long to hand its vocabulary over: once only
+            return len(self.spellings[1]) - 1
         return 1 + max(self._library.get_vocab(with_added_tokens=True).values(), default=-1)
 
-    @cached_property
+    @property
     def token_bytes(self) -> Pieces | None:
+        return self.spellings if self._keeps_texts else None
+
+    @cached_property
+    def _keeps_texts(self) -> bool:
+        """Whether every text is what its tokens spell: nothing is normalized, put in or left out."""
+        return self.lossless and not changes_texts(self._parts) and self._has_every_byte
+
+    @cached_property
+    def _has_every_byte(self) -> bool:
+        is_bpe = self._parts.get("model", {}).get("type") == "BPE"
+        return is_bpe and all(self._library.token_to_id(chr(code)) is not None for code in _byte_characters())
+
+    @cached_property
+    def spellings(self) -> Pieces | None:
         if not self.lossless:
             return None
         added = {token["id"]: token["content"] for token in self._parts.get("added_tokens") or ()}
@@ -180,8 +194,7 @@ class HuggingFaceTokenizer(Tokenizer):
     @cached_property
     def _fast_way(self) -> FastWay | None:
         """None but for a byte-level BPE with a token for every byte, which fails on no text."""
-        is_bpe = self.lossless and self._parts.get("model", {}).get("type") == "BPE"
-        if not is_bpe or any(self._library.token_to_id(chr(code)) is None for code in _byte_characters()):
+        if not (self.lossless and self._has_every_byte):
             return None
         return FastWay(self._definition, self._parts, self.ids_of_pieces, self._texts_of_tokens)
 
@@ -211,7 +224,7 @@ class HuggingFaceTokenizer(Tokenizer):
 
     @property
     def has_places(self) -> bool:
-        return not self.lossless
+        return not self._keeps_texts
 
     def places(self, text: str) -> Placed:
         interrupts.check()
@@ -280,7 +293,7 @@ class HuggingFaceTokenizer(Tokenizer):
 
     @cached_property
     def _spelled(self) -> tuple[bytes, Offsets] | None:
-        return None if self.token_bytes is None else (self.token_bytes[0].tobytes(), self.token_bytes[1])
+        return None if self.spellings is None else (self.spellings[0].tobytes(), self.spellings[1])
 
     def reproduces(self, texts: Sequence[bytes], ids: Ids, offsets: Offsets) -> Flags:
         if self._table is None:

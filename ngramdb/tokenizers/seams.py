@@ -55,6 +55,10 @@ _KEEPING_NORMALIZERS = {"NFC", "NFKC", "Lowercase"}
 _LATER_PRE_TOKENIZERS = _CUTTING_PRE_TOKENIZERS | {"Split", "Digits", "Punctuation"}
 
 
+# These cut a text, and keep all of it.
+_KEEPING_PRE_TOKENIZERS = {"ByteLevel", "Split", "Digits", "Punctuation", "UnicodeScripts"}
+
+
 def seam_of(parts: dict[str, Any]) -> re.Pattern[str] | None:
     """Where texts may be cut, by a `tokenizer.json`'s content: at the start of a match; None: nowhere."""
     normalizers = {step.get("type") for step in _steps(parts.get("normalizer"), "normalizers")}
@@ -79,6 +83,24 @@ def seam_of(parts: dict[str, Any]) -> re.Pattern[str] | None:
     ):
         return re.compile(_BLANK)
     return re.compile(f"{_BLANK}|{_BEFORE_STOP}")
+
+
+def changes_texts(parts: dict[str, Any]) -> bool:
+    """Whether a `tokenizer.json`'s tokens may have other text than what is tokenized, byte for byte.
+
+    Texts are normalized, given a blank at their beginning, cut at what is left out, or lose the blanks around
+    an added token. What is not known here is taken to change them.
+    """
+    if _steps(parts.get("normalizer"), "normalizers"):
+        return True
+    if any(token.get("lstrip") or token.get("rstrip") for token in parts.get("added_tokens") or ()):
+        return True
+    return any(
+        step.get("type") not in _KEEPING_PRE_TOKENIZERS
+        or step.get("add_prefix_space")
+        or step.get("behavior") == "Removed"
+        for step in _steps(parts.get("pre_tokenizer"), "pretokenizers")
+    )
 
 
 def pieces(text: str, seam: re.Pattern[str]) -> Iterator[str]:

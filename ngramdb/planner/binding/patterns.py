@@ -140,15 +140,16 @@ def _matched(text: str, as_text: bool, ignore_case: bool, corpus: Corpus) -> pla
     if not plan.takes_text(tokenizer):
         _refuse(corpus)
     gives_words = tokenizer.kind.startswith("words")
-    if tokenizer.has_places and not all(segment.has_texts for segment in corpus.segments):
+    spells = plan.spells(corpus)
+    if not spells and tokenizer.has_places and not all(segment.has_texts for segment in corpus.segments):
         _refuse_without_texts(corpus)
-    if (as_text and gives_words) or (tokenizer.has_places and not gives_words):
+    if (as_text and gives_words) or (tokenizer.has_places and not gives_words and not spells):
         return _stored(text, ignore_case, corpus)
     # Sequences of tokens are followed while they occur: with counts below zero, some would not be found.
     corpus.check_difference()
     if tokenizer.kind in ("bytes", "chars") and not ignore_case:
         return matching.sole_variant(_valid(text), corpus, exact=tokenizer.kind == "chars")
-    if tokenizer.token_bytes is not None:
+    if spells:
         # Letters of another case make other tokens: under sub-word tokenizers, text is what is meant.
         return matching.spelled_variants(_valid(text), ignore_case, corpus)
     if tokenizer.kind == "chars":

@@ -265,7 +265,7 @@ class _Binding:
         tokenizer = corpus.tokenizer
         if plan.gives_pieces(tokenizer) and tokenizer.token_bytes is None and _speaks_of_words(node):
             self.letters = _Letters()
-            if not all(segment.has_texts for segment in corpus.segments):
+            if not tokenizer.lossless and not all(segment.has_texts for segment in corpus.segments):
                 name = corpus.entry.name
                 what = (
                     f"{self.written(node)} needs the texts of the documents, and {name} has token ids alone"

@@ -73,6 +73,7 @@ from .grams import gives_pieces as gives_pieces
 from .grams import gives_words as gives_words
 from .grams import show_ids as show_ids
 from .grams import show_text as show_text
+from .grams import spells as spells
 from .grams import takes_text as takes_text
 from .lexical import COLLOCATE_COLUMNS as COLLOCATE_COLUMNS
 from .lexical import DISPERSION_COLUMNS as DISPERSION_COLUMNS

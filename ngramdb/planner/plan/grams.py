@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ngramdb.planner.source import IntArray, Tokenizer
+from ngramdb.planner.source import Corpus, IntArray, Tokenizer
 
 # An n-gram's text in a plan is cut here, so that a line of EXPLAIN stays a line.
 SHOWN_CHARACTERS = 60
@@ -109,6 +109,22 @@ def show_text(text: str) -> str:
 def takes_text(tokenizer: Tokenizer) -> bool:
     """Whether MATCH TEXT has an answer under the tokenizer."""
     return tokenizer.kind in ("chars", "words") or tokenizer.token_bytes is not None or tokenizer.has_places
+
+
+def spells(corpus: Corpus) -> bool:
+    """Whether the texts of a corpus's documents are what their tokens spell, byte for byte.
+
+    So it is under tokenizers that change no text, and under those that change some where each text of the
+    corpus is given back by its tokens, and none had to be stored.
+    """
+    tokenizer = corpus.tokenizer
+    if tokenizer.token_bytes is not None:
+        return True
+    return (
+        tokenizer.lossless
+        and tokenizer.spellings is not None
+        and not any(segment.stores_texts for segment in corpus.segments)
+    )
 
 
 def gives_words(tokenizer: Tokenizer) -> bool:
