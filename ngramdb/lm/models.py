@@ -262,6 +262,14 @@ class LanguageModel(ABC):
         ids, counts, context_count, length = self._model.successors(used, begins, most)
         return ids, counts, context_count, length
 
+    def continuations(self, context: ArrayLike) -> tuple[Integers, Integers, int, int]:
+        """The successors, as `prob` has them: after no token, outside of sentences, ends are no tokens."""
+        array = as_ids(context)
+        ids, counts, context_count, length = self.successors(array)
+        if length == 0 and ids.size and ids[0] == END and not self._used(array)[1]:
+            ids, counts, context_count = ids[1:], counts[1:], context_count - int(counts[0])
+        return ids, counts, context_count, length
+
 
 class RelativeModel(LanguageModel):
     """n-gram and ∞-gram: relative frequencies after the whole context, or its longest suffix that occurs."""
@@ -275,11 +283,8 @@ class RelativeModel(LanguageModel):
         Empty after a context that an n-gram model lacks seen.
         """
         array = as_ids(context)
-        ids, counts, context_count, length = self.successors(array)
+        ids, counts, context_count, length = self.continuations(array)
         used, begins = self._used(array)
-        if length == 0 and not begins and ids.size and ids[0] == END:
-            # As `prob` has it: without a context, and outside of sentences, ends are no tokens.
-            ids, counts, context_count = ids[1:], counts[1:], context_count - int(counts[0])
         wanted = (
             len(used) + begins if self.spec.order is None else min(len(used) + begins, self.spec.order - 1)
         )

@@ -49,7 +49,7 @@ def draft(model: LanguageModel, context: ArrayLike, n: int, *, least_prob: float
     probs: list[float] = []
     lengths: list[int] = []
     while len(drafted) < n:
-        tokens, counts, context_count, length = model.successors(ids + drafted)
+        tokens, counts, context_count, length = model.continuations(ids + drafted)
         if not len(tokens):
             break
         best = int(np.argmax(counts))

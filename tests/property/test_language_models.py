@@ -4,6 +4,8 @@ left.
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -152,3 +154,37 @@ def test_there_is_no_model_of_a_difference_with_what_was_never_there(documents, 
         corpus_of(connection, "b", [*documents, *others])
         with pytest.raises(ExecutionError, match="b is no part of the rest, which lacks its document"):
             connection.execute(f'SCORE "abc" USING {model} FROM a - b')
+
+
+def successors(documents, context):
+    """How often each letter, or the document's end (None), follows a context, ends if it has some letter."""
+    found = Counter()
+    for text in documents:
+        for at in range(len(text) - len(context) + 1):
+            if text.startswith(context, at):
+                found[text[at + len(context) :][:1] or None] += 1
+    if not context:
+        del found[None]
+    return found
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(DOCUMENTS, st.text("abcz", max_size=5), st.sampled_from([1, 2, 3]), st.sampled_from([1, 3]))
+def test_drafts_are_the_most_frequent_continuations(documents, context, least_count, n_segments):
+    with ngramdb.connect() as db:
+        draft = corpus_of(db, "a", documents, n_segments).draft(context, 4, least_count=least_count)
+    ids, probs, lengths = (values.tolist() for values in (draft.ids, draft.probs, draft.effective_n))
+    text = context
+    for at in range(4):
+        suffixes = (text[start:] for start in range(len(text) + 1))
+        found = next(s for s in suffixes if not s or successors(documents, s).total() >= least_count)
+        counts = successors(documents, found)
+        # Of those with the same count the smallest id, and before it the end.
+        best = max(counts, key=lambda token: (counts[token], -ord(token or "\0")), default=None)
+        if best is None:
+            assert len(ids) == at
+            return
+        assert (ids[at], lengths[at]) == (ord(best), len(found) + 1)
+        assert probs[at] == counts[best] / counts.total()
+        text += best
+    assert len(ids) == 4
