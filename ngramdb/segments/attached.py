@@ -100,9 +100,14 @@ class AttachedSegment(Segment):
             raise self._files.corruption(str(error).removeprefix(f"{self.path}: ")) from error
         return self._index
 
-    def first_tokens(self, number: int, most: int) -> NDArray[np.uint32]:
-        """The first tokens of a document, at most so many, without the keys that a search needs."""
-        return self._index.document_tokens(number, 0, most)
+    # Without the keys that a search needs:
+
+    def document_length(self, i: int) -> int:
+        return self._index.document_length(i)
+
+    def passage(self, i: int, start: int, stop: int) -> NDArray[np.uint32]:
+        """Tokens [start, stop) of document i."""
+        return self._index.document_tokens(i, start, stop)
 
     @property
     def size_bytes(self) -> int:

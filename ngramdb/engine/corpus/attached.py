@@ -108,7 +108,8 @@ class AttachedView(CorpusView):
         return self._definition
 
     def _compared(self, tokenizer: Tokenizer) -> Tokenizer:
-        check_direction(self._segments, tokenizer, self.attachment.version)
+        if self.attachment.type == DEFAULT_TYPE:
+            check_direction(self._segments, tokenizer, self.attachment.version)
         return tokenizer
 
 
