@@ -20,7 +20,7 @@ from ngramdb.executor.conditions.known_tokens import from_files
 from ngramdb.executor.lexical.measures import KEYNESS, Floats, Table, simple
 from ngramdb.executor.lexical.parts import Part
 from ngramdb.executor.measuring import PlanMeter
-from ngramdb.executor.questions.ngrams import bitmap_of
+from ngramdb.executor.questions.ngrams import bitmap_of, none_is_so_long
 from ngramdb.executor.results.result import BATCH_ROWS, Result, Row
 from ngramdb.executor.segmentwise import each_segment
 from ngramdb.planner.plan import KEYWORD_COLUMNS, Contrast, Costs, DocExpr, Keyness
@@ -170,6 +170,8 @@ def _measure(plan: Keyness, pair: Pair) -> Callable[[IntArray, IntArray], Floats
 
 def _of_ngrams(plan: Keyness, pair: Pair) -> tuple[Scored, int | None]:
     """From a pass over the rows. Their number is known where no n-gram was left out unseen."""
+    if none_is_so_long(plan.corpus.segments, plan.n):
+        return _none(plan.n), 0
     measure = _measure(plan, pair)
     scan = NgramScan(_sources(plan, pair), plan.n)
     # A row in both parts counts twice.

@@ -7,7 +7,7 @@ document, or, where they are few, from their own tokens. Every way gives the sam
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +35,9 @@ COUNTED_TOKEN_COST = 4
 # … and at most so many, since a distinct n-gram takes 32 bytes.
 MAX_COUNTED_TOKENS = 1 << 24
 
+# N-grams for which it is looked whether a document is as long: shorter ones take little memory anyway.
+LONG = 1000
+
 Counted = tuple[NDArray[np.uint32], IntArray]
 
 
@@ -52,6 +55,20 @@ def ngrams(plan: NgramList, meter: PlanMeter | None = None) -> Result:
     return Result(NGRAM_COLUMNS, batches, summary=summary, n_rows=n_rows, types=(str, list, int))
 
 
+def none_is_so_long(segments: Iterable[Segment], n: int) -> bool:
+    """Whether no document of these segments has n tokens. To list n-grams takes memory by n.
+
+    Cost: of an n above LONG, a pass over the documents' lengths.
+    """
+    able = [segment for segment in segments if segment.n_tokens >= n]
+    return not able or (n > LONG and not any(_has_document_of(segment, n) for segment in able))
+
+
+def _has_document_of(segment: Segment, n: int) -> bool:
+    starts, stops = segment.index.document_bounds(np.arange(segment.n_documents, dtype=np.uint32))
+    return bool((stops - starts >= n).any())
+
+
 @dataclass
 class Answer:
     """N-grams in blocks, in order; `distinct` is their number without regard to TOP, where it is known."""
@@ -65,7 +82,7 @@ def _of_all(plan: NgramList) -> Answer:
     index = plan.corpus.index
     if plan.top == 0:
         return Answer(iter(()))
-    if plan.n > max((segment.n_tokens for segment in index.segments), default=0):
+    if none_is_so_long(plan.corpus.segments, plan.n):
         return Answer(iter(()), 0)
     if plan.top is not None:
         shared = shared_best(index, plan.n, plan.top)
@@ -86,7 +103,7 @@ def _of_some(plan: NgramList, found: Sequence[tuple[Segment, DocSet]]) -> Answer
     found = [(segment, docs) for segment, docs in found if len(docs)]
     if plan.top == 0 or not found:
         return Answer(iter(()), 0 if not found else None)
-    if plan.n > max(segment.n_tokens for segment, _ in found):
+    if none_is_so_long((segment for segment, _ in found), plan.n):
         return Answer(iter(()), 0)
     n_rows = sum(segment.n_tokens for segment, _ in found)
     tokens = _few_tokens(found, min(MAX_COUNTED_TOKENS, n_rows // COUNTED_TOKEN_COST))
