@@ -119,17 +119,18 @@ def without_nan(value: Any, depth: int = 0) -> Any:
 
     The very same object where it has none.
     """
-    if isinstance(value, (np.generic, np.ndarray)):
-        value = value.tolist()
-    if isinstance(value, float):
-        return None if math.isnan(value) else value
-    if depth > MAX_VALUE_DEPTH or not isinstance(value, (list, tuple, Mapping)):
+    plain = value.tolist() if isinstance(value, (np.generic, np.ndarray)) else value
+    if isinstance(plain, float):
+        return None if math.isnan(plain) else value
+    if plain is None:  # a time that is none
+        return None
+    if depth > MAX_VALUE_DEPTH or not isinstance(plain, (list, tuple, Mapping)):
         return value
-    if isinstance(value, Mapping):
-        items = {key: without_nan(item, depth + 1) for key, item in value.items()}
-        return items if any(items[key] is not item for key, item in value.items()) else value
-    found = [without_nan(item, depth + 1) for item in value]
-    return found if any(new is not old for new, old in zip(found, value, strict=True)) else value
+    if isinstance(plain, Mapping):
+        items = {key: without_nan(item, depth + 1) for key, item in plain.items()}
+        return items if any(items[key] is not item for key, item in plain.items()) else value
+    found = [without_nan(item, depth + 1) for item in plain]
+    return found if any(new is not old for new, old in zip(found, plain, strict=True)) else value
 
 
 def is_finite(value: Any, depth: int = 0) -> bool:

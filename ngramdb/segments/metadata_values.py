@@ -82,7 +82,8 @@ def _plain(path: str, value: Any, depth: int) -> Any:
         if any(type(key) is not str for key in value):
             raise InvalidArgument(f"metadata field {path!r} has a key that is not a string")
         return {_checked_text(path, key): _plain(path, item, depth + 1) for key, item in value.items()}
-    if isinstance(value, (np.generic, np.ndarray)):
+    # Of times NumPy makes numbers since 1970 where Python's end at microseconds.
+    if isinstance(value, (np.generic, np.ndarray)) and value.dtype.kind not in "mM":
         return _plain(path, value.tolist(), depth + 1)
     # Subclasses, such as enumerations: what they are, not how they call themselves.
     if isinstance(value, str):
@@ -92,9 +93,14 @@ def _plain(path: str, value: Any, depth: int) -> Any:
     if isinstance(value, float):
         return _plain(path, float.__float__(value), depth + 1)
     raise InvalidArgument(
-        f"metadata field {path!r} holds a {kind.__name__}; values are strings, numbers, booleans, None, "
+        f"metadata field {path!r} holds {_called(value)}; values are strings, numbers, booleans, None, "
         "and lists and dicts of these"
     )
+
+
+def _called(value: Any) -> str:
+    is_array = isinstance(value, np.ndarray)
+    return f"an array of {value.dtype}" if is_array else f"a {type(value).__name__}"
 
 
 def _checked_text(path: str, text: str) -> str:

@@ -77,10 +77,17 @@ def as_paths(given: Any, wanted: str) -> list[str]:
         return [os.fspath(given)]
     if is_table(given) or iterates_over_names(given):
         raise InvalidArgument(f"{wanted}, not {type(given).__name__}")
-    try:
-        return [os.fspath(path) for path in given]
-    except TypeError as error:
-        raise InvalidArgument(f"{wanted}: {error}") from error
+    if not isinstance(given, Iterable):
+        raise InvalidArgument(f"{wanted}, not {type(given).__name__}")
+    paths: list[str] = []
+    for number, item in enumerate(given, start=1):
+        path = os.fspath(item) if isinstance(item, (str, os.PathLike)) else item
+        if not isinstance(path, str):
+            raise InvalidArgument(
+                f"{wanted}; item {number} of the {type(given).__name__} is no path, but {type(item).__name__}"
+            )
+        paths.append(path)
+    return paths
 
 
 def _each(given: Iterable[Any], kind: str, n_vocabulary: int, errors: ErrorLog) -> Iterator[Document]:

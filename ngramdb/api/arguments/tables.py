@@ -12,26 +12,20 @@ documents: they are refused.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ngramdb.errors import InvalidArgument, LoadError
 from ngramdb.ingest.documents import Document, ErrorLog
-from ngramdb.ingest.fields import join_path
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.readers.columns import is_list
-from ngramdb.ingest.readers.tables import TableReader
+from ngramdb.ingest.readers.tables import UNNAMED_INDEX, TableReader
 from ngramdb.lazy import lazy_module
 from ngramdb.limits import MAX_TOKEN_ID
 
 pyarrow = lazy_module("pyarrow")
 
 SOURCE = "append"
-# What pandas calls an index without a name: the numbers that rows are left with by a selection.
-_UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
-
-
 # Rows of a data set that are one table.
 ROWS_AT_ONCE = 1000
 
@@ -44,11 +38,19 @@ def is_table(given: object) -> bool:
 def _is_of_datasets(given: object) -> bool:
     """Whether it is a `Dataset` or `IterableDataset` of the library `datasets` whose types are known.
 
-    Where they are not, as after `map` of a stream, tables of the same rows could differ in them: the rows are
-    taken one by one.
+    Where they are not, as after `map` of a stream, tables of the same rows could differ in them; where a
+    transform is set, they are not the rows that are seen: rows are taken one by one.
     """
     is_theirs = type(given).__module__.partition(".")[0] == "datasets"
-    return is_theirs and hasattr(given, "iter") and getattr(given, "features", None) is not None
+    if not is_theirs or not hasattr(given, "iter") or getattr(given, "features", None) is None:
+        return False
+    return _format_of(given).get("type") != "custom"
+
+
+def _format_of(given: Any) -> Mapping[str, Any]:
+    """What `with_format` and `with_transform` of a `Dataset` have set; nothing of a stream."""
+    found = getattr(given, "format", None)
+    return found if isinstance(found, Mapping) else {}
 
 
 def _is_scanned(given: object) -> bool:
@@ -131,8 +133,11 @@ def opened(given: Any) -> tuple[Any, Iterable[Any]]:
 
 
 def _of_datasets(given: Any) -> tuple[Any, Iterable[Any]]:
-    """Of a data set whose rows were selected, those: its own stream is that of all that lie in its files."""
+    """Of a data set of which a part was selected, this: its own stream is of all that lies in its files."""
     schema = given.features.arrow_schema
+    shown = _format_of(given)
+    if shown.get("columns") is not None and not shown.get("output_all_columns"):
+        schema = pyarrow.schema([field for field in schema if field.name in shown["columns"]])
     if getattr(given, "num_rows", None) == 0:
         return schema, ()
     tables = given.with_format("arrow").iter(batch_size=ROWS_AT_ONCE)
@@ -141,7 +146,7 @@ def _of_datasets(given: Any) -> tuple[Any, Iterable[Any]]:
 
 def _options(schema: Any, kind: str, n_ids: int) -> ReadOptions:
     """Which column is the content of documents, and which are their metadata."""
-    names = [name for name in schema.names if not _UNNAMED_INDEX.fullmatch(name)]
+    names = [name for name in schema.names if not UNNAMED_INDEX.fullmatch(name)]
     wanted = ("ids", "text") if kind == "tokens" else ("text", "ids")
     content = next((name for name in wanted if name in names), None)
     if content is None:
@@ -150,12 +155,7 @@ def _options(schema: Any, kind: str, n_ids: int) -> ReadOptions:
             f"a table of documents has a column 'text' or 'ids'; the columns here are {listed}. Rename the "
             "one that holds the text"
         )
-    kept = tuple(join_path((name,)) for name in names if name != content)
-    return ReadOptions(
-        ids_field=content if content == "ids" else None,
-        n_ids=n_ids,
-        metadata=None if len(names) == len(schema.names) else kept,
-    )
+    return ReadOptions(ids_field=content if content == "ids" else None, n_ids=n_ids)
 
 
 def _rows(batches: Iterable[Any], reader: TableReader, errors: ErrorLog, source: str) -> Iterator[Document]:

@@ -35,6 +35,10 @@ compute = lazy_module("pyarrow.compute")
 
 TYPE_KEY = b"ngramdb.type"
 MARK_KEY = b"ngramdb.mark"
+# Where a field says of what extension type it is while nothing is imported that knows it.
+EXTENSION_KEY = b"ARROW:extension:name"
+# Booleans in 8 bits each, as DuckDB can have them.
+BOOL8 = "arrow.bool8"
 JSON = "json"
 OBJECT = "object"
 # Structs below so many levels are stored as one value, as objects of JSON lines are.
@@ -172,8 +176,9 @@ class MetadataColumns:
             return
         kind = _plain_type(field.type)
         if not pyarrow.types.is_struct(kind) or len(keys) == MAX_OBJECT_DEPTH:
-            self._parts.append(_Leaf(keys, kind, conversion(join_path(keys), kind)))
+            self._parts.append(_Leaf(keys, kind, conversion(join_path(keys), field)))
             return
+        _check_extension(join_path(keys), field)
         for inner in kind:
             self._collect(inner, keys)
         holds_content = self._content is not None and self._content[: len(keys)] == keys
@@ -252,7 +257,7 @@ def _plain_type(kind: Any) -> Any:
     """The type of a column's values, whatever it is encoded as."""
     while True:
         if isinstance(kind, pyarrow.BaseExtensionType):
-            kind = kind.storage_type
+            kind = pyarrow.bool_() if kind.extension_name == BOOL8 else kind.storage_type
         elif pyarrow.types.is_dictionary(kind):
             kind = kind.value_type
         else:
@@ -263,8 +268,12 @@ def plain_array(array: Any) -> Any:
     """The array as its values are, neither encoded as a dictionary nor of a type that extends another."""
     while True:
         if isinstance(array.type, pyarrow.BaseExtensionType):
-            array = array.storage
+            is_bool = array.type.extension_name == BOOL8
+            array = array.storage.cast(pyarrow.bool_()) if is_bool else array.storage
         elif pyarrow.types.is_dictionary(array.type):
+            if str(array.type.value_type) == "string_view":  # which Arrow does not decode
+                strings = array.dictionary.cast(pyarrow.large_string())
+                array = pyarrow.DictionaryArray.from_arrays(array.indices, strings)
             array = array.dictionary_decode()
         else:
             return array
@@ -399,33 +408,52 @@ def _in_utc(time: Any) -> Any:
     return time.astimezone(timezone.utc) if isinstance(time, datetime) and time.tzinfo is not None else time
 
 
-def conversion(name: str, kind: Any) -> Convert | None:
+def conversion(name: str, field: Any) -> Convert | None:
     """What turns a column's Python values into those of metadata; None where they are.
 
     Times are texts in ISO 8601 (with a zone: in UTC), decimal numbers are floats. Raises InvalidArgument for
     what has no form.
     """
-    types = pyarrow.types
+    _check_extension(name, field)
+    types, kind = pyarrow.types, _plain_type(field.type)
     plain = (types.is_boolean, types.is_integer, types.is_floating, types.is_null, is_string)
     if any(holds(kind) for holds in plain):
         return None
-    if _plain_type(kind) != kind:
-        return conversion(name, _plain_type(kind))
     if types.is_timestamp(kind) or types.is_date(kind) or types.is_time(kind):
         return _unless_null(_time_text)
     if types.is_decimal(kind):
         return _unless_null(float)
     if is_list(kind):
-        item = conversion(name, kind.value_type)
+        item = conversion(name, kind.value_field)
         return None if item is None else _unless_null(lambda values: [item(value) for value in values])
     if types.is_struct(kind):
-        inner = {field.name: conversion(f"{name}.{field.name}", field.type) for field in kind}
+        inner = {field.name: conversion(f"{name}.{field.name}", field) for field in kind}
         found = {key: convert for key, convert in inner.items() if convert is not None}
         return _unless_null(lambda value: {**value, **{key: found[key](value[key]) for key in found}})
     if types.is_map(kind) and is_string(kind.key_type):
-        convert = conversion(name, kind.item_type)
+        convert = conversion(name, kind.item_field)
         return _unless_null(lambda items: _object(items, convert))
-    raise InvalidArgument(
+    raise _unfit(name, kind)
+
+
+def _check_extension(name: str, field: Any) -> None:
+    """Raise InvalidArgument for a type that extends another one, unless its values are what is stored.
+
+    Strings, booleans and lists are. A number need not be: a Period of pandas is months or days since 1970.
+    """
+    kind = field.type
+    while pyarrow.types.is_dictionary(kind):
+        kind = kind.value_type
+    extension = (field.metadata or {}).get(EXTENSION_KEY, b"").decode("utf-8", "replace")
+    if isinstance(kind, pyarrow.BaseExtensionType):
+        extension = kind.extension_name
+    stored = _plain_type(kind)
+    if extension and not (is_string(stored) or is_list(stored) or pyarrow.types.is_boolean(stored)):
+        raise _unfit(name, extension)
+
+
+def _unfit(name: str, kind: Any) -> InvalidArgument:
+    return InvalidArgument(
         f"the table's column {name!r} is {kind}, which metadata cannot hold; convert it, or leave it out"
     )
 

@@ -6,6 +6,7 @@ Tables come as Arrow's record batches, whatever they were before. Metadata stay 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
@@ -26,6 +27,8 @@ pyarrow = lazy_module("pyarrow")
 
 # What questions have of their own for each document; a field of that name is asked by another one.
 OWN_NAMES = ("doc_id", "length")
+# What pandas calls an index without a name: the numbers that rows are left with by a selection.
+UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
 # Rows that are converted at a time: frames come in one batch, whatever their size.
 BATCH_ROWS = 1024
 
@@ -56,7 +59,9 @@ class TableReader:
         self._content = _content(schema, options, label)
         self._has_ids = options.ids_field is not None
         _check_content(schema, self._content, self._has_ids, label)
-        kept = None if options.metadata is None else [_found_path(schema, name) for name in options.metadata]
+        kept = _without_unnamed_index(schema)
+        if options.metadata is not None:
+            kept = [_found_path(schema, name) for name in options.metadata]
         if not options.of_many:  # of several tables another may have what this one lacks
             _check_kept(schema, kept or (), label)
         self._chosen = options.metadata is not None
@@ -149,6 +154,12 @@ def _content(schema: Any, options: ReadOptions, label: str | None) -> Path:
         if _field_at(schema, path) is not None:
             return path
     raise _missing_column(schema, wanted, label)
+
+
+def _without_unnamed_index(schema: Any) -> list[Path] | None:
+    """The paths to keep, where an index without a name stands among the columns; None for all."""
+    names = [name for name in schema.names if not UNNAMED_INDEX.fullmatch(name)]
+    return None if len(names) == len(schema.names) else [(name,) for name in names]
 
 
 def _check_kept(schema: Any, kept: Iterable[Path], label: str | None) -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import datetime
 import decimal
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow
 import pyarrow.dataset
+import pyarrow.parquet
 import pytest
 
 import ngramdb
@@ -97,3 +100,138 @@ def test_answers_are_tables_for_them() -> None:
     relation = duckdb.connect().from_arrow(made.ngrams(1))
     assert max(row[-1] for row in relation.fetchall()) == 2
     assert pytest.importorskip("datasets").Dataset(pyarrow.table(made.ngrams(1))).num_rows == 7
+
+
+# ---- what is seen is what is stored ---------------------------------------------------------------------
+
+
+def upper(rows: Any) -> Any:
+    return {"text": [text.upper() for text in rows["text"]], "n": [1] * len(rows["text"])}
+
+
+def stored(corpus: ngramdb.Corpus) -> list[Any]:
+    documents = [corpus.document(number) for number in range(corpus.n_documents)]
+    return [(one.text, sorted(one.metadata)) for one in documents]
+
+
+def test_rows_of_a_transform_are_those_that_it_gives() -> None:
+    made, rows = ngramdb.connect().create_corpus("c"), data_set().with_transform(upper)
+    made.append(rows)
+    assert stored(made) == [(row["text"], ["n"]) for row in rows]
+    assert made.perplexity(rows, "backoff").n_unknown == 0
+    with pytest.raises(
+        InvalidArgument, match=r"append takes documents.*item 1 of the Dataset is no path, but dict"
+    ):
+        made.load(rows)
+
+
+@pytest.mark.parametrize("verb", ["append", "load"])
+@pytest.mark.parametrize("kind", [None, "numpy", "arrow", "pandas"])
+def test_columns_of_a_format_are_those_that_it_shows(verb: str, kind: str | None) -> None:
+    made, rows = ngramdb.connect().create_corpus("c"), data_set()
+    getattr(made, verb)(rows.with_format(kind, columns=["text", "year"]))
+    assert {name for _, names in stored(made) for name in names} == {"year"}
+    getattr(made, verb)(rows.with_format(kind, columns=["text"], output_all_columns=True))
+    assert {name for _, names in stored(made) for name in names} == {"year", "tags", "m"}
+    with pytest.raises(InvalidArgument, match="'text'"):
+        getattr(made, verb)(rows.with_format(kind, columns=["year"]))
+
+
+def test_rows_of_a_mapped_stream_are_refused_as_a_table() -> None:
+    made = ngramdb.connect().create_corpus("c")
+    rows = data_set().to_iterable_dataset().map(lambda row: row)
+    with pytest.raises(InvalidArgument, match=r"append takes documents.*item 1 of the IterableDataset"):
+        made.load(rows)
+
+
+@pytest.mark.parametrize("verb", ["append", "load"])
+def test_columns_whose_numbers_stand_for_something_else_are_refused(verb: str, tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    periods = pandas.PeriodIndex(["2020-01"], freq="M")
+    made, path = ngramdb.connect().create_corpus("c"), tmp_path / "p.parquet"
+    for values in (periods, pandas.Categorical(periods)):
+        with pytest.raises(
+            InvalidArgument, match=r"column 'p' is pandas\.period, which metadata cannot hold"
+        ):
+            getattr(made, verb)(pandas.DataFrame({"text": ["a"], "p": values}))
+    intervals = pandas.IntervalIndex.from_breaks([0, 1])
+    with pytest.raises(InvalidArgument, match=r"column 'p' is pandas\.interval, which"):
+        getattr(made, verb)(pandas.DataFrame({"text": ["a"], "p": intervals}))
+    field = pyarrow.field("p", pyarrow.int64(), metadata={"ARROW:extension:name": "of.another"})
+    unknown = pyarrow.schema([pyarrow.field("text", pyarrow.string()), field])
+    pyarrow.parquet.write_table(pyarrow.table([["a"], [600]], schema=unknown), path)
+    with pytest.raises(ngramdb.LoadError, match=r"column 'p' is of\.another, which"):
+        made.load(path)
+    assert made.load(path, metadata=[]).documents == 1
+
+
+def test_values_that_are_stored_as_they_are_may_have_an_extension_type() -> None:
+    flags = pyarrow.array([1, None], pyarrow.int8())
+    made = ngramdb.connect().create_corpus("c")
+    table = {
+        "text": ["a", "b"],
+        "flag": pyarrow.ExtensionArray.from_storage(pyarrow.bool8(), flags),
+        "json": pyarrow.ExtensionArray.from_storage(pyarrow.json_(), pyarrow.array(["1", "{}"])),
+    }
+    made.append(pyarrow.table(table))
+    assert made.docs().to_dicts()[0]["flag"] is True
+    assert made.docs().to_dicts()[0]["json"] == "1"
+
+
+@pytest.mark.parametrize("verb", ["append", "load"])
+def test_enumerations_of_polars_are_strings(verb: str) -> None:
+    polars = pytest.importorskip("polars")
+    kind = polars.Enum(["a", "b"])
+    columns = {
+        "text": polars.Series(["a", "b"], dtype=kind),
+        "one": polars.Series(["b", None], dtype=polars.Categorical),
+        "many": polars.Series([["a", "b"], []], dtype=polars.List(kind)),
+        "inner": polars.Series([{"x": "b"}, None], dtype=polars.Struct({"x": kind})),
+    }
+    made = ngramdb.connect().create_corpus("c")
+    getattr(made, verb)(polars.DataFrame(columns))
+    first = made.document(0)
+    assert (first.text, first.metadata) == ("a", {"one": "b", "many": ["a", "b"], "inner": {"x": "b"}})
+
+
+def test_numbers_that_rows_are_left_with_are_no_field(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    chosen, path = frame().loc[[2, 0, 1]][["text", "m"]], tmp_path / "chosen.parquet"
+    chosen.to_parquet(path)
+    made = ngramdb.connect().create_corpus("c")
+    for verb, given in ((made.append, chosen), (made.load, chosen), (made.load, path)):
+        verb(given)
+        assert made.docs(descending=True, limit=1).to_dicts()[0].keys() == {"doc_id", "length", "text", "m.x"}
+    made.load(path, metadata=["__index_level_0__"])
+    assert made.document(9).metadata == {"__index_level_0__": 2}
+    named = pandas.DataFrame({"text": ["a"]}, index=pandas.Index([7], name="key"))
+    made.load(named)
+    assert made.document(12).metadata == {"key": 7}
+
+
+def test_what_is_no_path_is_named() -> None:
+    made = ngramdb.connect().create_corpus("c")
+    for given, said in (([b"a"], "item 1 of the list is no path, but bytes"), (None, "not NoneType")):
+        with pytest.raises(InvalidArgument, match=said):
+            made.load(given)
+
+
+def test_a_note_on_nan_is_only_where_one_is() -> None:
+    made = ngramdb.connect().create_corpus("c")
+    values = [np.int64(3), np.float32(0.5), np.True_, np.str_("q"), np.array([1, 2]), [np.int64(1)]]
+    report = made.append([{"text": "a", "v": value} for value in values])
+    assert report.notes == ()
+    assert [made.document(i).metadata["v"] for i in range(6)] == [3, 0.5, True, "q", [1, 2], [1]]
+    for value in (np.float64("nan"), [np.float32("nan")], np.array([1, np.nan]), np.datetime64("NaT")):
+        (note,) = made.append([{"text": "a", "v": value}]).notes
+        assert note.startswith("NaN in the field v is no value")
+
+
+@pytest.mark.parametrize("unit", ["D", "us", "ns"])
+def test_times_of_numpy_are_refused_whatever_their_unit(unit: str) -> None:
+    made = ngramdb.connect().create_corpus("c")
+    time = np.datetime64("2020-01-01", unit)
+    with pytest.raises(ngramdb.LoadError, match="field 'v' holds a datetime64"):
+        made.append([{"text": "a", "v": time}])
+    with pytest.raises(ngramdb.LoadError, match="holds an array of datetime64"):
+        made.append([{"text": "a", "v": np.array([time])}])
