@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 
-from ngramdb.engine.storage.manifest import LoadRecord
+from ngramdb.engine.storage.manifest import NAME_DIGITS, LoadRecord
 from ngramdb.errors import InvalidArgument
 from ngramdb.ingest.begun import beginning, has_lines, line_of, mark_of
 from ngramdb.ingest.reader import Position
@@ -36,8 +36,8 @@ class Course:
         Raises
         ------
         InvalidArgument
-            the load is to go on, and its files or options are not those that it began with; or standard
-            input or a pipe is among them
+            the load is to go on, and its files or options are not those that it began with, or some files
+            were loaded by another one; or standard input or a pipe is among them
         """
         resume = bool(plan.options.get("resume"))
         once = next((source for source in sources if not source.can_be_read_again), None)
@@ -54,7 +54,8 @@ class Course:
         self._sources = sources
         self._hashed = hashlib.sha256()
         self._n_hashed = 0
-        record = next((one for one in records if one.paths == self._paths), None) if resume else None
+        self._names: list[str] = []
+        record = self._begun(list(records)) if resume else None
         #: Whether this continues a load that has documents in the corpus.
         self.goes_on = record is not None
         if record is not None:
@@ -82,7 +83,12 @@ class Course:
         at = self._held or self.position
         files = self._files(at.n_files, at.n_lines)
         mark = None if at.line is None else mark_of(at.line)
-        return LoadRecord(self._paths, self._options, files, at.n_files, at.n_lines, at.n_documents, mark)
+        for source in self._sources[len(self._names) : at.n_files + (at.n_lines > 0)]:
+            self._names.append(_name(source))
+        names = "".join(self._names[: at.n_files + (at.n_lines > 0)])
+        return LoadRecord(
+            self._paths, self._options, files, at.n_files, at.n_lines, at.n_documents, mark, names
+        )
 
     def hold(self) -> None:
         """Record the following documents as of this place, while reading continues, until `release`."""
@@ -91,6 +97,40 @@ class Course:
     def release(self) -> None:
         """Record where reading is."""
         self._held = None
+
+    def _begun(self, records: Sequence[LoadRecord]) -> LoadRecord | None:
+        """The record of the load that is to go on, if it has begun.
+
+        It is that of the same paths, or of files that the given ones begin with: a shell writes out a glob
+        file by file, and the next time there may be more.
+        """
+        known = next((one for one in records if one.paths == self._paths), None)
+        if known is not None:
+            return known
+        for one in sorted(records, key=lambda record: record.n_documents, reverse=True):
+            n_needed = one.n_files + (one.n_lines > 0)
+            if 0 < n_needed <= len(self._sources) and one.files == self._digest(one.n_files, one.n_lines):
+                self._paths = one.paths
+                return one
+        self._refuse_loaded(records)
+        return None
+
+    def _refuse_loaded(self, records: Iterable[LoadRecord]) -> None:
+        """Raise InvalidArgument where files were loaded by other loads that are on record."""
+        loaded = {
+            one.names[start : start + NAME_DIGITS]
+            for one in records
+            if one.names
+            for start in range(0, len(one.names), NAME_DIGITS)
+        }
+        found = [source.label for source in self._sources if loaded and _name(source) in loaded]
+        if found:
+            raise InvalidArgument(
+                f"the load cannot go on: {found[0]}"
+                + (f" and {len(found) - 1:,} more of its files were" if len(found) > 1 else " was")
+                + " loaded before, by a load of other paths (were files removed or renamed since, or do new "
+                "ones come before it?); load what is new by its own path"
+            )
 
     def _go_on(self, record: LoadRecord) -> None:
         if record.options != self._options:
@@ -106,6 +146,15 @@ class Course:
             )
         line = _begun_at(record, self._sources[record.n_files]) if record.n_lines else None
         self.position = Position(record.n_files, record.n_lines, record.n_documents, line)
+
+    def _digest(self, n_files: int, n_lines: int) -> str:
+        """`_files` by itself: of any number of files."""
+        hashed, n_hashed = self._hashed.copy(), self._n_hashed
+        self._hashed, self._n_hashed = hashlib.sha256(), 0
+        try:
+            return self._files(n_files, n_lines)
+        finally:
+            self._hashed, self._n_hashed = hashed, n_hashed
 
     def _files(self, n_files: int, n_lines: int) -> str:
         """The digest of the first files and, where it is begun, of the next one (FORMAT.md)."""
@@ -146,6 +195,10 @@ def _reading(plan: Load) -> list[object]:
 
 def _absolute(path: str) -> str:
     return path if path == STDIN or is_url(path) else os.path.abspath(os.path.expanduser(path))
+
+
+def _name(source: Source) -> str:
+    return _sha256([_absolute(source.path)])[:NAME_DIGITS]
 
 
 def _sha256(lines: Iterable[str]) -> str:

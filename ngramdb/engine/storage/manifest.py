@@ -35,6 +35,9 @@ OptionValue: TypeAlias = "str | int | float | bool"
 _FILE_NAME = re.compile(r"(segments|vocabularies|tokenizers|audits)/[0-9a-f]{8,64}\.[a-z]{1,20}")
 _ID = re.compile(r"[0-9a-f]{32}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+#: Of the SHA-256 of a file's path: among a million files two are alike once in 500 times.
+NAME_DIGITS = 12
+_NAMES = re.compile(rf"(?:[0-9a-f]{{{NAME_DIGITS}}})*")
 _KIND = re.compile(r"[a-z][a-z0-9-]{0,30}")
 #: Ids of documents stay so far below that, that offsets can be added to them.
 _MAX_DOC_ID = 2**61
@@ -118,6 +121,7 @@ class LoadRecord:
     in the corpus, and of the next one what begins in the first `n_lines` lines: `n_documents` documents
     together. `files` is the SHA-256 of the paths and sizes of those files, and of the path of that next one.
     `mark` is the CRC-32 of the last of those lines; None where its format has no lines, and in older records.
+    `names` has NAME_DIGITS hexadecimal digits for the path of each of all these files; None in older records.
     """
 
     paths: str
@@ -127,6 +131,7 @@ class LoadRecord:
     n_lines: int
     n_documents: int
     mark: int | None = None
+    names: str | None = None
 
 
 @dataclass(frozen=True)
@@ -466,7 +471,8 @@ def _read_load(reader: _Reader) -> LoadRecord:
     paths, options, files = (reader.matching(key, _DIGEST) for key in ("paths", "options", "files"))
     n_files, n_lines, n_documents = (reader.integer(key) for key in ("n_files", "n_lines", "n_documents"))
     mark = reader.integer("mark") if reader.has("mark") else None
-    return LoadRecord(paths, options, files, n_files, n_lines, n_documents, mark)
+    names = reader.matching("names", _NAMES) if reader.has("names") else None
+    return LoadRecord(paths, options, files, n_files, n_lines, n_documents, mark, names)
 
 
 def _read_table(reader: _Reader, key: str, n_types: tuple[int, ...]) -> tuple[tuple[int, int, int, int], ...]:

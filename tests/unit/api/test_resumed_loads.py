@@ -207,6 +207,45 @@ def test_other_options_are_an_error_and_other_paths_another_load(db, files):
     assert corpus.load(files / "e.jsonl").documents == 1
 
 
+@pytest.mark.parametrize("is_stopped", [False, True])
+@pytest.mark.parametrize("has_names", [True, False])
+def test_a_list_of_files_that_has_grown_goes_on(db, files, is_stopped, has_names):
+    """As a shell writes a glob out."""
+    corpus, paths = db.create_corpus("c"), sorted(files.iterdir())
+    corpus.load(paths[:2], resume=True, commit_every=2, limit=3 if is_stopped else None)
+    if not has_names:  # as earlier versions left it
+        with db._database.change("c", "as it was") as change:
+            [record] = change.before.loads
+            change.entry = replace(change.before, loads=(replace(record, names=None),))
+            change.commit()
+    for n in (3, len(paths), len(paths)):
+        corpus.load(paths[:n], resume=True)
+    with ngramdb.connect() as other:
+        whole = other.create_corpus("c")
+        whole.load(paths)
+        assert texts(corpus) == texts(whole)
+    assert len(db._database.snapshot.manifest.corpora["c"].loads) == 1
+
+
+@pytest.mark.parametrize("is_stopped", [False, True])
+def test_a_list_with_files_that_were_loaded_is_refused_where_they_are_not_the_first(db, files, is_stopped):
+    corpus, paths = db.create_corpus("c"), sorted(files.iterdir())
+    corpus.load(paths[1:4], resume=True, commit_every=2, limit=3 if is_stopped else None)
+    before = texts(corpus)
+    for given in (paths, paths[2:] if not is_stopped else paths[:2], [paths[0], *paths[1:4]]):
+        with pytest.raises(InvalidArgument, match="loaded before, by a load of other paths"):
+            corpus.load(given, resume=True)
+    assert texts(corpus) == before
+    paths[1].rename(files / "renamed.jsonl")
+    if not is_stopped:
+        with pytest.raises(InvalidArgument, match=r"c\.jsonl and 1 more of its files were"):
+            corpus.load([files / "renamed.jsonl", *paths[2:4]], resume=True)
+    assert corpus.load(paths[4:], resume=True).documents > 0  # others are another load
+    assert (
+        corpus.load(paths[2:], commit_every=5).documents > 0
+    )  # who does not ask to go on, loads what is named
+
+
 def test_a_path_means_the_same_wherever_it_is_named_from(db, files, monkeypatch):
     corpus = db.create_corpus("c")
     corpus.load(files, resume=True)

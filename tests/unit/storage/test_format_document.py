@@ -59,7 +59,7 @@ def test_the_manifest_has_the_keys_that_are_described(writes):
     table = ((1, 0, 0, 0), (1, 0, 0, 0))
     frequent = ((1, 1, 1, 1, 0, 0, 1, 0, 0, 7),)
     statistics = StatisticsEntry(1.0, "c" * 64, 1, 1, 1, (1, 1), table, table, frequent)
-    load = LoadRecord("a" * 64, "b" * 64, "c" * 64, 1, 2, 3, 4)
+    load = LoadRecord("a" * 64, "b" * 64, "c" * 64, 1, 2, 3, 4, "d" * 24)
     corpora = {
         name: replace(entry, statistics=statistics, loads=(load,)) for name, entry in manifest.corpora.items()
     }
