@@ -81,6 +81,13 @@ class Tokenizer(ABC):
         here.
         """
 
+    def normalized(self, text: str) -> str:
+        """A text as the tokenizer reads it: in lower case, composed, …; by default as it is.
+
+        Blanks are blanks, however the tokenizer writes them.
+        """
+        return text
+
     @abstractmethod
     def encode_batch(self, texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
         """The ids of many documents; the vocabulary grows where the kind allows it.

@@ -56,6 +56,9 @@ BATCH_CHARS = 1 << 20
 # 150 MB for the 1.6 MB of GPT-2.
 MEMORY_PER_BYTE = 96
 
+# How some normalizers write a blank.
+_BLANK = "\u2581"
+
 _PARALLELISM = "TOKENIZERS_PARALLELISM"
 
 
@@ -149,6 +152,13 @@ class HuggingFaceTokenizer(Tokenizer):
             return None
         added = {token["id"]: token["content"] for token in self._parts.get("added_tokens") or ()}
         return _byte_table(self._library.get_vocab(with_added_tokens=True), added)
+
+    def normalized(self, text: str) -> str:
+        normalizer = self._library.normalizer
+        if normalizer is None:
+            return text
+        normal: str = normalizer.normalize_str(text)
+        return normal.replace(_BLANK, " ")
 
     def encode(self, text: str) -> QueryIds:
         encoded = to_utf8(text)

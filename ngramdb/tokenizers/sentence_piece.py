@@ -66,6 +66,12 @@ class SentencePieceTokenizer(Tokenizer):
     def n_vocabulary(self) -> int:
         return int(self._library.get_piece_size())
 
+    def normalized(self, text: str) -> str:
+        if not hasattr(self._library, "normalize"):  # before version 0.2
+            return text
+        normal: str = self._library.normalize(text)
+        return normal.replace(_BLANK, " ")
+
     def encode(self, text: str) -> QueryIds:
         to_utf8(text)
         return np.array(self._ids_of([text])[0], dtype=np.int64)

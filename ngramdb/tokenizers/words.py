@@ -184,6 +184,9 @@ class _ChangingWords(WordsTokenizer):
         """The text as it is read. Changing it again changes nothing."""
         raise NotImplementedError
 
+    def normalized(self, text: str) -> str:
+        return self.changed(text)
+
     def encode(self, text: str) -> QueryIds:
         to_utf8(text)  # says what is wrong with it, as it came
         return super().encode(self.changed(text))

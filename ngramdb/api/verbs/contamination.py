@@ -94,6 +94,11 @@ def folding(lower: bool, fold_space: bool) -> Fold | None:
     return fold
 
 
+def _after_tokenizer(tokenizer: Tokenizer, fold: Fold) -> Fold:
+    """The folding of texts as the tokenizer reads them: what it takes for the same is the same then, too."""
+    return lambda text: fold(tokenizer.normalized(text))
+
+
 @dataclass(frozen=True)
 class Reading:
     """How the files of evaluation sets are read: options of a load, None where one is not given.
@@ -151,12 +156,13 @@ class EvaluationSet:
     ) -> None:
         self.name = path
         self.by = by
-        self.items = _opened(corpus, path, sources, reading, by.fold)
+        self._fold = None if by.fold is None else _after_tokenizer(corpus.tokenizer, by.fold)
+        self.items = _opened(corpus, path, sources, reading, self._fold)
 
     def overlapping(self, corpus: CorpusView, i: int) -> tuple[Docs, Shares]:
         """The documents of the corpus's segment `i` that have any n-gram of the set, and their shares."""
         segment, kept = corpus.segments[i], corpus.kept(i)
-        if self.by.fold is None:
+        if self._fold is None:
             shares = overlap_shares(corpus, segment, kept, self.items, self.by.n)
         else:
             shares = np.concatenate([np.empty(0), *self._folded_shares(corpus, segment, kept)])
@@ -184,7 +190,7 @@ class EvaluationSet:
 
     def spans(self, corpus: CorpusView, segment: Segment, docs: Docs) -> Iterator[Iterator[dict[str, Any]]]:
         """For each document its spans as they are reported."""
-        if self.by.fold is None:
+        if self._fold is None:
             found = overlap_spans(corpus, segment, docs, self.items, self.by.n)
             for number, spans in zip(docs.tolist(), found, strict=True):
                 yield _told(spans, segment.document(number), corpus.tokenizer, self.items)
@@ -206,7 +212,7 @@ class EvaluationSet:
             yield np.divide(counts, windows, out=np.zeros(len(windows)), where=windows > 0)
 
     def _shared(self, corpus: CorpusView, segment: Segment, docs: Docs) -> Iterator[SharedNgrams]:
-        if self.by.fold is None:
+        if self._fold is None:
             yield from shared_ngrams(corpus, segment, docs, self.items, self.by.n)
             return
         for ids, offsets, marks in self._folded_marks(corpus, segment, docs):
@@ -225,7 +231,7 @@ class EvaluationSet:
         self, corpus: CorpusView, segment: Segment, docs: Docs
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The folded texts as words of the set; out-of-vocabulary words get unused ids."""
-        fold = self.by.fold
+        fold = self._fold
         assert fold is not None
         texts = [fold(_shown(corpus, segment, i)).encode() for i in docs.tolist()]
         # A fork a batch: what it learns is forgotten with it.

@@ -4,8 +4,11 @@ once."""
 from __future__ import annotations
 
 import json
+from unicodedata import normalize
 
 import pytest
+from tokenizers import normalizers
+from trained import word_pieces
 
 import ngramdb
 from ngramdb.engine.changes.audit import removed_documents
@@ -98,6 +101,34 @@ def test_case_and_white_space_can_be_folded(db, sets, tmp_path):
     assert found.contaminated == 2
     spans = [json.loads(line)["spans"] for line in path.read_text().splitlines()]
     assert [span["text"] for one in spans for span in one] == [QUESTION, QUESTION]
+
+
+@pytest.mark.parametrize(
+    "flags", [{}, {"lower": True}, {"fold_space": True}, {"lower": True, "fold_space": True}]
+)
+@pytest.mark.parametrize(
+    "kind", ["words(lower)", "words(nfc)", "words(lower, nfc)", "WordPiece", "metaspace"]
+)
+def test_what_the_tokenizer_takes_for_the_same_is_the_same_in_folded_texts(db, tmp_path, kind, flags):
+    capital, decomposed = "The Old Cat Sat On Its Mat", "la cafe\u0301 e\u0301tait fermé ce soir"
+    texts = [capital, capital.lower(), decomposed, normalize("NFC", decomposed)]
+    tokenizer = kind
+    if kind == "WordPiece":
+        tokenizer = word_pieces(texts)
+        tokenizer.normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.Lowercase()])
+    elif kind == "metaspace":
+        tokenizer = word_pieces(texts)
+        tokenizer.normalizer = normalizers.Sequence(
+            [normalizers.NFKC(), normalizers.Replace(" ", "\u2581"), normalizers.Replace("\u2581", " ")]
+        )
+    corpus = db.create_corpus("c", tokenizer=tokenizer)
+    corpus.append(texts)
+    path = tmp_path / "set.jsonl"
+    same = ("lower" in kind or kind == "WordPiece", kind != "words(lower)")
+    for text, is_same, others in ((capital.lower(), same[0], "lower" in flags), (texts[3], same[1], False)):
+        path.write_text(json.dumps({"text": text}))
+        found = corpus.decontaminate(path, n=4, dry_run=True, **flags).contaminated
+        assert found == (2 if is_same or others else 1)
 
 
 def test_strict_means_more_than_the_threshold(db, sets):
