@@ -82,7 +82,7 @@ def write_index(view: Any, folder: str | os.PathLike[str], layout: Layout) -> in
     Raises
     ------
     InvalidArgument
-        Token ids that do not fit, the folder is there already, or a shard would be too large.
+        Token ids that do not fit, the folder is there already, a shard would be too large, or have nothing.
     ExecutionError
         The files cannot be written.
 
@@ -94,6 +94,12 @@ def write_index(view: Any, folder: str | os.PathLike[str], layout: Layout) -> in
     if os.path.lexists(target):
         raise InvalidArgument(f"{target} is there already; name a folder that is not")
     dtype = _dtype(view, layout.token_dtype)
+    n_documents = sum(segment.n_documents - len(view.removed(s)) for s, segment in enumerate(view.segments))
+    if n_documents < layout.shards:
+        raise InvalidArgument(
+            f"each shard has a document at least, and the corpus has {n_documents:,}"
+            + (f"; write {n_documents:,} shards at most, not {layout.shards:,}" if n_documents else "")
+        )
     try:
         made = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     except OSError as error:
