@@ -143,6 +143,10 @@ def _separated(source: Source, options: ReadOptions, errors: ErrorLog, meter: Me
             n_bytes += len(line) + 1
             if n_bytes - lines.unterminated > limit:
                 over(n_bytes)
+    if piece and first_line == 1 and not options.of_many:
+        errors.remark(
+            f"no line of {source.label} is the SEPARATOR {options.separator!r}: all of it is one document"
+        )
     if piece:
         yield b"\n".join(piece if lines.unterminated else [*piece, b""]), first_line
 

@@ -74,7 +74,7 @@ def read_tokens(source: Source, options: ReadOptions, errors: ErrorLog, meter: M
             "files of token ids are mapped: fetch it, and load what was fetched", source=source.label
         )
     with opened(source) as file:
-        tokens, every = _opened(file, source, options)
+        tokens, every = _opened(file, source, options, errors)
         before, n_bytes = meter.bytes_read, source.n_bytes or 0
         number = 0
         for bounds in every:
@@ -142,32 +142,45 @@ def _unsigned(ids: NDArray[Any]) -> TokenIds:
 # ---- what a file is -------------------------------------------------------------------------------------
 
 
-def _opened(file: BinaryIO, source: Source, options: ReadOptions) -> tuple[NDArray[Any], Iterator[_Bounds]]:
+def _opened(
+    file: BinaryIO, source: Source, options: ReadOptions, errors: ErrorLog
+) -> tuple[NDArray[Any], Iterator[_Bounds]]:
     """The tokens of a file, and where its documents are."""
     separator = _separator(options)
     stem = os.path.splitext(source.path)[0]
     if os.path.exists(f"{stem}.idx") and source.path.endswith(".bin"):
-        return _megatron(source, f"{stem}.idx", separator)
+        return _megatron(source, f"{stem}.idx", options, separator)
     if os.path.exists(f"{source.path}.index"):
         return _datatrove(source, options, separator)
-    head = file.read(_LLM_C_HEADER)
-    if os.path.exists(f"{stem}.csv.gz"):
-        tokens = _mapped(source, _dtype(source, options))
+    has_table = os.path.exists(f"{stem}.csv.gz")
+    tokens = _array_of(file.read(_LLM_C_HEADER), source, options, has_table)
+    if has_table:
         return tokens, _dolma(tokens, source, f"{stem}.csv.gz", separator, options)
-    if head.startswith(_NUMPY):
-        tokens = _of_numpy(source)
-    elif len(head) == _LLM_C_HEADER and int.from_bytes(head[:4], "little") in _LLM_C:
-        tokens = _mapped(source, _LLM_C[int.from_bytes(head[:4], "little")], _LLM_C_HEADER)
-        _expect(source, "tokens", int.from_bytes(head[8:12], "little"), len(tokens))
-    else:
-        tokens = _mapped(source, _dtype(source, options))
     if separator is None:
         raise LoadError(
             "nothing beside the file says where its documents end; give the id between them as SEPARATOR "
             "('50256' is that of GPT-2)",
             source=source.label,
         )
-    return tokens, _between(tokens, separator)
+    if separator > np.iinfo(tokens.dtype).max:
+        raise LoadError(
+            f"its ids are {tokens.dtype}, and SEPARATOR {separator} is none of these", source=source.label
+        )
+    return tokens, _between(tokens, separator, source, errors)
+
+
+def _array_of(head: bytes, source: Source, options: ReadOptions, has_table: bool) -> NDArray[Any]:
+    """The tokens of a file that begins with `head`; with a table beside it, it has no header of llm.c's."""
+    if head.startswith(_NUMPY):
+        tokens = _of_numpy(source)
+        _check_dtype(options, tokens.dtype, "its header", source)
+    elif not has_table and len(head) == _LLM_C_HEADER and int.from_bytes(head[:4], "little") in _LLM_C:
+        tokens = _mapped(source, _LLM_C[int.from_bytes(head[:4], "little")], _LLM_C_HEADER)
+        _expect(source, "tokens", int.from_bytes(head[8:12], "little"), len(tokens))
+        _check_dtype(options, tokens.dtype, "its header", source)
+    else:
+        tokens = _mapped(source, _dtype(source, options))
+    return tokens
 
 
 def _separator(options: ReadOptions) -> int | None:
@@ -187,6 +200,17 @@ def _dtype(source: Source, options: ReadOptions) -> str:
             "the file does not say how wide its ids are; give DTYPE 'uint16' or 'uint32'", source=source.label
         )
     return "uint16" if options.n_ids <= 1 << 16 else "uint32"
+
+
+def _check_dtype(options: ReadOptions, found: np.dtype[Any], where: str, source: Source) -> None:
+    """Raise LoadError where another type is given than the one that a file says."""
+    if options.dtype is None:
+        return
+    given = np.dtype(options.dtype)
+    if (given.kind, given.itemsize) != (found.kind, found.itemsize):
+        raise LoadError(
+            f"its ids are {found.name} by {where}, and not {given.name}; leave DTYPE out", source=source.label
+        )
 
 
 def _mapped(source: Source, dtype: str, offset: int = 0) -> NDArray[Any]:
@@ -220,8 +244,11 @@ def _of_numpy(source: Source) -> NDArray[Any]:
 # ---- where documents end --------------------------------------------------------------------------------
 
 
-def _between(tokens: NDArray[Any], separator: int) -> Iterator[_Bounds]:
-    """Documents with an id between them; what is empty before the first and after the last is none."""
+def _between(tokens: NDArray[Any], separator: int, source: Source, errors: ErrorLog) -> Iterator[_Bounds]:
+    """Documents with an id between them; what is empty before the first and after the last is none.
+
+    So the id may stand before each document, as in llm.c's files, or after each, as in nanoGPT's.
+    """
     start = 0
     for chunk in range(0, len(tokens), CHUNK_TOKENS):
         found = np.flatnonzero(tokens[chunk : chunk + CHUNK_TOKENS] == separator).astype(np.int64) + chunk
@@ -231,6 +258,8 @@ def _between(tokens: NDArray[Any], separator: int) -> Iterator[_Bounds]:
         is_empty_first = int(start == 0 and found[0] == 0)
         yield _Bounds(starts[is_empty_first:], found[is_empty_first:])
         start = int(found[-1]) + 1
+    if start == 0 and len(tokens):
+        errors.remark(f"{source.label} has no id {separator}, the SEPARATOR: all of it is one document")
     if start < len(tokens):
         yield _Bounds(np.array([start]), np.array([len(tokens)]))
 
@@ -268,7 +297,9 @@ def _expect(source: Source, what: str, expected: int, found: int) -> None:
         )
 
 
-def _megatron(source: Source, path: str, separator: int | None) -> tuple[NDArray[Any], Iterator[_Bounds]]:
+def _megatron(
+    source: Source, path: str, options: ReadOptions, separator: int | None
+) -> tuple[NDArray[Any], Iterator[_Bounds]]:
     head = _bytes_of(path, 0, _MEGATRON_HEADER)
     version, code = int.from_bytes(head[9:17], "little"), head[17] if len(head) > 17 else 0
     if len(head) < _MEGATRON_HEADER or not head.startswith(_MEGATRON) or version != 1:
@@ -280,6 +311,7 @@ def _megatron(source: Source, path: str, separator: int | None) -> tuple[NDArray
     if os.path.getsize(path) < wanted:
         raise LoadError(f"has fewer than the {wanted:,} bytes of its lists: it was cut short", source=path)
     tokens = _mapped(source, _MEGATRON_TYPES[code])
+    _check_dtype(options, tokens.dtype, os.path.basename(path), source)
     lists = _bytes_of(path, _MEGATRON_HEADER, wanted - _MEGATRON_HEADER)
     lengths = np.frombuffer(lists, "<i4", n_sequences).astype(np.int64)
     offsets = np.frombuffer(lists, "<i8", n_sequences, 4 * n_sequences)
@@ -308,6 +340,12 @@ def _datatrove(
             f"ends at token {n_tokens:,}, which {n_bytes:,} bytes of {source.label} cannot be: the two do "
             "not belong together, or one was cut short",
             source=path,
+        )
+    if options.dtype is not None and np.dtype(options.dtype).itemsize != width:
+        raise LoadError(
+            f"its ids have {width} byte{'' if width == 1 else 's'} by {os.path.basename(path)}, and are not "
+            f"{options.dtype}; leave DTYPE out",
+            source=source.label,
         )
     tokens = _mapped(source, options.dtype or f"uint{8 * width}")
     starts = np.concatenate((np.zeros(1, np.int64), stops[:-1])) if len(stops) else stops

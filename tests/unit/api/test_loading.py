@@ -156,6 +156,19 @@ def test_a_separator_for_json_lines_is_refused(db, files, monkeypatch):
     assert corpus.load("-", separator="---", format="text").documents == 2
 
 
+def test_a_separator_that_no_line_is_gives_a_note(db, tmp_path):
+    for name in "ab":
+        (tmp_path / f"{name}.txt").write_text("one\n---\ntwo\n")
+    path = str(tmp_path / "a.txt")
+    corpus = db.create_corpus("c")
+    report = corpus.load(path, separator="--")
+    assert report.documents == 1
+    assert report.notes == (f"no line of {path} is the SEPARATOR '--': all of it is one document",)
+    assert corpus.load(path, separator="---").notes == ()
+    # Some of many files may well be one document each.
+    assert corpus.load(tmp_path, separator="--").notes == ()
+
+
 def test_a_note_says_why_a_load_was_slow_to_statements_and_on_the_command_line(tmp_path, monkeypatch, capsys):
     from subwords import write_tokenizer
 

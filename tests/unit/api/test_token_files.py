@@ -180,3 +180,54 @@ def test_what_a_file_does_not_say_is_asked_for(db, tmp_path):
     np.save(tmp_path / "f.npy", np.zeros((2, 2)))
     with pytest.raises(LoadError, match=r"f\.npy: is an array of shape \(2, 2\) and type float64"):
         corpus.load(tmp_path / "f.npy", separator="9")
+
+
+@pytest.mark.parametrize("writer", [megatron, datatrove, numpy_array, llm_c])
+def test_a_type_that_the_file_contradicts_is_refused(db, tmp_path, writer):
+    path, options = writer(tmp_path, "uint16")
+    corpus = db.create_corpus("c", tokenizer="tokens")
+    for dtype in ("uint8", "uint32", "int64"):
+        with pytest.raises(LoadError, match=rf"{path.name}: its ids .* not {dtype}; leave DTYPE out"):
+            corpus.load(path, **options, dtype=dtype)
+    assert corpus.n_documents == 0
+    assert corpus.load(path, **options, dtype="uint16").documents == len(DOCUMENTS)
+
+
+def test_dolma_arrays_may_have_a_header(db, tmp_path):
+    path, options = olmo(tmp_path, "uint16")
+    np.save(path, np.fromfile(path, "uint16"))
+    corpus = db.create_corpus("c", tokenizer="tokens")
+    corpus.load(path, separator=options["separator"])
+    assert ids_of(corpus) == DOCUMENTS
+    with pytest.raises(LoadError, match="its ids are uint16 by its header, and not uint32"):
+        corpus.load(path, dtype="uint32")
+
+
+@pytest.mark.parametrize(
+    ("tokens", "documents"),
+    [
+        ([9, 1, 2, 9, 3], [[1, 2], [3]]),
+        ([1, 2, 9, 3, 9], [[1, 2], [3]]),
+        ([9, 9, 1, 9, 9, 2, 9, 9], [[], [1], [], [2], []]),
+        ([9], []),
+        ([1], [[1]]),
+    ],
+)
+@pytest.mark.parametrize("chunk", [2, 1 << 20])
+def test_an_id_between_documents_may_stand_before_or_after_each(
+    db, tmp_path, monkeypatch, tokens, documents, chunk
+):
+    monkeypatch.setattr(token_files, "CHUNK_TOKENS", chunk)
+    np.array(tokens, np.uint16).tofile(tmp_path / "a.bin")
+    corpus = db.create_corpus("c", tokenizer="tokens")
+    report = corpus.load(tmp_path / "a.bin", separator="9", dtype="uint16")
+    assert ids_of(corpus) == documents
+    note = f"{tmp_path / 'a.bin'} has no id 9, the SEPARATOR: all of it is one document"
+    assert report.notes == (() if 9 in tokens else (note,))
+
+
+def test_a_separator_that_is_no_id_of_the_file_is_refused(db, tmp_path):
+    path, _ = nanogpt(tmp_path, "uint16")
+    corpus = db.create_corpus("c", tokenizer="tokens")
+    with pytest.raises(LoadError, match=r"its ids are uint16, and SEPARATOR 65536 is none of these"):
+        corpus.load(path, dtype="uint16", separator="65536")
