@@ -54,8 +54,8 @@ OTHERS = {
         "tests/unit/serve/test_safety.py",
     },
     "lines": {
-        # What is written and shown in lines, items of evaluation sets, and documents that the tests of something
-        # else load.
+        # What is written and shown in lines, items of evaluation sets, and documents that the tests of
+        # something else load.
         *(
             "ngramdb/api/verbs/contamination.py",
             "ngramdb/cli/commands/demo.py",
