@@ -317,14 +317,14 @@ class HuggingFaceTokenizer(Tokenizer):
 
     @cached_property
     def _leads(self) -> npt.NDArray[np.int64]:
-        assert self.token_bytes is not None
-        return sentences.leads_of(self.token_bytes)
+        assert self.spellings is not None
+        return sentences.leads_of(self.spellings)
 
     def mark_sentences(self, texts: Sequence[bytes], ids: Ids, offsets: Offsets) -> Flags | None:
         if len(ids) and int(ids.max()) >= self.n_vocabulary:
             return None
-        if self.token_bytes is not None:
-            lengths = np.diff(self.token_bytes[1])
+        if self.spellings is not None:
+            lengths = np.diff(self.spellings[1])
             return sentences.mark_spelled(texts, offsets, lengths[ids], self._leads[ids])
         return None
 

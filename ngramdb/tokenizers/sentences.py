@@ -45,7 +45,8 @@ def _together(tokenizer: Tokenizer, texts: Texts, ids: Ids, offsets: Offsets) ->
 
 def _marked(tokenizer: Tokenizer, texts: Sequence[bytes], ids: Ids, offsets: Offsets) -> Flags | None:
     found = tokenizer.mark_sentences(texts, ids, offsets)
-    if found is None and tokenizer.has_places:
+    # Of a text that a byte-level tokenizer has changed, what the tokens spell has the same sentences.
+    if found is None and tokenizer.has_places and not tokenizer.lossless:
         found = _by_places(tokenizer, texts, ids, offsets)
     return found
 
