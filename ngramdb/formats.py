@@ -206,7 +206,7 @@ def written_format(
         No such format, or an ending that is not one of `among`.
     """
     if asked is not None:
-        if asked not in among:
+        if not isinstance(asked, str) or asked not in among:
             raise InvalidArgument(f"the format is one of {', '.join(among)}, not {asked!r}")
         return asked
     ending, compression = endings_of(path)

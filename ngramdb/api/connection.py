@@ -25,6 +25,8 @@ from ngramdb.planner.options import ATTACH_OPTIONS, CORPUS_OPTIONS
 if TYPE_CHECKING:
     from ngramdb.api import corpus as verbs
     from ngramdb.api import cursor, remote, statements
+    from ngramdb.api.arguments import documents as given_documents
+    from ngramdb.api.arguments import trees
     from ngramdb.api.arguments.signatures import AttachOptions, CorpusOptions, TokenizerLike, Unpack
     from ngramdb.api.corpus import Corpus
     from ngramdb.api.cursor import Cursor
@@ -40,10 +42,12 @@ else:
     committing = lazy_module("ngramdb.api.verbs.committing")
     corpora = lazy_module("ngramdb.api.verbs.corpora")
     cursor = lazy_module("ngramdb.api.cursor")
+    given_documents = lazy_module("ngramdb.api.arguments.documents")
     loading = lazy_module("ngramdb.api.verbs.loading")
     plans = lazy_module("ngramdb.planner.plan")
     remote = lazy_module("ngramdb.api.remote")
     statements = lazy_module("ngramdb.api.statements")
+    trees = lazy_module("ngramdb.api.arguments.trees")
     verbs = lazy_module("ngramdb.api.corpus")
 
 
@@ -265,8 +269,10 @@ class Connection(HasErrors):
         BindError
             There is no such corpus, or the version is not kept.
         """
+        _check_is_name(name)
+        number = None if version is None else trees.version_number(version)
         self._database.refresh()
-        return statements.described(self._database, name, version)
+        return statements.described(self._database, name, number)
 
     def interrupt(self) -> None:
         """Stop the running work of this connection, from another thread.
@@ -370,6 +376,7 @@ class Connection(HasErrors):
         name : the corpus
         if_exists : return False instead of raising BindError if there is no such corpus
         """
+        _check_is_name(name)
         return corpora.drop_corpus(self._database, plans.DropCorpus(name, if_exists)) is not None
 
     def commit_parts(
@@ -450,7 +457,7 @@ class Connection(HasErrors):
             given = os.fspath(value) if isinstance(value, os.PathLike) else value
             is_object = option == "tokenizer" and not isinstance(given, str)
             checked[option] = given if is_object else ATTACH_OPTIONS[option].check(option, given)
-        self._database.attach(attached.attachment_of(os.fspath(path), name, checked))
+        self._database.attach(attached.attachment_of(given_documents.as_path(path), name, checked))
         return verbs.Corpus(self._database, name, at_once=False)  # the first question samples keys
 
     def detach(self, name: str) -> None:
@@ -461,6 +468,7 @@ class Connection(HasErrors):
         BindError
             There is no such corpus, or it is one of the database.
         """
+        _check_is_name(name)
         self._database.detach(name)
 
     def use(self, name: str) -> None:
@@ -472,6 +480,11 @@ class Connection(HasErrors):
             There is no such corpus.
         """
         self._database.current = self._database.corpus_name(name)
+
+
+def _check_is_name(name: str) -> None:
+    if not isinstance(name, str):
+        raise InvalidArgument(f"a corpus's name is a str, not {name!r}")
 
 
 def _check_name(name: str) -> None:

@@ -20,6 +20,7 @@ from ngramdb.api.verbs import asking
 from ngramdb.errors import InvalidArgument
 from ngramdb.interrupts import under
 from ngramdb.lazy import lazy_module
+from ngramdb.limits import MAX_INTEGER
 
 if TYPE_CHECKING:
     from ngramdb.api import parsing, patterns, results
@@ -303,7 +304,7 @@ class Corpus:
             A file or a document that can't be read (with file and line), or an invalid option.
         """
         self._bound.check_whole("load")
-        if on_error not in ("fail", "skip"):
+        if not isinstance(on_error, str) or on_error not in ("fail", "skip"):
             raise InvalidArgument(f"on_error is 'fail' or 'skip', not {on_error!r}")
         given = {**options, "text": text, "format": format, "limit": limit}
         checked = {name: _checked(name, value) for name, value in given.items() if value is not None}
@@ -347,6 +348,10 @@ class Corpus:
         self._bound.check_whole("delete")
         if not isinstance(reason, str):
             raise InvalidArgument(f"a reason is a str, not {type(reason).__name__}")
+        try:
+            reason.encode()
+        except UnicodeEncodeError as error:
+            raise InvalidArgument(f"the reason is not valid Unicode at position {error.start}") from error
         tree, placeholders, _ = parsing.parsed_condition(where)
         values = parameters.Parameters(placeholders, params, where)
 
@@ -416,10 +421,9 @@ class Corpus:
         Cost: one manifest; no file of the corpus is touched.
         """
         self._bound.check_whole("restore")
-        if isinstance(version, bool) or not hasattr(version, "__index__"):
-            raise InvalidArgument(f"version is a whole number, not {version!r}")
+        number = trees.version_number(version)
         with self._bound.work():
-            return self._bound.session().run_restore(plans.RestoreCorpus(self.name, version))
+            return self._bound.session().run_restore(plans.RestoreCorpus(self.name, number))
 
     def add(self, other: str | Corpus) -> ChangeOutcome:
         """Add all documents of another corpus permanently: ALTER CORPUS … ADD CORPUS.
@@ -466,6 +470,8 @@ class Corpus:
 
     def _combine(self, sign: int, other: str | Corpus) -> ChangeOutcome:
         name = other.name if isinstance(other, Corpus) else other
+        if not isinstance(name, str):
+            raise InvalidArgument(f"the other corpus is a Corpus or its name, not {type(name).__name__}")
         statement = f"ALTER CORPUS {self.name} {'ADD' if sign > 0 else 'SUBTRACT'} CORPUS {name}"
         with self._bound.work():
             return self._bound.session().run_alter(plans.AlterCorpus(self.name, name, sign, None, statement))
@@ -515,16 +521,20 @@ class Corpus:
             A set that can't be read, or a report that can't be written; nothing is removed.
         """
         self._bound.check_whole("decontaminate")
+        options = {"text": text, "format": format, "separator": separator}
+        given = {name: _checked(name, value) for name, value in options.items() if value is not None}
+        if source_field is not None and not isinstance(source_field, str):
+            raise InvalidArgument(f"source_field is the path of a field, not {source_field!r}")
         with self._bound.work():
             return decontaminating.decontaminate(
                 self._bound.database,
                 self.name,
                 against,
                 contamination.Criterion(n, threshold, strict, contamination.folding(lower, fold_space)),
-                reading=contamination.Reading(text, format, separator),
+                reading=contamination.Reading(**given),
                 source_field=source_field,
                 dry_run=dry_run,
-                report=report,
+                report=None if report is None else given_documents.as_path(report),
             )
 
     # ---- one question -----------------------------------------------------------------------------------
@@ -952,7 +962,7 @@ class Corpus:
         """
         trees.at_least(0, "docs", docs)
         plan = self._bound.bind(trees.trace(text, min_length, returning), where, params)
-        return self._bound.run(replace(plan, n_documents=docs))
+        return self._bound.run(replace(plan, n_documents=None if docs is None else min(docs, MAX_INTEGER)))
 
     def trace_arrays(self, text: Ngram, min_length: int = 1) -> Spans:
         """The spans of `trace` as arrays, without their documents.
@@ -966,7 +976,7 @@ class Corpus:
         -------
         `starts`, `lengths` and `counts`, (k,) int64 each.
         """
-        trees.at_least(1, "min_length", min_length)
+        trees.required(1, "min_length", min_length)
         view = self._bound.current()
         ids = self._bound.passage(text)
         found = spans.maximal_spans(spans.longest_matches(view.index, ids), min_length)
@@ -1193,7 +1203,7 @@ class Corpus:
         bound = self._bound
         if bound.snapshot.is_past:
             bound.rebind()
-        if model == "ngram" and type(given) is list and bound.prob is not None:
+        if type(model) is str and model == "ngram" and type(given) is list and bound.prob is not None:
             # The usual question goes to the kernel as it is.
             try:
                 found = bound.dist(given, False, 0, asking.FEW)
@@ -1532,7 +1542,7 @@ class Corpus:
         """
         view = self._bound.current()
         with self._bound.work():
-            return evaluation.export_arpa(view, os.fspath(path), order)
+            return evaluation.export_arpa(view, given_documents.as_path(path), order)
 
     def export_infini_gram(
         self,
@@ -1565,7 +1575,9 @@ class Corpus:
         """
         layout = infini_gram_files.Layout(version, shards, token_dtype)
         with self._bound.work():
-            return infini_gram_files.write_index(self._bound.current(), folder, layout)
+            return infini_gram_files.write_index(
+                self._bound.current(), given_documents.as_path(folder), layout
+            )
 
     # ---- files ------------------------------------------------------------------------------------------
 
@@ -1601,7 +1613,8 @@ class Corpus:
         found, phrases = self._bound.condition(where, params, view)
         documents = plans.Documents(view, found, False, None, 0)
         options = {} if format is None else {"format": format}
-        return self._bound.number(plans.ExportDocuments(documents, os.fspath(path), options, phrases=phrases))
+        name = given_documents.as_path(path)
+        return self._bound.number(plans.ExportDocuments(documents, name, options, phrases=phrases))
 
     def removals(self) -> list[Removal]:
         """The removals so far, oldest first: SHOW REMOVALS.
@@ -1648,7 +1661,8 @@ class Corpus:
         """
         self._bound.check_whole("export_removals")
         with self._bound.work():
-            return exporting.export_removals(self.removed_documents(), path, format)
+            name = given_documents.as_path(path)
+            return exporting.export_removals(self.removed_documents(), name, format)
 
 
 def _checked(name: str, value: Any) -> Any:

@@ -20,6 +20,7 @@ from ngramdb.ingest.readers.warc import read_warc
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import Meter
 from ngramdb.ingest.wanted import WantedFields
+from ngramdb.limits import MAX_INTEGER
 
 
 @dataclass(slots=True)
@@ -79,7 +80,7 @@ def read_documents(
         WantedFields(options) if wanted is None else wanted,
     )
     # Not one document beyond the limit is read, so a bad line after it does no harm.
-    return documents if options.limit is None else islice(documents, options.limit)
+    return documents if options.limit is None else islice(documents, min(options.limit, MAX_INTEGER))
 
 
 def _chained(

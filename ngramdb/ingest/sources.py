@@ -118,7 +118,7 @@ def expand(
     load, or with files of several formats; InvalidArgument for an unknown format, no path at all, or
     standard input given twice.
     """
-    if format is not None and format not in READ:
+    if format is not None and (not isinstance(format, str) or format not in READ):
         raise InvalidArgument(f"unknown format {format!r}; the formats are {', '.join(READ)}")
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     if not given:

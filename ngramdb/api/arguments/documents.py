@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ngramdb.api.arguments.tables import SOURCE, is_table, iterates_over_names, rows_of
+from ngramdb.api.arguments.tables import SOURCE, is_iterable, is_table, iterates_over_names, rows_of
 from ngramdb.errors import InvalidArgument, LoadError
 from ngramdb.ingest.documents import Document, ErrorLog, infinite, is_finite, token_ids, without_nan
 
@@ -53,7 +53,7 @@ def each_of(given: Any, wanted: str, kind: str) -> Iterable[Any]:
     """
     if is_table(given):
         return rows_of(given, kind)
-    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+    if isinstance(given, (str, bytes, Mapping)) or not is_iterable(given):
         several = isinstance(given, Mapping) and any(map(is_table, given.values()))
         hint = "append its tables one by one" if several else "put one document in a list"
         raise InvalidArgument(f"{wanted}, not {type(given).__name__}; {hint}")
@@ -63,6 +63,14 @@ def each_of(given: Any, wanted: str, kind: str) -> Iterable[Any]:
             "a table that has __arrow_c_stream__, or its rows as dicts"
         )
     return given
+
+
+def as_path(given: Any) -> str:
+    """The path of a file or folder as a text. Raises InvalidArgument for what is none."""
+    path = os.fspath(given) if isinstance(given, (str, os.PathLike)) else given
+    if not isinstance(path, str):
+        raise InvalidArgument(f"a path is a str or a pathlib.Path, not {type(given).__name__}")
+    return path
 
 
 def as_paths(given: Any, wanted: str) -> list[str]:
@@ -77,7 +85,7 @@ def as_paths(given: Any, wanted: str) -> list[str]:
         return [os.fspath(given)]
     if is_table(given) or iterates_over_names(given):
         raise InvalidArgument(f"{wanted}, not {type(given).__name__}")
-    if not isinstance(given, Iterable):
+    if not is_iterable(given):
         raise InvalidArgument(f"{wanted}, not {type(given).__name__}")
     paths: list[str] = []
     for number, item in enumerate(given, start=1):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ngramdb.api.arguments.tables import iterates_over_names
+from ngramdb.api.arguments.tables import is_iterable, iterates_over_names
 from ngramdb.errors import InvalidArgument
 from ngramdb.planner.source import IntArray
 from ngramdb.types import integers, many_token_ids, token_ids
@@ -35,7 +35,7 @@ def pack(
     """
     if isinstance(ngrams, tuple) and len(ngrams) == 2 and all(isinstance(x, np.ndarray) for x in ngrams):
         return _packed(*ngrams, read)
-    if isinstance(ngrams, (str, bytes)) or not isinstance(ngrams, Iterable) or iterates_over_names(ngrams):
+    if isinstance(ngrams, (str, bytes)) or not is_iterable(ngrams) or iterates_over_names(ngrams):
         raise InvalidArgument(f"many n-grams are a list of n-grams, not {type(ngrams).__name__}")
     every = list(ngrams)
     if isinstance(ngrams, tuple) and _could_be_packed(every):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -104,7 +105,9 @@ def kwic(pattern: Any, match_text: bool, ignore_case: bool, lines: LinesWanted) 
         keys = (_field("doc_id"),)
     return ast.Kwic(
         _occurring(pattern, match_text, ignore_case),
-        window=ast.InSentence() if lines.window == "sentence" else _number(0, "window", lines.window),
+        window=ast.InSentence()
+        if isinstance(lines.window, str) and lines.window == "sentence"
+        else _number(0, "window", lines.window),
         order_by=tuple(ast.OrderBy(key, lines.descending) for key in keys),
         limit=_number(0, "limit", lines.limit),
         offset=_number(0, "offset", lines.offset),
@@ -148,13 +151,13 @@ def collocates(
     top: int | None,
 ) -> ast.Collocates:
     """COLLOCATES OF one n-gram."""
-    sentence = ast.InSentence() if within_sentence or window == "sentence" else None
+    sentence = ast.InSentence() if within_sentence or _is_sentence(window) else None
     sides = window if isinstance(window, tuple) else (window, window)
     if len(sides) != 2:
         raise InvalidArgument(
             f"window is a number of tokens, a pair (left, right), or 'sentence', not {window!r}"
         )
-    left, right = (None if side == "sentence" else required(0, "window", side) for side in sides)
+    left, right = (None if _is_sentence(side) else required(0, "window", side) for side in sides)
     return ast.Collocates(
         _occurring(pattern, match_text, ignore_case),
         window=ast.Around(left, right, sentence),
@@ -176,7 +179,7 @@ def keywords(
     top: int | None,
 ) -> str:
     """KEYWORDS as text, with conditions as they are written: `against`, or all of the corpus `other`."""
-    if by not in KEYNESS_MEASURES:
+    if not isinstance(by, str) or by not in KEYNESS_MEASURES:
         raise InvalidArgument(f"by is one of {', '.join(KEYNESS_MEASURES)}, not {by!r}")
     if where is None and against is None and other is None:
         raise InvalidArgument("keywords are those of a condition, or against another corpus: say which")
@@ -248,7 +251,7 @@ def trace(text: Any, min_length: int, returning: str | Sequence[str] | None = No
 def generate(given: Any, text: TextWanted) -> ast.Generate:
     """GENERATE."""
     method, beams = text.method, text.beams
-    if method not in (None, "greedy", "sample", "beam"):
+    if method is not None and (not isinstance(method, str) or method not in ("greedy", "sample", "beam")):
         raise InvalidArgument(f"method is 'greedy', 'sample' or 'beam', not {method!r}")
     if beams is not None and method is None:
         method = "beam"
@@ -279,10 +282,26 @@ def about(tree: Any, corpus: str, where: ast.Condition | None) -> Any:
     return replace(tree, source=source) if where is None else replace(tree, source=source, where=where)
 
 
+def _is_sentence(window: Any) -> bool:
+    # An array is compared item by item.
+    return isinstance(window, str) and window == "sentence"
+
+
 def at_least(least: int, name: str, value: Any) -> None:
     """Raise InvalidArgument unless the value is a whole number of at least `least`, or None."""
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
         raise InvalidArgument(f"{name} is a whole number of at least {least}, not {value!r}")
+
+
+def version_number(value: Any) -> int:
+    """The number of a version. Raises InvalidArgument for anything but a whole number."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool):
+        raise InvalidArgument(f"version is a whole number, not {value!r}")
+    return number
 
 
 def _field(path: str) -> ast.Field:

@@ -96,8 +96,15 @@ def draft(view: Corpus, ids: IntArray, n: int, least_prob: float, least_count: i
     """`Corpus.draft`."""
     if isinstance(n, bool) or not isinstance(n, int) or n < 0:
         raise InvalidArgument(f"n is a whole number of at least 0, not {n!r}")
+    least = _probability("least_prob", least_prob)
     model = language_model(view, as_model(InfGram(min_count=least_count)))
-    return speculative.draft(model, ids, n, least_prob=least_prob)
+    return speculative.draft(model, ids, n, least_prob=least)
+
+
+def _probability(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.floating)) or not 0 <= value <= 1:
+        raise InvalidArgument(f"{name} is a number from 0 to 1, not {value!r}")
+    return float(value)
 
 
 def export_arpa(view: Corpus, path: str, order: int) -> list[int]:

@@ -26,6 +26,7 @@ from ngramdb.ingest.sources import Source, expand, total_size
 from ngramdb.ingest.streams import Limits, Meter
 from ngramdb.ingest.suited import check_options, have_fields
 from ngramdb.ingest.wanted import WantedFields
+from ngramdb.limits import MAX_INTEGER
 from ngramdb.planner.plan import Load
 
 LoadCallback = Callable[[LoadProgress], None]
@@ -169,7 +170,7 @@ def load_table(
     documents = table_documents(schema, batches, options, errors, (type(table).__name__, "row"))
     with database.change(entry.name, f"load {entry.name}") as change:
         run = _Run(database, change, progress, errors, skipped=errors if plan.skip_errors else None)
-        run.load(documents if options.limit is None else islice(documents, options.limit))
+        run.load(documents if options.limit is None else islice(documents, min(options.limit, MAX_INTEGER)))
     return run.report()
 
 

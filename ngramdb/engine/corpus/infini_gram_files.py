@@ -50,11 +50,13 @@ class Layout:
     token_dtype: str | None = None
 
     def __post_init__(self) -> None:
-        if self.version not in VERSIONS:
+        if not isinstance(self.version, (int, np.integer)) or self.version not in VERSIONS:
             raise InvalidArgument(f"infini-gram's files are written in version 4 or 5, not {self.version!r}")
         if type(self.shards) is not int or self.shards < 1:
             raise InvalidArgument(f"shards are a whole number from 1 on, not {self.shards!r}")
-        if self.token_dtype is not None and self.token_dtype not in DTYPES:
+        if self.token_dtype is not None and (
+            type(self.token_dtype) is not str or self.token_dtype not in DTYPES
+        ):
             raise InvalidArgument(f"token_dtype is u8, u16 or u32, not {self.token_dtype!r}")
 
 
@@ -104,6 +106,8 @@ def write_index(view: Any, folder: str | os.PathLike[str], layout: Layout) -> in
         made = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     except OSError as error:
         raise ExecutionError(f"cannot make {target}: {error.strerror}") from error
+    except ValueError as error:  # a name that no file system has
+        raise ExecutionError(f"cannot make {str(target)!r}: {error}") from error
     try:
         n = 0
         for shard in range(layout.shards):

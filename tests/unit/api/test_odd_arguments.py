@@ -1,0 +1,109 @@
+"""Arguments that are of another type than they should be: an error of ngramdb, which names what is wanted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ngramdb
+from ngramdb.errors import InvalidArgument
+
+NONE, ONE, SEVERAL = np.array([]), np.array(1), np.array([1, 2])
+
+
+@pytest.fixture
+def corpus() -> Any:
+    with ngramdb.connect() as db:
+        made = db.create_corpus("c")
+        made.append([{"text": "a b c a b d", "k": 1}, "a b a"])
+        yield made
+
+
+@pytest.mark.parametrize("array", [NONE, ONE, SEVERAL], ids=["none", "one", "several"])
+@pytest.mark.parametrize(
+    ("verb", "given"),
+    [
+        ("collocates", {"pattern": "a", "window": ...}),
+        ("decontaminate", {"against": "x.jsonl", "format": ...}),
+        ("decontaminate", {"against": "x.jsonl", "text": ...}),
+        ("decontaminate", {"against": "x.jsonl", "source_field": ...}),
+        ("decontaminate", {"against": "x.jsonl", "report": ...}),
+        ("dist_arrays", {"given": ["a"], "model": ...}),
+        ("export", {"path": "x.jsonl", "format": ...}),
+        ("export", {"path": ...}),
+        ("export_arpa", {"path": ..., "order": 2}),
+        ("export_infini_gram", {"folder": "x", "token_dtype": ...}),
+        ("export_infini_gram", {"folder": "x", "version": ...}),
+        ("export_infini_gram", {"folder": ...}),
+        ("export_removals", {"path": ...}),
+        ("generate", {"given": "a", "method": ...}),
+        ("keywords", {"where": "k = 1", "by": ...}),
+        ("kwic", {"pattern": "a", "window": ...}),
+        ("load", {"paths": "x.jsonl", "on_error": ...}),
+        ("stream", {"given": "a", "method": ...}),
+        ("subtract", {"other": ...}),
+        ("trace_arrays", {"text": "a", "min_length": ...}),
+    ],
+)
+def test_an_array_is_no_option(corpus: Any, verb: str, given: dict[str, Any], array: Any) -> None:
+    (place,) = [name for name, value in given.items() if value is ...]
+    with pytest.raises(InvalidArgument):
+        getattr(corpus, verb)(**{**given, place: array})
+
+
+@pytest.mark.parametrize(
+    "verb", ["agreement", "append", "count_many", "dist_many", "load", "perplexity", "score_many"]
+)
+def test_an_array_without_dimensions_is_no_list(corpus: Any, verb: str) -> None:
+    with pytest.raises(InvalidArgument, match="not ndarray"):
+        getattr(corpus, verb)(ONE)
+    with pytest.raises(InvalidArgument, match="not ndarray"):
+        corpus.prob_many(ONE, ["a"])
+    with pytest.raises(InvalidArgument, match="not ndarray"):
+        corpus.decontaminate(ONE)
+
+
+@pytest.mark.parametrize("value", ["a", None, [], float("nan"), -0.5, 1.5, True, np.array([0.5])])
+def test_the_least_probability_of_a_draft_is_one(corpus: Any, value: Any) -> None:
+    with pytest.raises(InvalidArgument, match="least_prob is a number from 0 to 1"):
+        corpus.draft("a", 2, least_prob=value)
+
+
+def test_the_least_probability_of_a_draft_is_any_number(corpus: Any) -> None:
+    found = [len(corpus.draft("a", 2, least_prob=value).ids) for value in (0, 1, 0.5, np.float32(0.25))]
+    assert found == [2, 0, 1, 2]
+
+
+def test_numbers_beyond_64_bits_are_large_numbers(corpus: Any, tmp_path: Any) -> None:
+    assert corpus.trace("a b", docs=2**64).fetchall() == corpus.trace("a b", docs=None).fetchall()
+    (tmp_path / "x.jsonl").write_text('{"text": "a"}\n')
+    assert corpus.load(tmp_path / "x.jsonl", limit=2**64).documents == 1
+
+
+def test_versions_are_whole_numbers_of_any_kind(corpus: Any) -> None:
+    version = int(ngramdb.connect().version)
+    assert corpus.restore(np.int64(version + 2)).documents == corpus.restore(np.array(version + 2)).documents
+    for value in (NONE, SEVERAL, "1", None, 1.0, True):
+        with pytest.raises(InvalidArgument, match="version is a whole number"):
+            corpus.restore(value)
+
+
+def test_names_of_corpora_are_texts() -> None:
+    with ngramdb.connect() as db:
+        for verb in (db.describe, db.drop_corpus, db.detach):
+            for value in (None, b"c", ["c"], ONE, 1):
+                with pytest.raises(InvalidArgument, match="a corpus's name is a str"):
+                    verb(value)
+        db.create_corpus("c")
+        with pytest.raises(InvalidArgument, match="version is a whole number"):
+            db.describe("c", "1")
+        with pytest.raises(InvalidArgument, match="a path is a str"):
+            db.attach(5, "x")
+
+
+def test_a_reason_that_cannot_be_stored_is_refused(corpus: Any) -> None:
+    with pytest.raises(InvalidArgument, match="the reason is not valid Unicode at position 1"):
+        corpus.delete("k = 1", reason="a\ud800")
+    assert corpus.n_documents == 2
