@@ -355,7 +355,8 @@ class Connection(HasErrors):
         for option, value in options.items():
             if option not in CORPUS_OPTIONS:
                 raise InvalidArgument(f"no option {option!r}; known: {', '.join(CORPUS_OPTIONS)}")
-            checked[option] = CORPUS_OPTIONS[option].check(option, value)
+            if value is not None:  # as if it were not given
+                checked[option] = CORPUS_OPTIONS[option].check(option, value)
         try:
             named = os.fspath(tokenizer) if isinstance(tokenizer, os.PathLike) else tokenizer
             plan = plans.CreateCorpus(name, named, if_not_exists, checked)
@@ -454,6 +455,8 @@ class Connection(HasErrors):
         for option, value in options.items():
             if option not in ATTACH_OPTIONS:
                 raise InvalidArgument(f"no option {option!r}; known: {', '.join(ATTACH_OPTIONS)}")
+            if value is None:
+                continue
             given = os.fspath(value) if isinstance(value, os.PathLike) else value
             is_object = option == "tokenizer" and not isinstance(given, str)
             checked[option] = given if is_object else ATTACH_OPTIONS[option].check(option, given)

@@ -293,6 +293,14 @@ def test_a_tokenizer_that_the_library_refuses_is_an_error_of_the_first_question(
                 pile.count([1])
 
 
+def test_an_option_that_is_none_is_not_given(index):
+    with ngramdb.connect() as db:
+        found = db.attach(index, "pile", tokenizer=None, dtype=None, version=None, index=None, separator=None)
+        assert found.n_documents == db.attach(index, "same").n_documents > 0
+        made = db.create_corpus("c", segment_tokens=None, sentences=None, sentence_separator=None)
+        assert made.append(["a b"]).documents == 1
+
+
 def test_versions_are_those_of_the_files(index, tmp_path):
     write_infini_gram(tmp_path / "6", [[1, 2]], version=6)
     with ngramdb.connect() as db:
