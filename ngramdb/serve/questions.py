@@ -141,7 +141,7 @@ def _limited(statement: Statement, asked: Asked) -> Planned:
 
 def _count(asked: Asked) -> Planned:
     statement = asked.source(Statement("COUNT", "COUNT").pattern(pattern_of(asked.given)))
-    return Planned(statement.where(asked.given.text("where")))
+    return Planned(statement.where(asked.given.text("where")), asked.offset)
 
 
 def _concordance(asked: Asked) -> Planned:
@@ -232,7 +232,7 @@ def _dispersion(asked: Asked) -> Planned:
     statement = asked.source(Statement("DISPERSION OF", "DISPERSION OF").pattern(pattern_of(asked.given)))
     statement.where(asked.given.text("where"))
     by = asked.given.text("by")
-    return Planned(statement.add(f"BY {by}") if by else statement)
+    return Planned(statement.add(f"BY {by}") if by else statement, asked.offset)
 
 
 def _trace(asked: Asked) -> Planned:
@@ -245,7 +245,8 @@ def _probability(asked: Asked) -> Planned:
     statement = (
         Statement("PROB", "PROB").ngram(_ngram(asked.given)).ngram(asked.given["given"] or "", "GIVEN")
     )
-    return Planned(asked.source(statement).where(asked.given.text("where")).using(_model(asked.given)))
+    statement = asked.source(statement).where(asked.given.text("where")).using(_model(asked.given))
+    return Planned(statement, asked.offset)
 
 
 def _score(asked: Asked) -> Planned:

@@ -105,10 +105,10 @@ class Statement:
         return self.add(f"FROM {quoted_name(corpus)}{at}")
 
     def order(self, keys: Sequence[str], descending: bool) -> Statement:
-        """ORDER BY."""
-        if not keys:
+        """ORDER BY; without keys, documents have the order of their ids."""
+        if not keys and not descending:
             return self
-        way = " DESC" if descending else ""
+        keys, way = keys or ("doc_id",), " DESC" if descending else ""
         return self.add("ORDER BY " + ", ".join(f"{key}{way}" for key in keys))
 
     def sample(self, size: int | None, seed: int | None) -> Statement:

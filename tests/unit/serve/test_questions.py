@@ -33,6 +33,9 @@ ROWS: list[tuple[str, list[tuple[Any, ...]]]] = [
     ("documents?q=fruit&returning=doc_id,year", [(1, 1966), (3, 1961)]),
     ("documents?q=fruit&where=year+<+1965&returning=doc_id", [(3,)]),
     ("documents?order=year&descending=1&limit=1&returning=doc_id", [(1,)]),
+    ("documents?descending&limit=2&returning=doc_id", [(3,), (2,)]),
+    ("documents?q=fruit&descending&returning=doc_id", [(3,), (1,)]),
+    ("concordance?q=an&descending&window=0", [(3, 3, "", "an", ""), (0, 3, "", "an", "")]),
     ("documents?sample=4&seed=1&returning=length&where=doc_id=2", [(7,)]),
     ("next?q=flies+like&limit=1", [("an", 3, 2, 2 / 3)]),
     ("before?q=flies&limit=5", [("time", 0, 2, 0.5), ("fruit", 5, 2, 0.5)]),
@@ -259,3 +262,20 @@ def test_values_of_a_statement_stand_in_the_address(client: Any) -> None:
         + "&least=1950&word=an"
     )
     assert client.rows(target) == [(1,)]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "count?q=flies",
+        "dispersion?q=flies",
+        "frequency?by=kind",
+        "probability?q=flies&given=time",
+        "next?q=an",
+    ],
+)
+def test_rows_are_passed_over_of_every_answer(client: Any, asked: str) -> None:
+    rows = client.json(f"/sayings/{asked.replace('?', '.json?')}")["rows"]
+    assert rows
+    for n in (0, 1, 3):
+        assert client.json(f"/sayings/{asked.replace('?', '.json?')}&offset={n}")["rows"] == rows[n:]
