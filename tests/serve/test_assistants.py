@@ -71,7 +71,11 @@ def refused(ask: Ask, name: str, **values: Any) -> str:
         ),
         ("concordance", {"q": "flies", "returning": "kind"}, 'KWIC "flies" RETURNING kind LIMIT 20'),
         ("concordance", {"q": "flies", "descending": True}, 'KWIC "flies" ORDER BY doc_id DESC LIMIT 20'),
-        ("find_documents", {"descending": True}, "DOCS ORDER BY doc_id DESC LIMIT 20"),
+        (
+            "find_documents",
+            {"where": "length < 20", "descending": True},
+            "DOCS WHERE length < 20 ORDER BY doc_id DESC LIMIT 20",
+        ),
         ("next_tokens", {"q": "flies"}, 'DIST GIVEN "flies" TOP 20'),
         ("previous_tokens", {"q": "flies"}, 'DIST BEFORE "flies" TOP 20'),
         ("find_documents", {"where": "kind = 'joke'"}, "DOCS WHERE kind = 'joke' LIMIT 20"),
