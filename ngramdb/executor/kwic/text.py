@@ -132,9 +132,9 @@ class SpelledContexts(Contexts):
             left, match, right = left + match[: place.start], match[place], match[place.stop :] + right
         # Of a character that the window cuts, the bytes inside are left out.
         return Shown(
-            _without_beginning(left) if start == line.before and start else _text(left),
+            _without_beginning(left) if line.start > line.before else _text(left),
             _text(match),
-            _without_end(right) if len(ids) - stop == line.after and line.after else _text(right),
+            _without_end(right) if len(ids) - stop == line.after else _text(right),
         )
 
     def _spelled(self, ids: NDArray[np.uint32]) -> bytes:

@@ -62,14 +62,14 @@ def triples():
     return ngramdb.CallableTokenizer("triples", encode, 5000, spans=cut)
 
 
-def byte_level(normalizer=None, add_prefix_space=False, added=()):
+def byte_level(normalizer=None, add_prefix_space=False, added=(), texts=TEXTS[:2]):
     """Tokens that spell a text, which is not always the one that was tokenized."""
     made = Tokenizer(models.BPE())
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=add_prefix_space)
     made.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     made.train_from_iterator(
-        TEXTS[:2] * 3, trainers.BpeTrainer(vocab_size=290, initial_alphabet=alphabet, show_progress=False)
+        texts * 3, trainers.BpeTrainer(vocab_size=290, initial_alphabet=alphabet, show_progress=False)
     )
     if normalizer is not None:
         made.normalizer = normalizer
@@ -116,6 +116,21 @@ def test_every_string_is_found_where_it_stands(corpus, ignore_case):
         for line in lines:
             assert same(line["match"], string, ignore_case)
             assert line["left"] + line["match"] + line["right"] in TEXTS[line["doc_id"]] + TEXTS[1]
+
+
+@pytest.mark.parametrize("window", [0, 1, 2])
+def test_a_window_that_cuts_a_character_leaves_it_out(window):
+    texts = ["naïve ïn n", "日本n語", "éné", "n😀n"]
+    with ngramdb.connect() as db:
+        # Pieces of a letter and the first byte of the next one, or the last byte of the one before.
+        halves = byte_level(texts=["naïnaénaínaó", "ïanéaníanóan"])
+        for name, kind in (("a", "bytes"), ("b", halves)):
+            made = db.create_corpus(name, kind)
+            made.append(texts)
+            for string in ("n", "ï", "本n", "é"):
+                for line in made.kwic(string, window=window, match_text=True).to_dicts():
+                    assert line["match"] == string
+                    assert line["left"] + string + line["right"] in texts[line["doc_id"]]
 
 
 def test_tokens_stand_where_their_characters_do(corpus):
