@@ -37,6 +37,8 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("-n", type=int, default=5, help="tokens in an n-gram")
     given = parser.parse_args()
+    if given.n < 1:
+        parser.error("-n is a number of tokens, 1 at least")
     with ngramdb.connect(given.database, read_only=True) as db:
         corpus = db.corpus(given.corpus)
         print(" share    most  line")
