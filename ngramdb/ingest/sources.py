@@ -282,7 +282,7 @@ def _raise_unreadable(error: OSError) -> None:
 
 
 def _expand_glob(pattern: str, format: str | None) -> list[Source]:
-    found = sorted(glob.glob(pattern, recursive=True))
+    found = sorted(set(_globbed(pattern)))
     files = [path for path in found if not os.path.isdir(path)]
     if not files:
         what = "matches only folders; add /**/* to reach their files" if found else "matches no file"
@@ -294,6 +294,37 @@ def _expand_glob(pattern: str, format: str | None) -> list[Source]:
         Source(file, _portable(os.path.relpath(file, base or ".")), format or _format_of(file))
         for file in files
     ]
+
+
+def _globbed(pattern: str) -> Iterator[str]:
+    """Yield what a glob matches; `**` stands for folders in any depth, each of them once.
+
+    `glob` itself goes through a link to a folder above it again and again, until the path is too long.
+    """
+    head, found, rest = f"/{pattern}/".partition("/**/")
+    if not found:
+        yield from glob.iglob(pattern)
+        return
+    head = head[1:] or ("/" if pattern.startswith("/") else "")
+    roots = glob.glob(head) if glob.has_magic(head) else [head]
+    for root in roots:
+        for folder in _folders(root, ()):
+            yield from _globbed(os.path.join(glob.escape(folder), rest[:-1] if rest else "*"))
+
+
+def _folders(folder: str, above: tuple[str, ...]) -> Iterator[str]:
+    """Yield a folder and those below it, but for hidden ones, and for links to one that they are in."""
+    real = os.path.realpath(folder)
+    if any(one == real or one.startswith(os.path.join(real, "")) for one in above):
+        return
+    yield folder
+    try:
+        inner = sorted(entry.name for entry in os.scandir(folder or ".") if entry.is_dir())
+    except OSError:  # nothing of it can be read
+        return
+    for name in inner:
+        if not name.startswith("."):
+            yield from _folders(os.path.join(folder, name), (*above, real))
 
 
 def _fixed_part(pattern: str) -> str:

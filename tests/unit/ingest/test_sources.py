@@ -72,6 +72,21 @@ def test_a_glob_matches_files_in_order(folder):
     assert [s.format for s in expand(f"{folder}/*")] == ["text", "jsonl", "jsonl", "jsonl"]
 
 
+def test_a_glob_of_any_depth_passes_a_link_to_a_folder_above_it(folder, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "f.txt").write_text("x")
+    (elsewhere / "back").symlink_to(folder)
+    (folder / "sub" / "up").symlink_to(folder)
+    (folder / "sub" / "own").symlink_to(folder / "sub")
+    (folder / "sub" / "far").symlink_to(elsewhere)
+    assert names(expand(f"{folder}/**/*.txt")) == ["sub/e.txt", "sub/far/f.txt"]
+    assert names(expand(f"{folder}/s*/**/?.txt")) == ["sub/e.txt", "sub/far/f.txt"]
+    assert names(expand(f"{folder}/sub/**")) == ["d.ndjson.zst", "e.txt", "far/f.txt"]
+    assert names(expand(f"{folder}/**/**/f.txt")) == ["sub/far/f.txt"]
+    with pytest.raises(LoadError, match="matches only folders"):
+        expand(f"{folder}/**/")
+
+
 def test_a_file_with_brackets_in_its_name_is_a_file(tmp_path):
     (tmp_path / "a[1].txt").write_text("x")
     assert names(expand(tmp_path / "a[1].txt")) == ["a[1].txt"]
