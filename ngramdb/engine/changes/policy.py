@@ -12,7 +12,7 @@ two segments never interleave.
 The bound: each merge of a tier makes a segment of a higher one, so that after n tokens a token has been
 rewritten at most log4(n / SMALL) + 1 times among the larger segments, and RATIO + 1 times for each factor of
 two among the small ones; FAN_IN - 1 segments a tier are left, 3 log4(n / SMALL) + 3 in all. `joined_loads`
-rewrites a token once for each factor of MOST_AT_ONCE, COMPACT once.
+rewrites a token once for each factor of MOST_AT_ONCE at most, COMPACT once.
 """
 
 from __future__ import annotations
@@ -69,17 +69,31 @@ def joined_loads(sizes: Sequence[int], most: int) -> list[slice]:
     """Which of the segments that one load has sorted become one, each slice of them.
 
     To be asked again of what that leaves, until there are none.
-    Neighbours that fit one segment do, from the first on; of very many, MOST_AT_ONCE at a time.
+    Neighbours that fit one segment do, from the first on; of more than MOST_AT_ONCE, only so many before the
+    others that MOST_AT_ONCE are left.
     """
     groups: list[slice] = []
     start = 0
     while start < len(sizes):
         group = _fitting(sizes, start, len(sizes), most) or slice(start, start + 1)
-        cuts = range(group.start, group.stop, MOST_AT_ONCE)
-        runs = (slice(cut, min(cut + MOST_AT_ONCE, group.stop)) for cut in cuts)
-        groups += [run for run in runs if run.stop - run.start > 1]
+        groups += _runs(group)
         start = group.stop
     return groups
+
+
+def _runs(group: slice) -> list[slice]:
+    """What is merged first of neighbours that become one: at most MOST_AT_ONCE at a time."""
+    at, stop = group.start, group.stop
+    too_many = stop - at - MOST_AT_ONCE
+    if too_many <= 0:
+        return [group] if stop - at > 1 else []
+    runs: list[slice] = []
+    while too_many > 0 and stop - at > 1:
+        run = slice(at, min(at + min(MOST_AT_ONCE, too_many + 1), stop))
+        runs.append(run)
+        too_many -= run.stop - run.start - 1
+        at = run.stop
+    return runs
 
 
 def next_merge(sizes: Sequence[int], most: int) -> slice | None:

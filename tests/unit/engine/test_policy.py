@@ -119,6 +119,27 @@ def test_what_one_load_has_sorted_becomes_as_few_as_fit(sizes, most, left):
     assert work <= 3 * total
 
 
+@pytest.mark.parametrize(
+    ("n", "rewritten"),
+    [
+        (1, 0),
+        (2, 2),
+        (MOST_AT_ONCE, MOST_AT_ONCE),
+        (MOST_AT_ONCE + 1, MOST_AT_ONCE + 3),
+        (72, 72 + 9),
+        (200, 200 + 64 + 64 + 11),
+        (MOST_AT_ONCE**2, 2 * MOST_AT_ONCE**2),
+    ],
+)
+def test_of_very_many_only_so_many_are_merged_twice_that_the_others_fit(n, rewritten):
+    sizes, found = [1] * n, 0
+    while groups := joined_loads(sizes, 1 << 20):
+        for group in reversed(groups):
+            found += sum(sizes[group])
+            sizes[group] = [sum(sizes[group])]
+    assert sizes == [n] and found == rewritten
+
+
 def test_what_memory_has_no_room_to_sort_is_merged():
     limits = Limits(most=1 << 32, most_sorted=1 << 26)
     assert is_merged([1 << 26, 1], limits)
