@@ -108,8 +108,7 @@ class Course:
         if known is not None:
             return known
         for one in sorted(records, key=lambda record: record.n_documents, reverse=True):
-            n_needed = one.n_files + (one.n_lines > 0)
-            if 0 < n_needed <= len(self._sources) and one.files == self._digest(one.n_files, one.n_lines):
+            if _has_read(one, self._sources):
                 self._paths = one.paths
                 return one
         self._refuse_loaded(records)
@@ -147,26 +146,33 @@ class Course:
         line = _begun_at(record, self._sources[record.n_files]) if record.n_lines else None
         self.position = Position(record.n_files, record.n_lines, record.n_documents, line)
 
-    def _digest(self, n_files: int, n_lines: int) -> str:
-        """`_files` by itself: of any number of files."""
-        hashed, n_hashed = self._hashed.copy(), self._n_hashed
-        self._hashed, self._n_hashed = hashlib.sha256(), 0
-        try:
-            return self._files(n_files, n_lines)
-        finally:
-            self._hashed, self._n_hashed = hashed, n_hashed
-
     def _files(self, n_files: int, n_lines: int) -> str:
-        """The digest of the first files and, where it is begun, of the next one (FORMAT.md)."""
-        for source in self._sources[self._n_hashed : n_files]:
-            self._hashed.update(_line(f"{source.n_bytes}:{_absolute(source.path)}"))
+        """The digest of the first files and, where it is begun, of the next one; files are hashed once."""
+        _add_files(self._hashed, self._sources[self._n_hashed : n_files])
         self._n_hashed = max(self._n_hashed, n_files)
-        hashed = self._hashed.copy()
-        if n_lines:
-            begun = self._sources[n_files]
-            hashed.update(_line(f":{_absolute(begun.path)}"))
-            hashed.update(beginning(begun))
-        return hashed.hexdigest()
+        return _digest(self._hashed.copy(), self._sources[n_files] if n_lines else None)
+
+
+def _add_files(hashed: hashlib._Hash, sources: Iterable[Source]) -> None:
+    for source in sources:
+        hashed.update(_line(f"{source.n_bytes}:{_absolute(source.path)}"))
+
+
+def _digest(hashed: hashlib._Hash, begun: Source | None) -> str:
+    """That of the files that were hashed, and of the one that is begun (FORMAT.md)."""
+    if begun is not None:
+        hashed.update(_line(f":{_absolute(begun.path)}"))
+        hashed.update(beginning(begun))
+    return hashed.hexdigest()
+
+
+def _has_read(record: LoadRecord, sources: Sequence[Source]) -> bool:
+    """Whether the files of a record, of which there are some, are the first of these."""
+    if not 0 < record.n_files + (record.n_lines > 0) <= len(sources):
+        return False
+    hashed = hashlib.sha256()
+    _add_files(hashed, sources[: record.n_files])
+    return record.files == _digest(hashed, sources[record.n_files] if record.n_lines else None)
 
 
 def _begun_at(record: LoadRecord, source: Source) -> bytes | None:
