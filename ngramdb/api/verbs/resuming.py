@@ -148,31 +148,32 @@ class Course:
 
     def _files(self, n_files: int, n_lines: int) -> str:
         """The digest of the first files and, where it is begun, of the next one; files are hashed once."""
-        _add_files(self._hashed, self._sources[self._n_hashed : n_files])
+        self._hashed.update(_read_lines(self._sources[self._n_hashed : n_files]))
         self._n_hashed = max(self._n_hashed, n_files)
-        return _digest(self._hashed.copy(), self._sources[n_files] if n_lines else None)
+        hashed = self._hashed.copy()
+        if n_lines:
+            hashed.update(_begun_line(self._sources[n_files]))
+        return hashed.hexdigest()
 
 
-def _add_files(hashed: hashlib._Hash, sources: Iterable[Source]) -> None:
-    for source in sources:
-        hashed.update(_line(f"{source.n_bytes}:{_absolute(source.path)}"))
+def _read_lines(sources: Iterable[Source]) -> bytes:
+    """What the digest of a record's files takes of those that are read whole (FORMAT.md)."""
+    return b"".join(_line(f"{source.n_bytes}:{_absolute(source.path)}") for source in sources)
 
 
-def _digest(hashed: hashlib._Hash, begun: Source | None) -> str:
-    """That of the files that were hashed, and of the one that is begun (FORMAT.md)."""
-    if begun is not None:
-        hashed.update(_line(f":{_absolute(begun.path)}"))
-        hashed.update(beginning(begun))
-    return hashed.hexdigest()
+def _begun_line(source: Source) -> bytes:
+    """What it takes of the file that is begun."""
+    return _line(f":{_absolute(source.path)}") + beginning(source)
 
 
 def _has_read(record: LoadRecord, sources: Sequence[Source]) -> bool:
     """Whether the files of a record, of which there are some, are the first of these."""
     if not 0 < record.n_files + (record.n_lines > 0) <= len(sources):
         return False
-    hashed = hashlib.sha256()
-    _add_files(hashed, sources[: record.n_files])
-    return record.files == _digest(hashed, sources[record.n_files] if record.n_lines else None)
+    hashed = hashlib.sha256(_read_lines(sources[: record.n_files]))
+    if record.n_lines:
+        hashed.update(_begun_line(sources[record.n_files]))
+    return record.files == hashed.hexdigest()
 
 
 def _begun_at(record: LoadRecord, source: Source) -> bytes | None:
