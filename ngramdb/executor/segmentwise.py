@@ -28,16 +28,25 @@ def each_segment(
 
     With a meter, which `answer` takes as `meter`, nobody else is asked: it measures this process.
     """
-    ask = getattr(corpus, "ask_segments", None)
     if meter is not None:
-        answer = partial(answer, meter=meter)
-    elif ask is not None:
-        yield from ask(answer, arguments)
-        return
+        return _one_by_one(corpus, partial(answer, meter=meter), arguments)
+    ask = getattr(corpus, "ask_segments", None)
+    if ask is not None:
+        asked: Iterator[Answer] = ask(answer, arguments)
+        return asked
     n = len(corpus.segments)
-    if meter is None and getattr(corpus, "waits_for_segments", False):
-        yield from interrupts.at_once(lambda i: answer(corpus, i, *arguments), range(n))
-        return
+    if n == 1:  # most corpora: a generator would take a tenth of a quick question's time
+        interrupts.step(0, 1)
+        return iter((answer(corpus, 0, *arguments),))
+    if getattr(corpus, "waits_for_segments", False):
+        return interrupts.at_once(lambda i: answer(corpus, i, *arguments), range(n))
+    return _one_by_one(corpus, answer, arguments)
+
+
+def _one_by_one(
+    corpus: Corpus, answer: Callable[..., Answer], arguments: tuple[Any, ...]
+) -> Iterator[Answer]:
+    n = len(corpus.segments)
     for i in range(n):
         interrupts.step(i, n)
         yield answer(corpus, i, *arguments)

@@ -51,9 +51,9 @@ def _optimized(
         return logical, ()  # the most frequent question, to which no rule applies
     in_kernel = not estimated and isinstance(logical, (plan.CountDocuments, plan.Documents))
     if in_kernel:
-        where = logical.where_clause()
-        # From a template, or as the rules would leave it.
-        if isinstance(where, plan.PlainDocs) or (where is not None and plain.is_settled(where)):
+        if isinstance(logical.where, plan.PlainDocs):  # from a template
+            return plan.changed(logical, costs=scanning.costs_of(disabled)), ()
+        if plain.is_settled(logical.where):  # as the rules would leave it
             return _for_kernel(logical, disabled), ()
     elif isinstance(logical, (plan.CopyDocuments, plan.ExportDocuments)):
         inner, fired = optimize(logical.documents, disabled, estimated)
