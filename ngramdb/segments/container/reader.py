@@ -318,12 +318,12 @@ class Container:
 
         Reading what is missing would end the process.
         """
-        if self._source is not None:
-            return
+        if not self._is_mapped():
+            return  # what is in memory may be called by the file that it was made from
         try:
             size = os.stat(self.path).st_size
         except (OSError, ValueError):
-            return  # it is in memory; or its name is gone, and what is mapped stays
+            return  # its name is gone, and what is mapped stays
         if size < len(self._buffer):
             what = "was cut short while it was open"
             _damaged(self.path, what, size, len(self._buffer), size)

@@ -101,6 +101,28 @@ def test_sums_and_differences_equal_brute_force(database, seed):
         check_answers(view, a + b, gone)
 
 
+@pytest.mark.parametrize("n_words", [3, 35, 200, 400])
+def test_vocabularies_of_any_size_are_translated_on_disk(tmp_path, n_words):
+    """The ids of the smaller corpus take more bytes once they are those of the larger one: its translation
+    is longer than its file."""
+    words = [f"w{i}" for i in range(700)]
+    texts = {"big": words, "small": words[-n_words:], "others": ["x", *words[-n_words:]]}
+    with ngramdb.connect(str(tmp_path / "corpora.ngdb")) as db:
+        for name, known in texts.items():
+            db.create_corpus(name)
+            db.corpus(name).append([" ".join(known)])
+        db.corpus("big").append([" ".join(words[-n_words:])])
+        last = f'"{words[-1]}"'
+        for reopened in (False, True):
+            with ngramdb.connect(str(tmp_path / "corpora.ngdb"), read_only=reopened) as asked:
+                for terms, n in (("big + small", 3), ("big + others", 3), ("big - small", 1), ("small + big", 3)):
+                    assert asked.execute(f"COUNT {last} FROM {terms}").fetchone() == (n,), terms
+                assert asked.execute(f"COUNT DOCS WHERE {last} FROM big - small").fetchone() == (1,)
+                assert asked.execute(f"KWIC {last} FROM big + others").fetchall()[-1]
+        db.execute("ALTER CORPUS big SUBTRACT CORPUS small")
+        assert db.corpus("big").count(words[-1]) == 1
+
+
 def test_the_first_equal_document_is_left_out(database):
     load(database, "a", [[1], [2], [1], [1], []], pieces=1)
     load(database, "b", [[1], [1], [2]], pieces=1)
