@@ -115,7 +115,8 @@ def test_vocabularies_of_any_size_are_translated_on_disk(tmp_path, n_words):
         last = f'"{words[-1]}"'
         for reopened in (False, True):
             with ngramdb.connect(str(tmp_path / "corpora.ngdb"), read_only=reopened) as asked:
-                for terms, n in (("big + small", 3), ("big + others", 3), ("big - small", 1), ("small + big", 3)):
+                counts = {"big + small": 3, "small + big": 3, "big + others": 3, "big - small": 1}
+                for terms, n in counts.items():
                     assert asked.execute(f"COUNT {last} FROM {terms}").fetchone() == (n,), terms
                 assert asked.execute(f"COUNT DOCS WHERE {last} FROM big - small").fetchone() == (1,)
                 assert asked.execute(f"KWIC {last} FROM big + others").fetchall()[-1]
