@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakSet
 
+from ngramdb import forks
 from ngramdb.api.settings import Settings
 from ngramdb.api.snapshot import Snapshot
 from ngramdb.engine.storage.directory import MemoryDirectory, RealDirectory, directory_at
@@ -76,8 +77,10 @@ class Database:
         # Reentrant, so that documents whose making writes to the same database meet an error and no deadlock.
         self._write_lock = threading.RLock()
         self._n_writing = 0
+        self._inherited: tuple[object, ...] = ()
         # Weak references: one that is no longer used must not keep its version.
         self._followers: WeakSet[Follower] = WeakSet()
+        forks.renew_in_children(self)
 
     # ---- the version that is read -----------------------------------------------------------------------
 
@@ -138,6 +141,25 @@ class Database:
                 self._go_over(self._snapshots(store, store.manifest, attached=attached))
                 self.absent = None
                 before.close()
+
+    def renew(self) -> None:
+        """In a forked child, open the same database again: threads that are not here held locks of its parts.
+
+        What they were about to write is not committed, and nothing of it is here.
+        """
+        self._lock, self._write_lock, self._n_writing = threading.RLock(), threading.RLock(), 0
+        before = self.newest
+        if before is None:
+            return
+        # The parent's objects stay: they hold files which are open in the parent, too.
+        self._inherited = (*self._inherited, self.store, before)
+        store = Store.open(self.store.directory, self.store.read_only, create=False)
+        store.prewarm = self.store.prewarm
+        self.store = store
+        attached = {name: attaching.attach(store, view.attachment) for name, view in before.attached.items()}
+        self._go_over(self._snapshots(store, store.manifest, attached=attached))
+        for follower in self._followers:
+            follower.follow()
 
     def corpus_name(self, name: str | None) -> str:
         """The name of an existing corpus; without a name, the current corpus, or the only one.

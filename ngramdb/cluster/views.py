@@ -8,7 +8,6 @@ texts and fields, names in a catalog) is read from the files, of which only thos
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from ngramdb._cext.corpus.index import Index
 from ngramdb.api.snapshot import Snapshot
+from ngramdb.caching import cached_property
 from ngramdb.cluster.crew import Crew, Job
 from ngramdb.cluster.library import ask_batch, ask_index, ask_segments, resolved, warm_segments
 from ngramdb.engine.corpus.grouped import Answers, Asked, GroupedIndex, parts_of

@@ -6,7 +6,6 @@ them, which of them may come next, and which words a keyword brings along.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any
 
 from lark import Lark
 
+from ngramdb import forks
 from ngramdb.language.parts import Lexeme
 from ngramdb.language.tables import kept_parser
 from ngramdb.language.transformer import AstBuilder
@@ -53,7 +53,7 @@ class Syntax:
     punctuation: Mapping[str, str]
 
 
-_lock = threading.Lock()
+_lock = forks.lock()
 _built: Syntax | None = None
 
 

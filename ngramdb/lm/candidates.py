@@ -8,10 +8,10 @@ is sorted once for a model. So the most probable ones are among the former and t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
+from ngramdb.caching import cached_property
 from ngramdb.lm.values import END, Floats, Integers
 
 # Tokens of a nucleus beyond those that are needed: sums in another order are rounded otherwise.

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 from weakref import WeakKeyDictionary
 
+from ngramdb import forks
 from ngramdb._cext.lm.models import LanguageIndex
 from ngramdb.errors import InvalidArgument
 from ngramdb.lm.sentences import View, separator_of
 from ngramdb.lm.statistics import Statistics, take_statistics
 
-_LOCK = threading.Lock()
+_LOCK = forks.lock()
 # By view, and by the token between sentences.
 _INDEXES: WeakKeyDictionary[View, dict[int | None, LanguageIndex]] = WeakKeyDictionary()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from ngramdb import flags
 from ngramdb._cext.lm import models as kernel
+from ngramdb.caching import cached_property
 from ngramdb.errors import InvalidArgument, NotSupportedError
 from ngramdb.lm.candidates import Shares, Vocabulary
 from ngramdb.lm.index_cache import language_index

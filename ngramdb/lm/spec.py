@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
+from ngramdb.caching import cached_property
 from ngramdb.errors import InvalidArgument
 from ngramdb.kinds import MODELS
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb._cext.lm import models as kernel
+from ngramdb.caching import cached_property
 from ngramdb.lm.measures import Measure, shown
 
 # Token ids with a meaning of their own: a word that does not occur in the corpus, `</s>`, and `<s>`.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
+from ngramdb.caching import cached_property
 from ngramdb.planner.plan import same_letters
 from ngramdb.planner.source import IntArray
 

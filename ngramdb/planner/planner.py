@@ -49,12 +49,13 @@ def _optimized(
 ) -> tuple[plan.Plan, tuple[str, ...]]:
     if isinstance(logical, plan.CountGram) and logical.gram.known:
         return logical, ()  # the most frequent question, to which no rule applies
-    in_kernel = not estimated and isinstance(logical, (plan.CountDocuments, plan.Documents))
-    if in_kernel:
+    in_kernel = False
+    if not estimated and isinstance(logical, (plan.CountDocuments, plan.Documents)):
         if isinstance(logical.where, plan.PlainDocs):  # from a template
             return plan.changed(logical, costs=scanning.costs_of(disabled)), ()
         if plain.is_settled(logical.where):  # as the rules would leave it
             return _for_kernel(logical, disabled), ()
+        in_kernel = True
     elif isinstance(logical, (plan.CopyDocuments, plan.ExportDocuments)):
         inner, fired = optimize(logical.documents, disabled, estimated)
         assert isinstance(inner, plan.Documents)

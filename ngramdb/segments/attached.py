@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from ngramdb._cext.base import pages
 from ngramdb._cext.segment.table_index import TableIndex
+from ngramdb.caching import cached_property
 from ngramdb.errors import CorruptionError
 from ngramdb.interrupts import check
 from ngramdb.segments.base import Segment

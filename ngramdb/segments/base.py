@@ -9,13 +9,13 @@ is faster.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb._cext.segment.segment_index import SegmentIndex
+from ngramdb.caching import cached_property
 from ngramdb.segments.metadata import MetadataReader
 
 Numbers = NDArray[np.uint32]

@@ -27,11 +27,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ngramdb.caching import cached_property
 from ngramdb.errors import CorruptionError, QueryCancelled
 from ngramdb.segments.metadata_columns import MARK_KEY, TYPE_KEY, Column, finished, pyarrow, storage_type
 from ngramdb.segments.metadata_values import JSON, flatten, split_path

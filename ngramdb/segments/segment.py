@@ -8,7 +8,6 @@ over the tokens are verified by `check`, and before tokens are carried into anot
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from ngramdb._cext.base.interrupt import check
 from ngramdb._cext.segment.segment_index import SuffixIndex
 from ngramdb._cext.sort.construction import first_wrong_row, key_directory
+from ngramdb.caching import cached_property
 from ngramdb.errors import CorruptionError
 from ngramdb.segments import far_index
 from ngramdb.segments.base import Numbers, Segment

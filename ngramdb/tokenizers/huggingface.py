@@ -15,7 +15,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property, partial
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -25,6 +25,7 @@ import tokenizers
 
 from ngramdb import interrupts
 from ngramdb._cext.text.pieces import PieceTable, gather
+from ngramdb.caching import cached_property
 from ngramdb.errors import ExecutionError, InvalidArgument
 from ngramdb.tokenizers import sentences
 from ngramdb.tokenizers.base import (

@@ -11,7 +11,6 @@ when a model is used.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy.typing as npt
 import sentencepiece
 
 from ngramdb import interrupts
+from ngramdb.caching import cached_property
 from ngramdb.errors import ExecutionError, InvalidArgument
 from ngramdb.tokenizers.base import (
     FileContent,

@@ -60,8 +60,10 @@ BELOW: dict[str, frozenset[str]] = {
     "tokenizers": frozenset({"_cext"}),
     "ingest": frozenset({"tokenizers", "_cext"}),
     "_cext": frozenset(),
+    "caching": frozenset(),
     "errors": frozenset(),
     "flags": frozenset(),
+    "forks": frozenset(),
     "formats": frozenset(),
     "interrupts": frozenset({"_cext"}),
     "kinds": frozenset(),
@@ -73,7 +75,21 @@ BELOW: dict[str, frozenset[str]] = {
 }
 # Leaves that every room may import.
 LEAVES = frozenset(
-    {"errors", "flags", "formats", "interrupts", "kinds", "lazy", "limits", "opening", "types", "visible"}
+    {
+        *(
+            "caching",
+            "errors",
+            "flags",
+            "forks",
+            "formats",
+            "interrupts",
+            "kinds",
+            "lazy",
+            "limits",
+            "opening",
+        ),
+        *("types", "visible"),
+    }
 )
 
 # Arguments of a plan's class: who imports what they name, and from which package.
@@ -223,8 +239,9 @@ def test_modules_do_not_need_each_other() -> None:
         pytest.fail(" -> ".join(error.args[1]))
 
 
-# Methods that Python's own classes offer under private names: those of named tuples.
-OFFERED = frozenset({"_asdict", "_make", "_replace"})
+# What Python itself offers under private names: methods of named tuples, the frames of all threads, and what
+# its own modules do with their locks in a forked child.
+OFFERED = frozenset({"_asdict", "_make", "_replace", "_current_frames", "_at_fork_reinit"})
 # What other libraries offer no public name for.
 FOREIGN = frozenset(
     {

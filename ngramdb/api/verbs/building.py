@@ -13,7 +13,6 @@ import time
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from ngramdb.api.arguments.documents import as_paths
 from ngramdb.api.database import Database
 from ngramdb.api.parts import Input, PartReport
 from ngramdb.api.verbs import corpora, load_notes, loading
+from ngramdb.caching import cached_property
 from ngramdb.engine.changes.author import author
 from ngramdb.engine.storage.directory import RealDirectory
 from ngramdb.engine.storage.os_errors import storage_errors

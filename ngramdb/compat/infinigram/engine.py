@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ngramdb.caching import cached_property
 from ngramdb.compat.infinigram import checking
 from ngramdb.compat.infinigram.attribution import chosen_spans, span_record
 from ngramdb.compat.infinigram.checking import answers_errors

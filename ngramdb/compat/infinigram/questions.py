@@ -7,9 +7,9 @@ The empty n-gram counts each document's separator, as in the peer.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
+from ngramdb.caching import cached_property
 from ngramdb.compat.infinigram.checking import Refused
 from ngramdb.lm import BEGIN, END, InfGram, LanguageModel, NGram, make
 

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from ngramdb._cext.sort.construction import MAX_SYMBOLS
+from ngramdb.caching import cached_property
 from ngramdb.engine.changes import compaction
 from ngramdb.engine.changes.budget import bounded, memory_errors
 from ngramdb.engine.changes.compaction import CompactionOutcome, Elsewhere

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb._cext.corpus.index import Index
+from ngramdb.caching import cached_property
 from ngramdb.engine.changes.equal_documents import Listed, Matches, match_documents
 from ngramdb.engine.corpus.common_vocabulary import common_tokenizer, translated
 from ngramdb.engine.corpus.slice import SliceView, prefers_slice, slice_of

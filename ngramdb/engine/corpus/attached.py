@@ -10,13 +10,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb._cext.segment.table_index import TableIndex
+from ngramdb.caching import cached_property
 from ngramdb.engine.corpus import key_cache
 from ngramdb.engine.corpus.direction import check_direction
 from ngramdb.engine.corpus.view import CorpusView

@@ -12,12 +12,12 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
 from ngramdb._cext.corpus.index import Index
+from ngramdb.caching import cached_property
 from ngramdb.engine.storage.directory.memory import MemoryDirectory
 from ngramdb.errors import ResourceError
 from ngramdb.segments.base import Segment

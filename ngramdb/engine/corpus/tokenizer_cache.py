@@ -7,10 +7,10 @@ not open its files.
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from weakref import WeakKeyDictionary
 
+from ngramdb import forks
 from ngramdb.engine.storage.manifest import TokenizerEntry
 from ngramdb.engine.storage.store import Store
 from ngramdb.tokenizers.base import Tokenizer
@@ -19,7 +19,7 @@ from ngramdb.tokenizers.registry import open_tokenizer
 # Versions of tokenizers that are kept open.
 MAX_OPEN = 64
 
-_lock = threading.Lock()
+_lock = forks.lock()
 _open_by_store: WeakKeyDictionary[Store, OrderedDict[TokenizerEntry, Tokenizer]] = WeakKeyDictionary()
 
 

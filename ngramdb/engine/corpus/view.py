@@ -6,7 +6,7 @@ Everything is opened when it is first asked for, so that opening a database cost
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb._cext.corpus.index import Index
+from ngramdb.caching import cached_property
 from ngramdb.engine.corpus import residency
 from ngramdb.engine.corpus.tokenizer_cache import tokenizer_of
 from ngramdb.engine.storage.manifest import CorpusEntry, SegmentEntry

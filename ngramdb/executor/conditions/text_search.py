@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
+from ngramdb.caching import cached_property
 from ngramdb.planner.plan import Gram, StoredText, one_case
 from ngramdb.planner.source import Tokenizer
 

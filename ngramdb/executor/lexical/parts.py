@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb._cext.corpus.token_counts import TokenCounts
+from ngramdb.caching import cached_property
 from ngramdb.executor.conditions.docset import DocSet
 from ngramdb.executor.segmentwise import each_segment
 from ngramdb.planner.source import Corpus, IntArray

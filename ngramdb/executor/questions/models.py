@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -11,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ngramdb import forks
 from ngramdb.lm import index_cache
 from ngramdb.lm.models import LanguageModel, make
 from ngramdb.lm.sentences import is_cut
@@ -21,7 +21,7 @@ from ngramdb.planner.source import Corpus, IntArray
 # Statistics that took so long are worth keeping, and a note says so.
 NOTED_SECONDS = 1.0
 
-_LOCK = threading.Lock()
+_LOCK = forks.lock()
 _STATISTICS: WeakKeyDictionary[Corpus, Statistics] = WeakKeyDictionary()
 _MODELS: WeakKeyDictionary[Corpus, dict[ModelSpec, LanguageModel]] = WeakKeyDictionary()
 

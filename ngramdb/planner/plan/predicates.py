@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
+
+from ngramdb.caching import cached_property
 
 Scalar = str | int | float | bool
 

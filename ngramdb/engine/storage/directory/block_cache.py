@@ -16,10 +16,10 @@ import errno
 import hashlib
 import mmap
 import os
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from weakref import WeakSet
 
+from ngramdb import forks
 from ngramdb.engine.storage.directory.mapping import map_file
 from ngramdb.engine.storage.directory.object_store import REQUESTS, ObjectStore
 from ngramdb.engine.storage.layout import DEFAULT_CACHE_LIMIT
@@ -57,7 +57,7 @@ class BlockCache:
         self.folder = default_folder() if folder is None else folder
         self.limit: Callable[[], int] = lambda: DEFAULT_CACHE_LIMIT
         self._open: WeakSet[CachedFile] = WeakSet()
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
         self._n_new = 0  # bytes since the folder was last measured
 
     def open(self, store: ObjectStore, name: str, size: int, tag: str) -> CachedFile:
@@ -133,7 +133,7 @@ class CachedFile:
         self._cache = cache
         self._store = store
         self._name = name
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
         n_units = -(-size // UNIT)
         self._fd = os.open(path + _DATA, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:

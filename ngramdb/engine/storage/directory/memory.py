@@ -8,6 +8,7 @@ import os
 import threading
 from weakref import WeakValueDictionary
 
+from ngramdb import forks
 from ngramdb.engine.storage.directory.base import Directory, WritableFile, WriterLock, split_name
 from ngramdb.errors import LockedError
 
@@ -70,8 +71,8 @@ class MemoryDirectory(Directory):
         }
         # Who holds which file.
         self._holds: WeakValueDictionary[int, _Hold] = WeakValueDictionary()
-        self._guard = threading.Lock()
-        self._writer = threading.Lock()
+        self._guard = forks.lock()
+        self._writer = forks.lock()
 
     @property
     def description(self) -> str:

@@ -12,10 +12,10 @@ import contextlib
 import errno
 import os
 import tempfile
-import threading
 import time
 from collections.abc import Callable
 
+from ngramdb import forks
 from ngramdb.engine.storage.directory import block_cache
 from ngramdb.engine.storage.directory.base import Directory, WritableFile, WriterLock, split_name
 from ngramdb.engine.storage.directory.block_cache import BlockCache, CachedFile
@@ -56,7 +56,7 @@ class RemoteDirectory(Directory):
         self._listed: builtins.list[str] | None = None
         # Files that have no name in the store before they are published.
         self._held: dict[str, bytes] = {}
-        self._writer = threading.Lock()
+        self._writer = forks.lock()
         self._is_conditional = False
         self._is_made = False
 

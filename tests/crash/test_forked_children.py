@@ -1,0 +1,115 @@
+"""A process that is forked while other threads ask and write can ask and write, too; nothing hangs."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import threading
+import time
+
+import pytest
+from foreign_indexes import write_infini_gram
+
+import ngramdb
+from ngramdb.errors import LockedError
+
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here"),
+    pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning"),
+]
+N = 1000
+FORKS = 12
+
+
+def ask(db, corpus):
+    """What goes through the locks: refreshing, tokenizers, models, metadata; each answer is known."""
+    assert db.execute('COUNT "war" FROM w').fetchall() == [(N,)]
+    assert corpus.count_many(["war and", "the x"] * 20).tolist() == [N, 0] * 20
+    assert corpus.prob("and", "the war", model="kneser_ney") > 0.1
+    assert len(corpus.kwic("war", limit=2).fetchall()) == 2
+
+
+def forked(in_child):
+    """The exit status of a child that does something; it ends with the place where it hangs."""
+    pid = os.fork()
+    if pid:
+        return os.waitpid(pid, 0)[1]
+    try:
+        faulthandler.dump_traceback_later(20, exit=True)
+        in_child()
+        os._exit(0)
+    finally:
+        os._exit(3)
+
+
+@pytest.mark.parametrize("where", ["on disk", "in memory"])
+def test_children_of_a_process_with_threads_answer(tmp_path, where):
+    with ngramdb.connect(*([tmp_path / "w.ngdb"] if where == "on disk" else [])) as db:
+        corpus = db.create_corpus("w")
+        corpus.append(["the war and the peace"] * N)
+        ended = threading.Event()
+        failures = []
+
+        def read():
+            try:
+                while not ended.is_set():
+                    ask(db, corpus)
+            except BaseException as error:
+                failures.append(error)
+
+        threads = [threading.Thread(target=read) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        statuses = []
+        for _ in range(FORKS):
+            time.sleep(0.02)
+            statuses.append(forked(lambda: ask(db, corpus)))
+        ended.set()
+        for thread in threads:
+            thread.join()
+        assert (statuses, failures) == ([0] * FORKS, [])
+
+
+def test_a_child_writes_or_is_told_that_its_parent_does(tmp_path):
+    with ngramdb.connect(tmp_path / "w.ngdb") as db:
+        corpus = db.create_corpus("w")
+        corpus.append(["a b"])
+        begun, ended = threading.Event(), threading.Event()
+
+        def documents():
+            begun.set()
+            ended.wait()
+            yield "c d"
+
+        def write_too():
+            with pytest.raises(LockedError):
+                corpus.append(["e f"])
+            assert corpus.count("a b") == 1
+
+        thread = threading.Thread(target=lambda: corpus.append(documents()))
+        thread.start()
+        begun.wait()
+        status = forked(write_too)
+        ended.set()
+        thread.join()
+        assert (status, corpus.n_documents) == (0, 2)
+        assert forked(lambda: corpus.append(["e f"])) == 0
+        assert db.refresh() and corpus.count("e f") == 1
+
+
+def test_attached_corpora_are_there_in_a_child(tmp_path):
+    write_infini_gram(tmp_path / "index", [[5, 6, 7], [5, 6]])
+    with ngramdb.connect(tmp_path / "w.ngdb") as db:
+        attached = db.attach(str(tmp_path / "index"), name="pile")
+        ended = threading.Event()
+        thread = threading.Thread(target=ended.wait)
+        thread.start()
+
+        def look():
+            assert attached.count([5, 6]) == 2
+            assert db.execute("SHOW CORPORA").to_dicts()[0]["corpus"] == "pile"
+
+        status = forked(look)
+        ended.set()
+        thread.join()
+        assert status == 0
