@@ -19,13 +19,14 @@ DOCUMENTS = st.lists(st.lists(st.integers(1, 3), max_size=5), min_size=1, max_si
 
 
 class Life(RuleBasedStateMachine):
-    """`left` are the documents that count, by id; `versions` what they were in each version."""
+    """`left` has the documents that count, by id, `versions` those of each version; `removed` are ids."""
 
     @initialize()
     def begin(self):
         self.directory = MemoryDirectory()
         self.left: dict[int, list[int]] = {}
         self.next_id = 0
+        self.removed: list[int] = []
         self.readers: list[tuple[Connection, dict[int, list[int]]]] = []
         self.db = Connection(Database(Store.open(self.directory)))
         self.db.create_corpus("c", tokenizer="tokens")
@@ -48,6 +49,7 @@ class Life(RuleBasedStateMachine):
         assert self.db.corpus("c").delete("?", params=[ngram]) == len(gone)
         for i in gone:
             del self.left[i]
+        self.removed += gone
         self.changed()
 
     @precondition(lambda self: self.left)
@@ -56,6 +58,7 @@ class Life(RuleBasedStateMachine):
         doc_id = data.draw(st.sampled_from(sorted(self.left)))
         assert self.db.corpus("c").delete("doc_id = ?", params=[doc_id]) == 1
         del self.left[doc_id]
+        self.removed.append(doc_id)
         self.changed()
 
     @rule()
@@ -63,10 +66,14 @@ class Life(RuleBasedStateMachine):
         self.db.corpus("c").compact()
         self.changed()
 
-    @rule(data=st.data())
-    def restore(self, data):
+    @rule(data=st.data(), dropped=st.sampled_from(["no", "yes", "and made anew"]))
+    def restore(self, data, dropped):
         version = data.draw(st.sampled_from(sorted(self.versions)))
-        self.db.corpus("c").restore(version)
+        if dropped != "no":
+            self.db.drop_corpus("c")
+        if dropped == "and made anew":
+            self.db.create_corpus("c", tokenizer="tokens").append([([3, 3, 3], {})])
+        self.db.execute(f"RESTORE CORPUS c TO VERSION {version}")
         self.left = dict(self.versions[version])
         self.changed()
 
@@ -97,6 +104,7 @@ class Life(RuleBasedStateMachine):
         assert [c.count(ngram) for ngram in NGRAMS] == counts(self.left)
         rows = self.db.execute("DOCS").fetchall()
         assert [row[0] for row in rows] == sorted(self.left)
+        assert sorted(document.doc_id for document in c.removed_documents()) == sorted(self.removed)
         assert c.count_docs("[1, 2]") == sum(occurrences(one, [1, 2]) > 0 for one in self.left.values())
 
     def teardown(self):

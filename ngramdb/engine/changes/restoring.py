@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ngramdb.engine.storage.manifest import CorpusEntry
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import BindError
 
@@ -23,7 +24,9 @@ def restore_corpus(store: Store, name: str, version: int, lock_timeout_s: float 
 
     Other corpora stay.
 
-    Ids of documents are never given twice: `next_doc_id` stays what it is. Audit records stay, too.
+    Ids of documents are never given twice: `next_doc_id` stays what it is, or was before the corpus was
+    dropped.
+    Audit records stay, too.
 
     Raises
     ------
@@ -32,19 +35,27 @@ def restore_corpus(store: Store, name: str, version: int, lock_timeout_s: float 
     LockedError
         another writer is at work
 
-    Cost: one manifest; no file of the corpus is touched.
+    Cost: one manifest, and those since a drop; no file of the corpus is touched.
     """
     with store.begin(lock_timeout_s) as transaction:
         then = store.version(version).corpora.get(name)
         if then is None:
             raise BindError(f"there was no corpus {name!r} in version {version}")
         now = transaction.manifest.corpora.get(name)
-        same_corpus = now is not None and now.id == then.id
-        if now is not None and same_corpus:
-            then = replace(then, next_doc_id=max(now.next_doc_id, then.next_doc_id), audits=now.audits)
+        last = now if now is not None and now.id == then.id else _last_seen(store, name, then)
+        then = replace(then, next_doc_id=max(last.next_doc_id, then.next_doc_id), audits=last.audits)
         n_before = 0 if now is None else now.n_documents
         if then == now:
             return RestoreOutcome(n_before, then.n_documents, then.n_tokens, transaction.manifest.version)
         corpora = {**transaction.manifest.corpora, name: then}
         manifest = transaction.commit(corpora, f"restore {name} to version {version}")
         return RestoreOutcome(n_before, then.n_documents, then.n_tokens, manifest.version)
+
+
+def _last_seen(store: Store, name: str, then: CorpusEntry) -> CorpusEntry:
+    """The newest entry of a corpus that has been dropped since: with ids and records of what came after."""
+    for manifest in reversed(store.versions()):
+        entry = manifest.corpora.get(name)
+        if entry is not None and entry.id == then.id:
+            return entry
+    return then
