@@ -87,8 +87,11 @@ def subtract_corpus(
     """
     view, gone = change.view, CorpusView(change.store, change.other(other, version))
     tokenizer, new_ids = id_map_onto((change.before.name, view), (other, gone))
-    rest = [Listed(segment, view.kept(i)) for i, segment in enumerate(view.segments)]
-    wanted = [Listed(segment, gone.kept(i)) for i, segment in enumerate(translated(gone.segments, new_ids))]
+    rest = [Listed(segment, view.kept(i), view.entry.id) for i, segment in enumerate(view.segments)]
+    wanted = [
+        Listed(segment, gone.kept(i), gone.entry.id)
+        for i, segment in enumerate(translated(gone.segments, new_ids))
+    ]
     matches = match_documents(rest, wanted)
     if matches.missing:
         raise _missing(matches.missing, matches.n_missing, tokenizer, change.before.name, other)

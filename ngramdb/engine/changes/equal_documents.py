@@ -23,10 +23,11 @@ from ngramdb.types import Docs
 
 @dataclass(frozen=True)
 class Listed:
-    """Documents `numbers` (ascending) of a segment."""
+    """Documents `numbers` (ascending) of a segment, and the id of the corpus that has them."""
 
     segment: Segment
     numbers: Docs
+    corpus: str
 
 
 @dataclass(frozen=True)
@@ -44,18 +45,18 @@ class Matches:
 def match_documents(rest: Sequence[Listed], wanted: Sequence[Listed]) -> Matches:
     """For each wanted document one of the rest with the same tokens, no document twice.
 
-    Where both have the very document (the same file, as in two versions of a corpus), it is that one; else
-    one with the same text and metadata, else one with the same text, else any: always the first in order that
-    is not yet taken.
+    Where both have the very document (its id, in two versions of a corpus), it is that one; else one with the
+    same text and metadata, else one with the same text, else any: always the first in order that is not yet
+    taken. So how documents are spread over segments makes no difference.
 
     Cost: some 20 µs a wanted document and segment of the rest, whatever the rest's size; where more documents
-    have the same tokens than are wanted, also some 20 µs for each of those.
+    have the same tokens than are wanted, also some 20 µs for each of those. Much less for the very documents.
     """
     taken = [np.zeros(listed.segment.n_documents, dtype=np.bool_) for listed in rest]
     kept = [np.zeros(listed.segment.n_documents, dtype=np.bool_) for listed in rest]
     for mask, listed in zip(kept, rest, strict=True):
         mask[listed.numbers] = True
-    others = [_same_file(rest, kept, taken, one) for one in wanted]
+    others = [_same_ids(rest, kept, taken, one) for one in wanted]
     missing = _same_content(rest, kept, taken, others)
     found = [np.flatnonzero(mask).astype(np.uint32) for mask in taken]
     return Matches(found, [one for one in missing if len(one.numbers)])
@@ -73,17 +74,31 @@ def equal_documents(segment: Segment, ids: NDArray[np.uint32]) -> Docs:
     return equal
 
 
-def _same_file(
+def _same_ids(
     rest: Sequence[Listed], kept: Sequence[NDArray[np.bool_]], taken: Sequence[NDArray[np.bool_]], one: Listed
 ) -> Listed:
-    """Take documents of the same file; returns the wanted ones that are left."""
+    """Take documents of the same corpus and id; returns the wanted ones that are left."""
     left = one.numbers
     for k, listed in enumerate(rest):
-        if listed.segment.path == one.segment.path and len(left):
-            here = kept[k][left] & ~taken[k][left]
-            taken[k][left[here]] = True
-            left = left[~here]
-    return Listed(one.segment, left)
+        if listed.corpus != one.corpus or not len(left):
+            continue
+        ids = one.segment.doc_ids(left)
+        places = listed.segment.locals_of(ids)
+        numbers = left[np.isin(ids, listed.segment.doc_ids(places))]
+        here = kept[k][places] & ~taken[k][places]
+        if listed.segment.path != one.segment.path:
+            here[here] = _have_same_tokens(listed.segment, places[here], one.segment, numbers[here])
+        taken[k][places[here]] = True
+        left = np.setdiff1d(left, numbers[here], assume_unique=True)
+    return Listed(one.segment, left, one.corpus)
+
+
+def _have_same_tokens(a: Segment, in_a: Docs, b: Segment, in_b: Docs) -> list[bool]:
+    found = []
+    for i, j in zip(in_a.tolist(), in_b.tolist(), strict=True):
+        interrupts.check()
+        found.append(np.array_equal(a.document(i), b.document(j)))
+    return found
 
 
 # A document: which of several segments it is in, and its number there.
@@ -118,7 +133,7 @@ def _same_content(
         for k, number in places[len(free) :]:
             missing[k].append(number)
     return [
-        Listed(one.segment, np.array(sorted(numbers), dtype=np.uint32))
+        Listed(one.segment, np.array(sorted(numbers), dtype=np.uint32), one.corpus)
         for one, numbers in zip(wanted, missing, strict=True)
     ]
 

@@ -147,6 +147,7 @@ class AlgebraView:
         return [
             _Opened(
                 term.sign,
+                term.view.entry.id,
                 translated(term.view.segments, ids),
                 translated(term.view.subtracted, ids),
                 [term.view.removed(i) for i in range(len(term.view.segments))],
@@ -193,6 +194,7 @@ class _Opened:
     """A term's segments, in the ids of the common tokenizer."""
 
     sign: int
+    corpus: str
     added: list[Segment]
     subtracted: list[Segment]
     removed: list[Docs]
@@ -200,7 +202,7 @@ class _Opened:
     def listed(self) -> list[Listed]:
         """The documents that count in the corpus itself."""
         return [
-            Listed(segment, np.delete(np.arange(segment.n_documents, dtype=np.uint32), removed))
+            Listed(segment, np.delete(np.arange(segment.n_documents, dtype=np.uint32), removed), self.corpus)
             for segment, removed in zip(self.added, self.removed, strict=True)
         ]
 

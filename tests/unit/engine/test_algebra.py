@@ -133,6 +133,37 @@ def test_the_first_equal_document_is_left_out(database):
     assert listed(view) == [("a", [2]), ("a", [1]), ("b", [1]), ("b", [1]), ("b", [2])]
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_how_documents_are_spread_over_segments_does_not_choose_among_equal_ones(seed):
+    """Also where segments are those of the subtracted corpus, and where versions differ in them."""
+    rng = random.Random(seed)
+
+    def some(n):
+        return [([rng.randrange(2) for _ in range(rng.randrange(3))], {}) for _ in range(n)]
+
+    with ngramdb.connect() as db:
+        db.execute("SET auto_compact = FALSE")
+        for name, n in (("c", 30), ("b", 12)):
+            db.create_corpus(name, tokenizer="tokens").append(some(n))
+        then = db.version
+        db.execute("ALTER CORPUS c ADD CORPUS b")
+        db.corpus("c").append(some(5))
+        left = []
+        for spread in ("as added", "compacted"):
+            if spread == "compacted":
+                db.corpus("c").compact()
+            left.append(
+                [
+                    [row[0] for row in db.execute(f"DOCS RETURNING doc_id FROM {terms}").fetchall()]
+                    for terms in ("c - b", f"c - c AT VERSION {then}", "c + b - b")
+                ]
+            )
+        assert left[0] == left[1]
+        assert left[0][1] == list(range(30, 47))
+        db.execute("ALTER CORPUS c SUBTRACT CORPUS b")
+        assert [row[0] for row in db.execute("DOCS RETURNING doc_id FROM c").fetchall()] == left[0][0]
+
+
 def test_removed_documents_of_any_term_count_for_nothing(database):
     load(database, "a", [[1, 2], [3], [1, 2], [4]], pieces=1)
     load(database, "gone", [[3], [4]], pieces=1)
