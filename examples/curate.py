@@ -3,18 +3,22 @@
     python curate.py DATABASE CORPUS dump/*.jsonl --phrase "lorem ipsum" --phrase "click here" \\
         --evaluation exam.jsonl --out clean.jsonl.zst --record removed.jsonl
 
-Documents whose text contains one of the phrases, letter for letter, are removed, then those that share too
-much with one of the evaluation sets (JSON lines, or text with an item a line). Phrases are matched as text
+Documents that share too much with one of the evaluation sets (JSON lines, or text with an item a line) are
+removed, then those whose text contains one of the phrases, letter for letter. Phrases are matched as text
 (MATCH TEXT), whatever the tokens that a tokenizer cuts them into: `grep` finds none in what is left. That is
-written to `--out`, as it came in, and which documents were removed, when, by whom and why to `--record`. With
-`--dry-run` nothing is removed or written. At the end everything that was claimed is verified; the exit status
-is 1 when something is not as it should be.
+written to `--out`, as it came in, and which documents were removed, when, by whom and why to `--record`. At
+the end everything that was claimed is verified; the exit status is 1 when something is not as it should be.
+
+With `--dry-run` nothing is removed or written: files are loaded into memory, and no database is made. The
+same command may be run again, also after it was stopped: files that were loaded before are not loaded twice.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from typing import Any
 
 import ngramdb
 
@@ -31,25 +35,55 @@ def main() -> int:
 
 
 def curate(given: argparse.Namespace) -> int:
-    with ngramdb.connect(given.database, read_only=given.dry_run and not given.files) as db:
+    if given.dry_run:
+        return foresee(given)
+    with ngramdb.connect(given.database) as db:
         if given.files:
-            corpus = db.create_corpus(given.corpus, given.tokenizer, if_not_exists=True)
-            report = corpus.load(given.files)
-            print(f"loaded {report.documents:,} documents, {report.tokens:,} tokens")
+            load(db, given)
         corpus = db.corpus(given.corpus)  # an error where it is missing: nothing is cleaned, or overwritten
         before = corpus.n_documents
         start = db.version
         look(corpus, given.phrase)
-        if given.dry_run:
-            contaminated(corpus, given, dry_run=True)
-            return 0
-        removed = sum(remove(corpus, phrase) for phrase in given.phrase)
-        removed += contaminated(corpus, given)
+        removed = contaminated(corpus, given)  # first: an error in an evaluation set comes before any removal
+        removed += sum(remove(corpus, phrase) for phrase in given.phrase)
         exported = corpus.export(given.out)
         recorded = corpus.export_removals(given.record)
         print(f"{exported:,} documents written to {given.out}, {recorded:,} records to {given.record}")
-        print(f"RESTORE CORPUS `{given.corpus}` TO VERSION {start} takes all of it back")
+        print(f"RESTORE CORPUS `{given.corpus}` TO VERSION {start} takes back what this run removed")
         return prove(db, corpus, given, before - removed, exported)
+
+
+def foresee(given: argparse.Namespace) -> int:
+    """Finds what would be removed, of the corpus, or of files that are loaded into memory only."""
+    if given.files:
+        refuse_loaded(given)
+    with ngramdb.connect() if given.files else ngramdb.connect(given.database, read_only=True) as db:
+        if given.files:
+            load(db, given)
+        corpus = db.corpus(given.corpus)
+        look(corpus, given.phrase)
+        contaminated(corpus, given, dry_run=True)
+    return 0
+
+
+def load(db: ngramdb.Connection, given: argparse.Namespace) -> None:
+    """Loads the files; those that an earlier run loaded are not read again (`resume`)."""
+    corpus = db.create_corpus(given.corpus, given.tokenizer, if_not_exists=True)
+    report = corpus.load(given.files, resume=True)
+    print(f"loaded {report.documents:,} documents, {report.tokens:,} tokens")
+
+
+def refuse_loaded(given: argparse.Namespace) -> None:
+    """Raises where the corpus has documents, which a dry run of files does not see."""
+    if not os.path.exists(given.database):
+        return
+    with ngramdb.connect(given.database, read_only=True) as db:
+        n = db.corpus(given.corpus).n_documents if given.corpus in db.corpora() else 0
+    if n:
+        raise ngramdb.InvalidArgument(
+            f"corpus {given.corpus} has {n:,} documents already; leave the files out, and --dry-run finds "
+            "what would be removed of these"
+        )
 
 
 def arguments() -> argparse.Namespace:
@@ -67,6 +101,11 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument(
         "--evaluation", action="append", default=[], help="evaluation items: JSON lines, or a line each"
+    )
+    parser.add_argument(
+        "--evaluation-text",
+        metavar="FIELD",
+        help="the field of an item that is compared; text when not given",
     )
     parser.add_argument("--ngram", type=int, default=13, help="tokens of an n-gram that is compared")
     parser.add_argument("--threshold", type=float, default=0.8, help="the share that is too much")
@@ -105,11 +144,15 @@ def contaminated(corpus: ngramdb.Corpus, given: argparse.Namespace, dry_run: boo
     """Removes, or only finds, documents that share too much with evaluation sets: one commit."""
     if not given.evaluation:
         return 0
-    report = corpus.decontaminate(given.evaluation, n=given.ngram, threshold=given.threshold, dry_run=dry_run)
+    report = corpus.decontaminate(given.evaluation, **criterion(given), dry_run=dry_run)
     for name, source, documents, hit, share in report.table:
         print(f"{name}, source {source}: {hit:,} of {documents:,} documents ({share:.2%})")
     print(f"{'would remove' if dry_run else 'removed'} {report.contaminated:,} contaminated documents")
     return report.removed
+
+
+def criterion(given: argparse.Namespace) -> dict[str, Any]:
+    return {"n": given.ngram, "threshold": given.threshold, "text": given.evaluation_text}
 
 
 def prove(
@@ -124,7 +167,7 @@ def prove(
         ),
     }
     if given.evaluation:
-        again = corpus.decontaminate(given.evaluation, n=given.ngram, threshold=given.threshold, dry_run=True)
+        again = corpus.decontaminate(given.evaluation, **criterion(given), dry_run=True)
         facts["nothing is contaminated any more"] = again.contaminated == 0
     for fact, holds in facts.items():
         print(f"{'yes' if holds else 'NO '}  {fact}")

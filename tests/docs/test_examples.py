@@ -76,23 +76,54 @@ def test_curate_removes_what_it_says_and_proves_it(tmp_path: Path) -> None:
         f"{exam}, source web: 2 of 3 documents (66.67%)",
         "would remove 2 contaminated documents",
     ]
-    printed = run("curate.py", database, *wanted, *files)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dump.jsonl", "exam.jsonl"]
+    printed = run("curate.py", database, str(dump), *wanted, *files)
     assert printed == [
+        "loaded 6 documents, 43 tokens",
         "'lorem ipsum': 1 times in 1 documents",
         "  1: [lorem ipsum] dolor",
-        "removed 1 documents with 'lorem ipsum'",
-        f"{exam}, source book: 0 of 2 documents (0.00%)",
+        f"{exam}, source book: 0 of 3 documents (0.00%)",
         f"{exam}, source web: 2 of 3 documents (66.67%)",
         "removed 2 contaminated documents",
+        "removed 1 documents with 'lorem ipsum'",
         f"3 documents written to {out}, 3 records to {record}",
-        "RESTORE CORPUS `books` TO VERSION 3 takes all of it back",
+        "RESTORE CORPUS `books` TO VERSION 3 takes back what this run removed",
         "yes  CHECK finds nothing",
         "yes  3 documents are left",
         "yes  no phrase occurs any more",
         "yes  nothing is contaminated any more",
     ]
     assert out.read_text().splitlines() == [lines[0], lines[3], lines[5]]
-    assert [json.loads(line)["doc_id"] for line in record.read_text().splitlines()] == [1, 2, 4]
+    assert [json.loads(line)["doc_id"] for line in record.read_text().splitlines()] == [2, 4, 1]
+
+
+def test_curate_loads_no_file_twice_however_it_was_stopped(tmp_path: Path) -> None:
+    """A dry run makes no database; after an error, or a run that ended well, files are not loaded again."""
+    database, dump, exam = (tmp_path / name for name in ("dump.ngdb", "dump.jsonl", "exam.jsonl"))
+    lines = [json.dumps({"text": text}) for text in ("a fox", "a dog", "the cat")]
+    dump.write_text("\n".join(lines) + "\n")
+    exam.write_text(json.dumps({"question": "the cat"}) + "\n")
+    out = tmp_path / "clean.jsonl"
+    given = [str(dump), "--phrase", "fox", "--out", str(out), "--record", str(tmp_path / "removed.jsonl")]
+    exams = ["--evaluation", str(exam), "--ngram", "2"]
+
+    def failed(*arguments: str) -> str:
+        command = [sys.executable, str(EXAMPLES / "curate.py"), str(database), "books", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 1, done.stdout
+        return done.stderr
+
+    assert run("curate.py", database, *given, "--dry-run")[0] == "loaded 3 documents, 6 tokens"
+    assert not database.exists()
+    assert "text" in failed(*given, *exams)  # the items' text is another field
+    with ngramdb.connect(database, read_only=True) as db:
+        assert db.corpus("books").n_documents == 3  # nothing was removed before the error
+    assert "leave the files out" in failed(*given, "--dry-run")
+    printed = run("curate.py", database, *given, *exams, "--evaluation-text", "question")
+    assert printed[0] == "loaded 0 documents, 0 tokens" and printed[-3].endswith("1 documents are left")
+    assert out.read_text().splitlines() == lines[1:2]
+    assert run("curate.py", database, *given)[0] == "loaded 0 documents, 0 tokens"
+    assert out.read_text().splitlines() == lines[1:2]
 
 
 @pytest.mark.parametrize("tokenizer", ["words", "chars", "bytes", "sub-words"])
