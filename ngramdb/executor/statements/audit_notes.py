@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb.planner.plan import Complement, DocExpr, DocsWith, Gram
-from ngramdb.planner.source import Corpus, Segment
+from ngramdb.executor.conditions.docset import DocSet
+from ngramdb.executor.questions.counting import evaluator_of
+from ngramdb.planner.plan import (
+    Complement,
+    Costs,
+    CountTest,
+    DocExpr,
+    DocsMatching,
+    DocsWith,
+    Nearby,
+    NearTo,
+    Node,
+    OccurrencesOf,
+    Occurring,
+)
+from ngramdb.planner.source import Corpus
 from ngramdb.types import Docs
 
 # Metadata fields with the document's own id, and with where it came from.
@@ -17,55 +32,74 @@ OWN_ID_FIELDS = ("id", "doc_id", "uuid", "_id")
 SOURCE_FIELDS = ("source", "url", "dataset", "path")
 
 
-def notes(view: Corpus, chosen: Sequence[Docs], where: DocExpr) -> Iterator[dict[str, Any]]:
-    """For each chosen document in order: its own id, source, and the first match of each n-gram."""
-    grams = list(_grams(where))
+def notes(
+    view: Corpus, chosen: Sequence[Docs], where: DocExpr, costs: Costs | None
+) -> Iterator[dict[str, Any]]:
+    """For each chosen document in order: its own id, source, and the first match of each pattern."""
+    patterns = list(_patterns(where))
     for i, docs in enumerate(chosen):
         if not len(docs):
             continue
         segment = view.segments[i]
-        places = [(gram, first_positions(segment, gram, docs)) for gram in grams]
+        places = first_places(view, i, docs, patterns, costs)
         for k, fields in enumerate(segment.metadata.rows(docs.tolist())):
             note = _origin(fields)
             matches = [
-                {"ngram": gram.shown, "position": int(at[k])}
-                for gram, at in places
-                if at is not None and at[k] >= 0
+                {"ngram": shown, "position": int(at[k])}
+                for (shown, _), at in zip(patterns, places, strict=True)
+                if at[k] >= 0
             ]
             if matches:
                 note["matches"] = matches
             yield note
 
 
-def first_positions(segment: Segment, gram: Gram, docs: Docs) -> NDArray[np.int64] | None:
-    """Where in each of these documents the n-gram first stands, -1 where it does not.
+def first_places(
+    view: Corpus, i: int, docs: Docs, patterns: Sequence[tuple[str, Occurring]], costs: Costs | None
+) -> list[NDArray[np.int64]]:
+    """For each pattern the token of each of these documents where it first stands, -1 where it does not.
 
-    None when it is nowhere.
-
-    Cost: a pass over the n-gram's occurrences in the segment.
+    Cost: that of finding the patterns' occurrences in the documents.
     """
-    lo, hi = segment.index.find(gram.ids) if gram.known and len(gram) else (0, 0)
-    if lo == hi:
-        return None
-    positions = segment.index.positions(lo, hi)
-    owners = segment.index.documents_at(positions)
-    starts, _ = segment.index.document_bounds(owners)
-    places = np.searchsorted(docs, owners)
-    inside = (places < len(docs)) & (docs[np.minimum(places, len(docs) - 1)] == owners)
-    first = np.full(len(docs), np.iinfo(np.int64).max)
-    np.minimum.at(first, places[inside], (positions - starts).astype(np.int64)[inside])
-    first[first == np.iinfo(np.int64).max] = -1
-    return first
+    if not patterns:
+        return []
+    expressions = evaluator_of(view, i, costs, None)[0].expressions
+    index = view.segments[i].index
+    starts, _ = index.document_bounds(docs)
+    among = DocSet(docs, view.segments[i].n_documents)
+    found = []
+    for _, what in patterns:
+        positions = expressions.occurrences(what, among).starts
+        owners, first = np.unique(index.documents_at(positions), return_index=True)
+        at = np.full(len(docs), -1, dtype=np.int64)
+        places = np.searchsorted(docs, owners)
+        at[places] = positions[first].astype(np.int64) - starts[places]
+        found.append(at)
+    return found
 
 
-def _grams(where: Any) -> Iterator[Gram]:
-    """The n-grams that documents meet the condition by: those that no NOT stands above."""
+def _patterns(where: Node) -> Iterator[tuple[str, Occurring]]:
+    """What documents meet the condition by, with no NOT above: as it is written, and its occurrences."""
     if isinstance(where, Complement):
         return
-    if isinstance(where, DocsWith) and isinstance(where.gram, Gram):
-        yield where.gram
-    for child in where.children():
-        yield from _grams(child)
+    if isinstance(where, DocsWith):
+        if len(where.gram):  # the empty n-gram is everywhere
+            yield where.gram.shown, OccurrencesOf(where.gram)
+    elif isinstance(where, DocsMatching) or (isinstance(where, CountTest) and not where.holds(0)):
+        yield where.pattern.shown, OccurrencesOf(where.pattern)
+    elif isinstance(where, Nearby):
+        for what in where.operands:
+            others = tuple(other for other in where.operands if other is not what)
+            for shown, one in _patterns(what):
+                yield shown, NearTo(one, others, (), where.tokens)
+    elif isinstance(where, NearTo):
+        for shown, one in _patterns(where.what):
+            yield shown, replace(where, what=one)
+    elif isinstance(where, OccurrencesOf):
+        yield where.pattern.shown, where
+    else:
+        for child in where.children():
+            yield from _patterns(child)
 
 
 def _origin(fields: dict[str, Any]) -> dict[str, Any]:

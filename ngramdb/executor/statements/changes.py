@@ -59,7 +59,7 @@ def remove(
         view = change.view
         asked = session.planned(condition, view)
         chosen = [docs.numbers() for _, docs in matching(view, asked.where, asked.costs, None)]
-        details = list(notes(view, chosen, asked.where))
+        details = list(notes(view, chosen, asked.where, asked.costs))
         change.remove(chosen, details, statement=statement, reason=reason)
         outcome = change.commit()
     return Removed(outcome.documents, outcome.tokens, outcome.version, view, tuple(chosen))

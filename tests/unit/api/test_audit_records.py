@@ -126,7 +126,7 @@ def test_records_of_before_are_read(db, corpus, tmp_path, monkeypatch):
         patched.setattr(audit.Removal, "fields", old_fields)
         patched.setattr(
             "ngramdb.executor.statements.changes.notes",
-            lambda view, chosen, where: ({"reason": "DELETE DOCS …"} for docs in chosen for _ in docs),
+            lambda view, chosen, where, costs: ({"reason": "DELETE DOCS …"} for docs in chosen for _ in docs),
         )
         corpus.delete("id < 3")
     (removal,) = corpus.removals()
@@ -135,3 +135,50 @@ def test_records_of_before_are_read(db, corpus, tmp_path, monkeypatch):
     assert corpus.export_removals(tmp_path / "gone.jsonl") == 3
     assert json.loads((tmp_path / "gone.jsonl").read_text().splitlines()[2])["reason"] == "DELETE DOCS …"
     assert db.execute("CHECK").fetchall() == []
+
+
+TEXTS = ["He Said, he said  that it is so; he said that.", "That is said, and that is so.", "none", "so"]
+# By what documents go, and the patterns of which the record names the first place in each.
+MATCHED = [
+    ('"said that" MATCH TEXT', ['"said that" MATCH TEXT']),
+    ('"said that" MATCH TEXT IGNORE CASE', ['"said that" MATCH TEXT IGNORE CASE']),
+    ('"said" [0..1] "that"', ['"said" [0..1] "that"']),
+    ('/sa.d/ AND NOT "zzz"', ["/sa.d/"]),
+    ('COUNT("said") > 1', ['"said"']),
+    ('COUNT("said") < 2 OR "so"', ['"so"']),
+    ('"said" AND "so" WITHIN 2 TOKENS', []),
+    ('NOT ("none" OR "said")', []),
+    ('COUNT("zzz") = 0', []),
+    ("length > 3", []),
+]
+
+
+@pytest.mark.parametrize("tokenizer", ["words", "chars", "bytes"])
+@pytest.mark.parametrize(("condition", "patterns"), MATCHED, ids=[condition for condition, _ in MATCHED])
+def test_the_record_says_where_each_pattern_first_matched(db, tokenizer, condition, patterns):
+    """As `occurrences` finds them; what is met by an absence has no place."""
+    corpus = db.create_corpus("c", tokenizer=tokenizer)
+    for text in TEXTS:  # several segments
+        corpus.append([text, f"{text} {text}"])
+    expected = {}
+    for pattern in patterns:
+        places = corpus.occurrences(ngramdb.pattern(pattern))
+        for doc_id, start in zip(places.doc_ids.tolist(), places.positions.tolist(), strict=True):
+            expected[doc_id] = min(start, expected.get(doc_id, start))
+    removed = {row[0] for row in corpus.docs(condition).fetchall()}
+    corpus.delete(condition)
+    found = {document.doc_id: document.details.get("matches", []) for document in corpus.removed_documents()}
+    assert set(found) == removed
+    assert {doc_id: matches[0]["position"] for doc_id, matches in found.items() if matches} == {
+        doc_id: start for doc_id, start in expected.items() if doc_id in removed
+    }
+
+
+def test_the_record_says_where_patterns_stand_near_each_other(db):
+    corpus = db.create_corpus("c")
+    corpus.append(["a x x x x b x a b", "b a", "a x x x b"])
+    corpus.delete('"a" AND ("b" OR "c") WITHIN 2 TOKENS')
+    assert [document.details["matches"] for document in corpus.removed_documents()] == [
+        [{"ngram": '"a"', "position": 7}, {"ngram": '"b"', "position": 5}],
+        [{"ngram": '"a"', "position": 1}, {"ngram": '"b"', "position": 0}],
+    ]
