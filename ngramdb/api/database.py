@@ -205,8 +205,6 @@ class Database:
                 raise BindError(
                     f"{name} is a corpus of the database, and not attached; DROP CORPUS removes it"
                 )
-            if self.current == name:
-                self.current = None
             self._exchange(left)
 
     def _exchange(self, attached: dict[str, AttachedView]) -> None:

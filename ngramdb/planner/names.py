@@ -30,12 +30,18 @@ def default_corpus(current: str | None, names: Sequence[str]) -> str:
     Raises
     ------
     BindError
-        There is none, or it is not clear which one is meant.
+        There is none, or it is not clear which one is meant; or the current one is gone: no other one was
+        meant then.
     """
     if current is not None and current in names:
         return current
-    if len(names) == 1:
-        return names[0]
     if not names:
         raise BindError("there is no corpus yet: CREATE CORPUS name makes one")
+    if current is not None:
+        raise BindError(
+            f"the current corpus, {current!r}, is no longer there. Say FROM name, or USE name once; known: "
+            f"{listing(names)}"
+        )
+    if len(names) == 1:
+        return names[0]
     raise BindError(f"which corpus? Say FROM name, or USE name once; known: {listing(names)}")

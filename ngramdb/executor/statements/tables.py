@@ -40,9 +40,11 @@ def show(plan: ShowTable, session: Session) -> Result:
 
 
 def _corpora(session: Session) -> Iterator[Row]:
-    """A row per corpus; `current` is the one that is asked without FROM: the only one, or that of USE."""
+    """A row per corpus; `current` is the one that is asked without FROM: that of USE, or the only one."""
     corpora = session.entries
-    current = session.current if len(corpora) > 1 else next(iter(corpora), None)
+    current = session.current
+    if current is None and len(corpora) == 1:
+        current = next(iter(corpora))
     for name, entry in sorted(corpora.items()):
         yield (
             name,

@@ -122,7 +122,9 @@ def test_an_attachment_is_a_corpus_of_the_connection(index, tmp_path):
         with ngramdb.connect(tmp_path / "db") as other:
             assert other.corpora() == ["own"]
         db.detach("pile")
-        assert db.corpora() == ["own"] and db.current_corpus == "own"
+        assert db.corpora() == ["own"] and db.current_corpus is None
+        with pytest.raises(BindError, match="the current corpus, 'pile', is no longer there"):
+            db.execute("COUNT [1, 2]")
         with pytest.raises(BindError, match="no corpus 'pile'"):
             pile.count([1, 2])
     with ngramdb.connect(tmp_path / "db", read_only=True) as db:

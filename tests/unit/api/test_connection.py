@@ -228,11 +228,30 @@ def test_the_current_corpus(db):
     db.use("b")
     assert db.corpus().name == "b" and db.execute("SHOW CORPORA").fetchall()[1][:2] == ("b", True)
     db.execute("USE a; DROP CORPUS a")
+    with pytest.raises(BindError, match=r"the current corpus, 'a', is no longer there.*; known: b"):
+        db.corpus()
+    assert db.current_corpus is None and db.execute("SHOW CORPORA").fetchall()[0][:2] == ("b", False)
+    db.create_corpus("a")
+    assert db.corpus().name == "a"
+    db.execute("DROP CORPUS a; USE b")
     assert db.corpus().name == "b"
     with pytest.raises(BindError, match="no corpus 'c'"):
         db.use("c")
     with pytest.raises(InvalidArgument):
         db.corpus(3)
+
+
+def test_a_current_corpus_that_others_drop_is_not_exchanged_for_another_one(tmp_path):
+    with ngramdb.connect(tmp_path / "db") as db, ngramdb.connect(tmp_path / "db") as other:
+        db.create_corpus("draft").append(["spam one", "good"])
+        precious = db.create_corpus("precious")
+        precious.append(["spam two", "spam three", "good"])
+        db.use("draft")
+        other.drop_corpus("draft")
+        for statement in ('COUNT "spam"', 'DELETE DOCS WHERE "spam"', 'EXPLAIN COUNT "spam"'):
+            with pytest.raises(BindError, match="the current corpus, 'draft', is no longer there"):
+                db.execute(statement)
+        assert precious.n_documents == 3
 
 
 def test_failed_documents_that_write_to_the_same_database_meet_an_error_and_no_deadlock(db):

@@ -34,9 +34,12 @@ def test_current_corpus_comes_before_the_others():
     assert bind('COUNT "a" FROM wiki', corpora=(WIKI, BOOKS), current="books").corpus is WIKI
 
 
-def test_a_current_corpus_that_is_gone_is_no_default():
-    with pytest.raises(BindError, match=r"FROM name, or USE name once; known: books, wiki"):
-        bind('COUNT "a"', corpora=(WIKI, BOOKS), current="dropped")
+def test_a_current_corpus_that_is_gone_is_an_error_and_no_other_one_meant():
+    gone = r"the current corpus, 'dropped', is no longer there. Say FROM name, or USE name once; known: "
+    for corpora, known in (((WIKI, BOOKS), "books, wiki"), ((WIKI,), "wiki")):
+        for text in ('COUNT "a"', 'KEYWORDS OF WHERE "a" AGAINST REST', 'DELETE DOCS WHERE "a"'):
+            with pytest.raises(BindError, match=gone + known):
+                bind(text, corpora=corpora, current="dropped")
 
 
 def test_an_empty_database_says_how_to_begin():
