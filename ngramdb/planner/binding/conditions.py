@@ -90,10 +90,6 @@ def _may_be_unknown(node: ast.Condition) -> bool:
 
 def _contains(scope: Scope, node: ast.Contains, corpus: Corpus) -> plan.DocExpr:
     found = pattern(scope, node.pattern, corpus)
-    if scope.removes and isinstance(found, plan.Gram) and not len(found):
-        # As a rule an empty variable; every document has the empty n-gram.
-        what = "an empty n-gram is in every document, and DELETE would remove them all; doc_id >= 0 says so"
-        scope.fail(PlanError, what, node.pattern)
     return plan.DocsWith(found) if isinstance(found, plan.Gram) else plan.DocsMatching(found)
 
 

@@ -45,7 +45,17 @@ def pattern(scope: Scope, node: ast.Pattern, corpus: Corpus) -> plan.Pattern:
     ------
     PlanError
         Modifiers that make no sense for the literal or the corpus's tokenizer; parts or gaps that can't be.
+        Or the empty n-gram, where documents are removed.
     """
+    found = _meant(scope, node, corpus)
+    if scope.removes and isinstance(found, plan.Gram) and not len(found):
+        # As a rule an empty variable; every document has the empty n-gram.
+        what = "an empty n-gram is in every document, and DELETE would remove them all; doc_id >= 0 says so"
+        scope.fail(PlanError, what, node)
+    return found
+
+
+def _meant(scope: Scope, node: ast.Pattern, corpus: Corpus) -> plan.Pattern:
     if isinstance(node, ast.Gapped):
         return _gapped(scope, node, corpus)
     if isinstance(node, (ast.Text, ast.TokenIds, ast.Parameter)):

@@ -178,6 +178,12 @@ def test_a_field_that_only_removed_documents_had_can_still_be_asked_for(db):
         ('"fine" OR ?', [""]),
         ('NOT (NOT "")', None),
         ("n = 1 AND :x", {"x": ""}),
+        ("COUNT(?) >= 1", [""]),
+        ('NOT COUNT("") = 0', None),
+        ('"fine" AND ? WITHIN 3 TOKENS', [""]),
+        ('? AND "fine" WITHIN 3 TOKENS', [""]),
+        ('"fine" AND NOT ? WITHIN 3 TOKENS', [""]),
+        ('("fine" OR ?) AND "page" WITHIN SENTENCE', [""]),
     ],
 )
 def test_an_empty_phrase_removes_nothing(where, params):
