@@ -369,16 +369,19 @@ class Connection(HasErrors):
         return verbs.Corpus(self._database, name)
 
     @flags.checked
-    def drop_corpus(self, name: str, if_exists: bool = False) -> bool:
+    def drop_corpus(self, name: str, if_exists: bool = False, if_empty: bool = False) -> bool:
         """Drop a corpus, in one commit.
 
         Parameters
         ----------
         name : the corpus
         if_exists : return False instead of raising BindError if there is no such corpus
+        if_empty : return False instead of dropping a corpus that has documents, those included that another
+            writer has just added
         """
         _check_is_name(name)
-        return corpora.drop_corpus(self._database, plans.DropCorpus(name, if_exists)) is not None
+        plan = plans.DropCorpus(name, if_exists)
+        return corpora.drop_corpus(self._database, plan, if_empty) is not None
 
     def commit_parts(
         self,

@@ -94,8 +94,11 @@ def checked_tokenizer(tokenizer: Any, options: Mapping[str, Any]) -> Tokenizer:
     return made
 
 
-def drop_corpus(database: Database, plan: DropCorpus) -> int | None:
-    """Run DROP CORPUS; returns the version without the corpus, None if IF EXISTS found none."""
+def drop_corpus(database: Database, plan: DropCorpus, if_empty: bool = False) -> int | None:
+    """Run DROP CORPUS; returns the version without the corpus, None if IF EXISTS found none.
+
+    With `if_empty` also None where it has documents at the version that the commit would succeed.
+    """
     database.refresh()
     database.require_own(plan.name)
     if plan.if_exists and plan.name not in database.snapshot.manifest.corpora:
@@ -106,5 +109,7 @@ def drop_corpus(database: Database, plan: DropCorpus) -> int | None:
             if plan.if_exists:
                 return None
             raise BindError(f"no corpus {plan.name!r}")
+        if if_empty and corpora[plan.name].n_documents:
+            return None
         del corpora[plan.name]
         return transaction.commit(corpora, f"drop corpus {plan.name}").version

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import glob
 import os
+from contextlib import suppress
 from typing import Any
 
 from ngramdb import cluster
@@ -28,7 +29,7 @@ from ngramdb.cli.common import (
 )
 from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.progress import Bar, LoadWatch
-from ngramdb.errors import InvalidArgument
+from ngramdb.errors import BindError, InvalidArgument
 from ngramdb.kinds import DEFAULT_TOKENIZER, NAMED_TOKENIZERS, canonical_tokenizer
 
 # Tokenizers that are known by a word; any other is the path of a tokenizer.json, of kind "json".
@@ -114,23 +115,36 @@ def run(options: argparse.Namespace) -> int:
     with writing(options, create=True) as connection:
         for name, value in building_settings(options).items():
             connection.settings[name] = value
+        report = _load_into(connection, options)
+    print(summary(options.corpus, report))
+    say_notes(report.notes)
+    return OK
+
+
+def _load_into(connection: Connection, options: argparse.Namespace) -> LoadReport:
+    """Load into the corpus, made when it is missing; also when another load, which failed, takes it back."""
+    while True:
         corpus, is_new = open_corpus(connection, options.corpus, options.tokenizer)
         n_before = corpus.n_documents
         try:
             with LoadWatch(
                 f"loading {corpus.name}", n_documents=options.limit, wanted=not options.no_progress
             ) as watch:
-                report = load(corpus, options, watch)
-        except BaseException:
+                return load(corpus, options, watch)
+        except BaseException as error:
+            if isinstance(error, BindError) and _is_gone(connection, options.corpus):
+                continue
             # a corpus made for this load goes with it: the next try may choose another tokenizer
-            if corpus.n_documents > n_before:
+            if options.commit_every is not None and corpus.n_documents > n_before:
                 say_notes([_committed(corpus, can_go_on=all(map(_can_be_read_again, options.paths)))])
             elif is_new:
-                connection.drop_corpus(options.corpus, if_exists=True)
+                connection.drop_corpus(options.corpus, if_exists=True, if_empty=True)
             raise
-    print(summary(options.corpus, report))
-    say_notes(report.notes)
-    return OK
+
+
+def _is_gone(connection: Connection, name: str) -> bool:
+    connection.refresh()
+    return name not in connection.corpora()
 
 
 def _can_be_read_again(path: str) -> bool:
@@ -162,7 +176,9 @@ def open_corpus(connection: Connection, name: str, tokenizer: str | None) -> tup
     Raises InvalidArgument when it exists with another tokenizer than the one asked for.
     """
     if name not in connection.corpora():
-        return connection.create_corpus(name, tokenizer=tokenizer or DEFAULT_TOKENIZER), True
+        with suppress(BindError):  # another load may have made it just now
+            return connection.create_corpus(name, tokenizer=tokenizer or DEFAULT_TOKENIZER), True
+        connection.refresh()
     corpus = connection.corpus(name)
     if tokenizer is not None and not has_tokenizer(corpus, tokenizer):
         known = describe(connection, name)["tokenizer"]

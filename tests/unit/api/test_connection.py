@@ -203,6 +203,10 @@ def test_corpora_are_created_and_dropped(db):
     assert db.drop_corpus("a") and not db.drop_corpus("a", if_exists=True)
     with pytest.raises(BindError, match="no corpus 'a'"):
         db.drop_corpus("a")
+    db.create_corpus("full").append(["a"])
+    db.create_corpus("bare")
+    assert not db.drop_corpus("full", if_empty=True) and db.drop_corpus("bare", if_empty=True)
+    assert db.corpora() == ["full"] and db.drop_corpus("full")
     assert db.execute("DROP CORPUS IF EXISTS a").summary == {
         "message": "there is no corpus a",
         "changed": False,

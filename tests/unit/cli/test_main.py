@@ -6,10 +6,13 @@ import io
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import ngramdb
+from ngramdb.cli.commands import load
+from ngramdb.cli.commands.load import open_corpus
 from ngramdb.cli.main import COMMANDS, main
 
 Captured = pytest.CaptureFixture[str]
@@ -278,6 +281,56 @@ def test_load_with_another_tokenizer_names_both(database: str, capsys: Captured)
     assert main(["load", database, "wiki", "d.jsonl", "--tokenizer", "chars"]) == 1
     message = capsys.readouterr().err
     assert "words" in message and "chars" in message
+
+
+def test_load_takes_a_corpus_that_another_load_makes_meanwhile(tmp_path: Path) -> None:
+    """The connection was opened before; another tokenizer, asked for, is an error as ever."""
+    with ngramdb.connect(tmp_path / "new.ngdb") as first, ngramdb.connect(tmp_path / "new.ngdb") as second:
+        first.create_corpus("c", tokenizer="chars")
+        corpus, is_new = open_corpus(second, "c", None)
+        assert corpus.tokenizer.kind == "chars" and not is_new
+    with ngramdb.connect(tmp_path / "new.ngdb") as first, ngramdb.connect(tmp_path / "new.ngdb") as second:
+        first.create_corpus("d", tokenizer="chars")
+        with pytest.raises(ngramdb.InvalidArgument, match="corpus d has the tokenizer chars, but"):
+            open_corpus(second, "d", "bytes")
+
+
+def test_load_that_fails_takes_only_an_empty_corpus_back(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Documents that another load has added meanwhile stay."""
+    reading = load.load
+
+    def overtaken(corpus: ngramdb.Corpus, *arguments: Any) -> Any:
+        with ngramdb.connect(database) as other:
+            other.corpus(corpus.name).append(LINES)
+        return reading(corpus, *arguments)
+
+    (tmp_path / "bad.jsonl").write_text("{")
+    assert main(["load", database, "new", "bad.jsonl"]) == 1
+    with ngramdb.connect(database, read_only=True) as connection:
+        assert connection.corpora() == ["wiki"]
+    monkeypatch.setattr(load, "load", overtaken)
+    assert main(["load", database, "new", "bad.jsonl"]) == 1
+    with ngramdb.connect(database, read_only=True) as connection:
+        assert connection.corpus("new").n_documents == len(LINES)
+
+
+def test_load_makes_the_corpus_again_where_another_load_takes_it_back(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading = load.load
+
+    def left_alone(corpus: ngramdb.Corpus, *arguments: Any) -> Any:
+        monkeypatch.setattr(load, "load", reading)
+        with ngramdb.connect(database) as other:
+            other.drop_corpus(corpus.name)
+        return reading(corpus, *arguments)
+
+    monkeypatch.setattr(load, "load", left_alone)
+    assert main(["load", database, "new", "d.jsonl"]) == 0
+    with ngramdb.connect(database, read_only=True) as connection:
+        assert connection.corpus("new").n_documents == len(LINES)
 
 
 def test_load_compares_a_tokenizer_json_by_its_content(
