@@ -20,6 +20,8 @@ from ngramdb.engine.corpus.scratch import scratch_corpus
 from ngramdb.engine.corpus.view import CorpusView, Segment
 from ngramdb.engine.storage.directory import MemoryDirectory
 from ngramdb.errors import InvalidArgument
+from ngramdb.executor.conditions.stored_text import word_places
+from ngramdb.executor.kwic.text import Display, Line, contexts_of
 from ngramdb.executor.questions.overlap import (
     SharedNgrams,
     Span,
@@ -192,15 +194,18 @@ class EvaluationSet:
         """For each document its spans as they are reported."""
         if self._fold is None:
             found = overlap_spans(corpus, segment, docs, self.items, self.by.n)
+            contexts = contexts_of(segment, Display(corpus.tokenizer, bare=True, pattern=None))
             for number, spans in zip(docs.tolist(), found, strict=True):
-                yield _told(spans, segment.document(number), corpus.tokenizer, self.items)
+                texts = [contexts.show(Line(number, one.start, one.stop, 0, 0, 0)).match for one in spans]
+                yield _told(spans, texts, self.items)
             return
         for number in docs.tolist():
-            one = np.array([number], dtype=np.uint32)
-            known, offsets = self._folded_ids(corpus, segment, one)
+            text = self._fold(_shown(corpus, segment, number))
+            known, offsets = self._ids_of([text])
             marks = marked_places(known, offsets, self.items, self.by.n)
             spans = spans_of(marks, known, self.items, self.by.n)
-            yield _told(spans, known.astype(np.uint32), self.items.tokenizer, self.items)
+            starts, stops = word_places(text.encode())
+            yield _told(spans, [text[starts[one.start] : stops[one.stop - 1]] for one in spans], self.items)
 
     # ---- folded texts -----------------------------------------------------------------------------------
 
@@ -230,12 +235,15 @@ class EvaluationSet:
     def _folded_ids(
         self, corpus: CorpusView, segment: Segment, docs: Docs
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The folded texts as words of the set; out-of-vocabulary words get unused ids."""
+        """The folded texts as words of the set."""
         fold = self._fold
         assert fold is not None
-        texts = [fold(_shown(corpus, segment, i)).encode() for i in docs.tolist()]
+        return self._ids_of([fold(_shown(corpus, segment, i)) for i in docs.tolist()])
+
+    def _ids_of(self, texts: list[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Texts as words of the set, and where each begins; out-of-vocabulary words get unused ids."""
         # A fork a batch: what it learns is forgotten with it.
-        ids, offsets = self.items.tokenizer.fork().encode_batch(texts)
+        ids, offsets = self.items.tokenizer.fork().encode_batch([text.encode() for text in texts])
         return ids.astype(np.int64), offsets
 
 
@@ -257,11 +265,9 @@ def _folded(document: Document, fold: Fold) -> Document:
     return Document(text, None, document.metadata, document.source, document.line, unit=document.unit)
 
 
-def _told(
-    spans: Sequence[Span], ids: NDArray[np.uint32], tokenizer: Tokenizer, other: CorpusView
-) -> Iterator[dict[str, Any]]:
-    """ids: of the whole document, by the tokenizer."""
-    for span in spans:
+def _told(spans: Sequence[Span], texts: Sequence[str], other: CorpusView) -> Iterator[dict[str, Any]]:
+    """texts: those of the spans."""
+    for span, text in zip(spans, texts, strict=True):
         item = next(
             (
                 one.metadata.row(i)
@@ -271,7 +277,6 @@ def _told(
             {},
         )
         item_id = next((item[key] for key in OWN_ID_FIELDS if key in item), None)
-        text = tokenizer.decode(ids[span.start : span.stop])
         yield {
             "start": span.start,
             "stop": span.stop,

@@ -45,7 +45,9 @@ class Contaminated:
     """A document that shares too much with an evaluation set.
 
     `share` of its n-grams are in the set. `spans` are runs of them, in tokens of the document, each with its
-    text and the first item of the set that has it (counted from 0, and the id that it has itself).
+    text as the document has it and the first item of the set that has it (counted from 0, and the id that it
+    has itself). Where case or white space are folded, tokens are words of the folded text, and the text is
+    that.
     """
 
     doc_id: int

@@ -7,6 +7,7 @@ import json
 from unicodedata import normalize
 
 import pytest
+from subwords import write_tokenizer
 from tokenizers import normalizers
 from trained import word_pieces
 
@@ -101,6 +102,36 @@ def test_case_and_white_space_can_be_folded(db, sets, tmp_path):
     assert found.contaminated == 2
     spans = [json.loads(line)["spans"] for line in path.read_text().splitlines()]
     assert [span["text"] for one in spans for span in one] == [QUESTION, QUESTION]
+
+
+@pytest.mark.parametrize("flags", [{}, {"lower": True}, {"fold_space": True}])
+@pytest.mark.parametrize(
+    "tokenizer", ["words", "words(lower, nfc)", "chars", "bytes", "byte-level", "metaspace", "WordPiece"]
+)
+def test_a_span_is_a_piece_of_the_documents_text(db, tmp_path, tokenizer, flags):
+    """Signs and white space between its words as they came; folded where texts are compared folded."""
+    asked = "well, you don't  want to (it's said) been there, do you?"
+    texts = [f"\U0001f600 caf\u00e9: {asked} No.", "something else, that is no exam question's copy"]
+    if tokenizer == "byte-level":
+        tokenizer = write_tokenizer(tmp_path / "tokenizer.json")
+    elif tokenizer in ("metaspace", "WordPiece"):
+        known = tokenizer
+        tokenizer = word_pieces(texts)
+        if known == "metaspace":
+            tokenizer.normalizer = normalizers.Lowercase()
+    corpus = db.create_corpus("c", tokenizer=tokenizer)
+    corpus.append(texts)
+    (tmp_path / "exam.jsonl").write_text(json.dumps({"text": f"Q: {asked}"}))
+    path = tmp_path / "report.jsonl"
+    corpus.decontaminate(
+        tmp_path / "exam.jsonl", n=6, threshold=0, report=path, dry_run=True, source_field=None, **flags
+    )
+    whole = texts[0].lower() if "lower" in flags else texts[0]
+    whole = " ".join(whole.split()) if "fold_space" in flags else whole
+    wanted = "you don't want to" if "fold_space" in flags else "you don't  want to"
+    (line,) = [json.loads(line) for line in path.read_text().splitlines()]
+    spans = [span["text"] for span in line["spans"]]
+    assert spans and all(span in whole for span in spans) and any(wanted in span for span in spans)
 
 
 @pytest.mark.parametrize(
