@@ -978,8 +978,9 @@ class Corpus:
         """
         trees.required(1, "min_length", min_length)
         view = self._bound.current()
-        ids = self._bound.passage(text)
-        found = spans.maximal_spans(spans.longest_matches(view.index, ids), min_length)
+        with self._bound.work():
+            ids = self._bound.passage(text)
+            found = spans.maximal_spans(spans.longest_matches(view.index, ids), min_length)
         return results.Spans(found.starts, found.stops - found.starts, found.counts)
 
     def match_lengths(self, text: Ngram) -> NDArray[np.int64]:
@@ -998,8 +999,9 @@ class Corpus:
         Cost: about a microsecond per token and segment.
         """
         view = self._bound.current()
-        ids = self._bound.passage(text)
-        return spans.match_ends(spans.longest_matches(view.index, ids)) - np.arange(len(ids))
+        with self._bound.work():
+            ids = self._bound.passage(text)
+            return spans.match_ends(spans.longest_matches(view.index, ids)) - np.arange(len(ids))
 
     def sample(
         self,
@@ -1043,13 +1045,13 @@ class Corpus:
         Cost: about 0.1 to 0.3 µs per n-gram and segment; large batches use all free cores.
         """
         view = self._bound.current()
-        flat, offsets = packing.pack(ngrams, self._bound.encode_ngram, packing.unchecked_ids)
-        try:
-            with self._bound.work():
+        with self._bound.work():
+            flat, offsets = packing.pack(ngrams, self._bound.encode_ngram, packing.unchecked_ids)
+            try:
                 counts: NDArray[np.int64] = view.index.count_many(flat, offsets)
-        except ValueError:
-            packing.pack(ngrams, self._bound.encode_ngram)  # names the first id that is none
-            raise
+            except ValueError:
+                packing.pack(ngrams, self._bound.encode_ngram)  # names the first id that is none
+                raise
         if isinstance(ngrams, list) and not counts.all():
             cautioning.warn_of_many(view, ngrams, np.flatnonzero(counts == 0))
         return counts
@@ -1263,10 +1265,10 @@ class Corpus:
         if where is not None or params is not None:
             return self._among(where, params).score(ngram, model, sentence=sentence)
         view = self._bound.current()
-        ids = self._bound.passage(ngram)
-        offsets = np.array([0, len(ids)], dtype=np.int64)
         used = models.as_model(model)
         with self._bound.work():
+            ids = self._bound.passage(ngram)
+            offsets = np.array([0, len(ids)], dtype=np.int64)
             found = scoring.token_scores(view, ids, offsets, used, sentence)
         return results.Scores.of(found, used.is_probability)
 
@@ -1282,9 +1284,9 @@ class Corpus:
         model, sentence : as `score` takes them
         """
         view = self._bound.current()
-        flat, offsets = packing.pack(docs, self._bound.encode)
         used = models.as_model(model)
         with self._bound.work():
+            flat, offsets = packing.pack(docs, self._bound.encode)
             scores = scoring.token_scores(view, flat, offsets, used, sentence)
         bounds = offsets + np.arange(len(offsets)) if sentence else offsets
         return results.DocumentScores(results.Scores.of(scores, used.is_probability), bounds)

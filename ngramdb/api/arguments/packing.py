@@ -7,12 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from ngramdb import interrupts
 from ngramdb.api.arguments.tables import is_iterable, iterates_over_names
 from ngramdb.errors import InvalidArgument
 from ngramdb.planner.source import IntArray
 from ngramdb.types import integers, many_token_ids, token_ids
 
 Encode = Callable[[str], Any]
+
+# N-grams that are read between two looks whether the work shall stop.
+CHECKED_EVERY = 256
 
 
 def pack(
@@ -46,7 +50,11 @@ def pack(
     found = many_token_ids(every)
     if found is not None:
         return found
-    arrays = [_one(i, ngram, encode) for i, ngram in enumerate(every)]
+    arrays = []
+    for i, ngram in enumerate(every):
+        if i % CHECKED_EVERY == 0:
+            interrupts.check()
+        arrays.append(_one(i, ngram, encode))
     offsets = np.zeros(len(arrays) + 1, dtype=np.int64)
     np.cumsum([len(array) for array in arrays], out=offsets[1:])
     return (np.concatenate(arrays) if arrays else np.empty(0, dtype=np.int64)), offsets

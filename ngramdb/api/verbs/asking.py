@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ngramdb import interrupts
 from ngramdb.api.bound import BoundCorpus
 from ngramdb.errors import InvalidArgument
 from ngramdb.lazy import lazy_module
@@ -70,12 +71,12 @@ def probability(bound: BoundCorpus, continuation: Any, context: Any, model: Mode
 def probabilities(bound: BoundCorpus, contexts: Any, continuations: Any, model: ModelSpec) -> Scores:
     """Many probabilities, each of a continuation after the context at the same place."""
     view = bound.current()
-    flat, offsets = packing.pack(contexts, bound.encode_ngram)
-    tokens, token_offsets = _continuations(bound, continuations)
-    n = len(offsets) - 1
-    if len(token_offsets) - 1 != n:
-        raise InvalidArgument(f"{n} contexts, but {len(token_offsets) - 1} continuations")
     with bound.work():
+        flat, offsets = packing.pack(contexts, bound.encode_ngram)
+        tokens, token_offsets = _continuations(bound, continuations)
+        n = len(offsets) - 1
+        if len(token_offsets) - 1 != n:
+            raise InvalidArgument(f"{n} contexts, but {len(token_offsets) - 1} continuations")
         scores = chains.chain_many(view, (flat, offsets), (tokens, token_offsets), model)
     if isinstance(contexts, list) and isinstance(continuations, list):
         unseen = (scores.count == 0) | (scores.effective_n <= np.diff(offsets))
@@ -120,14 +121,17 @@ def next_tokens(bound: BoundCorpus, given: Any, model: ModelSpec) -> NextTokens:
 def next_tokens_many(bound: BoundCorpus, contexts: Any, model: ModelSpec) -> NextTokensMany:
     """The same of many contexts, in one kernel call where no separator cuts documents into sentences."""
     view = bound.current()
-    flat, offsets = packing.pack(contexts, bound.encode_ngram)
-    if isinstance(contexts, list) and any(isinstance(context, str) for context in contexts):
-        seen = view.index.count_many(flat, offsets)
-        cautioning.warn_of_many(view, contexts, np.flatnonzero(seen == 0))
     with bound.work():
+        flat, offsets = packing.pack(contexts, bound.encode_ngram)
+        if isinstance(contexts, list) and any(isinstance(context, str) for context in contexts):
+            seen = view.index.count_many(flat, offsets)
+            cautioning.warn_of_many(view, contexts, np.flatnonzero(seen == 0))
         if bound.prob is None:
             asked = model_cache.language_model(view, model)
-            each = [_next_tokens(asked, flat[start:stop]) for start, stop in pairwise(offsets.tolist())]
+            each = []
+            for start, stop in pairwise(offsets.tolist()):
+                interrupts.check()
+                each.append(_next_tokens(asked, flat[start:stop]))
             return results.NextTokensMany.of(each)
         starts, ids, counts, n_end, context_count, n = view.index.dist_many(
             flat, offsets, model.infgram, model.limit

@@ -81,6 +81,55 @@ def test_interrupt_stops_verbs_that_take_arrays(wiki, db):
     assert len(raised) == 1
 
 
+VERBS_OF_BATCHES = {
+    "count_many": lambda c, texts: c.count_many(texts),
+    "prob_many": lambda c, texts: c.prob_many(texts, texts),
+    "dist_many": lambda c, texts: c.dist_many(texts),
+    "score_many": lambda c, texts: c.score_many(texts),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS_OF_BATCHES)
+def test_interrupt_holds_for_a_batch_that_is_still_tokenized(db, verb):
+    encoded = []
+
+    def encode(texts):
+        encoded.extend(texts)
+        if len(encoded) == 300:
+            db.interrupt()
+        return [[1] if text else [] for text in texts]
+
+    tokenizer = ngramdb.CallableTokenizer("ones", encode, 9)
+    corpus = db.create_corpus("ones", tokenizer=tokenizer)
+    corpus.append(["a"])
+    encoded.clear()
+    with pytest.raises(ngramdb.Interrupted):
+        VERBS_OF_BATCHES[verb](corpus, ["a"] * 5000)
+    assert 300 <= len(encoded) < 5000
+
+
+VERBS_OF_TEXTS = {
+    "match_lengths": lambda c: c.match_lengths("long"),
+    "trace_arrays": lambda c: c.trace_arrays("long"),
+    "score": lambda c: c.score("long", model="infgram"),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS_OF_TEXTS)
+def test_interrupt_holds_for_a_text_that_is_still_tokenized(db, verb):
+    def encode(texts):
+        if texts != ["long"]:
+            return [[1, 2, 3] if text else [] for text in texts]
+        db.interrupt()
+        return [[1, 2, 3] * 100_000]
+
+    tokenizer = ngramdb.CallableTokenizer("many", encode, 9)
+    corpus = db.create_corpus("many", tokenizer=tokenizer)
+    corpus.append(["a", "b"])
+    with pytest.raises(ngramdb.Interrupted):
+        VERBS_OF_TEXTS[verb](corpus)
+
+
 def test_control_c_while_rows_are_read_passes_as_itself_and_says_how_far(db, wiki):
     result = endless(db)
     with (
