@@ -4,7 +4,7 @@ Under sub-word tokenizers a text has other tokens after a blank than at the star
 its end does not belong to the word before it. `"climate change"` is such a phrase: its tokens occur nowhere,
 those of `" climate change"` many times. Questions are checked where the phrase occurs nowhere, which costs
 some counts; statements that remove or carry away documents always, by all token sequences that spell the
-text. A condition that holds of nothing (`planner.binding.never`) is always said.
+text. A condition that holds of nothing (`planner.binding.never`), or of every document, is always said.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -126,6 +127,12 @@ def _overlap(scope: Scope, node: ast.Overlap, corpus: Corpus) -> plan.DocExpr:
     if not _same_kind(corpus.tokenizer, other.tokenizer):
         what = f"{other.entry.name} has another tokenizer, and so no n-grams in common to look for"
         scope.fail(PlanError, what, node.corpus)
+    if _has_all_of(scope, node.corpus, corpus):
+        itself = f"every document of {corpus.entry.name} overlaps with itself"
+        if scope.removes:
+            what = f"{itself}, and DELETE would remove them all; compare with another corpus"
+            scope.fail(PlanError, f"{what}, or say so: doc_id >= 0", node.corpus)
+        scope.doubt(f"{itself}: OVERLAP with the same corpus is 1 of all but very short documents")
     n = scope.number(node.n, "the length of OVERLAP's n-grams", 1)
     share = scope.scalar(node.value)
     assert n is not None
@@ -133,6 +140,14 @@ def _overlap(scope: Scope, node: ast.Overlap, corpus: Corpus) -> plan.DocExpr:
         what = f"OVERLAP(…) is compared with a number from 0 to 1, not with {share!r}"
         scope.fail(PlanError, what, node.value)
     return plan.OverlapTest(other, other.entry.name, n, node.operator, float(share))
+
+
+def _has_all_of(scope: Scope, source: ast.Source, corpus: Corpus) -> bool:
+    """Whether a source is the very corpus whose documents are asked for, or a sum with it."""
+    if any(term.sign < 0 for term in source.terms):
+        return bool(scope.corpus(source).entry == corpus.entry)
+    alone = (replace(source, terms=(term,)) for term in source.terms)
+    return any(scope.corpus(one).entry == corpus.entry for one in (source, *alone))
 
 
 def _same_kind(a: Any, b: Any) -> bool:

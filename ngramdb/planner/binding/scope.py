@@ -123,7 +123,7 @@ class Scope:
             self.phrases.append(plan.Phrase(corpus, gram, **others))
 
     def doubt(self, message: str | None) -> None:
-        """Keep what is to be said of a condition that holds of nothing; None for nothing."""
+        """Keep what is to be said of a condition that holds of nothing, or of all; None for nothing."""
         if message is not None:
             self.phrases.append(plan.Doubt(message))
 

@@ -48,7 +48,7 @@ class Phrase(NamedTuple):
 
 
 class Doubt(NamedTuple):
-    """A condition that holds of nothing whatever documents have, in a sentence for a note."""
+    """A condition that holds of nothing, or of everything, whatever documents have: a sentence for a note."""
 
     message: str
 

@@ -1,4 +1,4 @@
-"""Conditions that hold of no document whatever documents have: answered as SQL does it, and said."""
+"""Conditions that hold of no document, or of every one, whatever documents have: answered, and said."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 import ngramdb
 from ngramdb import ConditionWarning
+from ngramdb.errors import PlanError
 
 NEVER = {
     "year = ?": "year IS NULL finds documents without the field",
@@ -92,3 +93,29 @@ def test_other_conditions_say_nothing(db, condition):
     assert not db.execute(f"COUNT DOCS WHERE {condition}").notes
     # Only one of the two values of a negated range is unknown.
     assert not db.execute("COUNT DOCS WHERE NOT year BETWEEN ? AND 2005", [None]).notes
+
+
+@pytest.mark.parametrize("source", ["c", "c + other", "other + c", "c AT VERSION ?"])
+def test_overlap_of_a_corpus_with_itself_is_said_and_removes_nothing(db, source):
+    """Each document has all of its n-grams itself, so that the condition would be true of all."""
+    corpus = db.corpus("c")
+    db.create_corpus("other", tokenizer="words").append(["x y z"])
+    params = [db.version] if "?" in source else None
+    condition = f"OVERLAP({source}, 1) >= 0.8"
+    with pytest.warns(ConditionWarning, match="every document of c overlaps with itself"):
+        assert corpus.count_docs(condition, params=params) == 4
+    assert "overlaps with itself" in db.execute(f"DOCS FROM c WHERE {condition}", params).notes[0]
+    for where in (condition, f"NOT {condition}", f'"a" OR {condition}'):
+        with pytest.raises(PlanError, match="DELETE would remove them all; compare with another corpus"):
+            corpus.delete(where, params=params)
+    assert corpus.n_documents == 4
+
+
+@pytest.mark.parametrize("source", ["other", "c - c", "c AT VERSION 2", "other - c + c"])
+def test_overlap_with_other_documents_needs_no_note(db, source):
+    """Another corpus, or another version; or a sum that may have anything."""
+    db.create_corpus("other", tokenizer="words").append(["a b", "a c", "a", "b"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        db.corpus("c").count_docs(f"OVERLAP({source}, 1) >= 0.8")
+        db.execute(f"DELETE DOCS FROM c WHERE OVERLAP({source}, 1) > 1")
