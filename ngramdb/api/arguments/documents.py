@@ -79,8 +79,17 @@ def as_paths(given: Any, wanted: str) -> list[str]:
     Raises
     ------
     InvalidArgument
-        Something else, such as documents or a table of them. `wanted` begins the message.
+        Something else, such as documents or a table of them, or a text that no path can be. `wanted` begins
+        the message.
     """
+    paths = _texts_of(given, wanted)
+    for path in paths:
+        if "\0" in path:
+            raise InvalidArgument(f"{path!r} cannot be a path: there is a null character in it")
+    return paths
+
+
+def _texts_of(given: Any, wanted: str) -> list[str]:
     if isinstance(given, (str, os.PathLike)):
         return [os.fspath(given)]
     if is_table(given) or iterates_over_names(given):

@@ -88,7 +88,7 @@ def build(
     """
     part, of = parts.checked_shard(shard)
     work = _Work.of(paths, tokenizer, on_error, options)
-    folder = os.fspath(out)
+    (folder,) = as_paths([out], "build makes a folder of parts, whose path it takes")
     parts.check_out(folder)
     known = _known(folder, part, of, work)
     if known is not None:

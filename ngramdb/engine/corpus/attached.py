@@ -59,6 +59,9 @@ class Attachment:
 
 def attachment_of(path: str, name: str, options: Mapping[str, Any]) -> Attachment:
     """An attachment as it was asked for; paths mean what they do now, whatever the current folder becomes."""
+    for given in (path, options.get("index", "")):
+        if "\0" in given:
+            raise InvalidArgument(f"{given!r} cannot be a path: there is a null character in it")
     paths = {key: os.path.abspath(options[key]) for key in ("index",) if key in options}
     tokenizer = options.get("tokenizer")
     if isinstance(tokenizer, str) and os.path.exists(tokenizer):

@@ -107,3 +107,21 @@ def test_a_reason_that_cannot_be_stored_is_refused(corpus: Any) -> None:
     with pytest.raises(InvalidArgument, match="the reason is not valid Unicode at position 1"):
         corpus.delete("k = 1", reason="a\ud800")
     assert corpus.n_documents == 2
+
+
+@pytest.mark.parametrize("path", ["a\0b", "\0"])
+def test_no_path_has_a_null_character(db, tmp_path, path):
+    corpus = db.create_corpus("c")
+    for ask in (
+        lambda: corpus.load(path),
+        lambda: corpus.decontaminate(path),
+        lambda: db.attach(path, name="x"),
+        lambda: db.commit_parts("c", path),
+        lambda: ngramdb.connect(path),
+        lambda: ngramdb.build(path, __file__, (0, 2), format="lines"),
+        lambda: ngramdb.build(tmp_path / "out", path, (0, 2)),
+        lambda: ngramdb.missing(path, 2),
+        lambda: ngramdb.commit(tmp_path / "db", "c", path),
+    ):
+        with pytest.raises(ngramdb.InvalidArgument, match=r"cannot be (a|the) path"):
+            ask()
