@@ -23,6 +23,8 @@ PROBLEMS = 3
 TIMED_OUT = 124
 # 128 and the number of SIGINT, as shells have it.
 INTERRUPTED = 130
+# 128 and the number of SIGTERM.
+TERMINATED = 143
 
 
 class UsageError(Exception):

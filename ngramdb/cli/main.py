@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import sys
+import threading
 from argparse import ArgumentParser
+from collections.abc import Iterator
 from importlib import import_module
+from types import FrameType
 from typing import Any
 
-from ngramdb.cli.common import glued, guarded
+from ngramdb.cli.common import TERMINATED, glued, guarded
 from ngramdb.cli.terminal.screen import tolerate_any_character
 from ngramdb.cli.terminal.streams import visible_streams
 
@@ -23,6 +28,9 @@ COMMANDS = {name: f"ngramdb.cli.commands.{name}" for name in _NAMES}
 # The command without a name.
 PROGRAM = "ngramdb.cli.commands.query"
 
+# Those that end by SIGTERM in a way of their own, or at once: mcp waits for its input in another thread.
+OWN_SIGNALS = (COMMANDS["serve"], COMMANDS["mcp"])
+
 # Flags whose values are anybody's text.
 FREE_FLAGS = ("--param", "--separator", "--where")
 # Flags without a value that may stand before a subcommand.
@@ -36,13 +44,35 @@ def main(arguments: list[str] | None = None) -> int:
     tolerate_any_character()
     module, rest = _choose(given)
     try:
-        with visible_streams():
+        with visible_streams(), _ended_by_sigterm(module):
             code = _run(import_module(module), rest)
-    except SystemExit as stop:  # argparse: --help, --version and wrong usage
+    except SystemExit as stop:  # argparse: --help, --version and wrong usage; SIGTERM
         return stop.code if isinstance(stop.code, int) else 2
     except KeyboardInterrupt:  # while modules were imported
         return 130
     return code
+
+
+@contextlib.contextmanager
+def _ended_by_sigterm(module: str) -> Iterator[None]:
+    """SIGTERM ends the command as Ctrl-C does, so that what it has begun to write goes; a second one at once.
+
+    Whoever has SIGTERM ignored or handled already keeps that.
+    """
+
+    def end(number: int, frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        raise SystemExit(TERMINATED)
+
+    wanted = module not in OWN_SIGNALS and threading.current_thread() is threading.main_thread()
+    if not wanted or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _run(command: Any, arguments: list[str]) -> int:

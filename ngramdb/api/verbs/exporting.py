@@ -13,6 +13,7 @@ import gzip
 import json
 import lzma
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol, TextIO, cast
 
@@ -20,6 +21,7 @@ from ngramdb import interrupts
 from ngramdb.api.verbs import rows_as
 from ngramdb.api.verbs.document_lines import DocumentLines, ShownTexts
 from ngramdb.engine.changes.audit import Removal, RemovedDocument
+from ngramdb.engine.storage.lock import FileHold, hold_file, remove_unless_held
 from ngramdb.errors import ExecutionError, ExportWarning
 from ngramdb.executor.questions.document_columns import (
     REST_COLUMN,
@@ -221,9 +223,9 @@ def _replacing(name: str, write: Callable[[Any], int]) -> int:
         )
     if (database := _database_around(target)) is not None:
         raise ExecutionError(f"{name}: this is within the database {database}; name a place outside")
-    temporary = f"{target}.{os.urandom(4).hex()}.tmp"
     try:
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o666)
+        _remove_leftovers(target)
+        fd, temporary, hold = _held_file(target)
         try:
             with os.fdopen(fd, "wb", buffering=1 << 20) as file:
                 n = write(file)
@@ -234,9 +236,39 @@ def _replacing(name: str, write: Callable[[Any], int]) -> int:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
             raise
+        finally:
+            del hold
     except OSError as error:
         raise ExecutionError(f"{name}: cannot write the file: {os.strerror(error.errno or 0)}") from error
     return n
+
+
+def _held_file(target: str) -> tuple[int, str, FileHold | None]:
+    """A new file beside a target, open for writing, its path, and what shows others that it is in use."""
+    while True:
+        temporary = f"{target}.{os.urandom(4).hex()}.tmp"
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o666)
+        try:
+            hold = hold_file(temporary)
+            if os.path.samestat(os.fstat(fd), os.lstat(temporary)):
+                return fd, temporary, hold
+        except FileNotFoundError:  # another export has taken it for a leftover before it was held
+            pass
+        except BaseException:
+            os.close(fd)
+            raise
+        os.close(fd)
+
+
+def _remove_leftovers(target: str) -> None:
+    """Remove what exports to the same target left that were killed; those that still write hold theirs."""
+    folder, name = os.path.split(target)
+    leftover = re.compile(re.escape(name) + r"\.[0-9a-f]{8}\.tmp")
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if leftover.fullmatch(entry.name):
+                with contextlib.suppress(OSError):
+                    remove_unless_held(entry.path)
 
 
 def _database_around(target: str) -> str | None:

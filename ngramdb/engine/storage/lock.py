@@ -181,6 +181,27 @@ def is_held(path: str, dir_fd: int | None = None) -> bool:
     return False
 
 
+def remove_unless_held(path: str) -> bool:
+    """Remove a file that nobody holds; whoever waits in `hold_file` meanwhile holds a file without a name.
+
+    False, and nothing, where somebody holds it, where the file system has no locks, and for a symbolic link.
+    Raises as `hold_file`.
+    """
+    if sys.platform == "win32":
+        return False
+    fd = _open_to_lock(path, os.O_RDWR, None)
+    if fd is None:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.unlink(path)
+    except OSError:
+        return False
+    finally:
+        os.close(fd)
+    return True
+
+
 def _open_to_lock(path: str, flags: int, dir_fd: int | None) -> int | None:
     """None for a symbolic link: the file that it names is not ours to lock."""
     try:
