@@ -1,4 +1,4 @@
-"""Exports that a signal ends: the old file stays whole, and what they began goes, at once or with the next."""
+"""Exports that a signal ends: the old file stays whole; what they began goes at once, or with the next."""
 
 from __future__ import annotations
 

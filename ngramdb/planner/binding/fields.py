@@ -42,6 +42,8 @@ def bound_field(
 ) -> tuple[plan.FieldKey, set[str]]:
     """The field that a name means, and the types of its values (none known: it may have any).
 
+    Where there are no documents, any name is a field of none.
+
     `as_ngram` is the n-gram that is sought, should the documents' text be meant; `others` are names that are
     no fields and could have been meant.
 
@@ -67,6 +69,8 @@ def bound_field(
         message = f"text is no metadata field; WHERE {sought} finds documents by their text"
         start, stop = scope.place(node)
         raise BindError(message, text=scope.text, start=start, stop=stop)
+    if not corpus.n_documents:  # not yet loaded, or all removed and compacted: any field may have been meant
+        return plan.FieldKey(path), set()
     raise _unknown(scope, node, path, types, others)
 
 

@@ -133,6 +133,34 @@ def test_fields_beyond_the_columns_are_found_in_json():
         assert db.execute("COUNT DOCS GROUP BY f299").fetchall() == [(299, 1), ("x", 1), (None, 1)]
 
 
+def test_any_name_is_a_field_where_there_are_no_documents():
+    """A script that removes by a field may run again on what COMPACT has made of its corpus."""
+    questions = {
+        "COUNT DOCS WHERE n = 1": [(0,)],
+        "COUNT DOCS WHERE NOT a.b LIKE 'x'": [(0,)],
+        "DOCS WHERE n IN (1, 2) ORDER BY n DESC RETURNING n, m": [],
+        'COUNT "one" GROUP BY YEAR(day)': [],
+        "COUNT DOCS GROUP BY UNNEST(n)": [],
+        'KWIC "one" ORDER BY n RETURNING n': [],
+        "DELETE DOCS WHERE n = 1 RETURNING n": [],
+    }
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c")
+        for state in ("new", "emptied", "compacted"):
+            if state == "emptied":
+                corpus.append([{"text": "one", "n": 1, "m": 2, "a": {"b": "x"}}])
+                corpus.delete("n >= 0")
+            elif state == "compacted":
+                corpus.compact()
+            for question, rows in questions.items():
+                assert db.execute(question).fetchall() == rows, (state, question)
+        with pytest.raises(ngramdb.BindError, match="text is no metadata field"):
+            db.execute("DOCS WHERE text LIKE 'a%'")
+        corpus.append(["two"])
+        with pytest.raises(ngramdb.BindError, match="no document has a field 'n'"):
+            db.execute("COUNT DOCS WHERE n = 1")
+
+
 def test_a_field_that_is_called_text_is_a_field_and_ids_have_no_text_to_look_for():
     with ngramdb.connect() as db:
         db.create_corpus("ids", tokenizer="tokens").append([{"ids": [1], "text": "the cat"}, [2]])
