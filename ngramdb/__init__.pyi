@@ -24,6 +24,7 @@ from .errors import ConditionWarning as ConditionWarning
 from .errors import ConflictError as ConflictError
 from .errors import CorruptionError as CorruptionError
 from .errors import DatabaseError as DatabaseError
+from .errors import DatabaseGone as DatabaseGone
 from .errors import DataError as DataError
 from .errors import Error as Error
 from .errors import ExecutionError as ExecutionError

@@ -256,6 +256,10 @@ class NotADatabase(StorageError):
     """The folder exists but holds no ngramdb database."""
 
 
+class DatabaseGone(StorageError):
+    """The database that was opened is no longer at its path: nothing is there, or another one."""
+
+
 class FormatVersionError(StorageError):
     """The file was written by a newer ngramdb. `found` and `supported`: format versions or feature names."""
 

@@ -186,6 +186,14 @@ class Connection(HasErrors):
 
         `at_once` matters where the database is in an object store only: without, it is looked for every five
         seconds at most, as before each question.
+
+        Raises
+        ------
+        DatabaseGone
+            The database was moved or removed, or another one is at its path. Whatever this connection is
+            asked raises it then, until the database is there again.
+        CorruptionError
+            The newest version is damaged; corpora go on with the one that they have.
         """
         return self._database.refresh(at_once)
 

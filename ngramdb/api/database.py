@@ -17,7 +17,14 @@ from ngramdb.api.settings import Settings
 from ngramdb.api.snapshot import Snapshot
 from ngramdb.engine.storage.directory import MemoryDirectory, RealDirectory, directory_at
 from ngramdb.engine.storage.store import Store
-from ngramdb.errors import BindError, ExecutionError, InvalidArgument, NotSupportedError, StorageError
+from ngramdb.errors import (
+    BindError,
+    DatabaseGone,
+    ExecutionError,
+    InvalidArgument,
+    NotSupportedError,
+    StorageError,
+)
 from ngramdb.interrupts import Interrupt, ProgressCallback, check, current, holding
 from ngramdb.lazy import lazy_module
 from ngramdb.planner.names import default_corpus
@@ -73,6 +80,7 @@ class Database:
         self.progress: Callable[[LoadProgress], None] | None = None
         self.requests = Interrupt()
         self.absent = absent
+        self._is_gone = False
         self._lock = threading.RLock()
         # Reentrant, so that documents whose making writes to the same database meet an error and no deadlock.
         self._write_lock = threading.RLock()
@@ -93,7 +101,15 @@ class Database:
 
     @property
     def snapshot(self) -> Snapshot:
-        """The version that is read. Raises ExecutionError after `close`."""
+        """The version that is read. Raises ExecutionError after `close`.
+
+        Once the database was found to be gone from its path, it is looked for at each use: DatabaseGone.
+        """
+        if self._is_gone:
+            self.refresh()
+        return self._open_one()
+
+    def _open_one(self) -> Snapshot:
         snapshot = self.newest
         if snapshot is None:
             raise ExecutionError("the connection is closed")
@@ -104,15 +120,16 @@ class Database:
 
         `at_once`: as for `Store.refresh`.
         """
-        with self._lock:
-            before = self.snapshot
+        with self._lock, self._noticing():
+            before = self._open_one()
             if self.absent is not None and os.path.lexists(self.absent.description):
                 self.make()  # somebody else has made it
                 return True
             self.store.refresh(at_once)
             manifest = self.store.manifest
             is_newer, has_evicted = manifest.version != before.version, self.store.evict()
-            if not is_newer and not has_evicted:
+            was_gone, self._is_gone = self._is_gone, False
+            if not (is_newer or has_evicted or was_gone):
                 return False
             # Views of files that were removed from the disk go on with what they have; new ones fetch anew.
             kept = None if has_evicted else before
@@ -120,6 +137,18 @@ class Database:
             for follower in self._followers:
                 follower.follow()
             return is_newer
+
+    @contextmanager
+    def _noticing(self) -> Iterator[None]:
+        """Let nobody go on with the files of a database that is gone from its path."""
+        try:
+            yield
+        except DatabaseGone:
+            with self._lock:
+                self._is_gone = self.newest is not None
+                if self.newest is not None:
+                    self.newest.is_past = True  # so that corpora ask for the version, too
+            raise
 
     def _go_over(self, snapshot: Snapshot | None) -> None:
         before, self.newest = self.newest, snapshot
@@ -245,7 +274,8 @@ class Database:
             self._n_writing += 1
             self.store.keep_versions = self.settings.keep_versions
             try:
-                yield timeout_s
+                with self._noticing():
+                    yield timeout_s
             finally:
                 self._n_writing -= 1
         # Another thread may have closed the connection; what is committed is committed.

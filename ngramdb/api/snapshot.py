@@ -64,6 +64,11 @@ class Snapshot:
     def version(self) -> int:
         return self.manifest.version
 
+    @property
+    def database_id(self) -> str:
+        """What tells the database from others that have stood at its path."""
+        return self._store.database_id
+
     def names(self) -> list[str]:
         """The corpora, sorted by name."""
         return sorted(self.entries)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ngramdb.api import Connection, connect
 from ngramdb.api.arguments.texts import Statement
-from ngramdb.errors import BindError, InvalidArgument, NgramdbError
+from ngramdb.errors import BindError, DatabaseGone, InvalidArgument, NgramdbError, StorageError
 from ngramdb.interrupts import Interrupt
 from ngramdb.serve.limits import Limits, apply_settings
 
@@ -34,19 +36,57 @@ FRESH_S = 0.05
 
 
 class Hosted:
-    """A database with the name that it is served under. May be shared by threads."""
+    """A database with the name that it is served under. May be shared by threads.
 
-    def __init__(self, name: str, connection: Connection) -> None:
+    Another one that takes its place on the disk is opened, and served from then on. While it cannot be read,
+    its corpora keep their names: who asks them gets that error, and other databases answer as before.
+    """
+
+    def __init__(self, name: str, opens: Callable[[], Connection]) -> None:
+        """Open the database: `opens` does."""
         self.name = name
-        self.connection = connection
+        self.connection = opens()
+        self._opens = opens
+        self._lock = threading.Lock()
+        self._looked = 0.0
+        self._corpora: list[str] = []
+        self._error: StorageError | None = None
+
+    def corpora(self) -> list[str]:
+        """The names of its corpora, as they are now; while it cannot be read, as they were."""
+        self._refresh()
+        return self._corpora
+
+    def look_again(self) -> None:
+        """Look for the newest version at the next question, however soon it comes."""
         self._looked = 0.0
 
-    def refresh(self) -> None:
+    def require(self) -> None:
+        """Raise StorageError while it cannot be read."""
+        self._refresh()
+        if self._error is not None:
+            raise self._error.with_traceback(None)
+
+    def _refresh(self) -> None:
         """See new versions, without looking for them at every request."""
-        now = time.monotonic()
-        if now - self._looked >= FRESH_S:
+        with self._lock:
+            now = time.monotonic()
+            if now - self._looked < FRESH_S:
+                return
+            try:
+                self._corpora = self._newest().corpora()
+                self._error = None
+            except StorageError as error:
+                self._error = error
             self._looked = now
+
+    def _newest(self) -> Connection:
+        try:
             self.connection.refresh(at_once=False)
+        except DatabaseGone:
+            # What others ask of the connection before is answered; it ends with the last of them.
+            self.connection = self._opens()
+        return self.connection
 
 
 @dataclass(frozen=True)
@@ -69,16 +109,17 @@ class Library:
         self.databases = tuple(hosted)
 
     def database(self, name: str | None) -> Hosted:
-        """A database by its name; the first one without. Raises BindError."""
+        """A database by its name; the first one without. Raises BindError, StorageError."""
         for hosted in self.databases:
             if name is None or hosted.name == name:
+                hosted.require()
                 return hosted
         known = ", ".join(hosted.name for hosted in self.databases)
         raise BindError(f"no database {name!r}; known: {known}")
 
     def corpora(self) -> list[Named]:
         """All corpora, as they are now."""
-        every = [(hosted, name) for hosted in self.databases for name in _names(hosted)]
+        every = [(hosted, name) for hosted in self.databases for name in hosted.corpora()]
         counts: dict[str, int] = {}
         for _, name in every:
             counts[name] = counts.get(name, 0) + 1
@@ -96,28 +137,26 @@ class Library:
         ------
         BindError
             There is none, or several.
+        StorageError
+            Its database cannot be read.
         """
-        if name is None:
-            every = self.corpora()
-            if len(every) != 1:
-                known = ", ".join(one.name for one in every) or "none"
-                raise BindError(f"which corpus? known: {known}")
-            return every[0]
-        found = list(self._called(name))
+        found = self.corpora() if name is None else list(self._called(name))
         if len(found) != 1:
             known = ", ".join(one.name for one in self.corpora()) or "none"
-            raise BindError(f"no corpus {name!r}; known: {known}")
+            what = "which corpus?" if name is None else f"no corpus {name!r};"
+            raise BindError(f"{what} known: {known}")
+        found[0].hosted.require()
         return found[0]
 
     def _called(self, name: str) -> Iterator[Named]:
-        named = [hosted for hosted in self.databases if name in _names(hosted)]
+        named = [hosted for hosted in self.databases if name in hosted.corpora()]
         if len(named) == 1:
             yield Named(name, named[0], name)
             return
         for hosted in self.databases:
             prefix = f"{hosted.name}."
             own = name.removeprefix(prefix)
-            if name.startswith(prefix) and own in _names(hosted):
+            if name.startswith(prefix) and own in hosted.corpora():
                 yield Named(name, hosted, own)
 
     def warm(self) -> None:
@@ -131,6 +170,11 @@ class Library:
                 with contextlib.suppress(NgramdbError):  # the one who asks it will be told
                     named.hosted.connection.ask(statement.text, {}, work=Interrupt()).fetchone()
 
+    def look_again(self) -> None:
+        """Look for new databases and versions at the next question."""
+        for hosted in self.databases:
+            hosted.look_again()
+
     def interrupt(self) -> None:
         """Stop everything that runs."""
         for hosted in self.databases:
@@ -140,11 +184,6 @@ class Library:
         """Close the databases."""
         for hosted in self.databases:
             hosted.connection.close()
-
-
-def _names(hosted: Hosted) -> list[str]:
-    hosted.refresh()
-    return hosted.connection.corpora()
 
 
 def open_library(paths: Iterable[str], limits: Limits, settings: dict[str, str]) -> Library:
@@ -162,9 +201,13 @@ def open_library(paths: Iterable[str], limits: Limits, settings: dict[str, str])
         name = os.path.basename(os.path.abspath(path)).partition(".")[0] or "database"
         if any(name == one.name for one in hosted):
             raise InvalidArgument(f"two databases are called {name}; rename the folder of one, or link to it")
-        connection = connect(path, read_only=True)
-        apply_settings(connection, limits, settings)
-        hosted.append(Hosted(name, connection))
+        hosted.append(Hosted(name, partial(_opened, path, limits, settings)))
     if not hosted:
         raise InvalidArgument("name at least one database")
     return Library(hosted)
+
+
+def _opened(path: str, limits: Limits, settings: dict[str, str]) -> Connection:
+    connection = connect(path, read_only=True)
+    apply_settings(connection, limits, settings)
+    return connection

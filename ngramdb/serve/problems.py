@@ -23,6 +23,7 @@ STATUS: dict[type[Exception], int] = {
 }
 #: What is said instead of messages that name files of the server.
 UNSAID = {
+    errors.DatabaseGone: "the database is being moved or replaced; the log of the server says more",
     errors.StorageError: "the database cannot be read at the moment; the log of the server says more",
     MemoryError: "the answer does not fit into the server's memory; ask for less",
     RecursionError: "the question is nested too deeply",

@@ -9,7 +9,7 @@ from typing import Any
 
 from ngramdb.api import Result
 from ngramdb.api.arguments.texts import Statement
-from ngramdb.errors import QueryError
+from ngramdb.errors import QueryError, StorageError
 from ngramdb.interrupts import Interrupt
 from ngramdb.serve import frequency, questions
 from ngramdb.serve.answers import Page, page_of
@@ -102,26 +102,22 @@ class Reader:
     # ---- what there is ----------------------------------------------------------------------------------
 
     def corpora(self, limit: int, offset: int) -> Page:
-        """A row for each corpus."""
+        """A row for each corpus; a note names those whose databases cannot be read at the moment."""
         rows = []
+        unread = []
         for named in self.library.corpora():
-            connection = named.hosted.connection
-            view = connection.snapshot.view(named.corpus)
-            rows.append(
-                (
-                    named.name,
-                    named.hosted.name,
-                    connection.version,
-                    view.tokenizer_title,
-                    view.n_documents,
-                    view.n_tokens,
-                )
-            )
+            try:
+                rows.append(_row_of(named))
+            except StorageError:
+                unread.append(named.name)
         columns = ("corpus", "database", "version", "tokenizer", "documents", "tokens")
         version = max((row[2] for row in rows), default=0)
         result = Result.of_rows(columns, rows)
         result.snapshot = version
-        return self.page(result, limit, offset)
+        page = self.page(result, limit, offset)
+        if unread:
+            page.notes = (*page.notes, f"cannot be read at the moment: {', '.join(unread)}")
+        return page
 
     def describe(self, named: Named, version: int | None) -> Page:
         """The properties of a corpus."""
@@ -167,6 +163,21 @@ class Reader:
         page = self.page(result, *paging)
         page.facts = {"database": hosted.name, "statement": text}
         return page
+
+
+def _row_of(named: Named) -> tuple[str, str, int, str, int, int]:
+    """A corpus among others. Raises StorageError."""
+    named.hosted.require()
+    snapshot = named.hosted.connection.snapshot
+    view = snapshot.view(named.corpus)
+    return (
+        named.name,
+        named.hosted.name,
+        snapshot.version,
+        view.tokenizer_title,
+        view.n_documents,
+        view.n_tokens,
+    )
 
 
 def _tell(page: Page, named: Named, version: int | None, statement: Statement) -> None:

@@ -106,8 +106,12 @@ class Routes:
 
     async def answered(self, asking: Asking) -> Response:
         """The answer to a request. Raises Problem, and what the database raises."""
-        handler = self._tops.get(asking.address.parts)
-        return await (self._of_corpus if handler is None else handler)(asking)
+        handler = self._tops.get(asking.address.parts) or self._of_corpus
+        try:
+            return await handler(asking)
+        except errors.DatabaseGone:  # since it was looked for
+            self.library.look_again()
+            return await handler(asking)
 
     async def _of_corpus(self, asking: Asking) -> Response:
         address = asking.address
@@ -352,10 +356,10 @@ class Routes:
 
     def _etag(self, asking: Asking, named: Named) -> str:
         """What changes with the version, and with the answer's form."""
-        connection = named.hosted.connection
+        snapshot = named.hosted.connection.snapshot
         version = asking.address.version
-        of = (version,) if version is not None else (connection.version, connection.snapshot.manifest.created)
-        return _tag(of, asking.address.format or "json", self.limits)
+        of = (version,) if version is not None else (snapshot.version, snapshot.manifest.created)
+        return _tag(snapshot.database_id, of, asking.address.format or "json", self.limits)
 
     def _sent(self, asking: Asking, page: Page, next_offset: int, offset_name: str, caching: str) -> Response:
         """A page in the form that was asked for."""

@@ -20,7 +20,7 @@ MOST = 60
 
 @pytest.fixture(scope="module")
 def service(connection: Any) -> Iterator[Service]:
-    made = Service(Library([Hosted("peers", connection)]), Limits(time_limit=60.0))
+    made = Service(Library([Hosted("peers", lambda: connection)]), Limits(time_limit=60.0))
     yield made
     made.workers.close()
 

@@ -6,7 +6,8 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+from weakref import ReferenceType, ref
 
 from ngramdb.api import Connection
 from ngramdb.cli.prompt.catalog import ConnectionCatalog, Corpora, Counted
@@ -35,8 +36,9 @@ _REFUSED = frozenset(
 class ServedCatalog(ConnectionCatalog):
     """The catalog of one corpus: it is what statements without FROM are about."""
 
-    def __init__(self, connection: Connection, corpus: str | None, patience_s: float) -> None:
-        super().__init__(lambda: connection, patience_s, insists=False)
+    def __init__(self, connection: ReferenceType[Connection], corpus: str | None, patience_s: float) -> None:
+        # Who asks has the connection; one that another has replaced is not kept, nor are its files.
+        super().__init__(lambda: cast(Connection, connection()), patience_s, insists=False)
         self._corpus = corpus
 
     def _asked(self, corpora: Corpora) -> Corpora:
@@ -70,7 +72,9 @@ class ServedCompletion:
     def __init__(self, patience_s: float = PATIENCE_S) -> None:
         self._patience_s = patience_s
         self._lock = threading.Lock()
-        self._catalogs: OrderedDict[tuple[int, str | None], ServedCatalog] = OrderedDict()
+        self._catalogs: OrderedDict[tuple[ReferenceType[Connection], str | None], ServedCatalog] = (
+            OrderedDict()
+        )
 
     def __call__(
         self, connection: Connection, text: str, cursor: int, corpus: str | None
@@ -87,9 +91,9 @@ class ServedCompletion:
         ]
 
     def _catalog(self, connection: Connection, corpus: str | None) -> ServedCatalog:
-        key = (id(connection), corpus)
+        key = (ref(connection), corpus)
         with self._lock:
-            catalog = self._catalogs.setdefault(key, ServedCatalog(connection, corpus, self._patience_s))
+            catalog = self._catalogs.setdefault(key, ServedCatalog(key[0], corpus, self._patience_s))
             self._catalogs.move_to_end(key)
             while len(self._catalogs) > MOST_CATALOGS:
                 self._catalogs.popitem(last=False)

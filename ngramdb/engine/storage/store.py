@@ -23,7 +23,14 @@ from ngramdb.engine.storage.orphans import collect_orphans
 from ngramdb.engine.storage.os_errors import storage_error, storage_errors
 from ngramdb.engine.storage.transaction import Transaction
 from ngramdb.engine.storage.versions import LoadedVersion, list_versions, read_version
-from ngramdb.errors import BindError, CorruptionError, ReadOnlyError, StorageError
+from ngramdb.errors import (
+    BindError,
+    CorruptionError,
+    DatabaseGone,
+    NotADatabase,
+    ReadOnlyError,
+    StorageError,
+)
 from ngramdb.formats import MARKER
 from ngramdb.segments.container import KNOWN_WRITER_FLAGS, Container, FileInfo, check_flags
 
@@ -118,12 +125,12 @@ class Store:
 
         Cost: two lookups of file names (a few microseconds) if nothing changed.
         Raises CorruptionError or FormatVersionError if the newest version cannot be read; then the old one
-        stays.
+        stays. Raises DatabaseGone where the database is no longer at its path.
         """
         state = self._current()
         if at_once:
             self.directory.look_again()
-        try:
+        with storage_errors("look for newer versions", self.directory.description), self._while_there():
             # A manifest is taken back when its commit fails halfway, hence the check of our own; and old ones
             # are removed oldest first, so that the next number cannot be missing while a later one exists.
             if self.directory.identity(state.loaded.name) == state.loaded.identity and not (
@@ -131,8 +138,6 @@ class Store:
             ):
                 return False
             return self._load_newest() is not state
-        except OSError as error:
-            raise storage_error(error, "look for newer versions", self.directory.description) from error
 
     def evict(self) -> bool:
         """Make room on the local disk, where more is kept there of an object store than is wished.
@@ -148,11 +153,13 @@ class Store:
         """All versions that are kept, oldest first. Raises CorruptionError if one of them is damaged."""
         self._current()
         found = []
-        with storage_errors("list the versions", self.directory.description):
+        with storage_errors("list the versions", self.directory.description), self._while_there():
             for version in list_versions(self.directory):
                 # One that a writer removes meanwhile is no longer kept.
                 with contextlib.suppress(FileNotFoundError):
                     found.append(self._read_version(version))
+            if not found:
+                self._require_there()
         return found
 
     def version(self, number: int) -> Manifest:
@@ -160,9 +167,10 @@ class Store:
         current = self.manifest
         if number == current.version:
             return current
-        with storage_errors("read the version", self.directory.description):
+        with storage_errors("read the version", self.directory.description), self._while_there():
             with contextlib.suppress(FileNotFoundError):
                 return self._read_version(number)
+            self._require_there()
             kept = list_versions(self.directory)
         span = f"{kept[0]} to {kept[-1]}" if len(kept) > 1 else str(kept[0]) if kept else "none"
         raise BindError(f"version {number} is not kept; kept versions: {span} (SHOW VERSIONS lists them)")
@@ -177,7 +185,8 @@ class Store:
         if container is not None and container.info == ref.info and container.kind == kind:
             return container
         # Two threads may both open the file; one of the two containers is kept.
-        opened = self._open(ref.name, kind, ref.info)
+        with self._while_there():
+            opened = self._open(ref.name, kind, ref.info)
         return self._containers.setdefault(ref.name, opened) if container is None else opened
 
     def begin(self, timeout_s: float | None = 0.0) -> Transaction:
@@ -190,7 +199,8 @@ class Store:
         path = self.directory.description
         if self.read_only:
             raise ReadOnlyError(f"{path}: the database was opened read-only; open it for writing", path=path)
-        with storage_errors("begin to write", path):
+        self.refresh()  # before anything is written, be it the lock, into what may have taken its place
+        with storage_errors("begin to write", path), self._while_there():
             lock = self.directory.lock_writer(timeout_s)
             try:
                 return Transaction(
@@ -277,6 +287,36 @@ class Store:
                 raise
             source.forget()  # what is kept here may be damaged, where the file itself is not
             return Container.open(buffer, path, kind, info, source)
+
+    @contextlib.contextmanager
+    def _while_there(self) -> Iterator[None]:
+        """Raise DatabaseGone instead of an error in the block that comes of the database's absence."""
+        try:
+            yield
+        except (StorageError, OSError):
+            self._require_there()
+            raise
+
+    def _require_there(self) -> None:
+        """Raise DatabaseGone when the database that was opened is no longer at its path."""
+        path = self.directory.description
+        try:
+            marker = read_marker(self.directory)
+        except NotADatabase:  # a file
+            marker = None
+        except (StorageError, OSError):
+            return  # nothing is known
+        if marker is None:
+            raise DatabaseGone(
+                f"{path}: the database that was opened is no longer here: it was moved or removed; put it "
+                "back, or connect to where it is now",
+                path=path,
+            )
+        if marker.database_id != self.database_id:
+            raise DatabaseGone(
+                f"{path}: the database here is another one than was opened: it was replaced; connect again",
+                path=path,
+            )
 
     def _current(self) -> _State:
         if self._closed or self._state is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import shutil
 import threading
 
 import pytest
@@ -256,6 +258,91 @@ def test_a_current_corpus_that_others_drop_is_not_exchanged_for_another_one(tmp_
             with pytest.raises(BindError, match="the current corpus, 'draft', is no longer there"):
                 db.execute(statement)
         assert precious.n_documents == 3
+
+
+def _made_anew(path):
+    with ngramdb.connect(path) as made:
+        made.create_corpus("c").append(["new new"])
+
+
+def _emptied(path):
+    path.mkdir()
+
+
+def _a_file(path):
+    path.write_text("not a database")
+
+
+@pytest.mark.parametrize(
+    ("replace", "said"),
+    [
+        (lambda path: None, "is no longer here: it was moved or removed"),
+        (_emptied, "is no longer here: it was moved or removed"),
+        (_a_file, "is no longer here: it was moved or removed"),
+        (lambda path: ngramdb.connect(path).close(), "is another one than was opened: .*; connect again"),
+        (_made_anew, "is another one than was opened: it was replaced; connect again"),
+    ],
+)
+@pytest.mark.parametrize(
+    "notice",
+    [
+        lambda db, c: db.refresh(),
+        lambda db, c: db.execute('COUNT "old" FROM c'),
+        lambda db, c: db.execute('COUNT "old" FROM c AT VERSION 2'),
+        lambda db, c: c.append(["more"]),
+        lambda db, c: c.delete('"old"'),
+        lambda db, c: db.drop_corpus("c"),
+        lambda db, c: db.create_corpus("d"),
+        lambda db, c: db.execute("SHOW VERSIONS"),
+    ],
+)
+def test_a_database_that_is_gone_from_its_path_is_no_damage(tmp_path, replace, said, notice):
+    path = tmp_path / "db"
+    with ngramdb.connect(path) as db:
+        corpus = db.create_corpus("c")
+        corpus.append(["old"])
+        path.rename(tmp_path / "away")
+        replace(path)
+        before = sorted((file, file.stat().st_mtime_ns) for file in path.rglob("*"))
+        assert corpus.count("old") == 1  # verbs look for nothing
+        with pytest.raises(ngramdb.DatabaseGone, match=said) as caught:
+            notice(db, corpus)
+        assert caught.value.path == str(path)
+        assert sorted((file, file.stat().st_mtime_ns) for file in path.rglob("*")) == before
+        with contextlib.suppress(ngramdb.DatabaseGone):
+            db.refresh()
+        asked = (
+            lambda: corpus.count("old"),
+            lambda: corpus.count_many(["old"]),
+            lambda: corpus.where("doc_id = 0").n_documents,
+            lambda: db.corpora(),
+        )
+        for ask in asked:
+            with pytest.raises(ngramdb.DatabaseGone, match=said):
+                ask()
+        if path.is_dir():
+            path.rename(tmp_path / "other")
+        elif path.exists():
+            path.unlink()
+        (tmp_path / "away").rename(path)
+        assert corpus.count("old") == corpus.where("doc_id = 0").n_documents == 1
+        corpus.append(["old again"])
+        assert corpus.count("old") == 2 and db.corpora() == ["c"]
+
+
+def test_a_database_that_is_gone_may_still_be_closed_and_its_results_read(tmp_path):
+    with ngramdb.connect(tmp_path / "db") as db:
+        db.create_corpus("c").append(["old"] * 5000)
+        rows = iter(db.execute('DOCS WHERE "old"'))
+        assert next(rows)[0] == 0
+        shutil.rmtree(tmp_path / "db")
+        with pytest.raises(ngramdb.DatabaseGone):
+            db.refresh()
+        assert sum(1 for _ in rows) == 4999
+    with pytest.raises(ngramdb.ExecutionError, match="closed"):
+        db.refresh()
+    with pytest.raises(ngramdb.ExecutionError, match="closed"):
+        db.corpora()
 
 
 def test_failed_documents_that_write_to_the_same_database_meet_an_error_and_no_deadlock(db):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import shutil
 import threading
 import time
 from dataclasses import replace
@@ -16,6 +17,7 @@ import pytest
 import ngramdb
 from ngramdb.interrupts import Interrupt, check
 from ngramdb.serve.app import hosts_of
+from ngramdb.serve.library import FRESH_S
 from ngramdb.serve.limits import Limits, settings_of
 from ngramdb.serve.problems import Gone, Problem
 from ngramdb.serve.running import Workers
@@ -357,3 +359,81 @@ def test_two_databases_with_a_corpus_of_the_same_name(served: Any, tmp_path: Pat
     assert client.rows("/other.query/count.json?q=a") == [(1,)]
     assert client.json("/sayings/count.json?q=saying")["status"] == 404
     assert client.rows("/query.json?_db=other&q=" + quote('COUNT "one" FROM sayings')) == [(1,)]
+
+
+def test_a_database_that_is_moved_or_replaced_is_the_only_one_that_does_not_answer(
+    served: Any, tmp_path: Path, folder: Path
+) -> None:
+    path = tmp_path / "two.ngdb"
+
+    def made(text: str) -> None:
+        with ngramdb.connect(path) as db:
+            db.create_corpus("others").append([text])
+
+    def asked(status: int, *counts: int) -> None:
+        time.sleep(1.5 * FRESH_S)
+        assert client.rows("/sayings/count.json?q=flies") == [(4,)]
+        assert client.rows("/query.json?q=COUNT+%22flies%22+FROM+sayings&_db=web") == [(4,)]
+        for target in ("/others/count.json?q=x", "/query.json?q=COUNT+%22x%22&_db=two", "/others"):
+            answer = client.json(target)
+            assert answer["status"] == status, answer
+            if status == 503:
+                assert issubclass(getattr(ngramdb, answer["type"]), ngramdb.StorageError)
+                assert str(tmp_path) not in str(answer)
+            elif "count" in target or "query" in target:
+                assert [row["count"] for row in answer["rows"]] == [*counts]
+        listed = client.json("/corpora.json")
+        names = [row["corpus"] for row in listed["rows"]]
+        assert names == (["letters", "sayings"] if status == 503 else ["letters", "sayings", "others"])
+        assert listed["notes"] == (["cannot be read at the moment: others"] if status == 503 else [])
+
+    made("x")
+    client = served(Limits(time_limit=20.0), folder, path)
+    asked(200, 1)
+    path.rename(tmp_path / "away")
+    asked(503)
+    (tmp_path / "away").rename(path)
+    asked(200, 1)
+    shutil.rmtree(path)
+    path.mkdir()
+    asked(503)
+    path.rmdir()
+    made("x x")
+    asked(200, 2)
+    shutil.rmtree(path)
+    made("x x x")  # asked so soon that nobody has looked for it
+    tag = client.ask("/others/@3/count.json?q=x").headers["etag"]
+    asked(200, 3)
+    (path / "manifests" / "0000000004.manifest").write_bytes(b"damage")
+    asked(503)
+    (path / "manifests" / "0000000004.manifest").unlink()
+    asked(200, 3)
+    assert client.ask("/others/@3/count.json?q=x", if_none_match=tag).status == 304
+    shutil.rmtree(path)
+    made("x x x x")
+    asked(200, 4)
+    assert client.ask("/others/@3/count.json?q=x", if_none_match=tag).status == 200
+
+
+def test_the_only_database_that_is_gone_says_so_for_all_its_corpora(served: Any, tmp_path: Path) -> None:
+    with ngramdb.connect(tmp_path / "web.ngdb") as db:
+        db.create_corpus("c").append(["a"])
+    client = served(Limits(time_limit=20.0), tmp_path / "web.ngdb")
+    assert client.json("/c/count.json?q=a")["rows"] == [{"count": 1}]
+    shutil.rmtree(tmp_path / "web.ngdb")
+    time.sleep(1.5 * FRESH_S)
+    batch = {"corpus": "c", "ngrams": ["a"]}
+    asked = {"index": "c", "query_type": "count", "query": "a"}
+    verb = {"arguments": {"ngram": "a"}}
+    for target, body in (
+        ("/c/count.json?q=a", b""),
+        ("/query.json?q=COUNT+%22a%22", b""),
+        ("/complete?q=CO", b""),
+        ("/batch", batch),
+        ("/c/verbs/count", verb),
+        ("/", asked),
+        ("/v1/completions", {"model": "c", "prompt": "a", "max_tokens": 1}),
+    ):
+        answer = client.ask(target, "POST" if body else "GET", body)
+        assert answer.status in (503, 404 if "complete?" in target else 503), (target, answer)
+    assert client.json("/none/count.json?q=a")["status"] == 404
