@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -18,6 +18,10 @@ Row = tuple[Any, ...]
 #: The names of columns' types, and texts of numbers that JSON has no form for: as the client reads them.
 TYPES = {kind: name for name, kind in wire.TYPES.items()}
 NOT_FINITE = {number: text for text, number in wire.NOT_FINITE.items()}
+
+
+#: Bytes of a header that proxies let pass, where half of theirs are taken (nginx: 4 or 8 kB), and its notes.
+MAX_NOTED, MOST_NOTED = 2000, 8
 
 
 @dataclass
@@ -140,6 +144,17 @@ assert WRITERS.keys() == FORMATS.keys()
 def json_of(value: Any) -> bytes:
     """A value as JSON, in which every character of a stranger's text is harmless."""
     return json.dumps(rows_as.finite(value), default=_plain).encode("ascii")
+
+
+def noted(notes: Sequence[str]) -> dict[str, str]:
+    """The header that has the notes on an answer, a list as JSON. Those that are too long for it are cut."""
+    if not notes:
+        return {}
+    cut = (
+        json_of([note if len(note) <= most else note[:most] + "…" for note in notes[:MOST_NOTED]])
+        for most in (MAX_NOTED, 200, 20)
+    )
+    return {"x-notes": next(sent for sent in cut if len(sent) <= MAX_NOTED).decode("ascii")}
 
 
 def _spelled(value: Any) -> Any:

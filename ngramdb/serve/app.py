@@ -44,6 +44,8 @@ HEADERS = (
 #: Names of hosts by which this machine calls itself; no other website's name can lead to them.
 OWN_HOSTS = frozenset({"127.0.0.1", "localhost", "::1", "[::1]"})
 METHODS = "GET, HEAD, POST, OPTIONS"
+#: Headers of answers that scripts of other websites may read.
+EXPOSED = "etag, link, retry-after, x-notes, x-truncated, x-version"
 
 
 @dataclass(frozen=True)
@@ -204,7 +206,7 @@ class Service:
             response.headers["access-control-allow-origin"] = self.access.cors
             response.headers["access-control-allow-methods"] = METHODS
             response.headers["access-control-allow-headers"] = "authorization, content-type"
-            response.headers["access-control-expose-headers"] = "etag, link, retry-after, x-truncated"
+            response.headers["access-control-expose-headers"] = EXPOSED
             if self.access.cors != "*":
                 response.headers.add_vary_header("Origin")
         else:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ngramdb.api.arguments import packing
 from ngramdb.api.arguments.models import as_model
+from ngramdb.api.verbs import cautioning
 from ngramdb.interrupts import Interrupt
 from ngramdb.serve.answers import json_of
 from ngramdb.serve.forms import json_object, shortened
@@ -46,55 +46,53 @@ def fields_of(body: bytes) -> Fields:
 
 def answered(
     named: Named, version: int | None, fields: Fields, as_table: bool, limits: Limits, work: Interrupt
-) -> tuple[bytes, int]:
-    """The answer, a table or JSON, and the version that was asked. Raises Problem."""
+) -> tuple[bytes, int, list[str]]:
+    """The answer, a table or JSON; the version that was asked; notes, which tables lack. Raises Problem."""
     connection = named.hosted.connection
     snapshot = connection.snapshot
     view: Any = snapshot.view(named.corpus, version)
+    told: list[tuple[str, str]] = []
     try:
-        with work:
+        with work, cautioning.collected(told):
             found = _found(named, view, version, fields, limits)
     except (TypeError, ValueError, OverflowError) as error:
         raise Problem(400, shortened(str(error))) from None
     number = snapshot.version if version is None else version
+    notes = [message for message, _ in told]
     if as_table:
-        return _as_table(found), number
+        return _as_table(found), number, notes
     values = {name: _plain(values) for name, values in found.items()}
-    return json_of({"ok": True, "corpus": named.name, "version": number, **values}) + b"\n", number
+    answer = {"ok": True, "corpus": named.name, "version": number, **values, "notes": notes}
+    return json_of(answer) + b"\n", number, notes
 
 
 def _found(named: Named, view: Any, version: int | None, fields: Fields, limits: Limits) -> dict[str, Any]:
     if "ngrams" in fields:
-        flat, offsets = _packed(fields["ngrams"], view.tokenizer.encode, limits)
-        return {"counts": view.index.count_many(flat, offsets)}
+        ngrams = _checked(fields["ngrams"], limits)
+        counts = view.index.count_many(*packing.pack(ngrams, packing.encoder(view.tokenizer)))
+        if isinstance(ngrams, list):
+            cautioning.warn_of_many(view, ngrams, np.flatnonzero(counts == 0))
+        return {"counts": counts}
     if version is not None:
         raise Problem(400, "probabilities are those of the newest version; leave @ out")
     model = fields.get("model") or "ngram"
     if not isinstance(model, str):
         raise Problem(400, "model is what would stand after USING, as text")
     as_model(model)
-    encode = view.tokenizer.encode
-    contexts = _packed(fields["contexts"], encode, limits)
-    continuations = _packed(fields["continuations"], encode, limits)
-    if len(contexts[1]) != len(continuations[1]):
-        raise Problem(400, f"{len(contexts[1]) - 1} contexts, and {len(continuations[1]) - 1} continuations")
+    contexts, continuations = (_checked(fields[name], limits) for name in ("contexts", "continuations"))
     corpus = named.hosted.connection.corpus(named.corpus)
-    scores = corpus.prob_many(contexts, _lists(*continuations), model)
+    scores = corpus.prob_many(contexts, continuations, model)
     return {"prob": scores.prob, "cont_count": scores.count, "context_count": scores.context_count}
 
 
-def _packed(ngrams: Any, encode: Callable[[str], Any], limits: Limits) -> tuple[Any, Any]:
-    """Flat ids and offsets. Raises Problem, InvalidArgument."""
+def _checked(ngrams: Any, limits: Limits) -> Any:
+    """N-grams as lists, or as flat ids with offsets. Raises Problem."""
     if not isinstance(ngrams, (list, tuple)):
         raise Problem(400, "n-grams are a list of texts, or of lists of token ids")
     n = len(ngrams[1]) - 1 if isinstance(ngrams, tuple) else len(ngrams)
     if n > limits.max_batch:
         raise Problem(413, f"a batch has at most {limits.max_batch:,} n-grams, not {n:,}")
-    return packing.pack(ngrams, encode)
-
-
-def _lists(flat: Any, offsets: Any) -> list[Any]:
-    return np.split(flat, offsets[1:-1]) if len(offsets) > 1 else []
+    return ngrams
 
 
 def _plain(values: Any) -> list[Any]:

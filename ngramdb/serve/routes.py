@@ -19,7 +19,7 @@ from ngramdb.interrupts import Interrupt
 from ngramdb.lazy import lazy_module
 from ngramdb.serve import frequency
 from ngramdb.serve.addresses import FORMATS, Address, parameters_of, written
-from ngramdb.serve.answers import WRITERS, Page, json_of
+from ngramdb.serve.answers import WRITERS, Page, json_of, noted
 from ngramdb.serve.forms import Given, Parameter, given, json_object, once, shortened
 from ngramdb.serve.library import Library, Named
 from ngramdb.serve.limits import Limits
@@ -252,14 +252,15 @@ class Routes:
         if kind not in ("json", "arrow"):
             raise Problem(400, "a batch is answered as .json or .arrow")
 
-        def answer(work: Interrupt) -> tuple[bytes, int]:
+        def answer(work: Interrupt) -> tuple[bytes, int, list[str]]:
             fields = batch.fields_of(asking.body)
             name = fields.pop("corpus", None)
             asked = self._named(name) if named is None else named
             return batch.answered(asked, asking.address.version, fields, kind == "arrow", self.limits, work)
 
-        body, version = await self._run(asking, answer)
-        return Response(body, headers={"x-version": str(version)}, media_type=FORMATS[kind])
+        body, version, notes = await self._run(asking, answer)
+        headers = {"x-version": str(version), **noted(notes)}
+        return Response(body, headers=headers, media_type=FORMATS[kind])
 
     async def _verb(self, asking: Asking, named: Named, verb: str) -> Response:
         """A verb of Python's `Corpus`."""
@@ -372,6 +373,7 @@ class Routes:
             headers["link"] = f'<{following}>; rel="next"'
         if page.truncated:
             headers["x-truncated"] = "true"
+        headers |= noted(page.notes)
         status = 200
         if page.late is not None:
             status = 408

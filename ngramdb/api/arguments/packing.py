@@ -10,7 +10,8 @@ import numpy as np
 from ngramdb import interrupts
 from ngramdb.api.arguments.tables import is_iterable, iterates_over_names
 from ngramdb.errors import InvalidArgument
-from ngramdb.planner.source import IntArray
+from ngramdb.planner.grams import bind_gram
+from ngramdb.planner.source import IntArray, Tokenizer
 from ngramdb.types import integers, many_token_ids, token_ids
 
 Encode = Callable[[str], Any]
@@ -58,6 +59,16 @@ def pack(
     offsets = np.zeros(len(arrays) + 1, dtype=np.int64)
     np.cumsum([len(array) for array in arrays], out=offsets[1:])
     return (np.concatenate(arrays) if arrays else np.empty(0, dtype=np.int64)), offsets
+
+
+def encoder(tokenizer: Tokenizer) -> Encode:
+    """Tokenizes n-grams, as `pack` takes it: a text without a token, save for the empty one, is refused."""
+
+    def encoded(text: str) -> Any:
+        ids = tokenizer.encode(text)
+        return ids if len(ids) else bind_gram(text, tokenizer).ids
+
+    return encoded
 
 
 def _could_be_packed(pair: list[Any]) -> bool:

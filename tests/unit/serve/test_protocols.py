@@ -296,6 +296,21 @@ def test_a_batch_of_texts_and_ids(client: Any) -> None:
     assert (found["prob"], found["cont_count"], found["context_count"]) == ([2 / 3, None], [2, 0], [3, 0])
 
 
+def test_a_batch_notes_what_python_would_warn_of(client: Any) -> None:
+    texts = ["flies", "fli*", [1], "nothing"]
+    found = client.json("/sayings/batch", "POST", {"ngrams": texts})
+    assert found["counts"] == [4, 0, 4, 0]
+    (note,) = found["notes"]
+    assert note.startswith('n-gram 1 (counted from 0), perhaps among others: "*" in "fli*" is a character')
+    body = table(ngram=pyarrow.array(["flies", "fli*"]))
+    for target in ("/sayings/batch", "/sayings/@3/batch"):
+        assert json.loads(client.ask(target, "POST", body).headers["x-notes"]) == [note]
+    asked = {"contexts": ["flies like", "time"], "continuations": ["an", "fli*"]}
+    found = client.json("/sayings/batch", "POST", asked)
+    assert found["cont_count"] == [2, 0] and '"*" in "fli*"' in found["notes"][0]
+    assert client.json("/sayings/batch", "POST", {"ngrams": ["flies", [99]]})["notes"] == []
+
+
 def table(**columns: Any) -> bytes:
     file = io.BytesIO()
     made = pyarrow.table(columns)
@@ -337,6 +352,9 @@ def test_a_batch_of_probabilities_as_a_table(client: Any) -> None:
         {"ngrams": [[[1]]]},
         {"ngrams": [{"a": 1}]},
         {"ngrams": [[2**70]]},
+        {"ngrams": ["a", " "]},
+        {"contexts": [" "], "continuations": ["a"]},
+        {"contexts": ["a"], "continuations": [""]},
         {"ngrams": ["a"], "contexts": []},
         {"ngrams": ["a"], "more": 1},
         {"contexts": ["a"], "continuations": []},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import json
 import shutil
 import threading
 import time
@@ -16,6 +17,7 @@ import pytest
 
 import ngramdb
 from ngramdb.interrupts import Interrupt, check
+from ngramdb.serve.answers import noted
 from ngramdb.serve.app import hosts_of
 from ngramdb.serve.library import FRESH_S
 from ngramdb.serve.limits import Limits, settings_of
@@ -166,6 +168,30 @@ def test_the_page_and_an_answer_have_the_same_address(client: Any) -> None:
     assert answer.headers["content-type"] == "application/json"
     assert page.headers["vary"] == answer.headers["vary"] == "Accept"
     assert page.headers["x-frame-options"] == "DENY"
+
+
+def test_notes_are_a_header_of_formats_without_them(client: Any) -> None:
+    (note,) = client.json("/sayings/count.json?q=fli*")["notes"]
+    for kind in ("csv", "jsonl", "arrow", "parquet"):
+        answer = client.ask(f"/sayings/count.{kind}?q=fli*")
+        assert json.loads(answer.headers["x-notes"]) == [note]
+        assert "x-notes" not in client.ask(f"/sayings/count.{kind}?q=flies").headers
+        asked = client.ask(f"/query.{kind}?q=" + quote('COUNT "fli*" FROM sayings'))
+        assert len(json.loads(asked.headers["x-notes"])) == 1
+
+
+@pytest.mark.parametrize("text", ["x", "\N{SNOWMAN}", "\N{GRINNING FACE}", '"\r\n\t\0', "\udcff"])
+@pytest.mark.parametrize("length", [0, 1, 300, 100_000])
+def test_notes_of_any_length_fit_into_a_header(text: str, length: int) -> None:
+    for n_notes in (1, 3, 100):
+        notes = [f"{number}: {text * length}" for number in range(n_notes)]
+        sent = noted(notes)["x-notes"]
+        assert sent.isascii() and sent.isprintable() and len(sent) <= 2000
+        received = json.loads(sent)
+        assert len(received) == min(n_notes, 8)
+        for one, whole in zip(received, notes, strict=False):
+            assert one == whole or (one.endswith("…") and whole.startswith(one[:-1]))
+    assert noted(()) == {}
 
 
 def test_files_of_the_page_are_compressed_and_sent_once(client: Any) -> None:
