@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakSet
 
@@ -22,6 +22,7 @@ from ngramdb.errors import (
     DatabaseGone,
     ExecutionError,
     InvalidArgument,
+    NgramdbError,
     NotSupportedError,
     StorageError,
 )
@@ -178,15 +179,20 @@ class Database:
         """
         self._lock, self._write_lock, self._n_writing = threading.RLock(), threading.RLock(), 0
         before = self.newest
-        if before is None:
+        if before is None or self.store.directory.is_remote:  # a library's own threads would be asked
             return
         # The parent's objects stay: they hold files which are open in the parent, too.
         self._inherited = (*self._inherited, self.store, before)
+        with suppress(NgramdbError):  # its files are gone: what is open is asked on
+            self._open_again(before)
+
+    def _open_again(self, before: Snapshot) -> None:
         store = Store.open(self.store.directory, self.store.read_only, create=False)
         store.prewarm = self.store.prewarm
-        self.store = store
         attached = {name: attaching.attach(store, view.attachment) for name, view in before.attached.items()}
-        self._go_over(self._snapshots(store, store.manifest, attached=attached))
+        snapshot = self._snapshots(store, store.manifest, attached=attached)
+        self.store = store
+        self._go_over(snapshot)
         for follower in self._followers:
             follower.follow()
 

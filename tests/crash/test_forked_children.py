@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import shutil
 import threading
 import time
 
@@ -108,6 +109,27 @@ def test_attached_corpora_are_there_in_a_child(tmp_path):
         def look():
             assert attached.count([5, 6]) == 2
             assert db.execute("SHOW CORPORA").to_dicts()[0]["corpus"] == "pile"
+
+        status = forked(look)
+        ended.set()
+        thread.join()
+        assert status == 0
+
+
+def test_a_child_of_a_database_whose_files_are_gone_goes_on_with_what_is_open(tmp_path):
+    with ngramdb.connect(tmp_path / "w.ngdb") as db, ngramdb.connect() as other:
+        corpus = db.create_corpus("w")
+        corpus.append(["a b"])
+        assert corpus.count("a b") == 1
+        other.create_corpus("o").append(["c"])
+        shutil.rmtree(tmp_path / "w.ngdb")
+        ended = threading.Event()
+        thread = threading.Thread(target=ended.wait)
+        thread.start()
+
+        def look():
+            assert corpus.count("a b") == 1
+            assert other.execute('COUNT "c"').fetchall() == [(1,)]
 
         status = forked(look)
         ended.set()
