@@ -1371,7 +1371,7 @@ class Corpus:
 
         Returns
         -------
-        A list of str objects with `ids`, `logprob` and `ended`.
+        A list of str objects with `token_ids`, `logprob` and `ended`.
 
         Raises
         ------
