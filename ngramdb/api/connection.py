@@ -15,7 +15,7 @@ from ngramdb.api.settings import checked_timeout
 from ngramdb.api.snapshot import Snapshot
 from ngramdb.engine.storage.directory import MemoryDirectory, RealDirectory, directory_at
 from ngramdb.engine.storage.store import Store
-from ngramdb.errors import BindError, InvalidArgument, NotSupportedError
+from ngramdb.errors import BindError, InvalidArgument, NgramdbError, NotSupportedError
 from ngramdb.interrupts import Interrupt, ProgressCallback
 from ngramdb.kinds import DEFAULT_TOKENIZER
 from ngramdb.lazy import lazy_module
@@ -162,7 +162,10 @@ class Connection(HasErrors):
     def __repr__(self) -> str:
         if self._database.newest is None:
             return "<ngramdb.Connection, closed>"
-        names = ", ".join(self.corpora()) or "none"
+        try:
+            names = ", ".join(self.corpora()) or "none"
+        except NgramdbError as error:  # debuggers and logs show objects whatever their state
+            return f"<ngramdb.Connection: {error}>"
         return f"<ngramdb.Connection, version {self.version}, corpora: {names}>"
 
     @property

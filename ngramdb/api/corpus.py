@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ngramdb import flags
 from ngramdb.api.bound import BoundCorpus
 from ngramdb.api.verbs import asking
-from ngramdb.errors import InvalidArgument
+from ngramdb.errors import InvalidArgument, NgramdbError
 from ngramdb.interrupts import under
 from ngramdb.lazy import lazy_module
 from ngramdb.limits import MAX_INTEGER
@@ -164,7 +164,10 @@ class Corpus:
         return self._bound.current().tokenizer
 
     def __repr__(self) -> str:
-        view = self._bound.current()
+        try:
+            view = self._bound.current()
+        except NgramdbError as error:  # debuggers and logs show objects whatever their state
+            return f"<ngramdb.Corpus {self.name}: {error}>"
         n_segments = len(view.index.signs)
         return (
             f"<ngramdb.Corpus {view.entry.name}: "

@@ -260,6 +260,23 @@ def test_a_current_corpus_that_others_drop_is_not_exchanged_for_another_one(tmp_
         assert precious.n_documents == 3
 
 
+def test_objects_are_shown_whatever_their_state(tmp_path):
+    db = ngramdb.connect(tmp_path / "db")
+    corpus, dropped = db.create_corpus("c"), db.create_corpus("d")
+    corpus.append(["a b"])
+    part = corpus.where('"a"')
+    db.drop_corpus("d")
+    assert repr(dropped).startswith("<ngramdb.Corpus d: no corpus 'd'")
+    (tmp_path / "db").rename(tmp_path / "away")
+    with contextlib.suppress(ngramdb.DatabaseGone):
+        db.refresh()
+    for one, name in ((db, "Connection"), (corpus, "Corpus c"), (part, "Corpus c")):
+        assert repr(one).startswith(f"<ngramdb.{name}: {tmp_path / 'db'}: the database that was opened is no")
+    db.close()
+    assert repr(db) == "<ngramdb.Connection, closed>"
+    assert repr(corpus) == repr(part) == "<ngramdb.Corpus c: the connection is closed>"
+
+
 def _made_anew(path):
     with ngramdb.connect(path) as made:
         made.create_corpus("c").append(["new new"])
