@@ -12,7 +12,7 @@ from ngramdb.api.database import Database
 from ngramdb.api.parsing import parsed
 from ngramdb.api.placing import placed
 from ngramdb.api.session import DatabaseSession
-from ngramdb.errors import InvalidArgument, PlanError, QueryError, ReadingOnly
+from ngramdb.errors import BindError, InvalidArgument, PlanError, QueryError, ReadingOnly
 from ngramdb.executor.results.result import Result, supervised
 from ngramdb.executor.run import is_question, run
 from ngramdb.interrupts import Interrupt, ProgressCallback
@@ -125,6 +125,11 @@ def _execute_one(
             raise ReadingOnly(f"{plan.label()} does more than read", text=sql)
         return run_plan(plan, session)
     except (QueryError, InvalidArgument) as error:
+        if isinstance(error, BindError) and database.absent is not None and not session.corpus_names():
+            path = database.absent.description
+            error.message = (
+                f"{path}: there is no database here: check the path, or CREATE CORPUS name makes one"
+            )
         found = placed(error, statement, sql)
         if found is error:
             raise

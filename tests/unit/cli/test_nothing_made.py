@@ -77,3 +77,18 @@ def test_a_folder_that_cannot_be_is_refused_at_once(folder: Path) -> None:
     for path in ("no/such/folder.ngdb", "d.jsonl"):
         with pytest.raises(NgramdbError):
             Shell(path)
+
+
+@pytest.mark.parametrize(
+    "statement", ['COUNT "x"', 'COUNT "x" FROM c', "USE c", "COPY c FROM 'd.jsonl'", 'DELETE DOCS WHERE "x"']
+)
+def test_a_typo_is_no_empty_database(
+    folder: Path, capsys: pytest.CaptureFixture[str], statement: str
+) -> None:
+    main(["typo.ngdb", "-c", statement])
+    said = capsys.readouterr().err
+    assert f"error: {folder / 'typo.ngdb'}: there is no database here: check the path" in said.replace(
+        "\n  ", " "
+    )
+    main(["old.ngdb", "-c", "DROP CORPUS c", "-c", 'COUNT "x"'])
+    assert "there is no corpus yet" in capsys.readouterr().err
