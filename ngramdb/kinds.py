@@ -44,6 +44,10 @@ GROWING_TOKENIZERS = tuple(one.name for one in TOKENIZERS if one.grows)
 # That of a corpus that is created without saying which.
 DEFAULT_TOKENIZER = "words"
 
+# How n-grams in double quotes are matched: token by token, as text, or as text in any case.
+MATCHES = ("tokens", "text", "text ignore case")
+DEFAULT_MATCH = MATCHES[0]
+
 
 # Options of `words`, in order.
 WORDS_OPTIONS = ("lower", "nfc")

@@ -366,9 +366,10 @@ class Corpus:
                 cautioning.warn(cautions.cautions_of_removed(bound.phrases))
             return found
 
-        statement = values.told(f"DELETE DOCS WHERE {where}", tree)
         with self._bound.work():
-            return changes.remove(self._bound.session(), self.name, bind, statement, reason).documents
+            session = self._bound.session()
+            statement = values.told(f"DELETE DOCS WHERE {where}", tree, session.match())
+            return changes.remove(session, self.name, bind, statement, reason).documents
 
     def compact(self) -> CompactionOutcome:
         """Merge small segments and drop removed documents; answers stay the same: COMPACT.

@@ -12,6 +12,7 @@ from ngramdb.engine.changes.machine import memory_bytes
 from ngramdb.engine.storage.layout import DEFAULT_CACHE_LIMIT
 from ngramdb.engine.storage.store import DEFAULT_KEEP_VERSIONS, PREWARM
 from ngramdb.errors import InvalidArgument
+from ngramdb.kinds import DEFAULT_MATCH, MATCHES
 from ngramdb.lazy import lazy_module
 from ngramdb.planner.names import listing, nearest
 from ngramdb.planner.options import MAX_SEGMENT_TOKENS, MIN_SEGMENT_TOKENS, OptionType
@@ -34,9 +35,6 @@ MAX_THREADS = 1024
 MAX_KEEP_VERSIONS = 1_000_000
 # Seconds: a year, which is as good as no limit.
 MAX_SECONDS = 365 * 24 * 3600
-
-# How n-grams in double quotes are matched: token by token, as text, or as text in any case.
-MATCHES = ("tokens", "text", "text ignore case")
 
 _SWITCHES = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
 
@@ -182,7 +180,7 @@ SETTINGS: dict[str, Setting] = {
         ),
         Setting(
             "match",
-            lambda: MATCHES[0],
+            lambda: DEFAULT_MATCH,
             "string",
             "how n-grams in quotes are matched by COUNT, KWIC, conditions: tokens, text or text ignore case",
             _match,

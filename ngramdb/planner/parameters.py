@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ngramdb.errors import PlanError
+from ngramdb.kinds import DEFAULT_MATCH
 from ngramdb.language import ast
 from ngramdb.planner.names import nearest
 
@@ -106,9 +107,12 @@ class Parameters:
             message, text=self._text, start=span.start if span else None, stop=span.stop if span else None
         )
 
-    def told(self, text: str, node: ast.Node) -> str:
-        """The text of a statement or condition, and the values of its placeholders, for audit records."""
-        values = []
+    def told(self, text: str, node: ast.Node, match: str = DEFAULT_MATCH) -> str:
+        """The text of a statement or condition, and the values of its placeholders, for audit records.
+
+        So is the setting `match`, where n-grams mean something else by it.
+        """
+        values = [] if match == DEFAULT_MATCH else [f"SET match = '{match}'"]
         for parameter in placeholders(node):
             value = self.value(parameter)
             # All of an array: its own form leaves out what is in the middle.

@@ -16,9 +16,10 @@ from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
 from ngramdb.api import Connection
-from ngramdb.api.settings import MATCHES, rules
+from ngramdb.api.settings import rules
 from ngramdb.cli.commands.catalog import quoted
 from ngramdb.errors import TimeoutExceeded
+from ngramdb.kinds import MATCHES
 
 Corpora = tuple[str, ...]
 Counted = tuple[Any, int]

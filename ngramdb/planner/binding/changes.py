@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ngramdb.errors import PlanError
+from ngramdb.kinds import DEFAULT_MATCH
 from ngramdb.language import ast
 from ngramdb.planner import plan
 from ngramdb.planner.binding.conditions import condition
@@ -26,7 +27,8 @@ def delete(scope: Scope, node: ast.Delete) -> plan.Plan:
     scope.removes = True
     where = condition(scope, node.where, corpus)
     returning = returned_fields(scope, node.returning, corpus)
-    return plan.DeleteDocuments(corpus, where, returning, _statement(scope, node), rebind)
+    statement = _statement(scope, node, scope.catalog.match())
+    return plan.DeleteDocuments(corpus, where, returning, statement, rebind)
 
 
 def _is_one_corpus(source: ast.Source) -> bool:
@@ -71,8 +73,8 @@ def export(scope: Scope, node: ast.CopyTo) -> plan.Plan:
     return plan.ExportRows(question, path, options)
 
 
-def _statement(scope: Scope, node: ast.Node) -> str:
-    """The statement as it was written, and the values of its placeholders, for audit records."""
+def _statement(scope: Scope, node: ast.Node, match: str = DEFAULT_MATCH) -> str:
+    """The statement as it was written, the values of its placeholders and the setting, for audit records."""
     if scope.text is None or node.span is None:
         return ""
-    return scope.parameters.told(scope.text[node.span.start : node.span.stop], node)
+    return scope.parameters.told(scope.text[node.span.start : node.span.stop], node, match)

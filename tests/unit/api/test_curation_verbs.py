@@ -68,6 +68,21 @@ def test_an_export_replaces_a_link_and_not_what_it_leads_to(corpus, tmp_path):
     assert not (tmp_path / "out.jsonl").is_symlink()
 
 
+def test_removals_tell_the_setting_by_which_ngrams_were_matched(corpus):
+    """Without it the statement would find other documents."""
+    execute = connection_of(corpus).execute
+    execute("SET match = 'text ignore case'")
+    execute('DELETE DOCS WHERE "LOREM IPS"')
+    assert corpus.delete("? AND n >= ?", params=["PAGE", 0]) == 1
+    execute("SET match = tokens")
+    assert corpus.delete('"day"') == 1
+    assert [one.statement.partition("DELETE DOCS WHERE ")[2] for one in corpus.removals()] == [
+        "\"LOREM IPS\" -- SET match = 'text ignore case'",
+        "? AND n >= ? -- SET match = 'text ignore case', parameter 1: 'PAGE', parameter 2: 0",
+        '"day"',
+    ]
+
+
 def test_removals_tell_what_was_removed_and_why(corpus, tmp_path):
     assert corpus.removals() == []
     corpus.delete('"lorem ipsum" OR n > ?', params=[0])
