@@ -121,35 +121,37 @@ class Database:
 
         `at_once`: as for `Store.refresh`.
         """
-        with self._lock, self._noticing():
-            before = self._open_one()
-            if self.absent is not None and os.path.lexists(self.absent.description):
-                self.make()  # somebody else has made it
-                return True
-            self.store.refresh(at_once)
-            manifest = self.store.manifest
-            is_newer, has_evicted = manifest.version != before.version, self.store.evict()
-            was_gone, self._is_gone = self._is_gone, False
-            if not (is_newer or has_evicted or was_gone):
-                return False
-            # Views of files that were removed from the disk go on with what they have; new ones fetch anew.
-            kept = None if has_evicted else before
-            self._go_over(self._snapshots(self.store, manifest, kept, before.attached))
-            for follower in self._followers:
-                follower.follow()
-            return is_newer
+        with self._lock:
+            try:
+                return self._refreshed(at_once)
+            except DatabaseGone:
+                self._notice_loss()
+                raise
 
-    @contextmanager
-    def _noticing(self) -> Iterator[None]:
+    def _refreshed(self, at_once: bool) -> bool:
+        before = self._open_one()
+        if self.absent is not None and os.path.lexists(self.absent.description):
+            self.make()  # somebody else has made it
+            return True
+        self.store.refresh(at_once)
+        manifest = self.store.manifest
+        is_newer, has_evicted = manifest.version != before.version, self.store.evict()
+        was_gone, self._is_gone = self._is_gone, False
+        if not (is_newer or has_evicted or was_gone):
+            return False
+        # Views of files that were removed from the disk go on with what they have; new ones fetch anew.
+        kept = None if has_evicted else before
+        self._go_over(self._snapshots(self.store, manifest, kept, before.attached))
+        for follower in self._followers:
+            follower.follow()
+        return is_newer
+
+    def _notice_loss(self) -> None:
         """Let nobody go on with the files of a database that is gone from its path."""
-        try:
-            yield
-        except DatabaseGone:
-            with self._lock:
-                self._is_gone = self.newest is not None
-                if self.newest is not None:
-                    self.newest.is_past = True  # so that corpora ask for the version, too
-            raise
+        with self._lock:
+            self._is_gone = self.newest is not None
+            if self.newest is not None:
+                self.newest.is_past = True  # so that corpora ask for the version, too
 
     def _go_over(self, snapshot: Snapshot | None) -> None:
         before, self.newest = self.newest, snapshot
@@ -188,6 +190,8 @@ class Database:
 
     def _open_again(self, before: Snapshot) -> None:
         store = Store.open(self.store.directory, self.store.read_only, create=False)
+        if store.database_id != self.store.database_id:  # another one has taken its place
+            return
         store.prewarm = self.store.prewarm
         attached = {name: attaching.attach(store, view.attachment) for name, view in before.attached.items()}
         snapshot = self._snapshots(store, store.manifest, attached=attached)
@@ -280,8 +284,10 @@ class Database:
             self._n_writing += 1
             self.store.keep_versions = self.settings.keep_versions
             try:
-                with self._noticing():
-                    yield timeout_s
+                yield timeout_s
+            except DatabaseGone:
+                self._notice_loss()
+                raise
             finally:
                 self._n_writing -= 1
         # Another thread may have closed the connection; what is committed is committed.

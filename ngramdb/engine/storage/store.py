@@ -130,7 +130,7 @@ class Store:
         state = self._current()
         if at_once:
             self.directory.look_again()
-        with storage_errors("look for newer versions", self.directory.description), self._while_there():
+        try:  # before each statement: a `with` would take as long as the look
             # A manifest is taken back when its commit fails halfway, hence the check of our own; and old ones
             # are removed oldest first, so that the next number cannot be missing while a later one exists.
             if self.directory.identity(state.loaded.name) == state.loaded.identity and not (
@@ -138,6 +138,11 @@ class Store:
             ):
                 return False
             return self._load_newest() is not state
+        except (StorageError, OSError) as error:
+            self._require_there()
+            if isinstance(error, OSError):
+                raise storage_error(error, "look for newer versions", self.directory.description) from error
+            raise
 
     def evict(self) -> bool:
         """Make room on the local disk, where more is kept there of an object store than is wished.
