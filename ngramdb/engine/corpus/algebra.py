@@ -229,16 +229,15 @@ class NetIndex(Index):
         self, context: TokenIds, token: int, infgram: bool = False, order: int = 0
     ) -> tuple[int, int, int, bool]:
         step = super().prob(context, token, infgram, order)
-        if step[1] < 0 or step[0] < 0:
-            used = list(context)[len(context) - step[2] + 1 :]
-            self._refuse(used if step[1] < 0 else [*used, token], min(step[:2]))
+        if not 0 <= step[0] <= step[1]:
+            self._refuse_step([*context, token], step)
         return step
 
     def prob_many(
         self, flat: TokenIds, offsets: Offsets, tokens: TokenIds, infgram: bool = False, order: int = 0
     ) -> Estimates:
         steps = super().prob_many(flat, offsets, tokens, infgram, order)
-        i = _below_zero(steps)
+        i = _wrong(steps)
         if i is not None:
             context = list(flat[offsets[i] : offsets[i + 1]])
             self._refuse_step([*context, tokens[i]], [column[i] for column in steps])
@@ -246,7 +245,7 @@ class NetIndex(Index):
 
     def score(self, flat: TokenIds, offsets: Offsets, infgram: bool = False, order: int = 0) -> Estimates:
         steps = super().score(flat, offsets, infgram, order)
-        i = _below_zero(steps)
+        i = _wrong(steps)
         if i is not None:
             self._refuse_step(list(flat[: i + 1]), [column[i] for column in steps])
         return steps
@@ -277,8 +276,14 @@ class NetIndex(Index):
         return found
 
     def _refuse_step(self, ngram: Sequence[Any], step: Sequence[Any]) -> NoReturn:
-        """The n-gram of an estimate: the tokens of its context that were used, and the last one."""
+        """Name what is below zero of an estimate: the tokens of its context that were used, and the last one.
+
+        Where neither is, the n-gram occurs more often than its context: then something else that follows
+        that one is below zero.
+        """
         used = ngram[len(ngram) - int(step[2]) :]
+        if 0 <= step[1] < step[0]:
+            self.dist(used[:-1])
         self._refuse(used[:-1] if step[1] < 0 else used, int(min(step[0], step[1])))
 
     def _refuse(self, ids: Any, count: int) -> NoReturn:
@@ -291,7 +296,7 @@ class NetIndex(Index):
         )
 
 
-def _below_zero(steps: Sequence[NDArray[Any]]) -> int | None:
-    """The first estimate with a count below zero."""
-    wrong = (steps[0] < 0) | (steps[1] < 0)
+def _wrong(steps: Sequence[NDArray[Any]]) -> int | None:
+    """The first estimate with a count below zero, or above that of its context."""
+    wrong = (steps[0] < 0) | (steps[1] < steps[0])
     return int(np.argmax(wrong)) if wrong.any() else None

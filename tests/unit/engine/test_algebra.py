@@ -212,6 +212,24 @@ def test_a_difference_answers_what_a_sum_does_about_frequent_contexts(database):
         assert index.dist([1], most=n)[3] == index.dist([1])[3] == n
 
 
+@pytest.mark.parametrize("infgram", [False, True])
+def test_an_ngram_that_occurs_more_often_than_its_context_is_an_error(database, infgram):
+    """No count that is used is below zero; something else that follows the context is."""
+    load(database, "a", [[1, 2, 3], [1, 2, 3], [4, 5]])
+    load(database, "gone", [[1, 2]])
+    index = algebra(database, "a - gone").index
+    message = "would occur -1 times in a - gone: gone is no part of the rest"
+    with pytest.raises(ExecutionError, match=message):
+        index.prob([2], 3, infgram)
+    with pytest.raises(ExecutionError, match=message):
+        index.prob_many(*packed([[1], [1, 2]]), [2, 3], infgram)
+    with pytest.raises(ExecutionError, match=message):
+        index.score(*packed([[4, 5], [1, 2, 3]]), infgram)
+    assert index.prob([1], 2, infgram)[:2] == (1, 1)
+    whole = algebra(database, "a + gone - gone").index
+    assert whole.prob([2], 3, infgram)[:2] == (2, 2)
+
+
 def test_two_versions_of_a_corpus_differ_by_what_was_added(database):
     load(database, "a", [[1, 2], [3]], pieces=1)
     before = database.view("a")
