@@ -157,7 +157,7 @@ def _same_kind(a: Any, b: Any) -> bool:
     return bool(np.array_equal(a.definition().sections["tokenizer"], b.definition().sections["tokenizer"]))
 
 
-_LEAVES: dict[type[Any], Callable[[Scope, Any, Corpus], plan.DocExpr]] = {
+_LEAVES: dict[type[ast.Node], Callable[[Scope, Any, Corpus], plan.DocExpr]] = {
     ast.Contains: _contains,
     ast.CountIs: _count_is,
     ast.Overlap: _overlap,
@@ -196,7 +196,7 @@ def _field_test(
     return found
 
 
-def _other_spelling(kind: str, literal: Any, place: ast.Node) -> str:
+def _other_spelling(kind: str, literal: plan.Scalar | None, place: ast.Node) -> str:
     """How a literal is written that was meant to be of this kind, or nothing."""
     is_given = isinstance(place, ast.Parameter)
     if kind == "number" and isinstance(literal, str):
@@ -209,7 +209,7 @@ def _other_spelling(kind: str, literal: Any, place: ast.Node) -> str:
     return ""
 
 
-def _as_ngram(scope: Scope, node: Any) -> str:
+def _as_ngram(scope: Scope, node: ast.Node) -> str:
     """What a field is compared with, as an n-gram."""
     value: Any = None
     if isinstance(node, ast.Comparison):
@@ -228,7 +228,9 @@ if TYPE_CHECKING:
     Literal = tuple[plan.Scalar | None, ast.Scalar]
 
 
-def _predicate(scope: Scope, node: Any) -> tuple[plan.Predicate, list[Literal]]:
+def _predicate(
+    scope: Scope, node: ast.Comparison | ast.Between | ast.InList | ast.Like | ast.IsNull
+) -> tuple[plan.Predicate, list[Literal]]:
     """The predicate on the field, and its values."""
     if isinstance(node, ast.Comparison):
         operator = "=" if node.operator == "!=" else node.operator

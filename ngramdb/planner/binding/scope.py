@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple, NoReturn
 
 from ngramdb.errors import BindError, InvalidArgument, PlanError, QueryError
@@ -223,7 +223,7 @@ class Scope:
 
     # ---- errors -----------------------------------------------------------------------------------------
 
-    def unknown(self, kind: str, name: ast.Name, known: Any, none: str) -> NoReturn:
+    def unknown(self, kind: str, name: ast.Name, known: Collection[str], none: str) -> NoReturn:
         """Raise a BindError for a name that does not exist, with the nearest one that does."""
         hint = nearest(name.value, known)
         if hint is not None:

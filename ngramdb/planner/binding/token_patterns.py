@@ -283,7 +283,7 @@ class _Binding:
             self._scope.refuse(what, node)
         return shape
 
-    def shape(self, node: Any, manner: Manner) -> shapes.Shape:
+    def shape(self, node: ast.Pattern, manner: Manner) -> shapes.Shape:
         """The regular expression over token ids that a part of the language means."""
         if isinstance(node, ast.Matching):
             return self._matching(node, manner)
@@ -441,7 +441,7 @@ class _Binding:
 
     # ---- as it is written
 
-    def written(self, node: Any) -> str:
+    def written(self, node: ast.Pattern) -> str:
         """The pattern as the language writes it, with the values of its parameters."""
         if isinstance(node, ast.Matching):
             manner = Manner(node.text, node.ignore_case, node.ignore_diacritics)
@@ -468,7 +468,7 @@ class _Binding:
         return plan.show_text(value) if isinstance(value, str) else plan.show_ids(np.asarray(value))
 
 
-def _speaks_of_words(node: Any) -> bool:
+def _speaks_of_words(node: ast.Pattern) -> bool:
     """Whether a pattern has an expression, PREFIX or IGNORE DIACRITICS."""
     if isinstance(node, ast.Matching):
         return node.prefix or node.ignore_diacritics or _speaks_of_words(node.ngram)

@@ -65,7 +65,7 @@ class Plan:
         """What rules and choices work on: the documents or occurrences that are asked about."""
         return self.where_clause()
 
-    def with_tree(self, tree: Any) -> Plan:
+    def with_tree(self, tree: Node) -> Plan:
         """The same plan about others; only plans that have a tree are asked."""
         return changed(self, where=tree)
 

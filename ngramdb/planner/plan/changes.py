@@ -107,7 +107,7 @@ class OfDocuments(Plan):
     def where_clause(self) -> DocExpr | None:
         return self.documents.where
 
-    def with_tree(self, tree: Any) -> Plan:
+    def with_tree(self, tree: Node) -> Plan:
         return changed(self, documents=changed(self.documents, where=tree))
 
 
@@ -152,5 +152,5 @@ class ExportRows(Plan, action="statements.changes.export_rows"):
     def tree(self) -> Node | None:
         return self.question.tree()
 
-    def with_tree(self, tree: Any) -> Plan:
+    def with_tree(self, tree: Node) -> Plan:
         return changed(self, question=self.question.with_tree(tree))

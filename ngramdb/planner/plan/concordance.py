@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ngramdb.planner.plan.base import Plan, Question, SliceQuestion
 from ngramdb.planner.plan.grams import Gram
@@ -95,7 +95,7 @@ class Concordance(Question, operator="kwic.concordance.concordance", binders={"K
     def tree(self) -> Node | None:
         return self.where if self.what is None else self.what
 
-    def with_tree(self, tree: Any) -> Plan:
+    def with_tree(self, tree: Node) -> Plan:
         return changed(self, where=tree) if self.what is None else changed(self, what=tree)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ngramdb.planner.plan.base import Plan, Question
 from ngramdb.planner.plan.concordance import WHOLE_DOCUMENT
@@ -58,7 +58,7 @@ class Collocation(
     def tree(self) -> Node | None:
         return self.what
 
-    def with_tree(self, tree: Any) -> Plan:
+    def with_tree(self, tree: Node) -> Plan:
         return changed(self, what=tree)
 
 
@@ -144,5 +144,5 @@ class Spread(
     def tree(self) -> Node | None:
         return self.what
 
-    def with_tree(self, tree: Any) -> Plan:
+    def with_tree(self, tree: Node) -> Plan:
         return changed(self, what=tree)

@@ -27,7 +27,7 @@ OPERATORS = {
 }
 
 
-def kind_of(value: Any) -> str:
+def kind_of(value: object) -> str:
     """`number`, `string`, `boolean`, `list` or `object`."""
     if isinstance(value, bool):
         return "boolean"

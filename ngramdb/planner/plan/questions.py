@@ -136,7 +136,7 @@ class CountTable(Question, operator="questions.count_table.count_table"):
     def tree(self) -> Node | None:
         return self.what
 
-    def with_tree(self, tree: Any) -> Plan:
+    def with_tree(self, tree: Node) -> Plan:
         return changed(self, what=tree)
 
 
