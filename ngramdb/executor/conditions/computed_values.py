@@ -115,7 +115,7 @@ def date_parts(values: Values, part: str) -> Values:
         assert isinstance(elements, (Numbers, Objects))
         return Lists(elements, values.owners, values.missing)
 
-    def of_value(value: Any) -> Any:
+    def of_value(value: object) -> int | None:
         return date_part(value, part) if isinstance(value, str) else None
 
     if isinstance(values, Objects):

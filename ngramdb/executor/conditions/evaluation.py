@@ -259,7 +259,7 @@ class Evaluator:
             self._meter.note(expr, method)
 
 
-def _holds(expr: CountTest, counts: Any) -> Any:
+def _holds(expr: CountTest, counts: NDArray[Any]) -> NDArray[np.bool_]:
     operator = "=" if expr.operator == "!=" else expr.operator
     holds = compare_numbers(counts, operator, expr.value)
     return ~holds if expr.operator == "!=" else holds

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -136,7 +137,7 @@ def _compared(values: Numbers | Strings, operator: str, literal: Any) -> tuple[M
 _STRING_FUNCTIONS = {"=": "equal", "<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
 
 
-def _on_strings(values: Strings, function: Any) -> Mask:
+def _on_strings(values: Strings, function: Callable[[Any, Any], Any]) -> Mask:
     """A function of strings, computed once for each entry of a dictionary; false where missing."""
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -29,7 +29,7 @@ from ngramdb.planner.plan import (
     DistributionBefore,
     DocExpr,
 )
-from ngramdb.planner.source import Corpus, Index, IntArray
+from ngramdb.planner.source import Corpus, Index, IntArray, TokenIds
 
 if TYPE_CHECKING:
     from ngramdb.executor.measuring import PlanMeter
@@ -61,7 +61,7 @@ class NextTokens:
         return len(self.ids) == 1 and not self.n_end
 
 
-def next_tokens(index: Index, context: Any, model: ModelSpec) -> NextTokens:
+def next_tokens(index: Index, context: TokenIds, model: ModelSpec) -> NextTokens:
     """The whole distribution. Cost: one search per segment, then galloping over what follows."""
     ids, counts, n_end, context_count, suffix_len = index.dist(context, model.infgram, model.limit)
     return NextTokens(ids, counts, int(n_end), int(context_count), int(suffix_len) + 1)

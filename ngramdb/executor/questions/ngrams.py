@@ -116,7 +116,7 @@ def _of_some(plan: NgramList, found: Sequence[tuple[Segment, DocSet]]) -> Answer
     return _in_blocks(plan, NgramBlocks(segments, [1] * len(found), plan.n, bitmaps))
 
 
-def _in_blocks(plan: NgramList, blocks: Any) -> Answer:
+def _in_blocks(plan: NgramList, blocks: NgramBlocks) -> Answer:
     """The first block at once, since it has their number; the others as they are read."""
     size = BLOCK_NGRAMS if plan.top is None else min(plan.top, BLOCK_NGRAMS)
     with negative_named(plan.corpus.tokenizer):
@@ -180,7 +180,7 @@ class negative_named:  # noqa: N801 - reads as the function it is used as
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, NegativeCount):
             text = self._tokenizer.decode(error.ids)
             raise ExecutionError(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from ngramdb.executor.results.result import Result
 from ngramdb.lm.spec import ModelSpec
 from ngramdb.planner.plan import PROBABILITY_COLUMNS, Probability
 from ngramdb.planner.source import Corpus, Index, IntArray
+
+# The fields of a `Chain`.
+Step = tuple[float | None, int, int, int, bool]
 
 
 class Chain(NamedTuple):
@@ -64,10 +67,10 @@ def chain(corpus: Corpus, context: IntArray, continuation: IntArray, model: Mode
     return step._replace(prob=prob)
 
 
-def _counted_step(index: Index, model: ModelSpec) -> Callable[[IntArray, int], tuple[Any, ...]]:
+def _counted_step(index: Index, model: ModelSpec) -> Callable[[IntArray, int], Step]:
     """One step of a model whose answers are ratios of counts."""
 
-    def step(context: IntArray, token: int) -> tuple[Any, ...]:
+    def step(context: IntArray, token: int) -> Step:
         found = index.prob(context, token, model.infgram, model.limit)
         count, context_count = int(found[0]), int(found[1])
         prob = count / context_count if context_count else None

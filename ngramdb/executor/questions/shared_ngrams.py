@@ -9,13 +9,11 @@ networks", whose rounds these are.)
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb._cext.corpus.top_ngrams import NgramBlocks, frequent
-from ngramdb.planner.source import IntArray
+from ngramdb.planner.source import Index, IntArray
 
 Counted = tuple[NDArray[np.uint32], IntArray]
 
@@ -25,7 +23,7 @@ LEAST_TOKENS = 1 << 22
 MOST_GIVEN = 1 << 18
 
 
-def shared_best(index: Any, n: int, k: int) -> Counted | None:
+def shared_best(index: Index, n: int, k: int) -> Counted | None:
     """The k most frequent n-grams, ties by token ids: ids (m, n) uint32 and counts (m,) int64.
 
     None where the index is not asked in groups, or they would have to give too many.
@@ -46,13 +44,13 @@ def shared_best(index: Any, n: int, k: int) -> Counted | None:
     return ids[order], counts[order]
 
 
-def best_of(index: Any, n: int, k: int) -> Counted:
+def best_of(index: Index, n: int, k: int) -> Counted:
     """The k most frequent n-grams of a group."""
     found = frequent(index, n, k)
     return NgramBlocks(index.segments, index.signs, n).next(k) if found is None else found
 
 
-def with_count(index: Any, n: int, k: int, least: int) -> NDArray[np.uint32] | None:
+def with_count(index: Index, n: int, k: int, least: int) -> NDArray[np.uint32] | None:
     """All n-grams of a group with at least this count: ids (m, n); None for more than MOST_GIVEN."""
     while k <= MOST_GIVEN:
         ids, counts = best_of(index, n, k)
@@ -62,7 +60,7 @@ def with_count(index: Any, n: int, k: int, least: int) -> NDArray[np.uint32] | N
     return None
 
 
-def _counted(index: Any, given: list[NDArray[np.uint32]], n: int) -> Counted:
+def _counted(index: Index, given: list[NDArray[np.uint32]], n: int) -> Counted:
     """Each n-gram once, with its count in all groups."""
     ids = np.unique(np.concatenate(given), axis=0)
     flat = ids.astype(np.int64).reshape(-1)

@@ -152,7 +152,7 @@ def _array(values: list[Any], kind: Any) -> Any:
     return pyarrow.array(values, kind)
 
 
-def _text(value: Any) -> str | None:
+def _text(value: object) -> str | None:
     if value is None or isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False)

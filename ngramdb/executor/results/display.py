@@ -84,14 +84,14 @@ def _html_head(name: str, style: str) -> str:
     return f'<th style="{style}">{_html(name)}</th>' if style else f"<th>{_html(name)}</th>"
 
 
-def _html_cell(value: Any, style: str) -> str:
+def _html_cell(value: object, style: str) -> str:
     if value is None:
         return '<td style="color: #999">NULL</td>'
     style = style or ("text-align: right" if _is_number(value) else "text-align: left")
     return f'<td style="{style}">{_html(value)}</td>'
 
 
-def _html(value: Any) -> str:
+def _html(value: object) -> str:
     return html.escape(shown(value, SHOWN_CHARACTERS_ALONE))
 
 
@@ -153,7 +153,7 @@ def _total(widths: Iterable[int]) -> int:
     return sum(every) + len(BETWEEN) * (len(every) - 1)
 
 
-def shown(value: Any, limit: int) -> str:
+def shown(value: object, limit: int) -> str:
     """A value on one line, cut to `limit` characters."""
     if value is None:
         return "NULL"
@@ -190,5 +190,5 @@ def cut(text: str, width: int) -> str:
     return "".join(kept) + "…"
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
