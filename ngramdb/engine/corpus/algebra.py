@@ -8,9 +8,9 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsInt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -250,7 +250,7 @@ class NetIndex(Index):
             self._refuse_step(list(flat[: i + 1]), [column[i] for column in steps])
         return steps
 
-    def dist(self, context: Any, infgram: bool = False, order: int = 0, most: int = NO_LIMIT) -> Any:
+    def dist(self, context: TokenIds, infgram: bool = False, order: int = 0, most: int = NO_LIMIT) -> Any:
         found = super().dist(context, infgram, order, most)
         if found is None:
             return None
@@ -275,7 +275,7 @@ class NetIndex(Index):
             self.dist(list(flat[offsets[i] : offsets[i + 1]]), infgram, order)  # says what is wrong with it
         return found
 
-    def _refuse_step(self, ngram: Sequence[Any], step: Sequence[Any]) -> NoReturn:
+    def _refuse_step(self, ngram: Sequence[int], step: Sequence[Any]) -> NoReturn:
         """Name what is below zero of an estimate: the tokens of its context that were used, and the last one.
 
         Where neither is, the n-gram occurs more often than its context: then something else that follows
@@ -286,7 +286,7 @@ class NetIndex(Index):
             self.dist(used[:-1])
         self._refuse(used[:-1] if step[1] < 0 else used, int(min(step[0], step[1])))
 
-    def _refuse(self, ids: Any, count: int) -> NoReturn:
+    def _refuse(self, ids: Iterable[SupportsInt], count: int) -> NoReturn:
         tokenizer = self.corpus.tokenizer
         shown = tokenizer.decode(np.array([int(i) for i in ids], dtype=np.uint32))
         subtracted = " and ".join(term.label for term in self.corpus.terms if term.sign < 0)

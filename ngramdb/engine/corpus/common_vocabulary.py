@@ -8,7 +8,6 @@ already, its segments are translated and sorted anew, in memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,7 +113,7 @@ def _id_map(view: CorpusView, largest: CorpusView, common: Tokenizer) -> IdMap |
 
 def _translated(segment: Segment, new_ids: IdMap) -> Segment:
     directory = MemoryDirectory()
-    file: Any = directory.create("translated")
+    file = directory.create("translated")
     write_merged(file, [Part(segment, np.arange(segment.n_documents, dtype=np.uint32), new_ids)])
     container = Container.open(directory.open_read("translated"), segment.path, KIND)
     # The merged segment's own ids include the offset that the first one had.

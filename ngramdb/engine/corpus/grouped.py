@@ -113,7 +113,7 @@ class GroupedIndex(Index):
         _put(columns, whole, np.arange(start, stop))
         return whole[0], whole[1], whole[2], whole[3]
 
-    def dist(self, context: Any, infgram: bool = False, order: int = 0, most: int = NO_LIMIT) -> Any:
+    def dist(self, context: TokenIds, infgram: bool = False, order: int = 0, most: int = NO_LIMIT) -> Any:
         (found,) = self.ask([("dist", (context, infgram, order, most))])
         if any(one is None for _, one in found):
             if not infgram and all(sign > 0 for sign, _ in found):
@@ -269,7 +269,7 @@ def _joined(found: Sequence[Answers]) -> tuple[Estimates, NDArray[np.bool_]]:
     return (columns[0], columns[1], columns[2], columns[3]), is_open
 
 
-def _put(columns: Any, whole: Any, places: NDArray[np.int64]) -> None:
+def _put(columns: Sequence[NDArray[Any]], whole: Sequence[NDArray[Any]], places: NDArray[np.int64]) -> None:
     """Write columns to places of longer ones."""
     for column, into in zip(columns, whole, strict=True):
         into[places] = column

@@ -19,7 +19,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,9 @@ from ngramdb import interrupts
 from ngramdb._cext.sort.construction import suffix_array
 from ngramdb.errors import ExecutionError, InvalidArgument
 from ngramdb.segments.attached import JsonMetadata
+
+if TYPE_CHECKING:
+    from ngramdb.engine.corpus.slice import Whole
 
 # Versions of the peer's files, and whether documents are reversed in them.
 VERSIONS = {4: False, 5: True}
@@ -60,7 +63,7 @@ class Layout:
             raise InvalidArgument(f"token_dtype is u8, u16 or u32, not {self.token_dtype!r}")
 
 
-def metadata_line(view: Any, s: int, i: int) -> str:
+def metadata_line(view: Whole, s: int, i: int) -> str:
     """What stands in `metadata.s` of document i of segment s: its corpus, id and metadata.
 
     Of an index that is attached, the line that it has itself.
@@ -72,7 +75,7 @@ def metadata_line(view: Any, s: int, i: int) -> str:
     return json.dumps(record, default=str) + "\n"
 
 
-def write_index(view: Any, folder: str | os.PathLike[str], layout: Layout) -> int:
+def write_index(view: Whole, folder: str | os.PathLike[str], layout: Layout) -> int:
     """Write a corpus's documents as an index, removed ones left out; returns how many.
 
     Parameters
@@ -121,7 +124,7 @@ def write_index(view: Any, folder: str | os.PathLike[str], layout: Layout) -> in
     return n
 
 
-def _dtype(view: Any, name: str | None) -> np.dtype[Any]:
+def _dtype(view: Whole, name: str | None) -> np.dtype[Any]:
     largest = max((segment.largest_id() for segment in view.segments), default=-1)
     chosen = name or ("u16" if largest < 2**16 - 1 else "u32")
     dtype = np.dtype(DTYPES[chosen])
@@ -134,7 +137,7 @@ def _dtype(view: Any, name: str | None) -> np.dtype[Any]:
     return dtype
 
 
-def _write_shard(view: Any, folder: Path, shard: int, layout: Layout, dtype: np.dtype[Any]) -> int:
+def _write_shard(view: Whole, folder: Path, shard: int, layout: Layout, dtype: np.dtype[Any]) -> int:
     separator = np.array([np.iinfo(dtype).max], dtype=dtype)
     parts, starts, lines, line_starts = [], [], [], []
     n_tokens = n_bytes = 0
@@ -164,7 +167,7 @@ def _write_shard(view: Any, folder: Path, shard: int, layout: Layout, dtype: np.
     return len(starts)
 
 
-def _kept(view: Any) -> Iterator[tuple[int, int]]:
+def _kept(view: Whole) -> Iterator[tuple[int, int]]:
     """Segment and number of every document that was not removed, in order."""
     for s, segment in enumerate(view.segments):
         removed = set(view.removed(s).tolist())

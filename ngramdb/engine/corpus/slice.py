@@ -12,7 +12,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from ngramdb.segments.native import KIND
 from ngramdb.segments.parts import Part
 from ngramdb.segments.segment import NativeSegment
 from ngramdb.types import Docs
+
+if TYPE_CHECKING:
+    from ngramdb.tokenizers.base import Tokenizer
 
 # Tokens that are indexed for a condition at most: some fifteen seconds and 1.3 GB.
 MAX_INDEXED = 200_000_000
@@ -43,7 +46,7 @@ class Whole(Protocol):
     @property
     def entry(self) -> Any: ...
     @property
-    def tokenizer(self) -> Any: ...
+    def tokenizer(self) -> Tokenizer: ...
     @property
     def index(self) -> Index: ...
     @property
@@ -97,7 +100,7 @@ class SliceView:
         return getattr(self._corpus, "whole_entry", self._corpus.entry)
 
     @property
-    def tokenizer(self) -> Any:
+    def tokenizer(self) -> Tokenizer:
         return self._corpus.tokenizer
 
     @property
@@ -230,17 +233,17 @@ class Slices:
             return spent > worth
 
 
-def slice_of(corpus: Any, chosen: Sequence[Docs], shown: str) -> SliceView:
+def slice_of(corpus: Whole, chosen: Sequence[Docs], shown: str) -> SliceView:
     """The chosen documents of a corpus as a corpus; kept with it (`Slices`)."""
     return _slices_of(corpus).get(corpus, chosen, shown)
 
 
-def prefers_slice(corpus: Any, chosen: Sequence[Docs], work: int, worth: int) -> bool:
+def prefers_slice(corpus: Whole, chosen: Sequence[Docs], work: int, worth: int) -> bool:
     """Whether the slice of the chosen documents of a corpus is to be asked (`Slices.prefers`)."""
     return _slices_of(corpus).prefers(chosen, work, worth)
 
 
-def _slices_of(corpus: Any) -> Slices:
+def _slices_of(corpus: Whole) -> Slices:
     found: Slices | None = corpus.__dict__.get("_slices")
     return corpus.__dict__.setdefault("_slices", Slices()) if found is None else found
 
@@ -259,7 +262,7 @@ def _indexed(segments: Sequence[Segment], chosen: Sequence[Docs]) -> list[Native
     made = []
     for number, parts in enumerate(_runs(segments, chosen)):
         name = f"slice-{number}"
-        file: Any = directory.create(name)
+        file = directory.create(name)
         write_merged(file, parts, with_content=False)
         container = Container.open(directory.open_read(name), name, KIND)
         made.append(NativeSegment(container, name))
