@@ -12,6 +12,7 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any, TextIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb.errors import InvalidArgument
@@ -129,9 +130,9 @@ def _lines(levels: list[Level], names: Any, *, is_top: bool) -> Iterator[str]:
         yield "\n".join(lines.to_pylist()) + "\n"
 
 
-def _codes(levels: list[Level], batch: slice) -> list[Any]:
+def _codes(levels: list[Level], batch: slice) -> list[NDArray[Any]]:
     """The tokens of n-grams of the last level, first to last: n arrays."""
-    numbers: Any = np.arange(*batch.indices(len(levels[-1])))
+    numbers: NDArray[Any] = np.arange(*batch.indices(len(levels[-1])))
     columns = []
     for level in reversed(levels):
         columns.append(level.last[numbers])

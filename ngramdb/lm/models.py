@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ngramdb import flags
 from ngramdb._cext.lm import models as kernel
@@ -185,7 +185,7 @@ class LanguageModel(ABC):
         """
         return self._scores(self.batches.score(as_ids(flat), integers(offsets, "offsets"), sentence))
 
-    def _scores(self, scored: Any) -> Scores:
+    def _scores(self, scored: NDArray[Any]) -> Scores:
         return Scores.of(scored, self.spec.is_probability)
 
     def __repr__(self) -> str:
