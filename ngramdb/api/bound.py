@@ -147,7 +147,7 @@ class BoundCorpus:
         condition, binder = self._parsed(where, params)
         return binder.bind(trees.about(tree, self.name, condition))
 
-    def bind_text(self, text: str, params: ParameterValues = None) -> Any:
+    def bind_text(self, text: str, params: ParameterValues = None) -> Plan:
         """The plan of one statement as text."""
         self.current()
         statements, placeholders = parsing.parsed(text)
@@ -165,7 +165,7 @@ class BoundCorpus:
         tree, binder = self._parsed(where, params)
         return binder.condition(tree, view), tuple(binder.phrases)
 
-    def _parsed(self, where: str | None, params: ParameterValues) -> tuple[Any, Binder]:
+    def _parsed(self, where: str | None, params: ParameterValues) -> tuple[ast.Condition | None, Binder]:
         tree, placeholders = (None, ()) if where is None else parsing.parsed_condition(where)[:2]
         values = parameters.Parameters(placeholders, params, where)
         return tree, binders.Binder(self.session(), values, where)

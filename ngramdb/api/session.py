@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ngramdb.engine.corpus import attached
     from ngramdb.engine.corpus.algebra import AlgebraView
     from ngramdb.engine.corpus.view import CorpusView
-    from ngramdb.engine.storage.manifest import SegmentEntry
+    from ngramdb.engine.storage.manifest import Manifest, SegmentEntry
     from ngramdb.executor.session import Written
     from ngramdb.planner import plan as plans
     from ngramdb.planner import planner
@@ -107,7 +107,7 @@ class DatabaseSession:
     # ---- what tables show -------------------------------------------------------------------------------
 
     @property
-    def manifest(self) -> Any:
+    def manifest(self) -> Manifest:
         return self._snapshot.manifest
 
     @property
@@ -115,7 +115,7 @@ class DatabaseSession:
         """What is known of each corpus, attached ones included."""
         return self._snapshot.entries
 
-    def versions(self) -> Sequence[Any]:
+    def versions(self) -> Sequence[Manifest]:
         return sorted(self._database.store.versions(), key=lambda manifest: manifest.version)
 
     def removals(self, name: str, /) -> Iterator[tuple[Removal, int]]:
