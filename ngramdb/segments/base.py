@@ -9,7 +9,7 @@ is faster.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +18,16 @@ from ngramdb._cext.segment.segment_index import SegmentIndex
 from ngramdb.caching import cached_property
 from ngramdb.segments.metadata import MetadataReader
 
+if TYPE_CHECKING:
+    from ngramdb._cext.segment.segment_index import TokenIds
+
 Numbers = NDArray[np.uint32]
 
 
 class Decoder(Protocol):
     """The part of a tokenizer that segments use: the text of token ids."""
 
-    def decode_exact(self, ids: Any, /) -> bytes | None: ...
+    def decode_exact(self, ids: TokenIds, /) -> bytes | None: ...
 
 
 class Segment(ABC):

@@ -242,7 +242,7 @@ def _rows_of_batch(table: Any) -> int | None:
     # Characters take a byte at least.
     if rows.nbytes >= BATCH_CHARS:
         arrow = pyarrow()
-        n_chars: Any = np.zeros(len(rows), dtype=np.int64)
+        n_chars = np.zeros(len(rows), dtype=np.int64)
         for column in rows.columns:
             if arrow.types.is_string(column.type):
                 lengths = arrow.compute.utf8_length(column).fill_null(0)
