@@ -24,8 +24,7 @@ def restore_corpus(store: Store, name: str, version: int, lock_timeout_s: float 
 
     Other corpora stay.
 
-    Ids of documents are never given twice: `next_doc_id` stays what it is, or was before the corpus was
-    dropped.
+    Ids of documents are never given twice: `next_doc_id` stays what it is, or was before a drop.
     Audit records stay, too.
 
     Raises
