@@ -135,20 +135,31 @@ class ChunkFile(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        try:
-            while not self._rest:
-                self._rest = memoryview(next(self._chunks))
-        except StopIteration:
-            return 0
-        except LoadError as error:
-            self.failure = error
-            raise
-        view = memoryview(buffer).cast("B")
-        n = min(len(view), len(self._rest))
-        view[:n] = self._rest[:n]
-        self._rest = self._rest[n:]
+        """Fill the buffer as far as the content goes: what is read at once is a block to Arrow.
+
+        A row may lie across two blocks and no more, so that short ones would refuse rows that are not long.
+        """
+        view, n = memoryview(buffer).cast("B"), 0
+        while n < len(view) and self._has_rest():
+            piece = self._rest[: len(view) - n]
+            view[n : n + len(piece)] = piece
+            self._rest = self._rest[len(piece) :]
+            n += len(piece)
+        if n == 0 and self.failure is not None:
+            raise self.failure
         self.n_bytes += n
         return n
+
+    def _has_rest(self) -> bool:
+        """Whether there is more; what cannot be read is raised once all before it is handed out."""
+        while not self._rest and self.failure is None:
+            try:
+                self._rest = memoryview(next(self._chunks))
+            except StopIteration:
+                return False
+            except LoadError as error:
+                self.failure = error
+        return len(self._rest) > 0
 
 
 def _check_expansion(label: str, n_bytes: int, n_compressed: int, expansion: int) -> None:

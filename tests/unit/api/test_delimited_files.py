@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
+import lzma
 import re
+from pathlib import Path
 
 import pytest
 
@@ -171,6 +174,18 @@ def test_what_is_no_table_is_an_error(db, tmp_path, content, message):
     with pytest.raises(LoadError, match=message):
         corpus.load(path)
     assert db.version == version
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.csv.xz"])
+def test_long_rows_are_read_wherever_they_lie(db, tmp_path, name):
+    texts = ["before", "word " * 40_000, "short", "a" * 131_000, "é" * 1_000_000, "after"] * 2
+    content = io.StringIO()
+    csv.writer(content).writerows([["text", "n"], *([text, i] for i, text in enumerate(texts))])
+    compress = {".csv": bytes, ".gz": gzip.compress, ".xz": lzma.compress}[Path(name).suffix]
+    (tmp_path / name).write_bytes(compress(content.getvalue().encode()))
+    corpus = db.create_corpus("long")
+    assert corpus.load(tmp_path / name).documents == len(texts)
+    assert [corpus.document(document).text for document in range(len(texts))] == texts
 
 
 def test_rows_longer_than_a_block_are_an_error(db, tmp_path, monkeypatch):
