@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ngramdb.errors import InvalidArgument
 
@@ -23,8 +23,7 @@ OF_SOME = {
 }
 
 
-@dataclass(frozen=True)
-class Format:
+class Format(NamedTuple):
     """A format: its name, the endings of its files, and what can be done with it.
 
     `is_packed`: its files are compressed in themselves, and take no `.gz` or `.zst` after. `title`: what its

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ngramdb.errors import InvalidArgument
 
 
-@dataclass(frozen=True)
-class TokenizerKind:
+class TokenizerKind(NamedTuple):
     """A kind of tokenizer, by the name that manifests have.
 
     `is_named`: a user gives it by its name, not as a file: of these two may differ, and a word after a blank
@@ -83,8 +82,7 @@ INFINI_GRAM_VERSIONS = {4: False, 5: True, 6: False}
 DTYPE_BYTES = {"u8": 1, "u16": 2, "u32": 4}
 
 
-@dataclass(frozen=True)
-class ModelKind:
+class ModelKind(NamedTuple):
     """A kind of language model, by the name that stands after USING (in any case).
 
     `is_relative`: what it gives is a count divided by a count. `is_probability`: distributions sum to 1.

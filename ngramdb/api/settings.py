@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ngramdb.engine.changes.machine import memory_bytes
 from ngramdb.engine.storage.layout import DEFAULT_CACHE_LIMIT
@@ -39,8 +38,7 @@ MAX_SECONDS = 365 * 24 * 3600
 _SWITCHES = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(NamedTuple):
     """One setting. `check` turns what a user gave into the value, or raises InvalidArgument."""
 
     name: str

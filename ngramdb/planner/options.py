@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ngramdb.errors import InvalidArgument
 from ngramdb.formats import ID_TYPES, READ, WRITTEN
@@ -18,8 +17,7 @@ ESCAPES = {r"\n": "\n", r"\r": "\r", r"\t": "\t"}
 MAX_SEGMENT_TOKENS = 2**32 - 1
 
 
-@dataclass(frozen=True)
-class OptionType:
+class OptionType(NamedTuple):
     r"""`kind` is int, bool, str or tuple (of str).
 
     `choices` and the range limit the value. `escaped`: a string may be `\n`, `\r` or `\t` for the character.

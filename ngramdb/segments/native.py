@@ -5,7 +5,7 @@ Beside the builder, so that who reads a segment need not import it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ngramdb.segments.container import FileInfo
 
@@ -17,8 +17,7 @@ DOC_IDS = "documents.ids"
 FORM = "form"
 
 
-@dataclass(frozen=True)
-class SegmentSummary:
+class SegmentSummary(NamedTuple):
     """What a written segment is: its file's size and checksum, and its numbers."""
 
     file: FileInfo

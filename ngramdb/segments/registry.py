@@ -7,7 +7,7 @@ there what it needs to find it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ngramdb.errors import FormatVersionError
 from ngramdb.segments.base import Segment
@@ -18,8 +18,7 @@ from ngramdb.segments.segment import NativeSegment
 __all__ = ["Kind", "kind_named", "register"]
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(NamedTuple):
     """A kind of segments.
 
     `name` is the one in manifests: small letters, digits and hyphens; `container` the four letters of its

@@ -16,7 +16,6 @@ from ngramdb.lazy import lazy_module
 from ngramdb.opening import open_regular
 from ngramdb.tokenizers.base import Sections, Tokenizer
 from ngramdb.tokenizers.bytes import BytesTokenizer
-from ngramdb.tokenizers.callables import CallableTokenizer, CalledTokenizer, registered
 from ngramdb.tokenizers.chars import CharsTokenizer
 from ngramdb.tokenizers.tokens import TokensTokenizer
 from ngramdb.tokenizers.words import LowerNfcWords, LowerWords, NfcWords, WordsTokenizer
@@ -25,9 +24,10 @@ if TYPE_CHECKING:
     import difflib
     import hashlib
 
-    from ngramdb.tokenizers import byte_pairs
+    from ngramdb.tokenizers import byte_pairs, callables
 else:
     byte_pairs = lazy_module("ngramdb.tokenizers.byte_pairs")
+    callables = lazy_module("ngramdb.tokenizers.callables")
     difflib, hashlib = lazy_module("difflib"), lazy_module("hashlib")
 
 # What a tokenizer.json has; in a text within it there would be backslashes before the quotes.
@@ -57,9 +57,9 @@ def create_tokenizer(spec: Any) -> Tokenizer:
     """
     if isinstance(spec, str) and canonical_tokenizer(spec) in _BUILT_IN:
         return _BUILT_IN[canonical_tokenizer(spec)]()
-    function = registered(spec) if isinstance(spec, str) else spec
-    if isinstance(function, CallableTokenizer):
-        return CalledTokenizer.of(function)
+    function = callables.registered(spec) if isinstance(spec, str) else spec
+    if isinstance(function, callables.CallableTokenizer):
+        return callables.CalledTokenizer.of(function)
     if not isinstance(spec, (str, os.PathLike)):
         return _of_object(spec, f"the {type(spec).__name__}")
     path = Path(spec)
@@ -82,7 +82,8 @@ def unopened(spec: Any) -> bytes | None:
     says what is wrong. Cost: reading the file, a hundredth of what `create_tokenizer` takes.
     """
     if not isinstance(spec, (str, os.PathLike)) or (
-        isinstance(spec, str) and (canonical_tokenizer(spec) in _BUILT_IN or registered(spec) is not None)
+        isinstance(spec, str)
+        and (canonical_tokenizer(spec) in _BUILT_IN or callables.registered(spec) is not None)
     ):
         return None
     path = Path(spec)
@@ -153,7 +154,7 @@ def title_of(kind: str, definition: bytes | None) -> str:
     """
     if definition is None:
         return kind
-    if kind == CalledTokenizer.kind:
+    if kind == callables.CalledTokenizer.kind:
         kept = json.loads(definition)
         return f"{kind} ({kept['name']}, {kept['version']})"
     try:
@@ -183,8 +184,8 @@ def open_tokenizer(
     path = getattr(definition, "path", None)
     try:
         content, source = definition.array("tokenizer").tobytes(), path or "the stored tokenizer"
-        if kind == CalledTokenizer.kind:
-            return CalledTokenizer(content, source)
+        if kind == callables.CalledTokenizer.kind:
+            return callables.CalledTokenizer(content, source)
         return _from_json(content, source) if kind == "json" else _from_model(content, source)
     except (InvalidArgument, KeyError) as error:
         raise CorruptionError(f"the tokenizer file cannot be used: {error}", path=path) from error

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ngramdb.engine.changes.author import author
 from ngramdb.engine.storage.directory.base import Directory
@@ -31,8 +31,7 @@ from ngramdb.segments.container import Container, ContainerWriter
 _PATIENCE_S = 10.0
 
 
-@dataclass(frozen=True)
-class Marker:
+class Marker(NamedTuple):
     """The content of NGRAMDB: the database's id (32 hexadecimal digits) and the writer's feature flags."""
 
     database_id: str

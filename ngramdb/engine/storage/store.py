@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from typing import NamedTuple
 
 from ngramdb.engine.storage.creation import Marker, create_database, read_marker, require_database
 from ngramdb.engine.storage.directory.base import Directory, split_name
@@ -56,8 +57,7 @@ class CheckFinding:
     message: str
 
 
-@dataclass(frozen=True)
-class _State:
+class _State(NamedTuple):
     """All that a look for newer versions needs, replaced as a whole: one assignment, no lock for readers."""
 
     loaded: LoadedVersion

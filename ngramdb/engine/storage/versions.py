@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ngramdb.engine.storage.directory.base import Directory
 from ngramdb.engine.storage.layout import MANIFEST_KIND, MANIFESTS, manifest_name, version_of
@@ -13,8 +13,7 @@ from ngramdb.segments.container import Container, ContainerWriter
 _SECTION = "manifest"
 
 
-@dataclass(frozen=True)
-class LoadedVersion:
+class LoadedVersion(NamedTuple):
     """A manifest together with the file that it was read from."""
 
     manifest: Manifest
