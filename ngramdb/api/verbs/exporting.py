@@ -26,7 +26,6 @@ from ngramdb.errors import ExecutionError, ExportWarning
 from ngramdb.executor.questions.document_columns import (
     REST_COLUMN,
     changed_in_columns,
-    column_of,
     has_rest,
     metadata_fields,
     rest_of,
@@ -39,7 +38,7 @@ from ngramdb.executor.session import Written
 from ngramdb.formats import MARKER, OF_DOCUMENTS, endings_of, written_format
 from ngramdb.ingest.sources import STDIN
 from ngramdb.planner.cautions import Caution
-from ngramdb.planner.plan import Documents
+from ngramdb.planner.plan import Documents, column_of
 from ngramdb.planner.source import Segment
 
 # Documents between two interrupt checks; rows of a Parquet group.
@@ -297,7 +296,9 @@ def _write_parquet(
     fields = metadata_fields(plan.corpus)
     types = {name: _common(found) for name, found in fields.items()}
     of_ids = plan.corpus.tokenizer.kind == "tokens"
-    names = {name: f"metadata.{name}" if of_ids and name == IDS else column_of(name) for name in fields}
+    names = {
+        name: f"metadata.{name}" if of_ids and name == IDS else column_of(name, fields) for name in fields
+    }
     content = (IDS, pyarrow.list_(pyarrow.uint32())) if of_ids else ("text", pyarrow.large_string())
     rest = [pyarrow.field(REST_COLUMN, pyarrow.string())] if has_rest(fields) else []
     schema = pyarrow.schema(

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ngramdb.executor.results.result import ColumnType, Row
-from ngramdb.planner.plan import FieldKey
+from ngramdb.planner.plan import OWN_COLUMNS, FieldKey, column_of
 from ngramdb.planner.source import Corpus, Segment, Tokenizer
 from ngramdb.segments.metadata import MAX_COLUMNS
 from ngramdb.segments.metadata_values import JSON, flatten, split_path
-
-OWN_COLUMNS = frozenset(("doc_id", "length", "text"))
 
 # Where objects have keys that are data there are thousands of fields. Those beyond the first are in a column
 # of their own, as one object {path: value}, whatever segments they are in.
@@ -46,11 +44,6 @@ def metadata_fields(corpus: Corpus) -> dict[str, list[str]]:
 def has_rest(fields: dict[str, list[str]]) -> bool:
     """Whether documents may have other fields than these of `metadata_fields`."""
     return len(fields) == MAX_FIELDS
-
-
-def column_of(field: str, own: bool = False) -> str:
-    """A field's column; metadata with the name of one of our columns get a prefix."""
-    return f"metadata.{field}" if field in OWN_COLUMNS and not own else field
 
 
 def changed_in_columns(fields: dict[str, list[str]], as_text: bool) -> list[str]:
@@ -120,7 +113,7 @@ class ReturnedColumns:
         self._keys = tuple(keys)
         self._stored = metadata_fields(corpus)
         self._of_metadata = any(not key.own for key in keys)
-        self.names = tuple(column_of(key.path, key.own) for key in keys)
+        self.names = tuple(key.path if key.own else column_of(key.path, self._stored) for key in keys)
         self.types: tuple[ColumnType, ...] = tuple(
             _OWN_TYPES[key.path] if key.own else column_type(self._stored.get(key.path, ())) for key in keys
         )

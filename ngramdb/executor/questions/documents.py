@@ -13,7 +13,6 @@ from ngramdb.executor.conditions.evaluation import Evaluator, PlanMeter
 from ngramdb.executor.questions.document_columns import (
     REST_COLUMN,
     ReturnedColumns,
-    column_of,
     column_type,
     document_row,
     has_rest,
@@ -24,7 +23,15 @@ from ngramdb.executor.questions.sampling import sample_documents
 from ngramdb.executor.results.result import Result, Row, batched
 from ngramdb.executor.segmentwise import each_segment
 from ngramdb.planner import choices
-from ngramdb.planner.plan import COUNT_COLUMNS, Costs, CountDocuments, DocExpr, Documents, PlainDocs
+from ngramdb.planner.plan import (
+    COUNT_COLUMNS,
+    Costs,
+    CountDocuments,
+    DocExpr,
+    Documents,
+    PlainDocs,
+    column_of,
+)
 from ngramdb.planner.source import Corpus, Segment
 from ngramdb.types import Docs
 
@@ -157,7 +164,7 @@ def _shape(corpus: Corpus) -> tuple[dict[str, list[str]], tuple[str, ...], tuple
     if shape is None:
         fields = metadata_fields(corpus)
         rest = (REST_COLUMN,) if has_rest(fields) else ()
-        columns = ("doc_id", *(column_of(name) for name in fields), *rest, "length", "text")
+        columns = ("doc_id", *(column_of(name, fields) for name in fields), *rest, "length", "text")
         types = (int, *map(column_type, fields.values()), *(dict for _ in rest), int, str)
         shape = _SHAPES[corpus] = fields, columns, types
     return shape

@@ -18,11 +18,19 @@ from ngramdb.executor.conditions.alternatives import united
 from ngramdb.executor.conditions.evaluation import PlanMeter
 from ngramdb.executor.conditions.field_values import Codes, identity
 from ngramdb.executor.questions.counting import evaluator_of
-from ngramdb.executor.questions.document_columns import column_of
 from ngramdb.executor.questions.group_codes import of_documents
 from ngramdb.executor.results.result import BATCH_ROWS, Result, Row, batched
 from ngramdb.executor.segmentwise import each_segment
-from ngramdb.planner.plan import COUNT_COLUMNS, Costs, DocExpr, FieldKey, GroupedCount, Occurring, PlaceKey
+from ngramdb.planner.plan import (
+    COUNT_COLUMNS,
+    Costs,
+    DocExpr,
+    FieldKey,
+    GroupedCount,
+    Occurring,
+    PlaceKey,
+    column_of,
+)
 from ngramdb.planner.source import Corpus, Segment
 from ngramdb.types import Docs
 
@@ -161,6 +169,7 @@ def key_columns(keys: Sequence[FieldKey | PlaceKey], others: Sequence[str]) -> l
     """
     places = [key.name for key in dict.fromkeys(keys) if isinstance(key, PlaceKey)]
     taken = {*others, *places}
+    fields = {key.path for key in keys if isinstance(key, FieldKey) and not key.own}
     columns = []
     for key in keys:
         if isinstance(key, PlaceKey):
@@ -168,7 +177,7 @@ def key_columns(keys: Sequence[FieldKey | PlaceKey], others: Sequence[str]) -> l
         elif key.is_computed:
             columns.append(key.name)
         else:
-            column = column_of(key.path, key.own)
+            column = key.path if key.own else column_of(key.path, fields)
             columns.append(f"metadata.{column}" if column in taken else column)
     return columns
 

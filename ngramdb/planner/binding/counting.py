@@ -9,9 +9,10 @@ from ngramdb.language import ast
 from ngramdb.planner import plan
 from ngramdb.planner.binding.concordance import sampling
 from ngramdb.planner.binding.conditions import condition
-from ngramdb.planner.binding.fields import PREFIX, bound_key, field_types, path_of
+from ngramdb.planner.binding.fields import bound_key, field_types, path_of
 from ngramdb.planner.binding.occurrences import occurring
 from ngramdb.planner.binding.scope import Scope
+from ngramdb.planner.plan.field_keys import PREFIX
 from ngramdb.planner.source import Corpus
 
 # Tokens beside an occurrence by which it may be grouped: longer texts hardly ever come twice.

@@ -9,13 +9,11 @@ from ngramdb.language import ast
 from ngramdb.planner import plan
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.names import listing, nearest
+from ngramdb.planner.plan.field_keys import PREFIX, column_of
 from ngramdb.planner.source import Corpus
 
 # What every document has without metadata saying so, and the type of it.
 OWN_FIELDS = {"doc_id": "int64", "length": "int64"}
-
-# In front of a metadata field that is called like one of those; DOCS names its columns so, too.
-PREFIX = "metadata"
 
 # The documents' text, which DOCS has among its columns.
 TEXT = "text"
@@ -56,11 +54,13 @@ def bound_field(
     if path in OWN_FIELDS:
         return plan.FieldKey(path, own=True), {OWN_FIELDS[path]}
     types = field_types(corpus)
-    if path in types:
-        return plan.FieldKey(path), types[path]
     behind_prefix = path_of(node.keys[1:]) if node.keys[0] == PREFIX and len(node.keys) > 1 else path
-    if behind_prefix in types:
+    if path in types and behind_prefix in types and column_of(behind_prefix, types) == path != behind_prefix:
+        scope.doubt(f"{path} is the field {behind_prefix} here; that of {PREFIX} is {PREFIX}.{path}")
         return plan.FieldKey(behind_prefix), types[behind_prefix]
+    for name in (path, behind_prefix):
+        if name in types:
+            return plan.FieldKey(name), types[name]
     for name in (path, behind_prefix):
         if any(segment.metadata.rest_has(name) for segment in corpus.segments):
             return plan.FieldKey(name), set()

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
+
+# The columns that documents have without their metadata.
+OWN_COLUMNS = frozenset(("doc_id", "length", "text"))
+# In front of a metadata field that is called as one of these: in columns, and where the language names it.
+PREFIX = "metadata"
 
 
 @dataclass(frozen=True)
@@ -53,3 +59,18 @@ class PlaceKey:
 def part_of(part: str, path: str) -> str:
     """A part of the date in a field, or the field, as the language writes it."""
     return f"{part.upper()}({path})" if part else path
+
+
+def column_of(field: str, fields: Collection[str]) -> str:
+    """The column of a metadata field among others: its path, behind `metadata` where that is taken.
+
+    >>> column_of("length", ["length"]), column_of("metadata.length", ["metadata.length"])
+    ('metadata.length', 'metadata.length')
+    >>> column_of("metadata.length", ["length", "metadata.length"])
+    'metadata.metadata.length'
+    """
+    inner = field.removeprefix(f"{PREFIX}.")
+    is_taken = field in OWN_COLUMNS or (
+        inner != field and inner in fields and column_of(inner, fields) == field
+    )
+    return f"{PREFIX}.{field}" if is_taken else field

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import json
 
 import numpy as np
 import pyarrow
@@ -347,3 +348,24 @@ def test_iterables_of_batches_and_frames_are_documents():
     assert content([polars.from_arrow(table)]) == content(ROWS)
     with ngramdb.connect() as db, pytest.raises(ngramdb.LoadError, match="document 2: the text"):
         db.create_corpus("c").append([pyarrow.table({"text": ["a", None]})])
+
+
+@pytest.mark.parametrize("name", ["length", "doc_id", "text"])
+def test_a_field_and_one_of_an_object_metadata_of_the_same_name_are_two_columns(db, tmp_path, name):
+    outer, inner = f"metadata.{name}", f"metadata.metadata.{name}"
+    rows = [
+        {"text": "a", "body": "a", "metadata": {name: "x"}},
+        {"text": "b", "body": "b", "metadata": {name: "y"}},
+    ]
+    rows = [{**row, name: "yx"[i]} for i, row in enumerate(rows)]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    corpus = db.create_corpus("c")
+    corpus.load(tmp_path / "a.jsonl", text="body" if name == "text" else "text")
+    assert [row[outer] for row in corpus.docs().to_dicts()] == ["y", "x"]
+    assert [row[inner] for row in corpus.docs().to_dicts()] == ["x", "y"]
+    with pytest.warns(ngramdb.ConditionWarning, match=f"{outer} is the field {name} here"):
+        assert corpus.docs(f"{outer} = 'x'").fetchall()[0][0] == 1
+    assert corpus.docs(f"{inner} = 'x'").fetchall()[0][0] == 0
+    corpus.export(tmp_path / "a.parquet")
+    table = parquet.read_table(tmp_path / "a.parquet").to_pydict()
+    assert (table[outer], table[inner]) == (["y", "x"], ["x", "y"])
