@@ -105,16 +105,19 @@ class Course:
         file by file, and the next time there may be more.
         """
         known = next((one for one in records if one.paths == self._paths), None)
-        if known is not None:
-            return known
-        for one in sorted(records, key=lambda record: record.n_documents, reverse=True):
-            if _has_read(one, self._sources):
-                self._paths = one.paths
-                return one
-        self._refuse_loaded(records)
-        return None
+        if known is None:
+            largest_first = sorted(records, key=lambda record: record.n_documents, reverse=True)
+            known = next((one for one in largest_first if _has_read(one, self._sources)), None)
+            if known is not None:
+                self._paths = known.paths
+        n_begun = 0 if known is None else known.n_files + (known.n_lines > 0)
+        advice = (
+            "load what is new by its own path" if known is None else "take that out of what is to be loaded"
+        )
+        self._refuse_loaded([one for one in records if one is not known], self._sources[n_begun:], advice)
+        return known
 
-    def _refuse_loaded(self, records: Iterable[LoadRecord]) -> None:
+    def _refuse_loaded(self, records: Iterable[LoadRecord], sources: Iterable[Source], advice: str) -> None:
         """Raise InvalidArgument where files were loaded by other loads that are on record."""
         loaded = {
             one.names[start : start + NAME_DIGITS]
@@ -122,13 +125,13 @@ class Course:
             if one.names
             for start in range(0, len(one.names), NAME_DIGITS)
         }
-        found = [source.label for source in self._sources if loaded and _name(source) in loaded]
+        found = [source.label for source in sources if loaded and _name(source) in loaded]
         if found:
             raise InvalidArgument(
                 f"the load cannot go on: {found[0]}"
                 + (f" and {len(found) - 1:,} more of its files were" if len(found) > 1 else " was")
                 + " loaded before, by a load of other paths (were files removed or renamed since, or do new "
-                "ones come before it?); load what is new by its own path"
+                f"ones come before it?); {advice}"
             )
 
     def _go_on(self, record: LoadRecord) -> None:

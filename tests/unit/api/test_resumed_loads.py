@@ -201,8 +201,12 @@ def test_other_options_are_an_error_and_other_paths_another_load(db, files):
     with pytest.raises(InvalidArgument, match="it began with other options"):
         corpus.load(files, resume=True, metadata=())
     assert corpus.load(files / "e.jsonl", resume=True).documents == 1
-    assert corpus.load(files, resume=True).documents == 15
-    assert corpus.n_documents == 19
+    with pytest.raises(InvalidArgument, match=r"e\.jsonl was loaded before, .* take that out of"):
+        corpus.load(files, resume=True)
+    (files / "e.jsonl").rename(files.parent / "e.jsonl")
+    assert corpus.load(files, resume=True).documents == 14
+    assert corpus.n_documents == 18
+    (files.parent / "e.jsonl").rename(files / "e.jsonl")
     # Without resume everything is loaded as it always was.
     assert corpus.load(files / "e.jsonl").documents == 1
 
@@ -225,6 +229,20 @@ def test_a_list_of_files_that_has_grown_goes_on(db, files, is_stopped, has_names
         whole.load(paths)
         assert texts(corpus) == texts(whole)
     assert len(db._database.snapshot.manifest.corpora["c"].loads) == 1
+
+
+@pytest.mark.parametrize("is_stopped", [False, True])
+def test_files_of_another_load_are_refused_after_those_of_this_one(db, files, is_stopped):
+    corpus, paths = db.create_corpus("c"), sorted(files.iterdir())
+    corpus.load(paths[:1], resume=True)
+    corpus.load(paths[2:4], resume=True, commit_every=1, limit=1 if is_stopped else None)
+    before = texts(corpus)
+    for _ in range(2):  # the second time in a load that has gone on
+        with pytest.raises(InvalidArgument, match="loaded before, by a load of other paths"):
+            corpus.load(paths, resume=True)
+        assert texts(corpus) == before
+        corpus.load(paths[:2], resume=True)
+        before = texts(corpus)
 
 
 @pytest.mark.parametrize("is_stopped", [False, True])
