@@ -20,6 +20,7 @@ from ngramdb.interrupts import Interrupt, check
 from ngramdb.serve.forms import Parameter, given, shortened
 from ngramdb.serve.library import Library, Named
 from ngramdb.serve.problems import Problem
+from ngramdb.serve.protocols.token_places import token_starts
 
 Fields = dict[str, Any]
 
@@ -173,31 +174,28 @@ class _Asked:
     def _choice(self, prompt: Any, ids: list[int], tail: Any, text: str, reason: str) -> Fields:
         shown = prompt if isinstance(prompt, str) else self._text(ids)
         n_before = len(ids) if not self.got["echo"] else 0
-        logprobs = None if self.got["logprobs"] is None else self._logprobs([*ids, *tail], n_before)
+        logprobs = None
+        if self.got["logprobs"] is not None:
+            logprobs = self._logprobs(shown + self._text_after(ids, list(tail)), [*ids, *tail], n_before)
         text = shown + text if self.got["echo"] else text
         return {"text": text, "logprobs": logprobs, "finish_reason": reason, "_n": len(tail)}
 
-    def _logprobs(self, ids: list[int], first: int) -> Fields:
-        """Of the tokens from `first` on, each after those before it; none of the text's first token."""
+    def _logprobs(self, text: str, ids: list[int], first: int) -> Fields:
+        """Of the tokens of a text from `first` on, each after those before it; none of the first one."""
         n_top = self.got["logprobs"]
         scored = self.corpus.score(ids, self.model).prob.tolist() if ids else []
         model = self.corpus.language_model(self.model) if n_top else None
-        tokens, logprobs, tops, offsets = [], [], [], []
-        text, at = self._text(ids), len(self._text(ids[:first]))
+        tokens, logprobs, tops = [], [], []
         for i in range(first, len(ids)):
             check()
-            token = self._token(ids[i])
-            tokens.append(token)
-            at += text.startswith(token, at + 1) and not text.startswith(token, at)  # after a blank
-            offsets.append(at)
-            at += len(token)
+            tokens.append(self._token(ids[i]))
             logprobs.append(None if i == 0 else _log(scored[i]))
             tops.append(None if i == 0 or model is None else self._top(model, ids[:i], n_top))
         return {
             "tokens": tokens,
             "token_logprobs": logprobs,
             "top_logprobs": tops if n_top else None,
-            "text_offset": offsets,
+            "text_offset": token_starts(self.tokenizer, text, ids)[first:],
         }
 
     def _top(self, model: Any, context: list[int], n: int) -> dict[str, float]:

@@ -16,6 +16,7 @@ import ngramdb
 from ngramdb.cli.prompt.served import ServedCompletion
 from ngramdb.serve.app import Service
 from ngramdb.serve.openapi import description
+from ngramdb.serve.protocols.token_places import token_starts
 
 # Busy machines take their time.
 PATIENCE_S = 20.0
@@ -187,6 +188,24 @@ def test_a_text_is_scored_by_echo(client: Any, folder: Any) -> None:
     assert first["token_logprobs"] == [None, pytest.approx(expected[1])]
     assert (first["tokens"], first["text_offset"][0]) == (["time", "flies"], 0)
     assert first["top_logprobs"][0] is None and len(first["top_logprobs"][1]) == 2
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "text", "starts"),
+    [
+        ("words", "we don't  know?", [0, 3, 6, 7, 10, 14]),
+        ("words", "unheard thereof the cat", [0, 8, 16, 20]),
+        ("words(lower)", "“YES,” İ said", [0, 1, 4, 5, 7, 9]),
+        ("chars", "é “", [0, 1, 2]),
+        ("bytes", "é “", [0, 0, 1, 2, 2, 2]),
+    ],
+)
+def test_offsets_are_where_tokens_begin_in_the_text(tokenizer: str, text: str, starts: list[int]) -> None:
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c", tokenizer=tokenizer)
+        corpus.append(["we don't know? “yes,” said the cat é"])
+        found = token_starts(corpus.tokenizer, text, corpus.tokenizer.encode(text).tolist())
+    assert found == starts
 
 
 def test_completions_are_drawn_and_stopped(client: Any) -> None:
