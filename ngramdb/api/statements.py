@@ -161,6 +161,9 @@ def run_plan(plan: plans.Plan, session: DatabaseSession) -> Result:
     result = explaining.explain(plan) if isinstance(plan, plans.ExplainPlan) else run(plan, session)
     if asked.phrases and result.found is False and not said:
         said = cautions.cautions_of_nothing(asked)
+    lacking = cautions.caution_of_difference(asked)
+    if lacking is not None:
+        said = (*said, lacking)
     return _finished(result, session, said)
 
 

@@ -24,10 +24,14 @@ from ngramdb.kinds import FILE_TOKENIZERS
 from ngramdb.planner import matching
 from ngramdb.planner.plan import (
     CopyDocuments,
+    CountDocuments,
     DeleteDocuments,
+    Documents,
     Doubt,
     ExportDocuments,
+    ExportRows,
     Gram,
+    GroupedCount,
     Phrase,
     Plan,
     gives_pieces,
@@ -65,6 +69,20 @@ def cautions_of_nothing(plan: Plan) -> list[Caution]:
 def cautions_of_removed(phrases: Iterable[Phrase | Doubt]) -> list[Caution]:
     """What is to be said of the phrases of a condition by which documents are removed."""
     return list(dict.fromkeys(_cautions(phrases, acts=True)))
+
+
+def caution_of_difference(plan: Plan) -> Caution | None:
+    """What is to be said of documents of a difference of corpora that is none: counts are refused there."""
+    if isinstance(plan, ExportRows):
+        plan = plan.question
+    elif isinstance(plan, ExportDocuments):
+        plan = plan.documents
+    if not isinstance(plan, CountDocuments | Documents | GroupedCount):
+        return None
+    lacking = plan.corpus.lacking()
+    if lacking is None:
+        return None
+    return Caution(f"{lacking}; those that it has are left out", ConditionWarning)
 
 
 def caution_of(phrase: Phrase) -> Caution | None:

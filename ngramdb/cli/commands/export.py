@@ -26,7 +26,8 @@ its name when it is complete.
 """
 EPILOG = """\
 OUT is JSON lines (.jsonl, .ndjson, .json, or no ending), compressed where .gz, .zst, .bz2 or .xz stands
-after, or Parquet (.parquet); another ending is an error, unless --format is given, which overrules the name.
+after, or Parquet (.parquet), or the rows of DOCS as Arrow, CSV or TSV (.arrow, .csv, .tsv); another ending is
+an error, unless --format is given, which overrules the name.
 A file that is there already is replaced.
 """
 

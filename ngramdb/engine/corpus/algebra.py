@@ -155,23 +155,28 @@ class AlgebraView:
             for term, ids in zip(self.terms, self._maps, strict=True)
         ]
 
-    def check_difference(self) -> None:
-        """Raise ExecutionError when a subtracted document is not among the rest.
+    def lacking(self) -> str | None:
+        """What is to be said where a subtracted document is not among the rest; None where all are.
 
-        Single counts are refused where they are below zero; what goes by many counts at once, as language
-        models do, or by the occurrences in listed documents, asks this. Cost: that of finding which documents
-        are not listed, once.
+        Cost: that of finding which documents are not listed, once.
         """
         if self._matches is None or not self._matches.missing:
-            return
+            return None
         first = self._matches.missing[0]
         text = self.tokenizer.decode(first.segment.document(int(first.numbers[0])))
         shown = text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…"
         subtracted = " and ".join(term.label for term in self.terms if term.sign < 0)
-        raise ExecutionError(
-            f'{subtracted} is no part of the rest, which lacks its document "{shown}": '
-            f"{self.entry.name} has counts of single n-grams only"
-        )
+        return f'{subtracted} is no part of the rest, which lacks its document "{shown}"'
+
+    def check_difference(self) -> None:
+        """Raise ExecutionError when a subtracted document is not among the rest.
+
+        Single counts are refused where they are below zero; what goes by many counts at once, as language
+        models do, or by the occurrences in listed documents, asks this. Cost: that of `lacking`.
+        """
+        lacking = self.lacking()
+        if lacking is not None:
+            raise ExecutionError(f"{lacking}: {self.entry.name} has counts of single n-grams only")
 
     @cached_property
     def _matches(self) -> Matches | None:

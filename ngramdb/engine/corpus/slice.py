@@ -125,8 +125,11 @@ class SliceView:
     def corpus_of(self, i: int, /) -> str:
         return self._corpus.corpus_of(i)
 
-    def check_difference(self) -> None:
+    def lacking(self) -> None:
         """Nothing: that of the corpus was checked."""
+
+    def check_difference(self) -> None:
+        """Nothing, as `lacking`."""
 
     def kept(self, i: int, /) -> Docs:
         """Local numbers of the chosen documents of segment i: (k,) uint32, ascending."""

@@ -160,8 +160,11 @@ class CorpusView:
         """Whether the corpus of these documents is to be asked (`Slices.prefers`)."""
         return slices.prefers_slice(self, chosen, work, worth)
 
-    def check_difference(self) -> None:
+    def lacking(self) -> None:
         """Nothing: what was removed from a corpus has been a part of it."""
+
+    def check_difference(self) -> None:
+        """Nothing, as `lacking`."""
 
     def corpus_of(self, i: int) -> str:
         """The corpus that segment i belongs to."""

@@ -399,6 +399,10 @@ def test_a_difference_from_what_is_no_part_is_the_same_error_in_all_ways_of_aski
         ):
             with pytest.raises(ExecutionError, match="b is no part of the rest"):
                 db.execute(f"{question} FROM a - b").fetchall()
-        # Documents are left out one for each equal one.
+        # Documents are left out one for each equal one, and it is said that one is not there.
+        copied = f"COPY (DOCS FROM a - b) TO '{tmp_path / 'a.jsonl'}'"
+        for question in ("DOCS FROM a - b", "COUNT DOCS GROUP BY length FROM a - b", copied):
+            assert [note[:26] for note in db.execute(question).notes] == ["b is no part of the rest, "]
+        assert db.execute("COUNT DOCS FROM a + b - b").notes == ()
         assert db.execute('COUNT DOCS WHERE " fox" FROM a - b').fetchall() == [(1,)]
         assert db.execute('COUNT " fox" OR " FOX" IGNORE CASE FROM a + b - b').fetchall() == [(1,)]
