@@ -16,6 +16,7 @@ from ngramdb.serve.problems import Problem
 #: Kinds of parameters, and the schema of each in OpenAPI.
 SCHEMAS: dict[str, dict[str, Any]] = {
     "text": {"type": "string"},
+    "lengths": {"type": "string", "pattern": r"^\d+(\.\.\d+)?$"},
     "integer": {"type": "integer"},
     "number": {"type": "number", "minimum": 0},
     "flag": {"type": "boolean"},
@@ -92,7 +93,14 @@ def once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _value(one: Parameter, value: Any) -> Any:
-    kinds = {"text": _text, "integer": _integer, "number": _number, "flag": _flag, "ids": _ids}
+    kinds = {
+        "text": _text,
+        "integer": _integer,
+        "number": _number,
+        "flag": _flag,
+        "ids": _ids,
+        "lengths": _lengths,
+    }
     found = kinds[one.kind](one, value)
     if one.choices and found not in one.choices:
         raise _wrong(one, f"one of {', '.join(one.choices)}", value)
@@ -103,6 +111,10 @@ def _text(one: Parameter, value: Any) -> str:
     if not isinstance(value, str):
         raise _wrong(one, "a text", value)
     return value
+
+
+def _lengths(one: Parameter, value: Any) -> str:
+    return _text(one, str(value) if type(value) is int else value)
 
 
 def _integer(one: Parameter, value: Any) -> int:

@@ -12,7 +12,7 @@ from ngramdb.serve.addresses import FORMATS
 from ngramdb.serve.forms import Parameter
 from ngramdb.serve.protocols import attribution, completions
 from ngramdb.serve.protocols.infini_gram import ARGUMENTS, QUERY_TYPES
-from ngramdb.serve.questions import COMMON, PATTERN_PARAMETERS, QUESTIONS
+from ngramdb.serve.questions import COMMON, OF_STATEMENTS, PATTERN_PARAMETERS, QUESTIONS
 
 Schema = dict[str, Any]
 
@@ -113,7 +113,7 @@ def _tops() -> Schema:
     for kind in FORMATS:
         paths[f"/corpora.{kind}"] = _get("All corpora.", COMMON, kind)
         statement = [Parameter("q", "text", "a statement; its values stand under their own names")]
-        named = [Parameter(f"_{one.name}", one.kind, one.about) for one in COMMON]
+        named = [Parameter(f"_{one.name}", one.kind, one.about) for one in OF_STATEMENTS]
         paths[f"/query.{kind}"] = _get("Any statement that only reads.", [*statement, *named], kind)
     paths["/settings.json"] = {
         "get": _operation("The limits of the service.", (), "json", {"type": "object"})

@@ -75,9 +75,13 @@ OFFSET = Parameter("offset", "integer", "rows to pass over")
 TIMEOUT = Parameter(
     "timeout", "number", "seconds that the question may take; at most the limit of the server"
 )
+#: In the address of a statement's next page: what the pages before are of.
+PAGED_VERSION = Parameter("version", "integer", "the version that the rows before were read of")
+PAGED_SEED = Parameter("seed", "integer", "the seed by which the rows before were drawn")
 _LENGTHS = re.compile(r"[0-9]{1,9}(\.\.[0-9]{1,9})?")
 _TOKENS_NEAR = 5
 COMMON = (LIMIT, OFFSET, TIMEOUT)
+OF_STATEMENTS = (*COMMON, PAGED_VERSION, PAGED_SEED)
 PATTERN_PARAMETERS = (Q, IDS, PATTERN, MATCH_TEXT, IGNORE_CASE)
 
 
@@ -319,7 +323,7 @@ QUESTIONS: dict[str, Question] = {
     "ngrams": Question(
         "The most frequent n-grams: NGRAMS.",
         (
-            Parameter("n", "text", "tokens of an n-gram: `2`, or `2..4`", "2"),
+            Parameter("n", "lengths", "tokens of an n-gram: `2`, or `2..4`", "2"),
             WHERE,
             MIN_COUNT,
             Parameter("containing", "text", "only n-grams with this one in them"),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,16 @@ from ngramdb.serve.forms import Given, Parameter, given, json_object, once, shor
 from ngramdb.serve.library import Library, Named
 from ngramdb.serve.limits import Limits
 from ngramdb.serve.problems import Problem, body_of, problem_of
-from ngramdb.serve.questions import COMMON, LIMIT, OFFSET, PATTERN_PARAMETERS, QUESTIONS
+from ngramdb.serve.questions import (
+    COMMON,
+    LIMIT,
+    OF_STATEMENTS,
+    OFFSET,
+    PAGED_SEED,
+    PAGED_VERSION,
+    PATTERN_PARAMETERS,
+    QUESTIONS,
+)
 from ngramdb.serve.reading import Reader
 from ngramdb.serve.running import Workers
 
@@ -39,6 +49,7 @@ else:
     openapi = lazy_module("ngramdb.serve.openapi")
     verbs = lazy_module("ngramdb.serve.verbs")
 
+_AT_VERSION = re.compile(r"\bAT\s+VERSION\b", re.IGNORECASE)
 #: What caches may do with an answer.
 FOR_EVER = "public, max-age=31536000, immutable"
 ASK_AGAIN = "no-cache"
@@ -127,6 +138,7 @@ class Routes:
                 named,
                 frequency.PARAMETERS,
                 lambda got, paging, work: self.reader.frequency(named, address.version, got, paging, work),
+                is_of_version=True,
             )
         if rest in (["batch"], ["attribution"]) and asking.is_post:
             return await (self._batch if rest == ["batch"] else self._attribution)(asking, named)
@@ -151,6 +163,7 @@ class Routes:
                 rest[0], named, address.version, got, paging, work
             ),
             question.is_drawn,
+            is_of_version=True,
         )
 
     def _named(self, name: Any) -> Named:
@@ -294,9 +307,15 @@ class Routes:
                 raise Problem(400, "params are a list or an object")
         else:
             own = {"q": values.pop("q", None)}
-            own |= {name: values.pop(f"_{name}", None) for name in ("db", "limit", "offset", "timeout")}
+            own |= {
+                name: values.pop(f"_{name}", None) for name in ("db", *(one.name for one in OF_STATEMENTS))
+            }
             params = {name: parse_value(value) for name, value in values.items()} or None
-        wanted = (Parameter("q", "text", "the statement"), Parameter("db", "text", "the database"), *COMMON)
+        wanted = (
+            Parameter("q", "text", "the statement"),
+            Parameter("db", "text", "the database"),
+            *OF_STATEMENTS,
+        )
         got = given(wanted, own)
         if not got.text("q"):
             raise Problem(400, "the statement is missing: q=…")
@@ -306,10 +325,12 @@ class Routes:
             seconds,
             asking.request.receive,
         )
+        _check_same(page, got, got["q"])
+        drawn = page.summary.get("seed")
+        more = {f"_{PAGED_VERSION.name}": page.version, f"_{PAGED_SEED.name}": drawn}
         offset_name = "offset" if asking.is_post else "_offset"
-        return self._sent(
-            asking, page, offset + limit, offset_name, ASK_AGAIN if "seed" not in page.summary else NEVER
-        )
+        caching = ASK_AGAIN if drawn is None else NEVER
+        return self._sent(asking, page, offset + limit, offset_name, caching, more)
 
     # ---- tables -----------------------------------------------------------------------------------------
 
@@ -339,6 +360,7 @@ class Routes:
         parameters: tuple[Parameter, ...],
         read: Callable[[Given, tuple[int, int], Interrupt], Page],
         is_drawn: Callable[[Given], bool] = lambda got: False,
+        is_of_version: bool = False,
     ) -> Response:
         got = given((*parameters, *COMMON), self._values(asking))
         limit, offset, seconds = self._paging(got)
@@ -353,7 +375,12 @@ class Routes:
         page = await self._workers.run(
             lambda work: read(got, (limit, offset), work), seconds, asking.request.receive
         )
-        return self._sent(asking, page, offset + limit, "offset", caching)
+        more: dict[str, Any] = {}
+        if is_drawn(got):
+            more["seed"] = page.summary.get("seed")
+        if is_of_version:
+            asking = replace(asking, address=replace(asking.address, version=page.version))
+        return self._sent(asking, page, offset + limit, "offset", caching, more)
 
     def _etag(self, asking: Asking, named: Named) -> str:
         """What changes with the version, and with the answer's form."""
@@ -362,13 +389,21 @@ class Routes:
         of = (version,) if version is not None else (snapshot.version, snapshot.manifest.created)
         return _tag(snapshot.database_id, of, asking.address.format or "json", self.limits)
 
-    def _sent(self, asking: Asking, page: Page, next_offset: int, offset_name: str, caching: str) -> Response:
-        """A page in the form that was asked for."""
+    def _sent(
+        self,
+        asking: Asking,
+        page: Page,
+        next_offset: int,
+        offset_name: str,
+        caching: str,
+        more: Mapping[str, Any],
+    ) -> Response:
+        """A page in the form that was asked for; `more` is what the next one is asked with, too."""
         kind = asking.address.format or "json"
         headers = {**asking.headers, "cache-control": caching}
         if asking.address.format is None:  # the page has the same address
             headers["vary"] = "Accept"
-        following = self._following(asking, page, next_offset, offset_name)
+        following = self._following(asking, page, next_offset, offset_name, more)
         if following is not None:
             headers["link"] = f'<{following}>; rel="next"'
         if page.truncated:
@@ -385,7 +420,9 @@ class Routes:
         page.facts["next"] = following
         return Response(WRITERS[kind](page), status, headers, media_type=FORMATS[kind])
 
-    def _following(self, asking: Asking, page: Page, offset: int, name: str) -> str | None:
+    def _following(
+        self, asking: Asking, page: Page, offset: int, name: str, more: Mapping[str, Any]
+    ) -> str | None:
         """The address of the next page; None where there is none, or where the request was no address."""
         if not page.truncated or page.late is not None or asking.is_post or not page.rows:
             return None
@@ -396,6 +433,7 @@ class Routes:
             self.limits.rows if limit_name not in query else min(int(query[limit_name]), self.limits.max_rows)
         )
         query[name] = str(offset - asked + len(page.rows))
+        query |= {key: str(value) for key, value in more.items() if value is not None}
         address = asking.address if asking.address.parts else replace(asking.address, parts=("corpora",))
         return written(self.base, address, query)
 
@@ -408,3 +446,16 @@ def _tag(*what: object) -> str:
 def json_response(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     """A value as JSON."""
     return Response(json_of(value) + b"\n", status, headers, media_type="application/json")
+
+
+def _check_same(page: Page, got: Given, statement: str) -> None:
+    """Whether a page is of the rows that the pages before it were of. Raises Problem."""
+    version, seed = got[PAGED_VERSION.name], got[PAGED_SEED.name]
+    if version not in (None, page.version) and not _AT_VERSION.search(statement):
+        raise Problem(
+            409,
+            f"version {page.version} was committed while rows of version {version} were read; ask again, or "
+            f"FROM … AT VERSION {version}",
+        )
+    if seed not in (None, page.summary.get("seed")):
+        raise Problem(409, f"without a seed each page of rows is drawn anew; SEED {seed} gives those before")

@@ -82,7 +82,8 @@ def test_behind_nginx(folder: Path, tmp_path: Path, takes_off: bool) -> None:
                 pass
             time.sleep(0.1)
         found = json.loads(body)
-        assert found["next"] == "/corpora/sayings/documents.json?limit=1&timeout=1&offset=1"
+        version = found["version"]
+        assert found["next"] == f"/corpora/sayings/@{version}/documents.json?limit=1&timeout=1&offset=1"
         assert json.loads(got(outside, found["next"])[1])["rows"][0]["doc_id"] == 1
         status, page = got(outside, "/corpora/", "text/html")
         assert status == 200

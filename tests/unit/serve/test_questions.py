@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -12,6 +13,7 @@ import pyarrow.ipc
 import pytest
 
 import ngramdb
+from ngramdb.serve.library import FRESH_S
 from ngramdb.serve.limits import Limits
 from ngramdb.serve.questions import QUESTIONS
 
@@ -198,6 +200,58 @@ def test_an_answer_says_all_about_itself(client: Any) -> None:
         client.ask("/sayings/concordance.json?q=flies&limit=3").headers["link"]
         == f'<{found["next"]}>; rel="next"'
     )
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/numbers/documents.json?returning=n&limit=7",
+        "/numbers/concordance.json?q=a&returning=n&limit=7",
+        "/numbers/frequency.json?q=a&by=n&limit=7",
+        "/query.json?q=DOCS+RETURNING+n+FROM+numbers&_limit=7",
+        "/query.json?q=DOCS+RETURNING+n+FROM+numbers+AT+VERSION+3&_limit=7",
+    ],
+)
+def test_pages_are_of_one_version(served: Any, tmp_path: Path, target: str) -> None:
+    with ngramdb.connect(tmp_path / "n.ngdb") as db:
+        corpus = db.create_corpus("numbers")
+        corpus.append([{"text": "a b", "n": n} for n in range(20)])
+        client = served(Limits(time_limit=20.0), tmp_path / "n.ngdb")
+        rows = []
+        for page in range(3):
+            found = client.json(target)
+            if "query" in target and "VERSION" not in target and page:
+                assert (found["status"], found["error"][9:29]) == (409, " was committed while")
+                return
+            rows += [row["n"] for row in found["rows"]]
+            target = found["next"]
+            corpus.delete(f"n = {page}")
+            time.sleep(1.5 * FRESH_S)
+        assert (rows, target) == (list(range(20)), None)
+
+
+@pytest.mark.parametrize("question", ["concordance.json?q=a", "documents.json?returning=doc_id"])
+def test_pages_of_a_sample_are_of_one_sample(served: Any, tmp_path: Path, question: str) -> None:
+    with ngramdb.connect(tmp_path / "n.ngdb") as db:
+        db.create_corpus("numbers").append(["a b"] * 60)
+    client = served(Limits(time_limit=20.0), tmp_path / "n.ngdb")
+    target, rows = f"/numbers/{question}&sample=60&limit=20", []
+    while target is not None:
+        found = client.json(target)
+        rows += [row["doc_id"] for row in found["rows"]]
+        target = found["next"]
+    assert sorted(rows) == list(range(60))
+
+
+def test_a_statement_without_a_seed_has_no_second_page_of_its_sample(client: Any) -> None:
+    found = client.json("/query.json?q=KWIC+%22flies%22+SAMPLE+4+FROM+sayings&_limit=2")
+    again = client.json(found["next"])
+    seed = found["summary"]["seed"]
+    assert (again["status"], again["error"][-31:]) == (409, f"SEED {seed} gives those before"[-31:])
+    seeded = "/query.json?q=KWIC+%22flies%22+SAMPLE+4+SEED+5+FROM+sayings&_limit=2"
+    first = client.json(seeded)
+    pages = first["rows"] + client.json(first["next"])["rows"]
+    assert pages == client.json(seeded.replace("=2", "=4"))["rows"]
 
 
 @pytest.mark.parametrize(
