@@ -62,8 +62,12 @@ class BytesTokenizer(Tokenizer):
     def mark_sentences(self, texts: Sequence[bytes], ids: Ids, offsets: Offsets) -> Flags | None:
         if np.any(ids > 255):
             return None
-        leads = np.where(sentences.white_codes()[ids] & (ids < 0x80), -1, 0)
-        return sentences.mark_spelled(texts, offsets, np.ones(len(ids), dtype=np.int64), leads)
+        white = sentences.white_codes()
+
+        def spelled(some: Ids) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+            return np.ones(len(some), dtype=np.int64), np.where(white[some] & (some < 0x80), -1, 0)
+
+        return sentences.mark_spelled(texts, ids, offsets, spelled)
 
     @property
     def token_bytes(self) -> Pieces:

@@ -88,8 +88,11 @@ class CharsTokenizer(Tokenizer):
 
     def mark_sentences(self, texts: Sequence[bytes], ids: Ids, offsets: Offsets) -> Flags | None:
         white = sentences.white_codes()
-        leads = np.where(white[np.minimum(ids, len(white) - 1)], -1, 0)
-        return sentences.mark_spelled(texts, offsets, sentences.utf8_lengths(ids), leads)
+
+        def spelled(some: Ids) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+            return sentences.utf8_lengths(some), np.where(white[np.minimum(some, len(white) - 1)], -1, 0)
+
+        return sentences.mark_spelled(texts, ids, offsets, spelled)
 
 
 def _is_no_character(codes: Ids) -> Flags:

@@ -325,8 +325,8 @@ class HuggingFaceTokenizer(Tokenizer):
         if len(ids) and int(ids.max()) >= self.n_vocabulary:
             return None
         if self.spellings is not None:
-            lengths = np.diff(self.spellings[1])
-            return sentences.mark_spelled(texts, offsets, lengths[ids], self._leads[ids])
+            lengths, leads = np.diff(self.spellings[1]), self._leads
+            return sentences.mark_spelled(texts, ids, offsets, lambda some: (lengths[some], leads[some]))
         return None
 
     def definition(self) -> FileContent:

@@ -7,7 +7,7 @@ its tokens are shown; where these do not lead back to the ids either, it is one 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import pairwise
 
@@ -19,6 +19,8 @@ from ngramdb.tokenizers.base import Flags, Ids, Offsets, Pieces, Tokenizer
 
 #: A document's text, None where it has none.
 Texts = Sequence["bytes | None"]
+# Tokens whose places are worked out at a time: their arrays stay in the processor's cache.
+_SOME_TOKENS = 1 << 16
 
 
 def sentence_starts(tokenizer: Tokenizer, texts: Texts, ids: Ids, offsets: Offsets) -> Flags | None:
@@ -68,19 +70,46 @@ def _shown(tokenizer: Tokenizer, ids: Ids) -> bytes:
 
 
 def mark_spelled(
-    texts: Sequence[bytes], offsets: Offsets, lengths: NDArray[np.int64], leads: NDArray[np.int64]
+    texts: Sequence[bytes],
+    ids: Ids,
+    offsets: Offsets,
+    spelled: Callable[[Ids], tuple[NDArray[np.int64], NDArray[np.int64]]],
 ) -> Flags | None:
     """Which tokens begin a sentence, where texts are their tokens' bytes one after the other.
 
     Parameters
     ----------
-    lengths : (m,) bytes of each token
-    leads : (m,) bytes of white space that it begins with, -1 where it has nothing else
+    spelled : of ids (k,), the bytes of each token, and of how many of these, white space, it begins with: -1
+        where it has nothing else; two (k,)
 
     Returns
     -------
     (m,) bool; None where a text has another length than its tokens.
     """
+    marked = []
+    for first, last in _some(offsets):
+        start, stop = int(offsets[first]), int(offsets[last])
+        some = offsets[first : last + 1] - start
+        found = _mark_spelled(texts[first:last], some, *spelled(ids[start:stop]))
+        if found is None:
+            return None
+        marked.append(found)
+    return np.concatenate(marked) if marked else np.zeros(0, dtype=np.bool_)
+
+
+def _some(offsets: Offsets) -> Iterator[tuple[int, int]]:
+    """Pieces of at most _SOME_TOKENS, or a longer document: their first document, and the one after them."""
+    first, n = 0, len(offsets) - 1
+    while first < n:
+        last = int(np.searchsorted(offsets, offsets[first] + _SOME_TOKENS, side="right")) - 1
+        last = max(last, first + 1)
+        yield first, last
+        first = last
+
+
+def _mark_spelled(
+    texts: Sequence[bytes], offsets: Offsets, lengths: NDArray[np.int64], leads: NDArray[np.int64]
+) -> Flags | None:
     ends = np.concatenate([[0], np.cumsum(lengths)])
     firsts = ends[offsets]
     if not np.array_equal(np.diff(firsts), np.fromiter(map(len, texts), np.int64, len(texts))):
