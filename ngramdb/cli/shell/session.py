@@ -21,7 +21,7 @@ from ngramdb.cli.shell.parameters import Parameters, ParameterValues, advise
 from ngramdb.cli.shell.waiting import Waiting
 from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.progress import LoadWatch
-from ngramdb.cli.terminal.render import MODES, default_mode, draws_table, render, write_pieces
+from ngramdb.cli.terminal.render import MODES, default_mode, draws_table, mode_of, render, write_pieces
 from ngramdb.cli.terminal.screen import SHOWN_ROWS, Screen, detect
 from ngramdb.cli.terminal.streams import bare
 from ngramdb.errors import InvalidArgument, NgramdbError, PlanError
@@ -166,6 +166,9 @@ class Shell:
     def _stream(self) -> TextIO:
         return self.output_file or bare(sys.stdout)
 
+    def _output_name(self) -> str:
+        return "" if self.output_file is None else self.output_file.name
+
     def _paged(self, stream: TextIO) -> AbstractContextManager[TextIO]:
         return _as_it_is(stream) if self.prompt is None or self.output_file else self.prompt.paged(stream)
 
@@ -174,15 +177,20 @@ class Shell:
         """The screen for one answer: once a file or a command, else the pager, where there is one."""
         once, self.once = self.once, None
         stream = self._stream()
+        name = once or self._output_name()
         with self._paged(stream) if once is None else destination(once) as taken:
             announced = cast("TextIO", Announced(taken, waiting.stop))
-            yield replace(detect(announced), n_rows=self.shown_rows())
+            yield replace(
+                detect(announced),
+                n_rows=self.shown_rows(),
+                mode=None if name.startswith("|") else mode_of(name),
+            )
 
     # ---- what dot commands change -------------------------------------------------------------------------
 
     def screen(self) -> Screen:
         """Where results go now; determined again for every result, since terminals change their size."""
-        return detect(self._stream())
+        return replace(detect(self._stream()), mode=mode_of(self._output_name()))
 
     def shown_rows(self) -> int:
         """The rows that a table shows: those asked for, else at a prompt no more than fit the screen."""

@@ -29,7 +29,8 @@ class Screen:
     `width` is in columns and None where lines may be as long as they like (a file or a pipe). `colour` is
     false under NO_COLOR, on a dumb terminal and on everything that is not a terminal. `unicode` is false when
     the stream's encoding cannot take box characters. `marks` are the places in documents' texts that shall
-    stand out, None where nothing was searched for. `n_rows` is how many rows a table shows at most.
+    stand out, None where nothing was searched for. `n_rows` is how many rows a table shows at most. `mode` is
+    the output mode that a file's name asks for.
     """
 
     stream: TextIO
@@ -39,6 +40,7 @@ class Screen:
     unicode: bool
     marks: Marks | None = None
     n_rows: int = SHOWN_ROWS
+    mode: str | None = None
 
     @property
     def encoding(self) -> str:

@@ -123,6 +123,22 @@ def test_output_goes_to_a_file_and_back(
     assert capsys.readouterr().out == "count\n1\n"
 
 
+@pytest.mark.parametrize(
+    ("name", "beginning"),
+    [("a.csv", "corpus,"), ("a.jsonl", '{"corpus": "wiki", '), ("a.txt", "corpus\t"), ("a", "corpus\t")],
+)
+@pytest.mark.parametrize("command", ["output", "once"])
+def test_a_file_has_the_form_that_its_name_ends_in(
+    shell: Shell, tmp_path: Path, command: str, name: str, beginning: str
+) -> None:
+    asked = "SHOW CORPORA;"
+    run_text(shell, f".mode csv\n.once {tmp_path / 'mode.jsonl'}\n{asked}\n.mode auto")
+    assert (tmp_path / "mode.jsonl").read_text().startswith("corpus,")  # a mode that was chosen
+    run_text(shell, f".{command} {tmp_path / name}\n{asked}")
+    shell.send_to(None)
+    assert (tmp_path / name).read_text().startswith(beginning)
+
+
 def test_output_that_cannot_be_opened_leaves_things_as_they_are(
     shell: Shell, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -7,6 +7,7 @@ rich nor its import time.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from importlib import import_module
 
@@ -32,8 +33,14 @@ MODES: tuple[str, ...] = tuple(_MODULES)
 
 
 def default_mode(screen: Screen) -> str:
-    """Table for a person at a terminal, tab-separated values for a program."""
-    return "table" if screen.is_terminal else "tsv"
+    """Table for a person at a terminal, tab-separated values for a program, in a file what its name says."""
+    return screen.mode or ("table" if screen.is_terminal else "tsv")
+
+
+def mode_of(name: str) -> str | None:
+    """The mode that the ending of a file's name asks for: csv for `a.csv`. None where it says nothing."""
+    ending = os.path.splitext(name)[1][1:].lower()
+    return ending if ending in MODES else None
 
 
 def draws_table(screen: Screen, mode: str | None = None) -> bool:
