@@ -98,6 +98,7 @@ class Database:
         with self._lock:
             if self.newest is not None:
                 self._go_over(None)
+                self.store.let_go()
                 self.store.close()
 
     @property
@@ -294,6 +295,7 @@ class Database:
         with self._lock:
             if self.newest is not None:
                 self.refresh()
+                self.store.let_go()
 
     @contextmanager
     def change(self, name: str, action: str) -> Iterator[Change]:

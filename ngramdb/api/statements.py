@@ -56,6 +56,7 @@ def execute_all(
             work = database.work(None, progress)
         with work:
             result = _execute_one(database, statement, parameters, sql)
+        database.store.let_go()  # what the statement itself has read
     return supervised(result, work)
 
 
@@ -161,7 +162,7 @@ def run_plan(plan: plans.Plan, session: DatabaseSession) -> Result:
     result = explaining.explain(plan) if isinstance(plan, plans.ExplainPlan) else run(plan, session)
     if asked.phrases and result.found is False and not said:
         said = cautions.cautions_of_nothing(asked)
-    lacking = cautions.caution_of_difference(asked)
+    lacking = None if isinstance(asked, plans.CountGram) else cautions.caution_of_difference(asked)
     if lacking is not None:
         said = (*said, lacking)
     return _finished(result, session, said)

@@ -79,6 +79,8 @@ class Store:
         self._known: dict[int, LoadedVersion] = {}
         #: How many versions a commit leaves, its own included; older ones go, and files that only they need.
         self.keep_versions = DEFAULT_KEEP_VERSIONS
+        # Whether versions beyond those were in use when they were to go.
+        self._left = False
         #: Says when an index is read into memory, one of `PREWARM`.
         self.prewarm: Callable[[], str] = lambda: "auto"
         self._state: _State | None = None
@@ -383,6 +385,20 @@ class Store:
             return None
         raise FileNotFoundError(name)  # removed before it was held
 
+    def let_go(self) -> None:
+        """Remove versions that were in use when a commit of this store would have removed them.
+
+        The one before a commit is in use as a rule, by the connection that commits. Where another writer is
+        at work that one does it. Cost: nothing where none was in use.
+        """
+        if self._left and not self._closed:
+            with contextlib.suppress(OSError, StorageError):
+                lock = self.directory.lock_writer(0.0)
+                try:
+                    self._let_go()
+                finally:
+                    lock.release()
+
     def _let_go(self) -> None:
         """After a commit, with the lock held: remove versions beyond those to keep, the oldest first.
 
@@ -390,12 +406,14 @@ class Store:
 
         Failures are passed over: the next writer tries again.
         """
+        self._left = False
         with contextlib.suppress(OSError, StorageError):
             versions = list_versions(self.directory)
             beyond = versions[: max(len(versions) - max(self.keep_versions, 1), 0)]
             for i, version in enumerate(beyond):
                 # Only oldest first, so one that is still read keeps those after it.
                 if self.directory.is_held(manifest_name(version)):
+                    self._left = True
                     break
                 if i > 0:  # after a crash, too, none shall be there without those after it
                     self.directory.sync_folder(MANIFESTS)

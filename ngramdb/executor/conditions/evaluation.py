@@ -8,6 +8,7 @@ frequent n-gram costs about what the rare one costs. The choice is made per segm
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -57,7 +58,9 @@ class Evaluator:
     def __init__(
         self, corpus: Corpus, segment: Segment, costs: Costs | None = None, meter: PlanMeter | None = None
     ) -> None:
-        self._corpus = corpus
+        # Weak: parts of this one refer to it, and what it holds would stay until such cycles are collected;
+        # a corpus holds its version's files. Who evaluates has the corpus.
+        self._corpus = weakref.ref(corpus)
         self._segment = segment
         self._meter = meter
         self._probing: Node | None = None
@@ -224,7 +227,9 @@ class Evaluator:
 
     def _overlapping(self, expr: OverlapTest, candidates: Docs | None) -> Docs:
         docs = np.arange(self.n_documents, dtype=np.uint32) if candidates is None else candidates
-        shares = overlap_shares(self._corpus, self._segment, docs, expr.other, expr.n)
+        corpus = self._corpus()
+        assert corpus is not None
+        shares = overlap_shares(corpus, self._segment, docs, expr.other, expr.n)
         operator = "=" if expr.operator == "!=" else expr.operator
         holds = compare_numbers(shares, operator, expr.share)
         return docs[~holds if expr.operator == "!=" else holds]

@@ -479,6 +479,22 @@ def test_a_corpus_that_is_asked_nothing_keeps_no_old_version(tmp_path):
         assert grown.n_documents == 9
 
 
+@pytest.mark.parametrize("by_statement", [False, True])
+@pytest.mark.parametrize("n", [1, 2])
+def test_the_version_before_a_change_is_none_of_those_that_are_kept(tmp_path, n, by_statement):
+    with ngramdb.connect(tmp_path / "kept.ngdb") as db:
+        corpus = db.create_corpus("t")
+        for text in ("secret here", "other text", "more"):
+            corpus.append([text])
+        corpus.delete('"secret"')
+        db.settings["keep_versions"] = n
+        if by_statement:
+            db.execute("COMPACT t")
+        else:
+            corpus.compact()
+        assert len(list((tmp_path / "kept.ngdb" / "manifests").iterdir())) == n
+
+
 def test_versions_and_offsets_that_are_no_numbers_are_refused(db):
     corpus = db.create_corpus("numbers")
     corpus.append(["a"])
