@@ -268,13 +268,20 @@ def _format_of(path: str) -> str:
 
 
 def _walk(folder: str) -> Iterator[str]:
-    """Yield the regular files below a folder, without what begins with a dot."""
+    """Yield the regular files below a folder, and links that lead nowhere; nothing that begins with a dot."""
     for parent, folders, files in os.walk(folder, onerror=_raise_unreadable):
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in files:
             path = os.path.join(parent, name)
-            if not name.startswith(".") and os.path.isfile(path):
+            if name.startswith("."):
+                continue
+            # A link that leads nowhere is a file that cannot be read; where it is chosen that is an error.
+            if os.path.isfile(path) or _leads_nowhere(path):
                 yield path
+
+
+def _leads_nowhere(path: str) -> bool:
+    return os.path.islink(path) and not os.path.exists(path)
 
 
 def _raise_unreadable(error: OSError) -> None:

@@ -13,13 +13,16 @@ from collections.abc import Iterator
 from ngramdb import interrupts
 from ngramdb.errors import LoadError
 
+_WHOLE = re.compile(rb'"[^"]*(?:""[^"]*)*"')
+
 
 def checked(chunks: Iterator[bytes], delimiter: str, label: str, most_bytes: int) -> Iterator[bytes]:
     """The same pieces, each after its quotes were looked at.
 
     most_bytes : of a quoted field; a longer one is left to the parser, which refuses it.
 
-    Raises LoadError, with the number of the line, where a quoted field goes on behind its last quote.
+    Raises LoadError, with the number of the line, where a quoted field goes on behind its last quote, or has
+    none.
     Cost: 0.4 µs a quoted field, nothing for pieces without a quote.
     """
     sign = re.escape(delimiter).encode()
@@ -51,3 +54,10 @@ def checked(chunks: Iterator[bytes], delimiter: str, label: str, most_bytes: int
         line += text.count(b"\n", 0, kept)
         rest = text[kept:]
         yield chunk
+    if rest[1:2] == b'"' and len(rest) <= most_bytes and not _WHOLE.fullmatch(rest, 1):
+        line += rest.startswith(b"\n")
+        raise LoadError(
+            f"line {line}: the quote that begins a field here never ends, so that all that follows would be "
+            "one; was the file cut short?",
+            source=label,
+        )

@@ -196,6 +196,27 @@ def test_rows_longer_than_a_block_are_an_error(db, tmp_path, monkeypatch):
         db.create_corpus("c").load(path)
 
 
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ('id,text\n1,one\n2,"two\n3,three\n4,four\n', 3),
+        ('id,text\n1,"cut sh', 2),
+        ('id,text\n1,"its last quote is doubled""', 2),
+        ('id,text\n1,"', 2),
+    ],
+)
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz"])
+def test_a_quote_that_never_ends_is_an_error(db, tmp_path, name, content, line):
+    data = content.encode()
+    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    corpus = db.create_corpus("c")
+    with pytest.raises(LoadError, match=f"line {line}: the quote that begins a field here never ends"):
+        corpus.load(tmp_path / name)
+    assert corpus.n_documents == 0
+    (tmp_path / "b.csv").write_text('id,text\n1,"whole, without ""a"" line end"')
+    assert corpus.load(tmp_path / "b.csv").documents == 1
+
+
 def test_an_empty_table_has_no_documents_and_a_pipe_is_refused(db, tmp_path):
     corpus = db.create_corpus("c")
     for content in ("", "text,n\n"):

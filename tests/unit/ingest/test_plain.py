@@ -76,6 +76,14 @@ def test_documents_stand_between_separator_lines(tmp_path, data, expected):
     assert texts(tmp_path, data) == expected
 
 
+def test_a_byte_order_mark_is_no_part_of_a_line(tmp_path):
+    assert texts(tmp_path, b"\xef\xbb\xbf<doc>\na\n<doc>\nb\n") == [b"a\n", b"b\n"]
+    assert texts(tmp_path, b"\xef\xbb\xbfa\n<doc>\nb\n") == [b"a\n", b"b\n"]
+    errors = ErrorLog()
+    assert documents(tmp_path, b"\xef\xbb\xbfa", errors=errors)[0].text == b"\xef\xbb\xbfa"
+    assert "byte order mark" in next(iter(errors.remarks))
+
+
 def test_an_empty_line_may_be_the_separator(tmp_path):
     assert texts(tmp_path, b"a\nb\n\nc\r\n\r\nd\n", separator="") == [b"a\nb\n", b"c\r\n", b"d\n"]
 

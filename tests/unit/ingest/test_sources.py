@@ -118,6 +118,15 @@ def test_a_linked_folder_below_is_left_aside_and_a_linked_file_read(tmp_path):
     assert names(expand(tmp_path / "data")) == ["a.txt", "b.txt"]
 
 
+@pytest.mark.parametrize("path", ["", "data", "data/*"])
+def test_a_link_that_leads_nowhere_is_an_error_in_a_folder_too(tmp_path, path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "a.txt").write_text("x")
+    (tmp_path / "data" / "b.txt").symlink_to(tmp_path / "gone")
+    with ngramdb.connect() as db, pytest.raises(LoadError, match=r"b\.txt.*: cannot be read"):
+        db.create_corpus("c").load(tmp_path / path)
+
+
 def test_a_name_that_is_no_utf8_can_be_stored(tmp_path):
     raw = os.fsencode(tmp_path) + b"/\xff.txt"
     try:
