@@ -20,7 +20,7 @@ from ngramdb.kinds import FILE_TOKENIZERS
 from ngramdb.language import ast
 from ngramdb.planner import plan
 from ngramdb.planner.binding.fields import bound_date, bound_field, unfit
-from ngramdb.planner.binding.never import never_true
+from ngramdb.planner.binding.never import in_two_kinds, never_true
 from ngramdb.planner.binding.occurrences import distance, has_occurrences, near_to, occurring
 from ngramdb.planner.binding.patterns import pattern
 from ngramdb.planner.binding.scope import Scope
@@ -193,6 +193,7 @@ def _field_test(
             scope.fail(PlanError, what, value_node)
     found = plan.FieldTest(key.path, predicate, key.own, negated, part)
     scope.doubt(never_true(found))
+    scope.doubt(in_two_kinds(name, types, [literal for literal, _ in literals]))
     return found
 
 

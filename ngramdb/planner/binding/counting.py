@@ -134,12 +134,15 @@ def _order(
 def _column(scope: Scope, item: ast.OrderBy, corpus: Corpus, keys: Keys, columns: list[str]) -> int:
     """Which column ORDER BY means: one of GROUP BY, else one of the numbers."""
     node = item.field
+    n_keys = len(keys)
     if isinstance(node, ast.Field):
         path = path_of(node.keys)
+        if path in columns[n_keys:]:  # a field called so is `metadata.count`
+            return columns.index(path, n_keys)
         name = path
         if path not in columns and node.keys[0] == PREFIX:
             name = path_of(node.keys[1:])
-        if name in columns:
+        if name in columns[:n_keys]:
             return columns.index(name)
     else:
         path = _written(scope, item)

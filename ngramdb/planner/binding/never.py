@@ -6,7 +6,12 @@ The rule `fold_fields` makes nothing of such tests; here is the sentence for the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
+from math import isfinite
+
 from ngramdb.planner import plan
+from ngramdb.planner.source import PARSED_TYPE
 
 
 def never_true(test: plan.FieldTest) -> str | None:
@@ -22,6 +27,30 @@ def never_true(test: plan.FieldTest) -> str | None:
     if isinstance(predicate, plan.InRange) and predicate.is_empty and not test.negated:
         return _of_range(predicate, field)
     return None
+
+
+def in_two_kinds(name: str, types: set[str], literals: Sequence[plan.Scalar | None]) -> str | None:
+    """What to say of numbers, and texts that read as such, where a field has both: each meets its own kind.
+
+    A table as text, for one, has a column of numbers in one file and of texts in the next.
+    """
+    kinds = {kind.removeprefix("list<").removesuffix(">") for kind in types}
+    if PARSED_TYPE not in kinds and not ("string" in kinds and kinds & {"int64", "float64"}):
+        return None
+    asked = [literal for literal in literals if _reads_as_number(literal)]
+    if not asked or len({isinstance(literal, str) for literal in asked}) == 2:
+        return None
+    kind, other = ("text", "number") if isinstance(asked[0], str) else ("number", "text")
+    shown = plan.show_value(asked[0])
+    return f"{name} has values of several kinds: {shown} is a {kind} here, and meets no {other}"
+
+
+def _reads_as_number(literal: plan.Scalar | None) -> bool:
+    if isinstance(literal, str):
+        with suppress(ValueError):
+            return isfinite(float(literal))
+        return False
+    return isinstance(literal, int | float) and not isinstance(literal, bool)
 
 
 def _of_range(predicate: plan.InRange, field: str) -> str:

@@ -369,3 +369,14 @@ def test_a_field_and_one_of_an_object_metadata_of_the_same_name_are_two_columns(
     corpus.export(tmp_path / "a.parquet")
     table = parquet.read_table(tmp_path / "a.parquet").to_pydict()
     assert (table[outer], table[inner]) == (["y", "x"], ["x", "y"])
+
+
+def test_a_condition_on_a_field_of_numbers_and_texts_says_which_it_meets(db):
+    corpus = db.create_corpus("c")
+    corpus.append([{"text": "a", "id": 1001}])
+    corpus.append([{"text": "b", "id": "x-17"}, {"text": "c", "id": "1001"}])
+    for condition, n in (("id = '1001'", 1), ("id = 1001", 1), ("id IN ('1001', 'x-17')", 2), ("id > 5", 1)):
+        with pytest.warns(ngramdb.ConditionWarning, match="id has values of several kinds: '?(1001|5)"):
+            assert corpus.count_docs(condition) == n
+    for condition, n in (("id IN (1001, '1001')", 2), ("id = 'x-17'", 1), ("id IS NULL", 0)):
+        assert corpus.count_docs(condition) == n

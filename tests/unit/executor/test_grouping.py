@@ -159,3 +159,15 @@ def test_columns_of_groups_have_different_names(statement, columns):
         result = db.execute(statement)
         assert result.columns == columns
         assert all(len(row) == len(columns) for row in result.to_dicts())
+
+
+@pytest.mark.parametrize("more", ["", " PER MILLION"])
+def test_a_count_is_ordered_by_also_where_a_field_is_called_so(db, more):
+    documents = [{"text": "b", "count": 9, "tokens": 3}, {"text": "b b b", "count": 1, "tokens": 2}]
+    db.create_corpus("c").append([*documents, {"text": "b b", "count": 5, "tokens": 1}])
+    question = f'COUNT "b"{more} GROUP BY count ORDER BY %s TOP 1'
+    for order, row in (("count", (9, 1)), ("count DESC", (1, 3)), ("metadata.count DESC", (9, 1))):
+        assert db.execute(question % order).fetchall()[0][:2] == row
+    by_tokens = 'COUNT "b" PER MILLION GROUP BY tokens ORDER BY tokens DESC TOP 1'
+    assert db.execute(by_tokens).fetchall()[0][:2] == (2, 3)
+    assert db.execute("COUNT DOCS GROUP BY count ORDER BY metadata.count TOP 1").fetchall() == [(1, 1)]
