@@ -89,6 +89,11 @@ class RemoteConnection(HasErrors):
     def __repr__(self) -> str:
         return f"<ngramdb.RemoteConnection {self._address}>"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The address; the token, too, where it was given and not taken from the environment."""
+        token = None if self._token == os.environ.get(wire.TOKEN_VARIABLE) else self._token
+        return type(self), (self._address, token)
+
     def __enter__(self) -> RemoteConnection:
         return self
 

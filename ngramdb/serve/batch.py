@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from ngramdb.api.arguments.models import as_model
 from ngramdb.api.verbs import cautioning
 from ngramdb.interrupts import Interrupt
 from ngramdb.serve.answers import json_of
-from ngramdb.serve.forms import json_object, shortened
+from ngramdb.serve.forms import json_object, once, shortened
 from ngramdb.serve.library import Named
 from ngramdb.serve.limits import Limits
 from ngramdb.serve.problems import Problem
@@ -32,9 +33,12 @@ def is_arrow(body: bytes) -> bool:
     return body.startswith((ARROW_FILE, ARROW_STREAM))
 
 
-def fields_of(body: bytes) -> Fields:
-    """What was sent, as JSON or as a table. Raises Problem."""
-    fields = _table(body) if is_arrow(body) else json_object(body)
+def fields_of(body: bytes, in_address: Iterable[tuple[str, str]]) -> Fields:
+    """What was sent, as JSON or as a table, and in the address, where tables have their model.
+
+    Raises Problem.
+    """
+    fields = once([*(_table(body) if is_arrow(body) else json_object(body)).items(), *in_address])
     unknown = fields.keys() - set(FIELDS)
     if unknown:
         raise Problem(400, f"no field {shortened(sorted(unknown)[0])!r}; known: {', '.join(FIELDS)}")

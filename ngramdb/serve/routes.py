@@ -231,6 +231,7 @@ class Routes:
         return self._engines
 
     async def _attribution(self, asking: Asking, named: Named) -> Response:
+        _refuse_in_address(asking)
         data = json_object(asking.body)
         return json_response(
             await self._run(
@@ -243,6 +244,7 @@ class Routes:
         if not asking.is_post:
             raise Problem(405, "completions are asked for by POST")
         try:
+            _refuse_in_address(asking)
             data = json_object(asking.body)
             answer = await self._run(asking, lambda work: completions.completions(self.library, data, work))
             if answer.pop("_stream"):
@@ -266,8 +268,10 @@ class Routes:
             raise Problem(400, "a batch is answered as .json or .arrow")
 
         def answer(work: Interrupt) -> tuple[bytes, int, list[str]]:
-            fields = batch.fields_of(asking.body)
+            fields = batch.fields_of(asking.body, _in_address(asking))
             name = fields.pop("corpus", None)
+            if named is not None and name not in (None, named.name):
+                raise Problem(400, f"this is the address of {named.name}; the body has another corpus")
             asked = self._named(name) if named is None else named
             return batch.answered(asked, asking.address.version, fields, kind == "arrow", self.limits, work)
 
@@ -281,6 +285,7 @@ class Routes:
             raise Problem(404, f"no verb {shortened(verb)!r} is answered here", type="NotFound")
         if not asking.is_post:
             raise Problem(405, "a verb is asked by POST, with its arguments")
+        _refuse_in_address(asking)
         fields = json_object(asking.body)
         if unknown := fields.keys() - set(verbs.FIELDS):
             raise Problem(400, f"no field {shortened(min(unknown))!r}; known: {', '.join(verbs.FIELDS)}")
@@ -336,7 +341,7 @@ class Routes:
 
     def _values(self, asking: Asking) -> dict[str, Any]:
         """The parameters of a request: those of its address, and those of a JSON body. Raises Problem."""
-        given_ones: list[tuple[str, Any]] = [*parameters_of(asking.request.scope.get("query_string", b""))]
+        given_ones: list[tuple[str, Any]] = [*_in_address(asking)]
         if asking.body:
             if not asking.is_post:
                 raise Problem(400, "a body is for POST")
@@ -426,7 +431,7 @@ class Routes:
         """The address of the next page; None where there is none, or where the request was no address."""
         if not page.truncated or page.late is not None or asking.is_post or not page.rows:
             return None
-        query = dict(parameters_of(asking.request.scope.get("query_string", b"")))
+        query = dict(_in_address(asking))
         # A page that is full by its bytes ends before `limit` rows.
         limit_name = LIMIT.name if name == OFFSET.name else f"_{LIMIT.name}"
         asked = (
@@ -459,3 +464,14 @@ def _check_same(page: Page, got: Given, statement: str) -> None:
         )
     if seed not in (None, page.summary.get("seed")):
         raise Problem(409, f"without a seed each page of rows is drawn anew; SEED {seed} gives those before")
+
+
+def _in_address(asking: Asking) -> list[tuple[str, str]]:
+    """The parameters of a request's address. Raises Problem."""
+    return parameters_of(asking.request.scope.get("query_string", b""))
+
+
+def _refuse_in_address(asking: Asking) -> None:
+    """Raise Problem where there are parameters in an address whose parameters stand in the body."""
+    for name, _ in _in_address(asking):
+        raise Problem(400, f"parameters stand in the body here, and {shortened(name)!r} in the address")

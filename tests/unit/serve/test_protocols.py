@@ -361,6 +361,25 @@ def test_a_batch_of_probabilities_as_a_table(client: Any) -> None:
     assert np.isnan([]).size == 0
 
 
+def test_the_address_of_a_batch_has_a_model_and_that_of_other_bodies_nothing(client: Any) -> None:
+    body = table(context=pyarrow.array(["never like"]), continuation=pyarrow.array(["an"]))
+    whole = {"contexts": ["never like"], "continuations": ["an"], "model": "infgram"}
+    expected = client.json("/sayings/batch.json", "POST", whole)["prob"]
+    assert expected != client.json("/sayings/batch.json", "POST", body)["prob"] == [None]
+    assert client.json("/sayings/batch.json?model=infgram", "POST", body)["prob"] == expected
+    for target, data in (
+        ("/sayings/batch.json?model=infgram", whole),
+        ("/sayings/batch.json?model=none_such", body),
+        ("/sayings/batch.json?more=1", {"ngrams": ["a"]}),
+        ("/sayings/batch", {"ngrams": ["a"], "corpus": "letters"}),
+        ("/sayings/verbs/count?where=kind+IS+NULL", {"arguments": {"ngram": "a"}}),
+        ("/sayings/attribution?x=1", {"response": "time flies"}),
+    ):
+        assert client.json(target, "POST", data)["status"] == 400
+    asked = {"model": "sayings", "prompt": "time", "max_tokens": 1}
+    assert "error" in client.json("/v1/completions?temperature=0", "POST", asked)
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import math
+import pickle
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -326,3 +327,13 @@ def test_values_that_cannot_be_sent_are_refused(address: str) -> None:
             for params in ([value], {"x": value}):
                 with pytest.raises(ngramdb.NotSupportedError, match="cannot be sent to a service"):
                     there.execute(f"COUNT {':x' if isinstance(params, dict) else '?'} FROM sayings", params)
+
+
+def test_connections_and_corpora_can_be_pickled(address: str) -> None:
+    with ngramdb.connect(address, token="sesame") as remote:
+        corpus = remote.corpus("sayings")
+        part = corpus.where('"flies"')
+        for one in (corpus, part):
+            again = pickle.loads(pickle.dumps(one))
+            assert (repr(again), again.count("flies")) == (repr(one), one.count("flies"))
+        assert pickle.loads(pickle.dumps(remote)).corpora() == remote.corpora()
