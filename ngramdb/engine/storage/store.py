@@ -79,8 +79,8 @@ class Store:
         self._known: dict[int, LoadedVersion] = {}
         #: How many versions a commit leaves, its own included; older ones go, and files that only they need.
         self.keep_versions = DEFAULT_KEEP_VERSIONS
-        # Whether versions beyond those were in use when they were to go.
-        self._left = False
+        # How often it is tried again to remove versions beyond those, which were in use when they were to go.
+        self._tries = 0
         #: Says when an index is read into memory, one of `PREWARM`.
         self.prewarm: Callable[[], str] = lambda: "auto"
         self._state: _State | None = None
@@ -388,32 +388,35 @@ class Store:
     def let_go(self) -> None:
         """Remove versions that were in use when a commit of this store would have removed them.
 
-        The one before a commit is in use as a rule, by the connection that commits. Where another writer is
-        at work that one does it. Cost: nothing where none was in use.
+        The one before a commit is in use as a rule, by the connection that commits: until it has gone over,
+        or its statement has ended. So it is tried twice and no more, for others may read for long, and the
+        writer's lock is taken. Where another writer is at work that one does it. Cost: nothing as a rule.
         """
-        if self._left and not self._closed:
+        if self._tries and not self._closed:
+            self._tries -= 1
             with contextlib.suppress(OSError, StorageError):
                 lock = self.directory.lock_writer(0.0)
                 try:
-                    self._let_go()
+                    if self._let_go():
+                        self._tries = 0
                 finally:
                     lock.release()
 
-    def _let_go(self) -> None:
+    def _let_go(self) -> bool:
         """After a commit, with the lock held: remove versions beyond those to keep, the oldest first.
 
-        Versions in use stay; files that only removed versions needed go.
+        Versions in use stay, which is returned as False; files that only removed versions needed go.
 
         Failures are passed over: the next writer tries again.
         """
-        self._left = False
         with contextlib.suppress(OSError, StorageError):
             versions = list_versions(self.directory)
             beyond = versions[: max(len(versions) - max(self.keep_versions, 1), 0)]
+            all_gone = True
             for i, version in enumerate(beyond):
                 # Only oldest first, so one that is still read keeps those after it.
                 if self.directory.is_held(manifest_name(version)):
-                    self._left = True
+                    all_gone = False
                     break
                 if i > 0:  # after a crash, too, none shall be there without those after it
                     self.directory.sync_folder(MANIFESTS)
@@ -421,6 +424,8 @@ class Store:
                 self._known.pop(version, None)
             if beyond:
                 self._collect_orphans(self.manifest)
+            return all_gone
+        return True
 
     def _collect_orphans(self, newest: Manifest) -> None:
         def read_older() -> Iterator[Manifest]:
@@ -473,7 +478,7 @@ class Store:
         with self._loading, contextlib.suppress(FileNotFoundError):
             self._install(loaded)
         if self.directory.has_locks:
-            self._let_go()
+            self._tries = 0 if self._let_go() else 2
 
     def _install(self, loaded: LoadedVersion) -> _State:
         state = self._state

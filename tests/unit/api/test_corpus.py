@@ -495,6 +495,26 @@ def test_the_version_before_a_change_is_none_of_those_that_are_kept(tmp_path, n,
         assert len(list((tmp_path / "kept.ngdb" / "manifests").iterdir())) == n
 
 
+def test_questions_leave_the_writers_lock_alone_while_others_read_an_old_version(tmp_path, monkeypatch):
+    path = tmp_path / "kept.ngdb"
+    with ngramdb.connect(path) as db, ngramdb.connect(path, read_only=True) as reader:
+        db.settings["keep_versions"] = 1
+        corpus = db.create_corpus("t")
+        corpus.append(["a b"])
+        reader.refresh()
+        lines = reader.corpus("t").docs()
+        corpus.append(["a c"])
+        corpus.append(["a d"])
+        assert len(list((path / "manifests").iterdir())) > 1
+        directory, taken = db._database.store.directory, []
+        lock_writer = directory.lock_writer
+        monkeypatch.setattr(directory, "lock_writer", lambda s: taken.append(s) or lock_writer(s))
+        for _ in range(5):
+            assert db.execute('COUNT "a" FROM t').fetchall() == [(3,)]
+        assert len(taken) <= 1  # what a commit left is tried again, but not for ever
+        assert len(lines.fetchall()) == 1
+
+
 def test_versions_and_offsets_that_are_no_numbers_are_refused(db):
     corpus = db.create_corpus("numbers")
     corpus.append(["a"])
