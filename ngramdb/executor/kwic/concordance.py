@@ -9,7 +9,7 @@ LIMIT asks for a part of them.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import repeat
@@ -26,7 +26,7 @@ from ngramdb.executor.conditions.evaluation import PlanMeter
 from ngramdb.executor.conditions.expressions import Expressions
 from ngramdb.executor.conditions.occurrences import Finder, Occurrences
 from ngramdb.executor.kwic.sort_keys import ContextKeys, ContextOrder, TokensAt, first_in_order
-from ngramdb.executor.kwic.text import Contexts, Display, Line, contexts_of, sought_text
+from ngramdb.executor.kwic.text import Contexts, Display, Line, Shown, contexts_of, sought_text
 from ngramdb.executor.questions.counting import evaluator_of
 from ngramdb.executor.questions.document_columns import ReturnedColumns
 from ngramdb.executor.questions.documents import documents_of
@@ -47,8 +47,9 @@ from ngramdb.planner.plan import (
 from ngramdb.planner.source import Corpus, IntArray, Segment
 from ngramdb.types import Docs
 
-# Lines per batch: the first ones shall be there at once.
+# Lines per batch: the first ones shall be there at once, and the texts of many are read once for all of them.
 BATCH_LINES = 64
+GROWTH = 4
 # Lines that are put in order at a time where few of many are asked for: by their tokens, some 40 bytes each,
 # and by their texts, some kB.
 PIECE = 1 << 21
@@ -143,29 +144,34 @@ class SegmentLines:
 
     def rows(self, chosen: IntArray) -> Iterator[Row]:
         """The lines with these numbers, in this order."""
+        for some in in_batches([chosen]):
+            yield from self.batch(some)
+
+    def batch(self, chosen: IntArray) -> list[Row]:
+        """Like `rows`, all at once: each document is read once, whatever the order."""
         if self._contexts is None:
             self._contexts = contexts_of(self.segment, self._display)
-        found = self.occurrences
-        for start in range(0, len(chosen), BATCH_LINES):
-            interrupts.check()
-            some = chosen[start : start + BATCH_LINES]
-            part = found[some]
-            documents = self.segment.index.documents_at(part.starts)
-            first, _ = self.segment.index.document_bounds(documents)
-            starts = part.starts.astype(np.int64) - first
-            stops = part.stops.astype(np.int64) - first
-            nths = self._ordinals(some)
-            before, after = self.sides(some)
-            doc_ids = self.segment.doc_ids(documents).tolist()
-            columns = (documents, starts, stops, nths, before, after)
-            places = zip(*(column.tolist() for column in columns), strict=True)
-            cuts = repeat(None) if part.cuts is None else map(tuple, part.cuts.tolist())
-            lines = [Line._make((*place, cut)) for place, cut in zip(places, cuts, strict=False)]
-            # Neighbouring texts lie in the same compressed frame.
-            shown = {k: self._contexts.show(lines[k]) for k in np.argsort(documents, kind="stable").tolist()}
-            beside = self._beside(documents)
-            for k, (doc_id, line) in enumerate(zip(doc_ids, lines, strict=True)):
-                yield doc_id, line.start, *shown[k], *beside.get(line.document, ())
+        part = self.occurrences[chosen]
+        documents = self.segment.index.documents_at(part.starts)
+        first, _ = self.segment.index.document_bounds(documents)
+        starts = part.starts.astype(np.int64) - first
+        stops = part.stops.astype(np.int64) - first
+        before, after = self.sides(chosen)
+        columns = (documents, starts, stops, self._ordinals(chosen), before, after)
+        places = zip(*(column.tolist() for column in columns), strict=True)
+        cuts = repeat(None) if part.cuts is None else map(tuple, part.cuts.tolist())
+        lines = [Line._make((*place, cut)) for place, cut in zip(places, cuts, strict=False)]
+        shown: dict[int, Shown] = {}
+        # Neighbouring texts lie in the same compressed frame.
+        for i, k in enumerate(np.argsort(documents, kind="stable").tolist()):
+            if i % BATCH_LINES == 0:
+                interrupts.check()
+            shown[k] = self._contexts.show(lines[k])
+        doc_ids, beside = self.segment.doc_ids(documents).tolist(), self._beside(documents)
+        return [
+            (doc_id, line.start, *shown[k], *beside.get(line.document, ()))
+            for k, (doc_id, line) in enumerate(zip(doc_ids, lines, strict=True))
+        ]
 
     @property
     def in_sentences(self) -> bool:
@@ -196,6 +202,22 @@ class SegmentLines:
         if self._returned is None:
             return {}
         return {i: self._returned.row(self.segment, i) for i in np.unique(documents).tolist()}
+
+
+def in_batches(pieces: Iterable[IntArray]) -> Iterator[IntArray]:
+    """Arrays one after the other, cut anew: BATCH_LINES first, then more, up to SHOWN_PIECE at a time."""
+    size = BATCH_LINES
+    waiting: list[IntArray] = []
+    n_waiting = 0
+    for piece in pieces:
+        while n_waiting + len(piece) >= size:
+            yield np.concatenate([*waiting, piece[: size - n_waiting]])
+            piece = piece[size - n_waiting :]
+            waiting, n_waiting, size = [], 0, min(size * GROWTH, SHOWN_PIECE)
+        waiting.append(piece)
+        n_waiting += len(piece)
+    if n_waiting:
+        yield np.concatenate(waiting)
 
 
 def _ordinals(starts: NDArray[np.uint32]) -> IntArray:
@@ -274,7 +296,7 @@ def _rows(plan: Concordance, parts: Sequence[SegmentLines], start: int, stop: in
         rows = _by_place(plan, parts, start, stop)
     elif plan.order == BY_FIELDS:
         lines = AllLines(parts)
-        rows = lines.rows(lines.by_fields(plan.keys)[start:stop])
+        rows = lines.rows([lines.by_fields(plan.keys)[start:stop]])
     else:
         rows = _by_context(plan, parts, start, stop)
     if plan.corpus.n_added < 2:
@@ -318,12 +340,17 @@ def _by_context(
         longest = sys.maxsize if plan.window is None else plan.window
         order = ContextOrder(lines.tokens_at(to_left), keys, longest, plan.descending)
         numbers = first_in_order(len(lines), stop, order.ordered, PIECE)
+    yield from lines.rows(_between(numbers, start, stop))
+
+
+def _between(pieces: Iterable[IntArray], start: int, stop: int) -> Iterator[IntArray]:
+    """Of arrays one after the other, what stands at the places from `start` to `stop`."""
     position = 0
-    for some in numbers:
+    for some in pieces:
         first, last = max(start - position, 0), min(stop - position, len(some))
         position += len(some)
         if first < last:
-            yield from lines.rows(some[first:last])
+            yield some[first:last]
         if position >= stop:
             break
 
@@ -331,7 +358,7 @@ def _by_context(
 def _by_shown_text(plan: Concordance, lines: AllLines, numbers: IntArray) -> IntArray:
     """Lines by their contexts as they are shown: where a match may end within a token."""
     keys: list[Any] = []
-    for _, row in lines.rows(numbers):
+    for _, row in lines.rows([numbers]):
         left, right = row[2].casefold().split(), row[4].casefold().split()
         keys.append(tuple(reversed(left)) if plan.order == BY_LEFT else " ".join(right))
     order = sorted(range(len(keys)), key=keys.__getitem__, reverse=plan.descending)
@@ -393,13 +420,12 @@ class AllLines:
 
         return tokens_of
 
-    def rows(self, lines: IntArray) -> Iterator[tuple[SegmentLines, Row]]:
-        """These lines, in this order."""
-        for start in range(0, len(lines), BATCH_LINES):
-            some = lines[start : start + BATCH_LINES]
+    def rows(self, pieces: Iterable[IntArray]) -> Iterator[tuple[SegmentLines, Row]]:
+        """The lines with the numbers in these arrays, in their order."""
+        for some in in_batches(pieces):
             which = np.searchsorted(self._first, some, side="right") - 1
             made = {
-                number: self._parts[number].rows(some[which == number] - self._first[number])
+                number: iter(self._parts[number].batch(some[which == number] - self._first[number]))
                 for number in np.unique(which).tolist()
             }
             for number in which.tolist():

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
+import numpy as np
 import pytest
 
 import ngramdb
-from ngramdb.executor.kwic import text
+from ngramdb.executor.kwic import concordance, text
 
 
 @contextmanager
@@ -87,3 +88,24 @@ def test_lines_are_the_same_however_few_documents_are_kept(monkeypatch, n_docume
         monkeypatch.setattr(text, "MOST_RECENT", n_documents)
         monkeypatch.setattr(text, "MOST_RECENT_TOKENS", n_tokens)
         assert shown(c.kwic("x", order_by="left")) == expected
+
+
+@pytest.mark.parametrize("order", ["left", "right"])
+def test_sorted_lines_read_each_document_few_times(order, monkeypatch):
+    monkeypatch.setattr(text, "MOST_RECENT", 1)
+    read = []
+    was = text.StoredContexts._read
+    monkeypatch.setattr(text.StoredContexts, "_read", lambda self, i: read.append(i) or was(self, i))
+    with corpus_of(*(" ".join(f"w{i * k % 97} the" for k in range(300)) for i in range(1, 11))) as c:
+        rows = list(c.kwic("the", order_by=order, window=1))
+        keys = [row[2 if order == "left" else 4].split() for row in rows]
+        assert len(rows) == 3000 and keys == sorted(keys)
+        assert len(read) <= 10 * 5  # for each batch: 64, 256, 1,024 and 4,096 lines
+
+
+def test_pieces_are_cut_anew_and_lose_nothing():
+    pieces = [np.arange(i, i + n) for i, n in ((0, 0), (0, 70), (70, 5), (75, 3000), (3075, 1))]
+    cut = list(concordance.in_batches(pieces))
+    assert [len(some) for some in cut] == [64, 256, 1024, 1732]
+    assert np.concatenate(cut).tolist() == list(range(3076))
+    assert not list(concordance.in_batches([])) and not list(concordance.in_batches([np.arange(0)]))
