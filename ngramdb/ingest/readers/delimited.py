@@ -38,7 +38,7 @@ MOST_OF_HEADER = 1 << 20
 _NO_TEXT = 'no value, for the field is empty; an empty text is ""'
 # The type of a column whose values all match; the first of several. Numbers that would lose digits are texts.
 _WRITTEN = {
-    "int64": r"^(0|-?[1-9][0-9]{0,17})$",
+    "int64": r"^(0|-?[1-9][0-9]{0,18})$",
     "float64": r"^-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?([eE](\+?[0-3]?|-[0-2]?)[0-9]{1,2})?$",
     "bool": r"^(true|false|True|False|TRUE|FALSE)$",
 }
@@ -86,7 +86,7 @@ class _Text(ChunkFile):
     def __init__(
         self, source: Source, names: list[str], options: ReadOptions, meter: Meter, skipped: ErrorLog | None
     ) -> None:
-        chunks = read_chunks(source, options.limits, meter)
+        chunks = _ended(read_chunks(source, options.limits, meter))
         if options.quotes:
             chunks = checked(chunks, DELIMITERS[source.format], source.label, BLOCK_BYTES)
         super().__init__(chunks)
@@ -123,6 +123,16 @@ class _Text(ChunkFile):
                 yield part, row
                 row += part.num_rows
                 batch = batch.slice(part.num_rows)
+
+
+def _ended(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """A file with an end of its last line. Without it, Arrow takes an empty last field for one in quotes."""
+    last = b"\n"
+    for chunk in chunks:
+        yield chunk
+        last = chunk[-1:] or last
+    if last not in b"\r\n":
+        yield b"\n"
 
 
 def _names(source: Source, options: ReadOptions) -> list[str] | None:
@@ -239,13 +249,26 @@ def _is_written(values: Any, kind: str) -> bool:
     matching = compute.match_substring_regex(values.cast(pyarrow.binary(), safe=False), _WRITTEN[kind])
     if compute.all(matching).as_py() is False:
         return False
-    if kind != "float64":
+    if kind == "bool":
         return True
+    if kind == "int64":
+        return _fits(values)
     digits = compute.binary_length(compute.replace_substring_regex(values, _NO_DIGITS, ""))
     if (compute.max(digits).as_py() or 0) > _MOST_DIGITS:
         return False
     # Some that are written as numbers are beyond them.
     return compute.all(compute.is_finite(values.cast(kind))).as_py() is not False
+
+
+def _fits(values: Any) -> bool:
+    """Whether texts of digits are integers of 64 bits."""
+    if (compute.max(compute.binary_length(values)).as_py() or 0) < 19:
+        return True
+    try:
+        values.cast("int64")
+    except pyarrow.ArrowInvalid:
+        return False
+    return True
 
 
 def _typed(batch: Any, types: dict[str, str], label: str, errors: ErrorLog) -> Any:

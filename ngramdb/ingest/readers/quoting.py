@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from ngramdb import interrupts
 from ngramdb.errors import LoadError
 
-_WHOLE = re.compile(rb'"[^"]*(?:""[^"]*)*"')
-
 
 def checked(chunks: Iterator[bytes], delimiter: str, label: str, most_bytes: int) -> Iterator[bytes]:
     """The same pieces, each after its quotes were looked at.
@@ -26,38 +24,54 @@ def checked(chunks: Iterator[bytes], delimiter: str, label: str, most_bytes: int
     Cost: 0.4 µs a quoted field, nothing for pieces without a quote.
     """
     sign = re.escape(delimiter).encode()
-    # It fits at every quote that begins a field, so that it never begins within one: up to the quote that
-    # ends it, and what stands there, or to the end of what was read.
-    field = re.compile(rb'"(?<=[' + sign + rb'\r\n]")[^"]*(?:""[^"]*)*(?:"([^"' + sign + rb"\r\n]?)|\Z)")
+    # Up to the quote that ends a field, and what stands there, or to the end of what was read.
+    behind = rb'[^"]*(?:""[^"]*)*(?:(")([^"' + sign + rb"\r\n]?)|\Z)"
+    # It fits at every quote that begins a field, so that it never begins within one.
+    field = re.compile(rb'"(?<=[' + sign + rb'\r\n]")' + behind)
+    remainder = re.compile(behind)
     rest, line = b"\n", 0  # the first field of all is behind a line end, too
+    is_open, first_line, n_bytes = False, 0, 0  # of a field whose end was not read yet
     for chunk in chunks:
-        if len(rest) > most_bytes:
-            yield chunk
-            continue
         interrupts.check()
         text = rest + chunk
-        open_from = len(text)
-        if b'"' in text:
-            for found in field.finditer(text):
-                if found[1]:
-                    line += text.count(b"\n", 0, found.end())
-                    raise LoadError(
-                        f"line {line}: more follows the quote that ends a field, where a delimiter or the "
-                        "line's end should stand; a text that begins with a quote stands in quotes, and "
-                        "each quote in it is doubled; in a file that has no quotes around fields they are "
-                        "characters like others by QUOTES FALSE (--no-quotes)",
-                        source=label,
-                    )
-                if found.end() == len(text):  # perhaps a half of a doubled quote
-                    open_from = found.start()
-        kept = open_from - 1  # what stands before the next field tells where it begins
-        line += text.count(b"\n", 0, kept)
-        rest = text[kept:]
+        ended, rest = 0, b""
+        if is_open:
+            found = remainder.match(text)
+            assert found is not None, "it fits anywhere"
+            _refuse_more(found, text, line, label)
+            ended = found.end()
+            n_bytes += ended
+            is_open, rest = ended == len(text), found[1] or b""
+        if not is_open and b'"' in text:
+            for found in field.finditer(text, ended):
+                _refuse_more(found, text, line, label)
+                if found.end() == len(text):
+                    is_open, rest, n_bytes = True, found[1] or b"", len(found[0])
+                    first_line = line + text.count(b"\n", 0, found.start())
+        # An open field's last quote may be a half of a doubled one; what stands before the next field tells
+        # where it begins.
+        rest = rest if is_open else text[-1:]
+        line += text.count(b"\n", 0, len(text) - len(rest))
         yield chunk
-    if rest[1:2] == b'"' and len(rest) <= most_bytes and not _WHOLE.fullmatch(rest, 1):
-        line += rest.startswith(b"\n")
+        if is_open and n_bytes > most_bytes:
+            yield from chunks
+            return
+    if is_open and not rest:
         raise LoadError(
-            f"line {line}: the quote that begins a field here never ends, so that all that follows would be "
-            "one; was the file cut short?",
+            f"line {first_line}: the quote that begins a field here never ends, so that all that follows "
+            "would be one; was the file cut short?",
+            source=label,
+        )
+
+
+def _refuse_more(found: re.Match[bytes], text: bytes, line: int, label: str) -> None:
+    """Raise LoadError where something follows the quote that ends a field. `line` is that of the text."""
+    if found[2]:
+        line += text.count(b"\n", 0, found.end())
+        raise LoadError(
+            f"line {line}: more follows the quote that ends a field, where a delimiter or the line's end "
+            "should stand; a text that begins with a quote stands in quotes, and each quote in it is "
+            "doubled; in a file that has no quotes around fields they are characters like others by QUOTES FALSE "
+            "(--no-quotes)",
             source=label,
         )

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import ngramdb
 from ngramdb.errors import InvalidArgument, LoadError
 from ngramdb.ingest.readers import delimited
 
@@ -298,3 +299,47 @@ def test_a_column_is_of_numbers_where_floats_hold_all_digits(db, tmp_path, writt
     corpus.load(tmp_path / "a.csv")
     found = corpus.docs(returning="n").fetchall()[0][0]
     assert found == (float(written) if kind == "float64" else written)
+
+
+@pytest.mark.parametrize("ending", ["", "\n", "\r\n", "\r"])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        'text,year\n"a, b",1930\n"c, d",',
+        "text,year\na,1930\nc,",
+        'text,year\n"a, b",\n"c, d",1930',
+        'text,year\n"a",1930\n"b",""',
+        "text\na\nb",
+        "text,year",
+    ],
+)
+def test_a_last_line_without_an_end_is_a_line_like_others(tmp_path, rows, ending):
+    (tmp_path / "as.csv").write_bytes((rows + "\n").encode())
+    (tmp_path / "ends.csv").write_bytes((rows + ending).encode())
+    with ngramdb.connect() as db:
+        found = []
+        for name in ("as", "ends"):
+            corpus = db.create_corpus(name)
+            corpus.load(tmp_path / f"{name}.csv")
+            found.append(corpus.docs().to_dicts())
+        assert found[0] == found[1] and len(found[0]) == rows.count("\n")
+
+
+@pytest.mark.parametrize(
+    ("written", "is_number"),
+    [
+        ("1234567890123456789", True),
+        ("9223372036854775807", True),
+        ("-9223372036854775808", True),
+        ("9223372036854775808", False),
+        ("-9223372036854775809", False),
+        ("0123456789012345678", False),
+        ("12345678901234567890", False),
+    ],
+)
+def test_a_column_is_of_integers_where_64_bits_hold_all(db, tmp_path, written, is_number):
+    corpus = db.create_corpus("c")
+    (tmp_path / "a.csv").write_text(f"text,n\na,{written}\nb,7\nc,\n")
+    corpus.load(tmp_path / "a.csv")
+    found = [row[0] for row in corpus.docs(returning="n")]
+    assert found == ([int(written), 7, None] if is_number else [written, "7", None])
