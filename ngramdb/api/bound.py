@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ngramdb.errors import NgramdbError
+from ngramdb.errors import InvalidArgument, NgramdbError
 from ngramdb.lazy import lazy_module
 from ngramdb.lm.sentences import is_cut
 
@@ -98,6 +98,19 @@ class BoundCorpus:
 
     def check_whole(self, verb: str) -> None:
         """Raise NotSupportedError if this is only a part of a corpus: what a verb that changes it asks."""
+
+    def name_of(self, other: BoundCorpus, verb: str) -> str:
+        """The name of another whole corpus of this database, which a verb takes.
+
+        Raises InvalidArgument for one of another database, NotSupportedError for a part of one.
+        """
+        other.check_whole(verb)
+        if not self.database.is_same(other.database):
+            raise InvalidArgument(
+                f"{verb} takes a corpus of the same database, and this {other.name} is one of another; load "
+                "its documents into this database first"
+            )
+        return other.name
 
     def current(self) -> CorpusView:
         """The corpus at the newest version."""

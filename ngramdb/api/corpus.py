@@ -434,12 +434,14 @@ class Corpus:
 
         Parameters
         ----------
-        other : a corpus of the same database, or its name; vocabularies of `words` may differ
+        other : a whole corpus of the same database, or its name; vocabularies of `words` may differ
 
         Raises
         ------
         BindError
             There is no such corpus, or the tokenizers differ.
+        InvalidArgument, NotSupportedError
+            A corpus of another database, or a part of one.
 
         Notes
         -----
@@ -456,7 +458,7 @@ class Corpus:
 
         Parameters
         ----------
-        other : a corpus of the same database, or its name
+        other : a whole corpus of the same database, or its name
 
         Raises
         ------
@@ -464,6 +466,8 @@ class Corpus:
             The other corpus has a document that does not occur in this one; nothing is removed.
         BindError
             There is no such corpus, or the tokenizers differ.
+        InvalidArgument, NotSupportedError
+            A corpus of another database, or a part of one.
 
         Notes
         -----
@@ -473,10 +477,11 @@ class Corpus:
         return self._combine(-1, other)
 
     def _combine(self, sign: int, other: str | Corpus) -> ChangeOutcome:
-        name = other.name if isinstance(other, Corpus) else other
+        verb = "ADD" if sign > 0 else "SUBTRACT"
+        name = self._bound.name_of(other._bound, verb.lower()) if isinstance(other, Corpus) else other
         if not isinstance(name, str):
             raise InvalidArgument(f"the other corpus is a Corpus or its name, not {type(name).__name__}")
-        statement = f"ALTER CORPUS {self.name} {'ADD' if sign > 0 else 'SUBTRACT'} CORPUS {name}"
+        statement = f"ALTER CORPUS {self.name} {verb} CORPUS {name}"
         with self._bound.work():
             return self._bound.session().run_alter(plans.AlterCorpus(self.name, name, sign, None, statement))
 
@@ -844,7 +849,8 @@ class Corpus:
         Parameters
         ----------
         where : the condition of the documents, with `?` or `:name` for `params`; None for all
-        against : the condition of the others, or another corpus; None for the rest of this one
+        against : the condition of the others, or another corpus of the database, which is compared as a
+            whole; None for the rest of this one
         n : tokens of an n-gram
         by : 'll' (log-likelihood), 'logratio', 'chi2' or 'simple', a ratio of frequencies
         smoothing : what 'simple' adds to both frequencies per million
@@ -860,10 +866,18 @@ class Corpus:
         Raises
         ------
         InvalidArgument
-            A number out of range, or a measure that does not exist.
+            A number out of range, a measure that does not exist, or a corpus of another database.
+        NotSupportedError
+            A part of a corpus, beside another corpus.
         """
-        other = against.name if isinstance(against, Corpus) else None
-        condition = None if isinstance(against, Corpus) else against
+        other: str | None = None
+        condition: str | None = None
+        if isinstance(against, Corpus):
+            verb = "keywords against another corpus"
+            self._bound.check_whole(verb)
+            other = self._bound.name_of(against._bound, verb)
+        else:
+            condition = against
         text = trees.keywords(self.name, where, condition, other, n, by, smoothing, min_count, top)
         return self._bound.run(self._bound.bind_text(text, params))
 

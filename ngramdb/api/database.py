@@ -91,6 +91,14 @@ class Database:
         self._followers: WeakSet[Follower] = WeakSet()
         forks.renew_in_children(self)
 
+    def is_same(self, other: Database) -> bool:
+        """Whether this is the same database: the same files, if by two connections."""
+        one, two = self.store, other.store
+        return self is other or (
+            one.database_id == two.database_id
+            and os.path.realpath(one.directory.description) == os.path.realpath(two.directory.description)
+        )
+
     # ---- the version that is read -----------------------------------------------------------------------
 
     def close(self) -> None:

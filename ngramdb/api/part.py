@@ -47,7 +47,7 @@ class BoundPart(BoundCorpus):
     def check_whole(self, verb: str) -> NoReturn:
         raise NotSupportedError(
             f"{verb} is for a whole corpus, and this is a part of {self.name}, for reading; "
-            f"corpus({self.name!r}) has all of it"
+            f"corpus({self.name!r}) has all of it, and copy(name) makes a corpus of the part"
         )
 
 

@@ -262,7 +262,9 @@ class RemoteCorpus(_Verbs):
 
     def _sent(self, name: str, value: Any) -> Any:
         if isinstance(value, RemoteCorpus):
-            if value._database != self._database or value._conditions:
+            one, two = value._connection, self._connection
+            is_here = (one._where, one._base, value._database) == (two._where, two._base, self._database)
+            if not is_here or value._conditions:
                 raise NotSupportedError(f"{name} is a whole corpus of the same database")
             return {"kind": "corpus", "name": value.name.removeprefix(f"{value._database}.")}
         if callable(value):

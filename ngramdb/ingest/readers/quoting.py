@@ -71,7 +71,7 @@ def _refuse_more(found: re.Match[bytes], text: bytes, line: int, label: str) -> 
         raise LoadError(
             f"line {line}: more follows the quote that ends a field, where a delimiter or the line's end "
             "should stand; a text that begins with a quote stands in quotes, and each quote in it is "
-            "doubled; in a file that has no quotes around fields they are characters like others by QUOTES FALSE "
-            "(--no-quotes)",
+            "doubled; in a file that has no quotes around fields they are characters like others by QUOTES "
+            "FALSE (--no-quotes)",
             source=label,
         )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import pickle
+import shutil
 import warnings
 
 import numpy as np
@@ -180,11 +182,51 @@ def test_conditions_of_verbs_narrow_it(part):
         lambda part: part.removals(),
         lambda part: list(part.removed_documents()),
         lambda part: part.export_removals("x.jsonl"),
+        lambda part: part.keywords(against=part),
+        lambda part: part.keywords(against=ngramdb.connect().create_corpus("c")),
     ],
 )
 def test_verbs_for_whole_corpora_refuse(part, verb):
     with pytest.raises(NotSupportedError, match=r"is for a whole corpus, and this is a part of c"):
         verb(part)
+
+
+def takers_of_a_corpus():
+    """The verbs of a corpus that take another one, and the parameter's name."""
+    for name, verb in inspect.getmembers(ngramdb.Corpus, inspect.isfunction):
+        if not name.startswith("_"):
+            for parameter in inspect.signature(verb).parameters.values():
+                if "Corpus" in str(parameter.annotation):
+                    yield name, parameter.name
+
+
+def test_no_verb_takes_a_part_for_the_whole_nor_a_corpus_for_another_of_its_name(db, part, tmp_path):
+    assert sorted(takers_of_a_corpus()) == [
+        ("add", "other"),
+        ("keywords", "against"),
+        ("subtract", "other"),
+    ]
+    copied = tmp_path / "copy.ngdb"
+    shutil.copytree(tmp_path / "d.ngdb", copied)
+    in_memory = ngramdb.connect()
+    in_memory.create_corpus("later").append(documents())
+    corpus, version = db.corpus("c"), db.version
+    for verb, name in takers_of_a_corpus():
+        ask = getattr(corpus, verb)
+        for one in (part, db.corpus("later").where("year > 1950")):
+            with pytest.raises(NotSupportedError, match="copy\\(name\\) makes a corpus of the part"):
+                ask(**{name: one})
+        with ngramdb.connect(copied) as other:
+            for one in (other.corpus("later"), in_memory.corpus("later")):
+                with pytest.raises(InvalidArgument, match="takes a corpus of the same database"):
+                    ask(**{name: one})
+    assert db.version == version and corpus.n_documents == 5
+    with ngramdb.connect(tmp_path / "d.ngdb") as again:  # another connection to the same one
+        assert corpus.keywords(against=again.corpus("later")).fetchall() == (
+            corpus.keywords(against=db.corpus("later")).fetchall()
+        )
+        assert corpus.add(again.corpus("later")).documents == 4
+        assert corpus.subtract(again.corpus("later")).documents == 4
 
 
 def test_what_is_wrong_with_a_condition_is_said_at_once(db):
