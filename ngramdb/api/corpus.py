@@ -605,7 +605,7 @@ class Corpus:
     @flags.checked
     def counts(
         self,
-        ngrams: Ngram | Sequence[Ngram],
+        ngrams: Ngram | Pattern | Sequence[Ngram],
         where: str | None = None,
         *,
         group_by: str | Sequence[str] | None = None,
@@ -621,7 +621,7 @@ class Corpus:
 
         Parameters
         ----------
-        ngrams : an n-gram, or a list of them: texts or token ids
+        ngrams : an n-gram, or a list of them: texts or token ids; or a pattern (`ngramdb.pattern`)
         where, params : only in documents that meet this condition
         group_by : the field, or the fields, or what GROUP BY takes: 'year / 10 * 10', 'MONTH(date)',
             'UNNEST(tags)', 'RIGHT 1', 'FORM'
@@ -681,8 +681,7 @@ class Corpus:
             tree = trees.docs(order_by, descending, limit, offset, returning)
             return self._bound.run(self._bound.bind(tree, where, params))
         if limit is not None or type(offset) is not int or offset:
-            trees.at_least(0, "limit", limit)
-            trees.required(0, "offset", offset)
+            limit, offset = trees.at_least(0, "limit", limit), trees.whole(0, "offset", offset)
         view = self._bound.current()
         found, phrases = self._bound.documents(where, params, view)
         return self._bound.run(plans.Documents(view, found, descending, limit, offset, phrases=phrases))
@@ -707,7 +706,7 @@ class Corpus:
         where: str | None = None,
         *,
         window: int | Literal["sentence"] | None = None,
-        order_by: str | None = None,
+        order_by: str | Sequence[str] | None = None,
         descending: bool = False,
         limit: int | None = None,
         offset: int = 0,
@@ -725,7 +724,8 @@ class Corpus:
         pattern : text or token ids, or a pattern (`ngramdb.pattern`)
         where, params : only in documents that meet this condition
         window : tokens on either side; 'sentence' for what is in the sentence of the occurrence
-        order_by : 'doc_id' (then by position), 'left' or 'right', the text on that side
+        order_by : 'doc_id' (then by position), 'left' or 'right', the text on that side; or the field, or the
+            fields, of its document
         descending : the reverse order
         limit, offset : the greatest number of rows, and the number of rows to pass over before them
         sample, seed : the number of rows to draw at random; the same seed draws the same rows
@@ -744,7 +744,7 @@ class Corpus:
     @flags.checked
     def occurrences(
         self,
-        pattern: Ngram,
+        pattern: Ngram | Pattern,
         where: str | None = None,
         *,
         match_text: bool = False,
@@ -755,7 +755,7 @@ class Corpus:
 
         Parameters
         ----------
-        pattern : text or token ids
+        pattern : text or token ids, or a pattern (`ngramdb.pattern`)
         where, params : only in documents that meet this condition
         match_text, ignore_case : MATCH TEXT and IGNORE CASE
 
@@ -978,7 +978,7 @@ class Corpus:
         InvalidArgument
             A number out of range.
         """
-        trees.at_least(0, "docs", docs)
+        docs = trees.at_least(0, "docs", docs)
         plan = self._bound.bind(trees.trace(text, min_length, returning), where, params)
         return self._bound.run(replace(plan, n_documents=None if docs is None else min(docs, MAX_INTEGER)))
 
@@ -994,7 +994,7 @@ class Corpus:
         -------
         `starts`, `lengths` and `counts`, (k,) int64 each.
         """
-        trees.required(1, "min_length", min_length)
+        min_length = trees.whole(1, "min_length", min_length)
         view = self._bound.current()
         with self._bound.work():
             ids = self._bound.passage(text)
@@ -1158,8 +1158,7 @@ class Corpus:
         InvalidArgument
             A `top` that is not a whole number of at least 0, or an unknown model.
         """
-        if top is not None and (isinstance(top, bool) or not isinstance(top, int) or top < 0):
-            raise InvalidArgument(f"top is a whole number of at least 0, not {top!r}")
+        top = trees.at_least(0, "top", top)
         if where is not None or params is not None:
             return self._among(where, params).dist(given, model, top)
         view = self._bound.current()

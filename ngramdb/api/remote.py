@@ -25,6 +25,7 @@ import numpy as np
 
 from ngramdb import errors, flags
 from ngramdb.api import wire
+from ngramdb.api.arguments import tables
 from ngramdb.api.corpus import Corpus
 from ngramdb.api.cursor import Cursor
 from ngramdb.api.exceptions import HasErrors
@@ -276,11 +277,15 @@ def _verb(name: str) -> Callable[..., Any]:
     """A verb of `Corpus`, asked of the server."""
     local = getattr(Corpus, name)
     signature = inspect.signature(local)
+    of_ngrams = {one.name for one in signature.parameters.values() if "Ngram" in str(one.annotation)}
 
     @wraps(local)
     def ask(self: RemoteCorpus, *args: Any, **named: Any) -> Any:
         arguments = signature.bind(self, *args, **named).arguments
         flags.check_flags(inspect.unwrap(local), arguments)
+        for one in of_ngrams.intersection(arguments):
+            if tables.is_table(arguments[one]):  # a column of a frame, which is no rows of a table here
+                arguments[one] = list(arguments[one])
         return self._asked(name, {one: value for one, value in arguments.items() if one != "self"})
 
     return ask

@@ -45,9 +45,9 @@ def _is_pair(value: Any) -> bool:
 
 
 def _are_ngrams(value: Any) -> bool:
-    if _is_pair(value):
-        return all(isinstance(item, np.ndarray) for item in value)
-    return isinstance(value, list) and all(_is_ngram(item) for item in value)
+    if _is_pair(value) and all(isinstance(item, np.ndarray) for item in value):
+        return True
+    return isinstance(value, (list, tuple)) and all(_is_ngram(item) for item in value)
 
 
 def _is_ngram(value: Any) -> bool:
@@ -66,7 +66,7 @@ KINDS: dict[str, Callable[[Any], bool]] = {
     "float": lambda value: _is_whole(value) or isinstance(value, float),
     "str": lambda value: isinstance(value, str),
     "Literal['sentence']": lambda value: value == "sentence",
-    "Sequence[str]": lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
+    "Sequence[str]": lambda value: isinstance(value, (list, tuple)) and {str}.issuperset(map(type, value)),
     "tuple[int, int]": lambda value: _is_pair(value) and all(map(_is_whole, value)),
     "Ngram": lambda value: isinstance(value, str) or _is_ids(value),
     "Ids": _is_ids,
@@ -78,6 +78,26 @@ KINDS: dict[str, Callable[[Any], bool]] = {
     "ModelLike": lambda value: isinstance(value, str),
     "ParameterValues": lambda value: value is None or isinstance(value, (list, tuple, dict)),
     "Progress": lambda value: False,
+}
+#: The same words as messages have them, where they are no types of Python.
+SAID = {
+    "None": "null",
+    "int": "a whole number",
+    "float": "a number",
+    "str": "a text",
+    "bool": "true or false",
+    "Literal['sentence']": "'sentence'",
+    "Sequence[str]": "a list of texts",
+    "tuple[int, int]": "a pair of whole numbers",
+    "Ngram": "text or token ids",
+    "Ids": "token ids",
+    "Pattern": "a pattern",
+    "Corpus": "a corpus",
+    "Ngrams": "a list of n-grams (texts or token ids)",
+    "Sequence[Ngram]": "a list of n-grams (texts or token ids)",
+    "Documents": "a list of documents",
+    "ModelLike": "a model as after USING",
+    "ParameterValues": "a list, or an object by names",
 }
 
 
@@ -128,7 +148,7 @@ def _found(corpus: Corpus, named: Named, verb: str, arguments: Any) -> Any:
             raise Problem(400, f"{verb} has no argument {shortened(name)!r}; it has {', '.join(known)}")
         values[name] = wire.received(value, lambda other: _other(named, other))
         if not any(KINDS[kind](values[name]) for kind in known[name]):
-            message = f"{name} of {verb} is {' or '.join(known[name])}"
+            message = f"{name} of {verb} is {', or '.join(SAID.get(kind, kind) for kind in known[name])}"
             raise Problem(400, message, parameter=name, type="InvalidArgument")
     try:
         inspect.signature(getattr(Corpus, verb)).bind(corpus, **values)

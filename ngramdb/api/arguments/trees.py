@@ -287,10 +287,15 @@ def _is_sentence(window: Any) -> bool:
     return isinstance(window, str) and window == "sentence"
 
 
-def at_least(least: int, name: str, value: Any) -> None:
-    """Raise InvalidArgument unless the value is a whole number of at least `least`, or None."""
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+def at_least(least: int, name: str, value: Any) -> int | None:
+    """A whole number, of numpy's types as well; None as it is. Raises InvalidArgument below `least`."""
+    if value is None:
+        return None
+    if isinstance(value, np.integer):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise InvalidArgument(f"{name} is a whole number of at least {least}, not {value!r}")
+    return value
 
 
 def version_number(value: Any) -> int:
@@ -361,13 +366,18 @@ def _real(name: str, value: float | None) -> ast.Value | None:
 
 
 def _number(least: int, name: str, value: int | None) -> ast.Value | None:
-    at_least(least, name, value)
-    return None if value is None else ast.Value(value)
+    number = at_least(least, name, value)
+    return None if number is None else ast.Value(number)
+
+
+def whole(least: int, name: str, value: Any) -> int:
+    """A whole number of at least `least`; whatever else, None too, raises InvalidArgument."""
+    number = at_least(least, name, value)
+    if number is None:
+        raise InvalidArgument(f"{name} is a whole number of at least {least}, not None")
+    return number
 
 
 def required(least: int, name: str, value: Any) -> ast.Value:
-    """A whole number of at least `least` for a tree; whatever else, None too, raises InvalidArgument."""
-    if value is None:
-        raise InvalidArgument(f"{name} is a whole number of at least {least}, not None")
-    at_least(least, name, value)
-    return ast.Value(value)
+    """The same for a tree."""
+    return ast.Value(whole(least, name, value))

@@ -162,4 +162,6 @@ def single_token(continuation: Any) -> int | None:
     """The token of a continuation that is one token id, or a list or tuple with just one; else None."""
     if type(continuation) in (list, tuple) and len(continuation) == 1:
         continuation = continuation[0]
-    return continuation if type(continuation) is int else None
+    if type(continuation) is int:
+        return continuation
+    return int(continuation) if isinstance(continuation, np.integer) else None

@@ -8,6 +8,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from ngramdb.api.arguments import trees
 from ngramdb.api.arguments.documents import each_of
 from ngramdb.api.arguments.models import as_model
 from ngramdb.api.verbs.exporting import write_text
@@ -94,8 +95,7 @@ def draw_agreement(panels: dict[str, agreeing.Agreement], path: str) -> None:
 
 def draft(view: Corpus, ids: IntArray, n: int, least_prob: float, least_count: int) -> speculative.Draft:
     """`Corpus.draft`."""
-    if isinstance(n, bool) or not isinstance(n, int) or n < 0:
-        raise InvalidArgument(f"n is a whole number of at least 0, not {n!r}")
+    n = trees.whole(0, "n", n)
     least = _probability("least_prob", least_prob)
     model = language_model(view, as_model(InfGram(min_count=least_count)))
     return speculative.draft(model, ids, n, least_prob=least)

@@ -6,12 +6,14 @@ import asyncio
 import inspect
 import math
 import pickle
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import ngramdb
@@ -90,6 +92,24 @@ VERBS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("score", ("time flies",), {"model": "kneser_ney", "sentence": True}),
     ("count_many", (["flies", "never", [1, 2]],), {}),
     ("count_many", ((np.array([1, 2, 1]), np.array([0, 2, 3])),), {}),
+    # As many forms as are taken here.
+    ("kwic", ("flies",), {"order_by": ["year", "kind"], "descending": True, "returning": ("kind", "year")}),
+    ("docs", (), {"order_by": ("kind", "year"), "returning": ("kind", "year"), "limit": np.int64(2)}),
+    ("trace", ("an apple flies",), {"returning": ("kind",), "min_length": np.int64(1)}),
+    ("counts", (("flies", "time"),), {"group_by": ("kind",)}),
+    ("counts", (ngramdb.pattern('"flies" *'),), {}),
+    ("occurrences", (ngramdb.pattern('"flies" *'),), {}),
+    ("count_many", (("flies", "never"),), {}),
+    ("count_many", (("flies", "never", [1]),), {}),
+    ("count_many", (pd.Series(["flies", "never"]),), {}),
+    ("count_many", (np.array(["flies", "never"]),), {}),
+    ("prob_many", (("flies",), ("like",)), {}),
+    ("dist_many", (("flies", "time"),), {}),
+    ("score_many", (("flies like", "time"),), {}),
+    ("prob", (np.int64(1), "time"), {}),
+    ("dist", ([np.int64(1)],), {"top": np.uint8(1)}),
+    ("generate", ("time",), {"tokens": np.int64(2), "seed": np.int64(1)}),
+    ("perplexity", (pd.Series(["time flies"]),), {}),
     ("counts", (["flies", "time"],), {"group_by": ["kind"], "per_million": True}),
     ("occurrences", ("flies",), {"where": "kind = ?", "params": ["joke"]}),
     ("document", (2,), {}),
@@ -316,8 +336,9 @@ def test_arguments_of_a_wrong_kind_are_the_error_that_they_are_here(folder: Path
                 lambda c: c.prob("an", "flies", model=4),
                 lambda c: c.where(3),
             ):
-                with pytest.raises(ngramdb.InvalidArgument):
+                with pytest.raises(ngramdb.InvalidArgument) as error:
                     ask(corpus)
+                assert not re.search("Ngram|Sequence|Like|Values|None", str(error.value))
 
 
 def test_values_that_cannot_be_sent_are_refused(address: str) -> None:
