@@ -12,7 +12,7 @@ from ngramdb.planner.binding.conditions import condition
 from ngramdb.planner.binding.fields import bound_key, field_types, path_of
 from ngramdb.planner.binding.occurrences import occurring
 from ngramdb.planner.binding.scope import Scope
-from ngramdb.planner.plan.field_keys import PREFIX
+from ngramdb.planner.plan.field_keys import PREFIX, plain_name
 from ngramdb.planner.source import Corpus
 
 # Tokens beside an occurrence by which it may be grouped: longer texts hardly ever come twice.
@@ -144,6 +144,9 @@ def _column(scope: Scope, item: ast.OrderBy, corpus: Corpus, keys: Keys, columns
             name = path_of(node.keys[1:])
         if name in columns[:n_keys]:
             return columns.index(name)
+        dotted = [plain_name(column) for column in columns]
+        if dotted.count(path) == 1:
+            return dotted.index(path)
     else:
         path = _written(scope, item)
         key = _key(scope, node, corpus)

@@ -9,7 +9,7 @@ from ngramdb.language import ast
 from ngramdb.planner import plan
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.names import listing, nearest
-from ngramdb.planner.plan.field_keys import PREFIX, column_of
+from ngramdb.planner.plan.field_keys import PREFIX, column_of, plain_name
 from ngramdb.planner.source import Corpus
 
 # What every document has without metadata saying so, and the type of it.
@@ -61,6 +61,11 @@ def bound_field(
     for name in (path, behind_prefix):
         if name in types:
             return plan.FieldKey(name), types[name]
+    # Without backquotes around it: a key with a dot, as columns of tables have.
+    plain = ".".join(node.keys)
+    dotted = [name for name in types if "\\" in name and plain_name(name) == plain]
+    if len(dotted) == 1:
+        return plan.FieldKey(dotted[0]), types[dotted[0]]
     for name in (path, behind_prefix):
         if any(segment.metadata.rest_has(name) for segment in corpus.segments):
             return plan.FieldKey(name), set()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import partial
 
 # The columns that documents have without their metadata.
 OWN_COLUMNS = frozenset(("doc_id", "length", "text"))
 # In front of a metadata field that is called as one of these: in columns, and where the language names it.
 PREFIX = "metadata"
+_ESCAPED = re.compile(r"\\(.)")
 
 
 @dataclass(frozen=True)
@@ -61,16 +64,36 @@ def part_of(part: str, path: str) -> str:
     return f"{part.upper()}({path})" if part else path
 
 
+def plain_name(path: str) -> str:
+    r"""A field's path without what tells a dot in a key from one between keys.
+
+    >>> plain_name(r"meta\.lang"), plain_name("meta.lang")
+    ('meta.lang', 'meta.lang')
+    """
+    return _ESCAPED.sub(r"\1", path) if "\\" in path else path
+
+
 def column_of(field: str, fields: Collection[str]) -> str:
-    """The column of a metadata field among others: its path, behind `metadata` where that is taken.
+    r"""The column of a metadata field among others: its plain name, or path where another one has that.
+
+    It stands behind `metadata` where its own name is taken by the document's columns.
 
     >>> column_of("length", ["length"]), column_of("metadata.length", ["metadata.length"])
     ('metadata.length', 'metadata.length')
     >>> column_of("metadata.length", ["length", "metadata.length"])
     'metadata.metadata.length'
+    >>> column_of(r"m\.k", [r"m\.k"]), column_of(r"m\.k", [r"m\.k", "m.k"])
+    ('m.k', 'm\\.k')
     """
-    inner = field.removeprefix(f"{PREFIX}.")
-    is_taken = field in OWN_COLUMNS or (
-        inner != field and inner in fields and column_of(inner, fields) == field
-    )
-    return f"{PREFIX}.{field}" if is_taken else field
+    plain = plain_name(field)
+    inner = plain.removeprefix(f"{PREFIX}.")
+    is_taken = inner != plain and inner in fields and column_of(inner, fields) == plain
+    if plain != field:
+        same = is_taken or plain in fields or any(map(partial(_is_other, field), fields))
+        return field if same else plain
+    return f"{PREFIX}.{field}" if is_taken or field in OWN_COLUMNS else field
+
+
+def _is_other(field: str, other: str) -> bool:
+    """Whether another field with a dot in a key has the same plain name."""
+    return "\\" in other and other != field and plain_name(other) == plain_name(field)

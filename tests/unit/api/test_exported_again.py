@@ -92,7 +92,7 @@ def test_documents_of_ids_are_a_column_of_ids_in_parquet(db, tmp_path):
         {name: row[name] for name in row if "ids" in name or "text" in name}
         for row in again.docs().to_dicts()
     ]
-    assert rows[1] == {"metadata\\.ids": "x", "metadata\\.text": "y", "text": str(2**32 - 2)}
+    assert rows[1] == {"metadata.ids": "x", "metadata.text": "y", "text": str(2**32 - 2)}
     said = db.execute(f"COPY (DOCS FROM c) TO '{tmp_path / 'out.csv'}'").notes[0]
     assert "3 documents were written as a text" in said and "Parquet have the ids" in said
 
@@ -142,3 +142,44 @@ def test_metadata_that_the_text_displaces_are_named(db, tmp_path):
     ids.append([([1, 2], {"text": "x"}), ([1], {"ids": "y"})])
     with pytest.warns(ExportWarning, match="1 document was written without the metadata field 'ids'"):
         ids.export(tmp_path / "ids.jsonl")
+
+
+DOTTED = [
+    ("x", {"meta.lang": "en", "m": {"k": 1}, "a\\b": 3}),
+    ("y", {"meta.lang": "de", "m": {"k": 2}, "a\\b": 4}),
+]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "arrow", "jsonl"])
+def test_fields_with_dots_keep_their_names(tmp_path, ending):
+    """As pandas.json_normalize names columns."""
+    with ngramdb.connect() as db:
+        db.create_corpus("c0").append(DOTTED)
+        names = []
+        for i in range(3):
+            result = db.execute(f"COPY (DOCS FROM c{i}) TO '{tmp_path}/{i}.{ending}'")
+            assert all("meta.lang" not in note for note in result.notes)
+            kept = None if ending == "jsonl" else ["meta.lang", "m.k", "a\\b"]  # and no id, length and text
+            db.create_corpus(f"c{i + 1}").load(tmp_path / f"{i}.{ending}", metadata=kept)
+            names.append(db.corpus(f"c{i + 1}").docs().columns)
+        assert names[0] == names[1] == names[2] and {"meta.lang", "m.k", "a\\b"} <= set(names[0])
+        for corpus in (db.corpus("c0"), db.corpus("c3")):
+            assert corpus.count_docs("meta.lang = 'en'") == corpus.count_docs("`meta.lang` = 'en'") == 1
+            assert corpus.count_docs("m.k > 1") == corpus.count_docs("`a\\b` = 4") == 1
+            rows = corpus.docs(order_by=["meta.lang"], returning=["meta.lang", "m.k"])
+            assert (rows.columns, rows.fetchall()) == (("meta.lang", "m.k"), [("de", 2), ("en", 1)])
+            name = corpus.name
+            rows = db.execute(f'COUNT "x", "y" FROM {name} GROUP BY meta.lang ORDER BY meta.lang DESC')
+            assert rows.columns[1] == "meta.lang" and next(row[1] for row in rows) == "en"
+            assert ("field meta.lang", "string") in db.describe(name).fetchall()
+
+
+def test_fields_that_differ_by_backquotes_alone_are_told_apart():
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c")
+        corpus.append([("x", {"m.k": 1}), ("y", {"m": {"k": 2}}), ("z", {"a.b": {"c": 3}, "a": {"b.c": 4}})])
+        assert {"m\\.k", "m.k", "a\\.b.c", "a.b\\.c"} <= set(corpus.docs().columns)
+        assert corpus.count_docs("`m.k` = 1") == corpus.count_docs("m.k = 2") == 1
+        assert corpus.count_docs("`a.b`.c = 3") == corpus.count_docs("a.`b.c` = 4") == 1
+        with pytest.raises(ngramdb.BindError, match="no document has a field"):
+            corpus.count_docs("a.b.c = 3")
