@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -49,6 +48,21 @@ class _Unread:
     is_past = True
 
 
+class _Gone:
+    """In the place of what was read of a corpus that is no longer there, so that its version is let go."""
+
+    is_past = True
+
+    def __init__(self, error: NgramdbError) -> None:
+        self._error = error
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise self._error.with_traceback(None)
+
+    def __call__(self, *args: Any) -> NoReturn:
+        raise self._error.with_traceback(None)
+
+
 class BoundCorpus:
     """A corpus's name and database, and what is asked most of its newest version, ready at hand.
 
@@ -62,6 +76,8 @@ class BoundCorpus:
 
     #: The conditions of the parts that this is a part of, outermost first, each with its parameters.
     conditions: tuple[tuple[str, ParameterValues], ...] = ()
+    view: CorpusView
+    count: Callable[[Any], int]
 
     def __init__(self, database: Database, name: str, at_once: bool = True) -> None:
         """`at_once`: whether the corpus is opened now, or by the first question."""
@@ -73,17 +89,20 @@ class BoundCorpus:
         database.register(self)
 
     def follow(self) -> None:
-        """Read the newest version from now on, unless it has no such corpus."""
+        """Read the newest version from now on; none where it has no such corpus or the database is closed."""
         if isinstance(self.snapshot, _Unread):
             return
-        with contextlib.suppress(NgramdbError):
+        try:
             self.rebind()
+        except NgramdbError as error:  # each question asks for the corpus anew, and says so
+            gone: Any = _Gone(error.with_traceback(None))
+            self.snapshot = self.view = self.count = self.prob = self.dist = self.encode = gone
 
     def rebind(self) -> CorpusView:
         """Read the newest version from now on; raises if the database is closed or has no such corpus."""
         snapshot = self.database.snapshot
         view = self.opened(snapshot)
-        self.count: Callable[[Any], int] = view.index.count
+        self.count = view.index.count
         self.prob = None if is_cut(view) else view.index.prob
         self.dist = view.index.dist
         self.encode = view.tokenizer.encode

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np  # noqa: F401
 
 from ngramdb import flags
-from ngramdb.api.database import Database
+from ngramdb.api.database import Database, letting_go
 from ngramdb.api.exceptions import HasErrors
 from ngramdb.api.settings import checked_timeout
 from ngramdb.api.snapshot import Snapshot
@@ -383,6 +383,7 @@ class Connection(HasErrors):
             ) from error
         return verbs.Corpus(self._database, name)
 
+    @letting_go
     @flags.checked
     def drop_corpus(self, name: str, if_exists: bool = False, if_empty: bool = False) -> bool:
         """Drop a corpus, in one commit.

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ngramdb import flags
 from ngramdb.api.bound import BoundCorpus
+from ngramdb.api.database import Database, letting_go
 from ngramdb.api.verbs import asking
 from ngramdb.errors import InvalidArgument, NgramdbError
 from ngramdb.interrupts import under
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
         Table,
         Unpack,
     )
-    from ngramdb.api.database import Database
     from ngramdb.api.patterns import Pattern
     from ngramdb.api.results import (
         DocumentScores,
@@ -217,6 +217,7 @@ class Corpus:
             raise InvalidArgument("params are the values of a condition, and where has none")
         return self
 
+    @letting_go
     @flags.checked
     def copy(self, name: str, if_not_exists: bool = False) -> Corpus:
         """Make a corpus of these documents, in one commit: CREATE CORPUS … AS. Of a part, too (`where`).
@@ -246,6 +247,7 @@ class Corpus:
 
     # ---- adding documents -------------------------------------------------------------------------------
 
+    @letting_go
     def append(self, docs: Documents, progress: LoadCallback | None = None) -> LoadReport:
         """Add documents in one commit; if any of them fails, none is added.
 
@@ -275,6 +277,7 @@ class Corpus:
         with self._bound.work():
             return loading.load(database, self.name, documents, f"append to {self.name}", progress, errors)
 
+    @letting_go
     def load(
         self,
         paths: Paths | Table,
@@ -325,6 +328,7 @@ class Corpus:
 
     # ---- removing documents, and changing the corpus ---------------------------------------------------
 
+    @letting_go
     def delete(self, where: str, *, params: ParameterValues = None, reason: str = "") -> int:
         """Remove the documents that meet a condition, in one commit: DELETE DOCS.
 
@@ -371,6 +375,7 @@ class Corpus:
             statement = values.told(f"DELETE DOCS WHERE {where}", tree, session.match())
             return changes.remove(session, self.name, bind, statement, reason).documents
 
+    @letting_go
     def compact(self) -> CompactionOutcome:
         """Merge small segments and drop removed documents; answers stay the same: COMPACT.
 
@@ -406,6 +411,7 @@ class Corpus:
         with self._bound.database.work(progress=progress):
             return self._bound.current().warm()
 
+    @letting_go
     def restore(self, version: int) -> RestoreOutcome:
         """Return to the documents of an earlier version, in one commit: RESTORE CORPUS … TO VERSION.
 
@@ -429,6 +435,7 @@ class Corpus:
         with self._bound.work():
             return self._bound.session().run_restore(plans.RestoreCorpus(self.name, number))
 
+    @letting_go
     def add(self, other: str | Corpus) -> ChangeOutcome:
         """Add all documents of another corpus permanently: ALTER CORPUS … ADD CORPUS.
 
@@ -450,6 +457,7 @@ class Corpus:
         self._bound.check_whole("add")
         return self._combine(1, other)
 
+    @letting_go
     def subtract(self, other: str | Corpus) -> ChangeOutcome:
         """Remove, for each document of another corpus, an equal one: ALTER CORPUS … SUBTRACT CORPUS.
 
@@ -487,6 +495,7 @@ class Corpus:
 
     # ---- evaluation sets --------------------------------------------------------------------------------
 
+    @letting_go
     @flags.checked
     def decontaminate(
         self,
@@ -1308,6 +1317,7 @@ class Corpus:
         bounds = offsets + np.arange(len(offsets)) if sentence else offsets
         return results.DocumentScores(results.Scores.of(scores, used.is_probability), bounds)
 
+    @letting_go
     def analyze(self, order: int | None = None) -> AnalysisReport:
         """Count the counts of counts that Kneser-Ney's discounts are estimated from, and store them: ANALYZE.
 

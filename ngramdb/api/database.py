@@ -9,7 +9,8 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from weakref import WeakSet
 
 from ngramdb import forks
@@ -41,11 +42,31 @@ else:
     changing = lazy_module("ngramdb.engine.changes.change")
 
 
+_Verb = TypeVar("_Verb", bound=Callable[..., Any])
+
+
+def letting_go(verb: _Verb) -> _Verb:
+    """A verb that commits: once it has ended, the version that it began with may be removed.
+
+    Its object has the database as `_bound.database` or `_database`.
+    """
+
+    @wraps(verb)
+    def call(self: Any, *given: Any, **named: Any) -> Any:
+        try:
+            return verb(self, *given, **named)
+        finally:
+            database = self._bound.database if hasattr(self, "_bound") else self._database
+            database.store.let_go()
+
+    return call  # type: ignore[return-value]
+
+
 class Follower(Protocol):
     """An object that reads the newest version, and is notified of the next."""
 
     def follow(self) -> None:
-        """Read the newest version from now on."""
+        """Read the newest version from now on; none once the database is closed."""
 
 
 class Database:
@@ -106,6 +127,8 @@ class Database:
         with self._lock:
             if self.newest is not None:
                 self._go_over(None)
+                for follower in self._followers:
+                    follower.follow()
                 self.store.let_go()
                 self.store.close()
 
@@ -165,7 +188,7 @@ class Database:
     def _go_over(self, snapshot: Snapshot | None) -> None:
         before, self.newest = self.newest, snapshot
         if before is not None:
-            before.is_past = True
+            before.end(snapshot)
 
     def register(self, follower: Follower) -> None:
         """Notify an object of each new version, as long as it is in use."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from ngramdb.engine.storage.manifest import CorpusEntry, Manifest
@@ -52,6 +53,17 @@ class Snapshot:
             }
             for view in self._views.values():
                 view.keep(manifest.version, self._hold)
+
+    def end(self, after: Snapshot | None) -> None:
+        """The database has gone over to another version: this one stays as long as somebody reads it."""
+        self.is_past = True
+        kept = () if after is None else (*after._views.values(), *after.attached.values())
+        every: Iterator[CorpusView | AlgebraView] = chain(
+            self._views.values(), self._earlier.values(), self._sums.values()
+        )
+        for view in every:
+            if not any(view is one for one in kept):
+                view.forget_slices()
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise NotSupportedError("a snapshot holds open files and cannot be pickled; pickle the connection")

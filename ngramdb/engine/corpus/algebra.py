@@ -19,7 +19,7 @@ from ngramdb._cext.corpus.index import Index
 from ngramdb.caching import cached_property
 from ngramdb.engine.changes.equal_documents import Listed, Matches, match_documents
 from ngramdb.engine.corpus.common_vocabulary import common_tokenizer, translated
-from ngramdb.engine.corpus.slice import SliceView, prefers_slice, slice_of
+from ngramdb.engine.corpus.slice import SliceView, forget_slices, prefers_slice, slice_of
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.engine.storage.manifest import SegmentEntry
 from ngramdb.errors import ExecutionError
@@ -137,6 +137,10 @@ class AlgebraView:
     def prefers_slice(self, chosen: Sequence[Docs], work: int, worth: int, /) -> bool:
         """Whether the corpus of these documents is to be asked (`Slices.prefers`)."""
         return prefers_slice(self, chosen, work, worth)
+
+    def forget_slices(self) -> None:
+        """Let go of the slices that are kept, which refer to it."""
+        forget_slices(self)
 
     @cached_property
     def _names(self) -> list[str]:

@@ -219,6 +219,11 @@ class Slices:
                 self._made.move_to_end(key)
         return found
 
+    def made(self) -> list[SliceView]:
+        """Those that are there."""
+        with self._lock:
+            return list(self._made.values())
+
     def prefers(self, chosen: Sequence[Docs], work: int, worth: int) -> bool:
         """Whether to ask the slice of these documents, or else to do the work of a question without it.
 
@@ -239,6 +244,13 @@ class Slices:
 def slice_of(corpus: Whole, chosen: Sequence[Docs], shown: str) -> SliceView:
     """The chosen documents of a corpus as a corpus; kept with it (`Slices`)."""
     return _slices_of(corpus).get(corpus, chosen, shown)
+
+
+def forget_slices(corpus: Whole) -> None:
+    """Let go of the slices that are kept with a corpus, each of which refers to it."""
+    kept: Slices | None = corpus.__dict__.pop("_slices", None)
+    for made in () if kept is None else kept.made():
+        forget_slices(made)
 
 
 def prefers_slice(corpus: Whole, chosen: Sequence[Docs], work: int, worth: int) -> bool:

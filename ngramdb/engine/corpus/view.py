@@ -160,6 +160,11 @@ class CorpusView:
         """Whether the corpus of these documents is to be asked (`Slices.prefers`)."""
         return slices.prefers_slice(self, chosen, work, worth)
 
+    def forget_slices(self) -> None:
+        """Let go of the slices that are kept, which refer to it."""
+        if "_slices" in self.__dict__:
+            slices.forget_slices(self)
+
     def lacking(self) -> None:
         """Nothing: what was removed from a corpus has been a part of it."""
 

@@ -79,8 +79,8 @@ class Store:
         self._known: dict[int, LoadedVersion] = {}
         #: How many versions a commit leaves, its own included; older ones go, and files that only they need.
         self.keep_versions = DEFAULT_KEEP_VERSIONS
-        # How often it is tried again to remove versions beyond those, which were in use when they were to go.
-        self._tries = 0
+        # The oldest of the versions beyond those that was in use when it was to go.
+        self._in_use: int | None = None
         #: Says when an index is read into memory, one of `PREWARM`.
         self.prewarm: Callable[[], str] = lambda: "auto"
         self._state: _State | None = None
@@ -113,6 +113,7 @@ class Store:
         """Release all files. Containers and arrays that were handed out stay valid while they are used."""
         self._closed = True
         self._containers = {}
+        self._state = None  # others may remove the version now, if nobody else reads it
 
     @property
     def manifest(self) -> Manifest:
@@ -389,34 +390,38 @@ class Store:
         """Remove versions that were in use when a commit of this store would have removed them.
 
         The one before a commit is in use as a rule, by the connection that commits: until it has gone over,
-        or its statement has ended. So it is tried twice and no more, for others may read for long, and the
-        writer's lock is taken. Where another writer is at work that one does it. Cost: nothing as a rule.
-        """
-        if self._tries and not self._closed:
-            self._tries -= 1
-            with contextlib.suppress(OSError, StorageError):
-                lock = self.directory.lock_writer(0.0)
-                try:
-                    if self._let_go():
-                        self._tries = 0
-                finally:
-                    lock.release()
+        its statement has ended and its results are read. The writer's lock is taken once nobody reads the
+        oldest one; where another writer is at work that one removes it.
 
-    def _let_go(self) -> bool:
+        Cost: nothing as a rule, a look at a file where a version was in use.
+        """
+        if self._in_use is None or self._closed:
+            return
+        with contextlib.suppress(OSError, StorageError):
+            with contextlib.suppress(FileNotFoundError):
+                if self.directory.is_held(manifest_name(self._in_use)):
+                    return
+            lock = self.directory.lock_writer(0.0)
+            try:
+                self._let_go()
+            finally:
+                lock.release()
+
+    def _let_go(self) -> None:
         """After a commit, with the lock held: remove versions beyond those to keep, the oldest first.
 
-        Versions in use stay, which is returned as False; files that only removed versions needed go.
+        Versions in use stay, and those after them; files that only removed versions needed go.
 
         Failures are passed over: the next writer tries again.
         """
+        self._in_use = None
         with contextlib.suppress(OSError, StorageError):
             versions = list_versions(self.directory)
             beyond = versions[: max(len(versions) - max(self.keep_versions, 1), 0)]
-            all_gone = True
             for i, version in enumerate(beyond):
                 # Only oldest first, so one that is still read keeps those after it.
                 if self.directory.is_held(manifest_name(version)):
-                    all_gone = False
+                    self._in_use = version
                     break
                 if i > 0:  # after a crash, too, none shall be there without those after it
                     self.directory.sync_folder(MANIFESTS)
@@ -424,8 +429,6 @@ class Store:
                 self._known.pop(version, None)
             if beyond:
                 self._collect_orphans(self.manifest)
-            return all_gone
-        return True
 
     def _collect_orphans(self, newest: Manifest) -> None:
         def read_older() -> Iterator[Manifest]:
@@ -478,7 +481,7 @@ class Store:
         with self._loading, contextlib.suppress(FileNotFoundError):
             self._install(loaded)
         if self.directory.has_locks:
-            self._tries = 0 if self._let_go() else 2
+            self._let_go()
 
     def _install(self, loaded: LoadedVersion) -> _State:
         state = self._state
