@@ -42,6 +42,10 @@ def in_two_kinds(name: str, types: set[str], literals: Sequence[plan.Scalar | No
         return None
     kind, other = ("text", "number") if isinstance(asked[0], str) else ("number", "text")
     shown = plan.show_value(asked[0])
+    if PARSED_TYPE in kinds:  # which kinds the values have is not known
+        return (
+            f"{name} has values that no one type holds: {shown} is a {kind} here, and would meet no {other}"
+        )
     return f"{name} has values of several kinds: {shown} is a {kind} here, and meets no {other}"
 
 

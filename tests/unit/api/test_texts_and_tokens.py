@@ -125,6 +125,21 @@ def test_white_space_is_found_in_the_text(db, poems):
     assert poems.count("are") == 2  # the verb says itself what is matched
 
 
+def test_the_setting_holds_for_what_ngrams_contain(db, subwords):
+    corpus = db.create_corpus("c", tokenizer=str(subwords))
+    corpus.append(["fox foxes", "a Fox and a firefox"])
+    asked = 'NGRAMS 1 CONTAINING "fox"'
+    by_tokens = db.execute(f"{asked} MATCH TOKENS").fetchall()
+    for setting, manner in (("text", ""), ("'text ignore case'", "IGNORE CASE")):
+        expected = db.execute(f"{asked} MATCH TEXT {manner}").fetchall()
+        db.execute(f"SET match = {setting}")
+        assert db.execute(asked).fetchall() == expected != by_tokens
+        assert db.execute("NGRAMS 1 CONTAINING ?", ["fox"]).fetchall() == expected
+        assert db.execute(f"{asked} MATCH TOKENS").fetchall() == by_tokens
+        assert corpus.ngrams(1, containing="fox").fetchall() == by_tokens  # not by the setting
+        db.execute("SET match = tokens")
+
+
 def test_where_white_space_is_a_token_nothing_is_refused(db, subwords):
     for tokenizer in ("chars", "bytes", str(subwords)):
         corpus = db.create_corpus("blanks", tokenizer=tokenizer)
