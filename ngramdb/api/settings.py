@@ -32,6 +32,7 @@ DEFAULT_SEGMENT_TOKENS = 2**32 - 2
 DEFAULT_SORT_TOKENS = 60_000_000
 MAX_THREADS = 1024
 MAX_KEEP_VERSIONS = 1_000_000
+_NONE: frozenset[str] = frozenset()
 # Seconds: a year, which is as good as no limit.
 MAX_SECONDS = 365 * 24 * 3600
 
@@ -355,8 +356,8 @@ class Settings(Mapping[str, Value]):
     @property
     def disabled_rules(self) -> frozenset[str]:
         """The names of the planner's rules that are not used."""
-        value = str(self._values["disabled_rules"])
-        return frozenset(value.split(",")) if value else frozenset()
+        value = self._values["disabled_rules"]
+        return frozenset(str(value).split(",")) if value else _NONE
 
     def rows(self) -> list[tuple[Any, ...]]:
         """Rows of SHOW SETTINGS: name, value, default, type, description; values as SET takes them."""

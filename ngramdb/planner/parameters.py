@@ -86,7 +86,8 @@ class Parameters:
 
     def _check_positions(self, values: Any, wanted: Placeholders) -> None:
         names, n_wanted = wanted.names, wanted.n_wanted
-        if isinstance(values, (str, bytes)) or (values is not None and not isinstance(values, Sequence)):
+        is_plain = values is None or type(values) is list or type(values) is tuple
+        if not is_plain and (isinstance(values, (str, bytes)) or not isinstance(values, Sequence)):
             raise PlanError(f"parameters are a list, a tuple or a dict, not {type(values).__name__}")
         if names:
             given = "none were given" if not values else "give a dict"

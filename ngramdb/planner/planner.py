@@ -52,7 +52,8 @@ def _optimized(
     in_kernel = False
     if not estimated and isinstance(logical, (plan.CountDocuments, plan.Documents)):
         if isinstance(logical.where, plan.PlainDocs):  # from a template
-            return plan.changed(logical, costs=scanning.costs_of(disabled)), ()
+            costs = scanning.costs_of(disabled)
+            return (logical if logical.costs is costs else plan.changed(logical, costs=costs)), ()
         if plain.is_settled(logical.where):  # as the rules would leave it
             return _for_kernel(logical, disabled), ()
         in_kernel = True

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from ngramdb.planner.plan import Costs
+from ngramdb.planner.plan.estimates import COSTS, Costs
 
 SCAN_CANDIDATES = "scan_candidates"
-
-_COSTS = Costs()
 
 
 def costs_of(disabled: frozenset[str]) -> Costs | None:
     """What the executor weighs; None where it shall never read instead of locating."""
-    return None if SCAN_CANDIDATES in disabled else _COSTS
+    return None if SCAN_CANDIDATES in disabled else COSTS

@@ -22,6 +22,10 @@ class Costs:
     window_ns: float = 60.0
 
 
+#: Those that plans are made with.
+COSTS = Costs()
+
+
 @dataclass(frozen=True)
 class Estimate:
     """What is known before running: `count` is exact (None for compound nodes), `rows` is a guess.

@@ -38,6 +38,7 @@ class Phrase(NamedTuple):
     matched : how the text is matched whatever its tokens, for messages; None where that cannot be done
     before : the context that it continues, in PROB
     as_text : it was matched as text already
+    narrowed : more than itself decides which documents are asked, of which its counts say nothing
     """
 
     corpus: Corpus
@@ -45,6 +46,7 @@ class Phrase(NamedTuple):
     matched: str | None = None
     before: Gram | None = None
     as_text: bool = False
+    narrowed: bool = False
 
 
 class Doubt(NamedTuple):

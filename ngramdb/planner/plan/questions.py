@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ngramdb.planner.plan.base import Plan, Question, SliceQuestion
+from ngramdb.planner.plan.estimates import COSTS, Costs
 from ngramdb.planner.plan.field_keys import FieldKey, PlaceKey
 from ngramdb.planner.plan.nodes import DocExpr, Node, Occurring, changed
 from ngramdb.planner.plan.occurring import Several
@@ -13,7 +14,6 @@ from ngramdb.planner.plan.occurring import Several
 if TYPE_CHECKING:
     from ngramdb.lm.spec import ModelSpec
     from ngramdb.planner.plan.concordance import Sampling
-    from ngramdb.planner.plan.estimates import Costs
     from ngramdb.planner.plan.grams import Gram
 
 COUNT_COLUMNS = ("count",)
@@ -147,7 +147,7 @@ class CountDocuments(
     """COUNT DOCS."""
 
     where: DocExpr
-    costs: Costs | None = field(default=None, compare=False)
+    costs: Costs | None = field(default=COSTS, compare=False)
 
     def label(self) -> str:
         return "count documents"
@@ -164,7 +164,7 @@ class Documents(Question, operator="questions.documents.documents", binders={"Do
     descending: bool = False
     limit: int | None = None
     offset: int = 0
-    costs: Costs | None = field(default=None, compare=False)
+    costs: Costs | None = field(default=COSTS, compare=False)
     order: tuple[FieldKey, ...] = ()
     sample: Sampling | None = None
     returning: tuple[FieldKey, ...] = ()
