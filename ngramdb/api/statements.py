@@ -56,7 +56,8 @@ def execute_all(
             work = database.work(None, progress)
         with work:
             result = _execute_one(database, statement, parameters, sql)
-        database.store.let_go()  # what the statement itself has read
+        if not database.store.let_go():  # what the statement itself has read
+            result.at_end(database.store.let_go)
     return supervised(result, work)
 
 

@@ -386,26 +386,27 @@ class Store:
             return None
         raise FileNotFoundError(name)  # removed before it was held
 
-    def let_go(self) -> None:
+    def let_go(self) -> bool:
         """Remove versions that were in use when a commit of this store would have removed them.
 
         The one before a commit is in use as a rule, by the connection that commits: until it has gone over,
         its statement has ended and its results are read. The writer's lock is taken once nobody reads the
-        oldest one; where another writer is at work that one removes it.
+        oldest one; where another writer is at work that one removes it. False while some are in use.
 
         Cost: nothing as a rule, a look at a file where a version was in use.
         """
         if self._in_use is None or self._closed:
-            return
+            return True
         with contextlib.suppress(OSError, StorageError):
             with contextlib.suppress(FileNotFoundError):
                 if self.directory.is_held(manifest_name(self._in_use)):
-                    return
+                    return False
             lock = self.directory.lock_writer(0.0)
             try:
                 self._let_go()
             finally:
                 lock.release()
+        return self._in_use is None
 
     def _let_go(self) -> None:
         """After a commit, with the lock held: remove versions beyond those to keep, the oldest first.

@@ -8,7 +8,7 @@ result is shown is the business of `display`, other libraries' tables that of `d
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -88,6 +88,7 @@ class Result:
         self._n_made = 0
         self._work: Interrupt | None = None
         self._failure: str | None = None
+        self._at_end: Callable[[], None] | None = None
 
     @classmethod
     def of_rows(cls, columns: Iterable[str], rows: Iterable[Row], /, **summary: Any) -> Result:
@@ -134,6 +135,7 @@ class Result:
         if batch is None:
             self.n_rows = self._n_made
             self._work = None
+            self._end()
             return False
         self._buffer = self._buffer[self._next :] + batch
         self._next = 0
@@ -150,6 +152,15 @@ class Result:
         row = self._buffer[self._next]
         self._next += 1
         return row
+
+    def at_end(self, act: Callable[[], None]) -> None:
+        """What to do when all rows are made, or the result is closed, and nothing of the corpus is read."""
+        self._at_end = act
+
+    def _end(self) -> None:
+        act, self._at_end = self._at_end, None
+        if act is not None:
+            act()
 
     def fetchmany(self, size: int = BATCH_ROWS) -> list[Row]:
         """The next `size` rows, fewer at the end."""
@@ -197,6 +208,8 @@ class Result:
         if batches is not None and hasattr(batches, "close"):
             batches.close()
         self._buffer, self._next = [], 0
+        del batches
+        self._end()
 
     def __enter__(self) -> Result:
         return self
@@ -219,6 +232,7 @@ class Result:
         return {
             **self.__dict__,
             "pieces": None,
+            "_at_end": None,
             "_batches": None,
             "_buffer": self._buffer[self._next :],
             "_next": 0,

@@ -546,14 +546,26 @@ def test_what_a_change_leaves_behind_is_not_up_to_pythons_collector(tmp_path, ch
         corpus = again.corpus("c")
         assert corpus.count("word") == 4
         CHANGES[change](again)
-        if change != "RETURNING":  # its rows are those of the version before, to their end
-            assert len(list((path / "manifests").iterdir())) == 1
+        assert len(list((path / "manifests").iterdir())) == 1
         results = again.execute("SHOW CORPORA")
-    assert len(list((path / "manifests").iterdir())) == 1
     assert first.name == corpus.name and results.columns
     for closed in (first, corpus):
         with pytest.raises(ExecutionError, match="the connection is closed"):
             closed.count("word")
+
+
+@pytest.mark.parametrize(
+    "end", [lambda rows: rows.fetchall(), lambda rows: rows.close(), lambda rows: rows.df()]
+)
+def test_rows_of_what_was_removed_keep_their_version_to_their_end(tmp_path, end, without_collection):
+    path = tmp_path / "kept.ngdb"
+    with ngramdb.connect(path) as db:
+        db.settings["keep_versions"] = 1
+        db.create_corpus("c").append([f"secret{i} word" for i in range(4)])
+        rows = db.execute("DELETE DOCS WHERE doc_id < 2 RETURNING text")
+        assert len(list((path / "manifests").iterdir())) == 2
+        end(rows)
+        assert len(list((path / "manifests").iterdir())) == 1
 
 
 def test_a_closed_connection_reads_no_version(tmp_path, without_collection):
