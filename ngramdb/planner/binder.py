@@ -30,7 +30,19 @@ class Binder(Scope):
     def bind(self, statement: ast.Statement) -> plan.Plan:
         """The logical plan of a statement."""
         found: plan.Plan = binder_of(type(statement).__name__)(self, statement)
-        return plan.changed(found, phrases=tuple(self.phrases)) if self.phrases else found
+        if not self.phrases:
+            return found
+        where = getattr(statement, "where", None)
+        # A phrase of a condition on documents is narrowed by what must be true beside it.
+        alone = isinstance(where, ast.Contains) or isinstance(
+            statement, (ast.Docs, ast.CountDocs, ast.Delete)
+        )
+        narrowed = isinstance(where, ast.And) or (where is not None and not alone)
+        phrases = (
+            phrase._replace(narrowed=narrowed) if isinstance(phrase, plan.Phrase) else phrase
+            for phrase in self.phrases
+        )
+        return plan.changed(found, phrases=tuple(phrases))
 
     def condition(self, node: ast.Condition | None, corpus: Corpus) -> plan.DocExpr:
         """A condition on documents as a document expression; no condition means all documents."""

@@ -43,6 +43,8 @@ from ngramdb.planner.plan.phrases import LIKE_A_PATTERN, QUOTED, SENTENCE_MARKS,
 from ngramdb.planner.source import Corpus, IntArray
 
 BLANK = " "
+# Questions whose answers are documents.
+_OF_DOCUMENTS = (CountDocuments, Documents, GroupedCount)
 
 
 class Caution(NamedTuple):
@@ -73,12 +75,13 @@ def cautions_of_removed(phrases: Iterable[Phrase | Doubt]) -> list[Caution]:
 
 def caution_of_difference(plan: Plan) -> Caution | None:
     """What is to be said of documents of a difference of corpora that is none: counts are refused there."""
-    if isinstance(plan, ExportRows):
-        plan = plan.question
-    elif isinstance(plan, ExportDocuments):
-        plan = plan.documents
-    if not isinstance(plan, CountDocuments | Documents | GroupedCount):
-        return None
+    if not isinstance(plan, _OF_DOCUMENTS):
+        if isinstance(plan, ExportRows):
+            plan = plan.question
+        elif isinstance(plan, ExportDocuments):
+            plan = plan.documents
+        if not isinstance(plan, _OF_DOCUMENTS):
+            return None
     lacking = plan.corpus.lacking()
     if lacking is None:
         return None
@@ -149,7 +152,7 @@ def _of_spellings(phrase: Phrase) -> str | None:
 def _of_blanks(phrase: Phrase, rarer: bool = False) -> str | None:
     """A text that occurs nowhere but with a blank before it, or without the one at its end.
 
-    `rarer`: or occurs less often as it stands.
+    `rarer`: or occurs less often as it stands, or in other documents than those that are asked.
     """
     corpus, gram = phrase.corpus, phrase.gram
     n_as_it_stands = int(corpus.index.count(gram.ids))
@@ -157,16 +160,17 @@ def _of_blanks(phrase: Phrase, rarer: bool = False) -> str | None:
         return None
     text = gram.text or ""
     found = _most_frequent(corpus, gram, _other_blanks(text))
-    if found is None or found[1] <= n_as_it_stands:
+    if found is None or (found[1] <= n_as_it_stands and not phrase.narrowed):
         return None
-    other, n = found
-    advice = f"; {phrase.matched} finds both" if phrase.matched else ""
+    other, times = found[0], _times(found[1]) + _where(phrase)
+    does = "looks for" if phrase.narrowed else "finds"
+    advice = f"; {phrase.matched} {does} both" if phrase.matched else ""
     if text.endswith(BLANK):
         return (
             f"{gram.shown} ends in a blank, which is part of the token after it; "
-            f"{show_text(other)} occurs {_times(n)}"
+            f"{show_text(other)} occurs {times}"
         )
-    return f"{show_text(other)}, with a blank before it, is other tokens and occurs {_times(n)}{advice}"
+    return f"{show_text(other)}, with a blank before it, is other tokens and occurs {times}{advice}"
 
 
 def _of_continuation(phrase: Phrase) -> str | None:
@@ -184,7 +188,7 @@ def _of_continuation(phrase: Phrase) -> str | None:
         if n:
             return (
                 f"{gram.shown} never follows {before.shown} as these tokens; {continuation.shown} follows "
-                f"{context.shown} {_times(n)}"
+                f"{context.shown} {_times(n)}{_where(phrase)}"
             )
     return _of_blanks(phrase._replace(gram=before, before=None)) if before.text else None
 
@@ -259,6 +263,11 @@ def _most_frequent(corpus: Corpus, gram: Gram, texts: list[str]) -> tuple[str, i
 def _tokens(corpus: Corpus, text: str) -> Gram:
     ids: IntArray = corpus.tokenizer.encode(text)
     return Gram(ids, text=text)
+
+
+def _where(phrase: Phrase) -> str:
+    """What is counted for a note, where a question is about a part of it."""
+    return " in the whole corpus" if phrase.narrowed else ""
 
 
 def _times(n: int) -> str:

@@ -125,6 +125,21 @@ def test_white_space_is_found_in_the_text(db, poems):
     assert poems.count("are") == 2  # the verb says itself what is matched
 
 
+def test_notes_count_no_more_than_they_say(db, subwords):
+    corpus = db.create_corpus("c", tokenizer=str(subwords))
+    corpus.append([{"text": "fox", "n": 1}, {"text": "a fox", "n": 2}, {"text": "a fox", "n": 3}])
+    for n in (2, 4):  # the phrase occurs, and its other form more often, but not here
+        for question in (f'COUNT "fox" WHERE n = {n}', f'COUNT DOCS WHERE "fox" AND n = {n}'):
+            result = db.execute(question)
+            assert result.fetchall() == [(0,)]
+            (note,) = result.notes
+            assert '" fox"' in note and "2 times in the whole corpus; " in note and "looks for both" in note
+    corpus.append([{"text": "fox", "n": 1}] * 4)  # now it is the more frequent one
+    (note,) = db.execute('COUNT "fox" WHERE n = 2').notes
+    assert "2 times in the whole corpus" in note
+    assert not db.execute('COUNT "fox" WHERE n = 1').notes and not db.execute('COUNT "fox"').notes
+
+
 def test_the_setting_holds_for_what_ngrams_contain(db, subwords):
     corpus = db.create_corpus("c", tokenizer=str(subwords))
     corpus.append(["fox foxes", "a Fox and a firefox"])
