@@ -383,7 +383,7 @@ class Connection(HasErrors):
             ) from error
         return verbs.Corpus(self._database, name)
 
-    @letting_go
+    @letting_go(lambda connection: connection._database)
     @flags.checked
     def drop_corpus(self, name: str, if_exists: bool = False, if_empty: bool = False) -> bool:
         """Drop a corpus, in one commit.

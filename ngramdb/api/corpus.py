@@ -125,6 +125,8 @@ Paths = Path | Sequence[Path]
 # Makes a named tuple of a tuple, in half the time that its class takes.
 _new = tuple.__new__
 
+_letting_go = letting_go(lambda corpus: corpus._bound.database)
+
 
 class Corpus:
     """A corpus of a connection. Made by `Connection.corpus` and `create_corpus`; may be shared by threads.
@@ -217,7 +219,7 @@ class Corpus:
             raise InvalidArgument("params are the values of a condition, and where has none")
         return self
 
-    @letting_go
+    @_letting_go
     @flags.checked
     def copy(self, name: str, if_not_exists: bool = False) -> Corpus:
         """Make a corpus of these documents, in one commit: CREATE CORPUS … AS. Of a part, too (`where`).
@@ -247,7 +249,7 @@ class Corpus:
 
     # ---- adding documents -------------------------------------------------------------------------------
 
-    @letting_go
+    @_letting_go
     def append(self, docs: Documents, progress: LoadCallback | None = None) -> LoadReport:
         """Add documents in one commit; if any of them fails, none is added.
 
@@ -277,7 +279,7 @@ class Corpus:
         with self._bound.work():
             return loading.load(database, self.name, documents, f"append to {self.name}", progress, errors)
 
-    @letting_go
+    @_letting_go
     def load(
         self,
         paths: Paths | Table,
@@ -328,7 +330,7 @@ class Corpus:
 
     # ---- removing documents, and changing the corpus ---------------------------------------------------
 
-    @letting_go
+    @_letting_go
     def delete(self, where: str, *, params: ParameterValues = None, reason: str = "") -> int:
         """Remove the documents that meet a condition, in one commit: DELETE DOCS.
 
@@ -375,7 +377,7 @@ class Corpus:
             statement = values.told(f"DELETE DOCS WHERE {where}", tree, session.match())
             return changes.remove(session, self.name, bind, statement, reason).documents
 
-    @letting_go
+    @_letting_go
     def compact(self) -> CompactionOutcome:
         """Merge small segments and drop removed documents; answers stay the same: COMPACT.
 
@@ -411,7 +413,7 @@ class Corpus:
         with self._bound.database.work(progress=progress):
             return self._bound.current().warm()
 
-    @letting_go
+    @_letting_go
     def restore(self, version: int) -> RestoreOutcome:
         """Return to the documents of an earlier version, in one commit: RESTORE CORPUS … TO VERSION.
 
@@ -435,7 +437,7 @@ class Corpus:
         with self._bound.work():
             return self._bound.session().run_restore(plans.RestoreCorpus(self.name, number))
 
-    @letting_go
+    @_letting_go
     def add(self, other: str | Corpus) -> ChangeOutcome:
         """Add all documents of another corpus permanently: ALTER CORPUS … ADD CORPUS.
 
@@ -457,7 +459,7 @@ class Corpus:
         self._bound.check_whole("add")
         return self._combine(1, other)
 
-    @letting_go
+    @_letting_go
     def subtract(self, other: str | Corpus) -> ChangeOutcome:
         """Remove, for each document of another corpus, an equal one: ALTER CORPUS … SUBTRACT CORPUS.
 
@@ -495,7 +497,7 @@ class Corpus:
 
     # ---- evaluation sets --------------------------------------------------------------------------------
 
-    @letting_go
+    @_letting_go
     @flags.checked
     def decontaminate(
         self,
@@ -1317,7 +1319,7 @@ class Corpus:
         bounds = offsets + np.arange(len(offsets)) if sentence else offsets
         return results.DocumentScores(results.Scores.of(scores, used.is_probability), bounds)
 
-    @letting_go
+    @_letting_go
     def analyze(self, order: int | None = None) -> AnalysisReport:
         """Count the counts of counts that Kneser-Ney's discounts are estimated from, and store them: ANALYZE.
 

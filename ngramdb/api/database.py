@@ -45,21 +45,23 @@ else:
 _Verb = TypeVar("_Verb", bound=Callable[..., Any])
 
 
-def letting_go(verb: _Verb) -> _Verb:
-    """A verb that commits: once it has ended, the version that it began with may be removed.
+def letting_go(database_of: Callable[[Any], Database]) -> Callable[[_Verb], _Verb]:
+    """Of a verb that commits: once it has ended, the version that it began with may be removed.
 
-    Its object has the database as `_bound.database` or `_database`.
+    `database_of` gives the database of the object whose verb it is.
     """
 
-    @wraps(verb)
-    def call(self: Any, *given: Any, **named: Any) -> Any:
-        try:
-            return verb(self, *given, **named)
-        finally:
-            database = self._bound.database if hasattr(self, "_bound") else self._database
-            database.store.let_go()
+    def made(verb: _Verb) -> _Verb:
+        @wraps(verb)
+        def call(self: Any, *given: Any, **named: Any) -> Any:
+            try:
+                return verb(self, *given, **named)
+            finally:
+                database_of(self).store.let_go()
 
-    return call  # type: ignore[return-value]
+        return call  # type: ignore[return-value]
+
+    return made
 
 
 class Follower(Protocol):

@@ -5,6 +5,8 @@ Imported when a connection runs its first statement; opening a database does wit
 
 from __future__ import annotations
 
+import sys
+import traceback
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -12,7 +14,7 @@ from ngramdb.api.database import Database
 from ngramdb.api.parsing import parsed
 from ngramdb.api.placing import placed
 from ngramdb.api.session import DatabaseSession
-from ngramdb.errors import BindError, InvalidArgument, PlanError, QueryError, ReadingOnly
+from ngramdb.errors import BindError, InvalidArgument, NgramdbError, PlanError, QueryError, ReadingOnly
 from ngramdb.executor.results.result import Result, supervised
 from ngramdb.executor.run import is_question, run
 from ngramdb.interrupts import Interrupt, ProgressCallback
@@ -32,6 +34,22 @@ else:
     explaining = lazy_module("ngramdb.api.explaining")
 
 
+def _forget(error: NgramdbError, outer: BaseException | None) -> None:
+    """Let go of what the frames of an error refer to: who keeps the error must not keep a version.
+
+    What is wrong with a statement is in the message: where that was found out is left out. `outer` is the
+    error that the caller was at when it asked.
+    """
+    if isinstance(error, QueryError) and error.__traceback__ is not None:
+        error.__traceback__.tb_next = None
+    chain: BaseException | None = error
+    while isinstance(chain, NgramdbError) and chain is not outer:
+        traceback.clear_frames(chain.__traceback__)
+        if isinstance(error, QueryError) and chain is not error:
+            chain.__traceback__ = None
+        chain = chain.__cause__ or chain.__context__
+
+
 def execute_all(
     database: Database,
     sql: str,
@@ -43,22 +61,27 @@ def execute_all(
 
     `timeout` is for all of them together; None means that of the settings, for each.
     """
+    outer = sys.exc_info()[1]
     work = database.work(timeout, progress)
     with work:
         statements, placeholders = parsed(sql)
     parameters = Parameters(placeholders, params, sql)
     result = Result(summary={"message": "(no statement)"}, snapshot=database.snapshot.version)
+    all_gone = True
     for statement in statements:
         result.close()
         if result.cautions:  # nobody will see its note
             cautioning.warn(result.cautions)
         if timeout is None:
             work = database.work(None, progress)
-        with work:
-            result = _execute_one(database, statement, parameters, sql)
-        if not database.store.let_go():  # what the statement itself has read
-            result.at_end(database.store.let_go)
-    return supervised(result, work)
+        try:
+            with work:
+                result = _execute_one(database, statement, parameters, sql)
+        except NgramdbError as error:
+            _forget(error, outer)
+            raise
+        all_gone = database.store.let_go()  # what the statement itself has read
+    return supervised(result, work, None if all_gone else database.store.let_go)
 
 
 def ask(database: Database, sql: str, params: ParameterValues, work: Interrupt) -> Result:

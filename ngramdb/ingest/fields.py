@@ -44,6 +44,13 @@ def join_path(keys: Iterable[str]) -> str:
     return ".".join(key.replace("\\", "\\\\").replace(".", "\\.") for key in keys)
 
 
+def own_or_nested(record: dict[str, Any], path: Path) -> Path:
+    """The path, or the key that reads like it where no nested field is there, as columns of tables have."""
+    if len(path) > 1 and not has_field(record, path) and (name := ".".join(path)) in record:
+        return (name,)
+    return path
+
+
 def has_field(record: dict[str, Any], path: Path) -> bool:
     """Whether there is a field at `path`."""
     value: Any = record
@@ -75,6 +82,7 @@ def select(record: dict[str, Any], paths: Iterable[Path]) -> dict[str, Any]:
     """Return a new object with just the fields at `paths`; a path to an object keeps all that is in it."""
     kept: dict[str, Any] = {}
     for path in paths:
+        path = own_or_nested(record, path)
         value: Any = record
         for key in path:
             if not isinstance(value, dict) or key not in value:

@@ -34,10 +34,9 @@ class Binder(Scope):
             return found
         where = getattr(statement, "where", None)
         # A phrase of a condition on documents is narrowed by what must be true beside it.
-        alone = isinstance(where, ast.Contains) or isinstance(
-            statement, (ast.Docs, ast.CountDocs, ast.Delete)
-        )
-        narrowed = isinstance(where, ast.And) or (where is not None and not alone)
+        of_documents = isinstance(statement, (ast.Docs, ast.CountDocs, ast.Delete))
+        alone = where is None or of_documents or isinstance(where, ast.Contains)
+        narrowed = isinstance(where, ast.And) or not alone
         phrases = (
             phrase._replace(narrowed=narrowed) if isinstance(phrase, plan.Phrase) else phrase
             for phrase in self.phrases

@@ -6,6 +6,7 @@ import contextlib
 import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -120,14 +121,14 @@ class Library:
     def corpora(self) -> list[Named]:
         """All corpora, as they are now."""
         every = [(hosted, name) for hosted in self.databases for name in hosted.corpora()]
-        counts: dict[str, int] = {}
-        for _, name in every:
-            counts[name] = counts.get(name, 0) + 1
+        taken = Counter(name for _, name in every)
+        taken.update(RESERVED)
+        # By these each corpus is found, whatever others are called.
+        full = [f"{hosted.name}.{name}" for hosted, name in every]
+        taken.update(full)
         return [
-            Named(
-                name if counts[name] == 1 and name not in RESERVED else f"{hosted.name}.{name}", hosted, name
-            )
-            for hosted, name in every
+            Named(name if taken[name] == 1 else full_name, hosted, name)
+            for (hosted, name), full_name in zip(every, full, strict=True)
         ]
 
     def corpus(self, name: str | None) -> Named:
@@ -149,15 +150,16 @@ class Library:
         return found[0]
 
     def _called(self, name: str) -> Iterator[Named]:
-        named = [hosted for hosted in self.databases if name in hosted.corpora()]
-        if len(named) == 1:
-            yield Named(name, named[0], name)
-            return
+        is_full = False
         for hosted in self.databases:
             prefix = f"{hosted.name}."
             own = name.removeprefix(prefix)
             if name.startswith(prefix) and own in hosted.corpora():
+                is_full = True
                 yield Named(name, hosted, own)
+        named = [hosted for hosted in self.databases if name in hosted.corpora()]
+        if len(named) == 1 and not is_full:
+            yield Named(name, named[0], name)
 
     def warm(self) -> None:
         """Ask every corpus something, so that the first clients need not wait for what is read once.

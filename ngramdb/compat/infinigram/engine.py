@@ -52,6 +52,8 @@ class InfiniGramEngine(Retrieval):
     compares starts within one document, whatever stands in others. `search_docs` draws without replacement.
     An n-gram with the separator (the largest id of `token_dtype`) may begin or end a document, but not go on
     into the next one. Shards are segments; documents that were removed keep their numbers, and are `blocked`.
+    Rows (`segment_by_shard`, `rank`) are those of the index here: the peer has n-grams at the end of a shard
+    in another order, so that rows kept from it may be other occurrences of the n-gram.
     """
 
     def __init__(
@@ -83,7 +85,7 @@ class InfiniGramEngine(Retrieval):
 
     @classmethod
     def over(cls, view: Any, eos_token_id: int | None = None) -> InfiniGramEngine:
-        """The engine over a corpus that is open already.
+        """The engine over a corpus that is open already: `connection.snapshot.view(name)`.
 
         Without an `eos_token_id` the separator, the largest id, stands for a document's end.
         """

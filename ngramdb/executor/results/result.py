@@ -88,7 +88,8 @@ class Result:
         self._n_made = 0
         self._work: Interrupt | None = None
         self._failure: str | None = None
-        self._at_end: Callable[[], None] | None = None
+        # What is done once nothing of the corpus is read any more.
+        self._at_end: Callable[[], object] | None = None
 
     @classmethod
     def of_rows(cls, columns: Iterable[str], rows: Iterable[Row], /, **summary: Any) -> Result:
@@ -152,10 +153,6 @@ class Result:
         row = self._buffer[self._next]
         self._next += 1
         return row
-
-    def at_end(self, act: Callable[[], None]) -> None:
-        """What to do when all rows are made, or the result is closed, and nothing of the corpus is read."""
-        self._at_end = act
 
     def _end(self) -> None:
         act, self._at_end = self._at_end, None
@@ -352,9 +349,12 @@ class Result:
         return display.as_html(self._preview())
 
 
-def supervised(result: Result, work: Interrupt) -> Result:
-    """The same result, its rows made under a token: what stops the statement stops their making."""
-    result._work = work
+def supervised(result: Result, work: Interrupt, at_end: Callable[[], object] | None = None) -> Result:
+    """The same result, its rows made under a token: what stops the statement stops their making.
+
+    `at_end` is called when all rows are made, or the result is closed: it reads nothing of the corpus then.
+    """
+    result._work, result._at_end = work, at_end
     if result.pieces is not None:
         result.pieces = under(work, result.pieces)
     return result

@@ -10,8 +10,7 @@ from ngramdb.executor.questions.document_columns import REST_COLUMN, has_rest, m
 from ngramdb.executor.questions.models import stored_statistics
 from ngramdb.executor.results.result import Result, Row
 from ngramdb.executor.session import Session
-from ngramdb.planner.plan import CheckCorpora, DescribeCorpus, ShowTable
-from ngramdb.planner.plan.field_keys import OWN_COLUMNS, column_of
+from ngramdb.planner.plan import OWN_COLUMNS, CheckCorpora, DescribeCorpus, ShowTable, column_of
 from ngramdb.planner.source import Corpus
 from ngramdb.segments.metadata_values import JSON
 

@@ -26,7 +26,15 @@ from ngramdb.ingest.documents import (
     token_ids,
     unknown_id,
 )
-from ngramdb.ingest.fields import field_paths, has_field, missing_field, select, split_path, take
+from ngramdb.ingest.fields import (
+    field_paths,
+    has_field,
+    missing_field,
+    own_or_nested,
+    select,
+    split_path,
+    take,
+)
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.readers.line_forms import FormFinder
 from ngramdb.ingest.readers.lines import LineReader
@@ -140,18 +148,22 @@ class LineParser:
         if self._kept is not None:
             return None
         for path in (self._path, None if self._instead is None else split_path(self._instead)):
-            if path is not None and has_field(record, path):
+            if path is None:
+                continue
+            path = own_or_nested(record, path)
+            if has_field(record, path):
                 return self._forms.find(line, record, path, self._wants_ids)
         return None
 
     def _content(self, record: dict[str, Any]) -> tuple[str, Any]:
         """Take the text or ids out of the record: the name of their field, and its value."""
         try:
-            return self._field, take(record, self._path)
+            return self._field, take(record, own_or_nested(record, self._path))
         except KeyError:
             if self._instead is not None:
                 with contextlib.suppress(KeyError):
-                    return self._instead, take(record, split_path(self._instead))
+                    instead = own_or_nested(record, split_path(self._instead))
+                    return self._instead, take(record, instead)
             raise LoadError(missing_field(self._field, tuple(field_paths(record)))) from None
 
     def _known_ids(self, value: object, field: str) -> NDArray[np.uint32]:

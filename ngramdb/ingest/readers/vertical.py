@@ -15,6 +15,7 @@ structure within) a line feed.
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from html import unescape
 
@@ -83,7 +84,7 @@ class _Reader:
     def take(self, line: bytes, number: int) -> Document | None:
         """Take a line; the document that it ends, if it does."""
         try:
-            text = line.decode().removesuffix("\r")
+            text = (line.removeprefix(BOM_UTF8) if number == 1 else line).decode().removesuffix("\r")
         except UnicodeDecodeError as error:
             raise self._error(invalid_utf8(error, error.start), number) from error
         if not text or text.isspace() or text.startswith(("<?", "<!--")):

@@ -72,7 +72,7 @@ class Scope:
         """The corpus, or sum of corpora, that FROM names; else the current one, else the only one."""
         if source is None:
             return self._default_corpus()
-        terms = tuple(self._term(term) for term in source.terms)
+        terms = tuple(map(self._term, source.terms))
         if terms[0][0] < 0:
             self.fail(PlanError, "a sum of corpora begins with one that is added", source.terms[0])
         try:

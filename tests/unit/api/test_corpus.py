@@ -8,6 +8,7 @@ import gc
 import gzip
 import math
 import pickle
+import traceback
 
 import numpy as np
 import pytest
@@ -566,6 +567,49 @@ def test_rows_of_what_was_removed_keep_their_version_to_their_end(tmp_path, end,
         assert len(list((path / "manifests").iterdir())) == 2
         end(rows)
         assert len(list((path / "manifests").iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    "slip",
+    [
+        "DOCS WHERE nix = 1",
+        'COUNT "x" FROM nix',
+        "DELETE DOCS WHERE nix = 1",
+        'KWIC "word" AT VERSION 1',
+        "RESTORE CORPUS c TO VERSION 99",
+        "NGRAMS 0",
+        "COUNT",
+        'DOCS WHERE "x" AND (nix = 1 OR "y")',
+        'TRACE "x" RETURNING nix',
+        "COUNT DOCS GROUP BY nix",
+    ],
+)
+def test_an_error_that_is_kept_keeps_no_version(tmp_path, slip, without_collection):
+    path = tmp_path / "kept.ngdb"
+    with ngramdb.connect(path) as db:
+        db.settings["keep_versions"] = 1
+        corpus = db.create_corpus("c")
+        corpus.append([f"secret{i} word" for i in range(4)])
+        with pytest.raises(ngramdb.NgramdbError) as kept:
+            db.execute(slip)
+        corpus.delete('"secret1"')
+        assert len(list((path / "manifests").iterdir())) == 1
+        assert kept.traceback and str(kept.value)
+
+
+def test_errors_keep_what_the_caller_was_at(tmp_path):
+    def fail(name):
+        wanted = f"no {name}"
+        raise ngramdb.InvalidArgument(wanted)
+
+    with ngramdb.connect(tmp_path / "kept.ngdb") as db:
+        with pytest.raises(BindError) as kept:
+            try:
+                fail("x")
+            except ngramdb.InvalidArgument:
+                db.execute('COUNT "x" FROM nix')
+        (*_, frame) = traceback.walk_tb(kept.value.__context__.__traceback__)
+        assert frame[0].f_locals["wanted"] == "no x"
 
 
 def test_a_closed_connection_reads_no_version(tmp_path, without_collection):

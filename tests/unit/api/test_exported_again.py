@@ -174,6 +174,19 @@ def test_fields_with_dots_keep_their_names(tmp_path, ending):
             assert ("field meta.lang", "string") in db.describe(name).fetchall()
 
 
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_a_load_finds_fields_with_dots_whatever_the_form(tmp_path, form):
+    line = '{"a.b": "the text", "m.k": "x", "n": 1}\n' if form == "jsonl" else "a.b,m.k,n\nthe text,x,1\n"
+    (tmp_path / f"d.{form}").write_text(line)
+    with ngramdb.connect() as db:
+        for i, names in enumerate((("a.b", "m.k"), ("a\\.b", "m\\.k"))):
+            corpus = db.create_corpus(f"c{i}")
+            report = corpus.load(tmp_path / f"d.{form}", text=names[0], metadata=[names[1]])
+            assert not report.notes
+            (document,) = corpus.docs().to_dicts()
+            assert (document["text"], document["m.k"], "n" in document) == ("the text", "x", False)
+
+
 def test_fields_that_differ_by_backquotes_alone_are_told_apart():
     with ngramdb.connect() as db:
         corpus = db.create_corpus("c")

@@ -78,6 +78,13 @@ def test_what_is_no_vertical_text_is_named_or_skipped(tmp_path, text, line, mess
     assert [one[0] for one in found] == ["a"] and errors.count == 1
 
 
+def test_a_byte_order_mark_is_no_text(tmp_path):
+    path = tmp_path / "a.vrt"
+    path.write_bytes(b'\xef\xbb\xbf<text id="1">\nfoo\n</text>\n')
+    (document,) = read_documents(expand([path]), ReadOptions(), ErrorLog())
+    assert (document.text, document.metadata["id"]) == (b"foo", "1")
+
+
 def test_a_document_that_is_too_long_is_refused_or_skipped(tmp_path):
     limits = Limits(document_bytes=8)
     text = "<text>\n" + "word\n" * 9 + "</text>\n<text>\nb\n</text>\n"

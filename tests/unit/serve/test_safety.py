@@ -388,6 +388,18 @@ def test_two_databases_with_a_corpus_of_the_same_name(served: Any, tmp_path: Pat
     assert client.rows("/query.json?_db=other&q=" + quote('COUNT "one" FROM sayings')) == [(1,)]
 
 
+def test_a_corpus_that_is_called_as_one_of_a_database_hides_none(served: Any, tmp_path: Path) -> None:
+    with ngramdb.connect(tmp_path / "web.ngdb") as db:
+        db.create_corpus("sayings").append(["time flies"])
+    with ngramdb.connect(tmp_path / "s1.ngdb") as db:
+        db.create_corpus("sayings").append(["time flies"] * 2)
+        db.create_corpus("s1.sayings").append(["time flies"] * 3)
+    client = served(Limits(time_limit=20.0), tmp_path / "web.ngdb", tmp_path / "s1.ngdb")
+    assert [row[0] for row in client.rows("/corpora.json")] == ["web.sayings", "s1.s1.sayings", "s1.sayings"]
+    for name, n in (("web.sayings", 1), ("s1.sayings", 2), ("s1.s1.sayings", 3)):
+        assert client.rows(f"/{name}/count.json?q=flies") == [(n,)]
+
+
 def test_a_database_that_is_moved_or_replaced_is_the_only_one_that_does_not_answer(
     served: Any, tmp_path: Path, folder: Path
 ) -> None:
