@@ -315,7 +315,7 @@ def _plain(value: Any) -> Any:
     """Numbers and arrays of numpy, and other sequences, as JSON has them. Raises NotSupportedError."""
     if isinstance(value, (np.ndarray, np.generic)):
         return value.tolist()
-    if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray, memoryview)):
+    if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray, memoryview, set)):
         return list(value)
     raise NotSupportedError(f"a {type(value).__name__} cannot be sent to a service")
 

@@ -107,6 +107,8 @@ def sent(value: Any) -> Any:
         return value if math.isfinite(value) else {"kind": "number", "text": repr(value)}
     if isinstance(value, np.generic):
         return sent(value.item())
+    if hasattr(value, "as_py"):  # a scalar of Arrow
+        return sent(value.as_py())
     if isinstance(value, np.ndarray):
         return _sent_array(value)
     if isinstance(value, patterns.Pattern):
@@ -119,7 +121,7 @@ def sent(value: Any) -> Any:
         return {"kind": "object", "of": [[str(name), sent(item)] for name, item in value.items()]}
     if tables.is_table(value):
         return [sent(row) for batch in tables.opened(value)[1] for row in batch.to_pylist()]
-    if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray)):
+    if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray, set, frozenset)):
         return [sent(item) for item in value]
     raise NotSupportedError(f"a {type(value).__name__} cannot be sent to a service")
 

@@ -74,7 +74,7 @@ KINDS: dict[str, Callable[[Any], bool]] = {
     "Corpus": lambda value: isinstance(value, Corpus),
     "Ngrams": _are_ngrams,
     "Sequence[Ngram]": _are_ngrams,
-    "Documents": lambda value: isinstance(value, list) and all(map(_is_document, value)),
+    "Documents": lambda value: isinstance(value, (list, tuple)) and all(map(_is_document, value)),
     "ModelLike": lambda value: isinstance(value, str),
     "ParameterValues": lambda value: value is None or isinstance(value, (list, tuple, dict)),
     "Progress": lambda value: False,

@@ -172,7 +172,7 @@ class CalledTokenizer(Tokenizer):
         if found is None:
             raise InvalidArgument(
                 f"{what}, which this process lacks: ngramdb.register_tokenizer(ngramdb.CallableTokenizer("
-                f"{kept.name!r}, …)) gives it; counts by token ids need none"
+                f"{kept.name!r}, …)) gives it; Corpus.count and prob by token ids need none"
             )
         if (found.version, found.n_vocabulary) != (kept.version, kept.n_vocabulary):
             raise InvalidArgument(

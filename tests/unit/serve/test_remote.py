@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import ngramdb
@@ -110,6 +111,9 @@ VERBS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("dist", ([np.int64(1)],), {"top": np.uint8(1)}),
     ("generate", ("time",), {"tokens": np.int64(2), "seed": np.int64(1)}),
     ("perplexity", (pd.Series(["time flies"]),), {}),
+    ("perplexity", (("time flies", "an apple"),), {}),
+    ("agreement", (("time flies",),), {}),
+    ("count", (pa.array([1, 2]),), {}),
     ("counts", (["flies", "time"],), {"group_by": ["kind"], "per_million": True}),
     ("occurrences", ("flies",), {"where": "kind = ?", "params": ["joke"]}),
     ("document", (2,), {}),
@@ -344,7 +348,7 @@ def test_arguments_of_a_wrong_kind_are_the_error_that_they_are_here(folder: Path
 def test_values_that_cannot_be_sent_are_refused(address: str) -> None:
     with ngramdb.connect(address, token="sesame") as there:
         assert there.execute('COUNT "flies" FROM sayings', timeout=0).fetchall() == [(4,)]
-        for value in (b"\x01", bytearray(b"\x01"), object()):
+        for value in (b"\x01", bytearray(b"\x01"), object(), {1, 2}):
             for params in ([value], {"x": value}):
                 with pytest.raises(ngramdb.NotSupportedError, match="cannot be sent to a service"):
                     there.execute(f"COUNT {':x' if isinstance(params, dict) else '?'} FROM sayings", params)
