@@ -401,11 +401,19 @@ class AllLines:
 
     def tokens_at(self, to_left: bool) -> TokensAt:
         """What gives the tokens next to lines (numbers, ascending), at some distance."""
+        # Of lines in sentences, how many tokens are shown on that side: 4 bytes each.
+        shown = [
+            part.sides(np.arange(len(part)))[0 if to_left else 1].astype(np.uint32)
+            if part.in_sentences
+            else None
+            for part in self._parts
+        ]
 
         def tokens_of(lines: IntArray, depth: int) -> IntArray:
             bounds = np.searchsorted(lines, self._first)
             found = np.empty(len(lines), dtype=np.int64)
-            for part, start, stop, first in zip(self._parts, bounds, bounds[1:], self._first, strict=False):
+            for i, part in enumerate(self._parts):
+                start, stop, first = bounds[i], bounds[i + 1], self._first[i]
                 if start == stop:
                     continue
                 interrupts.check()
@@ -413,8 +421,9 @@ class AllLines:
                 own = lines[start:stop] - first
                 places = every.starts[own] if to_left else every.stops[own]
                 tokens = part.segment.index.tokens_at(places, -1 - depth if to_left else depth)
-                if part.in_sentences:
-                    tokens[depth >= part.sides(own)[0 if to_left else 1]] = -1
+                n_shown = shown[i]
+                if n_shown is not None:
+                    tokens[depth >= n_shown[own]] = -1
                 found[start:stop] = tokens
             return found
 
