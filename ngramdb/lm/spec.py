@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 
 from ngramdb.caching import cached_property
 from ngramdb.errors import InvalidArgument
@@ -51,6 +52,9 @@ class ModelSpec:
             raise InvalidArgument(
                 f"the least count of a model is a whole number from 1 on, not {self.min_count!r}"
             )
+        for name in ("order", "min_count"):
+            if isinstance(value := getattr(self, name), Integral):  # of numpy's types: as what they are
+                object.__setattr__(self, name, int(value))
         if not 0.0 < self.weight <= 1.0:
             raise InvalidArgument(
                 f"the weight of stupid backoff is above 0 and at most 1, not {self.weight!r}"
@@ -100,8 +104,8 @@ class ModelSpec:
 
 
 def is_whole(value: object) -> bool:
-    """Whether it is an integer, and not a truth value."""
-    return isinstance(value, int) and not isinstance(value, bool)
+    """Whether it is an integer, of numpy's types as well, and not a truth value."""
+    return isinstance(value, (int, Integral)) and not isinstance(value, bool)
 
 
 class NGram(ModelSpec):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from ngramdb.errors import InvalidArgument
@@ -17,10 +18,12 @@ from ngramdb.lm import Backoff, InfGram, KneserNey, ModelSpec, NGram
         (Backoff(), "BACKOFF(0.4)"),
         (Backoff(0.25, 5), "BACKOFF(0.25) ORDER 5"),
         (KneserNey(order=5, min_count=3), "KNESER_NEY ORDER 5 MIN COUNT 3"),
+        (KneserNey(order=np.int64(5), min_count=np.uint8(3)), "KNESER_NEY ORDER 5 MIN COUNT 3"),
     ],
 )
 def test_a_model_reads_as_it_is_written_in_the_language(spec, text):
     assert str(spec) == text
+    assert {type(spec.order), type(spec.min_count)} <= {int, type(None)}
 
 
 @pytest.mark.parametrize(
@@ -29,6 +32,8 @@ def test_a_model_reads_as_it_is_written_in_the_language(spec, text):
         {"kind": "witten_bell"},
         {"kind": "ngram", "order": 0},
         {"kind": "ngram", "order": True},
+        {"kind": "ngram", "order": np.bool_(True)},
+        {"kind": "ngram", "order": np.float64(2)},
         {"kind": "ngram", "order": 2**31},
         {"kind": "backoff", "weight": 0.0},
         {"kind": "backoff", "weight": 1.5},
