@@ -38,7 +38,7 @@ from ngramdb.executor.session import Written
 from ngramdb.formats import MARKER, OF_DOCUMENTS, endings_of, written_format
 from ngramdb.ingest.sources import STDIN
 from ngramdb.planner.cautions import Caution
-from ngramdb.planner.plan import Documents, column_of
+from ngramdb.planner.plan import Documents, column_of, columns_in_files
 from ngramdb.planner.source import Segment
 
 # Documents between two interrupt checks; rows of a Parquet group.
@@ -78,6 +78,9 @@ def export_documents(plan: Documents, path: str | os.PathLike[str], format: str 
     texts = ShownTexts(plan.corpus.tokenizer)
     if kind not in OF_DOCUMENTS:
         result = watched_documents(plan, texts.seen)
+        fields = metadata_fields(plan.corpus)
+        renamed = {column_of(name, fields): column for name, column in columns_in_files(fields).items()}
+        result.columns = tuple(renamed.get(name, name) for name in result.columns)
         n = _write_rows(result, name, kind)
         return Written(n, result.summary, (*texts.cautions, *_of_columns(plan, kind)))
     found, summary = chosen(plan)
@@ -296,9 +299,9 @@ def _write_parquet(
     fields = metadata_fields(plan.corpus)
     types = {name: _common(found) for name, found in fields.items()}
     of_ids = plan.corpus.tokenizer.kind == "tokens"
-    names = {
-        name: f"metadata.{name}" if of_ids and name == IDS else column_of(name, fields) for name in fields
-    }
+    names = columns_in_files(fields)
+    if of_ids and IDS in fields:
+        names[IDS] = f"metadata.{IDS}"
     content = (IDS, pyarrow.list_(pyarrow.uint32())) if of_ids else ("text", pyarrow.large_string())
     rest = [pyarrow.field(REST_COLUMN, pyarrow.string())] if has_rest(fields) else []
     schema = pyarrow.schema(

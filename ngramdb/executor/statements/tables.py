@@ -10,7 +10,7 @@ from ngramdb.executor.questions.document_columns import REST_COLUMN, has_rest, m
 from ngramdb.executor.questions.models import stored_statistics
 from ngramdb.executor.results.result import Result, Row
 from ngramdb.executor.session import Session
-from ngramdb.planner.plan import OWN_COLUMNS, CheckCorpora, DescribeCorpus, ShowTable, column_of
+from ngramdb.planner.plan import CheckCorpora, DescribeCorpus, ShowTable
 from ngramdb.planner.source import Corpus
 from ngramdb.segments.metadata_values import JSON
 
@@ -133,10 +133,7 @@ def describe(plan: DescribeCorpus, session: Session) -> Result:
     rows.extend((f"option {name}", value) for name, value in sorted(entry.options.items()))
     rows.extend(_statistics(view))
     fields = metadata_fields(view)
-    for name, types in fields.items():
-        # No columns stand beside them here, of which one could have the same name.
-        shown = name if name in OWN_COLUMNS else column_of(name, fields)
-        rows.append((f"field {shown}", " or ".join(types)))
+    rows.extend((f"field {name}", " or ".join(types)) for name, types in fields.items())
     if has_rest(fields):
         rows.append((f"field {REST_COLUMN}", JSON))
     return Result.of_rows(DESCRIBE_COLUMNS, rows)

@@ -63,6 +63,7 @@ from .field_keys import OWN_COLUMNS as OWN_COLUMNS
 from .field_keys import FieldKey as FieldKey
 from .field_keys import PlaceKey as PlaceKey
 from .field_keys import column_of as column_of
+from .field_keys import columns_in_files as columns_in_files
 from .field_keys import part_of as part_of
 from .folding import one_case as one_case
 from .folding import same_letters as same_letters

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
-from functools import partial
 
 # The columns that documents have without their metadata.
 OWN_COLUMNS = frozenset(("doc_id", "length", "text"))
@@ -74,26 +74,27 @@ def plain_name(path: str) -> str:
 
 
 def column_of(field: str, fields: Collection[str]) -> str:
-    r"""The column of a metadata field among others: its plain name, or path where another one has that.
-
-    It stands behind `metadata` where its own name is taken by the document's columns.
+    """The column of a metadata field among others: its path, behind `metadata` where that is taken.
 
     >>> column_of("length", ["length"]), column_of("metadata.length", ["metadata.length"])
     ('metadata.length', 'metadata.length')
     >>> column_of("metadata.length", ["length", "metadata.length"])
     'metadata.metadata.length'
-    >>> column_of(r"m\.k", [r"m\.k"]), column_of(r"m\.k", [r"m\.k", "m.k"])
-    ('m.k', 'm\\.k')
     """
-    plain = plain_name(field)
-    inner = plain.removeprefix(f"{PREFIX}.")
-    is_taken = inner != plain and inner in fields and column_of(inner, fields) == plain
-    if plain != field:
-        same = is_taken or plain in fields or any(map(partial(_is_other, field), fields))
-        return field if same else plain
-    return f"{PREFIX}.{field}" if is_taken or field in OWN_COLUMNS else field
+    inner = field.removeprefix(f"{PREFIX}.")
+    is_taken = field in OWN_COLUMNS or (
+        inner != field and inner in fields and column_of(inner, fields) == field
+    )
+    return f"{PREFIX}.{field}" if is_taken else field
 
 
-def _is_other(field: str, other: str) -> bool:
-    """Whether another field with a dot in a key has the same plain name."""
-    return "\\" in other and other != field and plain_name(other) == plain_name(field)
+def columns_in_files(fields: Collection[str]) -> dict[str, str]:
+    r"""The columns of fields in files: keys with a dot keep their names where no other column has them.
+
+    >>> columns_in_files([r"m\.k", "n"]), columns_in_files([r"m\.k", "m.k"])
+    ({'m\\.k': 'm.k', 'n': 'n'}, {'m\\.k': 'm\\.k', 'm.k': 'm.k'})
+    """
+    columns = {field: column_of(field, fields) for field in fields}
+    plain = {field: plain_name(column) for field, column in columns.items()}
+    n_of = Counter((*plain.values(), *OWN_COLUMNS))
+    return {field: name if n_of[name] == 1 else columns[field] for field, name in plain.items()}
