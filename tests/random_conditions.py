@@ -94,13 +94,21 @@ TIMES = st.tuples(
 
 @st.composite
 def nearby(draw, of):
-    first = draw(HAS)
-    others = draw(st.lists(of, min_size=1, max_size=2))
+    first = draw(HAS | in_parentheses())
+    others = draw(st.lists(of, min_size=1, max_size=3))
     return "near", [first, *others], draw(st.integers(0, 4))
 
 
+def in_parentheses():
+    """An AND that is one operand of WITHIN: its own n-grams may be anywhere in the document."""
+    beside = st.one_of(HAS, HAS.map(lambda item: ("not", item)), field_tests())
+    both = st.tuples(HAS, beside)
+    return st.tuples(st.just("and"), st.one_of(both, both, both.map(reversed)).map(list))
+
+
 def conditions():
-    near = nearby(st.one_of(HAS, HAS, HAS.map(lambda item: ("not", item)), field_tests()))
+    operands = st.one_of(HAS, HAS, in_parentheses())
+    near = nearby(st.one_of(operands, operands, operands.map(lambda item: ("not", item)), field_tests()))
     leaves = st.one_of(HAS, HAS, TIMES, field_tests(), field_tests(), near)
     return st.recursive(
         leaves,

@@ -144,38 +144,42 @@ def family(value):
 def has_places(node):
     """Whether a condition speaks of places in documents."""
     if node[0] in ("and", "near"):
-        return has_places(node[1][0])
+        return any(map(has_places, node[1]))
     return node[0] == "has" or (node[0] == "or" and all(map(has_places, node[1])))
 
 
-def spans(node, document):
-    """The occurrences that a condition means in a document: (start, stop), ascending, each once."""
+def spans(node, document, possible=False):
+    """The occurrences that a condition means in a document: (start, stop), ascending, each once.
+
+    With `possible`, those that it may mean, whatever the values are that the document does not have.
+    """
     kind, *rest = node
     ids = document[0]
     if kind == "has":
         found = ((i, stop(rest[0], ids, i)) for i in range(len(ids)))
         return [span for span in found if span[1] is not None]
     if kind == "or":
-        return sorted({span for item in rest[0] for span in spans(item, document)})
-    first, *others = rest[0]
-    found = spans(first, document)
+        return sorted({span for item in rest[0] for span in spans(item, document, possible)})
+    first, *others = sorted(rest[0], key=lambda item: not has_places(item))
+    found = spans(first, document, possible)
+    met = (True, None) if possible else (True,)
     if kind == "and":
-        return found if all(truth(item, document) is True for item in others) else []
+        return found if all(truth(item, document) in met for item in others) else []
     for item in others:
         if has_places(item):
-            near = starts(item, document)
+            near = starts(item, document, possible)
             found = [span for span in found if any(abs(span[0] - j) <= rest[1] for j in near)]
         elif item[0] == "not" and has_places(item[1]):
-            near = starts(item[1], document)
+            near = starts(item[1], document, not possible)
             found = [span for span in found if not any(abs(span[0] - j) <= rest[1] for j in near)]
-        elif truth(item, document) is not True:
+        elif truth(item, document) not in met:
             found = []
     return found
 
 
-def starts(node, document):
-    """Where the occurrences that a condition means start in a document."""
-    return [start for start, _ in spans(node, document)]
+def starts(node, document, possible=False):
+    """Where the occurrences that a condition means, or may mean, start in a document."""
+    return [start for start, _ in spans(node, document, possible)]
 
 
 def stop(pattern, ids, i):
@@ -195,13 +199,19 @@ def stop(pattern, ids, i):
 def together(items, tokens, document):
     """WITHIN as a condition: an occurrence of each lies within so many tokens of all others.
 
-    With NOT among them, the first one's occurrences are what all distances are from.
+    Of the first one, an occurrence that has none of those behind NOT as near.
     """
-    if any(item[0] == "not" for item in items):
-        return bool(starts(("near", items, tokens), document))
-    places = [starts(item, document) for item in items if has_places(item)]
-    near = any(max(choice) - min(choice) <= tokens for choice in itertools.product(*places))
-    return conjunction([near, *(truth(item, document) for item in items if not has_places(item))])
+    near = [item for item in items if has_places(item)]
+    apart = [item for item in items if item[0] == "not" and has_places(item[1])]
+    others = [truth(item, document) for item in items if item not in near + apart]
+
+    def holds(possible):
+        places = [starts(item, document, possible) for item in near]
+        places[0] = starts(("near", [near[0], *apart], tokens), document, possible)
+        return any(max(choice) - min(choice) <= tokens for choice in itertools.product(*places))
+
+    known = True if holds(possible=False) else None if holds(possible=True) else False
+    return conjunction([known, *others])
 
 
 def count_of(node, documents):

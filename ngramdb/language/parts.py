@@ -54,12 +54,17 @@ class Clause(NamedTuple):
 
 
 class Nested(NamedTuple):
-    """A condition with the number of operators inside one another, and its place with its parentheses."""
+    """A condition with the number of operators inside one another, and its place with its parentheses.
+
+    `joined` is what AND joins in it, as that stands there: of `(x AND y) AND z` two conditions, where the
+    condition has three operands.
+    """
 
     condition: ast.Condition
     depth: int
     start: int
     stop: int
+    joined: tuple[Nested, ...] = ()
 
 
 def start_of(value: Any) -> int:

@@ -31,18 +31,17 @@ class ConditionRules:
         return operands_of(children, ast.Or)
 
     def chain(self, children: list[Any]) -> Nested:
-        return operands_of(children, ast.And)
+        return operands_of(children, ast.And)._replace(joined=tuple(children[::2]))
 
     def within(self, children: list[Any]) -> Nested:
         inner, stop = children[0], stop_of(children[-1])
         in_sentence = isinstance(children[2], ast.InSentence)
-        if isinstance(inner.condition, ast.And):
-            operands, depth = inner.condition.operands, inner.depth
-        elif in_sentence:
-            operands, depth = (inner.condition,), inner.depth + 1
-        else:
+        if not (inner.joined or in_sentence):
             message = 'WITHIN stands after n-grams joined by AND: "a" AND "b" WITHIN 5 TOKENS'
             raise Fault(message, children[1].start, stop)
+        # An AND in parentheses among others is one of them: its own n-grams may be anywhere in the document.
+        joined = inner.joined or (inner,)
+        operands, depth = tuple(one.condition for one in joined), 1 + max(one.depth for one in joined)
         condition = ast.Within(operands, node_of(children[2]), span=span_of(children))
         return limited(Nested(condition, depth, inner.start, stop))
 
@@ -56,7 +55,7 @@ class ConditionRules:
 
     def parenthesis(self, children: list[Any]) -> Nested:
         inner = children[1]
-        return Nested(inner.condition, inner.depth, children[0].start, children[2].stop)
+        return Nested(inner.condition, inner.depth, children[0].start, children[2].stop, inner.joined)
 
     def contains(self, children: list[Any]) -> Nested:
         pattern = node_of(children[0])

@@ -21,7 +21,7 @@ from ngramdb.language import ast
 from ngramdb.planner import plan
 from ngramdb.planner.binding.fields import bound_date, bound_field, unfit
 from ngramdb.planner.binding.never import in_two_kinds, never_true
-from ngramdb.planner.binding.occurrences import distance, has_occurrences, near_to, occurring
+from ngramdb.planner.binding.occurrences import distance, has_occurrences, near_to, of_operand
 from ngramdb.planner.binding.patterns import pattern
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.binding.sentences import in_one_sentence
@@ -36,8 +36,12 @@ MAX_TEMPLATE = 10_000
 _NULLABLE = (ast.Comparison, ast.Between, ast.InList, ast.Like)
 
 
-def condition(scope: Scope, node: ast.Condition | None, corpus: Corpus) -> plan.DocExpr:
+def condition(
+    scope: Scope, node: ast.Condition | None, corpus: Corpus, unknown: bool = False
+) -> plan.DocExpr:
     """A condition on documents as a document expression; no condition means all documents.
+
+    With `unknown`, the documents of which it is true or unknown.
 
     Raises
     ------
@@ -46,7 +50,11 @@ def condition(scope: Scope, node: ast.Condition | None, corpus: Corpus) -> plan.
     PlanError
         A value that makes no sense where it stands.
     """
-    return plan.AllDocs() if node is None else _bound(scope, node, corpus, negated=False)
+    if node is None:
+        return plan.AllDocs()
+    if unknown and _may_be_unknown(node):
+        return plan.Complement(_bound(scope, node, corpus, negated=True))
+    return _bound(scope, node, corpus, negated=False)
 
 
 def among(scope: Scope, node: ast.Condition | None, corpus: Corpus) -> plan.DocExpr | None:
@@ -102,20 +110,20 @@ def _count_is(scope: Scope, node: ast.CountIs, corpus: Corpus) -> plan.DocExpr:
 
 
 def _within(scope: Scope, node: ast.Within, corpus: Corpus, negated: bool) -> plan.DocExpr:
-    tokens = distance(scope, node, corpus)
-    if any(isinstance(item, ast.Not) for item in node.operands):
-        lonely: plan.DocExpr = plan.DocsOf(near_to(scope, node, corpus, condition))
-        return plan.Complement(lonely) if negated else lonely
     near = [item for item in node.operands if has_occurrences(item)]
-    others = tuple(
-        _bound(scope, item, corpus, negated) for item in node.operands if not has_occurrences(item)
-    )
+    apart = [item for item in node.operands if isinstance(item, ast.Not) and has_occurrences(item.operand)]
+    others = tuple(_bound(scope, item, corpus, negated) for item in node.operands if item not in near + apart)
     if not near:
         scope.fail(PlanError, "WITHIN joins n-grams, and there is none here", node)
-    operands = tuple(occurring(scope, item, corpus, condition) for item in near)
+    tokens = distance(scope, node, corpus)
+    operands = [of_operand(scope, item, corpus, condition, unknown=negated) for item in near]
     if tokens is None:
-        operands = tuple(map(in_one_sentence, operands))
-    found: plan.DocExpr = plan.Nearby(operands, tokens)
+        operands = list(map(in_one_sentence, operands))
+    if apart:  # the first one's occurrences count that have none of these near them
+        lonely = replace(node, operands=(near[0], *apart))
+        operands[0] = near_to(scope, lonely, corpus, condition, unknown=negated)
+    found: plan.DocExpr
+    found = plan.DocsOf(operands[0]) if apart and len(near) == 1 else plan.Nearby(tuple(operands), tokens)
     if negated:
         found = plan.Complement(found)
         return plan.UnionOf((found, *others)) if others else found

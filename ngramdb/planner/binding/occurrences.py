@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import replace
+from typing import Protocol
 
 from ngramdb.errors import PlanError
 from ngramdb.language import ast
@@ -12,23 +13,31 @@ from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.binding.sentences import in_one_sentence, require_sentences
 from ngramdb.planner.source import Corpus
 
-# Binds conditions on documents; handed in, since they hold occurrences themselves.
-ConditionBinder = Callable[[Scope, ast.Condition, Corpus], plan.DocExpr]
+
+class ConditionBinder(Protocol):
+    """Binds conditions on documents; handed in, since they hold occurrences themselves.
+
+    With `unknown`, documents of which the condition is neither true nor false are meant, too.
+    """
+
+    def __call__(
+        self, scope: Scope, node: ast.Condition, corpus: Corpus, unknown: bool = False
+    ) -> plan.DocExpr: ...
 
 
 def has_occurrences(node: ast.Condition) -> bool:
-    """Whether the condition speaks of places in documents, and not of whole documents only."""
+    """Whether an operand of WITHIN speaks of places in documents, and not of whole documents only."""
     if isinstance(node, (ast.And, ast.Within)):
-        return has_occurrences(node.operands[0])
+        return any(map(has_occurrences, node.operands))
     if isinstance(node, ast.Or):
         return all(map(has_occurrences, node.operands))
     return isinstance(node, ast.Contains)
 
 
 def occurring(
-    scope: Scope, node: ast.Condition, corpus: Corpus, condition: ConditionBinder
+    scope: Scope, node: ast.Condition, corpus: Corpus, condition: ConditionBinder, unknown: bool = False
 ) -> plan.Occurring:
-    """The occurrences that a condition means.
+    """The occurrences that a condition means; with `unknown`, what may be meant where fields have no value.
 
     OR means those of its distinct operands together; AND those of its first operand in documents that meet
     all others; WITHIN those of its first operand near one of every other.
@@ -41,15 +50,15 @@ def occurring(
     if isinstance(node, ast.Contains):
         return plan.OccurrencesOf(pattern(scope, node.pattern, corpus))
     if isinstance(node, ast.Or):
-        every = (occurring(scope, item, corpus, condition) for item in node.operands)
+        every = (occurring(scope, item, corpus, condition, unknown) for item in node.operands)
         operands = tuple(dict.fromkeys(every))
         return operands[0] if len(operands) == 1 else plan.AnyOf(operands)
     if isinstance(node, ast.And):
-        first = occurring(scope, node.operands[0], corpus, condition)
-        docs = tuple(condition(scope, item, corpus) for item in node.operands[1:])
+        first = occurring(scope, node.operands[0], corpus, condition, unknown)
+        docs = tuple(condition(scope, item, corpus, unknown) for item in node.operands[1:])
         return plan.InDocs(first, docs[0] if len(docs) == 1 else plan.Intersection(docs))
     if isinstance(node, ast.Within):
-        return near_to(scope, node, corpus, condition)
+        return near_to(scope, node, corpus, condition, unknown)
     if isinstance(node, ast.Not):
         scope.fail(
             PlanError,
@@ -64,6 +73,16 @@ def occurring(
     )
 
 
+def of_operand(
+    scope: Scope, node: ast.Condition, corpus: Corpus, condition: ConditionBinder, unknown: bool
+) -> plan.Occurring:
+    """The occurrences that an operand of WITHIN means: of an AND its first ones, whatever it begins with."""
+    if isinstance(node, (ast.And, ast.Within)):
+        ordered = sorted(node.operands, key=lambda item: not has_occurrences(item))
+        node = replace(node, operands=tuple(ordered))
+    return occurring(scope, node, corpus, condition, unknown)
+
+
 def distance(scope: Scope, node: ast.Within, corpus: Corpus) -> int | None:
     """How many tokens apart operands may start; None: as far as their sentence goes."""
     if isinstance(node.tokens, ast.InSentence):
@@ -72,23 +91,25 @@ def distance(scope: Scope, node: ast.Within, corpus: Corpus) -> int | None:
     return scope.number(node.tokens, "WITHIN", 0)
 
 
-def near_to(scope: Scope, node: ast.Within, corpus: Corpus, condition: ConditionBinder) -> plan.Occurring:
+def near_to(
+    scope: Scope, node: ast.Within, corpus: Corpus, condition: ConditionBinder, unknown: bool = False
+) -> plan.Occurring:
     """`x AND y AND NOT z WITHIN k TOKENS`: the occurrences of x with y, and without z, near them.
 
     WITHIN SENTENCE: those in whose sentence is a y, and no z.
     """
     tokens = distance(scope, node, corpus)
-    first = occurring(scope, node.operands[0], corpus, condition)
+    first = of_operand(scope, node.operands[0], corpus, condition, unknown)
     near: list[plan.Occurring] = []
     apart: list[plan.Occurring] = []
     docs: list[plan.DocExpr] = []
     for item in node.operands[1:]:
         if has_occurrences(item):
-            near.append(occurring(scope, item, corpus, condition))
+            near.append(of_operand(scope, item, corpus, condition, unknown))
         elif isinstance(item, ast.Not) and has_occurrences(item.operand):
-            apart.append(occurring(scope, item.operand, corpus, condition))
+            apart.append(of_operand(scope, item.operand, corpus, condition, not unknown))
         else:
-            docs.append(condition(scope, item, corpus))
+            docs.append(condition(scope, item, corpus, unknown))
     found: plan.Occurring = first
     if tokens is None:
         every = (tuple(map(in_one_sentence, some)) for some in ((first,), near, apart))
