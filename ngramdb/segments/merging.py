@@ -77,7 +77,7 @@ def write_merged(
         the work was asked to stop
 
     Cost
-        O(n) time besides what texts and metadata take: 30 to 90 ns a token to merge 2 to 17 segments, 80 ns
+        O(n) time besides what texts and metadata take: 30 to 130 ns a token to merge 2 to 17 segments, 80 ns
         to sort, 5 ns a row where one segment is filtered. Memory: half a byte a token and some chunks of
         rows to merge, 7 bytes a token at the peak else (u16 tokens); and metadata.
     """

@@ -124,8 +124,9 @@ cdef class RowMerge:
     ----------
     sources : in the order of the texts; the symbols of all mean the same and are equally wide
 
-    Cost: some 60 ns a row, a quarter of a byte a symbol where documents go, a quarter of a byte a row for the directory,
-    and the chunks that are there at a time. Long matches cost no more than short ones, but for 1 MB a thread.
+    Cost: some 30 ns a row of 2 small sources, 100 of 17 with 60 million symbols each; a quarter of a byte a symbol where
+    documents go, a quarter of a byte a row for the directory, and the chunks that are there at a time. Long matches cost
+    no more than short ones, but for 1 MB a thread.
     """
 
     cdef unique_ptr[CppRowMerge] rows

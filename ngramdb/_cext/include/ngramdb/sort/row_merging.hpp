@@ -4,9 +4,14 @@
 // A loser tree over the inputs' next rows, each of which knows its LCP with the row that was written last (Bingmann,
 // Eberle, Sanders: "Engineering Parallel String Sorting", Algorithmica 2017). Of two rows the one with the longer LCP comes
 // first, and the loser's LCP with the winner is the shorter of the two; only where both are equal text is compared, from
-// there on. So no symbol of an input is compared twice but in ties. An input's rows bring their LCPs along as far as rows
-// hold them (rows.hpp); beyond that neighbours are compared when they come near, a block at a time, since the places that
-// will be read are known far ahead and are fetched. Matches of any length are compared in passing (suffix_matches.hpp).
+// there on. An input's rows bring their LCPs along as far as rows hold them (rows.hpp); beyond that neighbours are compared
+// when they come near, a block at a time.
+//
+// Texts are read at random places, one a row. The first symbols of a block's rows are read one right after the other, so
+// that the memory brings many at the same time, and kept in windows, by which all but long matches are decided. (Asking for
+// one row's text ahead with each row that is written takes twice as long at 1 G tokens: between two of them stands more
+// than the processor can look over, so that each waits for its own address.) Matches of any length are compared in passing
+// (suffix_matches.hpp).
 //
 // The work is divided into chunks of rows, which any threads make in any order: plan() chooses some rows to begin a
 // chunk, evenly spread over all, and searches for them in every input.
@@ -22,12 +27,12 @@
 #include <string>
 #include <vector>
 
-#include "ngramdb/segment/filtering.hpp"
 #include "ngramdb/base/interrupt.hpp"
-#include "ngramdb/segment/sampled_keys.hpp"
 #include "ngramdb/base/prefetch.hpp"
+#include "ngramdb/segment/filtering.hpp"
 #include "ngramdb/segment/row_lcps.hpp"
 #include "ngramdb/segment/rows.hpp"
+#include "ngramdb/segment/sampled_keys.hpp"
 #include "ngramdb/segment/segment.hpp"
 #include "ngramdb/sort/suffix_matches.hpp"
 
@@ -111,13 +116,12 @@ class MergeOf final : public RowMerge {
  private:
   using Matches = SuffixMatches<Sym>;
   static constexpr uint32_t kSymbolBits = 8 * sizeof(Sym);
-  static constexpr int64_t kKeyBits = 128;
+  static constexpr int64_t kWindowBits = 512;
   // LCPs, in bits: of suffixes that are equal, and of an input that has come to its end.
   static constexpr int64_t kEqual = INT64_MAX;
   static constexpr int64_t kOver = -1;
-  // Rows that an input looks ahead, and symbols of each that are fetched.
+  // Rows that an input looks ahead.
   static constexpr uint32_t kBlock = 32;
-  static constexpr uint32_t kAheadSymbols = 63 / sizeof(Sym);
 
   // The first row of a chunk in each input, and the first and last row that it made.
   struct Ends {
@@ -159,19 +163,20 @@ class MergeOf final : public RowMerge {
     uint64_t before_;
   };
 
-  // A row on its way: its position, its position among what stays, its LCP with the row before in the same input, its key.
-  struct Ahead {
+  // A row on its way: its first symbols, its position, its position among what stays, its LCP with the row before in the
+  // same input.
+  struct alignas(64) Ahead {
+    Sym window[kWindow<Sym>];
     uint32_t position;
     uint32_t number;
     int64_t lcp;
-    Key key;
   };
 
   // An input within a chunk.
   struct Cursor {
     uint32_t input = 0;
     uint64_t next = 0, end = 0;  // rows that are not yet in the block
-    uint32_t at = 0, size = 0;   // the next one of the block
+    uint32_t at = 0, size = 0;  // the next one of the block
     bool has_last = false;
     Ahead last;  // of the block before
     Ahead block[kBlock];
@@ -182,36 +187,21 @@ class MergeOf final : public RowMerge {
     uint32_t run = 0;
   };
 
-  // Compares two suffixes that have `known` bits in common.
-  Order compare(Matches& matches, SuffixPlace a, SuffixPlace b, int64_t known) const {
-    uint64_t n = 0;
-    if (!matches.common(a, b, static_cast<uint64_t>(known) / kSymbolBits, &n)) {
-      throw CorruptPointer{inputs_[a.text].file, a.position, a.position, texts_[a.text].size};
-    }
-    const Sym x = texts_[a.text].symbols[a.position + n], y = texts_[b.text].symbols[b.position + n];
+  // The order of two suffixes that agree in n symbols, after which they have x and y.
+  static Order order_of(SuffixPlace a, Sym x, SuffixPlace b, Sym y, uint64_t n) {
     if (x == y) return {kEqual, a.text != b.text ? a.text < b.text : a.position < b.position};
     const uint32_t differ = static_cast<uint32_t>(x ^ y);
     const uint32_t same = static_cast<uint32_t>(__builtin_clz(differ)) - (32 - kSymbolBits);
     return {static_cast<int64_t>(n * kSymbolBits + same), x < y};
   }
 
-  // The same of rows with keys: most differ in these, and no text need be read.
-  Order compare_rows(Matches& matches, uint32_t input_a, const Ahead& a, uint32_t input_b, const Ahead& b,
-                     int64_t known) const {
-    if (known < kKeyBits) {
-      if (a.key.first != b.key.first) {
-        return {__builtin_clzll(a.key.first ^ b.key.first), a.key.first < b.key.first};
-      }
-      if (a.key.rest != b.key.rest) {
-        return {64 + __builtin_clzll(a.key.rest ^ b.key.rest), a.key.rest < b.key.rest};
-      }
-      // Keys have nothing but zeros from the separator on.
-      if (static_cast<Sym>(a.key.rest) == 0) {
-        return {kEqual, input_a != input_b ? input_a < input_b : a.position < b.position};
-      }
-      known = kKeyBits;
+  // Compares two suffixes that have `known` bits in common.
+  Order compare(Matches& matches, SuffixPlace a, SuffixPlace b, int64_t known) const {
+    uint64_t n = 0;
+    if (!matches.common(a, b, static_cast<uint64_t>(known) / kSymbolBits, &n)) {
+      throw CorruptPointer{inputs_[a.text].file, a.position, a.position, texts_[a.text].size};
     }
-    return compare(matches, {input_a, a.position}, {input_b, b.position}, known);
+    return order_of(a, texts_[a.text].symbols[a.position + n], b, texts_[b.text].symbols[b.position + n], n);
   }
 
   uint32_t checked_position(uint32_t input, uint64_t row) const {
@@ -240,30 +230,28 @@ class MergeOf final : public RowMerge {
     return true;
   }
 
-  // Fetches the text of a row of the next block, one a row of this one: it comes while others are being merged.
+  // Where documents go, asks for what tells whether a row of the next block stays, one a row of this one.
   void fetch_ahead(const Cursor& c) const {
     const uint64_t row = c.next + c.at;
-    if (row >= c.end) return;
-    const DocumentText<Sym>& text = texts_[c.input];
+    if (kept_[c.input] == nullptr || row >= c.end) return;
     const uint32_t position = inputs_[c.input].rows[row];
-    if (position >= text.size) return;
-    prefetch_line(text.symbols + position);
-    prefetch_line(text.symbols + std::min<uint64_t>(position + kAheadSymbols, text.size - 1));
-    if (kept_[c.input] != nullptr) kept_[c.input]->prefetch(position);
+    if (position < texts_[c.input].size) kept_[c.input]->prefetch(position);
   }
 
   // What merge() does with one input only, whose rows stay in their order.
   void filter(uint64_t chunk, uint64_t first_row, uint32_t* out, uint64_t n_rows, uint32_t lcp_width, uint64_t* tree,
               uint64_t* rest, StopFlag stop);
   void fill(Cursor& c, Matches& matches, StopFlag stop) const;
-  void play(std::vector<Cursor>& cursors, Matches& matches, Player& winner, Player& loser) const;
+  void read_windows(Cursor& c) const;
+  void set_lcps(Cursor& c, Matches& matches, int64_t most) const;
+  void play(const std::vector<const Ahead*>& heads, Matches& matches, Player& winner, Player& loser) const;
   std::vector<SuffixPlace> candidates(uint64_t step, std::vector<uint64_t>& rows, StopFlag stop) const;
   uint64_t rows_below(Matches& matches, SuffixPlace suffix, uint32_t input, uint64_t from) const;
 
   const std::vector<MergeInput> inputs_;
   std::vector<DocumentText<Sym>> texts_;
   std::vector<std::unique_ptr<KeptPositions>> kept_;
-  std::vector<uint64_t> bases_;                // where the texts begin in the merged one
+  std::vector<uint64_t> bases_;  // where the texts begin in the merged one
   std::vector<std::vector<uint64_t>> bounds_;  // the first row of each chunk in each input, and after the last chunk
   std::vector<Ends> ends_;
   std::mutex mutex_;
@@ -381,7 +369,6 @@ uint64_t MergeOf<Sym>::count(uint64_t chunk, StopFlag stop) {
 template <class Sym>
 void MergeOf<Sym>::fill(Cursor& c, Matches& matches, StopFlag stop) const {
   const MergeInput& input = inputs_[c.input];
-  const DocumentText<Sym>& text = texts_[c.input];
   const uint32_t lcp_width = input.has_lcps ? input.rows.lcp_width() : 0, most = most_lcp(lcp_width);
   const auto lcp_of = [&](uint64_t row) {
     return static_cast<uint32_t>(uint64_t{*input.rows.word(row)} >> (32 - lcp_width));
@@ -401,25 +388,60 @@ void MergeOf<Sym>::fill(Cursor& c, Matches& matches, StopFlag stop) const {
     least = most;
     ++c.size;
   }
+  if (c.size == 0) return;
+  if (c.next < c.end) prefetch_line(input.rows.word(std::min<uint64_t>(c.next + kBlock, c.end - 1)));
+  read_windows(c);
+  set_lcps(c, matches, most);
+  c.last = c.block[c.size - 1];
+  c.has_last = true;
+}
+
+// First a symbol of each cache line, and of one that long matches go on to, with so few instructions that the processor
+// has many reads under way; copying whole windows at once it would have half as many. A prefetch would be dropped when
+// there are too many.
+template <class Sym>
+void MergeOf<Sym>::read_windows(Cursor& c) const {
+  const DocumentText<Sym> text = texts_[c.input];
   for (uint32_t i = 0; i < c.size; ++i) {
+    const uint64_t first = c.block[i].position, end = text.size - 1;
+    const Sym x = text.symbols[first], y = text.symbols[std::min(first + kWindow<Sym> - 1, end)],
+              z = text.symbols[std::min(first + 2 * kWindow<Sym> - 1, end)];
+    asm volatile("" : : "r"(x), "r"(y), "r"(z));
+  }
+  for (uint32_t i = 0; i < c.size; ++i) text.copy_window(c.block[i].position, c.block[i].window);
+}
+
+// Where rows say "as many, or more": windows, and then what these do not decide, which is fetched in the meantime.
+template <class Sym>
+void MergeOf<Sym>::set_lcps(Cursor& c, Matches& matches, int64_t most) const {
+  const DocumentText<Sym>& text = texts_[c.input];
+  uint32_t left[kBlock], n_left = 0;
+  if (!c.has_last) c.block[0].lcp = 0;  // unknown
+  for (uint32_t i = c.has_last ? 0 : 1; i < c.size; ++i) {
     Ahead& row = c.block[i];
-    row.key = key_at(text.symbols, text.size, row.position);
+    if (row.lcp != most) continue;
     const Ahead& before = i > 0 ? c.block[i - 1] : c.last;
-    if (i == 0 && !c.has_last) {
-      row.lcp = 0;  // unknown
-    } else if (row.lcp == most) {
-      row.lcp = compare_rows(matches, c.input, before, c.input, row, 0).lcp;
+    const uint32_t n = first_stop_window(before.window, row.window);
+    if (n < kWindow<Sym>) {
+      row.lcp = order_of({c.input, before.position}, before.window[n], {c.input, row.position}, row.window[n], n).lcp;
+      continue;
+    }
+    left[n_left++] = i;
+    for (const uint64_t position : {before.position, row.position}) {
+      prefetch_line(text.symbols + std::min(position + kWindow<Sym>, text.size - 1));
     }
   }
-  if (c.size > 0) {
-    c.last = c.block[c.size - 1];
-    c.has_last = true;
+  for (uint32_t k = 0; k < n_left; ++k) {
+    Ahead& row = c.block[left[k]];
+    const Ahead& before = left[k] > 0 ? c.block[left[k] - 1] : c.last;
+    row.lcp = compare(matches, {c.input, before.position}, {c.input, row.position}, kWindowBits).lcp;
   }
 }
 
 // Lets the smaller one of two inputs' next rows win; the other one's LCP is that with the winner afterwards.
 template <class Sym>
-inline void MergeOf<Sym>::play(std::vector<Cursor>& cursors, Matches& matches, Player& winner, Player& loser) const {
+inline void MergeOf<Sym>::play(const std::vector<const Ahead*>& heads, Matches& matches, Player& winner,
+                               Player& loser) const {
   if (winner.lcp != loser.lcp) {
     if (winner.lcp < loser.lcp) std::swap(winner, loser);
     return;
@@ -429,8 +451,12 @@ inline void MergeOf<Sym>::play(std::vector<Cursor>& cursors, Matches& matches, P
     if (loser.run < winner.run) std::swap(winner, loser);
     return;
   }
-  const Cursor &a = cursors[winner.run], &b = cursors[loser.run];
-  const Order order = compare_rows(matches, a.input, a.block[a.at], b.input, b.block[b.at], winner.lcp);
+  const Ahead &a = *heads[winner.run], &b = *heads[loser.run];
+  const SuffixPlace place_a{winner.run, a.position}, place_b{loser.run, b.position};
+  const uint32_t n = first_stop_window(a.window, b.window);
+  const Order order = __builtin_expect(n < kWindow<Sym>, 1)
+                          ? order_of(place_a, a.window[n], place_b, b.window[n], n)
+                          : compare(matches, place_a, place_b, std::max(winner.lcp, kWindowBits));
   if (!order.less) std::swap(winner, loser);
   loser.lcp = order.lcp;
 }
@@ -440,14 +466,14 @@ template <class Sym>
 void MergeOf<Sym>::filter(uint64_t chunk, uint64_t first_row, uint32_t* out, uint64_t n_rows, uint32_t lcp_width,
                           uint64_t* tree, uint64_t* rest, StopFlag stop) {
   constexpr uint64_t kAhead = 32;
-  const Borrowed borrowed(*this);
   const MergeInput& input = inputs_.front();
   const DocumentText<Sym>& text = texts_.front();
   const KeptPositions* kept = kept_.front().get();
   const uint32_t known_width = input.rows.lcp_width(), known = most_lcp(known_width), most = most_lcp(lcp_width);
   const uint64_t shift = 32 - lcp_width, start = bounds_[chunk].front(), end = bounds_[chunk + 1].front();
   Ends& ends = ends_[chunk];
-  Ahead last{}, row{};
+  Key last{0, 0};
+  uint32_t last_position = 0;
   uint32_t least = known;
   uint64_t written = 0;
   for (uint64_t i = start; i < end; ++i) {
@@ -457,26 +483,28 @@ void MergeOf<Sym>::filter(uint64_t chunk, uint64_t first_row, uint32_t* out, uin
       if (kept != nullptr) kept->prefetch(ahead);
       if (known < most && ahead < text.size) prefetch_line(text.symbols + ahead);
     }
-    row.position = checked_position(0, i);
+    const uint32_t position = checked_position(0, i);
     if (known_width > 0) least = std::min(least, *input.rows.word(i) >> (32 - known_width));
-    if (!stays(0, row.position, &row.number)) continue;
-    if (__builtin_expect(written >= n_rows, 0)) throw CorruptPointer{input.file, i, row.position, n_rows};
+    uint32_t number;
+    if (!stays(0, position, &number)) continue;
+    if (__builtin_expect(written >= n_rows, 0)) throw CorruptPointer{input.file, i, position, n_rows};
     const bool is_sampled = (first_row + written) % kRowsPerSample == 0;
-    if (known < most || is_sampled) row.key = key_at(text.symbols, text.size, row.position);
-    row.lcp = written == 0 ? 0 : least;  // of the first one, join() finds it
-    if (least == known && known < most && written > 0) row.lcp = compare_rows(borrowed.get(), 0, last, 0, row, 0).lcp;
-    out[written] = static_cast<uint32_t>(row.number | static_cast<uint64_t>(std::min<int64_t>(row.lcp, most)) << shift);
+    const Key key = known < most || is_sampled ? key_at(text.symbols, text.size, position) : Key{0, 0};
+    uint32_t lcp = written == 0 ? 0 : least;  // of the first one, join() finds it
+    if (least == known && known < most && written > 0) lcp = common_bits(last, key);
+    out[written] = static_cast<uint32_t>(number | static_cast<uint64_t>(std::min(lcp, most)) << shift);
     if (is_sampled) {
-      tree[(first_row + written) / kRowsPerSample] = row.key.first;
-      rest[(first_row + written) / kRowsPerSample] = row.key.rest;
+      tree[(first_row + written) / kRowsPerSample] = key.first;
+      rest[(first_row + written) / kRowsPerSample] = key.rest;
     }
-    if (written == 0) ends.first = {0, row.position};
-    last = row;
+    if (written == 0) ends.first = {0, position};
+    last = key;
+    last_position = position;
     least = known;
     ++written;
   }
   ends.some = written > 0;
-  ends.last = {0, last.position};
+  ends.last = {0, last_position};
   if (written != n_rows) throw CorruptPointer{input.file, written, written, n_rows};
 }
 
@@ -489,27 +517,27 @@ void MergeOf<Sym>::merge(uint64_t chunk, uint64_t first_row, uint32_t* out, uint
   }
   const Borrowed borrowed(*this);
   Matches& matches = borrowed.get();
-  uint32_t n_runs = static_cast<uint32_t>(inputs_.size()), n_leaves = 1;
-  while (n_leaves < n_runs) n_leaves *= 2;
-  std::vector<Cursor> cursors(n_leaves);
+  const uint32_t n_runs = static_cast<uint32_t>(inputs_.size());
+  std::vector<Cursor> cursors(n_runs);
+  std::vector<const Ahead*> heads(n_runs);
   // At first the players of all games, then the losers only: those of the games of 2i and 2i + 1 at i.
-  std::vector<Player> players(2 * size_t{n_leaves});
-  for (uint32_t j = 0; j < n_leaves; ++j) {
-    players[n_leaves + j].run = j;
-    if (j >= n_runs) continue;
+  std::vector<Player> players(2 * size_t{n_runs});
+  for (uint32_t j = 0; j < n_runs; ++j) {
+    players[n_runs + j].run = j;
     Cursor& c = cursors[j];
     c.input = j;
     c.next = bounds_[chunk][j];
     c.end = bounds_[chunk + 1][j];
     fill(c, matches, stop);
-    if (c.size > 0) players[n_leaves + j].lcp = 0;
+    heads[j] = c.block;
+    if (c.size > 0) players[n_runs + j].lcp = 0;
   }
-  for (uint32_t i = n_leaves - 1; i > 0; --i) {
+  for (uint32_t i = n_runs - 1; i > 0; --i) {
     players[i] = players[2 * i];
-    play(cursors, matches, players[i], players[2 * i + 1]);
+    play(heads, matches, players[i], players[2 * i + 1]);
   }
   Player winner = players[1];
-  for (uint32_t i = 1; i < n_leaves; ++i) players[i] = players[2 * i + 1];  // where losers were left
+  for (uint32_t i = 1; i < n_runs; ++i) players[i] = players[2 * i + 1];  // where losers were left
 
   const uint64_t shift = 32 - lcp_width;
   const int64_t most = most_lcp(lcp_width);
@@ -518,22 +546,24 @@ void MergeOf<Sym>::merge(uint64_t chunk, uint64_t first_row, uint32_t* out, uint
   for (; winner.lcp != kOver; ++written) {
     if (written % kStopInterval == 0) check_stop(stop);
     Cursor& c = cursors[winner.run];
-    const Ahead& row = c.block[c.at];
+    const Ahead& row = *heads[winner.run];
     if (__builtin_expect(written >= n_rows, 0)) {
       throw CorruptPointer{inputs_[c.input].file, c.next, row.position, n_rows};
     }
     out[written] = static_cast<uint32_t>(row.number | static_cast<uint64_t>(std::min(winner.lcp, most)) << shift);
     if ((first_row + written) % kRowsPerSample == 0) {
       const uint64_t sample = (first_row + written) / kRowsPerSample;
-      tree[sample] = row.key.first;
-      rest[sample] = row.key.rest;
+      const Key key = key_at(row.window, kWindow<Sym>, 0);
+      tree[sample] = key.first;
+      rest[sample] = key.rest;
     }
     ends.last = {c.input, row.position};
     if (written == 0) ends.first = ends.last;
     fetch_ahead(c);
     if (++c.at == c.size) fill(c, matches, stop);
+    heads[winner.run] = c.block + c.at;
     winner.lcp = c.size > 0 ? c.block[c.at].lcp : kOver;
-    for (uint32_t i = (n_leaves + winner.run) / 2; i > 0; i /= 2) play(cursors, matches, winner, players[i]);
+    for (uint32_t i = (n_runs + winner.run) / 2; i > 0; i /= 2) play(heads, matches, winner, players[i]);
   }
   ends.some = written > 0;
   if (written != n_rows) throw CorruptPointer{inputs_.front().file, written, written, n_rows};

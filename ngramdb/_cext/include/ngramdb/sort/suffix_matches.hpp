@@ -41,6 +41,13 @@ inline uint64_t first_stop_words(const Sym* a, const Sym* b, uint64_t n) {
 
 #if defined(__x86_64__)
 template <class Sym>
+inline __m128i same_lanes(__m128i x, __m128i y) {
+  if constexpr (sizeof(Sym) == 1) return _mm_cmpeq_epi8(x, y);
+  if constexpr (sizeof(Sym) == 2) return _mm_cmpeq_epi16(x, y);
+  return _mm_cmpeq_epi32(x, y);
+}
+
+template <class Sym>
 __attribute__((target("avx2"))) inline __m256i same_symbols(__m256i x, __m256i y) {
   if constexpr (sizeof(Sym) == 1) return _mm256_cmpeq_epi8(x, y);
   if constexpr (sizeof(Sym) == 2) return _mm256_cmpeq_epi16(x, y);
@@ -54,8 +61,7 @@ __attribute__((target("avx2"))) inline uint64_t first_stop_avx2(const Sym* a, co
   for (; i + kPerVector <= n; i += kPerVector) {
     const __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(a + i));
     const __m256i y = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b + i));
-    const __m256i goes_on = 
-        _mm256_andnot_si256(same_symbols<Sym>(x, _mm256_setzero_si256()), same_symbols<Sym>(x, y));
+    const __m256i goes_on = _mm256_andnot_si256(same_symbols<Sym>(x, _mm256_setzero_si256()), same_symbols<Sym>(x, y));
     const uint32_t stops = ~static_cast<uint32_t>(_mm256_movemask_epi8(goes_on));
     if (stops != 0) return i + static_cast<uint64_t>(__builtin_ctz(stops)) / sizeof(Sym);
   }
@@ -86,11 +92,42 @@ inline uint64_t first_stop(const Sym* a, const Sym* b, uint64_t n) {
   return head < kInline ? head : kInline + first_stop_wide<Sym>(a + kInline, b + kInline, n - kInline);
 }
 
+// The first symbols of a suffix, 64 bytes of them; zeros after the text's end.
+template <class Sym>
+constexpr uint32_t kWindow = 64 / sizeof(Sym);
+
+// The same of two windows, without a branch; kWindow if there is none.
+template <class Sym>
+inline uint32_t first_stop_window(const Sym* a, const Sym* b) {
+#if defined(__x86_64__)
+  uint64_t goes_on = 0;  // a bit a byte
+  for (int i = 0; i < 4; ++i) {
+    const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(a) + i);
+    const __m128i y = _mm_loadu_si128(reinterpret_cast<const __m128i*>(b) + i);
+    const __m128i both = _mm_andnot_si128(same_lanes<Sym>(x, _mm_setzero_si128()), same_lanes<Sym>(x, y));
+    goes_on |= uint64_t{static_cast<uint32_t>(_mm_movemask_epi8(both))} << (16 * i);
+  }
+  return goes_on == ~uint64_t{0} ? kWindow<Sym> : static_cast<uint32_t>(__builtin_ctzll(~goes_on)) / sizeof(Sym);
+#else
+  return static_cast<uint32_t>(first_stop_words(a, b, kWindow<Sym>));
+#endif
+}
+
 // A text of documents that ends in a separator.
 template <class Sym>
 struct DocumentText {
   const Sym* symbols = nullptr;
   uint64_t size = 0;
+
+  // The symbols from a position on; there is one at least.
+  void copy_window(uint64_t position, Sym* window) const {
+    if (__builtin_expect(position + kWindow<Sym> <= size, 1)) {
+      std::memcpy(window, symbols + position, sizeof(Sym) * kWindow<Sym>);
+    } else {
+      std::memset(window, 0, sizeof(Sym) * kWindow<Sym>);
+      std::memcpy(window, symbols + position, sizeof(Sym) * (size - position));
+    }
+  }
 };
 
 // A suffix: `text` numbers a text.
@@ -124,7 +161,8 @@ class SuffixMatches {
     const DocumentText<Sym>&text_a = texts_[a.text], &text_b = texts_[b.text];
     const uint64_t start_a = a.position + known, start_b = b.position + known;
     if (start_a >= text_a.size || start_b >= text_b.size) return false;
-    const uint64_t n = std::min(text_a.size - start_a, text_b.size - start_b), n_direct = std::min<uint64_t>(n, kDirect);
+    const uint64_t n = std::min(text_a.size - start_a, text_b.size - start_b),
+                   n_direct = std::min<uint64_t>(n, kDirect);
     uint64_t found = first_stop(text_a.symbols + start_a, text_b.symbols + start_b, n_direct);
     n_compared_ += found;
     if (found == n_direct) {
@@ -145,7 +183,7 @@ class SuffixMatches {
     int64_t diagonal;
     uint32_t first = ~uint32_t{0};  // text; none has this number
     uint32_t second;
-    uint32_t cell;   // of positions in the first text
+    uint32_t cell;  // of positions in the first text
     uint32_t start;  // positions [start, stop) of the first text are known to be equal, start being in the cell
     uint32_t stop;
   };
@@ -176,8 +214,8 @@ class SuffixMatches {
     }
     const uint64_t last_cell = std::min(at, stop) / kCell;
     for (uint64_t cell = begin / kCell; cell <= last_cell; ++cell) {
-      keep({diagonal, a.text, b.text, static_cast<uint32_t>(cell),
-            static_cast<uint32_t>(std::max(begin, cell * kCell)), static_cast<uint32_t>(stop)});
+      keep({diagonal, a.text, b.text, static_cast<uint32_t>(cell), static_cast<uint32_t>(std::max(begin, cell * kCell)),
+            static_cast<uint32_t>(stop)});
     }
     return stop - begin;
   }
