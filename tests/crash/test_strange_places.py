@@ -20,7 +20,7 @@ import pytest
 import ngramdb
 from ngramdb.engine.storage.directory import RealDirectory
 from ngramdb.engine.storage.store import Store
-from ngramdb.errors import NgramdbError, StorageError
+from ngramdb.errors import ExecutionError, NgramdbError, StorageError
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="takes FIFOs, links and alarms")
 
@@ -310,6 +310,47 @@ def test_what_stands_in_the_place_of_a_file_is_named(sound, tmp_path, kind, what
     with hurried(), pytest.raises(StorageError, match=what), ngramdb.connect(mine) as db:
         db.corpus("words").count("w1")
         db.create_corpus("new")
+
+
+WRITERS = {
+    "export": lambda db, place: db.corpus("words").export(place),
+    "export as a table": lambda db, place: db.corpus("words").export(place, format="parquet"),
+    "removals": lambda db, place: db.corpus("words").export_removals(place),
+    "ARPA": lambda db, place: db.corpus("words").export_arpa(place, 2),
+    "report": lambda db, place: db.corpus("words").decontaminate("exam.jsonl", report=place, dry_run=True),
+    "COPY": lambda db, place: db.execute(f"COPY (DOCS FROM words) TO '{place}'"),
+}
+
+
+@pytest.mark.parametrize("kind", ["FIFO", "socket", "device", "linked FIFO", "open file"])
+@pytest.mark.parametrize("writer", WRITERS)
+def test_files_that_are_written_take_the_place_of_files_alone(sound, tmp_path, writer, kind, monkeypatch):
+    """As root, writing to /dev/stdout would take that from the whole machine."""
+    (tmp_path / "folder").mkdir()
+    place = tmp_path / "folder" / "out.jsonl"
+    if kind == "open file":
+        place.symlink_to("/proc/self/fd/1")
+    else:
+        put(kind, place)
+    (tmp_path / "exam.jsonl").write_text('{"text": "w1 w2"}')
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(sound / "mine", tmp_path / "mine")
+    before = place.lstat()
+    refused = pytest.raises(ExecutionError, match="this is a device, a pipe or a socket, and no file")
+    with ngramdb.connect(tmp_path / "mine") as db, hurried(), refused:
+        WRITERS[writer](db, place)
+    assert place.lstat() == before and os.listdir(place.parent) == ["out.jsonl"]
+
+
+def test_a_file_that_is_written_anew_keeps_its_permissions(sound, tmp_path):
+    place = tmp_path / "out.jsonl"
+    place.write_text("before")
+    place.chmod(0o600)
+    shutil.copytree(sound / "mine", tmp_path / "mine")
+    with ngramdb.connect(tmp_path / "mine") as db:
+        db.corpus("words").export(place)
+    assert place.stat().st_mode & 0o777 == 0o600
+    assert place.read_text().startswith("{")
 
 
 def test_a_lock_file_that_has_another_name_too_is_not_written(tmp_path):

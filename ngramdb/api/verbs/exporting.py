@@ -14,6 +14,7 @@ import json
 import lzma
 import os
 import re
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol, TextIO, cast
 
@@ -207,22 +208,15 @@ def _compressed(name: str, file: Any) -> Iterator[Sink]:
         raise NotImplementedError(f"nothing here compresses to {compression}")
 
 
+_STANDARD_OUTPUT = "answers go to standard output by ngramdb DB -c '…' --format jsonl"
+
+
 def _replacing(name: str, write: Callable[[Any], int]) -> int:
     """Write a file beside its place, then rename it. Raises ExecutionError; then no file remains."""
     target = os.path.abspath(name)
-    try:
-        os.stat(target)
-    except ValueError as error:  # a lone surrogate, or a zero byte
-        raise ExecutionError(f"{name!r} can be no file's name") from error
-    except OSError:
-        pass
-    if os.path.isdir(target):
-        raise ExecutionError(f"{name}: this is a folder; name a file in it")
     if name == STDIN:
-        raise ExecutionError(
-            "'-' is no file: answers go to standard output by ngramdb DB -c '…' --format jsonl; a file of "
-            "this name is written as ./-"
-        )
+        raise ExecutionError(f"'-' is no file: {_STANDARD_OUTPUT}; a file of this name is written as ./-")
+    before = _replaced(name, target)
     if (database := _database_around(target)) is not None:
         raise ExecutionError(f"{name}: this is within the database {database}; name a place outside")
     try:
@@ -230,6 +224,8 @@ def _replacing(name: str, write: Callable[[Any], int]) -> int:
         fd, temporary, hold = _held_file(target)
         try:
             with os.fdopen(fd, "wb", buffering=1 << 20) as file:
+                if before is not None:
+                    os.chmod(file.fileno(), stat.S_IMODE(before.st_mode))
                 n = write(file)
                 file.flush()
                 os.fsync(file.fileno())
@@ -243,6 +239,27 @@ def _replacing(name: str, write: Callable[[Any], int]) -> int:
     except OSError as error:
         raise ExecutionError(f"{name}: cannot write the file: {os.strerror(error.errno or 0)}") from error
     return n
+
+
+def _replaced(name: str, target: str) -> os.stat_result | None:
+    """The file that stands at the target, None for none.
+
+    Only files are replaced, and links to files: where a link leads to what a process has open, as /dev/stdout
+    does, or to a pipe or device, the link itself would be lost to everybody.
+    """
+    try:
+        found = os.stat(target)
+        itself = os.lstat(target)
+    except ValueError as error:  # a lone surrogate, or a zero byte
+        raise ExecutionError(f"{name!r} can be no file's name") from error
+    except OSError:
+        return None
+    if stat.S_ISDIR(found.st_mode):
+        raise ExecutionError(f"{name}: this is a folder; name a file in it")
+    is_link = stat.S_ISLNK(itself.st_mode)
+    if not stat.S_ISREG(found.st_mode) or (is_link and os.readlink(target).startswith("/proc/")):
+        raise ExecutionError(f"{name}: this is a device, a pipe or a socket, and no file; {_STANDARD_OUTPUT}")
+    return None if is_link else found
 
 
 def _held_file(target: str) -> tuple[int, str, FileHold | None]:
@@ -306,7 +323,7 @@ def _write_parquet(
     rest = [pyarrow.field(REST_COLUMN, pyarrow.string())] if has_rest(fields) else []
     schema = pyarrow.schema(
         [
-            pyarrow.field("doc_id", pyarrow.int64()),
+            pyarrow.field("doc_id", arrow_type("int64")),
             pyarrow.field(*content),
             *(pyarrow.field(names[name], arrow_type(kind)) for name, kind in types.items()),
             *rest,
