@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
 from typing import Any
 
 from ngramdb.segments.metadata_values import JSON, common_type, types_of
@@ -26,6 +28,17 @@ def pyarrow() -> Any:
     import pyarrow.ipc
 
     return pyarrow
+
+
+@cache
+def import_pandas() -> None:
+    """Import pandas, where it is installed, before pyarrow does.
+
+    pyarrow's first array or scalar of Python's values imports it, too, and drops what is raised meanwhile:
+    Ctrl-C was lost, and a statement that should have ended went on to its commit.
+    """
+    with suppress(Exception):
+        import pandas  # type: ignore[import-untyped, unused-ignore] # noqa: F401
 
 
 def storage_type(arrow: Any, type_name: str) -> Any:
@@ -57,6 +70,7 @@ class Chunk:
 
     def __init__(self, values: list[Any], type_name: str) -> None:
         arrow = pyarrow()
+        import_pandas()
         self.type_name = type_name
         self.integers: Any = None
         if type_name == JSON:

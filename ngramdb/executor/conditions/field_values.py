@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ngramdb import interrupts
 from ngramdb.errors import CorruptionError
 from ngramdb.planner.source import Segment
+from ngramdb.segments.metadata_columns import import_pandas
 from ngramdb.segments.metadata_values import JSON
 from ngramdb.types import Docs
 
@@ -91,6 +92,7 @@ class FieldReader:
         if own:
             numbers = self._doc_ids(docs) if path == DOC_ID else self._read_lengths(docs)
             return Numbers(numbers, np.zeros(len(numbers), dtype=np.bool_))
+        import_pandas()
         metadata = self._segment.metadata
         type_name = metadata.fields().get(path)
         if type_name is None:

@@ -1,8 +1,9 @@
 """Results as the tables of other libraries: Arrow, pandas, polars.
 
 A column's Arrow type follows from its values: whole numbers are int64, numbers float64, then bool, string,
-and lists of one of these. Whatever else there is (types mixed, objects, integers beyond 64 bits) is text:
-strings as they are, everything else as JSON. The libraries are imported when they are asked for.
+and lists of one of these. Whatever else there is (types mixed, objects, integers beyond 64 bits, fractions
+beside whole numbers that no float can be) is text: strings as they are, everything else as JSON. The
+libraries are imported when they are asked for.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ngramdb.errors import ExecutionError
 from ngramdb.lazy import lazy_module
+from ngramdb.segments.metadata_columns import import_pandas
 
 if TYPE_CHECKING:
     import pyarrow
@@ -31,6 +33,7 @@ INT64 = range(-(2**63), 2**63)
 
 def arrow_table(names: Sequence[str], types: Types, rows: Rows) -> Any:
     """Rows as a `pyarrow.Table`."""
+    import_pandas()
     columns = _columnwise(rows, len(names))
     arrays = [
         _array(values, _arrow_type(values, _arrow_name(known)))
@@ -41,6 +44,7 @@ def arrow_table(names: Sequence[str], types: Types, rows: Rows) -> Any:
 
 def record_batches(names: Sequence[str], types: Types, first: Rows, batches: Iterator[Rows]) -> Any:
     """A `pyarrow.RecordBatchReader` over batches of rows, of which `first` is the first one."""
+    import_pandas()
     kinds = [
         _arrow_type(values, _arrow_name(known)) if known in (None, list) else _arrow_name(known)
         for values, known in zip(_columnwise(first, len(names)), types, strict=True)
@@ -58,7 +62,7 @@ def _record_batches(schema: Any, batches: Iterator[Rows]) -> Iterator[Any]:
 
 def _typed_array(values: list[Any], field: Any) -> Any:
     found, wanted = _arrow_type(values, field.type), field.type
-    if found != wanted and not _takes(wanted, found):
+    if found != wanted and not _takes(wanted, found, values):
         raise ExecutionError(
             f"column {field.name} is {wanted} in the first rows and {found} in later ones, "
             "which a stream of batches cannot hold; arrow() can"
@@ -66,12 +70,14 @@ def _typed_array(values: list[Any], field: Any) -> Any:
     return _array(values, wanted)
 
 
-def _takes(wanted: Any, found: Any) -> bool:
+def _takes(wanted: Any, found: Any, values: list[Any]) -> bool:
     """Whether values of one type have a place among those of another."""
     text, is_list = pyarrow.string(), pyarrow.types.is_list
     if is_list(wanted) and is_list(found):
         return bool(wanted.value_type == text)
-    return bool(wanted == text or (wanted == pyarrow.float64() and found == pyarrow.int64()))
+    if wanted == pyarrow.float64() and found == pyarrow.int64():
+        return _are_floats(values)
+    return bool(wanted == text)
 
 
 def pandas_frame(names: Sequence[str], types: Types, rows: Rows) -> Any:
@@ -112,6 +118,18 @@ def _kinds(values: list[Any]) -> set[type]:
     return set(map(type, values)) - {type(None)}
 
 
+def _are_floats(values: list[Any]) -> bool:
+    """Whether each whole number is one of those that floats can be: beyond 2^53 most are not."""
+    return all(type(value) is not int or _is_float(value) for value in values)
+
+
+def _is_float(value: int) -> bool:
+    try:
+        return int(float(value)) == value
+    except OverflowError:
+        return False
+
+
 def _arrow_name(known: type | None) -> Any:
     """The Arrow type of a column without values to infer it from."""
     if known is bool:
@@ -134,7 +152,7 @@ def _arrow_type(values: list[Any], default: Any) -> Any:
         fits = all(value is None or value in INT64 for value in values)
         return pyarrow.int64() if fits else pyarrow.string()
     if kinds <= {int, float}:
-        return pyarrow.float64()
+        return pyarrow.float64() if _are_floats(values) else pyarrow.string()
     if kinds == {list}:
         inner = default.value_type if pyarrow.types.is_list(default) else pyarrow.string()
         items = [item for value in values if value is not None for item in value]
@@ -168,7 +186,7 @@ def _pandas_type(values: list[Any], known: type | None, text: str) -> str:
     if kinds == {int}:
         fits = all(value is None or value in INT64 for value in values)
         return "object" if not fits else "Int64" if has_null else "int64"
-    return "float64" if kinds and kinds <= {int, float} else "object"
+    return "float64" if kinds and kinds <= {int, float} and _are_floats(values) else "object"
 
 
 def _optional(name: str) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from contextlib import contextmanager
@@ -143,6 +145,7 @@ def test_control_c_while_rows_are_read_passes_as_itself_and_says_how_far(db, wik
 
 
 def test_a_timeout_counts_work_and_not_the_time_between(db, wiki):
+    db.execute("DOCS").fetchall()  # what the first one imports takes longer
     result = db.execute("DOCS", timeout=0.2)
     time.sleep(0.3)
     assert len(result.fetchall()) == 3
@@ -299,3 +302,45 @@ def test_a_timeout_ends_the_search_of_one_long_value(db, mixed):
 
 def test_semicolons_alone_are_parsed_at_once(db):
     assert db.execute(";" * 100_000 + "SHOW CORPORA;;").fetchall() == []
+
+
+PRESSED_WHILE_PANDAS_IS_IMPORTED = """
+import signal, sys, ngramdb
+
+class Press:
+    def find_spec(self, name, path=None, target=None):
+        if name == "pandas":
+            sys.meta_path.remove(self)
+            signal.raise_signal(signal.SIGINT)
+
+with ngramdb.connect(sys.argv[1]) as db:
+    sys.meta_path.insert(0, Press())
+    try:
+        print(db.execute(sys.argv[2]).fetchall())
+    except KeyboardInterrupt:
+        print("interrupted")
+"""
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE DOCS WHERE source = 'x'",
+        "DELETE DOCS WHERE year < 2000",
+        "DELETE DOCS WHERE tags = 'a'",
+        "DELETE DOCS WHERE source IN ('x', 'z')",
+        "COPY (DOCS) TO 'out.parquet'",
+    ],
+)
+def test_an_interrupt_while_pyarrow_imports_pandas_is_not_lost(tmp_path, statement):
+    """It drops exceptions that come meanwhile."""
+    pytest.importorskip("pandas")
+    path = tmp_path / "t.ngdb"
+    with ngramdb.connect(path) as db:
+        db.create_corpus("c").append([{"text": "a b", "source": "x", "year": 1900, "tags": ["a"]}])
+    command = [sys.executable, "-c", PRESSED_WHILE_PANDAS_IS_IMPORTED, str(path), statement]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert ran.stdout == "interrupted\n", ran.stderr
+    with ngramdb.connect(path) as db:
+        assert db.corpus("c").n_documents == 1
+    assert not (tmp_path / "out.parquet").exists()
