@@ -3,6 +3,7 @@ holds."""
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -12,6 +13,7 @@ from ngramdb.api.connection import Connection
 from ngramdb.api.database import Database
 from ngramdb.engine.storage.directory import MemoryDirectory
 from ngramdb.engine.storage.store import Store
+from ngramdb.errors import BindError
 
 NGRAMS = [[1], [1, 2], [2, 1], [3, 3], []]
 
@@ -73,6 +75,9 @@ class Life(RuleBasedStateMachine):
             self.db.drop_corpus("c")
         if dropped == "and made anew":
             self.db.create_corpus("c", tokenizer="tokens").append([([3, 3, 3], {})])
+            with pytest.raises(BindError, match="is another one since"):
+                self.db.execute(f"RESTORE CORPUS c TO VERSION {version}")
+            self.db.drop_corpus("c")
         self.db.execute(f"RESTORE CORPUS c TO VERSION {version}")
         self.left = dict(self.versions[version])
         self.changed()

@@ -58,13 +58,15 @@ ITEMS_OF_TEXT = "lines"
 class Criterion:
     """When a document is contaminated: at a share of at least `threshold`; with `strict`, above it.
 
-    A share of 0 never is, so that a threshold of 0 means any overlap. With `fold`, n-grams are of words.
+    A share of 0 never is, so that a threshold of 0 means any overlap. With `lower` or `fold_space`, letters'
+    case or white space do not matter, and n-grams are of words.
     """
 
     n: int
     threshold: float
     strict: bool
-    fold: Fold | None
+    lower: bool = False
+    fold_space: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.n, bool) or not isinstance(self.n, int) or self.n < 1:
@@ -81,19 +83,18 @@ class Criterion:
 
     def __str__(self) -> str:
         comparison = ">" if self.threshold == 0 or self.strict else ">="
-        return f"n = {self.n}, share {comparison} {self.threshold:g}"
+        flags = [name for name in ("lower", "fold_space") if getattr(self, name)]
+        return ", ".join([f"n = {self.n}", *flags, f"share {comparison} {self.threshold:g}"])
 
+    @property
+    def folds(self) -> bool:
+        """Whether texts are changed before they are compared."""
+        return self.lower or self.fold_space
 
-def folding(lower: bool, fold_space: bool) -> Fold | None:
-    """What is done to texts before they are compared; None for nothing."""
-    if not lower and not fold_space:
-        return None
-
-    def fold(text: str) -> str:
-        folded = text.lower() if lower else text
-        return " ".join(folded.split()) if fold_space else folded
-
-    return fold
+    def fold(self, text: str) -> str:
+        """The text as it is compared."""
+        folded = text.lower() if self.lower else text
+        return " ".join(folded.split()) if self.fold_space else folded
 
 
 def _after_tokenizer(tokenizer: Tokenizer, fold: Fold) -> Fold:
@@ -116,6 +117,9 @@ class Reading:
     def options(self) -> dict[str, Any]:
         """Those that are given."""
         return {name: value for name, value in vars(self).items() if value is not None}
+
+    def __str__(self) -> str:
+        return "".join(f", {name} = {value!r}" for name, value in self.options.items())
 
     def sources(self, path: str) -> list[Source]:
         """The files that a path stands for.
@@ -158,7 +162,7 @@ class EvaluationSet:
     ) -> None:
         self.name = path
         self.by = by
-        self._fold = None if by.fold is None else _after_tokenizer(corpus.tokenizer, by.fold)
+        self._fold = _after_tokenizer(corpus.tokenizer, by.fold) if by.folds else None
         self.items = _opened(corpus, path, sources, reading, self._fold)
 
     def overlapping(self, corpus: CorpusView, i: int) -> tuple[Docs, Shares]:

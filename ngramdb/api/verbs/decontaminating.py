@@ -136,8 +136,9 @@ def decontaminate(
     names = ", ".join(one.name for one in sets)
     with database.change(name, f"decontaminate {name}") as change:
         found, chosen = _find(change.view, sets, source, report)
-        notes = list(_notes(change.view, chosen, found.contaminated))
-        change.remove(chosen, notes, statement=f"decontaminate {name} against {names}: {criterion}")
+        notes = list(_notes(change.view, chosen, found.contaminated, not criterion.folds))
+        statement = f"decontaminate {name} against {names}: {criterion}{reading}"
+        change.remove(chosen, notes, statement=statement)
         outcome = change.commit()
     return found.reported(outcome.documents, outcome.documents, outcome.version)
 
@@ -255,9 +256,9 @@ def _value(fields: Any, path: str) -> Any:
 
 
 def _notes(
-    view: CorpusView, chosen: Sequence[Docs], found: Iterable[Contaminated]
+    view: CorpusView, chosen: Sequence[Docs], found: Iterable[Contaminated], are_tokens: bool
 ) -> Iterator[dict[str, Any]]:
-    """The audit records, document by document."""
+    """The audit records, document by document. Words of folded texts have no position among the tokens."""
     by_id: dict[int, list[Contaminated]] = {}
     for one in found:
         by_id.setdefault(one.doc_id, []).append(one)
@@ -267,7 +268,8 @@ def _notes(
             note = {"id": first.id, "source": first.source}
             note["reason"] = "; ".join(f"{one.share:.3f} in {one.against}" for one in by_id[doc_id])
             matches = [
-                {"ngram": span["text"], "position": span["start"]} for span in first.spans[:NOTED_SPANS]
+                {"ngram": span["text"], **({"position": span["start"]} if are_tokens else {})}
+                for span in first.spans[:NOTED_SPANS]
             ]
             yield {key: value for key, value in {**note, "matches": matches}.items() if value is not None}
 

@@ -30,7 +30,7 @@ def restore_corpus(store: Store, name: str, version: int, lock_timeout_s: float 
     Raises
     ------
     BindError
-        the version is not kept, or had no such corpus
+        the version is not kept, had no such corpus, or the name is another corpus's by now
     LockedError
         another writer is at work
 
@@ -41,7 +41,12 @@ def restore_corpus(store: Store, name: str, version: int, lock_timeout_s: float 
         if then is None:
             raise BindError(f"there was no corpus {name!r} in version {version}")
         now = transaction.manifest.corpora.get(name)
-        last = now if now is not None and now.id == then.id else _last_seen(store, name, then)
+        if now is not None and now.id != then.id:
+            raise BindError(
+                f"the corpus {name} of version {version} was dropped, and {name} is another one since: drop "
+                "that one, too, then restore the earlier one"
+            )
+        last = _last_seen(store, name, then) if now is None else now
         then = replace(then, next_doc_id=max(last.next_doc_id, then.next_doc_id), audits=last.audits)
         n_before = 0 if now is None else now.n_documents
         if then == now:

@@ -104,6 +104,27 @@ def test_case_and_white_space_can_be_folded(db, sets, tmp_path):
     assert [span["text"] for one in spans for span in one] == [QUESTION, QUESTION]
 
 
+@pytest.mark.parametrize(
+    ("flags", "criterion"),
+    [
+        ({}, "n = 3, share >= 0.2"),
+        ({"lower": True}, "n = 3, lower, share >= 0.2"),
+        ({"fold_space": True, "strict": True}, "n = 3, fold_space, share > 0.2"),
+    ],
+)
+def test_a_removal_is_recorded_with_all_that_it_went_by(db, tmp_path, flags, criterion):
+    """Also how items were read; words of folded texts have no position among the document's tokens."""
+    exam = tmp_path / "exam.jsonl"
+    exam.write_text(json.dumps({"q": "one two three four five six"}))
+    corpus = db.create_corpus("c", tokenizer=write_tokenizer(tmp_path / "tokenizer.json"))
+    corpus.append(["unbelievably one two three four five six", "other"])
+    corpus.decontaminate(exam, text="q", n=3, threshold=0.2, **flags)
+    (removed,) = corpus.removed_documents()
+    assert removed.removal.statement == f"decontaminate c against {exam}: {criterion}, text = 'q'"
+    (match,) = removed.details["matches"]
+    assert ("position" in match) == (not flags)
+
+
 @pytest.mark.parametrize("flags", [{}, {"lower": True}, {"fold_space": True}])
 @pytest.mark.parametrize(
     "tokenizer", ["words", "words(lower, nfc)", "chars", "bytes", "byte-level", "metaspace", "WordPiece"]

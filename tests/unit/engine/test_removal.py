@@ -229,6 +229,27 @@ def test_a_dropped_corpus_can_be_restored(database):
     assert listed(database.view()) == [(0, [1, 2], None, {})]
 
 
+def test_a_corpus_of_the_same_name_is_not_replaced_by_restoring_an_earlier_one(database):
+    """Its records of removals would be gone without a word."""
+    database.create()
+    database.load([[1, 2]])
+    version = database.store.manifest.version
+    with database.store.begin() as transaction:
+        transaction.commit({}, "drop corpus c")
+    database.create()
+    database.load([[3], [4]])
+    remove(database, [0])
+    with pytest.raises(
+        BindError, match=f"the corpus c of version {version} was dropped, and c is another one"
+    ):
+        restore_corpus(database.store, "c", version)
+    assert len(list(removals(database.store, database.view().entry.audits))) == 1
+    with database.store.begin() as transaction:
+        transaction.commit({}, "drop corpus c")
+    restore_corpus(database.store, "c", version)
+    assert listed(database.view()) == [(0, [1, 2], None, {})]
+
+
 def test_what_cannot_be_restored_is_an_error_that_says_what_is_kept(database):
     database.create()
     with pytest.raises(BindError, match="version 9 is not kept; kept versions: 1 to 2"):
