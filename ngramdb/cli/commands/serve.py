@@ -19,7 +19,9 @@ from ngramdb.cli.common import (
     say,
     say_error,
 )
+from ngramdb.cli.terminal.streams import is_terminal
 from ngramdb.lazy import lazy_module
+from ngramdb.visible import visible, visible_json
 
 if TYPE_CHECKING:
     from ngramdb.cli.prompt import served
@@ -122,6 +124,12 @@ def _get(service: app.Service, target: str, token: str | None) -> int:
     if answer.status >= 400:
         say_error(f"{answer.status}: {answer.body.decode('utf-8', 'replace').strip()}")
         return FAILED
+    if is_terminal(sys.stdout):
+        text = answer.body.decode("utf-8", "replace")
+        is_json = "json" in answer.headers.get("content-type", "")
+        shown = visible_json(text) if is_json else visible(text, lines=True)
+        print(shown, end="" if text.endswith("\n") else "\n")
+        return OK
     sys.stdout.flush()
     sys.stdout.buffer.write(answer.body)
     if not answer.body.endswith(b"\n") and not answer.headers.get("content-type", "").endswith("stream"):

@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+import ngramdb
 from ngramdb.cli.main import main
 
 pytest.importorskip("uvicorn")
@@ -114,6 +115,22 @@ def test_a_unix_socket_is_for_its_user_alone(folder: Path, tmp_path: Path) -> No
         )
         assert (busy.returncode, "another server listens there" in busy.stderr) == (1, True)
     assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [("documents.csv", "x\\x1b[31mRED\\u202e\n"), ("documents.json", '"x\\u001b[31mRED\\u202e"')],
+)
+def test_one_request_does_not_steer_a_terminal(
+    tmp_path: Path, capsys: Any, monkeypatch: Any, address: str, shown: str
+) -> None:
+    with ngramdb.connect(tmp_path / "t.ngdb") as db:
+        db.create_corpus("c").append(["x\x1b[31mRED\u202e"])
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert main(["serve", str(tmp_path / "t.ngdb"), "--get", f"/c/{address}"]) == 0
+    said = capsys.readouterr().out
+    assert shown in said
+    assert "\x1b" not in said and "\u202e" not in said
 
 
 def test_one_request_without_a_server(folder: Path, capfd: Any, tmp_path: Path) -> None:
