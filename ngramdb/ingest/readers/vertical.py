@@ -116,6 +116,9 @@ class _Reader:
             self._begin(tag, number)
         if name == self._structure:
             self._depth += 1
+            left = _ATTRIBUTE.sub("", tag["attributes"]).strip()
+            if self._depth == 1 and left:
+                raise self._error(f'{left[:40]!r} is no attribute; these are written as name="value"', number)
         else:
             self._break()
 

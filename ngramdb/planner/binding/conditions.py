@@ -191,6 +191,10 @@ def _field_test(
     predicate, literals = _predicate(scope, node)
     if isinstance(node, ast.Comparison) and node.operator == "!=":
         negated = not negated
+    if scope.removes and negated and isinstance(node, ast.InList) and not literals:
+        # As a rule a list of what to keep that was not filled.
+        what = "NOT IN an empty list holds of every document, and DELETE would remove them all"
+        scope.fail(PlanError, f"{what}; doc_id >= 0 says so", node.values[0])
     for literal, value_node in literals:
         kind = None if literal is None else unfit(types, literal)
         if kind is not None:

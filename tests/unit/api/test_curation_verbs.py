@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from connections import connection_of
 
@@ -213,3 +214,27 @@ def test_an_empty_phrase_removes_nothing(where, params):
                 delete()
         assert corpus.n_documents == corpus.count_docs('""') == 3  # to ask is no harm
         assert corpus.delete("doc_id >= 0") == 3
+
+
+@pytest.mark.parametrize(
+    ("where", "params"),
+    [
+        ("NOT doc_id IN ?", [[]]),
+        ("doc_id NOT IN ?", [()]),
+        ("n = 1 OR NOT (n IN :keep AND n > 0)", {"keep": np.array([], dtype=np.int64)}),
+        ("NOT n IN ?", [[]]),
+    ],
+)
+def test_an_empty_list_of_what_to_keep_removes_nothing(where, params):
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c")
+        corpus.append([("a", {"n": 1}), ("b", {"n": 2}), "other"])
+        for delete in (
+            lambda: corpus.delete(where, params=params),
+            lambda: db.execute(f"DELETE DOCS WHERE {where}", params),
+        ):
+            with pytest.raises(PlanError, match="NOT IN an empty list holds of every document"):
+                delete()
+        assert corpus.n_documents == 3
+        corpus.count_docs(where, params=params)  # to ask is no harm
+        assert corpus.delete("doc_id IN ?", params=[[]]) == 0

@@ -92,3 +92,13 @@ def test_a_document_that_is_too_long_is_refused_or_skipped(tmp_path):
         documents(tmp_path, text, limits=limits)
     found, errors = documents(tmp_path, text, limits=limits, on_error="skip")
     assert [one[0] for one in found] == ["b"] and errors.count == 1
+
+
+@pytest.mark.parametrize("tag", ["<text a=b>", '<text a="1" b>', "<text a='1\">", '<text a="1"" b="2">'])
+def test_attributes_that_are_not_in_quotes_are_errors_and_none_is_left_out(tmp_path, tag):
+    text = f'<text id="0">\nx\n</text>\n{tag}\ny\n</text>\n<text id="2">\nz\n</text>\n'
+    with pytest.raises(LoadError, match=r"line 4: .* is no attribute; these are written as name=\"value\""):
+        documents(tmp_path, text)
+    found, errors = documents(tmp_path, text, on_error="skip")
+    assert [(one[0], one[1]) for one in found] == [("x", {"id": "0"}), ("z", {"id": "2"})]
+    assert errors.count == 1
