@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,7 @@ CHUNK_DOCUMENTS = 8192
 CHUNK_SYMBOLS = 1 << 22
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """Documents `numbers` (ascending) of a segment.
 
     `new_ids[id]` replaces their token ids where it is given.

@@ -8,7 +8,7 @@ for is read as a whole once it is in use, or at once where that is wished.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ngramdb.engine.changes.machine import memory_bytes
 from ngramdb.interrupts import result_of, step
@@ -22,8 +22,7 @@ _PIECE = 1 << 25
 _THREADS = 4
 
 
-@dataclass(frozen=True)
-class WarmedIndex:
+class WarmedIndex(NamedTuple):
     """An index after it was read ahead: its bytes, and how many of them are in memory."""
 
     bytes: int

@@ -14,7 +14,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn, TypeAlias, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeAlias, TypeVar
 
 from ngramdb.errors import CorruptionError
 from ngramdb.kinds import TOKENIZER_KINDS
@@ -47,8 +47,7 @@ MAX_TIME = 253_402_300_799
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True)
-class FileRef:
+class FileRef(NamedTuple):
     """A finished file: `name` within the database, `size` in bytes, `crc` of its footer."""
 
     name: str
@@ -92,8 +91,7 @@ class TokenizerEntry:
     n_vocabulary: int
 
 
-@dataclass(frozen=True)
-class StatisticsEntry:
+class StatisticsEntry(NamedTuple):
     """What ANALYZE has recorded of a corpus, at `created` (seconds since 1970, UTC).
 
     `segments` is the SHA-256 of the names, sizes, checksums and signs of the segments that it was taken of;
@@ -113,8 +111,7 @@ class StatisticsEntry:
     frequent: tuple[tuple[int, ...], ...] = ()
 
 
-@dataclass(frozen=True)
-class LoadRecord:
+class LoadRecord(NamedTuple):
     """How far a load of files has come that commits on its way, or may be asked to go on.
 
     `paths` is the SHA-256 of what the user named, `options` of how it is read. The first `n_files` files are
@@ -284,28 +281,28 @@ def _corpus_to_json(corpus: CorpusEntry) -> dict[str, Any]:
         **vars(corpus),
         "tokenizer": {
             **vars(tokenizer),
-            "file": None if tokenizer.file is None else vars(tokenizer.file),
-            "vocabulary": [vars(ref) for ref in tokenizer.vocabulary],
+            "file": None if tokenizer.file is None else tokenizer.file._asdict(),
+            "vocabulary": [ref._asdict() for ref in tokenizer.vocabulary],
         },
         "segments": [_segment_to_json(segment) for segment in corpus.segments],
         "options": dict(corpus.options),
-        "audits": [vars(ref) for ref in corpus.audits],
+        "audits": [ref._asdict() for ref in corpus.audits],
     }
     del value["statistics"], value["loads"]
     if corpus.loads:
-        records = map(vars, corpus.loads)
+        records = (record._asdict() for record in corpus.loads)
         value["loads"] = [
             {key: part for key, part in record.items() if part is not None} for record in records
         ]
     if corpus.statistics is not None:
-        value["statistics"] = dict(vars(corpus.statistics))
+        value["statistics"] = corpus.statistics._asdict()
         if not corpus.statistics.frequent:
             del value["statistics"]["frequent"]
     return value
 
 
 def _segment_to_json(segment: SegmentEntry) -> dict[str, Any]:
-    value = {**vars(segment), "file": vars(segment.file)}
+    value = {**vars(segment), "file": segment.file._asdict()}
     if segment.kind == NATIVE:
         del value["kind"]  # as in manifests that were written before there were others
     return value

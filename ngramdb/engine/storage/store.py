@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
@@ -48,8 +47,7 @@ PREWARM = ("auto", "on", "off")
 _TRIES = 20
 
 
-@dataclass(frozen=True)
-class CheckFinding:
+class CheckFinding(NamedTuple):
     """One thing that is wrong: in which file, at which byte (where that is known), and what."""
 
     file: str

@@ -220,7 +220,7 @@ def test_a_list_of_files_that_has_grown_goes_on(db, files, is_stopped, has_names
     if not has_names:  # as earlier versions left it
         with db._database.change("c", "as it was") as change:
             [record] = change.before.loads
-            change.entry = replace(change.before, loads=(replace(record, names=None),))
+            change.entry = replace(change.before, loads=(record._replace(names=None),))
             change.commit()
     for n in (3, len(paths), len(paths)):
         corpus.load(paths[:n], resume=True)
@@ -463,7 +463,7 @@ def test_a_record_without_a_mark_goes_on_as_it_always_did(db, tmp_path):
     [record] = db._database.snapshot.manifest.corpora["c"].loads
     assert record.mark == zlib.crc32(LINES[3].encode())
     with db._database.change("c", "as it was") as change:
-        change.entry = replace(change.before, loads=(replace(record, mark=None),))
+        change.entry = replace(change.before, loads=(record._replace(mark=None),))
         change.commit()
     assert corpus.load(path, resume=True).documents == 4
 

@@ -81,7 +81,7 @@ def test_an_entry_that_cannot_be_right_is_refused_and_the_transaction_goes_on(st
                 transaction.commit({"wiki": corpus}, "try")
 
         refused(writes.corpus(replace(entry, file=FileRef(name, 10, 0))), "not synced and closed")
-        refused(writes.corpus(replace(entry, file=replace(entry.file, size=1))), "and the entry says 1")
+        refused(writes.corpus(replace(entry, file=entry.file._replace(size=1))), "and the entry says 1")
         missing = FileRef("segments/" + "0" * 32 + ".segment", 10, 0)
         refused(writes.corpus(replace(entry, file=missing)), "No such file", StorageError)
         refused(replace(writes.corpus(entry), next_doc_id=0), "cannot be committed")
