@@ -201,6 +201,22 @@ def test_ctrl_c_stops_a_statement_and_keeps_the_session(environment: dict[str, s
         repl.process.close(force=True)  # with its end of the pipe, which the feeder would wait for
 
 
+def test_ctrl_c_drops_what_was_pasted_behind_the_statement(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    with endless(tmp_path / "endless") as stream:
+        repl = Terminal(["fresh.ngdb"], environment, tmp_path, piped=stream)
+        repl.expect("ngramdb>")
+        repl.process.send("CREATE CORPUS slow;\r")
+        repl.expect("slow>")
+        repl.process.send(f"COPY slow FROM '{PIPED}' (FORMAT jsonl);\rDROP CORPUS slow;\r")
+        repl.expect("loading")
+        repl.interrupt_until("interrupted")
+        repl.process.send("SHOW CORPORA;\r")
+        assert "slow" in repl.expect("1 row")
+        repl.process.close(force=True)
+
+
 def test_repl_keeps_a_history_that_only_its_owner_can_read(
     database: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:

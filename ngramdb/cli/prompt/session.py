@@ -23,6 +23,7 @@ from prompt_toolkit.completion import CompleteEvent, ThreadedCompleter
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.input import Input
+from prompt_toolkit.input.typeahead import clear_typeahead
 from prompt_toolkit.output import ColorDepth, Output, create_output
 
 from ngramdb import __version__
@@ -122,6 +123,8 @@ class Repl:
             with self._interruptible():
                 run_text(self.shell, text)
         except (KeyboardInterrupt, QueryCancelled) as error:
+            # Of a script that was pasted, the lines behind the one that was stopped.
+            clear_typeahead(self._session.app.input)
             self._show(interrupted(error) if not isinstance(error, QueryCancelled) else str(error))
         except Exception as error:
             self._show_error(error)

@@ -5,38 +5,72 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from subprocess import Popen
 from typing import TextIO, cast
 
 from ngramdb.errors import ExecutionError, InvalidArgument
 
 
-@contextmanager
-def destination(name: str) -> Iterator[TextIO]:
-    """The file of this name, its content replaced; or, after a `|`, the standard input of a command.
+class LateFile:
+    """A file whose content is replaced, or a command behind a `|` that is started, when something is written.
 
-    Raises OSError for a file that cannot be written, ExecutionError for a command that failed.
+    Where nothing is, as by a statement that fails, nothing is lost.
     """
-    import subprocess
 
-    if not name.startswith("|"):
-        with open(name, "w", encoding="utf-8", newline="\n") as file:
-            yield file
-        return
-    command = name[1:].strip()
-    if not command:
-        raise InvalidArgument("a command stands behind the |, as in .once | wc -l")
-    sys.stdout.flush()
-    with subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, encoding="utf-8") as process:
-        assert process.stdin is not None
-        try:
-            yield cast("TextIO", process.stdin)
-        except BrokenPipeError:  # it has read enough
-            pass
-        finally:
+    encoding = "utf-8"
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._command = name[1:].strip() if name.startswith("|") else None
+        if self._command == "":
+            raise InvalidArgument("a command stands behind the |, as in .once | wc -l")
+        self._process: Popen[str] | None = None
+        self._stream: TextIO | None = None
+        #: Whether it was opened, or could not be.
+        self.has_begun = False
+
+    def begin(self) -> TextIO:
+        """Open it, also for an answer of no characters. Raises OSError for a file that cannot be written."""
+        if self._stream is None:
+            self.has_begun = True
+            if self._command is None:
+                self._stream = open(self.name, "w", encoding=self.encoding, newline="\n")  # noqa: SIM115
+            else:
+                import subprocess
+
+                sys.stdout.flush()
+                pipe = subprocess.PIPE
+                self._process = Popen(self._command, shell=True, stdin=pipe, encoding=self.encoding)
+                self._stream = cast("TextIO", self._process.stdin)
+        return self._stream
+
+    def write(self, text: str) -> int:
+        return self.begin().write(text)
+
+    def flush(self) -> None:
+        if self._stream is not None:
+            self._stream.flush()
+
+    def isatty(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        """Close the file, or wait for the command. Raises ExecutionError for one that failed."""
+        if self._stream is not None:
             with suppress(BrokenPipeError):
-                process.stdin.close()
-    if process.returncode:
-        raise ExecutionError(f"{command} ended with status {process.returncode}")
+                self._stream.close()
+        if self._process is not None and self._process.wait():
+            raise ExecutionError(f"{self._command} ended with status {self._process.returncode}")
+
+
+@contextmanager
+def destination(file: LateFile) -> Iterator[TextIO]:
+    """The file or command for one answer, closed afterwards; a command may have read enough earlier."""
+    try:
+        with suppress(BrokenPipeError):
+            yield cast("TextIO", file)
+    finally:
+        file.close()
 
 
 class Announced:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ngramdb.cli.common import positive
+from ngramdb.cli.shell.destination import LateFile
 from ngramdb.cli.shell.session import AtPrompt, Shell
 from ngramdb.cli.terminal.render import MODES
 from ngramdb.errors import InvalidArgument
@@ -71,7 +72,7 @@ def output(shell: Shell, arguments: list[str]) -> None:
 def once(shell: Shell, arguments: list[str]) -> None:
     """Send the next result alone to a file or a command."""
     name = arguments[0].removesuffix(";").strip()
-    shell.once = name if name.startswith("|") else name.strip("'\"")
+    shell.once = LateFile(name if name.startswith("|") else name.strip("'\""))
 
 
 def watch(shell: Shell, arguments: list[str]) -> None:
@@ -80,6 +81,8 @@ def watch(shell: Shell, arguments: list[str]) -> None:
     if match is None:
         raise InvalidArgument("usage: .watch [SECONDS [TIMES]] STATEMENT")
     seconds = float(match["seconds"] or WATCH_S)
+    if match["times"] is not None and int(match["times"]) < 1:
+        raise InvalidArgument("TIMES is a number above 0: how often .watch asks")
     try:
         with _without_pager(shell.prompt):
             for i in itertools.count() if match["times"] is None else range(int(match["times"])):

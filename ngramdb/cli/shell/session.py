@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
 from ngramdb.api import Connection, connect
 from ngramdb.api.connection import connect_later
-from ngramdb.cli.shell.destination import Announced, destination
+from ngramdb.cli.shell.destination import Announced, LateFile, destination
 from ngramdb.cli.shell.marks import marks_of
 from ngramdb.cli.shell.parameters import Parameters, ParameterValues, advise
 from ngramdb.cli.shell.waiting import Waiting
@@ -84,8 +84,8 @@ class Shell:
         self.parameters = parameters or Parameters([])
         self.note = note or _note_on_standard_error
         self.connection: Connection = self._connect(path)
-        self.output_file: TextIO | None = None
-        self.once: str | None = None
+        self.output_file: LateFile | None = None
+        self.once: LateFile | None = None
         self.finished = False
         # Whether it has been said how to see the rows that a table leaves out: once is enough.
         self._hinted = False
@@ -102,6 +102,8 @@ class Shell:
                     write_pieces(result, self._unpaged(waiting))
                 else:
                     render(result, screen, self.mode)
+                if result.columns:
+                    self._begin_file()
                 screen.stream.flush()
             elapsed = time.perf_counter() - started
         self._comment(result, screen)
@@ -164,7 +166,13 @@ class Shell:
             detect(taken).write(text)
 
     def _stream(self) -> TextIO:
-        return self.output_file or bare(sys.stdout)
+        return bare(sys.stdout) if self.output_file is None else cast("TextIO", self.output_file)
+
+    def _begin_file(self) -> None:
+        """Replace the file for results whose rows take no characters, too."""
+        file = self.output_file if self.once is None else self.once
+        if file is not None:
+            file.begin()
 
     def _output_name(self) -> str:
         return "" if self.output_file is None else self.output_file.name
@@ -175,16 +183,20 @@ class Shell:
     @contextmanager
     def _answers(self, waiting: Waiting) -> Iterator[Screen]:
         """The screen for one answer: once a file or a command, else the pager, where there is one."""
-        once, self.once = self.once, None
+        once = self.once
         stream = self._stream()
-        name = once or self._output_name()
+        name = self._output_name() if once is None else once.name
         with self._paged(stream) if once is None else destination(once) as taken:
             announced = cast("TextIO", Announced(taken, waiting.stop))
-            yield replace(
-                detect(announced),
-                n_rows=self.shown_rows(),
-                mode=None if name.startswith("|") else mode_of(name),
-            )
+            try:
+                yield replace(
+                    detect(announced),
+                    n_rows=self.shown_rows(),
+                    mode=None if name.startswith("|") else mode_of(name),
+                )
+            finally:
+                if once is not None and once.has_begun:
+                    self.once = None
 
     # ---- what dot commands change -------------------------------------------------------------------------
 
@@ -217,10 +229,11 @@ class Shell:
         """Send results to a file (replacing what is in it) or, with None, back to standard output."""
         if path is not None and path.startswith("|"):
             raise InvalidArgument("a command takes one answer: write .once | command")
-        opened = None if path is None else open(path, "w", encoding="utf-8", newline="\n")  # noqa: SIM115
+        if path is not None:
+            open(path, "a").close()  # whether it can be written; what is in it stays until there is a result
         if self.output_file is not None:
             self.output_file.close()
-        self.output_file = opened
+        self.output_file = None if path is None else LateFile(path)
 
     def reopen(self, path: str | None) -> None:
         """Go on with another database; the current one stays open if that one cannot be opened."""

@@ -203,11 +203,10 @@ class Retrieval:
         return self._documents.n_documents
 
     def compute_unigram_counts(self, s: int) -> dict[int, int]:
-        """How often each token id stands in a shard, the separator among them."""
-        index = self._check_shard(s)
-        tokens, counts = np.unique(
-            np.concatenate([index.document(i) for i in range(index.n_documents)]), return_counts=True
-        )
+        """How often each token id stands in the documents of a shard, the separator among them."""
+        index, kept = self._check_shard(s), self._view.kept(s)
+        documents = [index.document(i) for i in kept.tolist()]
+        tokens, counts = np.unique(np.concatenate([np.empty(0, np.uint32), *documents]), return_counts=True)
         n_listed = self._view.tokenizer.n_vocabulary
         if (
             self._view.tokenizer.kind == "tokens"
@@ -215,7 +214,7 @@ class Retrieval:
             n_listed = int(tokens.max()) + 1 if len(tokens) else 0
         found = dict.fromkeys(range(n_listed), 0)
         found |= dict(zip(tokens.tolist(), counts.tolist(), strict=True))
-        return {**found, self.token_id_max: index.n_documents}
+        return {**found, self.token_id_max: len(kept)}
 
     def _check_shard(self, s: int) -> Any:
         checking.check_below("s", s, len(self._view.segments))

@@ -14,7 +14,7 @@ import pytest
 from ngramdb.cli.shell import dot
 from ngramdb.cli.shell.running import run_text
 from ngramdb.cli.shell.session import FEWEST_ROWS, Shell
-from ngramdb.errors import ExecutionError, InvalidArgument
+from ngramdb.errors import ExecutionError, InvalidArgument, NgramdbError
 
 
 class Prompt:
@@ -73,6 +73,52 @@ def test_once_needs_a_command_behind_its_bar(shell: Shell) -> None:
         run_text(shell, '.once |\nCOUNT "the";')
     with pytest.raises(InvalidArgument, match=r"write \.once"):
         run_text(shell, ".output '|sort'")
+
+
+@pytest.mark.parametrize("command", ["once", "output"])
+@pytest.mark.parametrize("wrong", ['COUNT "cat" FROM nix;', 'COUT "cat";'])
+def test_a_file_stays_as_it_is_until_there_is_a_result(
+    shell: Shell, tmp_path: Path, command: str, wrong: str
+) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text("precious")
+    with pytest.raises(NgramdbError):
+        run_text(shell, f".{command} {path}\n{wrong}")
+    run_text(shell, f".{command} {path}")
+    with pytest.raises(NgramdbError):
+        run_text(shell, wrong)
+    assert path.read_text() == "precious"
+    run_text(shell, 'COUNT "the";')
+    shell.send_to(None)
+    assert path.read_text() == '{"count": 2}\n'
+
+
+@pytest.mark.parametrize("command", ["once", "output"])
+def test_a_statement_can_read_the_file_that_its_result_replaces(
+    shell: Shell, tmp_path: Path, command: str
+) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"text": "precious"}\n')
+    run_text(shell, f".{command} {path}\nCOPY wiki FROM '{path}';")
+    shell.send_to(None)
+    assert '"documents": 1' in path.read_text()
+
+
+def test_statements_without_a_result_do_not_use_up_once(
+    shell: Shell, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_text(shell, f".once {tmp_path}/x.csv\nUSE wiki;\nSET threads = 1;\nCREATE CORPUS other;")
+    assert not (tmp_path / "x.csv").exists()
+    run_text(shell, 'COUNT "the" FROM wiki;')
+    assert (tmp_path / "x.csv").read_text() == "count\n2\n"
+    assert "count" not in capsys.readouterr().out
+
+
+def test_a_result_without_rows_empties_the_file(shell: Shell, tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text("before")
+    run_text(shell, f'.once {path}\nDOCS WHERE "nowhere";')
+    assert path.read_text() == ""
 
 
 def test_an_answer_that_fails_uses_up_once(shell: Shell, tmp_path: Path) -> None:
@@ -148,6 +194,7 @@ def test_keys_pager_and_edit_are_the_prompts(shell: Shell, capsys: pytest.Captur
         (".rows 0", "usage: .rows N|auto; '0' is not a whole number of at least 1"),
         (".watch", "usage: .watch [SECONDS [TIMES]] STATEMENT"),
         (".watch 3", "usage: .watch [SECONDS [TIMES]] STATEMENT"),
+        ('.watch 1 0 COUNT "the"', "TIMES is a number above 0: how often .watch asks"),
         (".once", "usage: .once FILE or |CMD"),
         (".keys nano", "usage: .keys vi|emacs"),
         (".pager maybe", "usage: .pager on|off"),

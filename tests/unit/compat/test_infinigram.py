@@ -287,6 +287,24 @@ def test_folders_of_the_peer_are_opened_as_they_are(tmp_path: Path, version: int
     engine.close()
 
 
+def test_counts_of_single_tokens_are_those_of_documents_that_are_left(tmp_path: Path) -> None:
+    with ngramdb.connect(tmp_path / "c.ngdb") as db:
+        corpus = db.create_corpus("c", tokenizer="tokens")
+        corpus.append([([1, 2], {"x": 0}), ([3] * 50, {"x": 1}), ([1, 1, 1, 2], {"x": 0})])
+        corpus.delete("x = 1")
+        for _ in range(2):
+            engine = InfiniGramEngine(str(tmp_path / "c.ngdb"), 9, token_dtype="u16")
+            counts = engine.compute_unigram_counts(0)
+            assert {token: n for token, n in counts.items() if n} == {1: 4, 2: 2, engine.token_id_max: 2}
+            assert engine.count([3])["count"] == 0
+            engine.close()
+            corpus.compact()
+        corpus.delete("doc_id >= 0")
+        engine = InfiniGramEngine(str(tmp_path / "c.ngdb"), 9, token_dtype="u16")
+        assert not any(engine.compute_unigram_counts(0).values())
+        engine.close()
+
+
 def test_several_folders_of_the_peer_are_a_sum_and_a_difference(tmp_path: Path) -> None:
     whole = str(write_infini_gram(tmp_path / "whole", KEPT))
     part = str(write_infini_gram(tmp_path / "part", KEPT[:2]))
