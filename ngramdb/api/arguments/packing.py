@@ -48,7 +48,10 @@ def pack(
             "a tuple of two lists can be two n-grams, or ids and offsets: give n-grams as a list of lists, "
             "ids and offsets as a pair of arrays"
         )
-    found = many_token_ids(every)
+    try:
+        found = many_token_ids(every)
+    except TypeError:  # one of them is none, and will be named
+        found = None
     if found is not None:
         return found
     arrays = []
@@ -82,7 +85,7 @@ def _could_be_packed(pair: list[Any]) -> bool:
 def _one(i: int, ngram: Any, encode: Encode) -> IntArray:
     try:
         return np.asarray(encode(ngram), dtype=np.int64) if isinstance(ngram, str) else token_ids(ngram)
-    except InvalidArgument as error:
+    except (InvalidArgument, TypeError) as error:
         raise InvalidArgument(f"n-gram {i} (counted from 0): {error}") from error
 
 

@@ -12,6 +12,7 @@ import io
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from typing import Any
 
 from ngramdb import interrupts
@@ -39,7 +40,7 @@ _NO_TEXT = 'no value, for the field is empty; an empty text is ""'
 # The type of a column whose values all match; the first of several. Numbers that would lose digits are texts.
 _WRITTEN = {
     "int64": r"^(0|-?[1-9][0-9]{0,18})$",
-    "float64": r"^-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?([eE](\+?[0-3]?|-[0-2]?)[0-9]{1,2})?$",
+    "float64": r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]{1,3})?$",
     "bool": r"^(true|false|True|False|TRUE|FALSE)$",
 }
 # What stands for a number that is missing, beside others: pandas writes one, numpy the other.
@@ -47,6 +48,9 @@ _NAN = ("NaN", "nan")
 # What a number's digits are among, and the most that a float gives back.
 _NO_DIGITS = r"^-?0*\.?0*|\.|[eE].*$"
 _MOST_DIGITS = 17
+# Of at most so many digits, and neither very large nor close to zero, a float holds all that was written.
+_HELD = r"^-?(0|[1-9][0-9]{0,14})(\.|[eE]|$)"
+_LEAST = 1e-290
 _MALFORMED = re.compile(r"CSV parse error: (?:Row #\d+: )?")
 # What Arrow says itself of such a row whose bytes are no UTF-8: it cannot hand it to `_Text.refuse`.
 _NO_ROW = re.compile(r"CSV parse error: Row #(\d+): Expected (\d+) columns, got (\d+)")
@@ -253,11 +257,21 @@ def _is_written(values: Any, kind: str) -> bool:
         return True
     if kind == "int64":
         return _fits(values)
-    digits = compute.binary_length(compute.replace_substring_regex(values, _NO_DIGITS, ""))
-    if (compute.max(digits).as_py() or 0) > _MOST_DIGITS:
+    floats = values.cast(kind)
+    if compute.all(compute.is_finite(floats)).as_py() is False:  # written as numbers, and beyond them
         return False
-    # Some that are written as numbers are beyond them.
-    return compute.all(compute.is_finite(values.cast(kind))).as_py() is not False
+    digits = compute.binary_length(compute.replace_substring_regex(values, _NO_DIGITS, ""))
+    is_held = compute.and_(
+        compute.match_substring_regex(values, _HELD), compute.less_equal(digits, _MOST_DIGITS)
+    )
+    is_tiny = compute.and_(compute.less(compute.abs(floats), _LEAST), compute.greater(digits, 0))
+    others = values.filter(compute.invert(compute.and_not(is_held, is_tiny)))
+    return all(map(_is_exact, others.to_pylist()))
+
+
+def _is_exact(text: str) -> bool:
+    """Whether a float has the very value that is written, and it is not written as a long integer."""
+    return not text.lstrip("-").isdigit() and Decimal(repr(float(text))) == Decimal(text)
 
 
 def _fits(values: Any) -> bool:

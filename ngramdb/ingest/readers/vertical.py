@@ -27,7 +27,10 @@ from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import Meter, read_chunks
 
 # A tag has a line of its own; a word may begin with "<" too.
-_TAG = re.compile(r"<(?P<close>/?)(?P<name>[A-Za-z_][\w.:-]*)(?P<attributes>(?:\s[^<>]*)?)(?P<empty>/?)>\s*")
+_NAME = r"<(?P<close>/?)(?P<name>[A-Za-z_][\w.:-]*)"
+_TAG = re.compile(_NAME + r"""(?P<attributes>(?:\s(?:[^<>"']|"[^"]*"|'[^']*')*)?)(?P<empty>/?)>\s*""")
+# One whose quotes do not close, so that it is an error and no word.
+_BROKEN_TAG = re.compile(_NAME + r"(?P<attributes>(?:\s[^<>]*)?)(?P<empty>/?)>\s*")
 _ATTRIBUTE = re.compile(r"""([\w.:-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _GLUE = "g"
 # Structures that hold documents, and are none.
@@ -80,6 +83,7 @@ class _Reader:
         self._text: list[str] = []
         self._n_bytes = 0
         self._is_passed_over = False
+        self._early: dict[str, int] = {}  # lines of empty tags before it is known what documents are
 
     def take(self, line: bytes, number: int) -> Document | None:
         """Take a line; the document that it ends, if it does."""
@@ -89,18 +93,39 @@ class _Reader:
             raise self._error(invalid_utf8(error, error.start), number) from error
         if not text or text.isspace() or text.startswith(("<?", "<!--")):
             return None
-        tag = _TAG.fullmatch(text)
+        tag = _TAG.fullmatch(text) or _BROKEN_TAG.fullmatch(text)
         if tag is None:
             self._word(text.partition("\t")[0], number, len(line))
             return None
         if tag["empty"] or tag["attributes"].endswith("/"):
             if tag["name"] == _GLUE:
                 self._text.append("")
+            elif not self._depth and tag["name"] not in _AROUND:
+                return self._take_empty(tag, number)
             return None
         if tag["close"]:
             return self._close(tag["name"])
         self._open(tag, number)
         return None
+
+    def _take_empty(self, tag: re.Match[str], number: int) -> Document | None:
+        """A document without words, if its structure is that of documents."""
+        if self._structure is None:
+            self._early.setdefault(tag["name"], number)
+        if tag["name"] != self._structure:
+            return None
+        self._begin(tag, number)
+        self._check_attributes(tag, number)
+        return self._document()
+
+    def _check_attributes(self, tag: re.Match[str], number: int) -> None:
+        left = _ATTRIBUTE.sub("", tag["attributes"].removesuffix("/")).strip()
+        if left:
+            raise self._error(f'{left[:40]!r} is no attribute; these are written as name="value"', number)
+
+    def _document(self) -> Document:
+        text = "".join(self._text).strip()
+        return Document(text.encode(), None, dict(self._metadata), self._source.label, self._line)
 
     def end(self) -> None:
         """Raise LoadError where a document has not ended."""
@@ -116,9 +141,12 @@ class _Reader:
             self._begin(tag, number)
         if name == self._structure:
             self._depth += 1
-            left = _ATTRIBUTE.sub("", tag["attributes"]).strip()
-            if self._depth == 1 and left:
-                raise self._error(f'{left[:40]!r} is no attribute; these are written as name="value"', number)
+            if self._depth == 1:
+                self._check_attributes(tag, number)
+                if (line := self._early.pop(name, None)) is not None:
+                    what = f"<{name}/> is a document without words, and the first one cannot be written so"
+                    what = f"{what}: put <{name} …> and </{name}> on two lines"
+                    raise LoadError(what, source=self._source.label, line=line)
         else:
             self._break()
 
@@ -136,8 +164,7 @@ class _Reader:
         self._depth -= 1
         if self._depth or self._is_passed_over:
             return None
-        text = "".join(self._text).strip()
-        return Document(text.encode(), None, dict(self._metadata), self._source.label, self._line)
+        return self._document()
 
     def _word(self, word: str, number: int, n_bytes: int) -> None:
         if not self._depth:

@@ -10,6 +10,8 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import ngramdb
 from ngramdb.errors import InvalidArgument, LoadError
@@ -282,8 +284,19 @@ def test_no_document_goes_into_the_one_before(db, tmp_path):
     ("written", "kind"),
     [
         ("123456789012345.12", "float64"),
-        ("0.00012345678901234567", "string"),  # 20 digits behind the point
-        ("0.012345678901234567", "string"),
+        ("0.00012345678901234567", "float64"),  # 20 digits behind the point, 17 of which count
+        ("0.012345678901234567", "float64"),
+        ("0.017039889787722903", "float64"),
+        ("1819671133215071.0", "float64"),
+        ("1819671133215071.5", "float64"),
+        ("9007199254740993.0", "string"),  # that float is ..992.0
+        ("9007199254740993", "string"),
+        ("10000000000000000000", "string"),  # an integer beyond 64 bits
+        ("5e-324", "float64"),
+        ("6e-324", "string"),  # another number than the float that is nearest
+        ("1e-400", "string"),
+        ("1e400", "string"),
+        ("1e22", "float64"),
         ("0.0123456789012345", "float64"),
         ("123456789012345.12345678901234567", "string"),
         ("52.520006599999998712", "string"),
@@ -299,6 +312,23 @@ def test_a_column_is_of_numbers_where_floats_hold_all_digits(db, tmp_path, writt
     corpus.load(tmp_path / "a.csv")
     found = corpus.docs(returning="n").fetchall()[0][0]
     assert found == (float(written) if kind == "float64" else written)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
+def test_floats_as_python_writes_them_come_back(tmp_path_factory, values):
+    """What export writes, too."""
+    folder = tmp_path_factory.mktemp("floats")
+    written = "".join(f"a,{value!r}\n" for value in values)
+    (folder / "a.csv").write_text(f"text,n\n{written}b,0.5\n")
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c")
+        corpus.load(folder / "a.csv")
+        assert [row[0] for row in corpus.docs(returning="n").fetchall()] == [*values, 0.5]
+        corpus.export(folder / "b.csv")
+        again = db.create_corpus("again")
+        again.load(folder / "b.csv")
+        assert again.docs(returning="n").fetchall() == corpus.docs(returning="n").fetchall()
 
 
 @pytest.mark.parametrize("ending", ["", "\n", "\r\n", "\r"])

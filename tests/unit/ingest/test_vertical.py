@@ -102,3 +102,28 @@ def test_attributes_that_are_not_in_quotes_are_errors_and_none_is_left_out(tmp_p
     found, errors = documents(tmp_path, text, on_error="skip")
     assert [(one[0], one[1]) for one in found] == [("x", {"id": "0"}), ("z", {"id": "2"})]
     assert errors.count == 1
+
+
+@pytest.mark.parametrize(
+    "tag", ['<s title="1 > 0">', "<err sic='<3'>", '<corr orig="->" n="1">', "<s a='\"'>"]
+)
+def test_values_in_quotes_may_have_what_tags_are_made_of(tmp_path, tag):
+    text = f'<text t="a > b">\nx\n{tag}\ny\n</{tag[1:].split()[0]}>\n</text>\n'
+    found, _ = documents(tmp_path, text)
+    assert found == [("x\ny", {"t": "a > b"}, 1)]
+
+
+def test_an_empty_tag_is_a_document_where_it_is_known_to_be_one(tmp_path):
+    text = '<text id="1">\nx\n</text>\n<pb n="2"/>\n<text id="2"/>\n<text id="3">\n</text>\n'
+    found, _ = documents(tmp_path, text)
+    assert found == [("x", {"id": "1"}, 1), ("", {"id": "2"}, 5), ("", {"id": "3"}, 6)]
+    found, _ = documents(tmp_path, '<pb/>\n<text id="3">\nx\n</text>\n')
+    assert [one[0] for one in found] == ["x"]
+
+
+def test_an_empty_tag_before_it_is_known_what_documents_are_is_an_error_if_it_was_one(tmp_path):
+    text = '<pb/>\n<text id="2"/>\n<text id="3">\nx\n</text>\n<text id="4"/>\n'
+    with pytest.raises(LoadError, match="line 2: <text/> is a document without words"):
+        documents(tmp_path, text)
+    found, errors = documents(tmp_path, text, on_error="skip")
+    assert [(one[0], one[1]["id"]) for one in found] == [("x", "3"), ("", "4")] and errors.count == 1
