@@ -42,7 +42,7 @@ from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.screen import detect
 from ngramdb.cli.terminal.streams import bare, is_terminal
 from ngramdb.cli.terminal.wrapping import NARROWEST
-from ngramdb.errors import QueryCancelled
+from ngramdb.errors import QueryCancelled, TimeoutExceeded
 from ngramdb.visible import visible
 
 # A prompt shows no more of a corpus's name, in characters.
@@ -123,8 +123,9 @@ class Repl:
             with self._interruptible():
                 run_text(self.shell, text)
         except (KeyboardInterrupt, QueryCancelled) as error:
-            # Of a script that was pasted, the lines behind the one that was stopped.
-            clear_typeahead(self._session.app.input)
+            if not isinstance(error, TimeoutExceeded):
+                # Of a script that was pasted, the lines behind the one that was stopped.
+                clear_typeahead(self._session.app.input)
             self._show(interrupted(error) if not isinstance(error, QueryCancelled) else str(error))
         except Exception as error:
             self._show_error(error)

@@ -37,11 +37,20 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
     shell.close()
 
 
-def session(shell: Shell, keys: str) -> None:
-    """Run a whole session that is typed in advance."""
+def session(shell: Shell, keys: str, after_interrupt: str = "") -> None:
+    """Run a session that is typed in advance, but for what is typed once an interrupt was shown."""
     with create_pipe_input() as terminal:
         terminal.send_text(keys)
-        assert Repl(shell, input=terminal, output=DummyOutput()).run() == 0
+        repl = Repl(shell, input=terminal, output=DummyOutput())
+        show = repl._show
+
+        def shown(text: str) -> None:
+            show(text)
+            if text.startswith("interrupted"):
+                terminal.send_text(after_interrupt)
+
+        repl._show = shown  # type: ignore[method-assign]
+        assert repl.run() == 0
 
 
 def test_a_banner_names_version_and_database(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
@@ -121,7 +130,7 @@ def test_an_interrupt_whose_exception_is_lost_still_stops_the_statement(
     monkeypatch.setattr(sys, "unraisablehook", said.append)
     monkeypatch.setattr(shell.connection, "execute", interrupted)
     before = signal.getsignal(signal.SIGINT)
-    session(shell, 'DOCS WHERE "many";' + ENTER + 'COUNT "dog";' + ENTER + CTRL_D)
+    session(shell, 'DOCS WHERE "many";' + ENTER, 'COUNT "dog";' + ENTER + CTRL_D)
     written = capsys.readouterr().out
     assert "interrupted" in written and written.count("one of many") < 200
     assert written.endswith("count\n1\n")
@@ -138,7 +147,8 @@ def test_an_interrupted_statement_keeps_the_session(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(shell, "statement", interrupted_once)
-    session(shell, 'COUNT "the";' + ENTER + 'COUNT "cat";' + ENTER + CTRL_D)
+    # What was pasted behind the statement, without brackets, is dropped with it.
+    session(shell, 'COUNT "the";' + ENTER + "DROP CORPUS wiki;" + ENTER, 'COUNT "cat";' + ENTER + CTRL_D)
     assert capsys.readouterr().out.endswith("interrupted\ncount\n1\n")
 
 
