@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyarrow
 import pytest
 from connections import connection_of
 
@@ -176,3 +177,12 @@ def test_two_lists_that_could_be_ids_and_offsets_are_refused():
         assert corpus.count_many((np.array(ids), np.array(offsets))).tolist() == [1, 1]
         assert corpus.count_many([ids, offsets]).tolist() == [1, 0]
         assert corpus.count_many(([0, 1], [1, 2])).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("values", [[None, [1]], [[1], None]])
+def test_an_arrow_array_with_nulls_is_no_batch(values):
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c", tokenizer="tokens")
+        corpus.append([[1, 2, 3]])
+        with pytest.raises(InvalidArgument, match=f"n-gram {values.index(None)} "):
+            corpus.count_many(pyarrow.array(values))
