@@ -10,7 +10,7 @@ from reference import ReferenceIndex
 
 from ngramdb._cext.corpus.index import Index
 from ngramdb._cext.segment.segment_index import SuffixIndex
-from ngramdb._cext.sort.construction import key_directory, mark_lcps, suffix_array
+from ngramdb._cext.sort.construction import far_index, key_directory, mark_lcps, suffix_array
 
 WIDTHS = (np.uint8, np.uint16, np.uint32)
 
@@ -42,10 +42,21 @@ def with_lcps(arrays, width):
     return [arrays[0], rows, *arrays[2:]]
 
 
+#: In place of a width: LCPs beside the rows.
+FAR = "far"
+
+
 def segment_of(documents, dtype=np.uint32, gap=None, lcp_width=7):
     """A SuffixIndex of the documents."""
-    arrays = with_lcps(arrays_of(documents, dtype, gap), lcp_width)
-    return SuffixIndex(*arrays, "segment", lcp_width)
+    arrays = arrays_of(documents, dtype, gap)
+    if lcp_width == FAR:
+        return SuffixIndex(*arrays, "segment", far=(None, far_lcps_of(arrays), 1))
+    return SuffixIndex(*with_lcps(arrays, lcp_width), "segment", lcp_width)
+
+
+def far_lcps_of(arrays):
+    """The LCPs of rows that have no bits for them."""
+    return far_index(arrays[0], arrays[1], 1)[1]
 
 
 def index_of(*segments, signs=None, dtype=np.uint32):

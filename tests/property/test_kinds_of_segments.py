@@ -9,6 +9,7 @@ import pytest
 from foreign_indexes import infini_gram_index, tokengrams_arrays
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from indexes import FAR as FAR_LCPS
 from indexes import WIDTHS, segment_of
 
 from ngramdb._cext.corpus.index import Index
@@ -29,7 +30,7 @@ FAR = 2**33
     documents=DOCUMENTS,
     ngrams=NGRAMS,
     width=st.sampled_from(WIDTHS),
-    lcp_width=st.sampled_from((0, 5, 7)),
+    lcp_width=st.sampled_from((0, 5, 7, FAR_LCPS)),
 )
 def test_a_suffix_array_answers_as_its_defaults_do(documents, ngrams, width, lcp_width):
     check_index(segment_of(documents, width, lcp_width=lcp_width), documents, ngrams)
@@ -50,7 +51,8 @@ def test_long_documents_and_passages_that_repeat():
     documents += [passage, passage[100:], passage[:250] + documents[1][:100], []]
     ngrams = [passage[:n] for n in (1, 2, 9, 40, 70, 200)] + [documents[1][100:300], [301], []]
     for width in WIDTHS[1:]:
-        check_index(segment_of(documents, width), documents, ngrams)
+        for lcp_width in (7, FAR_LCPS):
+            check_index(segment_of(documents, width, lcp_width=lcp_width), documents, ngrams)
 
 
 def test_what_follows_many_rows_in_reverse_is_counted_in_a_table():

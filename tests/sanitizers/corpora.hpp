@@ -8,10 +8,10 @@
 
 #include "check.hpp"
 #include "ngramdb/corpus/corpus_index.hpp"
-#include "ngramdb/segment/sampled_keys.hpp"
 #include "ngramdb/segment/row_lcps.hpp"
-#include "ngramdb/sort/sais.hpp"
+#include "ngramdb/segment/sampled_keys.hpp"
 #include "ngramdb/segment/suffix_segment.hpp"
+#include "ngramdb/sort/sais.hpp"
 
 using Ids = std::vector<int64_t>;
 using Documents = std::vector<Ids>;
@@ -20,7 +20,8 @@ using Documents = std::vector<Ids>;
 template <class Sym>
 Documents random_documents(Random& random, uint32_t n_most = 14, uint32_t longest = 40) {
   const int64_t last = std::numeric_limits<Sym>::max();
-  const Ids few{0, 1}, one{random.chance(2) ? last - 1 : 0}, ends{0, last - 1, last - 2, 1}, more{0, 1, 2, 3, 4, 5, 6, 7};
+  const Ids few{0, 1}, one{random.chance(2) ? last - 1 : 0}, ends{0, last - 1, last - 2, 1},
+      more{0, 1, 2, 3, 4, 5, 6, 7};
   const Ids alphabet = random.pick(std::vector<Ids>{few, one, ends, more});
   Documents documents(random.below(n_most + 1));
   for (Ids& document : documents) {
@@ -68,7 +69,7 @@ struct Made {
     ngramdb::SegmentArrays<Sym> a;
     a.text = text.data();
     a.n_text = text.size();
-    a.rows = ngramdb::Rows(rows.data(), lcp_width);
+    a.rows = ngramdb::Rows(rows.data(), lcp_width, far.lcps);
     a.n_rows = rows.size();
     a.tree = tree.data();
     a.rest = rest.data();
@@ -157,7 +158,8 @@ inline bool equal(const ngramdb::Estimate& a, const ngramdb::Estimate& b) {
 
 // A piece of a document, perhaps with one id changed to one that may be anywhere or nowhere.
 inline Ids random_ngram(Random& random, const std::vector<Documents>& segments, uint64_t longest) {
-  static const Ids strange{-1, -2, 0, 1, 7, 254, 255, 256, 65534, 65535, 65536, 0xfffffffe, 0xffffffff, int64_t{1} << 40};
+  static const Ids strange{-1,  -2,    0,     1,     7,          254,        255,
+                           256, 65534, 65535, 65536, 0xfffffffe, 0xffffffff, int64_t{1} << 40};
   Ids ngram;
   const Documents documents = random.pick(segments);
   if (!documents.empty()) {

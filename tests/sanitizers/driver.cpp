@@ -5,10 +5,10 @@
 #include <thread>
 #include <tuple>
 
-#include "ngramdb/corpus/conditions.hpp"
 #include "corpora.hpp"
-#include "ngramdb/corpus/docsets.hpp"
 #include "ngramdb/base/mismatch.hpp"
+#include "ngramdb/corpus/conditions.hpp"
+#include "ngramdb/corpus/docsets.hpp"
 #include "ngramdb/sort/pair_sort.hpp"
 #include "ngramdb/text/words.hpp"
 
@@ -53,7 +53,8 @@ void check_tree_search(Random& random) {
   VerifyNothing verify;
   std::vector<SearchTree<VerifyNothing>> variants{search_tree_plain<VerifyNothing>, search_tree<VerifyNothing>};
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt")) variants.push_back(search_tree_avx2<VerifyNothing>);
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt"))
+    variants.push_back(search_tree_avx2<VerifyNothing>);
 #endif
   const uint32_t n = 1 + static_cast<uint32_t>(random.below(32));
   std::vector<uint64_t> low(n), high(n), below(n), upto(n);
@@ -62,7 +63,7 @@ void check_tree_search(Random& random) {
     high[i] = random.chance(3) ? ~uint64_t{0} : std::max(low[i], random.pick(keys));
   }
   for (const SearchTree<VerifyNothing> search : variants) {
-    search(tree, low.data(), high.data(), n, below.data(), upto.data(), verify);
+    search(tree, low.data(), high.data(), n, below.data(), upto.data(), verify, random.chance(2));
     for (uint32_t i = 0; i < n; ++i) {
       CHECK(below[i] == static_cast<uint64_t>(std::lower_bound(keys.begin(), keys.end(), low[i]) - keys.begin()));
       CHECK(upto[i] == static_cast<uint64_t>(std::upper_bound(keys.begin(), keys.end(), high[i]) - keys.begin()));
@@ -91,40 +92,84 @@ void check_pair_sort(Random& random) {
       for (size_t i = 0; i < n; ++i) std::tie(keys[i], positions[i]) = given[i];
       sort_pairs(from, to, n, back, few);
       const Pairs& found = back ? from : to;
-      for (size_t i = 0; i < n; ++i) CHECK(std::tie(found.keys[i], found.positions[i]) == std::tie(expected[i].first, expected[i].second));
+      for (size_t i = 0; i < n; ++i)
+        CHECK(std::tie(found.keys[i], found.positions[i]) == std::tie(expected[i].first, expected[i].second));
     }
   }
 }
 
+// What is left of a long key's first n bits.
+LongKey first_bits(const LongKey& key, uint32_t n) {
+  LongKey cut{};
+  for (uint32_t bit = 0; bit < n; ++bit) cut.word[bit / 64] |= uint64_t{key.has_bit(bit)} << (63 - bit % 64);
+  return cut;
+}
+
+// Keys of two words, whose LCPs stand in rows, and of four, whose LCPs stand beside them.
+struct InRows {
+  using AnyKey = Key;
+  static constexpr uint32_t kBits = 128;
+  static AnyKey random_key(Random& random) { return {random.below(~uint64_t{0}), random.below(~uint64_t{0})}; }
+  static uint64_t& word(AnyKey& key, uint32_t k) { return k == 0 ? key.first : key.rest; }
+  static BlindSearch<Key> search(const RowKernels& kernels) { return kernels.blind_search; }
+};
+struct Beside {
+  using AnyKey = LongKey;
+  static constexpr uint32_t kBits = kLongBits;
+  static AnyKey random_key(Random& random) {
+    const auto word = [&] { return random.below(~uint64_t{0}); };
+    return {{word(), word(), word(), word()}};
+  }
+  static uint64_t& word(AnyKey& key, uint32_t k) { return key.word[k]; }
+  static BlindSearch<LongKey> search(const RowKernels& kernels) { return kernels.blind_search_beside; }
+};
+
 // Blind search finds the rows whose keys begin with a query's first bits, if there are any; every variant alike.
+template <class Of>
 void check_blind_search(Random& random) {
-  const uint32_t lcp_width = 5 + static_cast<uint32_t>(random.below(3)), most = most_lcp(lcp_width);
+  using AnyKey = typename Of::AnyKey;
+  constexpr bool is_beside = Of::kBits > 128;
+  const uint32_t lcp_width = is_beside ? 0 : 5 + static_cast<uint32_t>(random.below(3));
   const uint32_t n = static_cast<uint32_t>(random.below(kPieceRows));
-  std::vector<Key> keys(n + 1);  // the first one is the row before the piece
+  std::vector<AnyKey> keys(n + 1);  // the first one is the row before the piece
   const uint64_t shape = random.below(3);
-  for (Key& key : keys) {
-    key = {random.below(~uint64_t{0}), random.below(~uint64_t{0})};
-    if (shape > 0) key.first &= 0x0100000000000003u * (1 + random.below(shape * 40));
-    if (shape == 2) key.rest = random.below(9);
+  for (AnyKey& key : keys) {
+    key = Of::random_key(random);
+    if (shape > 0) Of::word(key, 0) &= 0x0100000000000003u * (1 + random.below(shape * 40));
+    for (uint32_t k = 1; shape == 2 && k < Of::kBits / 64; ++k)
+      Of::word(key, k) = random.below(k + 1 == Of::kBits / 64 ? 9 : 2);
   }
-  const auto less = [](const Key& a, const Key& b) { return a.first != b.first ? a.first < b.first : a.rest < b.rest; };
+  const auto less = [](AnyKey a, AnyKey b) {
+    for (uint32_t k = 0; k < Of::kBits / 64; ++k) {
+      if (Of::word(a, k) != Of::word(b, k)) return Of::word(a, k) < Of::word(b, k);
+    }
+    return false;
+  };
   std::sort(keys.begin(), keys.end(), less);
-  Exact<uint32_t> words(n);
+  Exact<uint32_t> words(n), lcps(n);
+  Exact<uint8_t> bytes(n);
+  const Rows rows(words.data(), lcp_width, is_beside ? bytes.data() : nullptr);
+  const uint32_t most = n == 0 && is_beside ? kMostLcpBeside : rows.most_lcp();
   for (uint32_t i = 0; i < n; ++i) {
-    words[i] = std::min(common_bits(keys[i], keys[i + 1]), most) << (32 - lcp_width) |
-               static_cast<uint32_t>(random.below(uint64_t{1} << (32 - lcp_width)));
+    const uint32_t common = common_bits(keys[i], keys[i + 1]);
+    lcps[i] = std::min(common, most);
+    bytes[i] = static_cast<uint8_t>(std::min(common, kMostFarLcp));
+    words[i] = static_cast<uint32_t>(random.below(uint64_t{1} << (32 - lcp_width)));
+    if (!is_beside) words[i] |= lcps[i] << (32 - lcp_width);
+    CHECK(rows.lcp(i) == lcps[i]);
   }
-  const Rows rows(words.data(), lcp_width);
-  std::vector<RowKernels> variants{{lcps_below_plain, blind_search_plain}, row_kernels};
+  std::vector<RowKernels> variants{{lcps_below_plain, blind_search_plain<Key>, blind_search_plain<LongKey>},
+                                   row_kernels};
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("popcnt")) {
-    variants.push_back({lcps_below_avx2, blind_search_avx2});
+    variants.push_back({lcps_below_avx2, blind_search_avx2<Key>, blind_search_avx2<LongKey>});
   }
 #endif
+  if (n == 0) return;
   for (int round = 0; round < 8; ++round) {
     const uint32_t bits = 1 + static_cast<uint32_t>(random.below(most));
-    const Key query = first_bits(random.chance(4) ? Key{random.below(~uint64_t{0}), 0} : random.pick(keys), bits);
-    const auto matches = [&](const Key& key) { return common_bits(first_bits(key, bits), query) == 128; };
+    const AnyKey query = first_bits(random.chance(4) ? Of::random_key(random) : random.pick(keys), bits);
+    const auto matches = [&](const AnyKey& key) { return common_bits(first_bits(key, bits), query) == Of::kBits; };
     uint32_t first = 0, last = 0;
     for (uint32_t i = 0; i <= n; ++i) {
       if (!matches(keys[i])) continue;
@@ -135,11 +180,11 @@ void check_blind_search(Random& random) {
       const bool is_below = less(keys[0], query) && !matches(keys[0]) && random.chance(2);
       const uint32_t common = common_bits(keys[0], query);
       const uint32_t known = is_below && common < std::min(bits, 64u) ? common : kUnknown;
-      const BlindEnd end = kernels.blind_search(rows, 0, n, query, bits, known);
+      const BlindEnd end = Of::search(kernels)(rows, 0, n, query, bits, known);
       if (first < last) CHECK(end.first + 1 == first && end.last + 1 == last);  // kBefore + 1 is 0
       CHECK(end.last <= n && (end.first == BlindEnd::kBefore || end.first < n));
       uint64_t below = 0;
-      for (uint32_t i = 0; i < n; ++i) below |= uint64_t{words[i] >> (32 - lcp_width) < bits} << i;
+      for (uint32_t i = 0; i < n; ++i) below |= uint64_t{lcps[i] < bits} << i;
       CHECK(kernels.lcps_below(rows, 0, n, bits) == below);
     }
   }
@@ -272,7 +317,8 @@ void check_counts(Random& random) {
   Exact<int64_t> sorted(many.ngrams.size());
   corpus.index.count_many(many.ids.data(), many.offsets.data(), sorted.size(), sorted.data());
   for (size_t i = 0; i < sorted.size(); ++i) {
-    CHECK(sorted[i] == corpus.index.count(many.ids.data() + many.offsets[i], static_cast<uint32_t>(many.ngrams[i].size())));
+    CHECK(sorted[i] ==
+          corpus.index.count(many.ids.data() + many.offsets[i], static_cast<uint32_t>(many.ngrams[i].size())));
   }
 }
 
@@ -291,12 +337,13 @@ void check_estimates(Random& random) {
   }
   std::vector<Run> runs;
   Exact<DistributionEnd> ends(n);
-  corpus.index.distributions(contexts.ids.data(), contexts.offsets.data(), n, longest, order, runs, ends.data(), nullptr);
+  corpus.index.distributions(contexts.ids.data(), contexts.offsets.data(), n, longest, order, runs, ends.data(),
+                             nullptr);
   CHECK(ends[n - 1].n_runs == runs.size());
   for (size_t i = 0; i < n; i += 8) {
     const Exact<int64_t> context(contexts.ngrams[i]);
-    const Distribution found =
-        corpus.index.distribution(context.data(), static_cast<uint32_t>(context.size()), longest, order, INT64_MAX, nullptr);
+    const Distribution found = corpus.index.distribution(context.data(), static_cast<uint32_t>(context.size()), longest,
+                                                         order, INT64_MAX, nullptr);
     const Ids used = corpus.oracle.usable(contexts.ngrams[i], longest, order);
     std::map<int64_t, int64_t> expected = corpus.oracle.next(used), given;
     for (const Run& run : found.runs) given[run.id] = run.count;
@@ -343,8 +390,8 @@ void damage(Random& random, Exact<T>& array) {
   if (array.size() == 0 || random.chance(2)) return;
   for (uint64_t n = random.chance(3) ? array.size() : 1 + random.below(4); n > 0; --n) {
     T& value = array[random.below(array.size())];
-    const T choices[] = {0, static_cast<T>(~T{0}), static_cast<T>(array.size()), static_cast<T>(value ^ T{1} << random.below(8)),
-                         static_cast<T>(random.below(~uint64_t{0}))};
+    const T choices[] = {0, static_cast<T>(~T{0}), static_cast<T>(array.size()),
+                         static_cast<T>(value ^ T{1} << random.below(8)), static_cast<T>(random.below(~uint64_t{0}))};
     value = choices[random.below(5)];
   }
 }
@@ -383,7 +430,8 @@ void ask_everything(Random& random, const Segment& segment, const std::vector<Do
   Exact<Estimate> estimates(std::max<size_t>(33, batch.ids.size()));
   const bool longest = random.chance(2);
   survive([&] { index.count_many(batch.ids.data(), batch.offsets.data(), 33, counts.data()); });
-  survive([&] { index.estimate(batch.ids.data(), batch.offsets.data(), counts.data(), 33, longest, 0, estimates.data()); });
+  survive(
+      [&] { index.estimate(batch.ids.data(), batch.offsets.data(), counts.data(), 33, longest, 0, estimates.data()); });
   survive([&] { index.score(batch.ids.data(), batch.ids.size(), longest, 0, estimates.data()); });
   for (size_t i = 0; i < 33; ++i) {
     const int64_t* const ids = batch.ids.data() + batch.offsets[i];
@@ -435,8 +483,10 @@ void check_damage(Random& random) {
 
 void check_docsets(Random& random) {
   std::set<uint32_t> a, b;
-  for (uint64_t n = random.below(50), range = 1 + random.below(200); n > 0; --n) a.insert(static_cast<uint32_t>(random.below(range)));
-  for (uint64_t n = random.below(500), range = 1 + random.below(900); n > 0; --n) b.insert(static_cast<uint32_t>(random.below(range)));
+  for (uint64_t n = random.below(50), range = 1 + random.below(200); n > 0; --n)
+    a.insert(static_cast<uint32_t>(random.below(range)));
+  for (uint64_t n = random.below(500), range = 1 + random.below(900); n > 0; --n)
+    b.insert(static_cast<uint32_t>(random.below(range)));
   const Exact<uint32_t> x(std::vector<uint32_t>(a.begin(), a.end())), y(std::vector<uint32_t>(b.begin(), b.end()));
   std::vector<uint32_t> both, less, either;
   std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
@@ -455,9 +505,25 @@ void check_docsets(Random& random) {
 
 // Words of several alphabets, punctuation, joiners and marks, and bytes that are no UTF-8.
 std::string random_text(Random& random) {
-  static const std::vector<std::string> pieces{"a", "token", "wörter", "слово", "中文", "ひ", " ", "\n", ", ", "_x1", "e\xCC\x81",
-                                               "\xE2\x80\x8D", "\xF0\x9F\x98\x80", "longer_than_eight_bytes", "\xFF", "\xE2\x80",
-                                               "\xC3", "\xF0\x9F", std::string(1, '\0')};
+  static const std::vector<std::string> pieces{"a",
+                                               "token",
+                                               "wörter",
+                                               "слово",
+                                               "中文",
+                                               "ひ",
+                                               " ",
+                                               "\n",
+                                               ", ",
+                                               "_x1",
+                                               "e\xCC\x81",
+                                               "\xE2\x80\x8D",
+                                               "\xF0\x9F\x98\x80",
+                                               "longer_than_eight_bytes",
+                                               "\xFF",
+                                               "\xE2\x80",
+                                               "\xC3",
+                                               "\xF0\x9F",
+                                               std::string(1, '\0')};
   std::string text;
   for (uint64_t n = random.below(40); n > 0; --n) text += random.pick(pieces);
   return text;
@@ -591,7 +657,8 @@ void check_threads(Random& random) {
 const Scenario kScenarios[] = {
     {"mismatch", check_mismatch, 2000},
     {"tree search", check_tree_search, 200},
-    {"blind search", check_blind_search, 400},
+    {"blind search", check_blind_search<InRows>, 400},
+    {"blind search beside rows", check_blind_search<Beside>, 400},
     {"sorting pairs", check_pair_sort, 300},
     {"documents, u8", check_documents<uint8_t>, 60},
     {"documents, u16", check_documents<uint16_t>, 60},

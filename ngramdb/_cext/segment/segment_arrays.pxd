@@ -9,8 +9,10 @@ cdef extern from "ngramdb/segment/rows.hpp" namespace "ngramdb" nogil:
     cdef cppclass Rows:
         Rows()
         Rows(const uint32_t*, uint32_t)
+        Rows(const uint32_t*, uint32_t, const uint8_t*)
 
     uint32_t lcp_width_of(uint64_t)
+    uint32_t most_lcp(uint32_t)
     uint32_t kMostLcpWidth
 
 cdef extern from "ngramdb/segment/far_index.hpp" namespace "ngramdb" nogil:

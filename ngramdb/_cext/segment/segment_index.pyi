@@ -61,5 +61,5 @@ class SuffixIndex(SegmentIndex):
         lcp_width: int = 0,
         checksums: FileChecksums | None = None,
         most_verified: int = 0,
-        far: tuple[NDArray[uint64], NDArray[uint8], int] | None = None,
+        far: tuple[NDArray[uint64] | None, NDArray[uint8], int] | None = None,
     ) -> None: ...

@@ -23,7 +23,7 @@ from ngramdb._cext.base.interrupt cimport Poll, current_poll, translate_exceptio
 from ngramdb._cext.segment.segment cimport (
     EmptySegment, Position, Range, Request, Segment, fits_narrow, positions_in, positions_out,
 )
-from ngramdb._cext.segment.segment_arrays cimport (FarIndex, LongKey, SegmentArrays, kMostLcpWidth, n_far_keys, set_arrays,
+from ngramdb._cext.segment.segment_arrays cimport (FarIndex, LongKey, Rows, SegmentArrays, kMostLcpWidth, n_far_keys, set_arrays,
                                                    symbol_t)
 
 cnp.import_array()
@@ -492,8 +492,8 @@ cdef class SuffixIndex(SegmentIndex):
     checksums : those of the file that holds all arrays: what is read is verified first, block by block
     most_verified : bytes of the suffix array, and of the tokens, that are verified; of larger ones, only
         pointers beyond their ends are noticed
-    far : (keys, lcps, stride), the far index, as `construction.far_index` makes it: for files that lie elsewhere; the
-        first searches go by it
+    far : (keys, lcps, stride), the far index, as `construction.far_index` makes it: where rows have no bits for LCPs,
+        searches go by its far LCPs. The first ones in a file that lies elsewhere go by all of it; keys may be None else
 
     Raises
     ------
@@ -536,9 +536,12 @@ cdef class SuffixIndex(SegmentIndex):
 
 cdef FarIndex far_of(const uint64_t[::1] keys, const uint8_t[::1] lcps, uint64_t stride, uint64_t n_rows, str name) except *:
     cdef FarIndex far
-    if stride == 0 or <uint64_t>lcps.shape[0] != n_rows or <uint64_t>keys.shape[0] != 4 * n_far_keys(n_rows, stride):
+    if stride == 0 or <uint64_t>lcps.shape[0] != n_rows:
         raise ValueError(f"{name}: the far index is not that of {n_rows} rows")
-    far.keys = <const LongKey*>&keys[0]
+    if keys is not None:
+        if <uint64_t>keys.shape[0] != 4 * n_far_keys(n_rows, stride):
+            raise ValueError(f"{name}: the far index is not that of {n_rows} rows")
+        far.keys = <const LongKey*>&keys[0]
     far.lcps = &lcps[0]
     far.stride = stride
     return far
@@ -549,6 +552,8 @@ cdef Segment* attach(const symbol_t[::1] tokens, const uint32_t[::1] rows, const
                      str name, Checksums* checksums, uint64_t most_verified, const FarIndex& far) except NULL:
     cdef SegmentArrays[symbol_t] a
     set_arrays(a, tokens, rows, tree, rest, starts, gap, lcp_width)
+    if a.n_rows > 0:
+        a.rows = Rows(&rows[0], lcp_width, far.lcps)
     a.checksums = checksums
     a.most_verified = most_verified
     a.far = far

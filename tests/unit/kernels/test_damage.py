@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from indexes import WIDTHS, arrays_of, packed, with_lcps
+from indexes import FAR, WIDTHS, arrays_of, far_lcps_of, packed, with_lcps
 
 from ngramdb._cext.corpus.index import Index
 from ngramdb._cext.segment.segment_index import SuffixIndex
@@ -63,17 +63,24 @@ def answers(segments, rng):
     return n_answered, n_refused
 
 
+def with_lcps_as(lcp_width, documents, dtype):
+    """Arrays and gap of a segment, and what else SuffixIndex is told, with LCPs in rows or beside them."""
+    arrays = arrays_of(documents, dtype)
+    if lcp_width == FAR:
+        return arrays, {"far": (None, far_lcps_of(arrays), 1)}
+    return with_lcps(arrays, lcp_width), {"lcp_width": lcp_width}
+
+
 @pytest.mark.parametrize("dtype", WIDTHS)
 @pytest.mark.parametrize("part", range(5), ids=NAMES)
 def test_damage_to_one_array_is_survived(dtype, part):
     rng = np.random.default_rng(part)
     n_answered = n_refused = 0
     for number in range(N_ROUNDS):
-        lcp_width = (0, 5, 7)[number % 3]
-        *arrays, gap = with_lcps(arrays_of(some_documents(rng), dtype), lcp_width)
+        arrays, more = with_lcps_as((0, 5, 7, FAR)[number % 4], some_documents(rng), dtype)
         damage(arrays[part], rng)
         try:
-            segment = SuffixIndex(*arrays, gap, "damaged.segment", lcp_width)
+            segment = SuffixIndex(*arrays, "damaged.segment", **more)
         except ValueError:
             continue
         first_wrong_row(arrays[0], arrays[1])
@@ -89,13 +96,15 @@ def test_damage_to_all_arrays_of_several_segments_is_survived():
     for dtype in WIDTHS:
         for _ in range(N_ROUNDS):
             segments = []
-            for lcp_width in (7, 0, 6):
-                *arrays, gap = with_lcps(arrays_of(some_documents(rng), dtype), lcp_width)
+            for lcp_width in (7, 0, 6, FAR):
+                arrays, more = with_lcps_as(lcp_width, some_documents(rng), dtype)
                 ends = arrays[4][[0, -1]].copy()
-                for array in arrays:
+                for array in arrays[:5]:
                     damage(array, rng)
+                if lcp_width == FAR:
+                    damage(more["far"][1], rng)
                 arrays[4][[0, -1]] = ends
-                segments.append(SuffixIndex(*arrays, gap, "damaged.segment", lcp_width))
+                segments.append(SuffixIndex(*arrays, "damaged.segment", **more))
             answers(segments, rng)
 
 

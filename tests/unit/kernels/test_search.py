@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 
 import numpy as np
 import pytest
-from indexes import WIDTHS, arrays_of, packed, segment_of, with_lcps
+from indexes import FAR, WIDTHS, arrays_of, far_lcps_of, packed, segment_of, with_lcps
 
 from ngramdb._cext.corpus.index import Index
 from ngramdb._cext.segment.segment_index import SuffixIndex
@@ -41,6 +41,7 @@ def compare_all(arrays, asked):
     """Every n-gram (ids) has the rows that bisection finds, alone and in a batch, with LCPs and without."""
     oracle, gap, asked = SortedRows(arrays), arrays[5], list(asked)
     segments = {width: SuffixIndex(*with_lcps(arrays, width), "", width) for width in (0, 5, 6, 7)}
+    segments[FAR] = SuffixIndex(*arrays, far=(None, far_lcps_of(arrays), 1))
     expected = [oracle.find([token + 1 if token < gap else token for token in ngram]) for ngram in asked]
     for width, segment in segments.items():
         for ngram, rows in zip(asked, expected, strict=True):

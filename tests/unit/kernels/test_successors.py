@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from indexes import WIDTHS, arrays_of, with_lcps
+from indexes import FAR, WIDTHS, arrays_of, far_lcps_of, with_lcps
 
 from ngramdb._cext.corpus.index import Index
 from ngramdb._cext.segment.segment_index import SuffixIndex
@@ -23,6 +23,12 @@ def documents():
     return [tokens[i : i + DOCUMENT].tolist() for i in range(0, ROWS, DOCUMENT)]
 
 
+def opened(arrays, width):
+    if width == FAR:
+        return SuffixIndex(*arrays, far=(None, far_lcps_of(arrays), 1))
+    return SuffixIndex(*with_lcps(arrays, width), "", width)
+
+
 @pytest.mark.parametrize("dtype", WIDTHS)
 def test_all_continuations_are_counted(documents, dtype):
     expected = {context: Counter() for context in CONTEXTS}
@@ -37,8 +43,8 @@ def test_all_continuations_are_counted(documents, dtype):
                     else:
                         ends[context] += 1
     arrays = arrays_of(documents, dtype)
-    for width in (0, 5, 7):
-        index = Index([SuffixIndex(*with_lcps(arrays, width), "", width)], [1])
+    for width in (0, 5, 7, FAR):
+        index = Index([opened(arrays, width)], [1])
         for context, counts in expected.items():
             ids, found, n_end, n, _ = index.dist(context)
             assert dict(zip(ids.tolist(), found.tolist(), strict=True)) == dict(counts), (width, context)
@@ -52,6 +58,6 @@ def test_ranges_of_any_size(n_rows):
     following = (6 + np.random.default_rng(n_rows).zipf(1.2, size=n_rows) % 30).tolist()
     # Rows of smaller tokens stand before them: 37, so that no sampled row begins the range.
     arrays = arrays_of([[1] * 37, *([5, token] for token in following)], np.uint16)
-    for width in (0, 5):
-        ids, found, *_ = Index([SuffixIndex(*with_lcps(arrays, width), "", width)], [1]).dist([5])
+    for width in (0, 5, FAR):
+        ids, found, *_ = Index([opened(arrays, width)], [1]).dist([5])
         assert dict(zip(ids.tolist(), found.tolist(), strict=True)) == dict(Counter(following))

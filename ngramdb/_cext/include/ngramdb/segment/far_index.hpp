@@ -2,7 +2,6 @@
 //
 // It has the long keys (32 bytes) of every so many rows, few enough to be fetched with the file's end, and for each row
 // one byte, its far LCP: how many bits its long key has in common with that of the row before, at most 255; 0 for row 0.
-// A long key is made of the first 32 / sizeof(Sym) symbols as a key of 16 bytes is (keys.hpp).
 //
 // The long keys lead to one run of rows between two of them, or two where some begin with the query; the far LCPs of
 // these lead to the first and the last row that can begin with it (blind search, rows.hpp), so that the text of one row
@@ -20,39 +19,6 @@
 #include "ngramdb/segment/rows.hpp"
 
 namespace ngramdb {
-
-constexpr uint32_t kLongWords = 4, kLongBits = 64 * kLongWords;
-constexpr uint32_t kMostFarLcp = 255;
-
-struct LongKey {
-  uint64_t word[kLongWords];
-
-  bool has_bit(uint32_t bit) const { return (word[bit / 64] >> (63 - bit % 64) & 1) != 0; }
-};
-
-inline bool operator<(const LongKey& a, const LongKey& b) {
-  return std::lexicographical_compare(a.word, a.word + kLongWords, b.word, b.word + kLongWords);
-}
-
-// Bits that two long keys have in common from the first one on.
-inline uint32_t common_bits(const LongKey& a, const LongKey& b) {
-  for (uint32_t k = 0; k < kLongWords; ++k) {
-    if (a.word[k] != b.word[k]) return 64 * k + static_cast<uint32_t>(__builtin_clzll(a.word[k] ^ b.word[k]));
-  }
-  return kLongBits;
-}
-
-// The long key of the suffix at `symbols`, of which at most n may be read.
-template <class Sym>
-inline LongKey long_key(const Sym* symbols, uint64_t n) {
-  constexpr uint32_t per_word = symbols_per_word<Sym>();
-  constexpr int bits = 8 * sizeof(Sym);
-  LongKey key{};
-  for (uint32_t i = 0; i < kLongWords * per_word && i < n && symbols[i] != 0; ++i) {
-    key.word[i / per_word] |= static_cast<uint64_t>(symbols[i]) << (64 - bits * (1 + i % per_word));
-  }
-  return key;
-}
 
 // The largest long key that has the first n bits of another one.
 inline LongKey ones_after(LongKey key, uint32_t n) {
@@ -76,8 +42,8 @@ struct FarIndex {
 struct FarRows {
   enum Left {
     kNothing,  // they do, all of them
-    kOne,      // all do, or none: the first row tells
-    kEach,     // they share 255 bits with it, and each has to be compared
+    kOne,  // all do, or none: the first row tells
+    kEach,  // they share 255 bits with it, and each has to be compared
   };
   uint64_t lo, hi;
   Left left;

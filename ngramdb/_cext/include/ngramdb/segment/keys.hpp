@@ -4,6 +4,7 @@
 // on.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -87,6 +88,40 @@ inline Key first_bits(const Key& key, uint32_t n) {
   if (n >= 128) return key;
   if (n >= 64) return {key.first, n == 64 ? 0 : key.rest & ~(~uint64_t{0} >> (n - 64))};
   return {n == 0 ? 0 : key.first & ~(~uint64_t{0} >> n), 0};
+}
+
+// Long keys: the same with four words. Of two that stand one after the other, the far LCP is how many bits they have in
+// common, at most kMostFarLcp.
+constexpr uint32_t kLongWords = 4, kLongBits = 64 * kLongWords;
+constexpr uint32_t kMostFarLcp = 255;
+
+struct LongKey {
+  uint64_t word[kLongWords];
+
+  bool has_bit(uint32_t bit) const { return (word[bit / 64] >> (63 - bit % 64) & 1) != 0; }
+};
+
+inline bool operator<(const LongKey& a, const LongKey& b) {
+  return std::lexicographical_compare(a.word, a.word + kLongWords, b.word, b.word + kLongWords);
+}
+
+inline uint32_t common_bits(const LongKey& a, const LongKey& b) {
+  for (uint32_t k = 0; k < kLongWords; ++k) {
+    if (a.word[k] != b.word[k]) return 64 * k + static_cast<uint32_t>(__builtin_clzll(a.word[k] ^ b.word[k]));
+  }
+  return kLongBits;
+}
+
+// The long key of the suffix at `symbols`, of which at most n may be read.
+template <class Sym>
+inline LongKey long_key(const Sym* symbols, uint64_t n) {
+  constexpr uint32_t per_word = symbols_per_word<Sym>();
+  constexpr int bits = 8 * sizeof(Sym);
+  LongKey key{};
+  for (uint32_t i = 0; i < kLongWords * per_word && i < n && symbols[i] != 0; ++i) {
+    key.word[i / per_word] |= static_cast<uint64_t>(symbols[i]) << (64 - bits * (1 + i % per_word));
+  }
+  return key;
 }
 
 }  // namespace ngramdb

@@ -2,8 +2,8 @@
 //
 // A row is a word of 32 bits: the position of its suffix, and in its upper `lcp_width` bits, which positions leave free,
 // its LCP with the row before: how many bits the keys of the two (keys.hpp) have in common from the first one on, or the
-// largest number that there is room for, which then stands for "as many, or more". Row 0 has 0. With no such bits
-// (lcp_width 0) only the text distinguishes rows.
+// largest number that there is room for, which then stands for "as many, or more". Row 0 has 0. Where positions leave no
+// such bits, the far LCPs (keys.hpp) stand beside the rows, a byte each; with neither only the text distinguishes rows.
 //
 // A run of rows that share their first n bits ends where an LCP is below n. And the LCPs of a piece of rows are a binary
 // trie of their keys without the keys: to find the rows that begin with a query, one takes at each branching bit the side
@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -35,23 +36,38 @@ inline uint32_t lcp_width_of(uint64_t n_text) {
   return free < kLeastLcpWidth ? 0 : std::min(free, kMostLcpWidth);
 }
 
+// Of LCPs beside the rows searches tell this many bits: kernels need a larger byte than all of them.
+constexpr uint32_t kMostLcpBeside = kMostFarLcp - 1;
+
 // LCPs of at most this many bits are known.
 inline uint32_t most_lcp(uint32_t lcp_width) { return (1u << lcp_width) - 1; }
 
 class Rows {
  public:
-  Rows(const uint32_t* words = nullptr, uint32_t lcp_width = 0)
-      : words_(words), mask_(~uint32_t{0} >> lcp_width), lcp_width_(lcp_width) {}
+  // lcps: of the rows, a byte each, or null; not looked at where words have bits for them.
+  Rows(const uint32_t* words = nullptr, uint32_t lcp_width = 0, const uint8_t* lcps = nullptr)
+      : words_(words), lcps_(lcp_width == 0 ? lcps : nullptr), mask_(~uint32_t{0} >> lcp_width), lcp_width_(lcp_width) {
+  }
 
   // The position of a row's suffix.
   uint32_t operator[](uint64_t row) const { return words_[row] & mask_; }
   const uint32_t* word(uint64_t row) const { return words_ + row; }
 
-  uint32_t lcp_width() const { return lcp_width_; }
-  uint32_t most_lcp() const { return ngramdb::most_lcp(lcp_width_); }
+  uint32_t lcp_width() const { return lcp_width_; }  // in the words
+  bool has_lcps() const { return lcp_width_ != 0 || lcps_ != nullptr; }
+  uint32_t most_lcp() const { return lcps_ != nullptr ? kMostLcpBeside : ngramdb::most_lcp(lcp_width_); }
+
+  // The LCPs beside the rows from this one on; null where they stand in the words, or nowhere.
+  const uint8_t* lcp_bytes(uint64_t row) const { return lcps_ == nullptr ? nullptr : lcps_ + row; }
+
+  // The LCP of a row that has one.
+  uint32_t lcp(uint64_t row) const {
+    return lcps_ == nullptr ? words_[row] >> (32 - lcp_width_) : std::min<uint32_t>(lcps_[row], kMostLcpBeside);
+  }
 
  private:
   const uint32_t* words_;
+  const uint8_t* lcps_;
   uint32_t mask_;
   uint32_t lcp_width_;
 };
@@ -75,34 +91,38 @@ struct BlindEnd {
 //
 // known: how many bits, fewer than 64, the row before the piece has in common with the key, where that is known and that
 // row is below the key (kUnknown else). Rows that share more with it are below the key, too.
+//
+// A key of two words where LCPs stand in rows, of four where they stand beside them.
 constexpr uint32_t kUnknown = ~uint32_t{0} - 1;
 
-inline BlindEnd blind_search_plain(const Rows& rows, uint64_t start, uint32_t n, const Key& key, uint32_t bits,
-                                   uint32_t known) {
-  const uint32_t* const words = rows.word(start);
-  const uint32_t shift = 32 - rows.lcp_width();
+inline bool has_bit(const Key& key, uint32_t bit) {
+  return ((bit < 64 ? key.first : key.rest) >> (63 - bit % 64) & 1) != 0;
+}
+inline bool has_bit(const LongKey& key, uint32_t bit) { return key.has_bit(bit); }
+
+template <class AnyKey>
+BlindEnd blind_search_plain(const Rows& rows, uint64_t start, uint32_t n, const AnyKey& key, uint32_t bits,
+                            uint32_t known) {
   uint32_t first = BlindEnd::kBefore, i = 0;
-  while (i < n && words[i] >> shift > known) ++i;
+  while (i < n && rows.lcp(start + i) > known) ++i;
   while (i < n) {
-    const uint32_t bit = words[i] >> shift;
-    if ((bit < 64 ? key.first : key.rest) >> (63 - bit % 64) & 1) {
+    const uint32_t bit = rows.lcp(start + i);
+    if (has_bit(key, bit)) {
       first = i++;
     } else {
       do ++i;
-      while (i < n && words[i] >> shift >= bit);
+      while (i < n && rows.lcp(start + i) >= bit);
     }
   }
   uint32_t last = first + 1;  // 0 after kBefore
-  while (last < n && words[last] >> shift >= bits) ++last;
+  while (last < n && rows.lcp(start + last) >= bits) ++last;
   return {first, last};
 }
 
-// Bit i: the LCP of word i is below `bits`. For n <= 64 words.
+// Bit i: the LCP of row start + i is below `bits`. For n <= 64 rows.
 inline uint64_t lcps_below_plain(const Rows& rows, uint64_t start, uint32_t n, uint32_t bits) {
-  const uint32_t* const words = rows.word(start);
-  const uint32_t limit = bits << (32 - rows.lcp_width());
   uint64_t below = 0;
-  for (uint32_t i = 0; i < n; ++i) below |= uint64_t{words[i] < limit} << i;
+  for (uint32_t i = 0; i < n; ++i) below |= uint64_t{rows.lcp(start + i) < bits} << i;
   return below;
 }
 
@@ -119,9 +139,13 @@ inline uint32_t end_behind(uint32_t first, uint64_t changes, uint32_t n) {
   return changes == 0 ? n : static_cast<uint32_t>(__builtin_ctzll(changes));
 }
 
-// The LCPs of a piece as bytes, 127 where there are fewer than 64. Two kinds of vectors, the same functions: below()
+// The LCPs of a piece as bytes, as many as there can be where there are fewer than 64. Two kinds of vectors, the same functions: below()
 // marks the LCPs below a number, below_known() those up to `known`, or row 0 where it is kUnknown; branches() those that
 // name a bit of the key that is one.
+inline __m128i key_bytes(uint64_t first, uint64_t rest) {
+  return _mm_set_epi64x(static_cast<int64_t>(__builtin_bswap64(rest)), static_cast<int64_t>(__builtin_bswap64(first)));
+}
+
 struct LcpsAvx2 {
   __m256i half[2];
 
@@ -134,8 +158,21 @@ struct LcpsAvx2 {
     const __m256i found = _mm256_maskload_epi32(reinterpret_cast<const int*>(words + i), here);
     return _mm256_or_si256(found, _mm256_xor_si256(here, _mm256_set1_epi32(-1)));
   }
-  NGRAMDB_TARGET void load(const uint32_t* words, uint32_t n, uint32_t lcp_width) {
-    const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(32 - lcp_width));
+  NGRAMDB_TARGET void load_bytes(const uint8_t* bytes, uint32_t n) {
+    const __m256i most = _mm256_set1_epi8(static_cast<char>(kMostLcpBeside));
+    alignas(32) uint8_t padded[64];
+    if (n < 64) {
+      std::memset(padded, kMostLcpBeside, sizeof(padded));
+      std::memcpy(padded, bytes, n);
+      bytes = padded;
+    }
+    half[0] = _mm256_min_epu8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes)), most);
+    half[1] = _mm256_min_epu8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes + 32)), most);
+  }
+  NGRAMDB_TARGET void load(const Rows& rows, uint64_t start, uint32_t n) {
+    if (const uint8_t* const bytes = rows.lcp_bytes(start)) return load_bytes(bytes, n);
+    const uint32_t* const words = rows.word(start);
+    const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(32 - rows.lcp_width()));
     // Packing works within halves of 128 bits: four times two words each are put in order again.
     const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
     for (uint32_t k = 0; k < 2; ++k) {
@@ -153,21 +190,35 @@ struct LcpsAvx2 {
   }
   NGRAMDB_TARGET uint64_t below(uint32_t bits) const {
     const __m256i limit = _mm256_set1_epi8(static_cast<char>(bits));
-    return bits_of(_mm256_cmpgt_epi8(limit, half[0]), _mm256_cmpgt_epi8(limit, half[1]));
+    return ~bits_of(_mm256_cmpeq_epi8(_mm256_max_epu8(limit, half[0]), half[0]),
+                    _mm256_cmpeq_epi8(_mm256_max_epu8(limit, half[1]), half[1]));
   }
   NGRAMDB_TARGET uint64_t below_known(uint32_t known) const { return known == kUnknown ? 1 : below(known + 1); }
   NGRAMDB_TARGET uint64_t branches(const Key& key) const {
-    const __m256i bytes = _mm256_broadcastsi128_si256(_mm_set_epi64x(
-        static_cast<int64_t>(__builtin_bswap64(key.rest)), static_cast<int64_t>(__builtin_bswap64(key.first))));
-    const __m256i masks = _mm256_set1_epi64x(0x0102040810204080);  // of bit 0 (the first) in the lowest byte
-    const __m256i seven = _mm256_set1_epi8(7), fifteen = _mm256_set1_epi8(15);
+    const __m256i bytes = _mm256_broadcastsi128_si256(key_bytes(key.first, key.rest));
+    return bits_of(named(0, _mm256_shuffle_epi8(bytes, places(0))), named(1, _mm256_shuffle_epi8(bytes, places(1))));
+  }
+  NGRAMDB_TARGET uint64_t branches(const LongKey& key) const {
+    const __m256i low = _mm256_broadcastsi128_si256(key_bytes(key.word[0], key.word[1]));
+    const __m256i high = _mm256_broadcastsi128_si256(key_bytes(key.word[2], key.word[3]));
     __m256i found[2];
     for (uint32_t k = 0; k < 2; ++k) {
-      const __m256i byte = _mm256_and_si256(_mm256_srli_epi16(half[k], 3), fifteen);
-      const __m256i mask = _mm256_shuffle_epi8(masks, _mm256_and_si256(half[k], seven));
-      found[k] = _mm256_cmpeq_epi8(_mm256_and_si256(_mm256_shuffle_epi8(bytes, byte), mask), mask);
+      // Of bits from 128 on: by the highest bit of each LCP.
+      found[k] = named(
+          k, _mm256_blendv_epi8(_mm256_shuffle_epi8(low, places(k)), _mm256_shuffle_epi8(high, places(k)), half[k]));
     }
     return bits_of(found[0], found[1]);
+  }
+
+ private:
+  // Which byte of 16 an LCP's bit is in; and whether it is one, given that byte.
+  NGRAMDB_TARGET __m256i places(uint32_t k) const {
+    return _mm256_and_si256(_mm256_srli_epi16(half[k], 3), _mm256_set1_epi8(15));
+  }
+  NGRAMDB_TARGET __m256i named(uint32_t k, __m256i bytes) const {
+    const __m256i masks = _mm256_set1_epi64x(0x0102040810204080);  // of bit 0 (the first) in the lowest byte
+    const __m256i mask = _mm256_shuffle_epi8(masks, _mm256_and_si256(half[k], _mm256_set1_epi8(7)));
+    return _mm256_cmpeq_epi8(_mm256_and_si256(bytes, mask), mask);
   }
 #undef NGRAMDB_TARGET
 };
@@ -176,9 +227,15 @@ struct LcpsAvx512 {
   __m512i all;
 
 #define NGRAMDB_TARGET __attribute__((target("avx512f,avx512bw,bmi,popcnt"))) inline
-  NGRAMDB_TARGET void load(const uint32_t* words, uint32_t n, uint32_t lcp_width) {
-    const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(32 - lcp_width));
+  NGRAMDB_TARGET void load(const Rows& rows, uint64_t start, uint32_t n) {
     const uint64_t here = ones_below(n);
+    if (const uint8_t* const bytes = rows.lcp_bytes(start)) {
+      const __m512i most = _mm512_set1_epi8(static_cast<char>(kMostLcpBeside));
+      all = _mm512_mask_min_epu8(most, here, _mm512_mask_loadu_epi8(most, here, bytes), most);
+      return;
+    }
+    const uint32_t* const words = rows.word(start);
+    const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(32 - rows.lcp_width()));
     const __m512i none = _mm512_set1_epi32(-1);
     __m128i quarters[4];
     for (uint32_t k = 0; k < 4; ++k) {
@@ -195,12 +252,14 @@ struct LcpsAvx512 {
   }
   NGRAMDB_TARGET uint64_t below_known(uint32_t known) const { return known == kUnknown ? 1 : below(known + 1); }
   NGRAMDB_TARGET uint64_t branches(const Key& key) const {
-    const __m512i bytes = _mm512_broadcast_i32x4(_mm_set_epi64x(
-        static_cast<int64_t>(__builtin_bswap64(key.rest)), static_cast<int64_t>(__builtin_bswap64(key.first))));
-    const __m512i masks = _mm512_set1_epi64(0x0102040810204080);
-    const __m512i byte = _mm512_and_si512(_mm512_srli_epi16(all, 3), _mm512_set1_epi8(15));
-    const __m512i mask = _mm512_shuffle_epi8(masks, _mm512_and_si512(all, _mm512_set1_epi8(7)));
-    return _mm512_test_epi8_mask(_mm512_shuffle_epi8(bytes, byte), mask);
+    const __m512i bytes = _mm512_broadcast_i32x4(key_bytes(key.first, key.rest));
+    return named(_mm512_shuffle_epi8(bytes, places()));
+  }
+  NGRAMDB_TARGET uint64_t branches(const LongKey& key) const {
+    const __m512i low = _mm512_broadcast_i32x4(key_bytes(key.word[0], key.word[1]));
+    const __m512i high = _mm512_broadcast_i32x4(key_bytes(key.word[2], key.word[3]));
+    const __mmask64 beyond = _mm512_movepi8_mask(all);  // of bits from 128 on
+    return named(_mm512_mask_shuffle_epi8(_mm512_shuffle_epi8(low, places()), beyond, high, places()));
   }
 
   // The rows that none of `zeros` leaves out. Row z of these leaves out itself and what follows, up to the next LCP below
@@ -223,6 +282,11 @@ struct LcpsAvx512 {
   }
 
  private:
+  NGRAMDB_TARGET __m512i places() const { return _mm512_and_si512(_mm512_srli_epi16(all, 3), _mm512_set1_epi8(15)); }
+  NGRAMDB_TARGET uint64_t named(__m512i bytes) const {
+    const __m512i masks = _mm512_set1_epi64(0x0102040810204080);
+    return _mm512_test_epi8_mask(bytes, _mm512_shuffle_epi8(masks, _mm512_and_si512(all, _mm512_set1_epi8(7))));
+  }
   // What stands kBytes before, zeros at first.
   template <int kBytes>
   NGRAMDB_TARGET static __m512i before(__m512i bytes) {
@@ -241,9 +305,14 @@ struct LcpsAvx512 {
 #undef NGRAMDB_TARGET
 };
 
-// Words compare as their LCPs do.
+// Words compare as their LCPs do; `bits` is at most most_lcp().
 __attribute__((target("avx2"))) inline uint64_t lcps_below_avx2(const Rows& rows, uint64_t start, uint32_t n,
                                                                 uint32_t bits) {
+  if (const uint8_t* const bytes = rows.lcp_bytes(start)) {
+    LcpsAvx2 lcps;
+    lcps.load_bytes(bytes, n);
+    return lcps.below(bits) & ones_below(n);
+  }
   const uint32_t* const words = rows.word(start);
   // Signed comparisons: the sign bit is flipped on both sides.
   const __m256i flip = _mm256_set1_epi32(INT32_MIN);
@@ -262,9 +331,13 @@ __attribute__((target("avx2"))) inline uint64_t lcps_below_avx2(const Rows& rows
 
 __attribute__((target("avx512f,avx512bw"))) inline uint64_t lcps_below_avx512(const Rows& rows, uint64_t start,
                                                                               uint32_t n, uint32_t bits) {
+  const uint64_t here = ones_below(n);
+  if (const uint8_t* const bytes = rows.lcp_bytes(start)) {
+    return _mm512_mask_cmplt_epu8_mask(here, _mm512_maskz_loadu_epi8(here, bytes),
+                                       _mm512_set1_epi8(static_cast<char>(bits)));
+  }
   const uint32_t* const words = rows.word(start);
   const __m512i bound = _mm512_set1_epi32(static_cast<int>(bits << (32 - rows.lcp_width())));
-  const uint64_t here = ones_below(n);
   uint64_t below = 0;
   for (uint32_t i = 0; i < 64; i += 16) {
     const __mmask16 these = static_cast<__mmask16>(here >> i);
@@ -274,10 +347,12 @@ __attribute__((target("avx512f,avx512bw"))) inline uint64_t lcps_below_avx512(co
 }
 
 // The same as the plain one; `zeros` marks where the key's bit is zero.
-__attribute__((target("avx2,bmi,popcnt"))) inline BlindEnd blind_search_avx2(
-    const Rows& rows, uint64_t start, uint32_t n, const Key& key, uint32_t bits, uint32_t known) {
+template <class AnyKey>
+__attribute__((target("avx2,bmi,popcnt"))) BlindEnd blind_search_avx2(const Rows& rows, uint64_t start, uint32_t n,
+                                                                      const AnyKey& key, uint32_t bits,
+                                                                      uint32_t known) {
   LcpsAvx2 lcps;
-  lcps.load(rows.word(start), n, rows.lcp_width());
+  lcps.load(rows, start, n);
   const uint64_t all = ones_below(n), zeros = ~lcps.branches(key) & all;
   uint32_t first = BlindEnd::kBefore;
   for (uint64_t left = first_on(lcps.below_known(known)) & all; left != 0;) {
@@ -285,17 +360,19 @@ __attribute__((target("avx2,bmi,popcnt"))) inline BlindEnd blind_search_avx2(
     const uint64_t taken = left & (zero - 1);
     first = taken != 0 ? 63 - static_cast<uint32_t>(__builtin_clzll(taken)) : first;
     if (zero == 0) break;
-    const uint32_t bit = *rows.word(start + static_cast<uint32_t>(__builtin_ctzll(zero))) >> (32 - rows.lcp_width());
+    const uint32_t bit = rows.lcp(start + static_cast<uint32_t>(__builtin_ctzll(zero)));
     left &= first_on(lcps.below(bit) & ~(zero | (zero - 1)));
   }
   return {first, end_behind(first, lcps.below(bits) & all, n)};
 }
 
 // Without a branch: all rows that are left out are found at once.
-__attribute__((target("avx512f,avx512bw,bmi,popcnt"))) inline BlindEnd blind_search_avx512(
-    const Rows& rows, uint64_t start, uint32_t n, const Key& key, uint32_t bits, uint32_t known) {
+template <class AnyKey>
+__attribute__((target("avx512f,avx512bw,bmi,popcnt"))) BlindEnd blind_search_avx512(const Rows& rows, uint64_t start,
+                                                                                    uint32_t n, const AnyKey& key,
+                                                                                    uint32_t bits, uint32_t known) {
   LcpsAvx512 lcps;
-  lcps.load(rows.word(start), n, rows.lcp_width());
+  lcps.load(rows, start, n);
   const uint64_t all = ones_below(n), left = first_on(lcps.below_known(known)) & all;
   const uint64_t taken = left & lcps.taken(left & ~lcps.branches(key));
   const uint32_t first = taken != 0 ? 63 - static_cast<uint32_t>(__builtin_clzll(taken)) : BlindEnd::kBefore;
@@ -304,22 +381,26 @@ __attribute__((target("avx512f,avx512bw,bmi,popcnt"))) inline BlindEnd blind_sea
 #endif
 
 using LcpsBelow = uint64_t (*)(const Rows&, uint64_t, uint32_t, uint32_t);
-using BlindSearch = BlindEnd (*)(const Rows&, uint64_t, uint32_t, const Key&, uint32_t, uint32_t);
+template <class AnyKey>
+using BlindSearch = BlindEnd (*)(const Rows&, uint64_t, uint32_t, const AnyKey&, uint32_t, uint32_t);
 
 struct RowKernels {
   LcpsBelow lcps_below;
-  BlindSearch blind_search;
+  BlindSearch<Key> blind_search;
+  BlindSearch<LongKey> blind_search_beside;
 };
 
 inline RowKernels choose_row_kernels() {
 #if defined(__x86_64__)
   const bool has_common = __builtin_cpu_supports("bmi") && __builtin_cpu_supports("popcnt");
   if (has_common && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")) {
-    return {lcps_below_avx512, blind_search_avx512};
+    return {lcps_below_avx512, blind_search_avx512<Key>, blind_search_avx512<LongKey>};
   }
-  if (has_common && __builtin_cpu_supports("avx2")) return {lcps_below_avx2, blind_search_avx2};
+  if (has_common && __builtin_cpu_supports("avx2")) {
+    return {lcps_below_avx2, blind_search_avx2<Key>, blind_search_avx2<LongKey>};
+  }
 #endif
-  return {lcps_below_plain, blind_search_plain};
+  return {lcps_below_plain, blind_search_plain<Key>, blind_search_plain<LongKey>};
 }
 
 inline const RowKernels row_kernels = choose_row_kernels();

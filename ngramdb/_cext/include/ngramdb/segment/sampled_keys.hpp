@@ -13,8 +13,8 @@
 #endif
 
 #include "ngramdb/base/interrupt.hpp"
-#include "ngramdb/segment/keys.hpp"
 #include "ngramdb/base/prefetch.hpp"
+#include "ngramdb/segment/keys.hpp"
 #include "ngramdb/segment/rows.hpp"
 
 namespace ngramdb {
@@ -115,62 +115,65 @@ __attribute__((target("avx512f,popcnt"))) inline uint32_t words_upto_avx512(cons
 }
 #endif
 
-// Fetches all words of the two lowest levels below one word of the level above them: for a query that waits alone, nine
-// lines at once take less long than two after each other.
-inline void fetch_below(const KeyTree& tree, uint64_t word) {
+// Fetches all words of the two lowest levels below one word of the level above them, and `with_rest` their second words:
+// for a query that waits alone, nine or seventeen lines at once take less long than two or three after each other.
+inline void fetch_below(const KeyTree& tree, uint64_t word, bool with_rest) {
   prefetch_line(tree.level[1] + word * kFanOut);
   for (uint32_t k = 0; k < kFanOut; ++k) prefetch_line(tree.level[0] + (word * kFanOut + k) * kFanOut);
+  if (!with_rest) return;
+  for (uint32_t k = 0; k < kFanOut; ++k) prefetch_line(tree.rest + (word * kFanOut + k) * kFanOut);
 }
 
 // Searches for `count` queries at once, level by level, so that the nodes of all of them are fetched together.
 // low, high: first words of the queries' smallest and largest keys. Out: how many first words are below the low
-// key, and how many are not above the high key.
+// key, and how many are not above the high key. `with_rest`: of a query alone, second words will be read, too.
 //
 // At the first level all words are compared. At every other one the rank in the level above, less one, is the node to
 // search; rank 0 stays 0. Padding counts as "not above" an all-ones key, so ranks are cut at the level's size; that also
 // keeps a damaged tree from leading out of it. `verify` is called with words before they are compared. Defined once per
 // instruction set: a macro, since inlining needs equal targets.
-#define NGRAMDB_SEARCH_TREE(NAME, TARGET, BELOW, UPTO)                                                                \
-  template <class Verify>                                                                                             \
-  TARGET inline void NAME(const KeyTree& tree, const uint64_t* low, const uint64_t* high, uint32_t count,             \
-                          uint64_t* below, uint64_t* upto, Verify& verify) {                                          \
-    const uint64_t* const top_words = tree.level[tree.top];                                                           \
-    const uint64_t top_size = tree.size[tree.top];                                                                    \
-    verify(top_words, padded_level(top_size));                                                                        \
-    for (uint32_t i = 0; i < count; ++i) {                                                                            \
-      uint64_t n_below = 0, n_upto = 0;                                                                               \
-      for (uint64_t word = 0; word < top_size; word += kFanOut) {                                                     \
-        n_below += BELOW(top_words + word, low[i]);                                                                   \
-        n_upto += UPTO(top_words + word, high[i]);                                                                    \
-      }                                                                                                               \
-      below[i] = n_below < top_size ? n_below : top_size;                                                             \
-      upto[i] = n_upto < top_size ? n_upto : top_size;                                                                \
-      if (count == 1 && tree.top == 2) fetch_below(tree, below[i] - (below[i] != 0));                                 \
-    }                                                                                                                 \
-    for (uint32_t depth = tree.top; depth-- > 0;) {                                                                   \
-      const uint64_t* const words = tree.level[depth];                                                                \
-      const uint64_t size = tree.size[depth];                                                                         \
-      const uint64_t* const next = depth > 0 && depth <= kFetchedLevels && count > 1 ? tree.level[depth - 1] : nullptr; \
-      for (uint32_t i = 0; i < count; ++i) {                                                                          \
-        if (below[i] != 0) {                                                                                          \
-          const uint64_t first = (below[i] - 1) * kFanOut;                                                            \
-          verify(words + first, kFanOut);                                                                             \
-          const uint64_t rank = first + BELOW(words + first, low[i]);                                                 \
-          below[i] = rank < size ? rank : size;                                                                       \
-        }                                                                                                             \
-        if (upto[i] != 0) {                                                                                           \
-          const uint64_t first = (upto[i] - 1) * kFanOut;                                                             \
-          verify(words + first, kFanOut);                                                                             \
-          const uint64_t rank = first + UPTO(words + first, high[i]);                                                 \
-          upto[i] = rank < size ? rank : size;                                                                        \
-        }                                                                                                             \
-        if (count == 1 && depth == 2) fetch_below(tree, below[i] - (below[i] != 0));                                  \
-        if (next != nullptr) {                                                                                        \
-          prefetch_line(next + (below[i] - (below[i] != 0)) * kFanOut);                                               \
-          prefetch_line(next + (upto[i] - (upto[i] != 0)) * kFanOut);                                                 \
-        }                                                                                                             \
-      }                                                                                                               \
-    }                                                                                                                 \
+#define NGRAMDB_SEARCH_TREE(NAME, TARGET, BELOW, UPTO)                                                    \
+  template <class Verify>                                                                                 \
+  TARGET inline void NAME(const KeyTree& tree, const uint64_t* low, const uint64_t* high, uint32_t count, \
+                          uint64_t* below, uint64_t* upto, Verify& verify, bool with_rest) {              \
+    const uint64_t* const top_words = tree.level[tree.top];                                               \
+    const uint64_t top_size = tree.size[tree.top];                                                        \
+    verify(top_words, padded_level(top_size));                                                            \
+    for (uint32_t i = 0; i < count; ++i) {                                                                \
+      uint64_t n_below = 0, n_upto = 0;                                                                   \
+      for (uint64_t word = 0; word < top_size; word += kFanOut) {                                         \
+        n_below += BELOW(top_words + word, low[i]);                                                       \
+        n_upto += UPTO(top_words + word, high[i]);                                                        \
+      }                                                                                                   \
+      below[i] = n_below < top_size ? n_below : top_size;                                                 \
+      upto[i] = n_upto < top_size ? n_upto : top_size;                                                    \
+      if (count == 1 && tree.top == 2) fetch_below(tree, below[i] - (below[i] != 0), with_rest);          \
+    }                                                                                                     \
+    for (uint32_t depth = tree.top; depth-- > 0;) {                                                       \
+      const uint64_t* const words = tree.level[depth];                                                    \
+      const uint64_t size = tree.size[depth];                                                             \
+      const uint64_t* const next =                                                                        \
+          depth > 0 && depth <= kFetchedLevels && count > 1 ? tree.level[depth - 1] : nullptr;            \
+      for (uint32_t i = 0; i < count; ++i) {                                                              \
+        if (below[i] != 0) {                                                                              \
+          const uint64_t first = (below[i] - 1) * kFanOut;                                                \
+          verify(words + first, kFanOut);                                                                 \
+          const uint64_t rank = first + BELOW(words + first, low[i]);                                     \
+          below[i] = rank < size ? rank : size;                                                           \
+        }                                                                                                 \
+        if (upto[i] != 0) {                                                                               \
+          const uint64_t first = (upto[i] - 1) * kFanOut;                                                 \
+          verify(words + first, kFanOut);                                                                 \
+          const uint64_t rank = first + UPTO(words + first, high[i]);                                     \
+          upto[i] = rank < size ? rank : size;                                                            \
+        }                                                                                                 \
+        if (count == 1 && depth == 2) fetch_below(tree, below[i] - (below[i] != 0), with_rest);           \
+        if (next != nullptr) {                                                                            \
+          prefetch_line(next + (below[i] - (below[i] != 0)) * kFanOut);                                   \
+          prefetch_line(next + (upto[i] - (upto[i] != 0)) * kFanOut);                                     \
+        }                                                                                                 \
+      }                                                                                                   \
+    }                                                                                                     \
   }
 
 // Upper levels stay in the cache by themselves: 8^4 nodes of 64 bytes above the third.
@@ -185,7 +188,8 @@ NGRAMDB_SEARCH_TREE(search_tree_avx512, __attribute__((target("avx512f,popcnt"))
 #undef NGRAMDB_SEARCH_TREE
 
 template <class Verify>
-using SearchTree = void (*)(const KeyTree&, const uint64_t*, const uint64_t*, uint32_t, uint64_t*, uint64_t*, Verify&);
+using SearchTree = void (*)(const KeyTree&, const uint64_t*, const uint64_t*, uint32_t, uint64_t*, uint64_t*, Verify&,
+                            bool);
 
 template <class Verify>
 SearchTree<Verify> choose_search_tree() {

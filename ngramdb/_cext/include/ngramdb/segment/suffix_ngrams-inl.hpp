@@ -121,7 +121,7 @@ Row SuffixSegment<Sym>::ngram_runs(Row from_row, uint32_t n, Range* out, size_t 
   verify_suffixes();
   const uint32_t from = static_cast<uint32_t>(from_row);
   const uint64_t bits = 8 * sizeof(Sym) * uint64_t{n};
-  if (a_.rows.lcp_width() != 0 && bits <= a_.rows.most_lcp()) {
+  if (a_.rows.has_lcps() && bits <= a_.rows.most_lcp()) {
     return ngram_runs_by_lcps(from, n, static_cast<uint32_t>(bits), out, room, n_found, stop);
   }
   return n <= kWordSymbols ? ngram_runs_as<true>(from, n, out, room, n_found, stop)

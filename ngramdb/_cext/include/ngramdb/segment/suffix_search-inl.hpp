@@ -41,7 +41,7 @@ uint32_t SuffixSegment<Sym>::encode_group(const Request* requests, Range* answer
     std::memset(symbols + request.n, 0, sizeof(Sym) * key_symbols<Sym>());
     encode_search(symbols, request.n, s);
     // A wide interval is found faster from the root, as far as keys reach.
-    const uint32_t few = a_.rows.lcp_width() == 0 ? 2 * kRowsPerSample : kPieceRows;
+    const uint32_t few = !a_.rows.has_lcps() ? 2 * kRowsPerSample : kPieceRows;
     const bool narrow = request.narrow && (request.within.size() <= few || request.depth >= 2 * kWordSymbols);
     s.lower = narrow ? bounds_of(request) : Bounds{0, 0, 0, 0};
     s.upper = s.lower;
@@ -133,7 +133,10 @@ void SuffixSegment<Sym>::locate_blocks_by(Search* searches, const uint32_t* root
     low_rest[i] = low.rest;
     high_rest[i] = high.rest;
   }
-  search_tree<Verify>(tree_, low_first, high_first, n, below, upto, verify);
+  // Second words of a small directory come from the cache.
+  constexpr uint64_t kLarge = uint64_t{1} << 20;
+  const bool with_rest = n == 1 && tree_.n_samples >= kLarge && searches[roots[0]].n > kWordSymbols;
+  search_tree<Verify>(tree_, low_first, high_first, n, below, upto, verify, with_rest);
   for (uint32_t i = 0; i < n; ++i) {
     if (searches[roots[i]].n > kWordSymbols && below[i] < upto[i]) prefetch_line(tree_.rest + below[i]);
   }
@@ -172,26 +175,31 @@ void SuffixSegment<Sym>::visit_blocks(const Search& s, Visit visit) const {
     visit(s.upper.lo, s.upper.hi);
   } else if (s.lower.hi - s.lower.lo <= 2 * kRowsPerSample) {
     visit(s.lower.lo, s.lower.hi);
-  } else if (a_.rows.lcp_width() != 0) {
+  } else if (a_.rows.has_lcps()) {
     visit(s.lower.lo, sample_from(s.lower.lo) + 1);
     visit(sample_before(s.lower.hi) + 1, s.lower.hi);
   }
 }
 
-// Fetches them: a block is four cache lines.
+// Fetches them: a block is four cache lines, and its LCPs one or two more where they stand beside it; where searches are
+// split, these tell all.
 template <class Sym>
 void SuffixSegment<Sym>::fetch_blocks(const Search& s) const {
   if (s.located) return;
-  visit_blocks(s, [&](uint64_t start, uint64_t stop) { fetch_rows(start, stop); });
+  if (s.split && lcps_are_beside()) {
+    visit_blocks(s, [&](uint64_t start, uint64_t stop) { fetch_lcps(start, stop); });
+  } else {
+    visit_blocks(s, [&](uint64_t start, uint64_t stop) { fetch_rows(start, stop); });
+  }
 }
 
 // Narrows a search by the LCPs of the rows at its bounds, which have been fetched.
 template <class Sym>
 void SuffixSegment<Sym>::search_blocks(Search& s) const {
-  if (s.located || a_.rows.lcp_width() == 0) return;
-  if (row_words_.is_left()) {
+  if (s.located || !a_.rows.has_lcps()) return;
+  if (lcps_are_left()) {
     visit_blocks(s, [&](uint64_t start, uint64_t stop) {
-      if (start < stop) row_words_.verify(start, stop - start);
+      if (start < stop) verify_lcps(start, stop - start);
     });
   }
   Bounds &lower = s.lower, &upper = s.upper;
@@ -201,7 +209,8 @@ void SuffixSegment<Sym>::search_blocks(Search& s) const {
   }
   // Sampled rows between the two bounds begin with the query, or its first symbols, as many as a key has; and so do, as
   // far as LCPs tell, the rows around them that share as much.
-  const uint32_t n_bits = bits_of(s), bits = std::min(n_bits, a_.rows.most_lcp());
+  constexpr uint32_t kKeyBits = 128;
+  const uint32_t n_bits = bits_of(s), bits = std::min({n_bits, a_.rows.most_lcp(), kKeyBits});
   // Of the sampled row itself, too: it may be the first one.
   const uint64_t first_sample = s.split ? lower.hi : sample_from(lower.lo);
   lower.lo = static_cast<uint32_t>(last_with_less(a_.rows, lower.lo, first_sample + 1, bits));
@@ -221,12 +230,10 @@ template <class Sym>
 void SuffixSegment<Sym>::search_block(Search& s) const {
   Bounds& bounds = s.lower;
   const uint32_t n_bits = bits_of(s), bits = std::min(n_bits, a_.rows.most_lcp());
-  const Key key = first_bits({load_word(s.query), load_word(s.query + kWordSymbols)}, bits);
   // The row before differs from the query in a bit that LCPs reach; else the first row may be one that begins with it.
   const bool is_known = s.known < bits;
   const uint32_t start = is_known ? bounds.lo : bounds.lo + 1;
-  const BlindEnd end =
-      row_kernels.blind_search(a_.rows, start, bounds.hi - start, key, bits, is_known ? s.known : kUnknown);
+  const BlindEnd end = blind_search(s, start, bounds.hi - start, bits, is_known ? s.known : kUnknown);
   if (is_known && end.first == BlindEnd::kBefore) {
     bounds.hi = bounds.lo;
     return;
@@ -237,6 +244,19 @@ void SuffixSegment<Sym>::search_block(Search& s) const {
   s.alike = true;
   s.upper = {bounds.hi, bounds.hi, 0, 0};
   bounds.hi = bounds.lo + 1;
+}
+
+template <class Sym>
+BlindEnd SuffixSegment<Sym>::blind_search(const Search& s, uint64_t start, uint32_t n, uint32_t bits,
+                                          uint32_t known) const {
+  if (!lcps_are_beside()) {
+    const Key key = first_bits({load_word(s.query), load_word(s.query + kWordSymbols)}, bits);
+    return row_kernels.blind_search(a_.rows, start, n, key, bits, known);
+  }
+  LongKey key = long_key(s.query, s.n);
+  // Longer queries have more bits than LCPs tell of.
+  if (bits == kMostLcpBeside) key.word[kLongWords - 1] &= ~uint64_t{0} << (kLongBits - kMostLcpBeside);
+  return row_kernels.blind_search_beside(a_.rows, start, n, key, bits, known);
 }
 
 // Fetches the text that its next steps may read.
@@ -271,7 +291,7 @@ template <class Sym>
 void SuffixSegment<Sym>::run_interleaved(Search* searches, uint32_t n) const {
   uint32_t active[kGroup];
   uint32_t n_active = 0;
-  if (a_.rows.lcp_width() != 0) {
+  if (a_.rows.has_lcps()) {
     for (uint32_t i = 0; i < n; ++i) fetch_blocks(searches[i]);
   }
   for (uint32_t i = 0; i < n; ++i) {

@@ -8,11 +8,11 @@
 #include <memory>
 #include <mutex>
 
-#include "ngramdb/segment/far_index.hpp"
-#include "ngramdb/segment/sampled_keys.hpp"
 #include "ngramdb/base/mismatch.hpp"
 #include "ngramdb/base/prefetch.hpp"
+#include "ngramdb/segment/far_index.hpp"
 #include "ngramdb/segment/rows.hpp"
+#include "ngramdb/segment/sampled_keys.hpp"
 #include "ngramdb/segment/segment.hpp"
 #include "ngramdb/segment/token_ranges.hpp"
 #include "ngramdb/segment/unverified.hpp"
@@ -64,8 +64,8 @@ struct SegmentArrays {
   uint64_t n_documents = 0;
   uint64_t gap = 0;
   Checksums* checksums = nullptr;  // of the file that the arrays stand in; without, nothing is verified here
-  uint64_t most_verified = 0;      // bytes of rows and of text that are verified; of more, pointers are checked alone
-  FarIndex far;                    // for files that lie elsewhere, where they have one
+  uint64_t most_verified = 0;  // bytes of rows and of text that are verified; of more, pointers are checked alone
+  FarIndex far;  // for files that lie elsewhere, where they have one
 };
 
 template <class Sym>
@@ -79,7 +79,9 @@ class SuffixSegment final : public Segment {
         symbols_(sums_for(sizeof(Sym) * arrays.n_text), arrays.text, arrays.n_text),
         starts_(arrays.checksums, arrays.starts, arrays.n_documents + 1),
         far_keys_(arrays.checksums, arrays.far.keys, n_far_keys(arrays.n_rows, arrays.far.stride)),
-        far_lcps_(arrays.checksums, arrays.far.lcps, arrays.n_rows), single_(arrays.n_rows) {
+        far_lcps_(arrays.rows.lcp_bytes(0) == nullptr ? arrays.checksums : sums_for(arrays.n_rows), arrays.far.lcps,
+                  arrays.n_rows),
+        single_(arrays.n_rows) {
     tree_.attach(arrays.tree, arrays.rest, arrays.n_rows);
   }
 
@@ -223,8 +225,8 @@ class SuffixSegment final : public Segment {
     const Sym* query;
     uint32_t n;
     bool split;
-    bool alike;     // the row left in `lower` tells of all up to the upper bound whether they begin with the query
-    bool located;   // by the far index: only text is left to be read
+    bool alike;  // the row left in `lower` tells of all up to the upper bound whether they begin with the query
+    bool located;  // by the far index: only text is left to be read
     uint32_t known;  // bits that the row before `lower` has in common with the query, or kUnknown
     uint64_t word;  // the query's first 8 bytes as they stand in memory
     uint64_t mask;  // which of them count
@@ -266,6 +268,20 @@ class SuffixSegment final : public Segment {
   void verify_suffixes() const {
     row_words_.verify_all();
     symbols_.verify_all();
+    if (lcps_are_beside()) far_lcps_.verify_all();
+  }
+
+  // Whether LCPs are bytes beside the rows, in place of bits of them.
+  bool lcps_are_beside() const { return a_.rows.lcp_bytes(0) != nullptr; }
+
+  // LCPs of rows from one on that a search reads.
+  bool lcps_are_left() const { return lcps_are_beside() ? far_lcps_.is_left() : row_words_.is_left(); }
+  void verify_lcps(uint64_t start, uint64_t n) const {
+    if (lcps_are_beside()) {
+      far_lcps_.verify(start, n);
+    } else {
+      row_words_.verify(start, n);
+    }
   }
 
   // Rows, and of the text the symbol before each and `n` from there on.
@@ -310,9 +326,7 @@ class SuffixSegment final : public Segment {
   Outline outline_by_words(const Sym* at, const Sym* before, uint32_t n, uint64_t lasts) const;
 
   // The code that models know a symbol by; a separator's is kBorder.
-  Code code_of_symbol(Sym symbol) const {
-    return static_cast<Code>(uint64_t{symbol} + (uint64_t{symbol} > code_.gap));
-  }
+  Code code_of_symbol(Sym symbol) const { return static_cast<Code>(uint64_t{symbol} + (uint64_t{symbol} > code_.gap)); }
 
   Interval document_symbols(DocNumber document) const {
     starts_.verify(document, 2);
@@ -353,9 +367,7 @@ class SuffixSegment final : public Segment {
   }
 
   // A word in memory order that has ones in its first n symbols, fewer than all, and zeros after them.
-  static uint64_t first_symbols(uint32_t n) {
-    return ~(~uint64_t{0} << (8 * sizeof(Sym) * n));
-  }
+  static uint64_t first_symbols(uint32_t n) { return ~(~uint64_t{0} << (8 * sizeof(Sym) * n)); }
 
   // The same, symbols from the known lcp on, as far as the text reaches.
   __attribute__((noinline)) Order compare_symbols(uint32_t row, uint32_t position, const Search& s,
@@ -452,17 +464,24 @@ class SuffixSegment final : public Segment {
   // The sampled row at or after a row, and the last one before a row.
   static uint64_t sample_from(uint64_t row) { return (row + kRowsPerSample - 1) / kRowsPerSample * kRowsPerSample; }
   static uint64_t sample_before(uint64_t row) { return (row - 1) / kRowsPerSample * kRowsPerSample; }
-  // Bits of the query, or of more symbols than a key has.
-  static uint32_t bits_of(const Search& s) { return 8 * sizeof(Sym) * std::min(s.n, 2 * kWordSymbols + 1); }
+  // Bits of the query, or of more symbols than any key has.
+  static uint32_t bits_of(const Search& s) { return 8 * sizeof(Sym) * std::min(s.n, kLongWords * kWordSymbols + 1); }
   void fetch_rows(uint64_t start, uint64_t stop) const {
     constexpr uint32_t kRowsPerLine = 16;
     for (uint64_t row = start; row < stop; row += kRowsPerLine) prefetch_line(a_.rows.word(row));
+    if (lcps_are_beside()) fetch_lcps(start, stop);
+  }
+  void fetch_lcps(uint64_t start, uint64_t stop) const {
+    constexpr uint32_t kLcpsPerLine = 64;
+    for (uint64_t row = start; row < stop; row += kLcpsPerLine) prefetch_line(a_.rows.lcp_bytes(row));
+    if (start < stop) prefetch_line(a_.rows.lcp_bytes(stop - 1));
   }
   template <class Visit>
   void visit_blocks(const Search& s, Visit visit) const;
   void fetch_blocks(const Search& s) const;
   void search_blocks(Search& s) const;
   void search_block(Search& s) const;
+  BlindEnd blind_search(const Search& s, uint64_t start, uint32_t n, uint32_t bits, uint32_t known) const;
   void fetch_pivots(const Search& s, int n_levels) const;
   void locate_blocks(Search* searches, const uint32_t* roots, uint32_t n) const;
   void locate_far(Search& s) const;
@@ -506,9 +525,9 @@ class SuffixSegment final : public Segment {
 
 }  // namespace ngramdb
 
-#include "ngramdb/segment/suffix_successors-inl.hpp"
 #include "ngramdb/segment/suffix_documents-inl.hpp"
 #include "ngramdb/segment/suffix_neighbours-inl.hpp"
 #include "ngramdb/segment/suffix_ngrams-inl.hpp"
 #include "ngramdb/segment/suffix_search-inl.hpp"
+#include "ngramdb/segment/suffix_successors-inl.hpp"
 #include "ngramdb/segment/suffix_windows-inl.hpp"

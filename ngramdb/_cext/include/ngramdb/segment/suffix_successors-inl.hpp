@@ -23,6 +23,7 @@ uint64_t SuffixSegment<Sym>::successors_by_lcps(Interval rows, uint32_t depth, u
   };
   const size_t n_before = runs.size();
   row_words_.need(rows.lo, rows.size());
+  if (lcps_are_beside()) far_lcps_.need(rows.lo, rows.size());
   fetch_rows(rows.lo, std::min<uint64_t>(rows.hi, uint64_t{rows.lo} + kRowsAhead));
   begin_run(rows.lo);
   for (uint32_t base = rows.lo + 1;; base += kPass) {
@@ -71,7 +72,7 @@ uint64_t SuffixSegment<Sym>::successors(Range range, uint32_t depth, std::vector
   constexpr size_t kAhead = 16;
   if (rows.size() == 0) return 0;
   const uint64_t bits = 8 * sizeof(Sym) * (uint64_t{depth} + 1);
-  const bool by_lcps = a_.rows.lcp_width() != 0 && bits <= a_.rows.most_lcp();
+  const bool by_lcps = a_.rows.has_lcps() && bits <= a_.rows.most_lcp();
   if (by_lcps && rows.size() <= kFewLcpsAtFirst) {
     return successors_by_lcps(rows, depth, static_cast<uint32_t>(bits), runs, stop);
   }
