@@ -24,6 +24,7 @@ from ngramdb._cext.sort.construction import (
 )
 from ngramdb.errors import ResourceError
 from ngramdb.interrupts import Interrupt
+from ngramdb.segments import far_index
 from ngramdb.segments.container import ContainerWriter
 from ngramdb.segments.metadata import MetadataBuilder
 from ngramdb.segments.native import DOC_IDS, FORM, SegmentSummary
@@ -200,7 +201,10 @@ class SortedArrays:
             mark_lcps(self.stream, rows, width, stop, cores)
         self.rows = None
         tree, rest = key_directory(self.stream, rows, stop, width)
+        lcps = far_index.lcps_of(self.stream, rows, stop, cores) if width == 0 else None
         _write_out(writer, "suffix_array", rows)
+        if lcps is not None:
+            _write_out(writer, far_index.LCPS, lcps)
         writer.add("directory.tree", tree)
         writer.add("directory.rest", rest)
         _write_out(writer, "tokens", self.stream)

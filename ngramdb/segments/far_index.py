@@ -1,7 +1,8 @@
-"""The far index of a segment: sections at the end of its file by which it is asked from far away.
+"""The far index of a segment: sections by which it is asked from far away; and far LCPs alone.
 
-A segment has one where that was asked for: its file is copied, and the sections are added (FORMAT.md, "Far
-index"). Whoever reads the file where it lies does not need them.
+A segment has a far index where that was asked for: its file is copied, and the sections are added (FORMAT.md,
+"Far index"). Far LCPs alone it has where its rows have no room for LCPs: searches go by them wherever the
+file is.
 """
 
 from __future__ import annotations
@@ -76,26 +77,41 @@ def write_with_far_index(
     return SegmentSummary(info, summary.n_tokens, summary.n_documents, summary.first_doc_id)
 
 
-def arrays_of(container: Container) -> tuple[NDArray[np.uint64], NDArray[np.uint8], int] | None:
-    """Long keys, far LCPs, and the rows from one key to the next; None where there is no far index.
+def lcps_of(
+    tokens: NDArray[Any], rows: NDArray[np.uint32], stop: Interrupt | None, cores: CoreBudget | None
+) -> NDArray[np.uint8]:
+    """The far LCPs of rows that have no bits for LCPs: (n,) uint8. Cost: a random read of the text a row."""
+    return far_index(tokens, rows, max(len(rows), 1), 0, stop, cores)[1]
 
-    Raises ValueError when its parts contradict each other.
+
+def arrays_of(
+    container: Container, with_keys: bool = True
+) -> tuple[NDArray[np.uint64] | None, NDArray[np.uint8], int] | None:
+    """Long keys, far LCPs, and the rows from one key to the next; None where there are no far LCPs.
+
+    Keys are None, and the number is 1, where there are none, or without `with_keys`. Raises ValueError when
+    the parts contradict each other.
     """
-    if not (container.has(KEYS) and container.has(LCPS)):
+    if not container.has(LCPS):
         return None
+    lcps = container.unverified(LCPS)
+    if lcps.dtype != np.uint8:
+        raise ValueError(f"its section {LCPS} is of type {lcps.dtype}")
+    if not (with_keys and container.has(KEYS)):
+        return None, lcps, 1
     stride: Any = container.properties.get(STRIDE)
     if not isinstance(stride, int) or isinstance(stride, bool) or not 0 < stride < 1 << 32:
         raise ValueError(f"its property {STRIDE} is {stride!r}")
-    keys, lcps = container.unverified(KEYS), container.unverified(LCPS)
-    if keys.dtype != np.uint64 or lcps.dtype != np.uint8:
-        raise ValueError(f"its sections {KEYS} and {LCPS} are of types {keys.dtype} and {lcps.dtype}")
+    keys = container.unverified(KEYS)
+    if keys.dtype != np.uint64:
+        raise ValueError(f"its section {KEYS} is of type {keys.dtype}")
     return keys, lcps, stride
 
 
 def is_right(container: Container, lcp_width: int) -> bool:
     """Whether a far index is that of the suffix array beside it. Cost: as that of making it."""
     there = arrays_of(container)
-    if there is None:
+    if there is None or there[0] is None:
         return True
     keys, lcps = _made(container, lcp_width, there[2], None, None)
     return np.array_equal(keys, there[0]) and np.array_equal(lcps, there[1])

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb._cext.segment.filtering import filter_rows
-from ngramdb._cext.sort.construction import CoreBudget
+from ngramdb._cext.sort.construction import CoreBudget, lcp_width_for
 from ngramdb._cext.sort.row_merging import MergeSource, RowMerge
 from ngramdb.interrupts import Interrupt
+from ngramdb.segments import far_index
 from ngramdb.segments.builder import positions
 from ngramdb.segments.container import ContainerWriter
 from ngramdb.segments.parts import Part, chunks, rows_of_documents, runs
@@ -75,7 +76,7 @@ class MergedArrays:
             with rows_of_documents([part.part]):
                 sources.append(part.source(self._dtype, self.gap))
         with rows_of_documents([part.part for part in self._parts]):
-            merge = RowMerge(sources)
+            merge = RowMerge(sources, lcp_width_for(self.n_symbols))
             n_chunks = merge.plan(CHUNK_ROWS, stop)
         for _ in in_order(merge.count, n_chunks, self._threads, stop):
             pass
@@ -83,20 +84,27 @@ class MergedArrays:
             merge.begin()
         bounds = [merge.bounds(chunk) for chunk in range(n_chunks + 1)]
 
-        def merged(chunk: int, token: Interrupt | None) -> NDArray[np.uint32]:
+        def merged(
+            chunk: int, token: Interrupt | None
+        ) -> tuple[NDArray[np.uint32], NDArray[np.uint8] | None]:
             for part, start, end in zip(self._parts, bounds[chunk], bounds[chunk + 1], strict=True):
                 part.verify_rows(start, end)
             return merge.merge(chunk, token)
 
+        beside = writer.later(far_index.LCPS)
         writer.begin("suffix_array", "u4")
-        for chunk, rows in enumerate(in_order(merged, n_chunks, self._threads, stop)):
-            merge.join(chunk, rows)
+        for chunk, (rows, lcps) in enumerate(in_order(merged, n_chunks, self._threads, stop)):
+            merge.join(chunk, rows, lcps)
             writer.write(rows)
+            if lcps is not None:
+                beside.write(lcps)
             for part, start, end in zip(self._parts, bounds[chunk], bounds[chunk + 1], strict=True):
                 part.done_with_rows(start, end)
             if self._on_rows is not None:
                 self._on_rows(len(rows))
         writer.end()
+        if merge.lcp_width == 0:
+            beside.add()
         tree, rest = merge.finish()
         writer.add("directory.tree", tree)
         writer.add("directory.rest", rest)
@@ -156,7 +164,7 @@ class _NativePart:
             kept[part.numbers] = 1
         rows, width, starts = segment.rows, segment.lcp_width, segment.starts
         if self._is_written_as(dtype, gap):
-            return MergeSource(segment.symbols, rows, width, starts, kept, segment.path)
+            return MergeSource(segment.symbols, rows, width, starts, kept, segment.path, lcps=segment.lcps)
         # Of documents that go, ids need not fit the new width: they must not be compared.
         symbols = np.concatenate([np.empty(0, dtype=dtype), *self.symbols(dtype, gap)])
         if kept is not None:

@@ -56,8 +56,8 @@ class NativeSegment(Segment):
         few = self.n_documents <= CHECKED_AT_USE and not self._container.is_remote
         array = self._container.unverified
         try:
-            far = far_index.arrays_of(self._container) if self._container.is_remote else None
-            if far is None:
+            far = far_index.arrays_of(self._container, with_keys=self._container.is_remote)
+            if far is None or far[0] is None:
                 # Every question needs parts of both.
                 self._container.bring("directory.tree", "directory.rest")
             return SuffixIndex(
@@ -174,6 +174,18 @@ class NativeSegment(Segment):
         return rows
 
     @property
+    def lcps(self) -> NDArray[np.uint8] | None:
+        """The far LCPs of rows that have no bits for LCPs, `Container.sliced`; None where there are none."""
+        if self.lcp_width != 0 or not self._container.has(far_index.LCPS):
+            return None
+        lcps: NDArray[np.uint8] = self._container.sliced(far_index.LCPS)
+        if lcps.dtype != np.uint8 or len(lcps) != self.n_tokens:
+            raise self._corruption(
+                f"it has {len(lcps)} far LCPs of type {lcps.dtype}, not {self.n_tokens} bytes"
+            )
+        return lcps
+
+    @property
     def lcp_width(self) -> int:
         """How many bits of a row hold its LCP with the row before (FORMAT.md, "Suffix array")."""
         width = self._number("lcp_width") if "lcp_width" in self._container.properties else 0
@@ -236,11 +248,16 @@ class NativeSegment(Segment):
     def verify_rows_of(self, start: int, stop: int) -> None:
         """Check the checksums of rows [start, stop) of the suffix array. Raises CorruptionError."""
         self._container.verify_part("suffix_array", start, stop)
+        if self.lcps is not None:
+            self._container.verify_part(far_index.LCPS, start, stop)
 
     def done_with_rows(self, start: int, stop: int) -> None:
         """Let rows [start, stop) no longer count as this process's memory, once a pass has come by them."""
         place = self._place("suffix_array")
         self._container.done_with(place.offset + 4 * start, place.offset + 4 * stop)
+        if self.lcps is not None:
+            place = self._place(far_index.LCPS)
+            self._container.done_with(place.offset + start, place.offset + stop)
 
     def prepare_pass(self) -> None:
         """Say that the file will be read from one end to the other, and its text at many places."""
@@ -308,7 +325,8 @@ class NativeSegment(Segment):
             raise self._corruption("a document does not end in a separator where the next one starts")
         if len(tokens) - int(np.count_nonzero(tokens)) != self.n_documents:
             raise self._corruption("a separator stands inside a document")
-        wrong = first_wrong_row(tokens, self.rows, self.lcp_width)
+        lcps = None if self.has_far_index else self.lcps
+        wrong = first_wrong_row(tokens, self.rows, self.lcp_width, lcps)
         if wrong is not None:
             raise self._corruption(f"row {wrong} of its suffix array is out of order, or has a wrong LCP")
         self._check_directory(tokens)

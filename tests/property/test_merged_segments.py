@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from indexes import packed
+from large_segments import no_room_for_lcps
 
 from ngramdb.engine.storage.directory import MemoryDirectory
 from ngramdb.segments import merged_arrays
@@ -86,12 +87,18 @@ def sections_of(segment, without=()):
 
 
 @EXAMPLES
-@given(corpora(), st.sampled_from([3, 40, 1 << 20]))
-def test_merging_and_sorting_and_building_give_the_same_bytes(corpus, chunk_rows):
+@given(
+    corpora(),
+    st.sampled_from([3, 40, 1 << 20]),
+    st.booleans(),
+    st.lists(st.booleans(), min_size=9, max_size=9),
+)
+def test_merging_and_sorting_and_building_give_the_same_bytes(corpus, chunk_rows, beside, were_beside):
     segments, kept = corpus
     first, parts = 0, []
-    for documents, marks in zip(segments, kept, strict=True):
-        parts.append(Part(built(documents, first), np.flatnonzero(marks).astype(np.uint32)))
+    for documents, marks, was_beside in zip(segments, kept, were_beside, strict=False):
+        with no_room_for_lcps(was_beside):
+            parts.append(Part(built(documents, first), np.flatnonzero(marks).astype(np.uint32)))
         first += len(documents)
     left = [
         document
@@ -102,9 +109,16 @@ def test_merging_and_sorting_and_building_give_the_same_bytes(corpus, chunk_rows
     if not left:
         return
     ids = np.concatenate([part.segment.doc_ids(part.numbers) for part in parts])
-    ids_differ = ("documents.ids", "first_doc_id")
-    expected = sections_of(built(left), ids_differ)
-    with pytest.MonkeyPatch.context() as patch:
+    # Fields that only documents had which go stay columns.
+    fields, fields_left = (
+        {name for _, (_, names, _) in all_of_them for name in names}
+        for all_of_them in ([document for one in segments for document in one], left)
+    )
+    ids_differ = ("documents.ids", "first_doc_id", *(("metadata",) if fields != fields_left else ()))
+    with no_room_for_lcps(beside):
+        expected = sections_of(built(left), ids_differ)
+    assert any(name == "far.lcps" for name, _, _ in expected[0]) == beside
+    with pytest.MonkeyPatch.context() as patch, no_room_for_lcps(beside):
         patch.setattr(merged_arrays, "CHUNK_ROWS", chunk_rows)
         for means in MEANS:
             directory = MemoryDirectory()

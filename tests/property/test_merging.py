@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ngramdb._cext.sort.construction import key_directory, lcp_width_for, suffix_array
+from ngramdb._cext.sort.construction import far_index, key_directory, lcp_width_for, suffix_array
 from ngramdb._cext.sort.row_merging import MergeSource, RowMerge
 from ngramdb.errors import CorruptionError, QueryCancelled
 from ngramdb.interrupts import Interrupt
@@ -36,15 +36,24 @@ def rows_of(text, lcp_width):
     return rows if lcp_width == 0 else suffix_array(text, int(text.max(initial=0)) + 1, lcp_width=lcp_width)
 
 
+FAR = "far"  # in place of a width: LCPs beside the rows
+
+
 def source(documents, kept=None, dtype=np.uint16, lcp_width=7):
     text, starts = text_of(documents, dtype)
     marks = None if kept is None else np.array(kept, dtype=np.uint8)
-    return MergeSource(text, rows_of(text, lcp_width), lcp_width, starts, marks)
+    width = 0 if lcp_width == FAR else lcp_width
+    rows = rows_of(text, width)
+    lcps = far_index(text, rows, 1)[1] if lcp_width == FAR else None
+    return MergeSource(text, rows, width, starts, marks, lcps=lcps)
 
 
-def merged(sources, chunk_rows=1 << 20, threads=1, order=None):
-    """Rows, tree, rest, and the merge itself; chunks are made in this order of their numbers modulo."""
-    merge = RowMerge(sources)
+def merged(sources, chunk_rows=1 << 20, threads=1, order=None, lcp_width=None):
+    """Rows, far LCPs if rows have no bits for LCPs, tree, rest, and the merge itself.
+
+    Chunks are made in this order of their numbers modulo.
+    """
+    merge = RowMerge(sources, lcp_width)
     n = merge.plan(chunk_rows)
     for chunk in range(n):
         merge.count(chunk)
@@ -53,15 +62,18 @@ def merged(sources, chunk_rows=1 << 20, threads=1, order=None):
     with ThreadPoolExecutor(threads) as pool:
         made = dict(zip(numbers, pool.map(merge.merge, numbers), strict=True))
     for chunk in range(n):
-        merge.join(chunk, made[chunk])
-    return (np.concatenate([made[chunk] for chunk in range(n)]), *merge.finish(), merge)
+        merge.join(chunk, *made[chunk])
+    rows, lcps = zip(*(made[chunk] for chunk in range(n)), strict=True)
+    beside = [] if lcps[0] is None else [np.concatenate(lcps)]
+    return (np.concatenate(rows), *beside, *merge.finish(), merge)
 
 
-def sorted_anew(documents, dtype):
+def sorted_anew(documents, dtype, lcp_width=None):
     text, _ = text_of(documents, dtype)
-    width = lcp_width_for(len(text))
+    width = lcp_width_for(len(text)) if lcp_width is None else lcp_width
     rows = rows_of(text, width)
-    return rows, *key_directory(text, rows, lcp_width=width)
+    beside = [far_index(text, rows, 1)[1]] if width == 0 else []
+    return rows, *beside, *key_directory(text, rows, lcp_width=width)
 
 
 @st.composite
@@ -87,12 +99,13 @@ def corpora(draw):
 @given(
     corpora(),
     st.sampled_from(WIDTHS),
-    st.lists(st.sampled_from([0, 5, 6, 7]), min_size=64, max_size=64),
+    st.lists(st.sampled_from([0, 5, 6, 7, FAR]), min_size=64, max_size=64),
+    st.sampled_from([None, 0]),
     st.sampled_from([1, 2, 7, 100, 1 << 20]),
     st.integers(1, 4),
     st.randoms(use_true_random=False),
 )
-def test_merging_gives_what_sorting_anew_gives(corpus, dtype, widths, chunk_rows, threads, rng):
+def test_merging_gives_what_sorting_anew_gives(corpus, dtype, widths, made, chunk_rows, threads, rng):
     segments, kept = corpus
     sources = [
         source(documents, marks, dtype, width)
@@ -104,8 +117,8 @@ def test_merging_gives_what_sorting_anew_gives(corpus, dtype, widths, chunk_rows
         for i, document in enumerate(documents)
         if marks is None or marks[i]
     ]
-    *found, _ = merged(sources, chunk_rows, threads, lambda _: rng.random())
-    for array, expected in zip(found, sorted_anew(left, dtype), strict=True):
+    *found, _ = merged(sources, chunk_rows, threads, lambda _: rng.random(), made)
+    for array, expected in zip(found, sorted_anew(left, dtype, made), strict=True):
         assert array.dtype == expected.dtype
         assert array.tobytes() == expected.tobytes()
 
@@ -165,7 +178,7 @@ def test_a_merge_stops_when_asked_to():
     merge.begin()
     with pytest.raises(QueryCancelled):
         merge.merge(0, stop)
-    assert len(merge.merge(0)) == 5
+    assert len(merge.merge(0)[0]) == 5
 
 
 def test_sources_that_contradict_themselves_are_refused():

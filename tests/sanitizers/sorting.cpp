@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "check.hpp"
+#include "ngramdb/segment/far_index.hpp"
 #include "ngramdb/sort/row_checking.hpp"
 #include "ngramdb/sort/row_merging.hpp"
 #include "ngramdb/sort/suffix_sort.hpp"
@@ -171,13 +172,22 @@ void check_large(Random& random) {
 
 // ---- merging -----------------------------------------------------------------------------------------------------
 
+template <class Sym>
+void set_far_lcps(const Exact<Sym>& text, const Exact<uint32_t>& rows, Exact<uint8_t>& lcps) {
+  Exact<LongKey> keys(1);
+  if (rows.size() == 0) return;
+  build_far_index(text.data(), text.size(), Rows(rows.data()), rows.size(), rows.size(), keys.data(), lcps.data(),
+                  nullptr, nullptr);
+}
+
 // A text as an input of a merge, each array of exact size; some documents of it may go.
 template <class Sym>
 struct MergedText {
   Exact<Sym> text;
   Exact<uint32_t> rows, starts;
-  Exact<uint8_t> kept;
+  Exact<uint8_t> kept, lcps;
   uint32_t lcp_width = 0;
+  bool has_beside = false;
   bool is_whole = true;
 
   MergedText(Random& random, const std::vector<Sym>& symbols) : text(symbols) {
@@ -192,6 +202,9 @@ struct MergedText {
     const std::vector<uint32_t> all = rows_by_comparison(text);
     rows = Exact<uint32_t>(std::vector<uint32_t>(all.begin() + static_cast<std::ptrdiff_t>(kept.size()), all.end()));
     lcp_width = random.pick(std::vector<uint32_t>{0, 5, 7});
+    lcps = Exact<uint8_t>(rows.size());
+    has_beside = lcp_width == 0 && rows.size() > 0 && random.chance(2);
+    if (has_beside) set_far_lcps(text, rows, lcps);
     mark_lcps(text.data(), text.size(), rows.data(), rows.size(), lcp_width, nullptr, nullptr);
   }
 
@@ -199,9 +212,9 @@ struct MergedText {
     MergeInput input;
     input.text = text.data();
     input.n_text = text.size();
-    input.rows = Rows(rows.data(), lcp_width);
+    input.rows = Rows(rows.data(), lcp_width, has_beside ? lcps.data() : nullptr);
     input.n_rows = rows.size();
-    input.has_lcps = lcp_width > 0;
+    input.has_lcps = lcp_width > 0 || has_beside;
     input.starts = starts.data();
     input.kept = is_whole ? nullptr : kept.data();
     input.n_documents = kept.size();
@@ -243,6 +256,7 @@ void merge_and_compare(Random& random, bool is_damaged) {
     inputs.push_back(one.input());
   }
   const uint32_t lcp_width = random.pick(std::vector<uint32_t>{0, 7});
+  const bool is_beside = lcp_width == 0 && random.chance(2);
   const Exact<Sym> text(whole);
   const size_t n_separators = static_cast<size_t>(std::count(whole.begin(), whole.end(), Sym{0}));
   const size_t n_rows = whole.size() - n_separators;
@@ -256,13 +270,14 @@ void merge_and_compare(Random& random, bool is_damaged) {
       return;
     }
     Exact<uint32_t> rows(n_rows);
+    Exact<uint8_t> lcps(n_rows);
     Exact<uint64_t> tree(tree_words(n_rows)), rest(n_samples_of(n_rows));
     bool failed[2] = {false, false};
     const auto every_second = [&](uint64_t from) {
       try {
         for (uint64_t chunk = from; chunk < n_chunks; chunk += 2) {
           merge->merge(chunk, firsts[chunk], rows.data() + firsts[chunk], firsts[chunk + 1] - firsts[chunk], lcp_width,
-                       tree.data(), rest.data(), nullptr);
+                       is_beside ? lcps.data() + firsts[chunk] : nullptr, tree.data(), rest.data(), nullptr);
         }
       } catch (const CorruptPointer&) {
         failed[from] = true;
@@ -273,12 +288,18 @@ void merge_and_compare(Random& random, bool is_damaged) {
     other.join();
     CHECK(is_damaged || (!failed[0] && !failed[1]));
     if (failed[0] || failed[1] || is_damaged) return;
-    for (uint64_t chunk = 1; chunk < n_chunks && lcp_width > 0; ++chunk) {
-      if (firsts[chunk] < firsts[chunk + 1]) rows[firsts[chunk]] |= merge->joint(chunk, lcp_width) << (32 - lcp_width);
+    for (uint64_t chunk = 1; chunk < n_chunks; ++chunk) {
+      if (firsts[chunk] == firsts[chunk + 1]) continue;
+      if (lcp_width > 0) rows[firsts[chunk]] |= merge->joint(chunk, most_lcp(lcp_width)) << (32 - lcp_width);
+      if (is_beside) lcps[firsts[chunk]] = static_cast<uint8_t>(merge->joint(chunk, kMostFarLcp));
     }
     std::vector<uint32_t> expected = rows_by_comparison(text);
     mark_lcps(text.data(), text.size(), expected.data() + n_separators, n_rows, lcp_width, nullptr, nullptr);
     CHECK(std::equal(expected.begin() + static_cast<std::ptrdiff_t>(n_separators), expected.end(), rows.data()));
+    if (!is_beside) return;
+    Exact<uint8_t> expected_lcps(n_rows);
+    set_far_lcps(text, rows, expected_lcps);
+    CHECK(std::equal(lcps.data(), lcps.data() + n_rows, expected_lcps.data()));
   } catch (const CorruptPointer&) {
     CHECK(is_damaged);
   }
@@ -296,8 +317,8 @@ void check_verifying(Random& random) {
   MergedText<Sym> one(random, random_text<Sym>(random, random.below(300), n_symbols));
   const auto wrong = [&] {
     CoreBudget cores(static_cast<int>(random.below(3)));
-    return first_wrong_row(one.text.data(), one.text.size(), Rows(one.rows.data(), one.lcp_width), one.rows.size(), &cores,
-                           nullptr);
+    return first_wrong_row(one.text.data(), one.text.size(), Rows(one.rows.data(), one.lcp_width), one.rows.size(),
+                           &cores, nullptr);
   };
   CHECK(wrong() == one.rows.size());
   if (one.rows.size() == 0) return;

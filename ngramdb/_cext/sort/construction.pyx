@@ -222,11 +222,12 @@ def far_index(const symbol_t[::1] text, const uint32_t[::1] rows, uint64_t strid
     return keys, lcps
 
 
-def first_wrong_row(const symbol_t[::1] text, const uint32_t[::1] rows, uint32_t lcp_width=0):
+def first_wrong_row(const symbol_t[::1] text, const uint32_t[::1] rows, uint32_t lcp_width=0,
+                    const uint8_t[::1] lcps=None):
     """The first row of a suffix array in document-end order that is wrong, or None.
 
     Verifies that every row is a token's, that neighbours are in order, and that rows hold the right LCPs (in their upper
-    `lcp_width` bits). So no token stands in two rows; that as many rows as tokens are there is for the caller to see.
+    `lcp_width` bits), or `lcps` are their far LCPs, where these stand beside them. So no token stands in two rows; that as many rows as tokens are there is for the caller to see.
     No comparison is long, whatever the text repeats.
 
     Cost: a random read of the text a row, shared by all free cores; 1 MB each.
@@ -237,11 +238,15 @@ def first_wrong_row(const symbol_t[::1] text, const uint32_t[::1] rows, uint32_t
     cdef Poll poll = poll_of(None)
     if lcp_width > kMostLcpWidth:
         raise ValueError(f"LCPs take at most {kMostLcpWidth} bits, not {lcp_width}")
+    if lcps is not None and <uint64_t>lcps.shape[0] != n_rows:
+        raise ValueError(f"{lcps.shape[0]} far LCPs are not those of {n_rows} rows")
     if n_rows == 0:
         return None
+    cdef const uint8_t* beside = &lcps[0] if lcps is not None else NULL
     if n_text > 0:
         with nogil:
-            wrong = c_first_wrong_row(&text[0], n_text, Rows(&rows[0], lcp_width), n_rows, &cores_of_machine(), &poll)
+            wrong = c_first_wrong_row(&text[0], n_text, Rows(&rows[0], lcp_width, beside), n_rows, &cores_of_machine(),
+                                      &poll)
     return None if wrong == n_rows else wrong
 
 

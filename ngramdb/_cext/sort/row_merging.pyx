@@ -10,11 +10,12 @@ from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from ngramdb._cext.base.interrupt cimport Interrupt, Poll, poll_of, translate_exception
-from ngramdb._cext.segment.segment_arrays cimport Rows, kMostLcpWidth, lcp_width_of, symbol_t
+from ngramdb._cext.segment.segment_arrays cimport Rows, kMostLcpWidth, lcp_width_of, most_lcp, symbol_t
 
 cdef extern from "ngramdb/segment/sampled_keys.hpp" namespace "ngramdb" nogil:
     uint64_t tree_words(uint64_t)
     uint64_t n_samples_of(uint64_t)
+    uint32_t kMostFarLcp
     void build_upper_levels(uint64_t*, uint64_t)
 
 cdef extern from "ngramdb/sort/row_merging.hpp" namespace "ngramdb" nogil:
@@ -32,7 +33,7 @@ cdef extern from "ngramdb/sort/row_merging.hpp" namespace "ngramdb" nogil:
     cdef cppclass CppRowMerge "ngramdb::RowMerge":
         uint64_t plan(uint64_t, Poll*) except +translate_exception
         uint64_t count(uint64_t, Poll*) except +translate_exception
-        void merge(uint64_t, uint64_t, uint32_t*, uint64_t, uint32_t, uint64_t*, uint64_t*, Poll*) except +translate_exception
+        void merge(uint64_t, uint64_t, uint32_t*, uint64_t, uint32_t, uint8_t*, uint64_t*, uint64_t*, Poll*) except +translate_exception
         uint64_t bound(uint64_t, uint32_t)
         uint32_t joint(uint64_t, uint32_t) except +translate_exception
         uint64_t n_compared()
@@ -52,6 +53,8 @@ cdef class MergeSource:
     kept : (n_documents,) uint8 : not 0 where a document stays; None if all do
     path : what errors call it
     has_lcps : False where the rows' LCPs are of other symbols
+    lcps : (n - n_documents,) uint8 : the rows' far LCPs where they have no bits for LCPs, if there are any (FORMAT.md,
+        "Far index")
 
     Raises ValueError when sizes contradict each other, or a document does not end in a separator.
     """
@@ -64,8 +67,8 @@ cdef class MergeSource:
     cdef object arrays
 
     def __init__(self, text, const uint32_t[::1] rows, uint32_t lcp_width, const uint32_t[::1] starts,
-                 const uint8_t[::1] kept=None, str path="", cbool has_lcps=True):
-        self.arrays = (text, rows, starts, kept)
+                 const uint8_t[::1] kept=None, str path="", cbool has_lcps=True, const uint8_t[::1] lcps=None):
+        self.arrays = (text, rows, starts, kept, lcps)
         cdef uint64_t n_documents = starts.shape[0] - 1
         cdef uint64_t d
         cdef bint ascending = starts.shape[0] > 0 and starts[0] == 0
@@ -88,7 +91,12 @@ cdef class MergeSource:
             raise ValueError(f"the document starts do not fit {self.source.n_text} symbols and {rows.shape[0]} rows")
         if self.source.n_text > <uint64_t>1 << (32 - lcp_width):
             raise ValueError(f"positions of {self.source.n_text} symbols leave no {lcp_width} bits free")
-        self.source.rows = Rows(&rows[0] if rows.shape[0] > 0 else NULL, lcp_width)
+        if lcps is not None and lcps.shape[0] != rows.shape[0]:
+            raise ValueError(f"{lcps.shape[0]} far LCPs are not those of {rows.shape[0]} rows")
+        if rows.shape[0] > 0:
+            self.source.rows = Rows(&rows[0], lcp_width, &lcps[0] if lcps is not None else NULL)
+        else:
+            self.source.rows = Rows(NULL, lcp_width)
         self.source.has_lcps = has_lcps
         self.source.starts = &starts[0]
         self.source.kept = NULL
@@ -123,6 +131,7 @@ cdef class RowMerge:
     Parameters
     ----------
     sources : in the order of the texts; the symbols of all mean the same and are equally wide
+    lcp_width : bits for LCPs in the rows that are made: 0 for far LCPs beside them. By their number if not given
 
     Cost: some 30 ns a row of 2 small sources, 100 of 17 with 60 million symbols each; a quarter of a byte a symbol where
     documents go, a quarter of a byte a row for the directory, and the chunks that are there at a time. Long matches cost
@@ -139,7 +148,7 @@ cdef class RowMerge:
     cdef readonly object tree
     cdef readonly object rest
 
-    def __init__(self, sources):
+    def __init__(self, sources, lcp_width=None):
         self.sources = list(sources)
         cdef vector[MergeInput] inputs
         cdef MergeSource source
@@ -153,7 +162,9 @@ cdef class RowMerge:
             self.n_rows += source.n_rows
         if n_symbols > <uint64_t>0xFFFFFFFE:
             raise ValueError(f"a segment holds at most {0xFFFFFFFE} symbols, got {n_symbols}")
-        self.lcp_width = lcp_width_of(n_symbols)
+        self.lcp_width = lcp_width_of(n_symbols) if lcp_width is None else lcp_width
+        if self.lcp_width > lcp_width_of(n_symbols):
+            raise ValueError(f"positions of {n_symbols} symbols leave no {lcp_width} bits free")
         self.rows = make_row_merge(widths.pop(), inputs)
 
     def plan(self, uint64_t chunk_rows, Interrupt stop=None):
@@ -186,7 +197,10 @@ cdef class RowMerge:
         self.rest = np.empty(n_samples_of(self.n_rows), dtype=np.uint64)
 
     def merge(self, uint64_t chunk, Interrupt stop=None):
-        """The rows of a chunk: (n,) uint32. The first one has no LCP before `join`."""
+        """The rows of a chunk, (n,) uint32, and their far LCPs where rows have no bits for LCPs: (n,) uint8, else None.
+
+        The first row has no LCP before `join`.
+        """
         self.check_chunk(chunk)
         cdef Poll poll = poll_of(stop)
         cdef uint64_t n = self.counts[chunk]
@@ -198,9 +212,12 @@ cdef class RowMerge:
         cdef uint64_t* tree_words = &tree[0] if tree.shape[0] > 0 else NULL
         cdef uint64_t* rest_words = &rest[0] if rest.shape[0] > 0 else NULL
         cdef uint32_t* words = &view[0] if n > 0 else NULL
+        lcps = np.empty(n, dtype=np.uint8) if self.lcp_width == 0 else None
+        cdef uint8_t[::1] lcps_view = lcps
+        cdef uint8_t* bytes_out = &lcps_view[0] if lcps is not None and n > 0 else NULL
         with nogil:
-            self.rows.get().merge(chunk, first, words, n, self.lcp_width, tree_words, rest_words, &poll)
-        return out
+            self.rows.get().merge(chunk, first, words, n, self.lcp_width, bytes_out, tree_words, rest_words, &poll)
+        return out, lcps
 
     def bounds(self, uint64_t chunk):
         """Where a chunk's rows begin in each source; of the number of chunks, where they end."""
@@ -208,11 +225,15 @@ cdef class RowMerge:
             raise ValueError(f"there are {self.n_chunks} chunks, and no chunk {chunk}")
         return [self.rows.get().bound(chunk, i) for i in range(<int>len(self.sources))]
 
-    def join(self, uint64_t chunk, uint32_t[::1] rows):
+    def join(self, uint64_t chunk, uint32_t[::1] rows, uint8_t[::1] lcps=None):
         """Give the first row of a chunk its LCP with the last one of the chunk before; both have been merged."""
         self.check_chunk(chunk)
-        if chunk > 0 and self.lcp_width > 0 and rows.shape[0] > 0:
-            rows[0] |= self.rows.get().joint(chunk, self.lcp_width) << (32 - self.lcp_width)
+        if chunk == 0 or rows.shape[0] == 0:
+            return
+        if lcps is not None:
+            lcps[0] = self.rows.get().joint(chunk, kMostFarLcp)
+        else:
+            rows[0] |= self.rows.get().joint(chunk, most_lcp(self.lcp_width)) << (32 - self.lcp_width)
 
     def finish(self):
         """The directory, all chunks having been merged: (tree, rest), see FORMAT.md, "Directory"."""

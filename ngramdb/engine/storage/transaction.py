@@ -21,6 +21,7 @@ from ngramdb.engine.storage.manifest import CorpusEntry, FileRef, Manifest
 from ngramdb.engine.storage.os_errors import storage_error, storage_errors
 from ngramdb.engine.storage.versions import LoadedVersion, write_version
 from ngramdb.errors import ConflictError, InvalidArgument, StorageError
+from ngramdb.segments.container import Scratch
 
 
 class Transaction:
@@ -256,7 +257,35 @@ class _NewFile(WritableFile):
             self._file.sync()
         self._synced = True
 
+    def scratch(self) -> Scratch:
+        with storage_errors("make a file beside", self._path):
+            return _ScratchFile(self._file.scratch(), self._path)
+
     def close(self) -> None:
         self._closed = True
         with storage_errors("close the file", self._path):
+            self._file.close()
+
+
+class _ScratchFile:
+    """A file without a name, which explains the system's errors."""
+
+    def __init__(self, file: Scratch, path: str) -> None:
+        self._file = file
+        self._path = path
+
+    def write(self, data: bytes | memoryview, /) -> None:
+        with storage_errors("write beside the file", self._path):
+            self._file.write(data)
+
+    def seek(self, offset: int, /) -> None:
+        with storage_errors("write beside the file", self._path):
+            self._file.seek(offset)
+
+    def read(self, n: int, /) -> bytes:
+        with storage_errors("read beside the file", self._path):
+            return self._file.read(n)
+
+    def close(self) -> None:
+        with storage_errors("close what is beside the file", self._path):
             self._file.close()

@@ -34,7 +34,7 @@ from ngramdb.segments.container.layout import (
     item_size,
 )
 from ngramdb.segments.container.reader import Container, check_flags, parse_json
-from ngramdb.segments.container.writer import ContainerWriter, Sink
+from ngramdb.segments.container.writer import ContainerWriter, Scratch, Sink
 
 __all__ = [
     "BLOCK_SIZE",
@@ -50,6 +50,7 @@ __all__ = [
     "Container",
     "ContainerWriter",
     "FileInfo",
+    "Scratch",
     "Section",
     "Sink",
     "Source",

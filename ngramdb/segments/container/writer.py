@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from ngramdb.errors import InvalidArgument
@@ -37,13 +38,27 @@ Bytes: TypeAlias = "bytes | bytearray | memoryview | npt.NDArray[Any]"
 _KIND = re.compile(r"[A-Z0-9]{4}")
 # Bytes whose checksum is made while they are written: a millisecond of work.
 _WORTH_A_THREAD = 1 << 21
+# What is copied of a scratch file at a time.
+_PIECE = 1 << 22
 
 
 class Sink(Protocol):
-    """What a container is written to: append-only; `sync` makes what was written survive a power failure."""
+    """What a container is written to: append-only; `sync` makes what was written survive a power failure.
+
+    It may have `scratch`, which makes a `Scratch` on the same disk.
+    """
 
     def write(self, data: bytes | memoryview, /) -> object: ...
     def sync(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class Scratch(Protocol):
+    """A file without a name, for what is needed for a while."""
+
+    def write(self, data: bytes | memoryview, /) -> object: ...
+    def seek(self, offset: int, /) -> object: ...
+    def read(self, n: int, /) -> bytes: ...
     def close(self) -> None: ...
 
 
@@ -134,6 +149,18 @@ class ContainerWriter:
         self._put(bytes(TAIL))
         self._align()
 
+    def later(self, name: str, dtype: str = "u1") -> LaterSection:
+        """A section whose content is made while another one is written."""
+        return LaterSection(self, name, dtype, self._scratch)
+
+    def _scratch(self) -> Scratch:
+        scratch: Callable[[], Scratch] | None = getattr(self._file, "scratch", None)
+        if scratch is not None:
+            return scratch()
+        import tempfile
+
+        return tempfile.TemporaryFile()
+
     def finish(self, properties: Mapping[str, Any] | None = None) -> FileInfo:
         """Write the table of contents, the checksums and the footer; sync and close the file.
 
@@ -182,6 +209,47 @@ class ContainerWriter:
             summing = pool.submit(self._sums.add, view)
             self._file.write(view)
             summing.result()
+
+
+class LaterSection:
+    """A section's content, kept until it is its turn: in memory, from IN_MEMORY bytes on in a file."""
+
+    IN_MEMORY = 1 << 26
+
+    def __init__(
+        self, writer: ContainerWriter, name: str, dtype: str, scratch: Callable[[], Scratch]
+    ) -> None:
+        self._writer = writer
+        self._name = name
+        self._dtype = dtype
+        self._scratch = scratch
+        self._file: Scratch | None = None
+        self._chunks: list[memoryview] = []
+        self._n_waiting = 0
+
+    def write(self, chunk: Bytes) -> None:
+        """Append bytes, or elements of an array of the section's type, which stays as it is."""
+        self._chunks.append(_as_bytes(chunk, self._dtype))
+        self._n_waiting += len(self._chunks[-1])
+        if self._n_waiting < self.IN_MEMORY:
+            return
+        if self._file is None:
+            self._file = self._scratch()
+        for waiting in self._chunks:
+            self._file.write(waiting)
+        self._chunks, self._n_waiting = [], 0
+
+    def add(self) -> None:
+        """Write the section; no other one may have been begun."""
+        self._writer.begin(self._name, self._dtype)
+        if self._file is not None:
+            with contextlib.closing(self._file) as file:
+                file.seek(0)
+                while copied := file.read(_PIECE):
+                    self._writer.write(copied)
+        for chunk in self._chunks:
+            self._writer.write(chunk)
+        self._writer.end()
 
 
 def _encode_toc(sections: Mapping[str, Section], properties: Mapping[str, Any]) -> bytes:

@@ -22,7 +22,7 @@ from typing import TypeVar
 
 from ngramdb import interrupts
 from ngramdb.errors import InvalidArgument
-from ngramdb.segments.container import Source
+from ngramdb.segments.container import Scratch, Source
 
 # No leading dot (so neither "." nor ".."), no leading "/", one folder at most: a name cannot leave the
 # database.
@@ -66,6 +66,15 @@ class WritableFile(ABC):
     @abstractmethod
     def close(self) -> None:
         """Frees the descriptor; a second call does nothing. Buffered data is written, not made durable."""
+
+    def scratch(self) -> Scratch:
+        """A file without a name, gone when it is closed, for what is needed while this one is written.
+
+        On the same disk where this one is on a local one.
+        """
+        import tempfile
+
+        return tempfile.TemporaryFile()
 
 
 class WriterLock(ABC):

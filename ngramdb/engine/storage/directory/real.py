@@ -22,6 +22,7 @@ from ngramdb.engine.storage.directory.writeback import begin_writing
 from ngramdb.engine.storage.lock import FileLock, hold_file, is_held
 from ngramdb.errors import InvalidArgument
 from ngramdb.opening import NO_FOLLOW, open_regular
+from ngramdb.segments.container import Scratch
 
 if sys.platform != "win32":
     import fcntl
@@ -41,8 +42,9 @@ _CANNOT_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 class RealFile(WritableFile):
     """A file on disk with a small buffer of its own: the standard one retries failed writes when closed."""
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, folder: str) -> None:
         self._fd: int | None = fd
+        self._folder = folder
         self._buffer = bytearray()
         self._n_written = 0  # bytes that the system has
 
@@ -73,6 +75,11 @@ class RealFile(WritableFile):
         finally:
             fd, self._fd = self._fd, None
             os.close(fd)
+
+    def scratch(self) -> Scratch:
+        import tempfile
+
+        return tempfile.TemporaryFile(dir=self._folder)
 
     def _flush(self) -> None:
         # The buffer is given up first: after an error the file is lost, and nothing must be written again.
@@ -161,7 +168,8 @@ class RealDirectory(Directory):
             self.sync_folder()
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW | os.O_CLOEXEC
         with Folder(self._root, folder) as place:
-            return RealFile(os.open(place.at(last), flags, 0o666, dir_fd=place.fd))
+            fd = os.open(place.at(last), flags, 0o666, dir_fd=place.fd)
+            return RealFile(fd, os.path.join(self._root, folder))
 
     def take_in(self, name: str, source: Directory, source_name: str) -> None:
         if not (isinstance(source, RealDirectory) and self._has_linked(name, source, source_name)):

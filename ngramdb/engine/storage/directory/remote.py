@@ -23,7 +23,7 @@ from ngramdb.engine.storage.directory.memory import MemoryLock
 from ngramdb.engine.storage.directory.object_store import WRITABLE, ObjectStore, Stored
 from ngramdb.engine.storage.os_errors import storage_errors
 from ngramdb.errors import InvalidArgument, LockedError
-from ngramdb.segments.container import Source
+from ngramdb.segments.container import Scratch, Source
 
 #: Seconds for which an object that was not there is taken to be missing: so old may the newest version be.
 FRESH_S = 5.0
@@ -271,7 +271,11 @@ class _NewObject(WritableFile):
     def __init__(self, folder: str, upload: Callable[[str], None]) -> None:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         self._file = tempfile.NamedTemporaryFile(dir=folder, prefix="upload-", suffix=_TEMPORARY)  # noqa: SIM115
+        self._folder = folder
         self._upload = upload
+
+    def scratch(self) -> Scratch:
+        return tempfile.TemporaryFile(dir=self._folder)
 
     def write(self, data: bytes | bytearray | memoryview, /) -> None:
         self._file.write(data)

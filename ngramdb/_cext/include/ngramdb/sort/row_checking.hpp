@@ -1,4 +1,4 @@
-// Verifying a suffix array: that its rows are in document-end order, and the LCPs that they hold are right.
+// Verifying a suffix array: that its rows are in document-end order, and the LCPs in them, or beside them, are right.
 //
 // Each row is compared with the one before. Matches of any length are compared in passing (suffix_matches.hpp), so that
 // no array of the text's size is needed.
@@ -30,11 +30,13 @@ class RowCheck {
     const uint32_t position = rows_[row];
     if (position >= text_.size || text_.symbols[position] == 0) return false;
     const Key key = key_at(text_.symbols, text_.size, position);
-    const uint32_t lcp = row == 0 ? 0 : std::min(common_bits(last_key_, key), rows_.most_lcp());
+    const uint32_t common = row == 0 ? 0 : common_bits(last_key_, key);
+    const uint32_t lcp = std::min(common, ngramdb::most_lcp(rows_.lcp_width()));
+    const bool is_right_beside = rows_.lcp_bytes(row) == nullptr || *rows_.lcp_bytes(row) == far_lcp(common, position);
     const bool ascends = row == 0 || comes_after(key, position);
     last_key_ = key;
     last_position_ = position;
-    return ascends && lcp == held_lcp(row);
+    return ascends && lcp == held_lcp(row) && is_right_beside;
   }
 
   // Begins before a row other than the first; false if the row before it leads out of the text.
@@ -48,6 +50,13 @@ class RowCheck {
  private:
   uint32_t held_lcp(uint64_t row) const {
     return static_cast<uint32_t>(uint64_t{*rows_.word(row)} >> (32 - rows_.lcp_width()));
+  }
+
+  // Of suffixes whose keys have so many bits in common.
+  uint32_t far_lcp(uint32_t common, uint32_t position) const {
+    if (common < 128) return common;
+    const LongKey before = long_key(text_.symbols + last_position_, text_.size - last_position_);
+    return std::min(common_bits(before, long_key(text_.symbols + position, text_.size - position)), kMostFarLcp);
   }
 
   bool comes_after(const Key& key, uint32_t position) {
@@ -73,7 +82,8 @@ class RowCheck {
 //
 // Cost: a random read of the text a row, shared by as many threads as there are cores free, 1 MB each.
 template <class Sym>
-uint64_t first_wrong_row(const Sym* text, uint64_t n_text, Rows rows, uint64_t n_rows, CoreBudget* cores, StopFlag stop) {
+uint64_t first_wrong_row(const Sym* text, uint64_t n_text, Rows rows, uint64_t n_rows, CoreBudget* cores,
+                         StopFlag stop) {
   constexpr uint64_t kAhead = 32;
   const std::vector<DocumentText<Sym>> texts{{text, n_text}};
   ThreadTeam team(cores, stop);

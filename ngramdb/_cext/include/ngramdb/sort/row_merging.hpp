@@ -61,14 +61,14 @@ class RowMerge {
   virtual uint64_t plan(uint64_t chunk_rows, StopFlag stop) = 0;
   // How many rows of the chunk stay.
   virtual uint64_t count(uint64_t chunk, StopFlag stop) = 0;
-  // Writes the chunk's `n_rows` rows, which begin at row `first_row` of all, and those of their keys that the directory
-  // has into level 0 of `tree`, and into `rest`.
+  // Writes the chunk's `n_rows` rows, which begin at row `first_row` of all, with LCPs of so many bits, or far LCPs into
+  // `lcps` if that is not null; and those of their keys that the directory has into level 0 of `tree`, and into `rest`.
   virtual void merge(uint64_t chunk, uint64_t first_row, uint32_t* out, uint64_t n_rows, uint32_t lcp_width,
-                     uint64_t* tree, uint64_t* rest, StopFlag stop) = 0;
+                     uint8_t* lcps, uint64_t* tree, uint64_t* rest, StopFlag stop) = 0;
   // The first of an input's rows in a chunk; behind the last chunk, their number.
   virtual uint64_t bound(uint64_t chunk, uint32_t input) const = 0;
-  // The LCP of a chunk's first row with the last row of the one before, both of which have been made.
-  virtual uint32_t joint(uint64_t chunk, uint32_t lcp_width) = 0;
+  // The LCP of a chunk's first row with the last row of the one before, both of which have been made, or `most`.
+  virtual uint32_t joint(uint64_t chunk, uint32_t most) = 0;
 
   // How often a symbol was compared with another one.
   uint64_t n_compared() const { return n_compared_; }
@@ -99,17 +99,17 @@ class MergeOf final : public RowMerge {
 
   uint64_t plan(uint64_t chunk_rows, StopFlag stop) override;
   uint64_t count(uint64_t chunk, StopFlag stop) override;
-  void merge(uint64_t chunk, uint64_t first_row, uint32_t* out, uint64_t n_rows, uint32_t lcp_width, uint64_t* tree,
-             uint64_t* rest, StopFlag stop) override;
+  void merge(uint64_t chunk, uint64_t first_row, uint32_t* out, uint64_t n_rows, uint32_t lcp_width, uint8_t* lcps,
+             uint64_t* tree, uint64_t* rest, StopFlag stop) override;
 
   uint64_t bound(uint64_t chunk, uint32_t input) const override { return bounds_[chunk][input]; }
 
-  uint32_t joint(uint64_t chunk, uint32_t lcp_width) override {
+  uint32_t joint(uint64_t chunk, uint32_t most) override {
     const Ends &before = ends_[chunk - 1], &after = ends_[chunk];
     if (!before.some || !after.some) return 0;
     const Borrowed matches(*this);
     const Order order = compare(matches.get(), before.last, after.first, 0);
-    return static_cast<uint32_t>(std::min<int64_t>(order.lcp, most_lcp(lcp_width)));
+    return static_cast<uint32_t>(std::min<int64_t>(order.lcp, most));
   }
 
  private:
@@ -203,6 +203,13 @@ class MergeOf final : public RowMerge {
     return order_of(a, texts_[a.text].symbols[a.position + n], b, texts_[b.text].symbols[b.position + n], n);
   }
 
+  // The far LCP of two suffixes of the first text.
+  uint32_t far_lcp(uint32_t before, uint32_t position) const {
+    const DocumentText<Sym>& text = texts_.front();
+    const LongKey a = long_key(text.symbols + before, text.size - before);
+    return std::min(common_bits(a, long_key(text.symbols + position, text.size - position)), kMostFarLcp);
+  }
+
   uint32_t checked_position(uint32_t input, uint64_t row) const {
     const uint32_t position = inputs_[input].rows[row];
     if (__builtin_expect(position >= texts_[input].size, 0)) {
@@ -238,8 +245,8 @@ class MergeOf final : public RowMerge {
   }
 
   // What merge() does with one input only, whose rows stay in their order.
-  void filter(uint64_t chunk, uint64_t first_row, uint32_t* out, uint64_t n_rows, uint32_t lcp_width, uint64_t* tree,
-              uint64_t* rest, StopFlag stop);
+  void filter(uint64_t chunk, uint64_t first_row, uint32_t* out, uint64_t n_rows, uint32_t lcp_width, uint8_t* lcps,
+              uint64_t* tree, uint64_t* rest, StopFlag stop);
   void fill(Cursor& c, Matches& matches, StopFlag stop) const;
   void read_windows(Cursor& c) const;
   void set_lcps(Cursor& c, Matches& matches, int64_t most) const;
@@ -368,10 +375,9 @@ uint64_t MergeOf<Sym>::count(uint64_t chunk, StopFlag stop) {
 template <class Sym>
 void MergeOf<Sym>::fill(Cursor& c, Matches& matches, StopFlag stop) const {
   const MergeInput& input = inputs_[c.input];
-  const uint32_t lcp_width = input.has_lcps ? input.rows.lcp_width() : 0, most = most_lcp(lcp_width);
-  const auto lcp_of = [&](uint64_t row) {
-    return static_cast<uint32_t>(uint64_t{*input.rows.word(row)} >> (32 - lcp_width));
-  };
+  const bool known = input.has_lcps && input.rows.has_lcps();
+  const uint32_t most = known ? input.rows.most_lcp() : 0;
+  const auto lcp_of = [&](uint64_t row) { return known ? input.rows.lcp(row) : 0; };
   c.at = c.size = 0;
   uint32_t least = most;
   uint64_t n_gone = 0;
@@ -460,15 +466,16 @@ inline void MergeOf<Sym>::play(const std::vector<const Ahead*>& heads, Matches& 
   loser.lcp = order.lcp;
 }
 
-// Text is read for the directory, and where the old rows hold less of an LCP than the new ones do.
+// Text is read for the directory, and where less of an LCP is known than the new rows have.
 template <class Sym>
 void MergeOf<Sym>::filter(uint64_t chunk, uint64_t first_row, uint32_t* out, uint64_t n_rows, uint32_t lcp_width,
-                          uint64_t* tree, uint64_t* rest, StopFlag stop) {
+                          uint8_t* lcps, uint64_t* tree, uint64_t* rest, StopFlag stop) {
   constexpr uint64_t kAhead = 32;
   const MergeInput& input = inputs_.front();
   const DocumentText<Sym>& text = texts_.front();
   const KeptPositions* kept = kept_.front().get();
-  const uint32_t known_width = input.rows.lcp_width(), known = most_lcp(known_width), most = most_lcp(lcp_width);
+  const uint32_t known = input.rows.has_lcps() ? input.rows.most_lcp() : 0;
+  const uint32_t most = lcps != nullptr ? kMostFarLcp : most_lcp(lcp_width);
   const uint64_t shift = 32 - lcp_width, start = bounds_[chunk].front(), end = bounds_[chunk + 1].front();
   Ends& ends = ends_[chunk];
   Key last{0, 0};
@@ -480,18 +487,24 @@ void MergeOf<Sym>::filter(uint64_t chunk, uint64_t first_row, uint32_t* out, uin
     if (i + kAhead < end) {
       const uint32_t ahead = input.rows[i + kAhead];
       if (kept != nullptr) kept->prefetch(ahead);
-      if (known < most && ahead < text.size) prefetch_line(text.symbols + ahead);
+      if (known < std::min(most, kMostLcpBeside) && ahead < text.size) prefetch_line(text.symbols + ahead);
     }
     const uint32_t position = checked_position(0, i);
-    if (known_width > 0) least = std::min(least, *input.rows.word(i) >> (32 - known_width));
+    if (known > 0) least = std::min(least, input.rows.lcp(i));
     uint32_t number;
     if (!stays(0, position, &number)) continue;
     if (__builtin_expect(written >= n_rows, 0)) throw CorruptPointer{input.file, i, position, n_rows};
     const bool is_sampled = (first_row + written) % kRowsPerSample == 0;
-    const Key key = known < most || is_sampled ? key_at(text.symbols, text.size, position) : Key{0, 0};
     uint32_t lcp = written == 0 ? 0 : least;  // of the first one, join() finds it
-    if (least == known && known < most && written > 0) lcp = common_bits(last, key);
-    out[written] = static_cast<uint32_t>(number | static_cast<uint64_t>(std::min(lcp, most)) << shift);
+    if (lcps != nullptr) {
+      if (least == known && written > 0) lcp = far_lcp(last_position, position);
+      lcps[written] = static_cast<uint8_t>(lcp);
+    }
+    const bool is_read = is_sampled || (lcps == nullptr && known < most);
+    const Key key = is_read ? key_at(text.symbols, text.size, position) : Key{0, 0};
+    if (lcps == nullptr && least == known && known < most && written > 0) lcp = common_bits(last, key);
+    out[written] =
+        static_cast<uint32_t>(number | static_cast<uint64_t>(lcps != nullptr ? 0 : std::min(lcp, most)) << shift);
     if (is_sampled) {
       tree[(first_row + written) / kRowsPerSample] = key.first;
       rest[(first_row + written) / kRowsPerSample] = key.rest;
@@ -509,9 +522,9 @@ void MergeOf<Sym>::filter(uint64_t chunk, uint64_t first_row, uint32_t* out, uin
 
 template <class Sym>
 void MergeOf<Sym>::merge(uint64_t chunk, uint64_t first_row, uint32_t* out, uint64_t n_rows, uint32_t lcp_width,
-                         uint64_t* tree, uint64_t* rest, StopFlag stop) {
+                         uint8_t* lcps, uint64_t* tree, uint64_t* rest, StopFlag stop) {
   if (inputs_.size() == 1 && inputs_.front().has_lcps) {
-    filter(chunk, first_row, out, n_rows, lcp_width, tree, rest, stop);
+    filter(chunk, first_row, out, n_rows, lcp_width, lcps, tree, rest, stop);
     return;
   }
   const Borrowed borrowed(*this);
@@ -550,6 +563,7 @@ void MergeOf<Sym>::merge(uint64_t chunk, uint64_t first_row, uint32_t* out, uint
       throw CorruptPointer{inputs_[c.input].file, c.next, row.position, n_rows};
     }
     out[written] = static_cast<uint32_t>(row.number | static_cast<uint64_t>(std::min(winner.lcp, most)) << shift);
+    if (lcps != nullptr) lcps[written] = static_cast<uint8_t>(std::min<int64_t>(winner.lcp, kMostFarLcp));
     if ((first_row + written) % kRowsPerSample == 0) {
       const uint64_t sample = (first_row + written) / kRowsPerSample;
       const Key key = key_at(row.window, kWindow<Sym>, 0);
