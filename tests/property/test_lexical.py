@@ -246,8 +246,23 @@ WORDS = st.sampled_from(["a", "A", "b", "B", "ß", "ẞ", "c"])
 
 
 @EXAMPLES
-@given(st.lists(st.lists(WORDS, max_size=6).map(" ".join), max_size=6), st.integers(1, 2), st.integers(1, 2))
-def test_ngrams_of_one_case(texts, n, min_count):
+@given(
+    st.lists(st.lists(WORDS, max_size=6).map(" ".join), max_size=6),
+    st.integers(1, 2),
+    st.integers(1, 2),
+    st.sampled_from([None, "containing", "starting", "ending"]),
+    st.lists(WORDS | st.sampled_from(["C", "d", "SS"]), min_size=1, max_size=2),
+)
+def test_ngrams_of_one_case(texts, n, min_count, option, part):
+    sought = tuple(word.casefold() for word in part)
+    m = len(sought)
+    holds = {
+        None: lambda key: True,
+        "containing": lambda key: any(key[i : i + m] == sought for i in range(len(key) - m + 1)),
+        "starting": lambda key: key[:m] == sought,
+        "ending": lambda key: key[-m:] == sought and len(key) >= m,
+    }[option]
+    options = {} if option is None else {option: " ".join(part)}
     with loaded((texts, 3, set()), "words") as (c, documents):
         expected, forms, docs = Counter(), {}, {}
         for i, text in documents.items():
@@ -258,10 +273,10 @@ def test_ngrams_of_one_case(texts, n, min_count):
                 expected[key] += 1
                 forms.setdefault(key, Counter())[form] += 1
                 docs.setdefault(key, set()).add(i)
-        rows = c.ngrams(n, ignore_case=True, min_count=min_count, with_docs=True).fetchall()
+        rows = c.ngrams(n, ignore_case=True, min_count=min_count, with_docs=True, **options).fetchall()
         found = {tuple(word.casefold() for word in row[0].split()): row for row in rows}
         assert len(found) == len(rows)
-        wanted = {key: count for key, count in expected.items() if count >= min_count}
+        wanted = {key: count for key, count in expected.items() if count >= min_count and holds(key)}
         assert {key: (row[2], row[3]) for key, row in found.items()} == {
             key: (count, len(docs[key])) for key, count in wanted.items()
         }

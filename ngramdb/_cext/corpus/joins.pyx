@@ -8,7 +8,7 @@ GIL is released, and work can be stopped (`ngramdb.interrupts`).
 
 import numpy as np
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
@@ -20,6 +20,12 @@ cdef extern from "ngramdb/corpus/joins.hpp" namespace "ngramdb" nogil:
     void c_values_within "ngramdb::values_within"(const uint32_t*, size_t, const uint32_t*, const uint32_t*, size_t, uint8_t*, Poll*) except +translate_exception
     void c_least_ends "ngramdb::least_ends"(const uint32_t*, const uint32_t*, size_t, const uint32_t*, const uint32_t*, size_t, uint32_t*, Poll*) except +translate_exception
     void c_documents_covered "ngramdb::documents_covered"(const uint32_t*, const uint32_t*, const uint32_t*, size_t, uint32_t, uint64_t, vector[uint32_t]&, Poll*) except +translate_exception
+
+cdef extern from "ngramdb/base/distinct.hpp" namespace "ngramdb" nogil:
+    void order_values(const int64_t*, size_t, int64_t*, Poll*) except +translate_exception
+    void number_values(const int64_t*, size_t, int64_t*, vector[int64_t]&, Poll*) except +translate_exception
+
+cdef extern from "ngramdb/base/position_sort.hpp" namespace "ngramdb" nogil:
     void c_sort_positions "ngramdb::sort_positions"(uint32_t*, size_t, Poll*) except +translate_exception
 
 
@@ -117,3 +123,51 @@ def sort_positions(uint32_t[::1] values):
     if n > 0:
         with nogil:
             c_sort_positions(&values[0], n, &poll)
+
+
+cdef size_t few_enough(const int64_t[::1] values) except? 0:
+    if <uint64_t>values.shape[0] >= <uint64_t>1 << 32:
+        raise ValueError(f"{values.shape[0]} values at a time are too many")
+    return values.shape[0]
+
+
+def stable_order(const int64_t[::1] values):
+    """The places of values in ascending order, those of equal ones ascending: (n,) int64.
+
+    Raises and costs as `distinct`.
+    """
+    cdef size_t n = few_enough(values)
+    places = np.empty(n, dtype=np.int64)
+    cdef int64_t[::1] view = places
+    cdef Poll poll = current_poll()
+    if n > 0:
+        with nogil:
+            order_values(&values[0], n, &view[0], &poll)
+    return places
+
+
+def distinct(const int64_t[::1] values):
+    """Number values by the distinct ones, as `numpy.unique` does, but so that it can be stopped.
+
+    Returns
+    -------
+    first : (k,) int64 : where each distinct value stands first; by ascending values
+    numbers : (n,) int64 : which of them each value is
+
+    Raises ValueError for 2**32 values or more.
+
+    Cost: linear; 40 bytes a value.
+    """
+    cdef size_t n = few_enough(values)
+    cdef vector[int64_t] found
+    numbers = np.empty(n, dtype=np.int64)
+    cdef int64_t[::1] view = numbers
+    cdef Poll poll = current_poll()
+    if n > 0:
+        with nogil:
+            number_values(&values[0], n, &view[0], found, &poll)
+    first = np.empty(found.size(), dtype=np.int64)
+    cdef int64_t[::1] first_view = first
+    if found.size() > 0:
+        memcpy(&first_view[0], found.data(), sizeof(int64_t) * found.size())
+    return first, numbers

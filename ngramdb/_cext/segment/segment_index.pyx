@@ -28,6 +28,12 @@ from ngramdb._cext.segment.segment_arrays cimport (FarIndex, LongKey, Rows, Segm
 
 cnp.import_array()
 
+cdef extern from "<algorithm>" namespace "std" nogil:
+    uint32_t* unique_end "std::unique"(uint32_t*, uint32_t*)
+
+cdef extern from "ngramdb/base/position_sort.hpp" namespace "ngramdb" nogil:
+    void sort_positions(uint32_t*, size_t, Poll*) except +translate_exception
+
 cdef extern from "ngramdb/segment/sampled_keys.hpp" namespace "ngramdb" nogil:
     uint64_t tree_words(uint64_t)
     uint64_t n_samples_of(uint64_t)
@@ -219,7 +225,14 @@ cdef class SegmentIndex:
                 if i % SEARCH_CHUNK == 0:
                     poll.check(i, m)
         # Rows of an n-gram may be among those of a shorter one that begin further up.
-        return np.unique(out)
+        if not self.is_narrow:
+            return np.unique(out)
+        cdef uint32_t* found = <uint32_t*>data
+        if m > 0:
+            with nogil:
+                sort_positions(found, total, &poll)
+                total = unique_end(found, found + total) - found
+        return out[:total]
 
     def docs_of(self, int64_t lo, int64_t hi):
         """Local numbers of the documents that rows [lo, hi) stand in: (k,) uint32, ascending, each once."""

@@ -25,6 +25,7 @@ from ngramdb.executor.conditions.occurrences import (
     limited,
     summed,
 )
+from ngramdb.executor.distinct import counted, order_of
 from ngramdb.executor.measuring import PlanMeter
 from ngramdb.planner import choices
 from ngramdb.planner.plan import AnyOf, DocExpr, InDocs, Nearby, NearTo, OccurrencesOf, Occurring
@@ -126,8 +127,7 @@ class Expressions:
         return self._counted(self._occurrences(expr, within, None))
 
     def _counted(self, found: Occurrences) -> Counts:
-        docs, n = np.unique(self._finder.documents_at(found), return_counts=True)
-        return docs, n.astype(np.int64, copy=False)
+        return counted(self._finder.documents_at(found))
 
     def _are_apart(self, expr: AnyOf) -> bool:
         """Whether counts of the alternatives add."""
@@ -259,7 +259,7 @@ class Expressions:
         else:
             values = np.concatenate([found.starts for found in lists])
         numbers = np.repeat(np.arange(len(lists), dtype=np.uint32), [len(found) for found in lists])
-        order = np.argsort(values, kind="stable")
+        order = order_of(values)
         values, numbers = values[order], numbers[order]
         documents = self._finder.documents_at_positions(values)
         return np.asarray(documents_covered(values, numbers, documents, len(lists), tokens or 0))

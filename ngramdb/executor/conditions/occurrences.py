@@ -24,6 +24,7 @@ from ngramdb.executor.conditions.docset import DocSet
 from ngramdb.executor.conditions.stored_text import TextMatches
 from ngramdb.executor.conditions.text_search import Cuts, spelled_cuts
 from ngramdb.executor.conditions.token_matches import TokenMatches
+from ngramdb.executor.distinct import counted, each_once, numbered, order_of
 from ngramdb.planner import choices
 from ngramdb.planner.plan import (
     Costs,
@@ -94,7 +95,7 @@ class Windows:
         if not some.all():
             lo, hi = lo[some], hi[some]
         if len(lo) > 1 and (lo[1:] < lo[:-1]).any():
-            order = np.argsort(lo, kind="stable")
+            order = order_of(lo)
             lo, hi = lo[order], hi[order]
         hi = np.maximum.accumulate(hi) if len(hi) else hi
         apart = np.ones(len(lo), dtype=np.bool_)
@@ -219,11 +220,10 @@ class Finder:
                 [n * weight for (_, n), weight in zip(parts, pattern.weights, strict=True)],
             )
         places = self._index.documents_at(self.occurrences(pattern, windows).starts)
-        found, n = np.unique(places, return_counts=True)
-        return limited(found, n.astype(np.int64, copy=False), within)
+        return limited(*counted(places), within)
 
     def _documents_of(self, occurrences: Occurrences) -> Docs:
-        return np.unique(self.documents_at(occurrences))
+        return each_once(self.documents_at(occurrences))
 
     def documents_at(self, occurrences: Occurrences) -> Docs:
         """The document of each occurrence: (n,) uint32."""
@@ -283,7 +283,7 @@ class Finder:
         n = self._index.documents_at(windows.hi - np.uint32(1)) - first + 1
         ends = np.cumsum(n)
         every = np.repeat(first - (ends - n), n) + np.arange(n.sum())
-        return np.unique(every).astype(np.uint32)
+        return each_once(every.astype(np.uint32))
 
     def windows_around(self, starts: Positions, before: int, after: int) -> tuple[Positions, Positions]:
         """For each position p the window [p - before, p + after], cut to its document.
@@ -427,7 +427,7 @@ def merged(parts: list[Occurrences]) -> Occurrences:
     if len(parts) <= 1:
         return parts[0] if parts else Occurrences.none()
     every = _joined(parts)
-    return every[np.argsort(every.starts, kind="stable")]
+    return every[order_of(every.starts)]
 
 
 def _joined(parts: list[Occurrences]) -> Occurrences:
@@ -488,7 +488,8 @@ def summed(docs: list[Docs], counts: list[NDArray[np.int64]]) -> tuple[Docs, NDA
     """Counts of the same document added."""
     if not docs:
         return NO_POSITIONS, np.empty(0, dtype=np.int64)
-    every, where = np.unique(np.concatenate(docs), return_inverse=True)
-    total = np.zeros(len(every), dtype=np.int64)
+    every = np.concatenate(docs)
+    first, where = numbered(every)
+    total = np.zeros(len(first), dtype=np.int64)
     np.add.at(total, where, np.concatenate(counts))
-    return every, total
+    return every[first], total

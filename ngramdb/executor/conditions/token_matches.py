@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from ngramdb import interrupts
 from ngramdb._cext.corpus.joins import values_within
 from ngramdb._cext.corpus.sentence_bits import sentences_at
 from ngramdb._cext.corpus.token_patterns import Matcher
+from ngramdb.executor.distinct import each_once
 from ngramdb.planner.plan import Anchor, TokenPattern
 from ngramdb.planner.source import Segment, Tokenizer
 
@@ -111,11 +113,14 @@ class TokenMatches:
     def _anchored(self, anchor: Anchor) -> Positions:
         """Where a match may begin, by what every match has: ascending, each once."""
         places = self._index.places(anchor.flat, anchor.offsets)
-        found = []
+        found: list[Positions] = []
         for before in range(anchor.least_before, anchor.most_before + 1):
             interrupts.check()
             found.append(places[places >= before] - np.uint32(before))
-        return found[0] if len(found) == 1 else np.unique(np.concatenate(found))
+        if len(found) == 1:
+            return found[0]
+        every = np.concatenate(found)
+        return each_once(every) if every.dtype == np.uint32 else cast(Positions, np.unique(every))
 
 
 def _places_in(lo: Positions, hi: Positions) -> Iterator[Positions]:

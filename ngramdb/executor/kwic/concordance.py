@@ -25,6 +25,7 @@ from ngramdb.executor.conditions.docset import DocSet
 from ngramdb.executor.conditions.evaluation import PlanMeter
 from ngramdb.executor.conditions.expressions import Expressions
 from ngramdb.executor.conditions.occurrences import Finder, Occurrences
+from ngramdb.executor.distinct import each_once
 from ngramdb.executor.kwic.sort_keys import ContextKeys, ContextOrder, TokensAt, first_in_order
 from ngramdb.executor.kwic.text import Contexts, Display, Line, Shown, contexts_of, sought_text
 from ngramdb.executor.questions.counting import evaluator_of
@@ -389,7 +390,7 @@ class AllLines:
             interrupts.check()
             at = part.segment.index.documents_at(part.occurrences.starts)
             documents.append(at)
-            owners.append((part.segment, DocSet(np.unique(at), part.segment.n_documents)))
+            owners.append((part.segment, DocSet(each_once(at), part.segment.n_documents)))
         parts, numbers = documents_in_order(keys, owners)
         ranks = []
         for i, (segment, _) in enumerate(owners):

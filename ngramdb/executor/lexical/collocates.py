@@ -19,6 +19,7 @@ from ngramdb._cext.corpus.token_counts import WindowCounts
 from ngramdb.executor.conditions.alternatives import united
 from ngramdb.executor.conditions.docset import DocSet
 from ngramdb.executor.conditions.known_tokens import from_files
+from ngramdb.executor.distinct import numbered
 from ngramdb.executor.lexical.measures import ASSOCIATION, Table
 from ngramdb.executor.lexical.parts import Part
 from ngramdb.executor.measuring import PlanMeter
@@ -131,8 +132,9 @@ def _summed(
         return WindowCounts().found()
     if len(found) == 1:
         return found[0]
-    ids, places = np.unique(np.concatenate([ids for ids, _ in found]), return_inverse=True)
+    ids = np.concatenate([ids for ids, _ in found])
+    first, places = numbered(ids)
     counts = np.concatenate([counts for _, counts in found])
-    sums = np.zeros((len(ids), counts.shape[1]), dtype=np.int64)
-    np.add.at(sums, places.reshape(-1), counts)
-    return ids, sums
+    sums = np.zeros((len(first), counts.shape[1]), dtype=np.int64)
+    np.add.at(sums, places, counts)
+    return ids[first], sums

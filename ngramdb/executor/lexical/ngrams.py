@@ -22,6 +22,7 @@ from ngramdb.executor.conditions.docset import DocSet
 from ngramdb.executor.conditions.known_tokens import from_files
 from ngramdb.executor.conditions.stored_text import SoughtWords
 from ngramdb.executor.conditions.token_matches import matcher_of
+from ngramdb.executor.distinct import numbered_rows
 from ngramdb.executor.measuring import PlanMeter
 from ngramdb.executor.questions.documents import matching
 from ngramdb.executor.questions.ngrams import bitmap_of, negative_named
@@ -104,6 +105,7 @@ class _Selection:
         self._plan = plan
         self._found = found
         self._classes = classes_of(plan.corpus.tokenizer) if plan.ignore_case else None
+        self._sought: dict[Gram, IntArray] = {}
         lengths = (segment.n_tokens for segment, docs in found if len(docs))
         #: No n-gram is longer.
         self.most = max(lengths, default=0)
@@ -159,9 +161,8 @@ class _Selection:
                 raise InvalidArgument(f"the vocabulary has no token id {ids.max()}")
             folded = self._classes[ids]
 
-        def stands(gram: Gram, at: int) -> NDArray[np.bool_]:
-            sought = gram.ids if self._classes is None else self._classes[gram.ids]
-            equal: NDArray[np.bool_] = (folded[:, at : at + len(gram)] == sought).all(axis=1)
+        def stands(sought: IntArray, at: int) -> NDArray[np.bool_]:
+            equal: NDArray[np.bool_] = (folded[:, at : at + len(sought)] == sought).all(axis=1)
             return equal
 
         if isinstance(plan.containing, TokenPattern):
@@ -175,10 +176,26 @@ class _Selection:
         ):
             if gram is None:
                 continue
-            if not gram.known or len(gram) > n:
+            sought = gram.ids if self._classes is None else self._in_any_case(gram)
+            if len(gram) > n or (sought < 0).any():
                 return np.zeros(len(ids), dtype=np.bool_)
-            meets &= reduce(np.logical_or, (stands(gram, at) for at in places(len(gram))))
+            meets &= reduce(np.logical_or, (stands(sought, at) for at in places(len(gram))))
         return meets
+
+    def _in_any_case(self, gram: Gram) -> IntArray:
+        """The classes of an n-gram's tokens, -1 where the vocabulary has one in no case of its letters."""
+        found = self._sought.get(gram)
+        if found is None:
+            assert self._classes is not None
+            if gram.known or gram.text is None:
+                found = np.where(gram.ids < 0, -1, self._classes[np.maximum(gram.ids, 0)].astype(np.int64))
+            else:
+                tokenizer = self._plan.corpus.tokenizer
+                place_of = {text: i for i, text in reversed(list(enumerate(_folded_texts(tokenizer))))}
+                words = [one_case(word) for word in tokenizer.split(gram.text)]
+                found = np.array([place_of.get(word, -1) for word in words], dtype=np.int64)
+            self._sought[gram] = found
+        return found
 
     def _have_words(self, pattern: StoredWords, ids: Ids) -> NDArray[np.bool_]:
         """Which n-grams have a match in their own text, as rows show it. Cost: some microseconds each."""
@@ -220,6 +237,15 @@ def classes_of(tokenizer: Tokenizer) -> Ids:
     kept = _CLASSES.get(tokenizer)
     if kept is not None and len(kept) == tokenizer.n_vocabulary:
         return kept
+    first: dict[str, int] = {}
+    folded = _folded_texts(tokenizer)
+    classes = np.array([first.setdefault(text, i) for i, text in enumerate(folded)], dtype=np.uint32)
+    _CLASSES[tokenizer] = classes
+    return classes
+
+
+def _folded_texts(tokenizer: Tokenizer) -> list[str]:
+    """The texts of all tokens in one case."""
     texts = tokenizer.token_texts(np.arange(tokenizer.n_vocabulary))
     check()
     with_border = {i: one_case(text) for i, text in enumerate(texts) if BORDER in text}
@@ -229,19 +255,15 @@ def classes_of(tokenizer: Tokenizer) -> Ids:
     check()
     for i, text in with_border.items():
         folded[i] = text
-    first: dict[str, int] = {}
-    classes = np.array([first.setdefault(text, i) for i, text in enumerate(folded)], dtype=np.uint32)
-    _CLASSES[tokenizer] = classes
-    return classes
+    return folded
 
 
 def _folded(ids: Ids, counts: IntArray, classes: Ids, min_count: int) -> Listed:
     """The n-grams with their forms added up; each is shown in its most frequent form."""
     n = ids.shape[1]
     codes = np.zeros(len(ids), dtype=np.int64)
-    for column in classes[ids].T.astype(np.int64):
-        _, column = np.unique(column, return_inverse=True)
-        _, codes = np.unique(codes * (int(column.max(initial=0)) + 1) + column, return_inverse=True)
+    if n:
+        _, codes = numbered_rows(classes[ids])
     # Forms that are one stand together, the most frequent first, then by token ids.
     order = np.lexsort((*ids.T[::-1], -counts, codes))
     ids, counts, codes = ids[order], counts[order], codes[order]

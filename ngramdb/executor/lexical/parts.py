@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ngramdb._cext.corpus.token_counts import TokenCounts
 from ngramdb.caching import cached_property
 from ngramdb.executor.conditions.docset import DocSet
+from ngramdb.executor.distinct import numbered
 from ngramdb.executor.segmentwise import each_segment
 from ngramdb.planner.source import Corpus, IntArray
 
@@ -52,10 +53,10 @@ class Part:
         found = list(each_segment(self.corpus, token_counts_in, self.documents or (), of_others))
         ids = np.concatenate([np.empty(0, dtype=np.uint32), *(ids for ids, _ in found)])
         counts = np.concatenate([np.empty(0, dtype=np.int64), *(counts for _, counts in found)])
-        every, places = np.unique(ids, return_inverse=True)
-        sums = np.zeros(len(every), dtype=np.int64)
-        np.add.at(sums, places.reshape(-1), counts)
-        return every, sums
+        first, places = numbered(ids)
+        sums = np.zeros(len(first), dtype=np.int64)
+        np.add.at(sums, places, counts)
+        return ids[first], sums
 
     def _counts_of_all(self, ids: Ids) -> IntArray:
         return self.corpus.index.count_many(ids.astype(np.int64), np.arange(len(ids) + 1))

@@ -17,6 +17,7 @@ from ngramdb.executor.conditions.computed_values import codes_of, elements_of
 from ngramdb.executor.conditions.field_values import Codes, FieldReader
 from ngramdb.executor.conditions.known_tokens import from_files
 from ngramdb.executor.conditions.occurrences import Occurrences
+from ngramdb.executor.distinct import numbered, numbered_rows
 from ngramdb.planner.plan import FieldKey, PlaceKey
 from ngramdb.planner.source import Corpus, IntArray, Segment
 from ngramdb.types import Docs
@@ -65,11 +66,12 @@ def of_occurrences(
     keys: Sequence[FieldKey | PlaceKey], corpus: Corpus, segment: Segment, found: Occurrences
 ) -> tuple[IntArray, list[Codes]]:
     """The keys of occurrences: which of them each row is, and the keys of the rows."""
-    docs, places = np.unique(segment.index.documents_at(found.starts), return_inverse=True)
+    at = segment.index.documents_at(found.starts)
+    stands, chosen = numbered(at)
+    docs = at[stands]
     fields = [key for key in keys if isinstance(key, FieldKey)]
     owners, of_fields = of_documents(fields, segment, docs)
     rows: IntArray = np.arange(len(found))
-    chosen = places.reshape(-1).astype(np.int64, copy=False)
     if owners is not None:
         rows, chosen = joined(chosen, owners, len(docs))
     by_field = iter(of_fields)
@@ -119,17 +121,14 @@ def _tokens(segment: Segment, found: Occurrences) -> IntArray:
 
 def _texts(corpus: Corpus, table: IntArray) -> Codes:
     """The texts of rows of tokens, -1 left out, by numbers; a row without any has none."""
-    if table.shape[1] == 1:
-        distinct, codes = np.unique(table[:, 0], return_inverse=True)
-        rows = distinct[:, None]
-    else:
-        rows, codes = np.unique(table, axis=0, return_inverse=True)
+    first, codes = numbered_rows(table)
+    rows = table[first]
     numbers: dict[str, int] = {}
     table_of = np.full(len(rows), -1, dtype=np.int64)
     some = np.flatnonzero((rows >= 0).any(axis=1))
     for place, text in zip(some.tolist(), _shown(corpus, rows[some]), strict=True):
         table_of[place] = numbers.setdefault(text.strip() or text, len(numbers))
-    return Codes(table_of[codes.reshape(-1)], list(numbers))
+    return Codes(table_of[codes], list(numbers))
 
 
 def _shown(corpus: Corpus, rows: IntArray) -> Iterator[str]:

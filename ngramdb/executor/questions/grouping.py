@@ -17,6 +17,7 @@ from ngramdb import interrupts
 from ngramdb.executor.conditions.alternatives import united
 from ngramdb.executor.conditions.evaluation import PlanMeter
 from ngramdb.executor.conditions.field_values import Codes, identity
+from ngramdb.executor.distinct import numbered, numbered_rows
 from ngramdb.executor.questions.counting import evaluator_of
 from ngramdb.executor.questions.group_codes import of_documents
 from ngramdb.executor.results.result import BATCH_ROWS, Result, Row, batched
@@ -140,8 +141,8 @@ def _combinations(
         found = np.flatnonzero(np.bincount(combined, minlength=n_table))
         totals = totals[found]
     else:
-        found, places = np.unique(combined, return_inverse=True)
-        totals = _sums(places.reshape(-1), counts, len(found))
+        first, places = numbered(combined)
+        found, totals = combined[first], _sums(places, counts, len(first))
     columns = []
     for size in reversed(sizes):
         columns.append((found % size - 1).tolist())
@@ -152,9 +153,9 @@ def _combinations(
 def _by_rows(fields: Sequence[Codes], counts: NDArray[np.int64]) -> Iterator[tuple[tuple[int, ...], int]]:
     """The same for so many values that a combination exceeds 64 bits."""
     table = np.stack([field.codes for field in fields], axis=1)
-    found, places = np.unique(table, axis=0, return_inverse=True)
-    totals = _sums(places.reshape(-1), counts, len(found))
-    yield from zip(map(tuple, found.tolist()), totals.tolist(), strict=True)
+    first, places = numbered_rows(table)
+    totals = _sums(places, counts, len(first))
+    yield from zip(map(tuple, table[first].tolist()), totals.tolist(), strict=True)
 
 
 def _sums(places: NDArray[np.int64], counts: NDArray[np.int64], n: int) -> NDArray[np.int64]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ngramdb import interrupts
 from ngramdb._cext.corpus.token_counts import tokens_after
 from ngramdb.executor.conditions.docset import DocSet
+from ngramdb.executor.distinct import numbered
 from ngramdb.planner.source import IntArray, Segment
 
 # Places that are looked at between two interrupt checks.
@@ -46,10 +47,10 @@ def followers(ids: IntArray, found: Documents) -> Neighbours:
     if len(parts) == 1:
         return Neighbours(*parts[0])
     tokens = np.concatenate([np.empty(0, dtype=np.uint32), *(tokens for tokens, _, _ in parts)])
-    distinct, where = np.unique(tokens, return_inverse=True)
-    counts = np.zeros(len(distinct), dtype=np.int64)
+    first, where = numbered(tokens)
+    counts = np.zeros(len(first), dtype=np.int64)
     np.add.at(counts, where, np.concatenate([np.empty(0, dtype=np.int64), *(n for _, n, _ in parts)]))
-    return Neighbours(distinct, counts, sum(n_none for _, _, n_none in parts))
+    return Neighbours(tokens[first], counts, sum(n_none for _, _, n_none in parts))
 
 
 def predecessors(ids: IntArray, found: Documents) -> Neighbours:
@@ -68,7 +69,8 @@ def predecessors(ids: IntArray, found: Documents) -> Neighbours:
             places = places[chosen[index.documents_at(places)]]
             parts.append(index.tokens_at(places, -1))
     every = np.concatenate([np.empty(0, dtype=np.int64), *parts])
-    tokens, counts = np.unique(every, return_counts=True)
+    stands, numbers = numbered(every)
+    tokens, counts = every[stands], np.bincount(numbers, minlength=len(stands))
     n_none = int(counts[0]) if len(tokens) and tokens[0] < 0 else 0
     first = 1 if n_none else 0
     return Neighbours(tokens[first:].astype(np.uint32), counts[first:].astype(np.int64), n_none)

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb import interrupts
+from ngramdb.executor.distinct import each_once
 from ngramdb.executor.questions.places import PlaceSet
 from ngramdb.kinds import GROWING_TOKENIZERS
 from ngramdb.planner.source import Corpus, Segment, Tokenizer
@@ -127,7 +128,7 @@ def n_documents_with(corpus: Corpus, ngrams: Iterable[SharedNgrams]) -> int:
         for index, places in zip(indexes, found, strict=True):
             places.add(index.places(flat, offsets))
     return sum(
-        len(np.unique(index.documents_at(places.ascending())))
+        len(each_once(index.documents_at(places.ascending())))
         for index, places in zip(indexes, found, strict=True)
     )
 

@@ -121,8 +121,8 @@ def ngrams(scope: Scope, node: ast.Ngrams) -> plan.Plan:
         where,
         scope.number(node.min_count, "MIN COUNT", 1, MAX_MIN_COUNT) or 1,
         _contained(scope, node, corpus),
-        _part(scope, node.starting, corpus, node.ignore_case),
-        _part(scope, node.ending, corpus, node.ignore_case),
+        _part(scope, node.starting, corpus),
+        _part(scope, node.ending, corpus),
         node.ignore_case,
         node.with_docs,
         top,
@@ -150,18 +150,16 @@ def _contained(
         # As for the other verbs, the setting is for statements that are written.
         is_literal = inner is not None and inner.span is not None and isinstance(scope.value_of(inner), str)
         if inner is None or not (is_literal and scope.matching().as_text):
-            return _part(scope, inner, corpus, node.ignore_case)
+            return _part(scope, inner, corpus)
         inner = ast.Matching(inner, True, scope.matching().ignore_case, span=inner.span)
     return token_pattern_of(scope, inner, corpus, node.ignore_case)
 
 
-def _part(scope: Scope, node: ast.Ngram | None, corpus: Corpus, ignore_case: bool) -> plan.Gram | None:
-    """What n-grams contain, start or end with; with IGNORE CASE in small letters if its own do not occur."""
+def _part(scope: Scope, node: ast.Ngram | None, corpus: Corpus) -> plan.Gram | None:
+    """What n-grams contain, start or end with."""
     if node is None:
         return None
     found = scope.gram(node, corpus)
-    if ignore_case and not found.known and found.text:
-        found = scope.bound(node, found.text.lower(), corpus)
     if not len(found):
         scope.refuse("this needs an n-gram of at least one token", node)
     scope.remember(corpus, found)

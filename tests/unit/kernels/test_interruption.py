@@ -18,6 +18,7 @@ import pytest
 
 from ngramdb import interrupts
 from ngramdb._cext.corpus.index import Index
+from ngramdb._cext.corpus.joins import distinct, sort_positions, stable_order
 from ngramdb._cext.segment.segment_index import SuffixIndex
 from ngramdb._cext.sort.construction import first_wrong_row, key_directory, suffix_array, tree_words
 from ngramdb._cext.text.words import Vocabulary
@@ -86,6 +87,9 @@ def every_kernel(huge, corpus):
         ),
         "words of a text": lambda: Vocabulary().encode_batch([b"to be or not to be " * 2_000_000]),
         "verifying": lambda: first_wrong_row(_large_text(), rows),
+        "distinct values": lambda: distinct(ids * -7919),
+        "an order of values": lambda: stable_order(ids * -7919),
+        "positions in order": lambda: sort_positions(rows[::-1].copy()),
     }
     return {name: partial(_for_ever, kernel) for name, kernel in once.items()}
 
