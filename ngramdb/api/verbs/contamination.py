@@ -155,12 +155,13 @@ def evaluation_sets(
 
 
 class EvaluationSet:
-    """A file of items, compared with a corpus: `name` is its path, `items` are its documents."""
+    """Items of one or more files, compared with a corpus: `name` is the path, `items` are the documents."""
 
     def __init__(
         self, corpus: CorpusView, path: str, sources: Sequence[Source], reading: Reading, by: Criterion
     ) -> None:
         self.name = path
+        self.files = [source.path for source in sources]
         self.by = by
         self._fold = _after_tokenizer(corpus.tokenizer, by.fold) if by.folds else None
         self.items = _opened(corpus, path, sources, reading, self._fold)

@@ -9,6 +9,7 @@ words (the tokenizer `words`) of the folded texts.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections import Counter
@@ -130,6 +131,8 @@ def decontaminate(
         written_format(os.fspath(report), among=("jsonl",))
     source = _source_path(view, source_field)
     sets = evaluation_sets(view, paths, reading, criterion)
+    if report is not None:
+        _refuse_inputs(os.fspath(report), sets)
     if dry_run:
         found, chosen = _find(view, sets, source, report)
         return found.reported(sum(map(len, chosen)), 0, database.snapshot.version)
@@ -141,6 +144,14 @@ def decontaminate(
         change.remove(chosen, notes, statement=statement)
         outcome = change.commit()
     return found.reported(outcome.documents, outcome.documents, outcome.version)
+
+
+def _refuse_inputs(report: str, sets: Sequence[EvaluationSet]) -> None:
+    """Raise InvalidArgument where the report would be written over a file of the evaluation sets."""
+    for path in (path for one in sets for path in one.files):
+        with contextlib.suppress(OSError):
+            if os.path.samefile(path, report):
+                raise InvalidArgument(f"{report}: is one of the evaluation sets: write the report elsewhere")
 
 
 def _source_path(view: CorpusView, asked: str | None) -> str:

@@ -99,9 +99,10 @@ def _of_columns(plan: Documents, kind: str) -> tuple[Caution, ...]:
     if not changed:
         return ()
     named = ", ".join(changed[:MOST_NAMED]) + (", …" if len(changed) > MOST_NAMED else "")
+    mixed = "JSON" if kind == "parquet" else "texts, as which 1 and '1' are the same"
     message = (
-        f"{named}: in columns nested fields have their paths for names, and values without a type of their "
-        "own are JSON; documents that are loaded from the file have them so, from JSON lines as they came"
+        f"{named}: in columns nested fields have their paths for names, and values of several types are "
+        f"{mixed}; documents that are loaded from the file have them so, from JSON lines as they came"
     )
     return (Caution(message, ExportWarning),)
 

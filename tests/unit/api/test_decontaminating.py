@@ -256,3 +256,16 @@ def test_an_item_without_an_ngram_is_found_in_documents_as_short(db, tmp_path):
     c.append(["a b c d e", "k l m n", "x a b c d e y and what else stands there in all its length"])
     report = c.decontaminate(path, n=13, dry_run=True)
     assert (report.contaminated, report.overlaps[0].items_short) == (1, 2)
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_a_report_is_not_written_over_what_was_read(db, sets, tmp_path, dry_run):
+    load(db)
+    link = tmp_path / "link.jsonl"
+    link.symlink_to(sets[0])
+    before = sets[0].read_bytes()
+    for report in (sets[0], link, tmp_path / "." / sets[0].name):
+        with pytest.raises(ngramdb.InvalidArgument, match="is one of the evaluation sets"):
+            db.corpus("c").decontaminate(sets, n=8, report=report, dry_run=dry_run)
+    assert sets[0].read_bytes() == before
+    assert db.corpus("c").decontaminate(sets, n=8, threshold=0.5, dry_run=True).contaminated
