@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from itertools import pairwise
 from typing import Protocol
 from weakref import WeakKeyDictionary
@@ -10,7 +9,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb.errors import CorruptionError
+from ngramdb.errors import CorruptionError, InvalidArgument
+from ngramdb.marks import unmarked
 from ngramdb.tokenizers.regular import Words
 
 IntArray = NDArray[np.int64]
@@ -42,7 +42,13 @@ class Vocabulary:
     ) -> IntArray:
         """The ids of the tokens that match an expression as a whole: ascending. See `Words.matching`."""
         if ignore_diacritics:
-            return self._without_marks().matching(unmarked(expression), ignore_case)
+            shorter = unmarked(expression)
+            for empty in ("[]", "[^]"):
+                if shorter.count(empty) > expression.count(empty):
+                    raise InvalidArgument(
+                        f"/{expression}/: without marks a set of characters has nothing left"
+                    )
+            return self._without_marks().matching(shorter, ignore_case)
         if self._plain is None:
             self._plain = Words(self._texts, self._lengths)
         return self._plain.matching(expression, ignore_case)
@@ -60,23 +66,6 @@ class Vocabulary:
             bounds = ends[np.concatenate(([0], np.cumsum(self._lengths)))]
             self._unmarked = Words(self._texts.translate(table), np.diff(bounds))
         return self._unmarked
-
-
-def unmarked(text: str) -> str:
-    """The text without the marks on its letters: `é` and `e` with a combining accent are `e`.
-
-    Character by character: one that is a letter and marks, by Unicode's canonical decomposition, becomes the
-    letter; a mark that stands alone goes.
-    """
-    if text.isascii():
-        return text
-    return "".join(map(_letter, text))
-
-
-def _letter(character: str) -> str:
-    parts = unicodedata.normalize("NFD", character)
-    kept = "".join(part for part in parts if unicodedata.category(part) != "Mn")
-    return character if len(kept) == len(parts) else kept
 
 
 def _texts_of(tokenizer: WithTexts) -> tuple[str, IntArray]:

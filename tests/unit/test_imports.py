@@ -69,6 +69,7 @@ BELOW: dict[str, frozenset[str]] = {
     "kinds": frozenset(),
     "lazy": frozenset(),
     "limits": frozenset(),
+    "marks": frozenset(),
     "opening": frozenset(),
     "types": frozenset({"_cext"}),
     "visible": frozenset(),
@@ -88,7 +89,7 @@ LEAVES = frozenset(
             "limits",
             "opening",
         ),
-        *("types", "visible"),
+        *("marks", "types", "visible"),
     }
 )
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from ngramdb.errors import InvalidArgument, PlanError, ResourceError
 from ngramdb.language import ast
+from ngramdb.marks import unmarked
 from ngramdb.planner import plan, shapes
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.binding.sentences import require_sentences
@@ -377,6 +378,8 @@ class _Binding:
             self._scope.fail(PlanError, "a part of a pattern has at least one token", node)
         if self.letters is not None and not (prefix or manner.ignore_case or manner.ignore_diacritics):
             return shapes.series([self.letters.one_of([piece.encode()]) for piece in pieces])
+        if manner.ignore_diacritics:
+            pieces = [unmarked(piece) for piece in pieces]
         expressions = [_spelled(piece, manner.ignore_case) for piece in pieces]
         expressions[-1] += ".*" if prefix else ""
         exactly = replace(manner, ignore_case=False)
