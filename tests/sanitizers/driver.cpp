@@ -50,7 +50,7 @@ void check_tree_search(Random& random) {
   CHECK(at == words.size());
   KeyTree tree;
   tree.attach(words.data(), rest.data(), n_rows);
-  VerifyNothing verify;
+  VerifyNothing verify{random.chance(2)};
   std::vector<SearchTree<VerifyNothing>> variants{search_tree_plain<VerifyNothing>, search_tree<VerifyNothing>};
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt"))
@@ -63,7 +63,7 @@ void check_tree_search(Random& random) {
     high[i] = random.chance(3) ? ~uint64_t{0} : std::max(low[i], random.pick(keys));
   }
   for (const SearchTree<VerifyNothing> search : variants) {
-    search(tree, low.data(), high.data(), n, below.data(), upto.data(), verify, random.chance(2));
+    search(tree, low.data(), high.data(), n, below.data(), upto.data(), verify);
     for (uint32_t i = 0; i < n; ++i) {
       CHECK(below[i] == static_cast<uint64_t>(std::lower_bound(keys.begin(), keys.end(), low[i]) - keys.begin()));
       CHECK(upto[i] == static_cast<uint64_t>(std::upper_bound(keys.begin(), keys.end(), high[i]) - keys.begin()));
@@ -158,11 +158,11 @@ void check_blind_search(Random& random) {
     if (!is_beside) words[i] |= lcps[i] << (32 - lcp_width);
     CHECK(rows.lcp(i) == lcps[i]);
   }
-  std::vector<RowKernels> variants{{lcps_below_plain, blind_search_plain<Key>, blind_search_plain<LongKey>},
+  std::vector<RowKernels> variants{{lcps_below_plain, lcps_below_plain, blind_search_plain<Key>, blind_search_plain<LongKey>},
                                    row_kernels};
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("popcnt")) {
-    variants.push_back({lcps_below_avx2, blind_search_avx2<Key>, blind_search_avx2<LongKey>});
+    variants.push_back({lcps_below_avx2, lcps_below_beside_avx2, blind_search_avx2<Key>, blind_search_avx2<LongKey>});
   }
 #endif
   if (n == 0) return;
@@ -185,7 +185,7 @@ void check_blind_search(Random& random) {
       CHECK(end.last <= n && (end.first == BlindEnd::kBefore || end.first < n));
       uint64_t below = 0;
       for (uint32_t i = 0; i < n; ++i) below |= uint64_t{lcps[i] < bits} << i;
-      CHECK(kernels.lcps_below(rows, 0, n, bits) == below);
+      CHECK((is_beside ? kernels.lcps_below_beside : kernels.lcps_below)(rows, 0, n, bits) == below);
     }
   }
 }

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -149,7 +150,7 @@ inline __m128i key_bytes(uint64_t first, uint64_t rest) {
 struct LcpsAvx2 {
   __m256i half[2];
 
-#define NGRAMDB_TARGET __attribute__((target("avx2,bmi,popcnt"))) inline
+#define NGRAMDB_TARGET __attribute__((target("avx2,bmi,popcnt"), always_inline)) inline
   NGRAMDB_TARGET static __m256i eight(const uint32_t* words, uint32_t i, uint32_t n) {
     if (i + 8 <= n) return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(words + i));
     if (i >= n) return _mm256_set1_epi32(-1);
@@ -169,8 +170,7 @@ struct LcpsAvx2 {
     half[0] = _mm256_min_epu8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes)), most);
     half[1] = _mm256_min_epu8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes + 32)), most);
   }
-  NGRAMDB_TARGET void load(const Rows& rows, uint64_t start, uint32_t n) {
-    if (const uint8_t* const bytes = rows.lcp_bytes(start)) return load_bytes(bytes, n);
+  NGRAMDB_TARGET void load_words(const Rows& rows, uint64_t start, uint32_t n) {
     const uint32_t* const words = rows.word(start);
     const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(32 - rows.lcp_width()));
     // Packing works within halves of 128 bits: four times two words each are put in order again.
@@ -226,14 +226,14 @@ struct LcpsAvx2 {
 struct LcpsAvx512 {
   __m512i all;
 
-#define NGRAMDB_TARGET __attribute__((target("avx512f,avx512bw,bmi,popcnt"))) inline
-  NGRAMDB_TARGET void load(const Rows& rows, uint64_t start, uint32_t n) {
+#define NGRAMDB_TARGET __attribute__((target("avx512f,avx512bw,bmi,popcnt"), always_inline)) inline
+  NGRAMDB_TARGET void load_bytes(const uint8_t* bytes, uint32_t n) {
     const uint64_t here = ones_below(n);
-    if (const uint8_t* const bytes = rows.lcp_bytes(start)) {
-      const __m512i most = _mm512_set1_epi8(static_cast<char>(kMostLcpBeside));
-      all = _mm512_mask_min_epu8(most, here, _mm512_mask_loadu_epi8(most, here, bytes), most);
-      return;
-    }
+    const __m512i most = _mm512_set1_epi8(static_cast<char>(kMostLcpBeside));
+    all = _mm512_mask_min_epu8(most, here, _mm512_mask_loadu_epi8(most, here, bytes), most);
+  }
+  NGRAMDB_TARGET void load_words(const Rows& rows, uint64_t start, uint32_t n) {
+    const uint64_t here = ones_below(n);
     const uint32_t* const words = rows.word(start);
     const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(32 - rows.lcp_width()));
     const __m512i none = _mm512_set1_epi32(-1);
@@ -308,11 +308,6 @@ struct LcpsAvx512 {
 // Words compare as their LCPs do; `bits` is at most most_lcp().
 __attribute__((target("avx2"))) inline uint64_t lcps_below_avx2(const Rows& rows, uint64_t start, uint32_t n,
                                                                 uint32_t bits) {
-  if (const uint8_t* const bytes = rows.lcp_bytes(start)) {
-    LcpsAvx2 lcps;
-    lcps.load_bytes(bytes, n);
-    return lcps.below(bits) & ones_below(n);
-  }
   const uint32_t* const words = rows.word(start);
   // Signed comparisons: the sign bit is flipped on both sides.
   const __m256i flip = _mm256_set1_epi32(INT32_MIN);
@@ -332,10 +327,6 @@ __attribute__((target("avx2"))) inline uint64_t lcps_below_avx2(const Rows& rows
 __attribute__((target("avx512f,avx512bw"))) inline uint64_t lcps_below_avx512(const Rows& rows, uint64_t start,
                                                                               uint32_t n, uint32_t bits) {
   const uint64_t here = ones_below(n);
-  if (const uint8_t* const bytes = rows.lcp_bytes(start)) {
-    return _mm512_mask_cmplt_epu8_mask(here, _mm512_maskz_loadu_epi8(here, bytes),
-                                       _mm512_set1_epi8(static_cast<char>(bits)));
-  }
   const uint32_t* const words = rows.word(start);
   const __m512i bound = _mm512_set1_epi32(static_cast<int>(bits << (32 - rows.lcp_width())));
   uint64_t below = 0;
@@ -346,13 +337,32 @@ __attribute__((target("avx512f,avx512bw"))) inline uint64_t lcps_below_avx512(co
   return below;
 }
 
+// The same of LCPs beside rows.
+__attribute__((target("avx2,bmi,popcnt"))) inline uint64_t lcps_below_beside_avx2(const Rows& rows, uint64_t start,
+                                                                                  uint32_t n, uint32_t bits) {
+  LcpsAvx2 lcps;
+  lcps.load_bytes(rows.lcp_bytes(start), n);
+  return lcps.below(bits) & ones_below(n);
+}
+
+__attribute__((target("avx512f,avx512bw"))) inline uint64_t lcps_below_beside_avx512(const Rows& rows, uint64_t start,
+                                                                                     uint32_t n, uint32_t bits) {
+  const uint64_t here = ones_below(n);
+  return _mm512_mask_cmplt_epu8_mask(here, _mm512_maskz_loadu_epi8(here, rows.lcp_bytes(start)),
+                                     _mm512_set1_epi8(static_cast<char>(bits)));
+}
+
 // The same as the plain one; `zeros` marks where the key's bit is zero.
 template <class AnyKey>
 __attribute__((target("avx2,bmi,popcnt"))) BlindEnd blind_search_avx2(const Rows& rows, uint64_t start, uint32_t n,
                                                                       const AnyKey& key, uint32_t bits,
                                                                       uint32_t known) {
   LcpsAvx2 lcps;
-  lcps.load(rows, start, n);
+  if constexpr (std::is_same_v<AnyKey, LongKey>) {
+    lcps.load_bytes(rows.lcp_bytes(start), n);
+  } else {
+    lcps.load_words(rows, start, n);
+  }
   const uint64_t all = ones_below(n), zeros = ~lcps.branches(key) & all;
   uint32_t first = BlindEnd::kBefore;
   for (uint64_t left = first_on(lcps.below_known(known)) & all; left != 0;) {
@@ -372,7 +382,11 @@ __attribute__((target("avx512f,avx512bw,bmi,popcnt"))) BlindEnd blind_search_avx
                                                                                     uint32_t n, const AnyKey& key,
                                                                                     uint32_t bits, uint32_t known) {
   LcpsAvx512 lcps;
-  lcps.load(rows, start, n);
+  if constexpr (std::is_same_v<AnyKey, LongKey>) {
+    lcps.load_bytes(rows.lcp_bytes(start), n);
+  } else {
+    lcps.load_words(rows, start, n);
+  }
   const uint64_t all = ones_below(n), left = first_on(lcps.below_known(known)) & all;
   const uint64_t taken = left & lcps.taken(left & ~lcps.branches(key));
   const uint32_t first = taken != 0 ? 63 - static_cast<uint32_t>(__builtin_clzll(taken)) : BlindEnd::kBefore;
@@ -385,7 +399,7 @@ template <class AnyKey>
 using BlindSearch = BlindEnd (*)(const Rows&, uint64_t, uint32_t, const AnyKey&, uint32_t, uint32_t);
 
 struct RowKernels {
-  LcpsBelow lcps_below;
+  LcpsBelow lcps_below, lcps_below_beside;
   BlindSearch<Key> blind_search;
   BlindSearch<LongKey> blind_search_beside;
 };
@@ -394,26 +408,32 @@ inline RowKernels choose_row_kernels() {
 #if defined(__x86_64__)
   const bool has_common = __builtin_cpu_supports("bmi") && __builtin_cpu_supports("popcnt");
   if (has_common && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")) {
-    return {lcps_below_avx512, blind_search_avx512<Key>, blind_search_avx512<LongKey>};
+    return {lcps_below_avx512, lcps_below_beside_avx512, blind_search_avx512<Key>, blind_search_avx512<LongKey>};
   }
   if (has_common && __builtin_cpu_supports("avx2")) {
-    return {lcps_below_avx2, blind_search_avx2<Key>, blind_search_avx2<LongKey>};
+    return {lcps_below_avx2, lcps_below_beside_avx2, blind_search_avx2<Key>, blind_search_avx2<LongKey>};
   }
 #endif
-  return {lcps_below_plain, blind_search_plain<Key>, blind_search_plain<LongKey>};
+  return {lcps_below_plain, lcps_below_plain, blind_search_plain<Key>, blind_search_plain<LongKey>};
 }
 
 inline const RowKernels row_kernels = choose_row_kernels();
 
+// Bit i: the LCP of row start + i is below `bits`, at most most_lcp(). For n <= 64 rows.
+inline uint64_t lcps_below(const Rows& rows, uint64_t start, uint32_t n, uint32_t bits) {
+  return rows.lcp_bytes(0) == nullptr ? row_kernels.lcps_below(rows, start, n, bits)
+                                      : row_kernels.lcps_below_beside(rows, start, n, bits);
+}
+
 // The first of rows [start, stop), at most kPieceRows, whose LCP is below `bits` (at most most_lcp()); `stop` if none.
 inline uint64_t first_with_less(const Rows& rows, uint64_t start, uint64_t stop, uint32_t bits) {
-  const uint64_t below = row_kernels.lcps_below(rows, start, static_cast<uint32_t>(stop - start), bits);
+  const uint64_t below = lcps_below(rows, start, static_cast<uint32_t>(stop - start), bits);
   return below == 0 ? stop : start + static_cast<uint32_t>(__builtin_ctzll(below));
 }
 
 // The last of them; `start` if none.
 inline uint64_t last_with_less(const Rows& rows, uint64_t start, uint64_t stop, uint32_t bits) {
-  const uint64_t below = row_kernels.lcps_below(rows, start, static_cast<uint32_t>(stop - start), bits);
+  const uint64_t below = lcps_below(rows, start, static_cast<uint32_t>(stop - start), bits);
   return below == 0 ? start : start + 63 - static_cast<uint32_t>(__builtin_clzll(below));
 }
 

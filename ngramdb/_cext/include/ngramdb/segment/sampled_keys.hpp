@@ -126,7 +126,7 @@ inline void fetch_below(const KeyTree& tree, uint64_t word, bool with_rest) {
 
 // Searches for `count` queries at once, level by level, so that the nodes of all of them are fetched together.
 // low, high: first words of the queries' smallest and largest keys. Out: how many first words are below the low
-// key, and how many are not above the high key. `with_rest`: of a query alone, second words will be read, too.
+// key, and how many are not above the high key.
 //
 // At the first level all words are compared. At every other one the rank in the level above, less one, is the node to
 // search; rank 0 stays 0. Padding counts as "not above" an all-ones key, so ranks are cut at the level's size; that also
@@ -135,7 +135,7 @@ inline void fetch_below(const KeyTree& tree, uint64_t word, bool with_rest) {
 #define NGRAMDB_SEARCH_TREE(NAME, TARGET, BELOW, UPTO)                                                    \
   template <class Verify>                                                                                 \
   TARGET inline void NAME(const KeyTree& tree, const uint64_t* low, const uint64_t* high, uint32_t count, \
-                          uint64_t* below, uint64_t* upto, Verify& verify, bool with_rest) {              \
+                          uint64_t* below, uint64_t* upto, Verify& verify) {                              \
     const uint64_t* const top_words = tree.level[tree.top];                                               \
     const uint64_t top_size = tree.size[tree.top];                                                        \
     verify(top_words, padded_level(top_size));                                                            \
@@ -147,7 +147,7 @@ inline void fetch_below(const KeyTree& tree, uint64_t word, bool with_rest) {
       }                                                                                                   \
       below[i] = n_below < top_size ? n_below : top_size;                                                 \
       upto[i] = n_upto < top_size ? n_upto : top_size;                                                    \
-      if (count == 1 && tree.top == 2) fetch_below(tree, below[i] - (below[i] != 0), with_rest);          \
+      if (count == 1 && tree.top == 2) fetch_below(tree, below[i] - (below[i] != 0), verify.wants_rest);  \
     }                                                                                                     \
     for (uint32_t depth = tree.top; depth-- > 0;) {                                                       \
       const uint64_t* const words = tree.level[depth];                                                    \
@@ -167,7 +167,7 @@ inline void fetch_below(const KeyTree& tree, uint64_t word, bool with_rest) {
           const uint64_t rank = first + UPTO(words + first, high[i]);                                     \
           upto[i] = rank < size ? rank : size;                                                            \
         }                                                                                                 \
-        if (count == 1 && depth == 2) fetch_below(tree, below[i] - (below[i] != 0), with_rest);           \
+        if (count == 1 && depth == 2) fetch_below(tree, below[i] - (below[i] != 0), verify.wants_rest);   \
         if (next != nullptr) {                                                                            \
           prefetch_line(next + (below[i] - (below[i] != 0)) * kFanOut);                                   \
           prefetch_line(next + (upto[i] - (upto[i] != 0)) * kFanOut);                                     \
@@ -188,8 +188,7 @@ NGRAMDB_SEARCH_TREE(search_tree_avx512, __attribute__((target("avx512f,popcnt"))
 #undef NGRAMDB_SEARCH_TREE
 
 template <class Verify>
-using SearchTree = void (*)(const KeyTree&, const uint64_t*, const uint64_t*, uint32_t, uint64_t*, uint64_t*, Verify&,
-                            bool);
+using SearchTree = void (*)(const KeyTree&, const uint64_t*, const uint64_t*, uint32_t, uint64_t*, uint64_t*, Verify&);
 
 template <class Verify>
 SearchTree<Verify> choose_search_tree() {

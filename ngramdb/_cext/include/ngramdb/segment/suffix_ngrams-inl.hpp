@@ -34,7 +34,7 @@ uint32_t SuffixSegment<Sym>::ngram_runs_by_lcps(uint32_t from, uint32_t n, uint3
     if ((base - from) % kStopInterval == 1) check_stop(stop);
     const uint32_t end = std::min(n_rows - base, kPass) + base;
     for (uint32_t piece = base; piece < end; piece += kPieceRows) {
-      uint64_t below = row_kernels.lcps_below(a_.rows, piece, std::min(end - piece, kPieceRows), bits);
+      uint64_t below = lcps_below(a_.rows, piece, std::min(end - piece, kPieceRows), bits);
       for (; below != 0; below &= below - 1) begin_run(piece + static_cast<uint32_t>(__builtin_ctzll(below)));
     }
     const bool is_last = end == n_rows;

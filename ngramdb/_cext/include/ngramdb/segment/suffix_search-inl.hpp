@@ -68,12 +68,15 @@ void SuffixSegment<Sym>::locate_blocks(Search* searches, const uint32_t* roots, 
     directory_.verify_all();
     rest_.verify_all();
   }
+  // Second words of a small directory come from the cache.
+  constexpr uint64_t kLarge = uint64_t{1} << 20;
+  const bool wants_rest = tree_.n_samples >= kLarge && n == 1 && searches[roots[0]].n > kWordSymbols;
   if (directory_.is_left()) {
-    VerifyWords verify{a_.checksums};
+    VerifyWords verify{wants_rest, a_.checksums};
     locate_blocks_by(searches, roots, n, verify);
     if (verify.n_new != 0) count_verified(verify.n_new);
   } else {
-    VerifyNothing nothing;
+    VerifyNothing nothing{wants_rest};
     locate_blocks_by(searches, roots, n, nothing);
   }
 }
@@ -133,10 +136,7 @@ void SuffixSegment<Sym>::locate_blocks_by(Search* searches, const uint32_t* root
     low_rest[i] = low.rest;
     high_rest[i] = high.rest;
   }
-  // Second words of a small directory come from the cache.
-  constexpr uint64_t kLarge = uint64_t{1} << 20;
-  const bool with_rest = n == 1 && tree_.n_samples >= kLarge && searches[roots[0]].n > kWordSymbols;
-  search_tree<Verify>(tree_, low_first, high_first, n, below, upto, verify, with_rest);
+  search_tree<Verify>(tree_, low_first, high_first, n, below, upto, verify);
   for (uint32_t i = 0; i < n; ++i) {
     if (searches[roots[i]].n > kWordSymbols && below[i] < upto[i]) prefetch_line(tree_.rest + below[i]);
   }
@@ -186,7 +186,7 @@ void SuffixSegment<Sym>::visit_blocks(const Search& s, Visit visit) const {
 template <class Sym>
 void SuffixSegment<Sym>::fetch_blocks(const Search& s) const {
   if (s.located) return;
-  if (s.split && lcps_are_beside()) {
+  if (lcps_are_beside() && s.split) {
     visit_blocks(s, [&](uint64_t start, uint64_t stop) { fetch_lcps(start, stop); });
   } else {
     visit_blocks(s, [&](uint64_t start, uint64_t stop) { fetch_rows(start, stop); });
@@ -210,7 +210,7 @@ void SuffixSegment<Sym>::search_blocks(Search& s) const {
   // Sampled rows between the two bounds begin with the query, or its first symbols, as many as a key has; and so do, as
   // far as LCPs tell, the rows around them that share as much.
   constexpr uint32_t kKeyBits = 128;
-  const uint32_t n_bits = bits_of(s), bits = std::min({n_bits, a_.rows.most_lcp(), kKeyBits});
+  const uint32_t n_bits = bits_of(s), bits = std::min(std::min(n_bits, kKeyBits), a_.rows.most_lcp());
   // Of the sampled row itself, too: it may be the first one.
   const uint64_t first_sample = s.split ? lower.hi : sample_from(lower.lo);
   lower.lo = static_cast<uint32_t>(last_with_less(a_.rows, lower.lo, first_sample + 1, bits));
@@ -267,9 +267,10 @@ void SuffixSegment<Sym>::fetch_pivots(const Search& s, int n_levels) const {
 }
 
 // A few searches cannot hide each other's latency: they fetch, for several steps ahead, every row that those steps
-// may read. Rounds of waiting are then a half or a third of the steps.
+// may read. Rounds of waiting are then a half or a third of the steps. (Flat, as begin() and advance(): calls took some per
+// cent of a count over few segments.)
 template <class Sym>
-void SuffixSegment<Sym>::run_few(Search* searches, uint32_t n) const {
+__attribute__((flatten)) void SuffixSegment<Sym>::run_few(Search* searches, uint32_t n) const {
   for (uint32_t i = 0; i < n; ++i) fetch_blocks(searches[i]);
   const int n_levels = levels_ahead(n);
   bool any = false;
@@ -322,7 +323,7 @@ void SuffixSegment<Sym>::run_interleaved(Search* searches, uint32_t n) const {
 // ---- one search among those of other segments ----
 
 template <class Sym>
-void SuffixSegment<Sym>::begin(const Request& request, Probe& probe) const {
+__attribute__((flatten)) void SuffixSegment<Sym>::begin(const Request& request, Probe& probe) const {
   Alone& alone = *new (probe.state) Alone;
   alone.answer = {0, 0};
   alone.fetched = true;
@@ -340,7 +341,7 @@ void SuffixSegment<Sym>::begin(const Request& request, Probe& probe) const {
 }
 
 template <class Sym>
-bool SuffixSegment<Sym>::advance(Probe& probe, int n_levels) const {
+__attribute__((flatten)) bool SuffixSegment<Sym>::advance(Probe& probe, int n_levels) const {
   Alone& alone = *reinterpret_cast<Alone*>(probe.state);
   Search& s = alone.search;
   if (alone.fetched) {

@@ -32,7 +32,7 @@ uint64_t SuffixSegment<Sym>::successors_by_lcps(Interval rows, uint32_t depth, u
     for (uint32_t piece = base; piece < end; piece += kPieceRows) {
       const uint64_t ahead = uint64_t{piece} + kRowsAhead;
       fetch_rows(ahead, std::min<uint64_t>(rows.hi, ahead + kPieceRows));
-      uint64_t below = row_kernels.lcps_below(a_.rows, piece, std::min(end - piece, kPieceRows), bits);
+      uint64_t below = lcps_below(a_.rows, piece, std::min(end - piece, kPieceRows), bits);
       for (; below != 0; below &= below - 1) begin_run(piece + static_cast<uint32_t>(__builtin_ctzll(below)));
     }
     const bool is_last = end == rows.hi;

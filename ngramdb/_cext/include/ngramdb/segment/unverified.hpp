@@ -9,11 +9,14 @@
 
 namespace ngramdb {
 
-// Called with words that will be looked at: the two ways to search a directory.
+// Called with words that will be looked at: the two ways to search a directory. `wants_rest`: of a query alone, second words
+// will be looked at, too.
 struct VerifyNothing {
+  bool wants_rest = false;
   void operator()(const uint64_t*, uint64_t) const {}
 };
 struct VerifyWords {
+  bool wants_rest = false;
   Checksums* sums;
   uint64_t n_new = 0;  // blocks that had not been verified
   void operator()(const uint64_t* words, uint64_t n) { n_new += sums->verify_at(words, n); }
