@@ -474,7 +474,9 @@ void MergeOf<Sym>::filter(uint64_t chunk, uint64_t first_row, uint32_t* out, uin
   const MergeInput& input = inputs_.front();
   const DocumentText<Sym>& text = texts_.front();
   const KeptPositions* kept = kept_.front().get();
-  const uint32_t known = input.rows.has_lcps() ? input.rows.most_lcp() : 0;
+  // Far LCPs are known as far as new ones reach.
+  const uint8_t* const beside = input.rows.lcp_bytes(0);
+  const uint32_t known = beside != nullptr ? kMostFarLcp : input.rows.has_lcps() ? input.rows.most_lcp() : 0;
   const uint32_t most = lcps != nullptr ? kMostFarLcp : most_lcp(lcp_width);
   const uint64_t shift = 32 - lcp_width, start = bounds_[chunk].front(), end = bounds_[chunk + 1].front();
   Ends& ends = ends_[chunk];
@@ -487,17 +489,17 @@ void MergeOf<Sym>::filter(uint64_t chunk, uint64_t first_row, uint32_t* out, uin
     if (i + kAhead < end) {
       const uint32_t ahead = input.rows[i + kAhead];
       if (kept != nullptr) kept->prefetch(ahead);
-      if (known < std::min(most, kMostLcpBeside) && ahead < text.size) prefetch_line(text.symbols + ahead);
+      if (known < most && ahead < text.size) prefetch_line(text.symbols + ahead);
     }
     const uint32_t position = checked_position(0, i);
-    if (known > 0) least = std::min(least, input.rows.lcp(i));
+    if (known > 0) least = std::min(least, beside != nullptr ? beside[i] : input.rows.lcp(i));
     uint32_t number;
     if (!stays(0, position, &number)) continue;
     if (__builtin_expect(written >= n_rows, 0)) throw CorruptPointer{input.file, i, position, n_rows};
     const bool is_sampled = (first_row + written) % kRowsPerSample == 0;
     uint32_t lcp = written == 0 ? 0 : least;  // of the first one, join() finds it
     if (lcps != nullptr) {
-      if (least == known && written > 0) lcp = far_lcp(last_position, position);
+      if (least == known && known < most && written > 0) lcp = far_lcp(last_position, position);
       lcps[written] = static_cast<uint8_t>(lcp);
     }
     const bool is_read = is_sampled || (lcps == nullptr && known < most);
