@@ -30,7 +30,7 @@ def numbered_rows(table: NDArray[np.integer]) -> tuple[IntArray, IntArray]:
     for column in table.T[1:]:
         interrupts.check()
         _, next_numbers = numbered(column)
-        # Both are below 2**32.
+        # Numbers are below that of rows, and memory holds fewer than 2**31 of these.
         first, numbers = numbered(numbers * (int(next_numbers.max(initial=0)) + 1) + next_numbers)
     return first, numbers
 

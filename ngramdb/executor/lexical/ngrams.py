@@ -188,7 +188,9 @@ class _Selection:
         if found is None:
             assert self._classes is not None
             if gram.known or gram.text is None:
-                found = np.where(gram.ids < 0, -1, self._classes[np.maximum(gram.ids, 0)].astype(np.int64))
+                found = np.full(len(gram), -1, dtype=np.int64)
+                there = (gram.ids >= 0) & (gram.ids < len(self._classes))
+                found[there] = self._classes[gram.ids[there]]
             else:
                 tokenizer = self._plan.corpus.tokenizer
                 place_of = {text: i for i, text in reversed(list(enumerate(_folded_texts(tokenizer))))}
