@@ -592,26 +592,14 @@ class Corpus:
             return bound.number(bound.bind(trees.count(ngram, match_text, ignore_case), where, params))
         if bound.snapshot.is_past:
             bound.rebind()
-        kind = type(ngram)
-        if kind is list:  # the usual question, by the million
-            pass
-        elif isinstance(ngram, str):
-            ids = bound.encode(ngram)
-            if not len(ids) and ngram:
-                raise InvalidArgument(grams.no_token(ngram, bound.view.tokenizer, "match_text=True"))
-            n = bound.count(ids)
-            if not n:
-                cautioning.warn_of(bound.view, ngram, "match_text=True")
-            return n
-        elif kind is not tuple and kind is not np.ndarray:
-            if isinstance(ngram, patterns.Pattern):
-                return bound.number(bound.bind(trees.count(ngram, match_text, ignore_case)))
-            ngram = bound.ids(ngram)
-        try:
-            return bound.count(ngram)
-        except (TypeError, OverflowError, ValueError) as error:
-            cause = error
-        bound.refuse(ngram, cause)  # outside of the handler: one error, not two
+        if type(ngram) is list:  # the usual question, by the million
+            count = bound.count  # called as a method it would take Python 3.11 longer
+            try:
+                return count(ngram)
+            except (TypeError, OverflowError, ValueError) as error:
+                cause = error
+            bound.refuse(ngram, cause)  # outside of the handler: one error, not two
+        return asking.count(bound, ngram)
 
     @flags.checked
     def counts(

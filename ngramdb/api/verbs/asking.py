@@ -13,8 +13,8 @@ from ngramdb.errors import InvalidArgument
 from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from ngramdb.api import results
-    from ngramdb.api.arguments import models, packing
+    from ngramdb.api import patterns, results
+    from ngramdb.api.arguments import models, packing, trees
     from ngramdb.api.results import NextTokens, NextTokensMany, Probability, Scores
     from ngramdb.api.verbs import cautioning
     from ngramdb.executor.questions import models as model_cache
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ngramdb.lm import values
     from ngramdb.lm.models import LanguageModel
     from ngramdb.lm.spec import ModelSpec
-    from ngramdb.planner import cautions
+    from ngramdb.planner import cautions, grams
     from ngramdb.planner import plan as plans
     from ngramdb.planner.plan import Generation
     from ngramdb.planner.source import IntArray
@@ -30,15 +30,39 @@ else:
     cautioning = lazy_module("ngramdb.api.verbs.cautioning")
     models = lazy_module("ngramdb.api.arguments.models")
     packing = lazy_module("ngramdb.api.arguments.packing")
+    trees = lazy_module("ngramdb.api.arguments.trees")
+    patterns = lazy_module("ngramdb.api.patterns")
     results = lazy_module("ngramdb.api.results")
     model_cache = lazy_module("ngramdb.executor.questions.models")
     chains = lazy_module("ngramdb.executor.questions.probability")
     values = lazy_module("ngramdb.lm.values")
     cautions = lazy_module("ngramdb.planner.cautions")
+    grams = lazy_module("ngramdb.planner.grams")
     plans = lazy_module("ngramdb.planner.plan")
 
 # Distributions of at most so many occurrences are made without an interrupt check.
 FEW = 1 << 16
+
+
+def count(bound: BoundCorpus, ngram: Any) -> int:
+    """The number of occurrences of what is no list of token ids: a text, a pattern, a tuple or an array."""
+    if isinstance(ngram, str):
+        ids = bound.encode(ngram)
+        if not len(ids) and ngram:
+            raise InvalidArgument(grams.no_token(ngram, bound.view.tokenizer, "match_text=True"))
+        found = bound.count(ids)
+        if not found:
+            cautioning.warn_of(bound.view, ngram, "match_text=True")
+        return found
+    if type(ngram) is not tuple and type(ngram) is not np.ndarray:
+        if isinstance(ngram, patterns.Pattern):
+            return bound.number(bound.bind(trees.count(ngram, False, False)))
+        ngram = bound.ids(ngram)
+    try:
+        return bound.count(ngram)
+    except (TypeError, OverflowError, ValueError) as error:
+        cause = error
+    bound.refuse(ngram, cause)  # outside of the handler: one error, not two
 
 
 def counted(model: Any) -> ModelSpec:
