@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,14 +11,17 @@ import numpy as np
 import pytest
 
 import ngramdb
+from ngramdb._cext.base.checksums import FileChecksums
 from ngramdb.engine.corpus import residency
 from ngramdb.interrupts import Interrupt
+from ngramdb.segments.container import SMALL_BLOCK_SIZE as BLOCK_SIZE
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "posix_fadvise"), reason="files cannot be dropped from memory"
 )
 
-N_TOKENS = 4_000_000
+N_TOKENS, DOCUMENT = 4_000_000, 1000
+IDS = np.random.default_rng(1).integers(0, 5000, N_TOKENS).astype(np.uint16)
 # Of a file that is cold: its frame, and what the system does not let go of.
 COLD = 0.05
 
@@ -25,9 +29,8 @@ COLD = 0.05
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder: Path = tmp_path_factory.mktemp("residency") / "db"
-    ids = np.random.default_rng(1).integers(0, 5000, N_TOKENS).astype(np.uint16)
     with ngramdb.connect(folder) as db:
-        db.create_corpus("c", tokenizer="tokens").append(np.split(ids, 4000))
+        db.create_corpus("c", tokenizer="tokens").append(np.split(IDS, N_TOKENS // DOCUMENT))
         db.create_corpus("small", tokenizer="tokens").append([[1, 2, 3]])
     return folder
 
@@ -69,6 +72,50 @@ def test_a_few_questions_read_a_few_pages(db: ngramdb.Connection) -> None:
 def test_who_goes_on_asking_has_the_whole_index_in_memory(db: ngramdb.Connection) -> None:
     ask(db, 1500)
     assert share(db) > 0.95
+
+
+def checksums(db: ngramdb.Connection) -> FileChecksums:
+    (segment,) = db.snapshot.view("c").segments
+    found: FileChecksums = segment._container.checksums
+    return found
+
+
+def n_blocks(sums: FileChecksums) -> int:
+    return -(-sums.n_bytes // BLOCK_SIZE)
+
+
+def test_and_verified(db: ngramdb.Connection) -> None:
+    sums = checksums(db)
+    ask(db, 40)
+    assert 40 < sums.n_verified < n_blocks(sums) / 10
+    ask(db, 2000)
+    assert sums.n_verified == n_blocks(sums)
+
+
+def test_damage_is_told_to_those_who_meet_it(path: Path, tmp_path: Path) -> None:
+    """What is verified along is needed by nobody yet."""
+    copy = tmp_path / "db"
+    shutil.copytree(path, copy)
+    with ngramdb.connect(copy, read_only=True) as db:
+        (segment,) = db.snapshot.view("c").segments
+        at = segment._container.sections["tokens"].offset + 2 * 2000 * (DOCUMENT + 1)
+    (file,) = [file for file in copy.rglob("*.segment") if file.stat().st_size > N_TOKENS]
+    content = bytearray(file.read_bytes())
+    content[at] ^= 1
+    file.write_bytes(content)
+    with ngramdb.connect(copy, read_only=True) as db:
+        sums, corpus, n_told = checksums(db), db.corpus("c"), 0
+        for i in range(3000):  # each looks at some text, one block of 2,000
+            try:
+                corpus.count([i, i * 7 % 5000])
+            except ngramdb.errors.CorruptionError as error:
+                assert error.offset == at // BLOCK_SIZE * BLOCK_SIZE
+                n_told += 1
+        assert n_told < 20
+        assert sums.n_verified == n_blocks(sums) - 1
+        for _ in range(2):
+            with pytest.raises(ngramdb.errors.CorruptionError):
+                corpus.count(IDS[2000 * DOCUMENT :][:10].tolist())
 
 
 def test_not_where_that_is_switched_off(db: ngramdb.Connection) -> None:

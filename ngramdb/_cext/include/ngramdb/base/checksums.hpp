@@ -27,7 +27,8 @@ class Checksums {
  public:
   // Brings bytes [start, stop), and the checksums at [table_start, table_stop), where they are not here; with `again`
   // in any case. Called by several threads at once, with the GIL or without it; may throw.
-  using Bring = std::function<void(uint64_t start, uint64_t stop, uint64_t table_start, uint64_t table_stop, bool again)>;
+  using Bring =
+      std::function<void(uint64_t start, uint64_t stop, uint64_t table_start, uint64_t table_stop, bool again)>;
 
   // bytes[0, n_bytes) in blocks of 2^block_shift bytes, the last one perhaps shorter; `table` has a u32 for each.
   Checksums(const uint8_t* bytes, uint64_t n_bytes, const uint8_t* table, uint32_t block_shift, std::string file)
@@ -66,6 +67,7 @@ class Checksums {
       verify_block(block);
       ++n_new;
     }
+    if (n_new != 0 && !is_long) used(n_new);
     return n_new;
   }
 
@@ -100,26 +102,8 @@ class Checksums {
   // Whether a file that is in use shall get into memory as a whole.
   void set_reads_along(bool wanted) { reads_along_.store(wanted, std::memory_order_relaxed); }
 
-  // To be called when a search has verified new blocks, at random places: who asks a few questions reads a few pages, and
-  // who goes on asking has the whole file in memory after a while, in large pages where the system has them.
-  //
-  // Reading along begins when a share of the file's reading time has gone into random reads, and takes about as long as
-  // these do from then on: so nobody waits more than twice as long as without it.
-  void used(uint64_t n_blocks) {
-    if (!reads_along_.load(std::memory_order_relaxed)) return;
-    const uint64_t seldom = std::max(kSeldom, n_bytes_ / kBytesASeldomBlock);
-    const uint64_t before = n_used_.fetch_add(n_blocks, std::memory_order_relaxed), after = before + n_blocks;
-    if (after < seldom) return;
-    if (before < seldom) {
-      advise(bytes_, n_bytes_, Reading::kUsual);
-      advise(bytes_, n_bytes_, Reading::kLargePages);
-    }
-    for (uint64_t piece = before / kBlocksAPiece; piece < after / kBlocksAPiece; ++piece) {
-      const uint64_t start = read_up_to_.fetch_add(kPiece, std::memory_order_relaxed);
-      if (start >= n_bytes_) return set_reads_along(false);
-      advise(bytes_ + start, std::min(kPiece, n_bytes_ - start), Reading::kNow);
-    }
-  }
+  // Whether every block of the file has been verified along with use (below).
+  bool all_sound() const { return all_sound_.load(std::memory_order_acquire); }
 
   // How many blocks have been verified.
   uint64_t n_verified() const {
@@ -134,9 +118,54 @@ class Checksums {
   // Bytes that are read together rather than page by page, and how many are asked for at a time.
   static constexpr uint64_t kMany = 1 << 15, kAhead = 1 << 23;
   // Blocks that some fifty searches read; bytes of the file for each block that is read before any are read along.
-  static constexpr uint64_t kSeldom = 128, kBytesASeldomBlock = 1 << 19;
+  static constexpr uint64_t kSeldom = 256, kBytesASeldomBlock = 1 << 18;
   // Bytes that are read along at a time, two large pages, which takes about as long as reading so many blocks.
-  static constexpr uint64_t kPiece = 1 << 22, kBlocksAPiece = 16;
+  static constexpr uint64_t kPiece = 1 << 22, kBlocksAPiece = 48;
+  // Blocks that are verified along, one after the other, in the time that one at a random place takes; and the most at a time.
+  static constexpr uint64_t kAlong = 4, kMostAlong = 1024;
+
+  // Called when new blocks were verified at random places: who asks a few questions reads a few pages, and who goes on
+  // asking has the whole file in memory after a while, in large pages where the system has them, and verified.
+  //
+  // Reading along begins when a share of the file's reading time has gone into random reads, and takes about as long as
+  // these do from then on: so nobody waits more than twice as long as without it. What has been read along is verified
+  // along, which for a file in the system's cache is nearly all that its first questions take.
+  void used(uint64_t n_new) {
+    if (!reads_along_.load(std::memory_order_relaxed)) return;
+    const uint64_t seldom = std::min(std::max(kSeldom, n_bytes_ / kBytesASeldomBlock), n_blocks() / 4);
+    const uint64_t before = n_used_.fetch_add(n_new, std::memory_order_relaxed), after = before + n_new;
+    if (after < seldom) return;
+    if (before < seldom) {
+      advise(bytes_, n_bytes_, Reading::kUsual);
+      advise(bytes_, n_bytes_, Reading::kLargePages);
+    }
+    for (uint64_t piece = before / kBlocksAPiece; piece < after / kBlocksAPiece; ++piece) {
+      const uint64_t start = read_up_to_.load(std::memory_order_relaxed);
+      if (start >= n_bytes_) break;
+      const uint64_t stop = std::min(start + kPiece, n_bytes_);
+      if (!advise(bytes_ + start, stop - start, Reading::kNow)) return set_reads_along(false);
+      uint64_t expected = start;  // another thread may have read the same piece meanwhile
+      read_up_to_.compare_exchange_strong(expected, stop, std::memory_order_relaxed);
+    }
+    verify_along(n_new);
+  }
+
+  // Verifies some blocks of what has been read along. Ever more as fewer are left: questions need ever fewer new blocks, and
+  // would else go on looking whether they do. A damaged block is passed over: who needs it is told.
+  void verify_along(uint64_t n_new) {
+    const uint64_t n_all = n_blocks(), read = read_up_to_.load(std::memory_order_relaxed);
+    const uint64_t ready = read >= n_bytes_ ? n_all : read >> block_shift_;
+    uint64_t first = verified_up_to_.load(std::memory_order_relaxed);
+    if (first >= ready) return;
+    const uint64_t n = std::min(n_new * kAlong * n_all / (n_all - first), kMostAlong);
+    const uint64_t stop = std::min(first + n, ready);
+    if (!verified_up_to_.compare_exchange_strong(first, stop, std::memory_order_relaxed)) return;
+    uint64_t n_sound = 0;
+    for (uint64_t block = first; block < stop; ++block) n_sound += is_sound(block) || matches(block);
+    if (n_along_.fetch_add(n_sound, std::memory_order_acq_rel) + n_sound < n_all) return;
+    all_sound_.store(true, std::memory_order_release);
+    set_reads_along(false);
+  }
 
   // Before a block of those from `first` on is verified, one after the other up to byte `stop`.
   void read_ahead(uint64_t block, uint64_t first, uint64_t stop) const {
@@ -158,21 +187,27 @@ class Checksums {
            table + sizeof(uint32_t) * (last + 1), again);
   }
 
-  __attribute__((noinline)) void verify_block(uint64_t block) {
+  // Whether a block has its checksum: it is sound then.
+  bool matches(uint64_t block, uint32_t* expected = nullptr, uint32_t* found = nullptr) {
     const uint64_t start = block << block_shift_, stop = std::min(start + (uint64_t{1} << block_shift_), n_bytes_);
-    uint32_t expected, found;
-    const auto compare = [&] {
-      std::memcpy(&expected, table_ + sizeof(expected) * block, sizeof(expected));
-      found = crc32(0, bytes_ + start, stop - start);
-      return found == expected;
-    };
-    bool is_sound = compare();
-    if (!is_sound && bring_ != nullptr) {  // what is kept here may be damaged, where the file itself is not
-      bring(block, block, true);
-      is_sound = compare();
-    }
-    if (!is_sound) throw DamagedBlock{file_, block, start, expected, found};
+    uint32_t sums[2];
+    std::memcpy(&sums[0], table_ + sizeof(uint32_t) * block, sizeof(uint32_t));
+    sums[1] = crc32(0, bytes_ + start, stop - start);
+    if (expected != nullptr) *expected = sums[0];
+    if (found != nullptr) *found = sums[1];
+    if (sums[0] != sums[1]) return false;
     sound_[block / 64].fetch_or(uint64_t{1} << (block % 64), std::memory_order_relaxed);
+    return true;
+  }
+
+  __attribute__((noinline)) void verify_block(uint64_t block) {
+    uint32_t expected, found;
+    if (matches(block, &expected, &found)) return;
+    if (bring_ != nullptr) {  // what is kept here may be damaged, where the file itself is not
+      bring(block, block, true);
+      if (matches(block, &expected, &found)) return;
+    }
+    throw DamagedBlock{file_, block, block << block_shift_, expected, found};
   }
 
   const uint8_t* const bytes_;
@@ -185,7 +220,9 @@ class Checksums {
   Bring bring_;
   uint64_t together_ = ~uint64_t{0}, around_ = 1;
   std::atomic<bool> reads_along_{false};
+  std::atomic<bool> all_sound_{false};
   std::atomic<uint64_t> n_used_{0}, read_up_to_{0};
+  std::atomic<uint64_t> verified_up_to_{0}, n_along_{0};  // blocks
 };
 
 }  // namespace ngramdb

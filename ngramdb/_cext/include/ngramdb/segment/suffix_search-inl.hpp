@@ -100,7 +100,6 @@ void SuffixSegment<Sym>::locate_far(Search& s) const {
 // Once a half of the directory's blocks have been verified, so are the others: looking whether they have costs more.
 template <class Sym>
 void SuffixSegment<Sym>::count_verified(uint64_t n_blocks) const {
-  a_.checksums->used(n_blocks);
   const uint64_t n_verified = n_verified_.fetch_add(n_blocks, std::memory_order_relaxed) + n_blocks;
   const uint64_t n_bytes = sizeof(uint64_t) * (tree_words(a_.n_rows) + tree_.n_samples);
   if (n_verified < a_.checksums->n_blocks_of(n_bytes) / 2) return;

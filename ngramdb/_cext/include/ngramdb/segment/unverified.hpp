@@ -38,7 +38,7 @@ class Unverified {
 
   // Verifies the blocks with values [first, first + n), as far as there are so many.
   void verify(uint64_t first, uint64_t n) const {
-    if (is_left() && first < n_) sums_->verify_at(values_ + first, std::min(n, n_ - first));
+    if (is_left()) verify_left(first, n);
   }
 
   // Verifies all of them at once; of a file that lies elsewhere, those that are used, where that is less.
@@ -60,6 +60,14 @@ class Unverified {
   }
 
  private:
+  void verify_left(uint64_t first, uint64_t n) const {
+    if (sums_->all_sound()) {
+      is_left_.store(false, std::memory_order_relaxed);
+    } else if (first < n_) {
+      sums_->verify_at(values_ + first, std::min(n, n_ - first));
+    }
+  }
+
   Checksums* const sums_ = nullptr;
   const T* const values_ = nullptr;
   const uint64_t n_ = 0;
