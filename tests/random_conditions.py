@@ -73,7 +73,8 @@ def field_tests(draw):
     if kind == "is":
         return kind, field, draw(st.sampled_from(["=", "!=", "<", "<=", ">", ">="])), draw(literals)
     if kind == "between":
-        return kind, field, draw(literals), draw(literals)
+        bounds = st.one_of(literals, literals, st.none())
+        return kind, field, draw(bounds), draw(bounds)
     if kind == "in":
         return kind, field, draw(st.lists(literals, min_size=1, max_size=3))
     if kind == "like":

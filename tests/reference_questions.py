@@ -120,8 +120,12 @@ def of_value(kind, value, rest):
     if kind == "in":
         found = any(of_value("is", value, ("=", other)) for other in rest[0] if other is not None)
         return None if not found and None in rest[0] else found
+    if kind == "between" and rest[0] is None and rest[1] is None:
+        return None
     if isinstance(value, list):
-        return any(of_value(kind, item, rest) is True for item in value if item is not None)
+        # There is an element of which it is true: false of none, and unknown before it is false.
+        each = [inverse(of_value(kind, item, rest)) for item in value if item is not None]
+        return inverse(conjunction(each))
     if kind == "is":
         if family(value) != family(other):
             return False if sign == "=" else None

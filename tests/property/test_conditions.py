@@ -18,6 +18,7 @@ from random_conditions import (
     conditions,
     corpora,
     counted,
+    field_tests,
     loaded,
     loaded_for_crew,
     nearby,
@@ -52,6 +53,18 @@ def test_documents_equal_brute_force(corpus, simple, nested, disabled):
             assert [row[:1] for row in rows] == expected
             (first, *_) = db.execute(f"EXPLAIN ANALYZE DOCS WHERE {where}", parameters).fetchall()
             assert f"actual {len(expected):,} row" in first[0]
+
+
+@EXAMPLES
+@given(corpora(), st.lists(field_tests(), min_size=20, max_size=20), SWITCHED_OFF)
+def test_tests_of_fields_and_their_negations_equal_brute_force(corpus, tests, disabled):
+    with loaded(corpus) as (db, documents):
+        for test in tests:
+            for condition in (test, ("not", test), ("not", ("not", test))):
+                parameters = []
+                where = text_of(condition, parameters)
+                found = answer(db, disabled, f"DOCS WHERE {where} RETURNING doc_id", parameters)
+                assert found == [(item[2],) for item in documents if truth(condition, item) is True], where
 
 
 @EXAMPLES

@@ -61,12 +61,16 @@ def outcome(predicate: Predicate, values: Values) -> tuple[Mask, Mask]:
         return missing, np.zeros(len(missing), dtype=np.bool_)
     if isinstance(predicate, Compared) and predicate.literal is None:
         return _never(missing), np.ones(len(missing), dtype=np.bool_)
+    if isinstance(predicate, InRange) and predicate.low is None and predicate.high is None:
+        return _never(missing), np.ones(len(missing), dtype=np.bool_)
     if isinstance(values, Lists):
-        true = _never(missing)
-        met, _ = outcome(predicate, values.elements)
+        true, unknown = _never(missing), _never(missing)
+        met, unsure = outcome(predicate, values.elements)
         true[values.owners[met]] = True
-        never_false = isinstance(predicate, OneOf) and predicate.has_null
-        return true, missing | ~true if never_false else missing
+        if isinstance(predicate, OneOf) and predicate.has_null:
+            return true, ~true
+        unknown[values.owners[unsure & ~_missing(values.elements)]] = True
+        return true, missing | (unknown & ~true)
     true, unknown = _scalars(predicate, values)
     return true & ~missing, unknown | missing
 
@@ -75,7 +79,9 @@ def _never(like: Mask) -> Mask:
     return np.zeros(len(like), dtype=np.bool_)
 
 
-def _missing(values: Numbers | Strings | Lists) -> Mask:
+def _missing(values: Values) -> Mask:
+    if isinstance(values, Objects):
+        return np.fromiter((value is None for value in values.values), dtype=np.bool_, count=len(values))
     if isinstance(values, Strings):
         mask: Mask = values.values.is_null().to_numpy(zero_copy_only=False)
         return mask

@@ -15,7 +15,7 @@ from ngramdb.planner.source import PARSED_TYPE
 
 
 def never_true(test: plan.FieldTest) -> str | None:
-    """Why a test holds of no document, or a value of its list of none; None where it may hold."""
+    """Why a test holds of no document, or of fewer than one may think; None where there is nothing to say."""
     predicate, field = test.predicate, test.name
     if isinstance(predicate, plan.Compared) and predicate.literal is None:
         return f"a comparison with NULL is never true; {_by_null(field, test.negated)}"
@@ -24,8 +24,8 @@ def never_true(test: plan.FieldTest) -> str | None:
             return f"{field} NOT IN (…, NULL) is never true, as in SQL; leave NULL out of the list"
         which = "(…, NULL) finds nothing by the NULL" if predicate.values else "(NULL) is never true"
         return f"{field} IN {which}; {_by_null(field)}"
-    if isinstance(predicate, plan.InRange) and predicate.is_empty and not test.negated:
-        return _of_range(predicate, field)
+    if isinstance(predicate, plan.InRange) and predicate.is_empty:
+        return _not_in_range(predicate, field) if test.negated else _of_range(predicate, field)
     return None
 
 
@@ -66,6 +66,18 @@ def _of_range(predicate: plan.InRange, field: str) -> str:
     if plan.kind_of(predicate.low) != plan.kind_of(predicate.high):
         return f"{said}: its bounds are a {plan.kind_of(predicate.low)} and a {plan.kind_of(predicate.high)}"
     return f"{said}: the lower bound comes first"
+
+
+def _not_in_range(predicate: plan.InRange, field: str) -> str | None:
+    """Of values beyond the one bound that is there, that much is known; where both are, it is true of all."""
+    low, high = predicate.low, predicate.high
+    if low is not None and high is not None:
+        return None
+    said = f"NOT {field} BETWEEN {plan.show_value(low)} AND {plan.show_value(high)}"
+    if low is None and high is None:
+        return f"{said} is never true; {_by_null(field, True)}"
+    side = f"above {plan.show_value(high)}" if low is None else f"below {plan.show_value(low)}"
+    return f"{said} is true of values {side} only, as in SQL"
 
 
 def _by_null(field: str, negated: bool = False) -> str:

@@ -2,8 +2,9 @@
 
 A document without the field has no value: every comparison is unknown, and so is its negation; only IS NULL
 tells. Values of different kinds (numbers, strings, booleans) are never equal, and neither comes before the
-other: `=` is false, `<` unknown. A list meets a predicate when one of its elements does. (`!=` and NOT IN are
-negations of `=` and IN: no element is equal.)
+other: `=` is false, `<` unknown. A list meets a predicate when one of its elements does; where none does, but
+of some that is unknown, it is unknown of the list. (`!=` and NOT IN are negations of `=` and IN: no element
+is equal.)
 """
 
 from __future__ import annotations
@@ -81,7 +82,8 @@ class ValuePredicate(Predicate):
         if value is None:
             return None
         if isinstance(value, list):
-            return any(self.of_element(item) is True for item in value if item is not None)
+            found = [self.of_element(item) for item in value if item is not None]
+            return True if True in found else None if None in found else False
         return self.of_element(value)
 
 
@@ -123,6 +125,9 @@ class InRange(ValuePredicate):
         if low is None or high is None:
             return True
         return kind_of(low) != kind_of(high) or not low <= high  # type: ignore[operator]
+
+    def of(self, value: Any) -> bool | None:
+        return None if self.low is None and self.high is None else super().of(value)
 
     def of_element(self, value: Any) -> bool | None:
         above = None if self.low is None else compare(value, ">=", self.low)

@@ -20,6 +20,11 @@ NEVER = {
     "year IN (?)": "year IN (NULL) is never true",
     "year BETWEEN ? AND 2010": "year <= … has one bound only",
     "year BETWEEN 2000 AND ?": "year >= … has one bound only",
+    "NOT year BETWEEN 1990 AND ?": "BETWEEN 1990 AND NULL is true of values below 1990 only, as in SQL",
+    "NOT year BETWEEN ? AND NULL": "NOT year BETWEEN NULL AND NULL is never true; year IS NOT NULL finds",
+    "tags BETWEEN 'a' AND ?": "tags >= … has one bound only",
+    "NOT tags BETWEEN 'a' AND ?": "NOT tags BETWEEN 'a' AND NULL is true of values below 'a' only",
+    "NOT YEAR(dates) BETWEEN ? AND 3000": "BETWEEN NULL AND 3000 is true of values above 3000 only",
 }
 
 
@@ -28,8 +33,8 @@ def db():
     with ngramdb.connect() as connection:
         connection.create_corpus("c").append(
             [
-                {"text": "a b", "year": 2000, "kind": "x"},
-                {"text": "a c", "year": 2010, "kind": "y"},
+                {"text": "a b", "year": 2000, "kind": "x", "tags": ["b", None], "dates": ["2020-05-01"]},
+                {"text": "a c", "year": 2010, "kind": "y", "tags": ["a", "c"], "dates": ["1999-01-01"]},
                 {"text": "a", "kind": "z"},
                 {"text": "b"},
             ]
@@ -91,8 +96,12 @@ def test_other_conditions_say_nothing(db, condition):
         warnings.simplefilter("error")
         db.corpus("c").count_docs(condition)
     assert not db.execute(f"COUNT DOCS WHERE {condition}").notes
-    # Only one of the two values of a negated range is unknown.
-    assert not db.execute("COUNT DOCS WHERE NOT year BETWEEN ? AND 2005", [None]).notes
+
+
+def test_a_negated_range_with_one_bound_says_what_it_finds(db):
+    answered = db.execute("COUNT DOCS WHERE NOT year BETWEEN ? AND 2005", [None])
+    assert answered.fetchall() == [(1,)]
+    assert answered.notes == ("NOT year BETWEEN NULL AND 2005 is true of values above 2005 only, as in SQL",)
 
 
 @pytest.mark.parametrize("source", ["c", "c + other", "other + c", "c AT VERSION ?"])
