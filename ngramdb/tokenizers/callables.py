@@ -242,11 +242,15 @@ class CalledTokenizer(Tokenizer):
             return None
         ids = _ids_of(function, [text])[0]
         with _errors_of(function.name):
-            spans = [(int(start), int(stop)) for start, stop in function.spans(text)]
+            given = list(function.spans(text))
+        try:
+            spans = [(int(start), int(stop)) for start, stop in given]
+        except (TypeError, ValueError):
+            spans = []
         if len(spans) != len(ids) or any(not 0 <= start <= stop <= len(text) for start, stop in spans):
             raise ExecutionError(
-                f"spans of the tokenizer {function.name} are not a range of characters for each token of "
-                f"the text {text!r:.80}"
+                f"spans of the tokenizer {function.name} are not a pair (start, stop) for each of the "
+                f"{len(ids)} tokens of the text {text!r:.80}: {given!r:.80}"
             )
         return placed(ids.tolist(), spans)
 

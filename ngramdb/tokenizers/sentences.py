@@ -1,8 +1,9 @@
 """Which tokens begin a sentence of their document, by the rules of Unicode (UAX #29) for its text.
 
-Words are found in the text again; of other tokens it is known where in the text they stand, by their bytes or
-from the library that made them. A document whose ids are not those of its text (they were given) is read as
-its tokens are shown; where these do not lead back to the ids either, it is one sentence.
+Words are found in the text again; of other tokens it is known where in the text they stand: by their bytes
+where these are the text, else from the library that made them. A document whose ids are not those of its text
+(they were given) is read as its tokens are shown; where these do not lead back to the ids either, it is one
+sentence.
 """
 
 from __future__ import annotations
@@ -23,34 +24,54 @@ Texts = Sequence["bytes | None"]
 _SOME_TOKENS = 1 << 16
 
 
-def sentence_starts(tokenizer: Tokenizer, texts: Texts, ids: Ids, offsets: Offsets) -> Flags | None:
+def sentence_starts(
+    tokenizer: Tokenizer, texts: Texts, ids: Ids, offsets: Offsets, spelled: Flags | None = None
+) -> Flags | None:
     """Which tokens begin a sentence: (m,) bool; document k has ids[offsets[k]:offsets[k + 1]].
 
-    None where it is not known where in a text the tokenizer's tokens stand.
+    `spelled` is what `Tokenizer.reproduces` says of these, where that is known already. None where it is not
+    known where in a text the tokenizer's tokens stand.
     """
     if not tokenizer.finds_sentences:
         return None
-    whole = _together(tokenizer, texts, ids, offsets)
-    if whole is not None:
-        return whole
+    known = [text for text in texts if text is not None]
+    if len(known) == len(texts):
+        whole = _marked(tokenizer, known, ids, offsets, spelled)
+        if whole is not None:
+            return whole
     flags = np.zeros(len(ids), dtype=np.bool_)
     for text, (start, stop) in zip(texts, pairwise(offsets.tolist()), strict=True):
         flags[start:stop] = _of_document(tokenizer, text, ids[start:stop])
     return flags
 
 
-def _together(tokenizer: Tokenizer, texts: Texts, ids: Ids, offsets: Offsets) -> Flags | None:
-    """The same of all documents at once, None where a text is not that of its ids."""
-    known = [text for text in texts if text is not None]
-    return _marked(tokenizer, known, ids, offsets) if len(known) == len(texts) else None
-
-
-def _marked(tokenizer: Tokenizer, texts: Sequence[bytes], ids: Ids, offsets: Offsets) -> Flags | None:
-    found = tokenizer.mark_sentences(texts, ids, offsets)
-    # Of a text that a byte-level tokenizer has changed, what the tokens spell has the same sentences.
-    if found is None and tokenizer.has_places and not tokenizer.lossless:
+def _marked(
+    tokenizer: Tokenizer, texts: Sequence[bytes], ids: Ids, offsets: Offsets, spelled: Flags | None = None
+) -> Flags | None:
+    """The same of documents with texts, None where one of these is not that of its ids."""
+    found = None
+    read = _as_spelled(tokenizer, texts, ids, offsets, spelled) if tokenizer.lossless else texts
+    if read is not None:
+        found = tokenizer.mark_sentences(read, ids, offsets)
+    # Of several, a tokenizer that spells its texts as a rule has changed a few.
+    if found is None and tokenizer.has_places and (len(texts) == 1 or not tokenizer.lossless):
         found = _by_places(tokenizer, texts, ids, offsets)
     return found
+
+
+def _as_spelled(
+    tokenizer: Tokenizer, texts: Sequence[bytes], ids: Ids, offsets: Offsets, spelled: Flags | None
+) -> Sequence[bytes] | None:
+    """The texts as their ids spell them, and they may with a blank before: sentences are the same.
+
+    None where a text is another one: changed by the tokenizer, or not its ids' at all.
+    """
+    if spelled is None:
+        spelled = tokenizer.reproduces(texts, ids, offsets)
+    if spelled.all():
+        return texts
+    texts = [text if same else b" " + text for text, same in zip(texts, spelled.tolist(), strict=True)]
+    return texts if tokenizer.reproduces(texts, ids, offsets).all() else None
 
 
 def _of_document(tokenizer: Tokenizer, text: bytes | None, ids: Ids) -> Flags:
@@ -75,7 +96,7 @@ def mark_spelled(
     offsets: Offsets,
     spelled: Callable[[Ids], tuple[NDArray[np.int64], NDArray[np.int64]]],
 ) -> Flags | None:
-    """Which tokens begin a sentence, where texts are their tokens' bytes one after the other.
+    """Which tokens begin a sentence, of texts that are their tokens' bytes one after the other.
 
     Parameters
     ----------
@@ -84,7 +105,7 @@ def mark_spelled(
 
     Returns
     -------
-    (m,) bool; None where a text has another length than its tokens.
+    (m,) bool; None where a text has another length than its tokens: it is another text.
     """
     marked = []
     for first, last in _some(offsets):
@@ -146,28 +167,22 @@ def _by_places(tokenizer: Tokenizer, texts: Sequence[bytes], ids: Ids, offsets: 
     """The same by `Tokenizer.places`. Cost: that of encoding the texts once more."""
     every = [np.empty(0, dtype=np.int64)]
     for content, (start, stop) in zip(texts, pairwise(offsets.tolist()), strict=True):
-        text = content.decode("utf-8")
-        found = tokenizer.places(text)
+        found = tokenizer.places(content.decode("utf-8"))
         if found is None or not np.array_equal(found[0], ids[start:stop]):
             return None
-        places = [
-            _first_solid(text, *span) for span in zip(found[1].tolist(), found[2].tolist(), strict=True)
-        ]
-        every.append(_in_bytes(text, np.array(places, dtype=np.int64)))
+        every.append(_first_solid(content, found[1], found[2]))
     return kernel.mark_places(texts, offsets, np.concatenate(every))
 
 
-def _first_solid(text: str, start: int, stop: int) -> int:
-    """The first character of text[start:stop] that is not white space, -1 where there is none."""
-    while start < stop and text[start].isspace():
-        start += 1
-    return start if start < stop else -1
-
-
-def _in_bytes(text: str, places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Places in characters as places in the bytes of the text; negative ones stay."""
-    if text.isascii():
-        return places
-    codes = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
+def _first_solid(content: bytes, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The byte of the first of the characters [start, stop) that is not white space; -1 where none is."""
+    codes = np.frombuffer(content.decode("utf-8").encode("utf-32-le"), dtype=np.uint32)
+    white = white_codes()
+    # From each character on the next that is solid; the last entry stands for none.
+    solid = np.append(
+        np.where(white[np.minimum(codes, len(white) - 1)], len(codes), np.arange(len(codes))), len(codes)
+    )
+    following = np.minimum.accumulate(solid[::-1])[::-1]
+    first = following[np.minimum(starts, len(codes))]
     before = np.concatenate([[0], np.cumsum(utf8_lengths(codes))])
-    return np.where(places < 0, -1, before[np.maximum(places, 0)])
+    return np.where(first < stops, before[first], -1)

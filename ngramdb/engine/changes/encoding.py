@@ -166,11 +166,15 @@ class BatchEncoder:
         ids, offsets = self._encoder.encode_batch(given)
         spelled = self._tokenizer.reproduces(given, ids, offsets)
         stored = [None if same else text for text, same in zip(given, spelled.tolist(), strict=True)]
-        starts = self._sentence_starts(given, ids, offsets)
+        starts = self._sentence_starts(given, ids, offsets, spelled)
         return Encoded(documents, batch.n_bytes, ids, offsets, stored, starts)
 
-    def _sentence_starts(self, texts: Sequence[bytes | None], ids: Ids, offsets: Offsets) -> Flags | None:
-        return sentence_starts(self._tokenizer, texts, as_ids(ids), offsets) if self._sentences else None
+    def _sentence_starts(
+        self, texts: Sequence[bytes | None], ids: Ids, offsets: Offsets, spelled: Flags | None = None
+    ) -> Flags | None:
+        if not self._sentences:
+            return None
+        return sentence_starts(self._tokenizer, texts, as_ids(ids), offsets, spelled)
 
 
 def documents_of(

@@ -149,8 +149,10 @@ def test_decode_and_spans_are_checked() -> None:
     named = given(decode=lambda ids: " ".join("x" * i for i in ids), spans=lambda text: [(0, 99)])
     tokenizer = create_tokenizer(named)
     assert tokenizer.decode([1, 2]) == "x xx"
-    with pytest.raises(ExecutionError, match="not a range of characters for each token"):
+    with pytest.raises(ExecutionError, match=r"not a pair \(start, stop\) for each of the 2 tokens"):
         tokenizer.places("a bb")
+    with pytest.raises(ExecutionError, match=r"not a pair .*: \[0, 2\]"):
+        create_tokenizer(given(spans=lambda text: [0, 2])).places("a bb")
     wrong = create_tokenizer(given(decode=lambda ids: ids))
     with pytest.raises(ExecutionError, match="gives no text"):
         wrong.decode([1])

@@ -10,6 +10,7 @@ import regex
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from subwords import word_level, write_tokenizer
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from ngramdb._cext.text.sentences import boundaries, mark_places, mark_words, mark_words_at
 from ngramdb.tokenizers.bytes import BytesTokenizer
@@ -160,6 +161,79 @@ def test_tokens_that_do_not_spell_the_text_are_found_in_it(tmp_path):
     definition = word_level(tmp_path / "w.json", ["Go.", "Étés", "it", "is!"]).read_bytes()
     tokenizer = HuggingFaceTokenizer(definition)
     assert cut(tokenizer, " Go.  Étés it is! Étés é. Go.") == ["Go.", "Étés it is!", "Étés ?", "Go."]
+
+
+def byte_level(normalizer=None, add_prefix_space=False, added=()):
+    """A tokenizer whose tokens are bytes, and some words of what it makes of a text."""
+    made = Tokenizer(models.BPE())
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=add_prefix_space)
+    made.decoder = decoders.ByteLevel()
+    if normalizer is not None:
+        made.normalizer = normalizer
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=290, initial_alphabet=alphabet, show_progress=False)
+    made.train_from_iterator(["Hello there. Good bye. cafe\u0301 Yes! 300 \u212a and it is so."] * 3, trainer)
+    made.add_tokens(list(added))
+    return made
+
+
+CHANGING = {
+    "nothing": byte_level,
+    "composing": lambda: byte_level(normalizers.NFC()),
+    "decomposing": lambda: byte_level(normalizers.NFD()),
+    "compatible": lambda: byte_level(normalizers.NFKC()),
+    "small letters": lambda: byte_level(normalizers.Lowercase()),
+    "stripping": lambda: byte_level(normalizers.Strip()),
+    "without accents": lambda: byte_level(
+        normalizers.Sequence([normalizers.NFD(), normalizers.StripAccents()])
+    ),
+    "blank before": lambda: byte_level(add_prefix_space=True),
+    "composing, blank before": lambda: byte_level(normalizers.NFC(), True),
+    "small letters, blank before": lambda: byte_level(normalizers.Lowercase(), True),
+    "compatible, blank before": lambda: byte_level(normalizers.NFKC(), True),
+    "tokens that take blanks": lambda: byte_level(added=[AddedToken("Yes", lstrip=True, rstrip=True)]),
+}
+SENTENCES = [
+    "Hello there. Good bye.",
+    "The room has 300 \u212a. Good bye.",
+    "\u00bd cup. Add 2\u00a0g of it. Then 3\u00a0g and 4\u00a0g. End.",
+    "Yes!cafe\u0301",
+    "「はい」。そう。cafe\u0301",
+    "It is so. Yes it is. No.",
+    " \n\nOne.  İt is ﬁne. ÉTÉ\u0301! Good.\t",
+]
+
+
+def begins_by_offsets(library, text):
+    """The tokens that are the first in a sentence of the text, by the library's own offsets."""
+    cuts = [0, *(len(text.encode()[:at].decode()) for at in boundaries(text.encode()).tolist())]
+    found, last = [], None
+    for start, stop in library.encode(text, add_special_tokens=False).offsets:
+        solid = [i for i in range(start, stop) if not text[i].isspace()]
+        sentence = sum(cut <= solid[0] for cut in cuts) if solid else last
+        # White space before the first sentence is part of it.
+        found.append(not found or (last is not None and sentence != last))
+        last = sentence
+    return found
+
+
+@pytest.mark.parametrize("name", CHANGING)
+@pytest.mark.parametrize("together", [True, False])
+def test_sentences_of_texts_that_a_tokenizer_changes_are_those_of_the_texts(name, together):
+    library = CHANGING[name]()
+    tokenizer = HuggingFaceTokenizer(library.to_str().encode())
+    texts = [text.encode() for text in SENTENCES]
+    ids, offsets = tokenizer.encode_batch(texts)
+    if together:
+        flags = sentence_starts(tokenizer, texts, ids, offsets)
+    else:
+        each = [
+            sentence_starts(tokenizer, [text], ids[a:b], np.array([0, b - a]))
+            for text, (a, b) in zip(texts, pairwise(offsets.tolist()), strict=True)
+        ]
+        flags = np.concatenate(each)
+    for text, (a, b) in zip(SENTENCES, pairwise(offsets.tolist()), strict=True):
+        assert flags[a:b].tolist() == begins_by_offsets(library, text), text
 
 
 def test_words_that_no_sentence_begins_with_are_inside():
