@@ -1222,9 +1222,10 @@ class Corpus:
         if bound.snapshot.is_past:
             bound.rebind()
         if type(model) is str and model == "ngram" and type(given) is list and bound.prob is not None:
-            # The usual question goes to the kernel as it is.
+            # The usual question goes to the kernel as it is, as in `count`.
+            dist = bound.dist
             try:
-                found = bound.dist(given, False, 0, asking.FEW)
+                found = dist(given, False, 0, asking.FEW)
             except (TypeError, OverflowError, ValueError):
                 found = None  # what is wrong with it is found out, and said, below
             if found is not None:

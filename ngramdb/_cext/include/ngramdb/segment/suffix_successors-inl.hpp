@@ -12,7 +12,7 @@ uint64_t SuffixSegment<Sym>::successors_by_lcps(Interval rows, uint32_t depth, u
                                                 StopFlag stop) const {
   constexpr uint32_t kPass = 1024;  // rows whose runs are read together
   constexpr uint32_t kRowsAhead = 512;
-  uint32_t starts[kPass + 1], places[kPass + 1];
+  uint32_t starts[kPass + 2], places[kPass + 1];
   uint32_t n = 0;  // runs found; the last one's end is not known yet
   const auto begin_run = [&](uint32_t row) {
     const uint64_t place = uint64_t{a_.rows[row]} + depth;
@@ -40,11 +40,13 @@ uint64_t SuffixSegment<Sym>::successors_by_lcps(Interval rows, uint32_t depth, u
     const size_t at = runs.size();
     runs.resize(at + n_whole);
     Run* const out = runs.data() + at;
-    for (uint32_t i = 0; i < n_whole; ++i) {
-      const uint32_t stop_row = i + 1 < n ? starts[i + 1] : end;
-      symbols_.need(places[i], 1);
-      out[i] = {code_.decode(a_.text[places[i]]), stop_row - starts[i]};
+    if (symbols_.is_left()) {
+      for (uint32_t i = 0; i < n_whole; ++i) symbols_.need(places[i], 1);
     }
+    starts[n] = end;
+    const Sym* const text = a_.text;
+    const SymbolCode<Sym> code = code_;
+    for (uint32_t i = 0; i < n_whole; ++i) out[i] = {code.decode(text[places[i]]), starts[i + 1] - starts[i]};
     if (is_last) break;
     starts[0] = starts[n - 1];
     places[0] = places[n - 1];
