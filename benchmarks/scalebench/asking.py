@@ -85,12 +85,8 @@ def _timed(figure: Figure, systems: list[System], queries: Queries) -> Figures:
 
 
 def _systems(place: Place) -> list[System]:
-    import ngramdb
-
     layout, systems = place.layout, list[System]()
-    database = place.database("bench")
-    ngramdb.connect(database, read_only=True).corpus("bench").warm()
-    systems.append(Ngramdb({1: database}))
+    systems.append(Ngramdb({1: place.database("bench")}))
     if layout.infinigram_table.exists():
         systems.append(InfiniGram(layout.peers, place.corpus()))
     if layout.tokengrams_index.exists():

@@ -397,7 +397,8 @@ class Corpus:
     def warm(self, progress: ProgressCallback | None = None) -> WarmedIndex:
         """Read as much of the index as fits into memory, so that questions need not wait for the disk.
 
-        Other processes benefit as well. `SET prewarm = 'on'` does the same at the first question.
+        What is read is verified, too. Other processes benefit as well, save that they verify for themselves.
+        `SET prewarm = 'on'` does the same at the first question.
 
         Parameters
         ----------

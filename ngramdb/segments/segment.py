@@ -305,6 +305,7 @@ class NativeSegment(Segment):
 
     def read_part(self, start: int, stop: int) -> None:
         self._container.read_ahead(start, stop)
+        self._container.verify_beforehand(start, stop)
 
     def resident_bytes(self) -> int:
         return self._container.resident_bytes()

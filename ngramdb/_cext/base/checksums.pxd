@@ -16,6 +16,7 @@ cdef extern from "ngramdb/base/checksums.hpp" namespace "ngramdb" nogil:
         void set_reads_along(bint)
         void verify(uint64_t, uint64_t) except +translate_exception
         void verify_again(uint64_t, uint64_t) except +translate_exception
+        void verify_beforehand(uint64_t, uint64_t)
 
 
 cdef class FileChecksums:

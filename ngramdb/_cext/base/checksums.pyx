@@ -131,6 +131,17 @@ cdef class FileChecksums:
             else:
                 self.sums.get().verify(start, stop)
 
+    def verify_beforehand(self, uint64_t start, uint64_t stop):
+        """Check the blocks within the file's bytes [start, stop), all of which are there, for what is asked later.
+
+        Damaged blocks are passed over: `verify` and whatever reads them will tell. ValueError: the file has no such
+        bytes. Cost: that of `verify`; other threads run meanwhile.
+        """
+        if not start <= stop <= self.n_bytes:
+            raise ValueError(f"bytes {start} to {stop} of {self.n_bytes}")
+        with nogil:
+            self.sums.get().verify_beforehand(start, stop)
+
     def verified(self, uint64_t start, uint64_t stop):
         """Whether all blocks with the file's bytes [start, stop) have been verified."""
         if not start <= stop <= self.n_bytes:

@@ -48,8 +48,8 @@ def prepare(segments: Sequence[Segment], prewarm: str) -> None:
 def warm(segments: Sequence[Segment]) -> WarmedIndex:
     """Read the segments into memory, as far as there is room: what every search reads comes first.
 
-    Cost: the time that the disk takes; in memory already, some 0.1 s a GB. Can be interrupted, and tells how
-    far it is.
+    What is read is verified. Cost: the time that the disk takes; in memory already, some 0.1 s a GB. Can be
+    interrupted, and tells how far it is.
     """
     from concurrent import futures
 

@@ -258,6 +258,16 @@ class Container:
         self._check_length()
         pages.advise(self._buffer, "now", start, stop)
 
+    def verify_beforehand(self, start: int, stop: int) -> None:
+        """Check the blocks within the file's bytes [start, stop), so that no question has to.
+
+        Damage is left to those who meet it. Nothing is done of a file that lies elsewhere.
+        """
+        if self._source is not None:
+            return
+        n_bytes = self.checksums.n_bytes
+        self.checksums.verify_beforehand(min(start, n_bytes), min(stop, n_bytes))
+
     def done_with(self, start: int, stop: int) -> None:
         """Let the file's bytes [start, stop) no longer count as this process's memory."""
         from ngramdb._cext.base import pages

@@ -88,7 +88,7 @@ def test_and_verified(db: ngramdb.Connection) -> None:
     sums = checksums(db)
     ask(db, 40)
     assert 40 < sums.n_verified < n_blocks(sums) / 10
-    ask(db, 2000)
+    ask(db, 5000)
     assert sums.n_verified == n_blocks(sums)
 
 
@@ -105,14 +105,14 @@ def test_damage_is_told_to_those_who_meet_it(path: Path, tmp_path: Path) -> None
     file.write_bytes(content)
     with ngramdb.connect(copy, read_only=True) as db:
         sums, corpus, n_told = checksums(db), db.corpus("c"), 0
-        for i in range(3000):  # each looks at some text, one block of 2,000
+        for i in range(5000):  # each looks at some text, one block of 2,000
             try:
                 corpus.count([i, i * 7 % 5000])
             except ngramdb.errors.CorruptionError as error:
                 assert error.offset == at // BLOCK_SIZE * BLOCK_SIZE
                 n_told += 1
-        assert n_told < 20
-        assert sums.n_verified == n_blocks(sums) - 1
+        assert n_told < 30
+        assert 0.98 * n_blocks(sums) < sums.n_verified < n_blocks(sums)
         for _ in range(2):
             with pytest.raises(ngramdb.errors.CorruptionError):
                 corpus.count(IDS[2000 * DOCUMENT :][:10].tolist())
@@ -148,6 +148,7 @@ def test_an_index_is_read_when_that_is_asked_for(db: ngramdb.Connection) -> None
     seen: list[float | None] = []
     warmed = db.corpus("c").warm(progress=lambda work: seen.append(work.fraction))
     assert warmed.bytes_in_memory > 0.99 * warmed.bytes > 4 * N_TOKENS
+    assert checksums(db).n_verified == n_blocks(checksums(db))
     assert share(db) > 0.99
     assert db.corpus("small").warm().bytes > 0
 

@@ -102,17 +102,21 @@ class Checksums {
   // Whether a file that is in use shall get into memory as a whole.
   void set_reads_along(bool wanted) { reads_along_.store(wanted, std::memory_order_relaxed); }
 
-  // Whether every block of the file has been verified along with use (below).
-  bool all_sound() const { return all_sound_.load(std::memory_order_acquire); }
+  // Verifies blocks that are wholly in bytes [start, stop), and are here: for the sake of what is asked later. Damaged ones
+  // are passed over: who needs one is told.
+  void verify_beforehand(uint64_t start, uint64_t stop) {
+    const uint64_t first = (start + (uint64_t{1} << block_shift_) - 1) >> block_shift_;
+    const uint64_t last = stop >= n_bytes_ ? n_blocks() : stop >> block_shift_;
+    for (uint64_t block = first; block < last; ++block) {
+      if (!is_sound(block)) matches(block);
+    }
+  }
+
+  // Whether every block of the file has been verified.
+  bool all_sound() const { return n_sound_.load(std::memory_order_relaxed) == n_blocks(); }
 
   // How many blocks have been verified.
-  uint64_t n_verified() const {
-    uint64_t n = 0;
-    for (uint64_t i = 0; i < n_words_; ++i) {
-      n += static_cast<uint64_t>(__builtin_popcountll(sound_[i].load(std::memory_order_relaxed)));
-    }
-    return n;
-  }
+  uint64_t n_verified() const { return n_sound_.load(std::memory_order_relaxed); }
 
  private:
   // Bytes that are read together rather than page by page, and how many are asked for at a time.
@@ -122,7 +126,7 @@ class Checksums {
   // Bytes that are read along at a time, two large pages, which takes about as long as reading so many blocks.
   static constexpr uint64_t kPiece = 1 << 22, kBlocksAPiece = 48;
   // Blocks that are verified along, one after the other, in the time that one at a random place takes; and the most at a time.
-  static constexpr uint64_t kAlong = 4, kMostAlong = 1024;
+  static constexpr uint64_t kAlong = 2, kMostAlong = 1024;
 
   // Called when new blocks were verified at random places: who asks a few questions reads a few pages, and who goes on
   // asking has the whole file in memory after a while, in large pages where the system has them, and verified.
@@ -151,7 +155,7 @@ class Checksums {
   }
 
   // Verifies some blocks of what has been read along. Ever more as fewer are left: questions need ever fewer new blocks, and
-  // would else go on looking whether they do. A damaged block is passed over: who needs it is told.
+  // would else go on looking whether they do.
   void verify_along(uint64_t n_new) {
     const uint64_t n_all = n_blocks(), read = read_up_to_.load(std::memory_order_relaxed);
     const uint64_t ready = read >= n_bytes_ ? n_all : read >> block_shift_;
@@ -160,11 +164,8 @@ class Checksums {
     const uint64_t n = std::min(n_new * kAlong * n_all / (n_all - first), kMostAlong);
     const uint64_t stop = std::min(first + n, ready);
     if (!verified_up_to_.compare_exchange_strong(first, stop, std::memory_order_relaxed)) return;
-    uint64_t n_sound = 0;
-    for (uint64_t block = first; block < stop; ++block) n_sound += is_sound(block) || matches(block);
-    if (n_along_.fetch_add(n_sound, std::memory_order_acq_rel) + n_sound < n_all) return;
-    all_sound_.store(true, std::memory_order_release);
-    set_reads_along(false);
+    verify_beforehand(first << block_shift_, stop << block_shift_);
+    if (all_sound()) set_reads_along(false);
   }
 
   // Before a block of those from `first` on is verified, one after the other up to byte `stop`.
@@ -196,7 +197,9 @@ class Checksums {
     if (expected != nullptr) *expected = sums[0];
     if (found != nullptr) *found = sums[1];
     if (sums[0] != sums[1]) return false;
-    sound_[block / 64].fetch_or(uint64_t{1} << (block % 64), std::memory_order_relaxed);
+    const uint64_t bit = uint64_t{1} << (block % 64);
+    const bool is_new = (sound_[block / 64].fetch_or(bit, std::memory_order_relaxed) & bit) == 0;
+    if (is_new) n_sound_.fetch_add(1, std::memory_order_relaxed);
     return true;
   }
 
@@ -220,9 +223,8 @@ class Checksums {
   Bring bring_;
   uint64_t together_ = ~uint64_t{0}, around_ = 1;
   std::atomic<bool> reads_along_{false};
-  std::atomic<bool> all_sound_{false};
   std::atomic<uint64_t> n_used_{0}, read_up_to_{0};
-  std::atomic<uint64_t> verified_up_to_{0}, n_along_{0};  // blocks
+  std::atomic<uint64_t> verified_up_to_{0}, n_sound_{0};  // blocks
 };
 
 }  // namespace ngramdb
