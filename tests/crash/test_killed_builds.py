@@ -20,7 +20,8 @@ from ngramdb.api import parts
 
 N_PARTS = 5
 N_KILLS = 20
-# Forks a process for each line, a command, so that a kill meets the work and not the start of Python.
+# Forks a process for each line, a command, so that a kill meets the work and not the start of Python. It is
+# waited for after another line, an empty one: until then its number is its own.
 SERVER = """
 import importlib, json, os, sys
 from ngramdb.cli.main import main
@@ -32,6 +33,7 @@ for line in sys.stdin:
         sys.stdout = sys.stderr
         os._exit(main(json.loads(line)))
     print(pid, flush=True)
+    sys.stdin.readline()
     print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
 """
 
@@ -52,14 +54,11 @@ class Commands:
 
     def start(self, *arguments: str) -> int:
         """Begin one; its process id."""
-        assert self._server.stdin is not None
-        self._server.stdin.write(json.dumps(arguments) + "\n")
-        self._server.stdin.flush()
-        return self._number()
+        return self._asked(json.dumps(arguments))
 
     def end(self) -> int:
         """How it has ended: its exit status, or minus the number of a signal."""
-        return self._number()
+        return self._asked("")
 
     def run(self, *arguments: str) -> tuple[int, str]:
         """Run one to its end: the exit status, and all that it has said."""
@@ -71,7 +70,7 @@ class Commands:
         """Run one that is killed after some time; False where it was quicker."""
         pid = self.start(*arguments)
         time.sleep(after_s)
-        os.kill(pid, signal.SIGKILL)  # before it is waited for, so that the number is still its own
+        os.kill(pid, signal.SIGKILL)
         return self.end() == -signal.SIGKILL
 
     def close(self) -> None:
@@ -79,8 +78,10 @@ class Commands:
         self._server.stdin.close()
         assert self._server.wait(60) == 0
 
-    def _number(self) -> int:
-        assert self._server.stdout is not None
+    def _asked(self, line: str) -> int:
+        assert self._server.stdin is not None and self._server.stdout is not None
+        self._server.stdin.write(line + "\n")
+        self._server.stdin.flush()
         return int(self._server.stdout.readline())
 
 
