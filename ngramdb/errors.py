@@ -204,10 +204,11 @@ class ResourceError(ExecutionError):
 
 
 class QueryCancelled(ExecutionError):
-    """The statement was stopped before its end; the database is as it was.
+    """The statement was stopped before its end; the database is as it was, or as `committed` says.
 
     `fraction` is how much of the work was done (0 to 1), or None where that is not known; `elapsed` are the
-    seconds that it took, or None.
+    seconds that it took, or None. `committed` is the last version of the database that the work had committed
+    by then, which stays; None where it had committed none.
     """
 
     def __init__(
@@ -216,13 +217,22 @@ class QueryCancelled(ExecutionError):
         *,
         fraction: float | None = None,
         elapsed: float | None = None,
+        committed: int | None = None,
     ) -> None:
         self.fraction = fraction
         self.elapsed = elapsed
+        self.committed = committed
         how_far = "" if elapsed is None else f" after {elapsed:.2g} s"
         if fraction is not None and fraction < 1:
             how_far += f", {int(100 * fraction)}% done"
-        super().__init__(f"{message}{how_far}; the database is as it was")
+        super().__init__(f"{message}{how_far}; {what_stays(committed)}")
+
+
+def what_stays(committed: int | None) -> str:
+    """What there is to say of the database where work was stopped that had committed a version, or none."""
+    if committed is None:
+        return "the database is as it was"
+    return f"what had been committed by then stays, up to version {committed} of the database"
 
 
 class Interrupted(QueryCancelled):
@@ -239,9 +249,10 @@ class TimeoutExceeded(QueryCancelled):
         timeout: float | None = None,
         fraction: float | None = None,
         elapsed: float | None = None,
+        committed: int | None = None,
     ) -> None:
         self.timeout = timeout
-        super().__init__(message, fraction=fraction, elapsed=elapsed)
+        super().__init__(message, fraction=fraction, elapsed=elapsed, committed=committed)
 
 
 class StorageError(OperationalError):

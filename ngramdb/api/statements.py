@@ -72,8 +72,11 @@ def execute_all(
         result.close()
         if result.cautions:  # nobody will see its note
             cautioning.warn(result.cautions)
+        before = work.committed
         if timeout is None:
             work = database.work(None, progress)
+            if before is not None:
+                work.note_commit(before)
         try:
             with work:
                 result = _execute_one(database, statement, parameters, sql)
@@ -81,7 +84,17 @@ def execute_all(
             _forget(error, outer)
             raise
         all_gone = database.store.let_go()  # what the statement itself has read
+        if work.committed != before:  # what it has done is told, however long that takes
+            work = _reporting(database, work, progress)
     return supervised(result, work, None if all_gone else database.store.let_go)
+
+
+def _reporting(database: Database, done: Interrupt, progress: ProgressCallback | None = None) -> Interrupt:
+    """The token under which rows are made that say what was committed: it has no timeout."""
+    work = database.work(0, progress)
+    assert done.committed is not None
+    work.note_commit(done.committed)
+    return work
 
 
 def ask(database: Database, sql: str, params: ParameterValues, work: Interrupt) -> Result:
@@ -173,7 +186,7 @@ def answer(database: Database, plan: plans.Plan) -> Result:
     """The result of a finished plan on the newest known version, as a separate piece of work."""
     with database.work() as work:
         result = run_plan(plan, DatabaseSession(database, database.snapshot))
-    return supervised(result, work)
+    return supervised(result, work if work.committed is None else _reporting(database, work))
 
 
 def run_plan(plan: plans.Plan, session: DatabaseSession) -> Result:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.screen import Screen, detect
 from ngramdb.cli.terminal.wrapping import error_lines
-from ngramdb.errors import NgramdbError, QueryCancelled, TimeoutExceeded
+from ngramdb.errors import NgramdbError, QueryCancelled, TimeoutExceeded, what_stays
 from ngramdb.visible import visible
 
 OK = 0
@@ -64,11 +64,12 @@ def guarded(run: Callable[[], int], debug: bool = False) -> int:
 
 
 def interrupted(error: BaseException) -> str:
-    """The message of an interrupt: after how long, and how far the work was, where known."""
+    """The message of an interrupt: after how long, how far the work was, where known, and what stays."""
     elapsed, fraction = getattr(error, "elapsed", None), getattr(error, "fraction", None)
     after = "" if elapsed is None else f" after {human.duration(elapsed)}"
     far = "" if fraction is None or fraction >= 1 else f", {int(100 * fraction)} % done"
-    return f"interrupted{after}{far}"
+    committed = getattr(error, "committed", None)
+    return f"interrupted{after}{far}{'' if committed is None else f'; {what_stays(committed)}'}"
 
 
 def message_of(error: Exception) -> str:

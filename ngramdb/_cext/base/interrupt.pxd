@@ -57,6 +57,7 @@ cdef class Interrupt:
     cdef uint32_t parent_before
     cdef readonly object timeout
     cdef readonly object progress
+    cdef readonly object committed
     cdef int64_t spent_ns      # while it was current, up to the last time that it was left
     cdef int64_t entered_ns
     cdef uint32_t n_entered

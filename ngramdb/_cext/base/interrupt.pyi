@@ -8,6 +8,7 @@ class Interrupt:
     parent: Interrupt | None
     timeout: float | None
     progress: Callable[[Interrupt], object] | None
+    committed: int | None
     def __init__(
         self,
         parent: Interrupt | None = None,
@@ -15,6 +16,7 @@ class Interrupt:
         progress: Callable[[Interrupt], object] | None = None,
     ) -> None: ...
     def set(self) -> None: ...
+    def note_commit(self, version: int) -> None: ...
     @property
     def is_set(self) -> bool: ...
     @property

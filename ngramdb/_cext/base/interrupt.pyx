@@ -70,6 +70,10 @@ cdef class Interrupt:
     parent : setting it later stops this, too; what was asked of it before does not count
     timeout : seconds of work, None for no limit
     progress : called with the token now and then, at most ten times a second
+
+    Attributes
+    ----------
+    committed : the version of the database that was committed last within the work, None if none was
     """
 
     def __cinit__(self, Interrupt parent=None, timeout=None, progress=None):
@@ -82,6 +86,12 @@ cdef class Interrupt:
     def set(self):
         """Ask the work to stop, wherever it runs."""
         self.state.n_requests.fetch_add(1)
+
+    def note_commit(self, version):
+        """A version of the database was committed: what stops the work from now on leaves it."""
+        self.committed = version
+        if self.parent is not None and self.parent.n_entered > 0:
+            self.parent.note_commit(version)
 
     @property
     def is_set(self):
@@ -129,7 +139,7 @@ cdef class Interrupt:
             self.spent_ns += now_ns() - self.entered_ns
         if kind is not None and issubclass(kind, KeyboardInterrupt) and not hasattr(error, "fraction"):
             # Other errors that stop the work describe themselves.
-            error.fraction, error.elapsed = self.fraction, self.elapsed
+            error.fraction, error.elapsed, error.committed = self.fraction, self.elapsed, self.committed
 
     cdef void see(self, double fraction) noexcept:
         if 0 <= fraction < self.farthest - ROUNDING:
@@ -237,6 +247,7 @@ def raise_stopped(late):
     token = current()
     fraction = None if token is None else token.fraction
     elapsed = None if token is None else token.elapsed
+    committed = None if token is None else token.committed
     if late and token is not None:
-        raise TimeoutExceeded(elapsed=elapsed, fraction=fraction, timeout=token.timeout)
-    raise Interrupted(elapsed=elapsed, fraction=fraction)
+        raise TimeoutExceeded(elapsed=elapsed, fraction=fraction, timeout=token.timeout, committed=committed)
+    raise Interrupted(elapsed=elapsed, fraction=fraction, committed=committed)

@@ -21,6 +21,7 @@ from ngramdb.engine.storage.manifest import CorpusEntry, FileRef, Manifest
 from ngramdb.engine.storage.os_errors import storage_error, storage_errors
 from ngramdb.engine.storage.versions import LoadedVersion, write_version
 from ngramdb.errors import ConflictError, InvalidArgument, StorageError
+from ngramdb.interrupts import current
 from ngramdb.segments.container import Scratch
 
 
@@ -103,6 +104,9 @@ class Transaction:
             loaded = self._write(manifest)
         except OSError as error:
             raise self._failure(error, manifest.version) from error
+        work = current()
+        if work is not None:
+            work.note_commit(manifest.version)
         self._adopt(loaded)
         return manifest
 

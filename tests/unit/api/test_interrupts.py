@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 
 import ngramdb
 from ngramdb import ExecutionError, Interrupted, QueryCancelled, TimeoutExceeded, interrupts
+from ngramdb.engine.storage.transaction import Transaction
 from ngramdb.executor.results.result import Result, batched, supervised
 
 
@@ -50,6 +52,67 @@ def test_interrupt_stops_reading_in_another_thread_and_nothing_that_comes_after(
     assert isinstance(caught.value, QueryCancelled) and 0 < caught.value.elapsed < 5
     assert 0 < caught.value.fraction < 1
     assert db.execute('COUNT "natural language"').fetchone() == (2,)
+
+
+STAYS = r"what had been committed by then stays, up to version \d+ of the database"
+COMMITTING = [
+    'DELETE DOCS FROM wiki WHERE "the"',
+    'DELETE DOCS FROM wiki WHERE "the" RETURNING doc_id, text',
+    "CREATE CORPUS other",
+    "CREATE CORPUS other AS (DOCS FROM wiki)",
+    "ANALYZE wiki",
+    'DELETE DOCS FROM wiki WHERE "the"; COUNT "a" FROM wiki',
+]
+
+
+@pytest.mark.parametrize("statement", COMMITTING)
+def test_who_is_stopped_after_a_commit_is_told_of_it(db, wiki, statement):
+    before = db.version
+    result = db.execute(statement)
+    db.interrupt()
+    with pytest.raises(Interrupted, match=STAYS) as caught:
+        result.fetchall()
+    assert caught.value.committed == db.version > before
+
+
+def test_what_was_committed_is_told_whatever_the_timeout(db, wiki, monkeypatch):
+    """From the commit on, time does not count."""
+    committed = Transaction.commit
+
+    def slowly(self, *arguments):
+        made = committed(self, *arguments)
+        time.sleep(0.3)
+        return made
+
+    monkeypatch.setattr(Transaction, "commit", slowly)
+    [(n_documents,)] = db.execute('COUNT DOCS WHERE "the" FROM wiki').fetchall()
+    removed = db.execute('DELETE DOCS FROM wiki WHERE "the" RETURNING doc_id', timeout=0.25)
+    assert len(removed.fetchall()) == n_documents > 0
+
+
+def test_a_load_that_is_stopped_between_commits_says_what_stays(db, tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(f'{{"text": "a b {i}"}}\n' for i in range(2000)))
+    db.execute("CREATE CORPUS parts")
+    version = db.version
+    for limit in (0.05, 0.1, 0.2, 0.4, 0.8, 1.6):
+        try:
+            db.execute(f"COPY parts FROM '{path}' (COMMIT_EVERY 100)", timeout=limit)
+        except TimeoutExceeded as error:
+            assert error.committed == (db.version if db.version > version else None)
+            assert re.search("the database is as it was$" if error.committed is None else STAYS, str(error))
+            if error.committed is not None:
+                return
+    pytest.skip("the machine was too fast, or too slow, to be stopped between two commits")
+
+
+def test_of_several_statements_those_before_are_told_of(db, wiki):
+    statements = 'DELETE DOCS FROM wiki WHERE "the"; DOCS FROM wiki'
+    result = db.execute(statements)
+    db.interrupt()
+    with pytest.raises(Interrupted, match=STAYS) as caught:
+        result.fetchall()
+    assert caught.value.committed == db.version
 
 
 def test_a_result_that_was_stopped_does_not_look_complete(db, wiki):
