@@ -17,6 +17,7 @@ from ngramdb.executor.conditions.computed_values import codes_of, elements_of
 from ngramdb.executor.conditions.field_values import Codes, FieldReader
 from ngramdb.executor.conditions.known_tokens import from_files
 from ngramdb.executor.conditions.occurrences import Occurrences
+from ngramdb.executor.conditions.stored_text import token_places
 from ngramdb.executor.distinct import numbered, numbered_rows
 from ngramdb.planner.plan import FieldKey, PlaceKey
 from ngramdb.planner.source import Corpus, IntArray, Segment
@@ -89,7 +90,7 @@ def of_occurrences(
 def _texts_beside(key: PlaceKey, corpus: Corpus, segment: Segment, found: Occurrences) -> Codes:
     """The text left or right of each occurrence, or its own."""
     if key.name == "form":
-        return _texts(corpus, _tokens(segment, found))
+        return _forms(corpus, segment, found)
     to_left = key.name == "left"
     places = found.starts if to_left else found.stops
     columns: list[IntArray] = []
@@ -106,6 +107,38 @@ def _texts_beside(key: PlaceKey, corpus: Corpus, segment: Segment, found: Occurr
     if to_left:
         columns.reverse()
     return _texts(corpus, np.stack(columns, axis=1))
+
+
+def _forms(corpus: Corpus, segment: Segment, found: Occurrences) -> Codes:
+    """How each occurrence is written: its tokens, or, where these do not spell the text, what the text has.
+
+    Cost of the latter: documents with an occurrence are read, and tokenized, once.
+    """
+    of_tokens = _texts(corpus, _tokens(segment, found))
+    tokenizer = corpus.tokenizer
+    if not tokenizer.has_places:
+        return of_tokens
+    numbers = {text: number for number, text in enumerate(of_tokens.values)}
+    codes = of_tokens.codes.copy()
+    documents = segment.index.documents_at(found.starts)
+    first, _ = segment.index.document_bounds(documents)
+    starts = (found.starts.astype(np.int64) - first).tolist()
+    stops = (found.stops.astype(np.int64) - first).tolist()
+    order = np.argsort(documents, kind="stable")
+    bounds = np.flatnonzero(np.diff(documents[order])) + 1
+    for some in np.split(order, bounds) if len(order) else []:
+        interrupts.check()
+        document = int(documents[some[0]])
+        content = segment.text(document, tokenizer)
+        text = "" if content is None else content.decode("utf-8", "backslashreplace")
+        places = None if content is None else token_places(segment, tokenizer, document, text)
+        if places is None:  # the ids were given, and are not those of a text: they are shown
+            continue
+        for k in some.tolist():
+            if starts[k] < stops[k] <= len(places.stops):
+                written = text[int(places.starts[starts[k]]) : int(places.stops[stops[k] - 1])]
+                codes[k] = numbers.setdefault(" ".join(written.split()) or written, len(numbers))
+    return Codes(codes, list(numbers))
 
 
 def _tokens(segment: Segment, found: Occurrences) -> IntArray:
@@ -126,8 +159,11 @@ def _texts(corpus: Corpus, table: IntArray) -> Codes:
     numbers: dict[str, int] = {}
     table_of = np.full(len(rows), -1, dtype=np.int64)
     some = np.flatnonzero((rows >= 0).any(axis=1))
+    # A word is the same with the blank that sub-word tokens have before it; characters are what they are.
+    is_exact = corpus.tokenizer.kind in ("chars", "bytes")
     for place, text in zip(some.tolist(), _shown(corpus, rows[some]), strict=True):
-        table_of[place] = numbers.setdefault(text.strip() or text, len(numbers))
+        shown = text if is_exact else text.strip(" ") or text
+        table_of[place] = numbers.setdefault(shown, len(numbers))
     return Codes(table_of[codes], list(numbers))
 
 

@@ -118,6 +118,39 @@ def test_every_string_is_found_where_it_stands(corpus, ignore_case):
             assert line["left"] + line["match"] + line["right"] in TEXTS[line["doc_id"]] + TEXTS[1]
 
 
+@pytest.mark.parametrize(
+    "kind", ["words", "words(lower)", "words(nfc)", "words(lower, nfc)", "WordPiece", "bytes, composed"]
+)
+def test_forms_are_what_the_text_has(kind):
+    texts = ["The US and us", "US troops. Das Café CAFÉ cafe\u0301 Cafe", "in New\n York, new  york", ""]
+    kinds = {"WordPiece": lambda: word_pieces(texts), "bytes, composed": TOKENIZERS["bytes, composed"]}
+    with ngramdb.connect() as db:
+        made = db.create_corpus("c", kinds[kind]() if kind in kinds else kind)
+        made.append(texts)
+        asked = {"group_by": "FORM", "match_text": True}
+        assert made.counts("US", **asked).fetchall() == [("US", 2)]
+        assert made.counts("us", ignore_case=True, **asked).fetchall() == [("US", 2), ("us", 1)]
+        found = made.counts("café", ignore_case=True, **asked).fetchall()
+        assert sorted(found) == [("CAFÉ", 1), ("Café", 1)] or kind != "words"
+        assert {form.casefold() for form, _ in found} <= {"café", "cafe\u0301"}
+        if kind.startswith("words"):
+            found = made.counts("new york", ignore_case=True, group_by="FORM").fetchall()
+            assert found == [("New York", 1), ("new york", 1)]
+
+
+@pytest.mark.parametrize("kind", ["chars", "bytes"])
+def test_groups_beside_keep_white_space_where_it_is_a_token(kind):
+    with ngramdb.connect() as db:
+        made = db.create_corpus("c", kind)
+        made.append(["is it. is\nat", "is ", "as is"])
+        right = [("s", 1), ("s\n", 1), ("s ", 2), ("t.", 1)]
+        assert made.counts("i", group_by="RIGHT 2").fetchall() == right
+        left = made.counts("s", group_by="LEFT 2").fetchall()
+        assert sorted(left) == [(" i", 2), ("a", 1), ("i", 2)]
+        rows = db.execute('COUNT "is" * GROUP BY FORM').fetchall()
+        assert rows == [("is\n", 1), ("is ", 2)]
+
+
 @pytest.mark.parametrize("window", [0, 1, 2])
 def test_a_window_that_cuts_a_character_leaves_it_out(window):
     texts = ["naïve ïn n", "日本n語", "éné", "n😀n"]
