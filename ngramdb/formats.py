@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import NamedTuple
 
 from ngramdb.errors import InvalidArgument
@@ -10,6 +11,16 @@ from ngramdb.errors import InvalidArgument
 COMPRESSIONS = (".gz", ".zst", ".zstd", ".bz2", ".xz")
 # The file by which a folder is known for a database.
 MARKER = "NGRAMDB"
+
+
+def database_around(path: str) -> str | None:
+    """The database in whose folder a file would be, links followed; None for none."""
+    folder = os.path.realpath(os.path.dirname(path))
+    while not os.path.lexists(os.path.join(folder, MARKER)):
+        folder, before = os.path.dirname(folder), folder
+        if folder == before:
+            return None
+    return folder
 
 
 # The options of a load that not all formats take, and what those that take it have.

@@ -36,7 +36,7 @@ from ngramdb.executor.questions.documents import chosen, listed, watched_documen
 from ngramdb.executor.results.arrow_types import arrow_type
 from ngramdb.executor.results.result import Result
 from ngramdb.executor.session import Written
-from ngramdb.formats import MARKER, OF_DOCUMENTS, endings_of, written_format
+from ngramdb.formats import OF_DOCUMENTS, database_around, endings_of, written_format
 from ngramdb.ingest.sources import STDIN
 from ngramdb.planner.cautions import Caution
 from ngramdb.planner.plan import Documents, column_of, columns_in_files
@@ -218,7 +218,7 @@ def _replacing(name: str, write: Callable[[Any], int]) -> int:
     if name == STDIN:
         raise ExecutionError(f"'-' is no file: {_STANDARD_OUTPUT}; a file of this name is written as ./-")
     before = _replaced(name, target)
-    if (database := _database_around(target)) is not None:
+    if (database := database_around(target)) is not None:
         raise ExecutionError(f"{name}: this is within the database {database}; name a place outside")
     try:
         _remove_leftovers(target)
@@ -289,16 +289,6 @@ def _remove_leftovers(target: str) -> None:
             if leftover.fullmatch(entry.name):
                 with contextlib.suppress(OSError):
                     remove_unless_held(entry.path)
-
-
-def _database_around(target: str) -> str | None:
-    """The database in whose folder a file would be, links followed; None for none."""
-    folder = os.path.realpath(os.path.dirname(target))
-    while not os.path.lexists(os.path.join(folder, MARKER)):
-        folder, before = os.path.dirname(folder), folder
-        if folder == before:
-            return None
-    return folder
 
 
 # ---- Parquet --------------------------------------------------------------------------------------------

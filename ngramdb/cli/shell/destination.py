@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -9,6 +10,7 @@ from subprocess import Popen
 from typing import TextIO, cast
 
 from ngramdb.errors import ExecutionError, InvalidArgument
+from ngramdb.formats import database_around
 
 
 class LateFile:
@@ -24,6 +26,8 @@ class LateFile:
         self._command = name[1:].strip() if name.startswith("|") else None
         if self._command == "":
             raise InvalidArgument("a command stands behind the |, as in .once | wc -l")
+        if self._command is None:
+            _check_can_be_written(name)
         self._process: Popen[str] | None = None
         self._stream: TextIO | None = None
         #: Whether it was opened, or could not be.
@@ -61,6 +65,19 @@ class LateFile:
                 self._stream.close()
         if self._process is not None and self._process.wait():
             raise ExecutionError(f"{self._command} ended with status {self._process.returncode}")
+
+
+def _check_can_be_written(name: str) -> None:
+    """Before a statement runs whose answer goes there: it may tell what was removed. Changes nothing."""
+    folder = os.path.dirname(os.path.abspath(name))
+    if (database := database_around(os.path.join(folder, ""))) is not None:
+        raise InvalidArgument(f"{name}: this is within the database {database}; name a place outside")
+    if not os.path.isdir(folder):
+        raise InvalidArgument(f"{name}: there is no folder {folder}")
+    if os.path.isdir(name):
+        raise InvalidArgument(f"{name}: this is a folder")
+    if not os.access(name if os.path.exists(name) else folder, os.W_OK):
+        raise InvalidArgument(f"{name}: this may not be written")
 
 
 @contextmanager

@@ -229,11 +229,12 @@ class Shell:
         """Send results to a file (replacing what is in it) or, with None, back to standard output."""
         if path is not None and path.startswith("|"):
             raise InvalidArgument("a command takes one answer: write .once | command")
+        taken = None if path is None else LateFile(path)
         if path is not None:
             open(path, "a").close()  # whether it can be written; what is in it stays until there is a result
         if self.output_file is not None:
             self.output_file.close()
-        self.output_file = None if path is None else LateFile(path)
+        self.output_file = taken
 
     def reopen(self, path: str | None) -> None:
         """Go on with another database; the current one stays open if that one cannot be opened."""

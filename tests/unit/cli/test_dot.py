@@ -139,11 +139,22 @@ def test_a_file_has_the_form_that_its_name_ends_in(
     assert (tmp_path / name).read_text().startswith(beginning)
 
 
+@pytest.mark.parametrize("command", ["output", "once"])
 def test_output_that_cannot_be_opened_leaves_things_as_they_are(
-    shell: Shell, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    shell: Shell, capsys: pytest.CaptureFixture[str], tmp_path: Path, command: str
 ) -> None:
-    with pytest.raises(OSError, match="No such file"):
-        run_text(shell, f".output {tmp_path}/missing/out.tsv")
+    """Before the statement whose answer would be lost; it may tell what it has removed."""
+    with ngramdb.connect(tmp_path / "z.ngdb"):
+        marker = (tmp_path / "z.ngdb" / "NGRAMDB").read_bytes()
+    for name, why in (
+        ("missing/out.tsv", "there is no folder"),
+        (".", "this is a folder"),
+        ("z.ngdb/NGRAMDB", "within the database"),
+        ("z.ngdb/segments/x", "within the database"),
+    ):
+        with pytest.raises(InvalidArgument, match=why):
+            run_text(shell, f".{command} {tmp_path}/{name}")
+    assert (tmp_path / "z.ngdb" / "NGRAMDB").read_bytes() == marker
     run_text(shell, 'COUNT "cat";')
     assert capsys.readouterr().out == "count\n1\n"
 
