@@ -67,7 +67,7 @@ def execute_all(
         statements, placeholders = parsed(sql)
     parameters = Parameters(placeholders, params, sql)
     result = Result(summary={"message": "(no statement)"}, snapshot=database.snapshot.version)
-    all_gone = True
+    all_gone, has_committed = True, False
     for statement in statements:
         result.close()
         if result.cautions:  # nobody will see its note
@@ -84,8 +84,9 @@ def execute_all(
             _forget(error, outer)
             raise
         all_gone = database.store.let_go()  # what the statement itself has read
-        if work.committed != before:  # what it has done is told, however long that takes
-            work = _reporting(database, work, progress)
+        has_committed = work.committed != before
+    if has_committed:  # what the last one has done is told, however long that takes
+        work = _reporting(database, work, progress)
     return supervised(result, work, None if all_gone else database.store.let_go)
 
 

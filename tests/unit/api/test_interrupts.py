@@ -88,6 +88,10 @@ def test_what_was_committed_is_told_whatever_the_timeout(db, wiki, monkeypatch):
     [(n_documents,)] = db.execute('COUNT DOCS WHERE "the" FROM wiki').fetchall()
     removed = db.execute('DELETE DOCS FROM wiki WHERE "the" RETURNING doc_id', timeout=0.25)
     assert len(removed.fetchall()) == n_documents > 0
+    before = db.version
+    with pytest.raises(TimeoutExceeded, match=STAYS) as caught:  # for a statement that follows it does
+        db.execute("CREATE CORPUS other; COUNT DOCS FROM wiki", timeout=0.25)
+    assert caught.value.committed == db.version > before
 
 
 def test_a_load_that_is_stopped_between_commits_says_what_stays(db, tmp_path):
