@@ -69,8 +69,9 @@ class LateFile:
 
 def _check_can_be_written(name: str) -> None:
     """Before a statement runs whose answer goes there: it may tell what was removed. Changes nothing."""
-    folder = os.path.dirname(os.path.abspath(name))
-    if (database := database_around(os.path.join(folder, ""))) is not None:
+    path = os.path.abspath(name)
+    folder = os.path.dirname(path)
+    if (database := database_around(path)) is not None:
         raise InvalidArgument(f"{name}: this is within the database {database}; name a place outside")
     if not os.path.isdir(folder):
         raise InvalidArgument(f"{name}: there is no folder {folder}")

@@ -59,9 +59,7 @@ def outcome(predicate: Predicate, values: Values) -> tuple[Mask, Mask]:
     missing = _missing(values)
     if isinstance(predicate, Missing):
         return missing, np.zeros(len(missing), dtype=np.bool_)
-    if isinstance(predicate, Compared) and predicate.literal is None:
-        return _never(missing), np.ones(len(missing), dtype=np.bool_)
-    if isinstance(predicate, InRange) and predicate.low is None and predicate.high is None:
+    if predicate.is_unknown:
         return _never(missing), np.ones(len(missing), dtype=np.bool_)
     if isinstance(values, Lists):
         true, unknown = _never(missing), _never(missing)

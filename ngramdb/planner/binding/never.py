@@ -74,7 +74,7 @@ def _not_in_range(predicate: plan.InRange, field: str) -> str | None:
     if low is not None and high is not None:
         return None
     said = f"NOT {field} BETWEEN {plan.show_value(low)} AND {plan.show_value(high)}"
-    if low is None and high is None:
+    if predicate.is_unknown:
         return f"{said} is never true; {_by_null(field, True)}"
     side = f"above {plan.show_value(high)}" if low is None else f"below {plan.show_value(low)}"
     return f"{said} is true of values {side} only, as in SQL"

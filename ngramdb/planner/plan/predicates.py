@@ -69,6 +69,11 @@ class Predicate(ABC):
         """Whether it asks for single values."""
         return False
 
+    @property
+    def is_unknown(self) -> bool:
+        """Whether it is unknown of every value: what it compares with is NULL."""
+        return False
+
 
 class ValuePredicate(Predicate):
     """A predicate on one value at a time, by comparisons alone."""
@@ -79,7 +84,7 @@ class ValuePredicate(Predicate):
 
     def of(self, value: Any) -> bool | None:
         """Whether it holds of any value, NULL included."""
-        if value is None:
+        if value is None or self.is_unknown:
             return None
         if isinstance(value, list):
             found = [self.of_element(item) for item in value if item is not None]
@@ -97,8 +102,9 @@ class Compared(ValuePredicate):
     def label(self, field: str) -> str:
         return f"{field} {self.operator} {show_value(self.literal)}"
 
-    def of(self, value: Any) -> bool | None:
-        return None if self.literal is None else super().of(value)
+    @property
+    def is_unknown(self) -> bool:
+        return self.literal is None
 
     def of_element(self, value: Any) -> bool | None:
         return None if self.literal is None else compare(value, self.operator, self.literal)
@@ -126,8 +132,9 @@ class InRange(ValuePredicate):
             return True
         return kind_of(low) != kind_of(high) or not low <= high  # type: ignore[operator]
 
-    def of(self, value: Any) -> bool | None:
-        return None if self.low is None and self.high is None else super().of(value)
+    @property
+    def is_unknown(self) -> bool:
+        return self.low is None and self.high is None
 
     def of_element(self, value: Any) -> bool | None:
         above = None if self.low is None else compare(value, ">=", self.low)

@@ -14,12 +14,10 @@ def _fold(expr: Node) -> Node:
     if not isinstance(expr, FieldTest):
         return expr
     predicate = expr.predicate
+    if predicate.is_unknown:
+        return NoDocs("nothing can be said of a comparison with NULL")
     if isinstance(predicate, Compared):
-        if predicate.literal is None:
-            return NoDocs("nothing can be said of a comparison with NULL")
         return _fold_own(expr, predicate) if expr.own else expr
-    if isinstance(predicate, InRange) and predicate.low is None and predicate.high is None:
-        return NoDocs("nothing can be said of a range between NULL and NULL")
     if expr.negated:
         # Without a NULL among them, what is not met by any value is still unknown of documents without one.
         return NoDocs("NOT IN is never true with NULL in the list") if _has_null(predicate) else expr
