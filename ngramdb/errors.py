@@ -231,7 +231,7 @@ class QueryCancelled(ExecutionError):
 def what_stays(committed: int | None) -> str:
     """What there is to say of the database where work was stopped that had committed a version, or none."""
     if committed is None:
-        return "the database is as it was"
+        return "the database is as it was before it"
     return f"what had been committed by then stays, up to version {committed} of the database"
 
 

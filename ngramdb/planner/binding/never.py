@@ -69,15 +69,15 @@ def _of_range(predicate: plan.InRange, field: str) -> str:
 
 
 def _not_in_range(predicate: plan.InRange, field: str) -> str | None:
-    """Of values beyond the one bound that is there, that much is known; where both are, it is true of all."""
+    """What NULL for a bound leaves out, where it stands for one."""
     low, high = predicate.low, predicate.high
     if low is not None and high is not None:
         return None
     said = f"NOT {field} BETWEEN {plan.show_value(low)} AND {plan.show_value(high)}"
     if predicate.is_unknown:
         return f"{said} is never true; {_by_null(field, True)}"
-    side = f"above {plan.show_value(high)}" if low is None else f"below {plan.show_value(low)}"
-    return f"{said} is true of values {side} only, as in SQL"
+    side = f"up to {plan.show_value(high)}" if low is None else f"from {plan.show_value(low)} on"
+    return f"{said} is true of no value {side}, as in SQL"
 
 
 def _by_null(field: str, negated: bool = False) -> str:

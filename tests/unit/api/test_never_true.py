@@ -20,11 +20,11 @@ NEVER = {
     "year IN (?)": "year IN (NULL) is never true",
     "year BETWEEN ? AND 2010": "year <= … has one bound only",
     "year BETWEEN 2000 AND ?": "year >= … has one bound only",
-    "NOT year BETWEEN 1990 AND ?": "BETWEEN 1990 AND NULL is true of values below 1990 only, as in SQL",
+    "NOT year BETWEEN 1990 AND ?": "BETWEEN 1990 AND NULL is true of no value from 1990 on, as in SQL",
     "NOT year BETWEEN ? AND NULL": "NOT year BETWEEN NULL AND NULL is never true; year IS NOT NULL finds",
     "tags BETWEEN 'a' AND ?": "tags >= … has one bound only",
-    "NOT tags BETWEEN 'a' AND ?": "NOT tags BETWEEN 'a' AND NULL is true of values below 'a' only",
-    "NOT YEAR(dates) BETWEEN ? AND 3000": "BETWEEN NULL AND 3000 is true of values above 3000 only",
+    "NOT tags BETWEEN 'a' AND ?": "NOT tags BETWEEN 'a' AND NULL is true of no value from 'a' on",
+    "NOT YEAR(dates) BETWEEN ? AND 3000": "BETWEEN NULL AND 3000 is true of no value up to 3000",
 }
 
 
@@ -101,7 +101,7 @@ def test_other_conditions_say_nothing(db, condition):
 def test_a_negated_range_with_one_bound_says_what_it_finds(db):
     answered = db.execute("COUNT DOCS WHERE NOT year BETWEEN ? AND 2005", [None])
     assert answered.fetchall() == [(1,)]
-    assert answered.notes == ("NOT year BETWEEN NULL AND 2005 is true of values above 2005 only, as in SQL",)
+    assert answered.notes == ("NOT year BETWEEN NULL AND 2005 is true of no value up to 2005, as in SQL",)
 
 
 @pytest.mark.parametrize("source", ["c", "c + other", "other + c", "c AT VERSION ?"])
