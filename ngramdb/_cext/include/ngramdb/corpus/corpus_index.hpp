@@ -67,8 +67,7 @@ class CorpusIndex {
  public:
   // Searches that are kept in flight.
   static constexpr size_t kLanes = 32;
-  // Up to so many requests, several segments are searched side by side: more of them overlap within a segment, at a
-  // lower price.
+  // Up to so many requests, segments are searched side by side: more of them overlap within a segment, at a lower price.
   static constexpr size_t kFewRequests = 2;
   // Questions between two interrupt checks: 20 µs of counts with one segment, 20 ms of long contexts with dozens.
   static constexpr size_t kStopLanes = 8 * kLanes;
@@ -157,7 +156,7 @@ class CorpusIndex {
 };
 
 inline void CorpusIndex::find(const Request* requests, size_t n, int64_t* counts, Range* ranges) const {
-  if (width() > 1 && n <= kFewRequests && find_alongside(requests, n, counts, ranges)) return;
+  if (n <= kFewRequests && find_alongside(requests, n, counts, ranges)) return;
   Room<Range, 2 * kLanes> answers;
   for (size_t base = 0; base < n; base += 2 * kLanes) {
     const size_t m = std::min(n - base, 2 * kLanes);
@@ -172,38 +171,49 @@ inline void CorpusIndex::find(const Request* requests, size_t n, int64_t* counts
   }
 }
 
-// Few requests to several segments: the searches of a dozen segments run side by side, as those of many requests do in
-// one, the last segment's first: what is subtracted is small, and found while the large ones are waited for. False when a
-// request is too long for that; nothing has been answered then.
+// Few requests: the searches of a dozen segments run side by side, as those of many requests do in one, the last segment's
+// first: what is subtracted is small, and found while the large ones are waited for. False when a request is too long for
+// that; nothing has been answered then.
 inline bool CorpusIndex::find_alongside(const Request* requests, size_t n, int64_t* counts, Range* ranges) const {
   for (size_t i = 0; i < n; ++i) {
     if (requests[i].n > kProbeTokens || requests[i].narrow) return false;
   }
   constexpr size_t kProbes = 12;
+  struct Lane {
+    const Segment* segment;
+    size_t number, request;  // of the segment, and which request
+  };
   Probe probes[kProbes];
+  Lane lanes[kProbes];
   size_t active[kProbes];
   std::fill(counts, counts + n, int64_t{0});
-  const size_t total = n * width();  // number k is request k % n
-  const auto segment_of = [&](size_t k) { return width() - 1 - k / n; };
-  for (size_t base = 0; base < total; base += kProbes) {
-    const size_t m = std::min(kProbes, total - base);
+  size_t s = width() - 1, i = 0;  // whose turn it is to begin
+  for (size_t left = n * width(); left > 0;) {
+    const size_t m = std::min(kProbes, left);
+    left -= m;
     for (size_t k = 0; k < m; ++k) {
-      segments_[segment_of(base + k)]->begin(requests[(base + k) % n], probes[k]);
+      lanes[k] = {segments_[s], s, i};
+      segments_[s]->begin(requests[i], probes[k]);
       active[k] = k;
+      if (++i == n) {
+        i = 0;
+        --s;
+      }
     }
     const int n_levels = levels_ahead(m);
     for (size_t n_active = m; n_active > 0;) {
       size_t n_left = 0;
       for (size_t k = 0; k < n_active; ++k) {
-        if (segments_[segment_of(base + active[k])]->advance(probes[active[k]], n_levels)) active[n_left++] = active[k];
+        const size_t lane = active[k];
+        if (lanes[lane].segment->advance(probes[lane], n_levels)) active[n_left++] = lane;
       }
       n_active = n_left;
     }
     for (size_t k = 0; k < m; ++k) {
-      const size_t s = segment_of(base + k), i = (base + k) % n;
-      const Range answer = segments_[s]->found(probes[k]);
-      counts[i] += signs_[s] * static_cast<int64_t>(answer.size());
-      if (ranges != nullptr) ranges[i * width() + s] = answer;
+      const Lane& lane = lanes[k];
+      const Range answer = lane.segment->found(probes[k]);
+      counts[lane.request] += signs_[lane.number] * static_cast<int64_t>(answer.size());
+      if (ranges != nullptr) ranges[lane.request * width() + lane.number] = answer;
     }
   }
   return true;

@@ -124,9 +124,9 @@ inline void fetch_below(const KeyTree& tree, uint64_t word, bool with_rest) {
   for (uint32_t k = 0; k < kFanOut; ++k) prefetch_line(tree.rest + (word * kFanOut + k) * kFanOut);
 }
 
-// Searches for `count` queries at once, level by level, so that the nodes of all of them are fetched together.
-// low, high: first words of the queries' smallest and largest keys. Out: how many first words are below the low
-// key, and how many are not above the high key.
+// Searches levels `from` … `to` for `count` queries at once, level by level, so that the nodes of all of them are fetched
+// together. low, high: first words of the queries' smallest and largest keys. Out, and from below the top also in: how
+// many first words are below the low key, and how many are not above the high key.
 //
 // At the first level all words are compared. At every other one the rank in the level above, less one, is the node to
 // search; rank 0 stays 0. Padding counts as "not above" an all-ones key, so ranks are cut at the level's size; that also
@@ -134,12 +134,13 @@ inline void fetch_below(const KeyTree& tree, uint64_t word, bool with_rest) {
 // instruction set: a macro, since inlining needs equal targets.
 #define NGRAMDB_SEARCH_TREE(NAME, TARGET, BELOW, UPTO)                                                    \
   template <class Verify>                                                                                 \
-  TARGET inline void NAME(const KeyTree& tree, const uint64_t* low, const uint64_t* high, uint32_t count, \
-                          uint64_t* below, uint64_t* upto, Verify& verify) {                              \
+  TARGET inline void NAME(const KeyTree& tree, uint32_t from, uint32_t to, const uint64_t* low,           \
+                          const uint64_t* high, uint32_t count, uint64_t* below, uint64_t* upto,          \
+                          Verify& verify) {                                                               \
     const uint64_t* const top_words = tree.level[tree.top];                                               \
     const uint64_t top_size = tree.size[tree.top];                                                        \
-    verify(top_words, padded_level(top_size));                                                            \
-    for (uint32_t i = 0; i < count; ++i) {                                                                \
+    if (from == tree.top) verify(top_words, padded_level(top_size));                                      \
+    for (uint32_t i = 0; i < count && from == tree.top; ++i) {                                            \
       uint64_t n_below = 0, n_upto = 0;                                                                   \
       for (uint64_t word = 0; word < top_size; word += kFanOut) {                                         \
         n_below += BELOW(top_words + word, low[i]);                                                       \
@@ -149,7 +150,7 @@ inline void fetch_below(const KeyTree& tree, uint64_t word, bool with_rest) {
       upto[i] = n_upto < top_size ? n_upto : top_size;                                                    \
       if (count == 1 && tree.top == 2) fetch_below(tree, below[i] - (below[i] != 0), verify.wants_rest);  \
     }                                                                                                     \
-    for (uint32_t depth = tree.top; depth-- > 0;) {                                                       \
+    for (uint32_t depth = from == tree.top ? from : from + 1; depth-- > to;) {                            \
       const uint64_t* const words = tree.level[depth];                                                    \
       const uint64_t size = tree.size[depth];                                                             \
       const uint64_t* const next =                                                                        \
@@ -188,7 +189,8 @@ NGRAMDB_SEARCH_TREE(search_tree_avx512, __attribute__((target("avx512f,popcnt"))
 #undef NGRAMDB_SEARCH_TREE
 
 template <class Verify>
-using SearchTree = void (*)(const KeyTree&, const uint64_t*, const uint64_t*, uint32_t, uint64_t*, uint64_t*, Verify&);
+using SearchTree = void (*)(const KeyTree&, uint32_t, uint32_t, const uint64_t*, const uint64_t*, uint32_t, uint64_t*,
+                            uint64_t*, Verify&);
 
 template <class Verify>
 SearchTree<Verify> choose_search_tree() {

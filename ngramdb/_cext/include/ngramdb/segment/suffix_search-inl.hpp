@@ -51,34 +51,55 @@ uint32_t SuffixSegment<Sym>::encode_group(const Request* requests, Range* answer
   return n_searches;
 }
 
-// Finds, for searches roots[0, n), the blocks that hold their bounds, by the directory: one that has not been verified
-// as a whole is as far as it is looked at. The first searches in a file that lies elsewhere go by its far index: they
-// wait less often, and who goes on asking has the directory here.
+// Whether the first searches in a file that lies elsewhere go by its far index: they wait less often, and who goes on
+// asking has the directory here.
 template <class Sym>
-void SuffixSegment<Sym>::locate_blocks(Search* searches, const uint32_t* roots, uint32_t n) const {
+bool SuffixSegment<Sym>::goes_far(uint32_t n) const {
   constexpr uint32_t kFarSearches = 64;
   constexpr uint64_t kTogether = uint64_t{1} << 24;  // bytes of a directory that is brought as a whole
-  if (a_.far.keys != nullptr && n_far_.load(std::memory_order_relaxed) < kFarSearches) {
+  if (n_far_.load(std::memory_order_relaxed) < kFarSearches) {
     n_far_.fetch_add(n, std::memory_order_relaxed);
     far_keys_.verify_all();
-    for (uint32_t i = 0; i < n; ++i) locate_far(searches[roots[i]]);
-    return;
+    return true;
   }
-  if (a_.far.keys != nullptr && sizeof(uint64_t) * (tree_words(a_.n_rows) + tree_.n_samples) <= kTogether) {
+  if (sizeof(uint64_t) * (tree_words(a_.n_rows) + tree_.n_samples) <= kTogether) {
     directory_.verify_all();
     rest_.verify_all();
   }
-  // Second words of a small directory come from the cache.
+  return false;
+}
+
+// Calls visit with what verifies words of the directory: those that are used, or none where all have been verified.
+// `alone`: the only search, if there is but one; of a large directory it has second words fetched along with first ones, of
+// a small one they come from the cache.
+template <class Sym>
+template <class Visit>
+void SuffixSegment<Sym>::with_directory(const Search* alone, Visit visit) const {
   constexpr uint64_t kLarge = uint64_t{1} << 20;
-  const bool wants_rest = tree_.n_samples >= kLarge && n == 1 && searches[roots[0]].n > kWordSymbols;
+  const bool wants_rest = tree_.n_samples >= kLarge && alone != nullptr && alone->n > kWordSymbols;
   if (directory_.is_left()) {
     VerifyWords verify{wants_rest, a_.checksums};
-    locate_blocks_by(searches, roots, n, verify);
+    visit(verify);
     if (verify.n_new != 0) count_verified(verify.n_new);
   } else {
     VerifyNothing nothing{wants_rest};
-    locate_blocks_by(searches, roots, n, nothing);
+    visit(nothing);
   }
+}
+
+// Finds, for searches roots[0, n), the blocks that hold their bounds, by the directory: one that has not been verified
+// as a whole is as far as it is looked at.
+template <class Sym>
+void SuffixSegment<Sym>::locate_blocks(Search* searches, const uint32_t* roots, uint32_t n) const {
+  if (a_.far.keys != nullptr && goes_far(n)) {
+    for (uint32_t i = 0; i < n; ++i) locate_far(searches[roots[i]]);
+    return;
+  }
+  Descents<kGroup> descents;
+  with_directory(n == 1 ? &searches[roots[0]] : nullptr, [&](auto& verify) {
+    descend(searches, roots, n, descents, 0, verify);
+    arrive(searches, roots, n, descents, verify);
+  });
 }
 
 template <class Sym>
@@ -121,31 +142,38 @@ uint64_t SuffixSegment<Sym>::bound_in_rest(uint64_t lo, uint64_t hi, uint64_t ke
   return lo;
 }
 
+// Goes down the directory's tree of first words, as far as level `to`.
 template <class Sym>
-template <class Verify>
-void SuffixSegment<Sym>::locate_blocks_by(Search* searches, const uint32_t* roots, uint32_t n, Verify& verify) const {
-  uint64_t low_first[kGroup], high_first[kGroup], low_rest[kGroup], high_rest[kGroup];
-  uint64_t below[kGroup], upto[kGroup];
+template <uint32_t kMost, class Verify>
+void SuffixSegment<Sym>::descend(const Search* searches, const uint32_t* roots, uint32_t n, Descents<kMost>& d,
+                                 uint32_t to, Verify& verify) const {
   for (uint32_t i = 0; i < n; ++i) {
     const Search& s = searches[roots[i]];
     Key low, high;
     pack_query(s.query, s.n, &low, &high);
-    low_first[i] = low.first;
-    high_first[i] = high.first;
-    low_rest[i] = low.rest;
-    high_rest[i] = high.rest;
+    d.low_first[i] = low.first;
+    d.high_first[i] = high.first;
+    d.low_rest[i] = low.rest;
+    d.high_rest[i] = high.rest;
   }
-  search_tree<Verify>(tree_, low_first, high_first, n, below, upto, verify);
+  search_tree<Verify>(tree_, tree_.top, to, d.low_first, d.high_first, n, d.below, d.upto, verify);
+}
+
+// From the lowest level to blocks of rows, by second words where first ones do not tell.
+template <class Sym>
+template <uint32_t kMost, class Verify>
+void SuffixSegment<Sym>::arrive(Search* searches, const uint32_t* roots, uint32_t n, const Descents<kMost>& d,
+                                Verify& verify) const {
   for (uint32_t i = 0; i < n; ++i) {
-    if (searches[roots[i]].n > kWordSymbols && below[i] < upto[i]) prefetch_line(tree_.rest + below[i]);
+    if (searches[roots[i]].n > kWordSymbols && d.below[i] < d.upto[i]) prefetch_line(tree_.rest + d.below[i]);
   }
   const uint32_t all = static_cast<uint32_t>(a_.n_rows);
   for (uint32_t i = 0; i < n; ++i) {
     Search& s = searches[roots[i]];
-    uint64_t lo = below[i], hi = upto[i];
+    uint64_t lo = d.below[i], hi = d.upto[i];
     if (s.n > kWordSymbols && lo < hi) {
-      lo = bound_in_rest<false>(below[i], upto[i], low_rest[i], verify);
-      hi = bound_in_rest<true>(below[i], upto[i], high_rest[i], verify);
+      lo = bound_in_rest<false>(d.below[i], d.upto[i], d.low_rest[i], verify);
+      hi = bound_in_rest<true>(d.below[i], d.upto[i], d.high_rest[i], verify);
     }
     if (hi < lo) hi = lo;  // only in a damaged directory
     // Row 64 (lo - 1) is below the query, row 64 hi above it.
@@ -153,8 +181,8 @@ void SuffixSegment<Sym>::locate_blocks_by(Search* searches, const uint32_t* root
     const uint32_t stop = static_cast<uint32_t>(std::min<uint64_t>(hi * kRowsPerSample, all));
     s.lower = {start, stop, 0, 0};
     if (lo == hi && lo > 0) verify(tree_.level[0] + lo - 1, 1);
-    if (lo == hi && lo > 0 && tree_.level[0][lo - 1] < low_first[i]) {
-      s.known = static_cast<uint32_t>(__builtin_clzll(tree_.level[0][lo - 1] ^ low_first[i]));
+    if (lo == hi && lo > 0 && tree_.level[0][lo - 1] < d.low_first[i]) {
+      s.known = static_cast<uint32_t>(__builtin_clzll(tree_.level[0][lo - 1] ^ d.low_first[i]));
     }
     if (lo < hi && s.n <= 2 * kWordSymbols) {
       // Sampled rows lo … hi-1 begin with the query: the two bounds are in blocks of their own.
@@ -325,7 +353,7 @@ template <class Sym>
 __attribute__((flatten)) void SuffixSegment<Sym>::begin(const Request& request, Probe& probe) const {
   Alone& alone = *new (probe.state) Alone;
   alone.answer = {0, 0};
-  alone.fetched = true;
+  alone.stage = Stage::kText;
   alone.search.split = alone.search.alike = alone.search.located = false;
   alone.search.lower = {0, 0, 0, 0};
   if (request.n == 0) alone.answer = {0, static_cast<uint32_t>(a_.n_rows)};
@@ -333,22 +361,41 @@ __attribute__((flatten)) void SuffixSegment<Sym>::begin(const Request& request, 
   if (request.n == 1 && single_.find(alone.symbols[0], &alone.answer)) return;
   std::memset(alone.symbols + request.n, 0, sizeof(Sym) * key_symbols<Sym>());
   encode_search(alone.symbols, request.n, alone.search);
-  constexpr uint32_t kOnly = 0;
-  locate_blocks(&alone.search, &kOnly, 1);
-  fetch_blocks(alone.search);
-  alone.fetched = false;
+  if (a_.far.keys != nullptr && goes_far(1)) {
+    locate_far(alone.search);
+    alone.stage = Stage::kBlocks;
+    return;
+  }
+  // The last levels are fetched, and waited for while other segments begin.
+  with_directory(&alone.search, [&](auto& verify) {
+    descend(&alone.search, &kOnly, 1, alone.descent, low_levels(), verify);
+  });
+  alone.stage = Stage::kDirectory;
 }
 
 template <class Sym>
 __attribute__((flatten)) bool SuffixSegment<Sym>::advance(Probe& probe, int n_levels) const {
   Alone& alone = *reinterpret_cast<Alone*>(probe.state);
   Search& s = alone.search;
-  if (alone.fetched) {
-    for (int k = 0; k < n_levels && s.open(); ++k) step(s);
-  } else {
-    search_blocks(s);
+  if (alone.stage == Stage::kDirectory) {
+    Descents<1>& d = alone.descent;
+    with_directory(nullptr, [&](auto& verify) {
+      if (low_levels() > 0) {
+        search_tree<std::decay_t<decltype(verify)>>(tree_, low_levels() - 1, 0, d.low_first, d.high_first, 1, d.below,
+                                                    d.upto, verify);
+      }
+      arrive(&s, &kOnly, 1, d, verify);
+    });
+    fetch_blocks(s);
+    alone.stage = Stage::kBlocks;
+    return true;
   }
-  alone.fetched = true;
+  if (alone.stage == Stage::kBlocks) {
+    search_blocks(s);
+    alone.stage = Stage::kText;
+  } else {
+    for (int k = 0; k < n_levels && s.open(); ++k) step(s);
+  }
   if (!s.open()) {
     if (s.split) {
       alone.answer = {s.lower.lo, s.upper.lo};

@@ -234,11 +234,27 @@ class SuffixSegment final : public Segment {
     bool open() const { return lower.open() || (split && upper.open()); }
   };
 
-  // What a Probe holds.
+  // Searches on their way through the directory: their keys, and how many first words are below the low key and not above
+  // the high one, so far.
+  template <uint32_t kMost>
+  struct Descents {
+    uint64_t low_first[kMost], high_first[kMost], low_rest[kMost], high_rest[kMost];
+    uint64_t below[kMost], upto[kMost];
+  };
+
+  // Levels that a search in the tree fetches as one (fetch_below).
+  uint32_t low_levels() const { return std::min(tree_.top, 2u); }
+
+  // Which search of an array of one.
+  static constexpr uint32_t kOnly = 0;
+
+  // What a Probe holds, and what has been fetched for it.
+  enum class Stage : uint8_t { kDirectory, kBlocks, kText };
   struct Alone {
     Search search;
-    bool fetched;
+    Stage stage;
     Range answer;
+    Descents<1> descent;
     Sym symbols[kProbeTokens + key_symbols<Sym>()];
   };
   static_assert(sizeof(Alone) <= sizeof(Probe) && alignof(Alone) <= alignof(Probe));
@@ -485,8 +501,14 @@ class SuffixSegment final : public Segment {
   void fetch_pivots(const Search& s, int n_levels) const;
   void locate_blocks(Search* searches, const uint32_t* roots, uint32_t n) const;
   void locate_far(Search& s) const;
-  template <class Verify>
-  void locate_blocks_by(Search* searches, const uint32_t* roots, uint32_t n, Verify& verify) const;
+  bool goes_far(uint32_t n) const;
+  template <class Visit>
+  void with_directory(const Search* alone, Visit visit) const;
+  template <uint32_t kMost, class Verify>
+  void descend(const Search* searches, const uint32_t* roots, uint32_t n, Descents<kMost>& d, uint32_t to,
+               Verify& verify) const;
+  template <uint32_t kMost, class Verify>
+  void arrive(Search* searches, const uint32_t* roots, uint32_t n, const Descents<kMost>& d, Verify& verify) const;
   template <bool kUpper, class Verify>
   uint64_t bound_in_rest(uint64_t lo, uint64_t hi, uint64_t key, Verify& verify) const;
   void count_verified(uint64_t n_blocks) const;
