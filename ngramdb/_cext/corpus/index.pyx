@@ -125,13 +125,22 @@ cdef class Index:
         infgram: the longest suffix of the context that occurs is used instead of the whole.
         Cost: two searches a segment side by side; with infgram two or three rounds of up to eight.
         """
-        cdef Ids ids = read_ids(context)
+        cdef int64_t small[STACK_IDS]
+        cdef vector[int64_t] large
+        cdef const int64_t* data
+        cdef uint32_t n
+        cdef Ids ids
         cdef int64_t last = as_id(token)
         cdef int64_t[2] offsets
         cdef Estimate out
+        if type(context) is list or type(context) is tuple:
+            fill_ids(context, small, large, &data, &n)
+        else:
+            ids = read_ids(context)
+            data, n = ids.data, ids.n
         offsets[0] = 0
-        offsets[1] = ids.n
-        self.index.estimate(ids.data, offsets, &last, 1, infgram, order, &out, NULL)
+        offsets[1] = n
+        self.index.estimate(data, offsets, &last, 1, infgram, order, &out, NULL)
         return out.cont_count, out.context_count, out.effective_n, out.sparse
 
     def prob_many(self, flat, offsets, tokens, bint infgram=False, uint32_t order=0):
