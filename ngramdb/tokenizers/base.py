@@ -287,6 +287,9 @@ class Encoder:
         """See `Tokenizer.encode_batch`."""
         return self._tokenizer.encode_batch(texts)
 
+    def end(self) -> None:
+        """No batch of this load is left: give back what only encoding needs. Another may come after all."""
+
 
 def as_ids(ids: npt.ArrayLike) -> Ids:
     """Token ids of documents as one contiguous array, every value checked; no copy when it is uint32 already.

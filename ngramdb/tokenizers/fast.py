@@ -35,6 +35,8 @@ Exact = Callable[[list[str]], tuple[Ids, Offsets]]
 # Opening the library and comparing it takes half a second and 100 MB: what `tokenizers` needs for so much
 # text.
 WORTHWHILE_BYTES = 1 << 20
+# Opening it again, already compared, takes 0.3 s: a tenth of what a load of so much text takes.
+WORTH_CLOSING_BYTES = 1 << 26
 # Characters a call: what the library does in 50 ms, in which nothing can be stopped.
 BATCH_CHARS = 1 << 22
 # A text that may take the library longer than that: of the worst kind, a run of one letter, a megabyte takes
@@ -83,7 +85,7 @@ class FastWay:
     ) -> None:
         """Compare with `exact`, what `tokenizers` does, under a definition and its `parts`.
 
-        `vocabulary` gives the texts of all tokens.
+        `vocabulary` gives the texts of all tokens; the parts need not have them.
         """
         self.closed_because: str | None = None
         self._definition = definition
@@ -101,23 +103,38 @@ class FastWay:
         if self.closed_because is not None or _Forks.inherited:
             return None
         try:
-            if self._library is None and not self._opened(texts):
+            library = self._library or self._opened(texts)
+            if library is None:
                 return None
-            return _concatenated([self._compared(batch) for batch in _batches(texts)])
+            return _concatenated([self._compared(library, batch) for batch in _batches(texts)])
         except _Closed as reason:
             self.closed_because = str(reason)
             self._library = None
             return None
 
-    def _opened(self, texts: list[str]) -> bool:
-        """Open the library once there was text enough. Raises _Closed where it is of no use."""
+    def rest(self, n_bytes: int) -> None:
+        """Close the library after a load of so much text, where to open it again takes far less time.
+
+        It has 60 MB, which sorting can use.
+        """
+        if n_bytes < WORTH_CLOSING_BYTES:
+            return
+        with interrupts.holding(self._lock):
+            self._library = None
+            self._n_waiting = 0
+
+    def _opened(self, texts: list[str]) -> Any:
+        """The library, open once there was text enough, else None. Raises _Closed where it is of no use."""
         with interrupts.holding(self._lock):
             if self._library is not None:
-                return True
+                return self._library
             self._n_waiting += sum(map(len, texts))
             if self._n_waiting < WORTHWHILE_BYTES:
-                return False
+                return None
             library = _open(self._definition, self._parts)
+            if self._seen is not None:  # compared when it was first opened
+                self._library = library
+                return library
             added = [
                 token["content"] for token in self._parts.get("added_tokens") or () if token.get("content")
             ]
@@ -126,12 +143,11 @@ class FastWay:
                 self._compare(hard, self._encoded(library, hard), range(len(hard)))
             self._seen[:0x80] = True
             self._library = library
-            return True
+            return library
 
-    def _compared(self, texts: list[str]) -> tuple[Ids, Offsets]:
+    def _compared(self, library: Any, texts: list[str]) -> tuple[Ids, Offsets]:
         """The ids of some texts. Raises _Closed at a difference."""
         interrupts.check()
-        library = self._library
         self._compare_characters(library, texts)
         found = self._encoded(library, texts)
         drawn = self._drawn(texts)
@@ -204,8 +220,9 @@ class FastWay:
 def _open(definition: bytes, parts: dict[str, Any]) -> Any:
     """The library's tokenizer. Raises _Closed when it is not there, or does not take the definition."""
     if parts["model"].get("dropout"):  # not followed here (`huggingface`), and the library would
-        parts = {**parts, "model": {**parts["model"], "dropout": None}}
-        definition = json.dumps(parts).encode()
+        whole = json.loads(definition)
+        whole["model"]["dropout"] = None
+        definition = json.dumps(whole).encode()
     try:
         import fastokens
     except ImportError as error:

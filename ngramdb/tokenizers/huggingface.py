@@ -112,7 +112,10 @@ class HuggingFaceTokenizer(Tokenizer):
 
     @cached_property
     def _parts(self) -> dict[str, Any]:
+        """The definition without its vocabulary and merges, which would take tens of megabytes."""
         parts: dict[str, Any] = json.loads(self._definition)
+        model = parts.get("model") or {}
+        parts["model"] = {name: part for name, part in model.items() if name not in ("vocab", "merges")}
         return parts
 
     @cached_property
@@ -144,7 +147,7 @@ class HuggingFaceTokenizer(Tokenizer):
 
     @cached_property
     def _has_every_byte(self) -> bool:
-        is_bpe = self._parts.get("model", {}).get("type") == "BPE"
+        is_bpe = self._parts["model"].get("type") == "BPE"
         return is_bpe and all(self._library.token_to_id(chr(code)) is not None for code in _byte_characters())
 
     @cached_property
@@ -194,7 +197,7 @@ class HuggingFaceTokenizer(Tokenizer):
 
     def encoder(self, fast: bool = True) -> Encoder:
         made = _FastEncoder(self, self._fast_way) if fast and self._fast_way else super().encoder()
-        dropout = self._parts.get("model", {}).get("dropout")
+        dropout = self._parts["model"].get("dropout")
         if dropout:
             made.note = (
                 f"the tokenizer's BPE dropout of {dropout} is left out: with it no two encodings of a text "
@@ -344,6 +347,7 @@ class _FastEncoder(Encoder):
         self._exact = tokenizer.ids_of_pieces
         self._way = way
         self._used = False
+        self._n_bytes = 0
 
     def encode_batch(self, texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
         cut, bounds = self._pieces_of(texts)
@@ -355,8 +359,12 @@ class _FastEncoder(Encoder):
             found = self._exact(cut)
         else:
             self._used = True
+            self._n_bytes += sum(map(len, texts))
         ids, offsets = found
         return ids, offsets[bounds]
+
+    def end(self) -> None:
+        self._way.rest(self._n_bytes)
 
 
 @contextmanager

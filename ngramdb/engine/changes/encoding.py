@@ -86,6 +86,10 @@ class BatchEncoder:
         self._note = self.note
         self._encoder = self._tokenizer.encoder(fast=False)
 
+    def end(self) -> None:
+        """No batch is left to be encoded, as far as is known."""
+        self._encoder.end()
+
     def encode(self, batch: Batch) -> Encoded | None:
         """The batch without documents that are skipped; None where none is left.
 

@@ -239,6 +239,7 @@ class _Load:
                 interrupts.check()
             if self._meter is not None:
                 self._read_bytes = self._meter.bytes_read
+            self._encoding.end()
             self._close_segment(pool)
             self._report()
             self._await_segments()

@@ -103,6 +103,14 @@ def test_segments_are_byte_for_byte_those_of_the_slow_way(database, tokenizer_js
     assert quick.notes == () and (quick.documents, quick.tokens) == (slow.documents, slow.tokens)
 
 
+def test_a_load_says_when_it_needs_the_library_no_more(database, tokenizer_json, monkeypatch):
+    said = []
+    monkeypatch.setattr(fast.FastWay, "rest", lambda way, n_bytes: said.append(n_bytes))
+    documents = random_documents(0)
+    load(database, tokenizer_json, "quick", documents, True)
+    assert said == [sum(len(document.text) for document in documents if document.text is not None)]
+
+
 @pytest.mark.parametrize("late", [0, 1, 30, 59])
 @pytest.mark.parametrize("segment_tokens", [10**6, 100, 10])
 def test_a_library_that_is_found_out_late_leaves_nothing_behind(

@@ -130,6 +130,29 @@ def test_little_text_does_not_open_the_library(
     assert len(opened) == 1
 
 
+def test_a_large_load_closes_the_library_and_the_next_one_opens_it_without_comparing_again(
+    byte_level_json: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fast, "WORTH_CLOSING_BYTES", 100)
+    opened: list[Lying] = []
+    really = fast._open
+    monkeypatch.setattr(
+        fast, "_open", lambda *of: opened.append(Lying(really(*of), lambda text: text)) or opened[-1]
+    )
+    tokenizer = HuggingFaceTokenizer(byte_level_json)
+    for n_opened, n_texts in ((1, 5), (1, 20), (2, 1), (2, 20), (3, 20)):
+        encoder, texts = tokenizer.encoder(), [b"the quick "] * n_texts
+        assert as_lists(encoder.encode_batch(texts)) == as_lists(tokenizer.encode_batch(texts))
+        encoder.end()
+        assert len(opened) == n_opened
+    assert max(map(len, opened[0].calls)) > 1000  # hard texts
+    assert [len(texts) for texts in opened[1].calls if texts] == [1, 20]
+    # As at first, little text does not open it.
+    monkeypatch.setattr(fast, "WORTHWHILE_BYTES", 30)
+    tokenizer.encoder().encode_batch([b"the quick "])
+    assert len(opened) == 3
+
+
 @pytest.mark.parametrize("wrong", ["'re", "\u3000", "12345", "東", "ΣΑΣ", "<|end|>", "aaaaaaaa"])
 def test_a_library_that_gets_one_hard_text_wrong_is_not_used(
     byte_level_json: bytes, monkeypatch: pytest.MonkeyPatch, wrong: str
