@@ -260,25 +260,26 @@ class Generator:
     def _candidates_after(self, context: tuple[int, ...], wanted: Wanted) -> tuple[Integers, Floats]:
         """Tokens that may come next, each with a probability above 0.
 
-        At least those that are wanted, by themselves or out of all. Those of all sum to 1.
+        At least those that are wanted, by themselves or out of all. Those of all sum to 1, and to less where an
+        n-gram model gives the rest to tokens that are not frequent enough. None where no token is.
         """
         if isinstance(self.model, SharingModel):
             shares = self.model.shares(context)
-            total = shares.total
             ids, probs = shares.wanted(wanted.top, wanted.share)
-        else:
-            ids, counts, _, length = self.model.successors(context)
-            kept = counts >= self.model.spec.min_count
-            if kept.any():
+            return ids, probs / shares.total if shares.total > 0 else probs
+        return self._relative(context)
+
+    def _relative(self, context: tuple[int, ...]) -> tuple[Integers, Floats]:
+        """After the longest suffix of the context that a token follows often enough for an n-gram model."""
+        spec = self.model.spec
+        while True:
+            ids, counts, context_count, length = self.model.continuations(context)
+            if spec.kind == "ngram":
+                kept = counts >= spec.min_count
                 ids, counts = ids[kept], counts[kept]
-            if length == 0 and len(ids) > 1 and ids[0] == END:
-                ids, counts = (
-                    ids[1:],
-                    counts[1:],
-                )  # nothing is known of the context: least of all that it ends
-            probs = counts.astype(np.float64)
-            total = probs.sum()
-        return ids, probs / total if total > 0 else probs
+            if len(ids) or length == 0:
+                return ids, counts / max(1, context_count)
+            context = context[len(context) - (length - 1) :]
 
 
 def _wanted(method: Method) -> Wanted:

@@ -32,6 +32,8 @@ SPECS = [
     NGram(),
     InfGram(),
     InfGram(min_count=3),
+    NGram(min_count=2),
+    NGram(order=3, min_count=3),
     Backoff(order=3),
     KneserNey(),
     KneserNey(order=2),
@@ -59,6 +61,49 @@ def test_a_stream_is_the_same_text(documents, spec, method):
     tokens = [token for token, _ in streamed]
     assert tokens == [*whole.ids, *([END] if whole.ended else [])]
     assert math.fsum(logprob for _, logprob in streamed) == pytest.approx(whole.logprob)
+
+
+RELATIVE = [
+    kind(order=order, min_count=min_count)
+    for kind in (NGram, InfGram)
+    for order in (None, 2)
+    for min_count in (1, 2, 3)
+]
+
+
+@pytest.mark.parametrize("spec", RELATIVE, ids=str)
+@pytest.mark.parametrize("context", [[], [0], [0, 1], [UNKNOWN, 99], [BEGIN], [6, 6, 6, 2]], ids=str)
+def test_logarithms_are_those_of_the_models_probabilities(documents, spec, context):
+    """All texts of two tokens: by the model's distributions, after shorter suffixes where these are empty."""
+    model = model_of(documents, spec)
+
+    def after(tokens):
+        found = model.dist(tokens)
+        return found if len(found.ids) or not tokens else after(tokens[1:])
+
+    expected = {}
+    for token, prob in zip(after(context).ids.tolist(), after(context).probs.tolist(), strict=True):
+        if token == END:
+            expected[()] = math.log(prob)
+            continue
+        longer = after([*context, token])
+        for last, share in zip(longer.ids.tolist(), longer.probs.tolist(), strict=True):
+            tokens = (token,) if last == END else (token, last)
+            expected[tokens, last == END] = math.log(prob) + math.log(share)
+    if () in expected:
+        expected[(), True] = expected.pop(())
+    found = Generator(model).generate(context, 2, Search(500), n_return=500)
+    assert {(item.ids, item.ended): item.logprob for item in found} == pytest.approx(expected)
+    drawn = Generator(model).generate(context, 2, Sampling(), seed=5, n_return=300)
+    assert {(item.ids, item.ended) for item in drawn} <= set(expected)
+    for item in drawn:
+        assert item.logprob == pytest.approx(expected[item.ids, item.ended])
+
+
+def test_nothing_is_generated_where_no_token_is_frequent_enough(documents):
+    model = model_of(documents, NGram(min_count=1000))
+    assert [item.ids for item in Generator(model).generate([0], 5, Greedy())] == [()]
+    assert not len(model.dist([]).ids)
 
 
 def test_samples_come_again_with_their_seed(documents):
