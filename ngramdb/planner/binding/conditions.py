@@ -8,6 +8,7 @@ them stays what it is: the other documents.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -214,9 +215,9 @@ def _other_spelling(kind: str, literal: plan.Scalar | None, place: ast.Node) -> 
     is_given = isinstance(place, ast.Parameter)
     if kind == "number" and isinstance(literal, str):
         with suppress(ValueError):
-            float(literal)
-            advice = "give the number" if is_given else "a number takes no quotes: write"
-            return f"; {advice} {literal.strip()}"
+            if math.isfinite(float(literal)):
+                advice = "give the number" if is_given else "a number takes no quotes: write"
+                return f"; {advice} {literal.strip()}"
     if kind == "string" and isinstance(literal, int | float) and not isinstance(literal, bool):
         return "; give a text" if is_given else f"; a string takes single quotes: write '{literal}'"
     return ""
@@ -286,8 +287,11 @@ def _literal(scope: Scope, node: ast.Scalar) -> plan.Scalar | None:
 
 
 def _checked(scope: Scope, value: Any, node: ast.Scalar) -> plan.Scalar | None:
+    """A value that a field can be compared with."""
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, float) and math.isnan(value):
+        return None  # how frames write what is missing, and what loads make of it
     if value is not None and not isinstance(value, (str, int, float, bool)):
         what = f"a field is compared with a string, a number, TRUE, FALSE or NULL, not {value!r}"
         scope.fail(PlanError, what, node)

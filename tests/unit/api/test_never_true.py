@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 
+import numpy as np
 import pytest
 
 import ngramdb
@@ -42,16 +44,17 @@ def db():
         yield connection
 
 
+@pytest.mark.parametrize("null", [None, math.nan, np.float64("nan")], ids=repr)
 @pytest.mark.parametrize("condition", NEVER)
-def test_a_comparison_with_null_says_that_it_is_never_true(db, condition):
+def test_a_comparison_with_null_says_that_it_is_never_true(db, condition, null):
     corpus, said = db.corpus("c"), NEVER[condition]
     asked = {
-        "count_docs": lambda: corpus.count_docs(condition, params=[None]),
-        "docs": lambda: corpus.docs(condition, params=[None]).fetchall(),
-        "docs in order": lambda: corpus.docs(condition, params=[None], order_by="year").fetchall(),
-        "kwic": lambda: corpus.kwic("a", condition, params=[None]).fetchall(),
-        "ngrams": lambda: corpus.ngrams(1, where=condition, params=[None]).fetchall(),
-        "sample": lambda: corpus.sample(2, where=condition, params=[None]).fetchall(),
+        "count_docs": lambda: corpus.count_docs(condition, params=[null]),
+        "docs": lambda: corpus.docs(condition, params=[null]).fetchall(),
+        "docs in order": lambda: corpus.docs(condition, params=[null], order_by="year").fetchall(),
+        "kwic": lambda: corpus.kwic("a", condition, params=[null]).fetchall(),
+        "ngrams": lambda: corpus.ngrams(1, where=condition, params=[null]).fetchall(),
+        "sample": lambda: corpus.sample(2, where=condition, params=[null]).fetchall(),
     }
     for name, ask in asked.items():
         with pytest.warns(ConditionWarning) as caught:
@@ -61,7 +64,7 @@ def test_a_comparison_with_null_says_that_it_is_never_true(db, condition):
     for begin in ("COUNT DOCS WHERE", 'COUNT "a" WHERE', 'KWIC "a" WHERE', "NGRAMS 1 WHERE", "DOCS WHERE"):
         assert said in db.execute(f"{begin} {condition}", [None]).notes[0]
     with pytest.warns(ConditionWarning):
-        assert corpus.delete(condition, params=[None]) == 0
+        assert corpus.delete(condition, params=[null]) == 0
 
 
 def test_a_filter_makes_an_error_of_it_before_anything_is_removed(db):
