@@ -72,6 +72,7 @@ class Store:
         self._marker = marker
         self._containers: dict[str, Container] = {}
         self._loading = threading.Lock()
+        self._tidying = threading.Lock()  # of what a commit had to leave because it was in use
         self._closed = False
         # Versions that were read or written here, while they are kept.
         self._known: dict[int, LoadedVersion] = {}
@@ -207,7 +208,8 @@ class Store:
             raise ReadOnlyError(f"{path}: the database was opened read-only; open it for writing", path=path)
         self.refresh()  # before anything is written, be it the lock, into what may have taken its place
         with storage_errors("begin to write", path), self._while_there():
-            lock = self.directory.lock_writer(timeout_s)
+            with self._tidying:  # or a reader that removes what is no longer in use would be taken for a writer
+                lock = self.directory.lock_writer(timeout_s)
             try:
                 return Transaction(
                     self.directory, lock, self._prepare_to_write(), self.database_id, self._adopt
@@ -395,15 +397,20 @@ class Store:
         """
         if self._in_use is None or self._closed:
             return True
-        with contextlib.suppress(OSError, StorageError):
-            with contextlib.suppress(FileNotFoundError):
-                if self.directory.is_held(manifest_name(self._in_use)):
-                    return False
-            lock = self.directory.lock_writer(0.0)
-            try:
-                self._let_go()
-            finally:
-                lock.release()
+        if not self._tidying.acquire(blocking=False):
+            return False  # another thread does it, or begins to write and will do it
+        try:
+            with contextlib.suppress(OSError, StorageError):
+                with contextlib.suppress(FileNotFoundError):
+                    if self.directory.is_held(manifest_name(self._in_use)):
+                        return False
+                lock = self.directory.lock_writer(0.0)
+                try:
+                    self._let_go()
+                finally:
+                    lock.release()
+        finally:
+            self._tidying.release()
         return self._in_use is None
 
     def _let_go(self) -> None:

@@ -6,6 +6,7 @@ import os
 import shutil
 import stat
 import struct
+import threading
 import time
 import zlib
 from pathlib import Path
@@ -481,3 +482,28 @@ def test_the_second_writer_of_the_same_process_is_refused(directory):
         assert caught.value.holder == os.getpid()
     with store.begin():
         pass
+
+
+def test_a_reader_that_removes_an_old_version_is_not_taken_for_a_writer(directory, monkeypatch):
+    """A version in use is removed by who reads it last, under the writer's lock: who begins to write waits."""
+    store = Store.open(directory)
+    store.keep_versions = 1
+    store._in_use = store.manifest.version + 1  # held by nobody
+    removing, go_on = threading.Event(), threading.Event()
+    really = store._let_go
+
+    def slow():
+        removing.set()
+        assert go_on.wait(20)
+        really()
+
+    monkeypatch.setattr(store, "_let_go", slow)
+    reader = threading.Thread(target=store.let_go)
+    reader.start()
+    assert removing.wait(20)
+    assert not store.let_go()  # a second reader goes on
+    threading.Timer(0.05, go_on.set).start()
+    with store.begin(0.0):
+        pass
+    reader.join()
+    assert store.let_go()
