@@ -260,8 +260,8 @@ class Generator:
     def _candidates_after(self, context: tuple[int, ...], wanted: Wanted) -> tuple[Integers, Floats]:
         """Tokens that may come next, each with a probability above 0.
 
-        At least those that are wanted, by themselves or out of all. Those of all sum to 1, and to less where an
-        n-gram model gives the rest to tokens that are not frequent enough. None where no token is.
+        At least those that are wanted, by themselves or out of all. Those of all sum to 1, and to less where
+        an n-gram model leaves out tokens that are not frequent enough. None where no token is.
         """
         if isinstance(self.model, SharingModel):
             shares = self.model.shares(context)

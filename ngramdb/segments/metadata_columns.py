@@ -131,17 +131,17 @@ class Column:
 
     def put_array(self, array: Any, type_name: str) -> None:
         """Set the values of the current batch, which has no others: an array of the type's own storage."""
-        found = {type_name} if type_name != "int64" else _types_of_integers(array)
+        found = {type_name} if type_name != "int64" else types_of_integers(array)
         self.types |= found
         self.chunks.append(Chunk.of_array(array, type_name))
 
 
-def _types_of_integers(array: Any) -> set[str]:
-    """What `types_of` gives for the values of an array of integers, of which there is one at least."""
+def types_of_integers(array: Any) -> set[str]:
+    """What `types_of` gives for the values of an array of integers, null aside."""
     import pyarrow.compute as compute
 
     bounds = compute.min_max(array).as_py()
-    return types_of([bounds["min"], bounds["max"]])
+    return types_of(list(bounds.values()))
 
 
 def finished(column: Column, batches: list[int]) -> Iterator[tuple[Any, list[Any]]]:

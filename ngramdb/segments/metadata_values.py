@@ -125,6 +125,12 @@ def _checked_integer(path: str, value: int) -> int:
     return value
 
 
+def scalar_types(value: Any) -> set[str]:
+    """The type of a value, or those of a list's elements; none of an object, null, or a list in a list."""
+    values = value if type(value) is list else [value]
+    return {_SCALARS[kind] for kind in set(map(type, values)) if kind in _SCALARS}
+
+
 def types_of(values: list[Any]) -> set[str]:
     """Return the column types of values, null aside; with "wide" for integers that floats may not hold."""
     found: set[str] = set()

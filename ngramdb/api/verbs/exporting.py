@@ -26,10 +26,12 @@ from ngramdb.engine.storage.lock import FileHold, hold_file, remove_unless_held
 from ngramdb.errors import ExecutionError, ExportWarning
 from ngramdb.executor.questions.document_columns import (
     REST_COLUMN,
+    Fields,
     changed_in_columns,
     has_rest,
     metadata_fields,
     rest_of,
+    type_in_files,
     value_at,
 )
 from ngramdb.executor.questions.documents import chosen, listed, watched_documents
@@ -95,7 +97,7 @@ def export_documents(plan: Documents, path: str | os.PathLike[str], format: str 
 
 def _of_columns(plan: Documents, kind: str) -> tuple[Caution, ...]:
     """A note on fields that are others when documents are loaded from the columns of a file."""
-    changed = changed_in_columns(metadata_fields(plan.corpus), kind in rows_as.DELIMITERS)
+    changed = changed_in_columns(_types(plan, metadata_fields(plan.corpus)), kind in rows_as.DELIMITERS)
     if not changed:
         return ()
     named = ", ".join(changed[:MOST_NAMED]) + (", …" if len(changed) > MOST_NAMED else "")
@@ -305,7 +307,7 @@ def _write_parquet(
     import pyarrow.parquet
 
     fields = metadata_fields(plan.corpus)
-    types = {name: _common(found) for name, found in fields.items()}
+    types = _types(plan, fields)
     of_ids = plan.corpus.tokenizer.kind == "tokens"
     names = columns_in_files(fields)
     if of_ids and IDS in fields:
@@ -329,8 +331,8 @@ def _write_parquet(
                 values = segment.metadata.row(i)
                 columns["doc_id"].append(segment.doc_id(i))
                 columns[content[0]].append(segment.document(i) if of_ids else texts.of(segment, i))
-                for name, found in fields.items():
-                    columns[names[name]].append(_stored(value_at(values, name, found), types[name]))
+                for name in fields:
+                    columns[names[name]].append(_stored(value_at(values, name, fields), types[name]))
                 if rest:
                     columns[REST_COLUMN].append(_stored(rest_of(values, fields), "json"))
             writer.write_table(pyarrow.table(columns, schema=schema))
@@ -338,10 +340,8 @@ def _write_parquet(
     return n
 
 
-def _common(types: list[str]) -> str:
-    if len(types) == 1:
-        return types[0]
-    return "float64" if set(types) == {"int64", "float64"} else "json"
+def _types(plan: Documents, fields: Fields) -> dict[str, str]:
+    return {name: type_in_files(plan.corpus, name, found) for name, found in fields.items()}
 
 
 def _stored(value: Any, type_name: str) -> Any:

@@ -208,7 +208,8 @@ class Store:
             raise ReadOnlyError(f"{path}: the database was opened read-only; open it for writing", path=path)
         self.refresh()  # before anything is written, be it the lock, into what may have taken its place
         with storage_errors("begin to write", path), self._while_there():
-            with self._tidying:  # or a reader that removes what is no longer in use would be taken for a writer
+            # Else a reader that removes what is no longer in use would be taken for another writer.
+            with self._tidying:
                 lock = self.directory.lock_writer(timeout_s)
             try:
                 return Transaction(

@@ -195,7 +195,7 @@ class Codes:
 def encoded(values: Values) -> Codes:
     """Values by numbers, for grouping and ordering."""
     if isinstance(values, Numbers):
-        distinct, codes = np.unique(values.values, return_inverse=True)
+        distinct, codes = np.unique(values.values + 0, return_inverse=True)  # -0.0 is shown as 0.0
         codes = codes.astype(np.int64, copy=False).reshape(-1)
         return Codes(np.where(values.missing, -1, codes), distinct.tolist())
     if isinstance(values, Strings):
@@ -221,7 +221,7 @@ def encoded(values: Values) -> Codes:
         code = found.get(key)
         if code is None:
             code = found[key] = len(distinct_values)
-            distinct_values.append(value)
+            distinct_values.append(0.0 if value == 0 and type(value) is float else value)
         codes[i] = code
     return Codes(codes, distinct_values)
 

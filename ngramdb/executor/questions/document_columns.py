@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ngramdb.caching import cached_property
 from ngramdb.executor.results.result import ColumnType, Row
 from ngramdb.planner.plan import OWN_COLUMNS, FieldKey, column_of
 from ngramdb.planner.source import Corpus, Segment, Tokenizer
 from ngramdb.segments.metadata import MAX_COLUMNS
-from ngramdb.segments.metadata_values import JSON, flatten, split_path
+from ngramdb.segments.metadata_columns import types_of_integers
+from ngramdb.segments.metadata_values import JSON, common_type, flatten, split_path
 
 # Where objects have keys that are data there are thousands of fields. Those beyond the first are in a column
 # of their own, as one object {path: value}, whatever segments they are in.
@@ -28,9 +30,19 @@ def column_type(stored: Sequence[str]) -> type:
     return float if found == {int, float} else dict
 
 
-def metadata_fields(corpus: Corpus) -> dict[str, list[str]]:
-    """The first MAX_FIELDS metadata fields, in the order in which documents have them, with their types."""
-    fields: dict[str, list[str]] = {}
+class Fields(dict[str, list[str]]):
+    """Metadata fields in the order in which documents have them, each with the types of its columns."""
+
+    @cached_property
+    def of_objects(self) -> frozenset[str]:
+        """Fields whose values may be objects: too deep, or not made, to have fields of their own."""
+        json = (path for path, types in self.items() if JSON in types)
+        return frozenset(path for path in json if not any(name.startswith(path + ".") for name in self))
+
+
+def metadata_fields(corpus: Corpus) -> Fields:
+    """The first MAX_FIELDS metadata fields, with their types."""
+    fields = Fields()
     for segment in corpus.segments:
         for name, type_name in segment.metadata.fields().items():
             if name not in fields and len(fields) == MAX_FIELDS:
@@ -46,23 +58,37 @@ def has_rest(fields: dict[str, list[str]]) -> bool:
     return len(fields) == MAX_FIELDS
 
 
-def changed_in_columns(fields: dict[str, list[str]], as_text: bool) -> list[str]:
-    """Fields that are others when documents are loaded from columns; `as_text`: lists are JSON there."""
+def type_in_files(corpus: Corpus, path: str, types: Sequence[str]) -> str:
+    """The type of a column that holds a field's values of all segments, as that of one segment would."""
+    found = set(types)
+    if found == {"int64", "float64"}:
+        for segment in corpus.segments:
+            if segment.metadata.fields().get(path) == "int64":
+                found |= types_of_integers(segment.metadata.column(path))
+    return common_type(found)
+
+
+def changed_in_columns(types: Mapping[str, str], as_text: bool) -> list[str]:
+    """Fields of these `type_in_files` that are others when documents are loaded from columns.
+
+    `as_text`: lists are JSON there.
+    """
     return [
         path
-        for path, types in fields.items()
+        for path, name in types.items()
         if len(split_path(path)) > 1
         or path in OWN_COLUMNS
-        or any(name == JSON or (as_text and name.startswith("list<")) for name in types)
+        or name == JSON
+        or (as_text and name.startswith("list<"))
     ]
 
 
-def document_row(segment: Segment, i: int, fields: dict[str, list[str]], tokenizer: Tokenizer) -> Row:
+def document_row(segment: Segment, i: int, fields: Fields, tokenizer: Tokenizer) -> Row:
     """One document's row: id, metadata by field, length in tokens, text."""
     values = segment.metadata.row(i) if fields else {}
     return (
         segment.doc_id(i),
-        *(value_at(values, name, types) for name, types in fields.items()),
+        *(value_at(values, name, fields) for name in fields),
         *((rest_of(values, fields),) if has_rest(fields) else ()),
         segment.document_length(i),
         document_text(segment, i, tokenizer),
@@ -84,17 +110,18 @@ def document_text(segment: Segment, i: int, tokenizer: Tokenizer) -> str:
     return text.decode("utf-8", "backslashreplace")
 
 
-def value_at(values: dict[str, Any], path: str, types: Sequence[str]) -> Any:
+def value_at(values: dict[str, Any], path: str, fields: Fields) -> Any:
     """The value at a path such as `meta.year` of nested metadata; None where there is none.
 
-    An object is a value only in a field of JSON: elsewhere its own fields hold what is in it.
+    An object is a value only where it has something that no fields of its own hold.
     """
     found: Any = values
     for key in split_path(path):
         if not isinstance(found, dict):
             return None
         found = found.get(key)
-    return None if isinstance(found, dict) and JSON not in types else found
+    is_value = not isinstance(found, dict) or (found and path in fields.of_objects)
+    return found if is_value else None
 
 
 _OWN_TYPES: dict[str, type] = {"doc_id": int, "length": int, "text": str}
@@ -125,7 +152,7 @@ class ReturnedColumns:
 
     def _value(self, segment: Segment, i: int, key: FieldKey, metadata: dict[str, Any]) -> Any:
         if not key.own:
-            return value_at(metadata, key.path, self._stored.get(key.path, ()))
+            return value_at(metadata, key.path, self._stored)
         if key.path == "doc_id":
             return segment.doc_id(i)
         if key.path == "length":

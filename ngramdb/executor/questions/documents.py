@@ -12,6 +12,7 @@ from ngramdb.executor.conditions.docset import DocSet
 from ngramdb.executor.conditions.evaluation import Evaluator, PlanMeter
 from ngramdb.executor.questions.document_columns import (
     REST_COLUMN,
+    Fields,
     ReturnedColumns,
     column_type,
     document_row,
@@ -41,9 +42,7 @@ BATCH_DOCUMENTS = 16
 # Documents: segment, and number in it.
 Numbered = Iterator[tuple[Segment, int]]
 
-_SHAPES: WeakKeyDictionary[Corpus, tuple[dict[str, list[str]], tuple[str, ...], tuple[type, ...]]] = (
-    WeakKeyDictionary()
-)
+_SHAPES: WeakKeyDictionary[Corpus, tuple[Fields, tuple[str, ...], tuple[type, ...]]] = WeakKeyDictionary()
 
 
 def matching(
@@ -158,7 +157,7 @@ def selected(plan: Documents) -> list[Docs]:
     return [np.array(sorted(numbers[id(segment)]), dtype=np.uint32) for segment, _ in found]
 
 
-def _shape(corpus: Corpus) -> tuple[dict[str, list[str]], tuple[str, ...], tuple[type, ...]]:
+def _shape(corpus: Corpus) -> tuple[Fields, tuple[str, ...], tuple[type, ...]]:
     """The metadata fields of a corpus at one version, and the columns of its documents with their types."""
     shape = _SHAPES.get(corpus)
     if shape is None:

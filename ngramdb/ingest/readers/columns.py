@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from ngramdb.caching import cached_property
 from ngramdb.errors import InvalidArgument
 from ngramdb.ingest.documents import infinite, is_finite, without_nan
 from ngramdb.ingest.fields import Path, join_path, split_path
@@ -59,6 +60,15 @@ class Columns:
         """The paths of the fields, each of which one row at least has."""
         names: list[str] = self._batch.schema.names
         return names
+
+    @cached_property
+    def has_objects(self) -> bool:
+        """Whether a value is an object, as of a map: objects have a field for each key, which rows make."""
+        return any(
+            compute.any(compute.starts_with(column, "{")).as_py()
+            for field, column in zip(self._batch.schema, self._batch.columns, strict=True)
+            if field.metadata[TYPE_KEY] == JSON.encode()
+        )
 
     def taken(self, numbers: Sequence[int]) -> Any:
         """A copy of some rows: a record batch that keeps nothing else in memory."""

@@ -20,7 +20,7 @@ from ngramdb.errors import PlanError
 from ngramdb.kinds import FILE_TOKENIZERS
 from ngramdb.language import ast
 from ngramdb.planner import plan
-from ngramdb.planner.binding.fields import bound_date, bound_field, unfit
+from ngramdb.planner.binding.fields import bound_date, bound_field, scalar_types, unfit
 from ngramdb.planner.binding.never import in_two_kinds, never_true
 from ngramdb.planner.binding.occurrences import distance, has_occurrences, near_to, of_operand
 from ngramdb.planner.binding.patterns import pattern
@@ -189,6 +189,7 @@ def _field_test(
     else:
         key, types = bound_field(scope, node.field, corpus, lambda: _as_ngram(scope, node))
     name = plan.part_of(part, key.path)
+    types = scalar_types(corpus, key, types) if not part else types
     predicate, literals = _predicate(scope, node)
     if isinstance(node, ast.Comparison) and node.operator == "!=":
         negated = not negated

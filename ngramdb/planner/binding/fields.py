@@ -10,7 +10,7 @@ from ngramdb.planner import plan
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.names import listing, nearest
 from ngramdb.planner.plan.field_keys import PREFIX, column_of, plain_name
-from ngramdb.planner.source import Corpus
+from ngramdb.planner.source import PARSED_TYPE, Corpus
 
 # What every document has without metadata saying so, and the type of it.
 OWN_FIELDS = {"doc_id": "int64", "length": "int64"}
@@ -96,8 +96,8 @@ def bound_key(
     if isinstance(node, ast.Divided):
         inner = bound_key(scope, node.what, corpus)
         if not inner.part:
-            _, types = bound_field(scope, _field_of(node.what), corpus)
-            kind = unfit(types, 0)
+            field, types = bound_field(scope, _field_of(node.what), corpus)
+            kind = unfit(scalar_types(corpus, field, types), 0)
             if kind is not None:
                 scope.fail(PlanError, f"a number is divided, and {inner.path} is a {kind}", node.what)
         divisor = _number(scope, node.divisor)
@@ -135,7 +135,7 @@ def document_keys(
 def bound_date(scope: Scope, node: ast.DatePart, corpus: Corpus) -> tuple[plan.FieldKey, set[str]]:
     """The field whose dates a part is taken of, and the types of what it gives."""
     key, types = bound_field(scope, node.field, corpus)
-    kind = unfit(types, "")
+    kind = unfit(scalar_types(corpus, key, types), "")
     if kind is not None:
         what = (
             f"{node.part.upper()} takes dates, which are texts such as '2001-05-17'; {key.path} is a {kind}"
@@ -184,11 +184,30 @@ def _unknown(
     return BindError(message, text=scope.text, start=start, stop=stop, nearest=hint)
 
 
+def scalar_types(corpus: Corpus, key: plan.FieldKey, types: set[str]) -> set[str]:
+    """The types of a field's values and of the elements of its lists, whatever columns hold them.
+
+    How documents fell into segments must not decide what a field can be compared with. None where there are
+    no such values, or not all are known.
+
+    Cost: columns of JSON are read once.
+    """
+    found = {name.removeprefix("list<").removesuffix(">") for name in types} - {"null", PARSED_TYPE}
+    if key.own:
+        return found
+    for segment in corpus.segments:
+        type_name = segment.metadata.fields().get(key.path)
+        if type_name == PARSED_TYPE:
+            found |= segment.metadata.parsed_types(key.path)
+        elif type_name is None and segment.metadata.rest_has(key.path):
+            return set()
+    return found
+
+
 def unfit(types: set[str], literal: plan.Scalar) -> str | None:
-    """What a field's values are, where none can be compared with the literal; None where some can."""
-    kinds = {TYPE_NAMES.get(name.removeprefix("list<").removesuffix(">")) for name in types}
-    kinds -= {TYPE_NAMES.get("null")} if types == {"list<null>"} else set()
-    if len(kinds) != 1 or None in kinds:
+    """What values of these `scalar_types` are, where all are of one kind and the literal of another."""
+    kinds = {TYPE_NAMES[name] for name in types}
+    if len(kinds) != 1:
         return None
     (kind,) = kinds
     return None if plan.kind_of(literal) == kind else kind

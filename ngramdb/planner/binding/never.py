@@ -11,7 +11,6 @@ from contextlib import suppress
 from math import isfinite
 
 from ngramdb.planner import plan
-from ngramdb.planner.source import PARSED_TYPE
 
 
 def never_true(test: plan.FieldTest) -> str | None:
@@ -32,20 +31,17 @@ def never_true(test: plan.FieldTest) -> str | None:
 def in_two_kinds(name: str, types: set[str], literals: Sequence[plan.Scalar | None]) -> str | None:
     """What to say of numbers, and texts that read as such, where a field has both: each meets its own kind.
 
+    `types` are the `fields.scalar_types` of the field.
+
     A table as text, for one, has a column of numbers in one file and of texts in the next.
     """
-    kinds = {kind.removeprefix("list<").removesuffix(">") for kind in types}
-    if PARSED_TYPE not in kinds and not ("string" in kinds and kinds & {"int64", "float64"}):
+    if not ("string" in types and types & {"int64", "float64"}):
         return None
     asked = [literal for literal in literals if _reads_as_number(literal)]
     if not asked or len({isinstance(literal, str) for literal in asked}) == 2:
         return None
     kind, other = ("text", "number") if isinstance(asked[0], str) else ("number", "text")
     shown = plan.show_value(asked[0])
-    if PARSED_TYPE in kinds:  # which kinds the values have is not known
-        return (
-            f"{name} has values that no one type holds: {shown} is a {kind} here, and would meet no {other}"
-        )
     return f"{name} has values of several kinds: {shown} is a {kind} here, and meets no {other}"
 
 

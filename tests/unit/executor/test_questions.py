@@ -8,7 +8,7 @@ import pytest
 from reference import ReferenceCatalog, ReferenceCorpus
 
 from ngramdb.errors import PlanError
-from ngramdb.executor.questions.document_columns import value_at
+from ngramdb.executor.questions.document_columns import Fields, value_at
 from ngramdb.executor.run import answer, is_question
 from ngramdb.language.parser import parse_statement
 from ngramdb.planner.planner import make_plan
@@ -128,18 +128,21 @@ def test_metadata_become_columns_in_the_order_of_their_first_appearance():
 
 
 @pytest.mark.parametrize(
-    ("path", "types", "expected"),
+    ("path", "expected"),
     [
-        ("a", ["int64"], None),
-        ("a", ["json"], {"b": 1, "c.d": {"e": None}}),
-        ("a.b", ["int64"], 1),
-        (r"a.c\.d.e", ["string"], None),
-        ("a.b.x", ["int64"], None),
-        ("z", ["int64"], None),
+        ("a", None),
+        ("a.b", 1),
+        (r"a.c\.d.e", None),
+        ("a.b.x", None),
+        ("z", None),
+        ("m", {"k": [1]}),
+        ("n", None),
     ],
 )
-def test_values_are_found_by_path(path, types, expected):
-    assert value_at({"a": {"b": 1, "c.d": {"e": None}}}, path, types) == expected
+def test_values_are_found_by_path(path, expected):
+    values = {"a": {"b": 1, "c.d": {"e": None}}, "m": {"k": [1]}, "n": {"k": 1}}
+    fields = Fields({"a.b": ["int64"], "m": ["json"], "n": ["json"], "n.k": ["int64"], "nk": ["json"]})
+    assert value_at(values, path, fields) == expected
 
 
 def test_only_questions_are_answered_without_a_session():

@@ -485,7 +485,7 @@ def test_the_second_writer_of_the_same_process_is_refused(directory):
 
 
 def test_a_reader_that_removes_an_old_version_is_not_taken_for_a_writer(directory, monkeypatch):
-    """A version in use is removed by who reads it last, under the writer's lock: who begins to write waits."""
+    """Versions in use are removed by who reads them last, under the writer's lock; a writer waits."""
     store = Store.open(directory)
     store.keep_versions = 1
     store._in_use = store.manifest.version + 1  # held by nobody

@@ -1,0 +1,128 @@
+"""Fields whose values are of several kinds: answers, notes and errors are the same however documents came."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as parquet
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import ngramdb
+from ngramdb.errors import QueryError
+
+SCALARS = st.sampled_from(
+    [0, -0.0, 1, -3, 2**53 + 1, 2**63, 0.5, -0.5, 1e300, True, False, "x", "1", "", "2001-05-01"]
+)
+OBJECTS = st.dictionaries(st.sampled_from(["k", "l"]), SCALARS | st.none(), max_size=2)
+LISTS = st.lists(SCALARS | st.none() | OBJECTS, max_size=3)
+VALUES = SCALARS | OBJECTS | LISTS | st.none()
+RECORDS = st.lists(st.fixed_dictionaries({}, optional={"n": VALUES, "m": SCALARS}), min_size=1, max_size=6)
+
+CONDITIONS = [
+    f"{field} {test}"
+    for field in ("n", "m", "n.k")
+    for test in (
+        "= 'x'",
+        "!= 'x'",
+        ">= ''",
+        "= 1",
+        "< 9007199254740993",
+        "= TRUE",
+        "IN ('1', 0.5)",
+        "NOT IN (1)",
+        "BETWEEN 0 AND 5",
+        "LIKE '%'",
+        "NOT LIKE 'x'",
+        "IS NULL",
+    )
+] + ["YEAR(n) = 2001", "NOT YEAR(n) > 2000", "YEAR(m) IS NULL"]
+STATEMENTS = [
+    "DOCS",
+    "DOCS RETURNING doc_id, n ORDER BY doc_id",
+    "DOCS RETURNING doc_id, m, n.k",
+    "DOCS ORDER BY n",
+    "DOCS ORDER BY m DESC",
+    'COUNT "a" GROUP BY n',
+    'COUNT "a" GROUP BY UNNEST(n)',
+    'COUNT "a" GROUP BY m / 2',
+    'COUNT "a" GROUP BY YEAR(n)',
+    'KWIC "a" RETURNING n, m',
+    *(f"COUNT DOCS WHERE {condition}" for condition in CONDITIONS),
+    *(f"COUNT DOCS WHERE NOT {condition}" for condition in CONDITIONS),
+]
+
+
+def shown(value: Any) -> str:
+    """A value with its kind: 0 and 0.0 are one number, whose group is shown as either."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return f"number {Fraction(value)}" if is_number else repr(value)
+
+
+def answers(connection: Any, folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for statement in STATEMENTS:
+        try:
+            result = connection.execute(statement)
+            columns = sorted(result.columns)
+            # The order of fields is that of the first documents that have them.
+            places = [result.columns.index(name) for name in columns]
+            rows = [[shown(row[place]) for place in places] for row in result.fetchall()]
+            found[statement] = (columns, rows, list(result.notes))
+        except QueryError as error:
+            found[statement] = str(error)
+    corpus = connection.corpus("c")
+    found["fields"] = sorted(
+        name for name, _ in connection.execute("DESCRIBE c").fetchall() if name.startswith("field")
+    )
+    for ending in ("parquet", "csv"):
+        file = folder / f"all.{ending}"
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            corpus.export(file)
+        found[ending] = (
+            sorted(str(one.message).split(": in columns")[0].split(", ") for one in caught),
+            repr(sorted(parquet.read_table(file).to_pydict().items())) if ending == "parquet" else None,
+        )
+    return found
+
+
+@pytest.mark.filterwarnings("ignore")
+@given(records=RECORDS, data=st.data())
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_segments_do_not_decide_what_values_are(
+    tmp_path: Path, records: list[dict[str, Any]], data: Any
+) -> None:
+    documents = [{"text": "a", **record} for record in records]
+    others = [{"text": "b", **record} for record in data.draw(RECORDS, label="others")]
+    cuts = data.draw(st.sets(st.integers(1, len(documents))), label="cuts")
+    bounds = [0, *sorted(cuts - {len(documents)}), len(documents)]
+    with ngramdb.connect() as whole, ngramdb.connect() as apart:
+        whole.create_corpus("c").append(documents)
+        apart.execute("SET auto_compact = off")
+        corpus = apart.create_corpus("c")
+        for start, stop in pairwise(bounds):
+            corpus.append(documents[start:stop])
+        expected = answers(whole, tmp_path)
+        assert answers(apart, tmp_path) == expected
+        corpus.compact()
+        assert answers(apart, tmp_path) == expected
+        # Fields that only removed documents had stay known, and the type of lists that are empty now: what is
+        # asked of others is as it was.
+        if any(isinstance(record.get("n"), list) for record in records):
+            return
+        corpus.append(others)
+        assert corpus.delete('"b"') == len(others)
+        corpus.compact()
+        found = answers(apart, tmp_path)
+        fields = {field.removeprefix("field ") for field in expected["fields"]}
+        for statement in STATEMENTS:
+            asked = {name for name in ("n.k", "n", "m") if re.search(rf"\b{name}\b(?!\.)", statement)}
+            if asked and asked <= fields and not statement.startswith("DOCS ORDER"):
+                assert found[statement] == expected[statement], statement
