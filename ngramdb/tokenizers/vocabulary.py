@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb.errors import CorruptionError, InvalidArgument
-from ngramdb.marks import unmarked
+from ngramdb.marks import changed_letters, unmarked
 from ngramdb.tokenizers.regular import Words
 
 IntArray = NDArray[np.int64]
@@ -57,8 +57,7 @@ class Vocabulary:
         if self._unmarked is None:
             points = np.frombuffer(self._texts.encode("utf-32-le", "surrogatepass"), dtype="<u4")
             distinct = np.unique(points)
-            shorter = {code: unmarked(chr(code)) for code in distinct.tolist()}
-            table = {code: text for code, text in shorter.items() if text != chr(code)}
+            table = {ord(one): text for one, text in changed_letters("".join(map(chr, distinct))).items()}
             sizes = np.ones(int(distinct.max(initial=0)) + 1, dtype=np.int64)
             for code, text in table.items():
                 sizes[code] = len(text)
@@ -97,6 +96,8 @@ def _decoded(flat: NDArray[np.uint8], offsets: IntArray) -> list[str]:
 
 
 _VOCABULARIES: WeakKeyDictionary[WithTexts, Vocabulary] = WeakKeyDictionary()
+# Of tokenizers whose vocabulary is one and the same in all corpora: a million characters.
+_SHARED: dict[str, Vocabulary] = {}
 
 
 def vocabulary_of(tokenizer: WithTexts) -> Vocabulary:
@@ -104,6 +105,10 @@ def vocabulary_of(tokenizer: WithTexts) -> Vocabulary:
 
     Cost: a pass over it, again when it has grown; five bytes a character are kept.
     """
+    if tokenizer.kind == "chars":
+        if "chars" not in _SHARED:
+            _SHARED["chars"] = Vocabulary(tokenizer)
+        return _SHARED["chars"]
     found = _VOCABULARIES.get(tokenizer)
     if found is None or found.n_words != tokenizer.n_vocabulary:
         found = _VOCABULARIES[tokenizer] = Vocabulary(tokenizer)

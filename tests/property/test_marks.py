@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ngramdb
+from ngramdb.marks import changed_letters, unmarked
 
 EXAMPLES = settings(max_examples=150, deadline=None, derandomize=True)
 LETTERS = "aAeEéÉèiIíİıkKķ\u212asSśſςσΣιΙίΐΪǰjJŁłøß"
@@ -79,3 +81,10 @@ def test_a_set_of_marks_alone_is_refused():
         for expression in ("cafe[\u0301]", "[^\u0301]a", "[\u0301]a]"):
             with pytest.raises(ngramdb.QueryError, match="nothing left"):
                 db.execute(f"COUNT /{expression}/ IGNORE DIACRITICS FROM c")
+
+
+def test_the_letters_that_lose_marks_are_the_same_one_by_one_and_all_at_once():
+    every = "".join(map(chr, range(sys.maxunicode + 1)))
+    changed = changed_letters(every)
+    assert changed == {one: unmarked(one) for one in every if unmarked(one) != one}
+    assert changed["é"] == "e" and changed["\u0301"] == "" and changed_letters("\0a") == {}
