@@ -7,7 +7,7 @@ there is a column for each path; its type's name stands in the field's metadata 
     bool, int64, float64, string    of booleans, integers, floats and strings of any width
     list<…> of one of these         of lists of them
     string                          of times and dates (ISO 8601)
-    float64                         of decimal numbers
+    int64, float64                  of decimal numbers, as they have digits after the point
     json                            of all else: JSON text
 
 A NULL is no value. A struct without any value is marked in a column of its own ("ngramdb.mark": object).
@@ -29,7 +29,7 @@ from ngramdb.errors import InvalidArgument
 from ngramdb.ingest.documents import infinite, is_finite, without_nan
 from ngramdb.ingest.fields import Path, join_path, split_path
 from ngramdb.lazy import lazy_module
-from ngramdb.limits import MAX_INTEGER
+from ngramdb.limits import MAX_INTEGER, MIN_INTEGER
 
 pyarrow = lazy_module("pyarrow")
 compute = lazy_module("pyarrow.compute")
@@ -255,6 +255,8 @@ class MetadataColumns:
         if of_lists and not kinds:
             return "list<null>", pyarrow.array(values, pyarrow.list_(pyarrow.null()))
         name = {frozenset((str,)): "string", frozenset((float,)): "float64"}.get(frozenset(kinds), JSON)
+        if kinds == {int} and all(MIN_INTEGER <= item <= MAX_INTEGER for item in items if item is not None):
+            name = "int64"
         if name == JSON:
             texts = [None if value is None else _json(value) for value in values]
             return JSON, pyarrow.array(texts, pyarrow.string())
@@ -421,8 +423,8 @@ def _in_utc(time: Any) -> Any:
 def conversion(name: str, field: Any) -> Convert | None:
     """What turns a column's Python values into those of metadata; None where they are.
 
-    Times are texts in ISO 8601 (with a zone: in UTC), decimal numbers are floats. Raises InvalidArgument for
-    what has no form.
+    Times are texts in ISO 8601 (with a zone: in UTC), decimal numbers are whole ones or floats. Raises
+    InvalidArgument for what has no form.
     """
     _check_extension(name, field)
     types, kind = pyarrow.types, _plain_type(field.type)
@@ -432,7 +434,7 @@ def conversion(name: str, field: Any) -> Convert | None:
     if types.is_timestamp(kind) or types.is_date(kind) or types.is_time(kind):
         return _unless_null(_time_text)
     if types.is_decimal(kind):
-        return _unless_null(float)
+        return _unless_null(int if kind.scale <= 0 else float)
     if is_list(kind):
         item = conversion(name, kind.value_field)
         return None if item is None else _unless_null(lambda values: [item(value) for value in values])

@@ -132,6 +132,11 @@ def test_times_decimals_maps_and_bytes(db, tmp_path):
             "at": [datetime.datetime(2024, 1, 31, 12, 30), None],
             "day": [datetime.date(2024, 1, 31), datetime.date(1, 1, 1)],
             "price": [decimal.Decimal("0.50"), decimal.Decimal("7.25")],
+            "whole": pyarrow.array([decimal.Decimal(2**53 + 1), None], pyarrow.decimal128(20, 0)),
+            "wide": pyarrow.array([decimal.Decimal(10**19), decimal.Decimal(1)], pyarrow.decimal128(20, 0)),
+            "wholes": pyarrow.array(
+                [[decimal.Decimal(2**53 + 1)], []], pyarrow.list_(pyarrow.decimal128(20, 0))
+            ),
             "map": pyarrow.array([[("k", 1)], []], pyarrow.map_(pyarrow.string(), pyarrow.int64())),
             "huge": pyarrow.array([2**64 - 1, 1], pyarrow.uint64()),
         }
@@ -143,6 +148,13 @@ def test_times_decimals_maps_and_bytes(db, tmp_path):
     assert (first["text"], second["text"]) == ("a b", "ü")
     assert first["at"] == "2024-01-31T12:30:00" and second["day"] == "0001-01-01"
     assert (first["price"], second["price"]) == (0.5, 7.25)
+    assert (first["whole"], first["wide"], first["wholes"]) == (2**53 + 1, 10**19, [2**53 + 1])
+    fields = dict(db.execute("DESCRIBE c").fetchall())
+    assert [fields[f"field {name}"] for name in ("whole", "wide", "wholes")] == [
+        "int64",
+        "json",
+        "list<int64>",
+    ]
     assert (first["map.k"], second["map.k"], second["huge"]) == (1, None, 1) and first["huge"] == 2**64 - 1
 
 
