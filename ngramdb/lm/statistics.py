@@ -129,18 +129,32 @@ class Statistics:
 
         The usual reason is a small corpus; word classes and other unusual tokens are others.
         """
+        return tuple(n for n, (_, is_estimated) in self._estimates(order).items() if not is_estimated)
+
+    def zeros(self, order: int | None = None) -> tuple[int, ...]:
+        """Lengths (of a model of that order) of which a discount is 0, as KenLM has it, too.
+
+        A context whose successors all have such a count leaves nothing to other words.
+        """
+        return tuple(n for n, (found, _) in self._estimates(order).items() if min(found) == 0)
+
+    def _estimates(self, order: int | None) -> dict[int, tuple[Discount, bool]]:
         lengths = range(1, (self.max_length if order is None else min(order, self.max_length)) + 1)
-        table = {n: self.raw if n == order else self.continuation for n in lengths}
-        return tuple(n for n in lengths if not discounts_of(table[n][n - 1])[1])
+        return {n: discounts_of((self.raw if n == order else self.continuation)[n - 1]) for n in lengths}
 
     def note(self, order: int | None = None) -> str | None:
-        """A remark on lengths (of a model of that order) without estimated discounts, or None."""
+        """A remark on lengths (of a model of that order) with unusual discounts, or None."""
         said = []
         if lengths := self.fallbacks(order):
             said.append(
                 f"the corpus is too small (or unusual) to estimate Kneser-Ney discounts for n-grams of "
                 f"length {_listed(lengths)}; "
                 f"{FALLBACK[0]}, {FALLBACK[1]:g} and {FALLBACK[2]} stand in"
+            )
+        if lengths := self.zeros(order):
+            said.append(
+                f"a discount is 0 for n-grams of length {_listed(lengths)}, so that after some contexts words "
+                "have probability 0"
             )
         if order is not None and order > self.max_length:
             most = min(order, MAX_ANALYZED_ORDER)

@@ -39,6 +39,9 @@ from ngramdb.types import Docs
 # Documents per batch: their texts are in memory together.
 BATCH_DOCUMENTS = 16
 
+# The column that names the corpus of each document of a sum.
+CORPUS = "corpus"
+
 # Documents: segment, and number in it.
 Numbered = Iterator[tuple[Segment, int]]
 
@@ -87,13 +90,19 @@ def documents(plan: Documents, meter: PlanMeter | None = None) -> Result:
 
     Which documents match is settled here; their metadata and texts are read with their rows.
     """
-    return watched_documents(plan, iter, meter)
+    return watched_documents(plan, iter, meter, with_corpora=plan.corpus.n_added > 1)
 
 
 def watched_documents(
-    plan: Documents, through: Callable[[Numbered], Numbered], meter: PlanMeter | None = None
+    plan: Documents,
+    through: Callable[[Numbered], Numbered],
+    meter: PlanMeter | None = None,
+    with_corpora: bool = False,
 ) -> Result:
-    """The same; `through` is given the documents, and gives them back while their rows are made."""
+    """The same; `through` is given the documents, and gives them back while their rows are made.
+
+    with_corpora : in the first column, the corpus of a sum that each document is of, whose `doc_id` it has
+    """
     found, summary = chosen(plan, meter)
     n = summary["total"] if plan.sample is None else summary["sampled"]
     stop = n if plan.limit is None else min(n, plan.offset + plan.limit)
@@ -103,7 +112,10 @@ def watched_documents(
         columns, types, row_of = returned.names, returned.types, returned.row
     else:
         _, columns, types = _shape(plan.corpus)
-    batches = _row_batches(plan, found, through, row_of)
+    batches = _row_batches(plan, found, through, row_of, with_corpora)
+    if with_corpora:
+        columns = (CORPUS, *(f"metadata.{name}" if name == CORPUS else name for name in columns))
+        types = (str, *types)
     n_rows = max(0, stop - plan.offset)
     result = Result(columns, batches, summary=summary, n_rows=n_rows, types=types)
     result.found = summary["total"] > 0
@@ -115,11 +127,17 @@ def _row_batches(
     found: Sequence[tuple[Segment, DocSet]],
     through: Callable[[Numbered], Numbered],
     row_of: Callable[[Segment, int], Row] | None,
+    with_corpora: bool,
 ) -> Iterator[list[Row]]:
     """The rows; what making them takes is prepared when the first one is read: many ask for `total` only."""
     if row_of is None:
         row_of = partial(document_row, fields=_shape(plan.corpus)[0], tokenizer=plan.corpus.tokenizer)
-    rows = (row_of(segment, i) for segment, i in through(listed(plan, found)))
+    wanted = through(listed(plan, found))
+    if with_corpora:
+        names = {id(segment): plan.corpus.corpus_of(i) for i, segment in enumerate(plan.corpus.segments)}
+        rows = ((names[id(segment)], *row_of(segment, i)) for segment, i in wanted)
+    else:
+        rows = (row_of(segment, i) for segment, i in wanted)
     yield from batched(rows, BATCH_DOCUMENTS)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ngramdb import interrupts
 from ngramdb.executor.conditions.computed_values import codes_of
 from ngramdb.executor.conditions.docset import DocSet
-from ngramdb.executor.conditions.field_values import Codes, FieldReader, identity
+from ngramdb.executor.conditions.field_values import DOC_ID, Codes, FieldReader, identity
 from ngramdb.planner.plan import FieldKey
 from ngramdb.planner.source import Segment
 
@@ -38,7 +38,10 @@ def in_order(
 def _ranks(
     key: FieldKey, found: Sequence[tuple[Segment, DocSet]], numbers: Sequence[NDArray[np.uint32]]
 ) -> NDArray[np.int64]:
-    """For each document a number that orders it by one key."""
+    """For each document a number that orders it by one key; ids by those of each corpus of a sum."""
+    if key.own and key.path == DOC_ID:
+        places = np.arange(sum(map(len, numbers)))
+        return places[::-1] if key.descending else places
     parts: list[Codes] = []
     for i, ((segment, _), docs) in enumerate(zip(found, numbers, strict=True)):
         interrupts.step(i, len(found))

@@ -9,7 +9,7 @@ from ngramdb.language import ast
 from ngramdb.planner import plan
 from ngramdb.planner.binding.concordance import sampling
 from ngramdb.planner.binding.conditions import condition
-from ngramdb.planner.binding.fields import bound_key, field_types, path_of
+from ngramdb.planner.binding.fields import DOC_ID, bound_key, field_types, path_of
 from ngramdb.planner.binding.occurrences import occurring
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.plan.field_keys import PREFIX, plain_name
@@ -49,7 +49,7 @@ def count_docs(scope: Scope, node: ast.CountDocs) -> plan.Plan:
     corpus = scope.corpus(node.source)
     where = condition(scope, node.where, corpus)
     if node.group_by:
-        keys = tuple(bound_key(scope, key, corpus) for key in node.group_by)
+        keys = tuple(_field_key(scope, key, corpus) for key in node.group_by)
         return _grouped(scope, node, corpus, where, keys)
     _refuse_order(scope, node)
     return plan.CountDocuments(corpus, where)
@@ -122,7 +122,16 @@ def _key(scope: Scope, node: ast.GroupKey, corpus: Corpus) -> plan.FieldKey | pl
         return plan.PlaceKey(node.side, n_tokens)
     if isinstance(node, ast.Form) and "form" not in field_types(corpus):
         return plan.PlaceKey("form")
-    return bound_key(scope, node, corpus)
+    return _field_key(scope, node, corpus)
+
+
+def _field_key(scope: Scope, node: ast.GroupKey, corpus: Corpus) -> plan.FieldKey:
+    """A field that rows are grouped by."""
+    key = bound_key(scope, node, corpus)
+    if corpus.n_added > 1 and key.own and key.path == DOC_ID:
+        what = "documents of different corpora have the same doc_id; group those of one corpus by it"
+        scope.fail(PlanError, what, node)
+    return key
 
 
 def _order(

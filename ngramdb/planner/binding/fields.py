@@ -13,7 +13,8 @@ from ngramdb.planner.plan.field_keys import PREFIX, column_of, plain_name
 from ngramdb.planner.source import PARSED_TYPE, Corpus
 
 # What every document has without metadata saying so, and the type of it.
-OWN_FIELDS = {"doc_id": "int64", "length": "int64"}
+DOC_ID = "doc_id"
+OWN_FIELDS = {DOC_ID: "int64", "length": "int64"}
 
 # The documents' text, which DOCS has among its columns.
 TEXT = "text"
@@ -127,7 +128,7 @@ def document_keys(
         if key.unnested:
             scope.fail(PlanError, "documents are ordered by a value that each has once, not by UNNEST", item)
         keys.append(plan.changed(key, descending=item.descending))
-        if key == plan.FieldKey("doc_id", own=True):
+        if key == plan.FieldKey(DOC_ID, own=True):
             break  # no two documents are equal in it, so what comes after decides nothing
     return tuple(keys)
 

@@ -10,7 +10,7 @@ from ngramdb.language import ast
 from ngramdb.lm.spec import MAX_MIN_COUNT
 from ngramdb.planner import plan
 from ngramdb.planner.binding.conditions import condition
-from ngramdb.planner.binding.fields import bound_field
+from ngramdb.planner.binding.fields import DOC_ID, bound_field
 from ngramdb.planner.binding.occurrences import occurring
 from ngramdb.planner.binding.scope import Range, Scope
 from ngramdb.planner.binding.sentences import require_sentences
@@ -95,6 +95,8 @@ def dispersion(scope: Scope, node: ast.Dispersion) -> plan.Plan:
     """Bind DISPERSION."""
     corpus = scope.corpus(node.source)
     key = None if node.by is None else bound_field(scope, node.by, corpus)[0]
+    if key == plan.FieldKey(DOC_ID, own=True):
+        key = None  # each document is a part of its own, in a sum of corpora, too
     return plan.Spread(corpus, part(scope, "DISPERSION", node.what, node.where, corpus), key)
 
 

@@ -127,6 +127,15 @@ def test_notes_say_what_a_reader_must_know(documents):
     assert "0.5, 1 and 1.5 stand in" in model_of(documents, KneserNey()).note
 
 
+def test_a_discount_of_nothing_is_said():
+    """KenLM takes discounts from 0 on, too: a context of one successor may leave nothing to other words."""
+    documents = [[], [], [2, 1, 3], [], [3]]
+    model = model_of(documents, KneserNey(order=2))
+    assert model.prob([3], 77).prob == 0
+    assert "a discount is 0 for n-grams of length 2, so that" in model.note
+    assert "discount is 0" not in model_of([[0, 1, 2], [0, 2]], KneserNey(order=2)).note
+
+
 @pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.uint32])
 def test_symbols_of_every_width_give_the_same_answers(kind):
     from indexes import index_of
