@@ -77,7 +77,7 @@ template <class Visit>
 void SuffixSegment<Sym>::with_directory(const Search* alone, Visit visit) const {
   constexpr uint64_t kLarge = uint64_t{1} << 20;
   const bool wants_rest = tree_.n_samples >= kLarge && alone != nullptr && alone->n > kWordSymbols;
-  if (directory_.is_left()) {
+  if (directory_.is_still_left()) {
     VerifyWords verify{wants_rest, a_.checksums};
     visit(verify);
     if (verify.n_new != 0) count_verified(verify.n_new);

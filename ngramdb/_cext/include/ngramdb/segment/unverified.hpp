@@ -36,6 +36,14 @@ class Unverified {
 
   bool is_left() const { return __builtin_expect(is_left_.load(std::memory_order_relaxed), 0); }
 
+  // The same for those who verify what they use by other ways: all may have been verified beforehand.
+  bool is_still_left() const {
+    if (!is_left()) return false;
+    if (!sums_->all_sound()) return true;
+    is_left_.store(false, std::memory_order_relaxed);
+    return false;
+  }
+
   // Verifies the blocks with values [first, first + n), as far as there are so many.
   void verify(uint64_t first, uint64_t n) const {
     if (is_left()) verify_left(first, n);
