@@ -153,8 +153,8 @@ class Statistics:
             )
         if lengths := self.zeros(order):
             said.append(
-                f"a discount is 0 for n-grams of length {_listed(lengths)}, so that after some contexts words "
-                "have probability 0"
+                f"a discount is 0 for n-grams of length {_listed(lengths)}, so that after some contexts "
+                "words have probability 0"
             )
         if order is not None and order > self.max_length:
             most = min(order, MAX_ANALYZED_ORDER)

@@ -161,13 +161,18 @@ def _arrow_type(values: list[Any], default: Any) -> Any:
 
 
 def _array(values: list[Any], kind: Any) -> Any:
+    return pyarrow.array(_converted(values, kind), kind)
+
+
+def _converted(values: list[Any], kind: Any) -> list[Any]:
+    """Values, or those in lists, as the type has them."""
     if kind == pyarrow.string():
-        values = [_text(value) for value in values]
-    elif kind == pyarrow.float64():
-        values = [None if value is None else float(value) for value in values]
-    elif pyarrow.types.is_list(kind) and kind.value_type == pyarrow.string():
-        values = [None if value is None else [_text(item) for item in value] for value in values]
-    return pyarrow.array(values, kind)
+        return [_text(value) for value in values]
+    if kind == pyarrow.float64():
+        return [None if value is None else float(value) for value in values]
+    if pyarrow.types.is_list(kind):
+        return [None if value is None else _converted(value, kind.value_type) for value in values]
+    return values
 
 
 def _text(value: object) -> str | None:

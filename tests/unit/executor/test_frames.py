@@ -18,6 +18,8 @@ COLUMNS = {
     "lists": ([[1, 2], None, []], "list<item: int64>"),
     "texts in lists": ([["a"], [], None], "list<item: string>"),
     "mixed lists": ([[1, "a", None], None, [True]], "list<item: string>"),
+    "lists in lists": ([[["x"], [2, 0]], None, [[2**64], [{"a": 1}]]], "list<item: list<item: string>>"),
+    "numbers in lists": ([[[1], [2.5]], None, [[]]], "list<item: list<item: double>>"),
     "mixed": ([1, "a", True], "string"),
     "true and one": ([True, 1, None], "string"),
     "objects": ([{"a": [1]}, None, {"b": "é"}], "string"),
@@ -25,6 +27,7 @@ COLUMNS = {
 }
 AS_TEXT = {
     "mixed lists": [["1", "a", None], None, ["true"]],
+    "lists in lists": [[["x"], ["2", "0"]], None, [["18446744073709551616"], ['{"a": 1}']]],
     "mixed": ["1", "a", "true"],
     "true and one": ["true", "1", None],
     "objects": ['{"a": [1]}', None, '{"b": "é"}'],
