@@ -63,7 +63,10 @@ void check_tree_search(Random& random) {
     high[i] = random.chance(3) ? ~uint64_t{0} : std::max(low[i], random.pick(keys));
   }
   for (const SearchTree<VerifyNothing> search : variants) {
-    search(tree, low.data(), high.data(), n, below.data(), upto.data(), verify);
+    // All the way, or down to a level first and then from there.
+    const uint32_t level = static_cast<uint32_t>(random.below(tree.top + 1));
+    search(tree, tree.top, level, low.data(), high.data(), n, below.data(), upto.data(), verify);
+    if (level > 0) search(tree, level - 1, 0, low.data(), high.data(), n, below.data(), upto.data(), verify);
     for (uint32_t i = 0; i < n; ++i) {
       CHECK(below[i] == static_cast<uint64_t>(std::lower_bound(keys.begin(), keys.end(), low[i]) - keys.begin()));
       CHECK(upto[i] == static_cast<uint64_t>(std::upper_bound(keys.begin(), keys.end(), high[i]) - keys.begin()));
