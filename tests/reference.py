@@ -245,7 +245,7 @@ class ReferenceSegment:
         names = {bool: "bool", int: "int64", float: "float64", str: "string"}
         values = [row[path] for row in self._metadata if path in row]
         every = [item for value in values for item in (value if isinstance(value, list) else [value])]
-        return frozenset(names[type(item)] for item in every if type(item) in names)
+        return frozenset(), frozenset(names[type(item)] for item in every if type(item) in names)
 
     def row(self, i):
         return self._metadata[i]

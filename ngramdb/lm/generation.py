@@ -212,13 +212,18 @@ class Generator:
 
     def _beams(self, context: tuple[int, ...], n: int, width: int) -> list[Continuation]:
         beams = [Continuation((), 0.0, False)]
+        stopped: set[tuple[int, ...]] = set()  # no token is frequent enough to come next
         for _ in range(n):
-            if all(beam.ended for beam in beams):
+            if all(beam.ended or beam.ids in stopped for beam in beams):
                 break
-            grown = [beam for beam in beams if beam.ended]
+            grown: list[Continuation] = []
             for beam in beams:
-                if not beam.ended:
-                    grown += self._best_extensions(context, beam, width)
+                longer = (
+                    [] if beam.ended or beam.ids in stopped else self._best_extensions(context, beam, width)
+                )
+                if not longer and not beam.ended:
+                    stopped.add(beam.ids)
+                grown += longer or [beam]
             beams = sorted(grown, key=lambda item: (-item.logprob, item.ids))[:width]
         return beams
 
@@ -250,8 +255,6 @@ class Generator:
     ) -> list[Continuation]:
         interrupts.check()
         ids, probs = self._candidates(context + beam.ids, Wanted(width))
-        if not len(ids):
-            return [Continuation(beam.ids, beam.logprob, True)]
         best = np.lexsort((ids, -probs))[:width]
         return [beam.extended(int(ids[i]), float(np.log(probs[i]))) for i in best]
 

@@ -34,7 +34,7 @@ import numpy as np
 from ngramdb.caching import cached_property
 from ngramdb.errors import CorruptionError, QueryCancelled
 from ngramdb.segments.metadata_columns import MARK_KEY, TYPE_KEY, Column, finished, pyarrow, storage_type
-from ngramdb.segments.metadata_values import JSON, flatten, scalar_types, split_path
+from ngramdb.segments.metadata_values import JSON, flatten, scalar_types, split_path, types_of
 
 # Documents whose values are held as Python objects before they become an Arrow batch.
 BATCH_DOCUMENTS = 8192
@@ -265,7 +265,7 @@ class MetadataReader:
         self._buffer = buffer
         self._n_documents = n_documents
         self._path = path
-        self._parsed_types: dict[str, frozenset[str]] = {}
+        self._parsed_types: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
 
     def fields(self) -> dict[str, str]:
         """Return the columns' paths and type names, in the order in which they first came.
@@ -347,17 +347,19 @@ class MetadataReader:
         with self._guarded():
             return bool(compute.any(compute.match_substring(rest, key)).as_py())
 
-    def parsed_types(self, path: str) -> frozenset[str]:
-        """The types of the values in a column of JSON, and of the elements of its lists; objects have none.
+    def parsed_types(self, path: str) -> tuple[frozenset[str], frozenset[str]]:
+        """Of the values in a column of JSON, the types that columns of each would have, and the scalar types.
+
+        The latter are those of elements, too, where values are lists; objects have none.
 
         Cost: 1 µs a value at the first time.
         """
         found = self._parsed_types.get(path)
         if found is None:
             with self._guarded():
-                texts = self.column(path).drop_null().unique().to_pylist()
-                found = frozenset[str]().union(*(scalar_types(json.loads(text)) for text in texts))
-            self._parsed_types[path] = found
+                values = list(map(json.loads, self.column(path).drop_null().unique().to_pylist()))
+                scalars = frozenset[str]().union(*map(scalar_types, values))
+                found = self._parsed_types[path] = frozenset(types_of(values)), scalars
         return found
 
     def check(self) -> None:

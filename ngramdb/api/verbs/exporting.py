@@ -34,7 +34,7 @@ from ngramdb.executor.questions.document_columns import (
     type_in_files,
     value_at,
 )
-from ngramdb.executor.questions.documents import chosen, listed, watched_documents
+from ngramdb.executor.questions.documents import CORPUS, chosen, listed, watched_documents
 from ngramdb.executor.results.arrow_types import arrow_type
 from ngramdb.executor.results.result import Result
 from ngramdb.executor.session import Written
@@ -80,7 +80,7 @@ def export_documents(plan: Documents, path: str | os.PathLike[str], format: str 
     kind = written_format(name, format)
     texts = ShownTexts(plan.corpus.tokenizer)
     if kind not in OF_DOCUMENTS:
-        result = watched_documents(plan, texts.seen)
+        result = watched_documents(plan, texts.seen, with_corpora=plan.corpus.n_added > 1)
         fields = metadata_fields(plan.corpus)
         renamed = {column_of(name, fields): column for name, column in columns_in_files(fields).items()}
         result.columns = tuple(renamed.get(name, name) for name in result.columns)
@@ -314,8 +314,13 @@ def _write_parquet(
         names[IDS] = f"metadata.{IDS}"
     content = (IDS, pyarrow.list_(pyarrow.uint32())) if of_ids else ("text", pyarrow.large_string())
     rest = [pyarrow.field(REST_COLUMN, pyarrow.string())] if has_rest(fields) else []
+    corpora: dict[int, str] = {}
+    if plan.corpus.n_added > 1:
+        corpora = {id(segment): plan.corpus.corpus_of(i) for i, segment in enumerate(plan.corpus.segments)}
+        names = {name: f"metadata.{column}" if column == CORPUS else column for name, column in names.items()}
     schema = pyarrow.schema(
         [
+            *([pyarrow.field(CORPUS, pyarrow.string())] if corpora else []),
             pyarrow.field("doc_id", arrow_type("int64")),
             pyarrow.field(*content),
             *(pyarrow.field(names[name], arrow_type(kind)) for name, kind in types.items()),
@@ -329,6 +334,8 @@ def _write_parquet(
             columns: dict[str, list[Any]] = {name: [] for name in schema.names}
             for segment, i in batch:
                 values = segment.metadata.row(i)
+                if corpora:
+                    columns[CORPUS].append(corpora[id(segment)])
                 columns["doc_id"].append(segment.doc_id(i))
                 columns[content[0]].append(segment.document(i) if of_ids else texts.of(segment, i))
                 for name in fields:

@@ -60,12 +60,14 @@ def has_rest(fields: dict[str, list[str]]) -> bool:
 
 def type_in_files(corpus: Corpus, path: str, types: Sequence[str]) -> str:
     """The type of a column that holds a field's values of all segments, as that of one segment would."""
-    found = set(types)
-    if found == {"int64", "float64"}:
-        for segment in corpus.segments:
-            if segment.metadata.fields().get(path) == "int64":
-                found |= types_of_integers(segment.metadata.column(path))
-    return common_type(found)
+    found = set(types) - {JSON}
+    for segment in corpus.segments:
+        name = segment.metadata.fields().get(path)
+        if name == JSON:  # its values may be of one type, when others have been removed
+            found |= segment.metadata.parsed_types(path)[0]
+        elif name == "int64" and len(types) > 1:
+            found |= types_of_integers(segment.metadata.column(path))
+    return common_type(found) if found else JSON
 
 
 def changed_in_columns(types: Mapping[str, str], as_text: bool) -> list[str]:

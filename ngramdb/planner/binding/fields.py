@@ -199,7 +199,7 @@ def scalar_types(corpus: Corpus, key: plan.FieldKey, types: set[str]) -> set[str
     for segment in corpus.segments:
         type_name = segment.metadata.fields().get(key.path)
         if type_name == PARSED_TYPE:
-            found |= segment.metadata.parsed_types(key.path)
+            found |= segment.metadata.parsed_types(key.path)[1]
         elif type_name is None and segment.metadata.rest_has(key.path):
             return set()
     return found

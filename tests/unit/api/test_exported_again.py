@@ -201,3 +201,18 @@ def test_fields_that_differ_by_backquotes_alone_are_told_apart(tmp_path):
         assert corpus.count_docs("`a.b`.c = 3") == corpus.count_docs("a.`b.c` = 4") == 1
         with pytest.raises(ngramdb.BindError, match="no document has a field"):
             corpus.count_docs("a.b.c = 3")
+
+
+@pytest.mark.parametrize("ending", ["csv", "arrow", "parquet", "jsonl"])
+def test_rows_of_a_sum_name_the_corpus_of_each_document(db, tmp_path, ending):
+    """Ids are those of each corpus. Lines of JSON are those of the documents, and name none."""
+    db.create_corpus("a").append([{"text": "x", "k": 1}])
+    db.create_corpus("b").append([{"text": "y", "k": 2, "corpus": "z"}])
+    db.execute(f"COPY (DOCS FROM a + b) TO '{tmp_path / f'ab.{ending}'}'")
+    again = db.create_corpus("again")
+    again.load(tmp_path / f"ab.{ending}")
+    rows = [(row.get("corpus"), row.get(r"metadata\.corpus"), row["text"]) for row in again.docs().to_dicts()]
+    if ending == "jsonl":
+        assert rows == [(None, None, "x"), ("z", None, "y")]
+    else:
+        assert rows == [("a", None, "x"), ("b", "z", "y")]
