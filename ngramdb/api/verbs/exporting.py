@@ -34,7 +34,7 @@ from ngramdb.executor.questions.document_columns import (
     type_in_files,
     value_at,
 )
-from ngramdb.executor.questions.documents import CORPUS, chosen, listed, watched_documents
+from ngramdb.executor.questions.documents import CORPUS, chosen, corpora_by_segment, listed, watched_documents
 from ngramdb.executor.results.arrow_types import arrow_type
 from ngramdb.executor.results.result import Result
 from ngramdb.executor.session import Written
@@ -316,7 +316,7 @@ def _write_parquet(
     rest = [pyarrow.field(REST_COLUMN, pyarrow.string())] if has_rest(fields) else []
     corpora: dict[int, str] = {}
     if plan.corpus.n_added > 1:
-        corpora = {id(segment): plan.corpus.corpus_of(i) for i, segment in enumerate(plan.corpus.segments)}
+        corpora = corpora_by_segment(plan.corpus)
         names = {name: f"metadata.{column}" if column == CORPUS else column for name, column in names.items()}
     schema = pyarrow.schema(
         [

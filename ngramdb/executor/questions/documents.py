@@ -134,11 +134,16 @@ def _row_batches(
         row_of = partial(document_row, fields=_shape(plan.corpus)[0], tokenizer=plan.corpus.tokenizer)
     wanted = through(listed(plan, found))
     if with_corpora:
-        names = {id(segment): plan.corpus.corpus_of(i) for i, segment in enumerate(plan.corpus.segments)}
+        names = corpora_by_segment(plan.corpus)
         rows = ((names[id(segment)], *row_of(segment, i)) for segment, i in wanted)
     else:
         rows = (row_of(segment, i) for segment, i in wanted)
     yield from batched(rows, BATCH_DOCUMENTS)
+
+
+def corpora_by_segment(corpus: Corpus) -> dict[int, str]:
+    """The name of the corpus of a sum that each segment is of, by the segment's `id`."""
+    return {id(segment): corpus.corpus_of(i) for i, segment in enumerate(corpus.segments)}
 
 
 def chosen(
