@@ -32,7 +32,11 @@ ALPHABETS = [
     [65533, 65534, 65535],
     [7, 65535, 65536],
 ]
-MEANS = [Means(), *(Means(merges=True, threads=threads) for threads in (1, 2, 4))]
+MEANS = [
+    Means(),
+    *(Means(merges=True, threads=threads) for threads in (1, 2, 4)),
+    *(Means(merges=True, threads=threads, most_held=1 << 30) for threads in (1, 2)),
+]
 FORMAT = Path(__file__).parents[2] / "FORMAT.md"
 
 
@@ -120,6 +124,7 @@ def test_merging_and_sorting_and_building_give_the_same_bytes(corpus, chunk_rows
     assert any(name == "far.lcps" for name, _, _ in expected[0]) == beside
     with pytest.MonkeyPatch.context() as patch, no_room_for_lcps(beside):
         patch.setattr(merged_arrays, "CHUNK_ROWS", chunk_rows)
+        patch.setattr(merged_arrays, "HELD_FROM", 1)
         for means in MEANS:
             directory = MemoryDirectory()
             write_merged(directory.create("segments/b.segment"), parts, means=means)
@@ -142,6 +147,25 @@ def test_sections_are_written_in_the_order_of_the_format():
         for name in described
         if name not in ("documents.ids", "sentences") and not name.startswith("far.")
     ]
+
+
+@pytest.mark.parametrize(("most_held", "n_held"), [(0, 0), (39, 0), (40, 2)])
+def test_texts_are_held_as_far_as_there_is_room(monkeypatch, most_held, n_held):
+    monkeypatch.setattr(merged_arrays, "HELD_FROM", 1)
+    held = []
+    copy = merged_arrays._NativePart.copy
+
+    def noted(part, room, *rest):
+        held.append(len(room))
+        copy(part, room, *rest)
+
+    monkeypatch.setattr(merged_arrays._NativePart, "copy", noted)
+    none = (None, {}, None)
+    segments = [built([([300, 2, 3] * 3, none)]), built([([2, 300, 1] * 3, none)], 1)]
+    parts = [Part(segment, np.arange(1, dtype=np.uint32)) for segment in segments]
+    means = Means(True, most_held=most_held)
+    write_merged(MemoryDirectory().create("segments/d.segment"), parts, means=means)
+    assert held == [10] * n_held  # two bytes each
 
 
 def test_rows_are_reported_while_they_are_merged(monkeypatch):

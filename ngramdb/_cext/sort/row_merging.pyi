@@ -21,6 +21,7 @@ class MergeSource:
         path: str = "",
         has_lcps: bool = True,
         lcps: NDArray[uint8] | None = None,
+        in_large_pages: bool = False,
     ) -> None: ...
 
 class RowMerge:

@@ -25,6 +25,7 @@ cdef extern from "ngramdb/sort/row_merging.hpp" namespace "ngramdb" nogil:
         Rows rows
         uint64_t n_rows
         cbool has_lcps
+        cbool in_large_pages
         const uint32_t* starts
         const uint8_t* kept
         uint64_t n_documents
@@ -55,6 +56,8 @@ cdef class MergeSource:
     has_lcps : False where the rows' LCPs are of other symbols
     lcps : (n - n_documents,) uint8 : the rows' far LCPs where they have no bits for LCPs, if there are any (FORMAT.md,
         "Far index")
+    in_large_pages : whether the text is in pages of megabytes, from where it is fetched in another way: that takes a
+        quarter less time in all, and a quarter more in pages of 4 KB
 
     Raises ValueError when sizes contradict each other, or a document does not end in a separator.
     """
@@ -67,7 +70,8 @@ cdef class MergeSource:
     cdef object arrays
 
     def __init__(self, text, const uint32_t[::1] rows, uint32_t lcp_width, const uint32_t[::1] starts,
-                 const uint8_t[::1] kept=None, str path="", cbool has_lcps=True, const uint8_t[::1] lcps=None):
+                 const uint8_t[::1] kept=None, str path="", cbool has_lcps=True, const uint8_t[::1] lcps=None,
+                 cbool in_large_pages=False):
         self.arrays = (text, rows, starts, kept, lcps)
         cdef uint64_t n_documents = starts.shape[0] - 1
         cdef uint64_t d
@@ -98,6 +102,7 @@ cdef class MergeSource:
         else:
             self.source.rows = Rows(NULL, lcp_width)
         self.source.has_lcps = has_lcps
+        self.source.in_large_pages = in_large_pages
         self.source.starts = &starts[0]
         self.source.kept = NULL
         if kept is not None and n_documents > 0:

@@ -27,6 +27,7 @@ from ngramdb.engine.changes.budget import bounded, memory_errors
 from ngramdb.engine.changes.compaction import CompactionOutcome, Elsewhere
 from ngramdb.engine.changes.deletion import write_removal
 from ngramdb.engine.changes.far_indexing import with_far_indexes
+from ngramdb.engine.changes.machine import has_large_pages, memory_bytes
 from ngramdb.engine.changes.policy import Limits
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.engine.storage.manifest import CorpusEntry
@@ -73,7 +74,12 @@ class WriteOptions:
         segment_tokens = self.segment_tokens_of(entry)
         sorted_tokens, _ = bounded(min(segment_tokens, self.sort_tokens), 1, self.memory_limit)
         most = min(segment_tokens, MAX_SYMBOLS)
-        return Limits(most, min(sorted_tokens, most), self.threads)
+        return Limits(most, min(sorted_tokens, most), self.threads, self._most_held())
+
+    def _most_held(self) -> int:
+        """Bytes of texts that merging may hold: it needs half a byte a token besides."""
+        memory = self.memory_limit or (memory_bytes() or 0) // 2
+        return memory * 3 // 5 if has_large_pages() else 0
 
 
 @dataclass(frozen=True)

@@ -350,7 +350,8 @@ def _means(
     marker: Marker | None,
     on_rows: Callable[[int], None] | None = None,
 ) -> Means:
-    return Means(is_merged([part.n_symbols for part in parts], limits), limits.threads, on_rows, marker)
+    merges = is_merged([part.n_symbols for part in parts], limits)
+    return Means(merges, limits.threads, on_rows, marker, limits.most_held)
 
 
 def _parts(view: CorpusView, group: slice) -> list[Part]:

@@ -12,6 +12,9 @@ from pathlib import Path
 _LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 
 
+_LARGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+
+
 @lru_cache(maxsize=1)
 def memory_bytes() -> int | None:
     """How much memory this process may have: the machine's or its container's; None where that is unknown."""
@@ -22,3 +25,11 @@ def memory_bytes() -> int | None:
         with contextlib.suppress(OSError, ValueError):
             found.append(int(path.read_text()))
     return min((n for n in found if n > 0), default=None)
+
+
+@lru_cache(maxsize=1)
+def has_large_pages() -> bool:
+    """Whether large arrays are in pages of megabytes, which numpy asks for: on Linux, unless turned off."""
+    with contextlib.suppress(OSError, ValueError):
+        return "[never]" not in _LARGE_PAGES.read_text()
+    return False

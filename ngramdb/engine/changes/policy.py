@@ -45,11 +45,13 @@ class Limits:
     most : symbols (tokens and separators) of a segment
     most_sorted : symbols that are sorted, or filtered, at a time; the memory of that is proportional
     threads : how many work at a time
+    most_held : bytes of texts that merging may copy into memory, where that makes it faster
     """
 
     most: int
     most_sorted: int
     threads: int = 1
+    most_held: int = 0
 
 
 def is_merged(sizes: Sequence[int], limits: Limits) -> bool:

@@ -10,6 +10,12 @@ inline void prefetch_line(const void* address) {
   asm volatile("");
 }
 
+// For much that is needed a while later.
+inline void prefetch_line_to_second_cache(const void* address) {
+  __builtin_prefetch(address, 0, 2);
+  asm volatile("");
+}
+
 inline void prefetch_line_to_write(const void* address) {
   __builtin_prefetch(address, 1);
   asm volatile("");
