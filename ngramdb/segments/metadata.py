@@ -123,12 +123,12 @@ class MetadataBuilder:
     def declare(self, fields: Mapping[str, str]) -> None:
         """Make columns for fields of these types, as `MetadataReader.fields` gives them.
 
-        For documents that may have them, and for questions that name them though none does any more.
+        For questions that name them though no document has them any more: values decide on a column's type.
         """
         for path, type_name in fields.items():
             column = self._column(path, None)
             if column is not None:
-                column.types.add(type_name)
+                column.declared.add(type_name)
 
     def finish(self) -> bytes:
         """Return the Arrow IPC file of all documents, or b"" when none had any metadata; ends the building.

@@ -101,12 +101,14 @@ def _to_json(value: Any) -> str:
 class Column:
     """The values of one path: those of the current batch as Python objects, earlier ones as chunks."""
 
-    __slots__ = ("chunks", "mark", "path", "types", "values")
+    __slots__ = ("chunks", "declared", "mark", "path", "types", "values")
 
     def __init__(self, path: str, mark: str | None, n_batches: int) -> None:
         self.path = path
         self.mark = mark
         self.types: set[str] = set()
+        # What it is where it has no value.
+        self.declared: set[str] = set()
         self.values: list[Any] = []
         # None where a batch has no value.
         self.chunks: list[Chunk | None] = [None] * n_batches
@@ -147,7 +149,7 @@ def types_of_integers(array: Any) -> set[str]:
 def finished(column: Column, batches: list[int]) -> Iterator[tuple[Any, list[Any]]]:
     """Yield the Arrow field and the arrays, one a batch, of a column and then of its hidden one, if any."""
     arrow = pyarrow()
-    type_name = common_type(column.types)
+    type_name = common_type(column.types or column.declared)
     storage = storage_type(arrow, type_name)
     chunks = [None if chunk is None else chunk.as_type(type_name) for chunk in column.chunks]
     arrays = [
