@@ -41,23 +41,33 @@ def with_separators(flags: Flags, offsets: NDArray[np.int64]) -> Flags:
 
 
 class SentenceBuilder:
-    """Collects the sentences of documents, a bit for each symbol."""
+    """Collects the sentences of documents: a bit for each symbol, nothing as long as none are known."""
 
     def __init__(self) -> None:
         self._bytes = bytearray()
         self._rest: Flags = np.empty(0, dtype=np.bool_)
         self._known = False
+        self._n_unknown = 0  # symbols before the first sentence that is known
 
     def add(self, flags: Flags | None, offsets: NDArray[np.int64]) -> None:
         """Add documents: token flags offsets[k]:offsets[k + 1] are those of document k; None: not known."""
-        if flags is None:
-            self.add_symbols(np.zeros(int(offsets[-1]) + len(offsets) - 1, dtype=np.bool_))
-        else:
+        n_symbols = int(offsets[-1]) + len(offsets) - 1
+        if flags is not None:
             self.add_symbols(with_separators(flags, offsets))
+        elif self._known:
+            self.add_symbols(np.zeros(n_symbols, dtype=np.bool_))
+        else:
+            self._n_unknown += n_symbols
 
     def add_symbols(self, flags: Flags) -> None:
         """Add the flags of the next symbols, those of separators among them."""
-        self._known |= bool(flags.any())
+        if not self._known:
+            if not flags.any():
+                self._n_unknown += len(flags)
+                return
+            self._known = True
+            self._bytes = bytearray(self._n_unknown // 8)
+            self._rest = np.zeros(self._n_unknown % 8, dtype=np.bool_)
         flags = np.concatenate([self._rest, flags])
         whole = len(flags) & ~7
         self._bytes += np.packbits(flags[:whole], bitorder="little").tobytes()

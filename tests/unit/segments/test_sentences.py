@@ -17,7 +17,7 @@ from ngramdb.segments.merging import Means, write_merged
 from ngramdb.segments.native import KIND
 from ngramdb.segments.parts import Part
 from ngramdb.segments.segment import NativeSegment
-from ngramdb.segments.sentences import SENTENCES
+from ngramdb.segments.sentences import SENTENCES, SentenceBuilder
 
 # Of each document the lengths of its sentences.
 documents = st.lists(st.lists(st.integers(1, 12), max_size=5), min_size=1, max_size=6)
@@ -156,3 +156,36 @@ def test_a_section_of_another_length_is_damage():
     segment = built(directory, "segments/a.segment", [[2, 1], [4, 4]], changes=cut)
     with pytest.raises(CorruptionError, match=f"section {SENTENCES} does not have a bit for each symbol"):
         _ = segment.sentences
+
+
+class Noted:
+    """What is written to it."""
+
+    def __init__(self):
+        self.sections = {}
+
+    def add(self, name, data, dtype=None):
+        self.sections[name] = data
+
+
+@given(st.lists(st.tuples(st.booleans(), documents), max_size=5))
+@settings(derandomize=True, deadline=None)
+def test_bits_begin_where_sentences_are_first_known(batches):
+    builder, expected, noted = SentenceBuilder(), [], Noted()
+    for known, batch in batches:
+        lengths = [sum(one) for one in batch]
+        flags = np.array([flag for one in batch for flag in flags_of(one)], dtype=np.bool_)
+        builder.add(flags if known else None, np.cumsum([0, *lengths]))
+        expected += whole_flags(batch) if known else [False] * (sum(lengths) + len(batch))
+    builder.write(noted)
+    if not any(expected):
+        assert not noted.sections
+    else:
+        bits = np.unpackbits(noted.sections[SENTENCES], bitorder="little")
+        assert bits[: len(expected)].tolist() == expected and not bits[len(expected) :].any()
+
+
+def test_what_is_not_known_takes_no_memory():
+    builder = SentenceBuilder()
+    builder.add(None, np.array([0, 1_000_000]))
+    assert len(builder._bytes) == 0
