@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,7 +23,7 @@ from ngramdb._cext.sort.row_merging import MergeSource, RowMerge
 from ngramdb.interrupts import Interrupt
 from ngramdb.segments import far_index
 from ngramdb.segments.builder import positions
-from ngramdb.segments.container import ContainerWriter
+from ngramdb.segments.container import AheadSection, ContainerWriter
 from ngramdb.segments.parts import CHUNK_SYMBOLS, Part, chunks, rows_of_documents, runs
 from ngramdb.segments.segment import NativeSegment
 from ngramdb.segments.symbols import Symbols, narrowest, recoded
@@ -97,29 +98,70 @@ class MergedArrays:
                 part.verify_rows(start, end)
             return merge.merge(chunk, token)
 
-        beside = writer.later(far_index.LCPS)
         writer.begin("suffix_array", "u4")
-        for chunk, (rows, lcps) in enumerate(in_order(merged, n_chunks, self._threads, stop)):
-            merge.join(chunk, rows, lcps)
-            writer.write(rows)
-            if lcps is not None:
-                beside.write(lcps)
-            for part, start, end in zip(self._parts, bounds[chunk], bounds[chunk + 1], strict=True):
-                part.done_with_rows(start, end)
-            if self._on_rows is not None:
-                self._on_rows(len(rows))
-        writer.end()
+        place = writer.following(4 * merge.n_rows)
+        beside = None
         if merge.lcp_width == 0:
-            beside.add()
-        tree, rest = merge.finish()
-        writer.add("directory.tree", tree)
-        writer.add("directory.rest", rest)
-        writer.begin("tokens", f"u{self._dtype.itemsize}")
+            beside = writer.ahead(far_index.LCPS, "u1", place) or writer.later(far_index.LCPS)
+            place = writer.following(merge.n_rows, place)
+        for directory in (merge.tree, merge.rest):
+            place = writer.following(directory.nbytes, place)
+        with self._writing_tokens(writer, place, stop) as add_tokens:
+            for chunk, (rows, lcps) in enumerate(in_order(merged, n_chunks, self._threads, stop)):
+                merge.join(chunk, rows, lcps)
+                writer.write(rows)
+                if beside is not None and lcps is not None:
+                    beside.write(lcps)
+                for part, start, end in zip(self._parts, bounds[chunk], bounds[chunk + 1], strict=True):
+                    part.done_with_rows(start, end)
+                if self._on_rows is not None:
+                    self._on_rows(len(rows))
+            writer.end()
+            if beside is not None:
+                beside.add()
+            tree, rest = merge.finish()
+            writer.add("directory.tree", tree)
+            writer.add("directory.rest", rest)
+            add_tokens()
+
+    @contextmanager
+    def _writing_tokens(
+        self, writer: ContainerWriter, place: int, stop: Interrupt | None
+    ) -> Iterator[Callable[[], None]]:
+        """Gives what ends the section of tokens, which one of several threads writes meanwhile, or writes it.
+
+        place : where the section will begin
+        """
+        dtype = f"u{self._dtype.itemsize}"
+        ahead = writer.ahead("tokens", dtype, place) if self._threads > 1 else None
+        if ahead is None:
+
+            def write() -> None:
+                writer.begin("tokens", dtype)
+                self._write_tokens(writer, stop)
+                writer.end()
+
+            yield write
+            return
+        token = Interrupt(parent=stop if stop is not None else interrupts.current())
+        with ThreadPoolExecutor(1, thread_name_prefix="ngramdb-tokens") as pool:
+            writing = pool.submit(self._write_tokens, ahead, token)
+
+            def end() -> None:
+                interrupts.result_of(writing)
+                ahead.add()
+
+            try:
+                yield end
+            finally:
+                token.set()
+
+    def _write_tokens(self, section: ContainerWriter | AheadSection, token: Interrupt | None) -> None:
         for part in self._parts:
-            for symbols in part.symbols(self._dtype, self.gap):
+            pieces = part.symbols(self._dtype, self.gap)
+            for symbols in pieces if token is None else interrupts.under(token, pieces):
                 interrupts.check()
-                writer.write(symbols)
-        writer.end()
+                section.write(symbols)
 
     def _held(self, stop: Interrupt | None) -> Sequence[Symbols | None]:
         """The symbols of each part in memory; None for each where they stay where they are."""

@@ -62,6 +62,15 @@ cdef class BlockSums:
                     self.whole.push_back(self.current)
                     self.current = 0
 
+    def append(self, BlockSums other not None):
+        """Take the whole blocks of another one as the next. Raises ValueError where either has begun a block."""
+        if other.n_bytes == 0:
+            return
+        if other.block_size != self.block_size or (self.n_bytes | other.n_bytes) % self.block_size:
+            raise ValueError(f"{other.n_bytes} bytes behind {self.n_bytes} are no blocks of {self.block_size}")
+        self.whole.insert(self.whole.end(), other.whole.begin(), other.whole.end())
+        self.n_bytes += other.n_bytes
+
     def table(self):
         """The checksums of all blocks so far, little-endian, four bytes each."""
         cdef vector[uint32_t] every = self.whole

@@ -22,7 +22,7 @@ from ngramdb.engine.storage.os_errors import storage_error, storage_errors
 from ngramdb.engine.storage.versions import LoadedVersion, write_version
 from ngramdb.errors import ConflictError, InvalidArgument, StorageError
 from ngramdb.interrupts import current
-from ngramdb.segments.container import Scratch
+from ngramdb.segments.container import Ahead, Scratch
 
 
 class Transaction:
@@ -261,6 +261,15 @@ class _NewFile(WritableFile):
             self._file.sync()
         self._synced = True
 
+    def ahead(self, offset: int) -> Ahead | None:
+        file = self._file.ahead(offset)
+        return None if file is None else _AheadFile(file, self._path)
+
+    def pass_over(self, n_bytes: int) -> None:
+        self._synced = False
+        with storage_errors("write the file", self._path):
+            self._file.pass_over(n_bytes)
+
     def scratch(self) -> Scratch:
         with storage_errors("make a file beside", self._path):
             return _ScratchFile(self._file.scratch(), self._path)
@@ -269,6 +278,22 @@ class _NewFile(WritableFile):
         self._closed = True
         with storage_errors("close the file", self._path):
             self._file.close()
+
+
+class _AheadFile:
+    """What is written ahead of a file, which explains the system's errors."""
+
+    def __init__(self, file: Ahead, path: str) -> None:
+        self._file = file
+        self._path = path
+
+    def write(self, data: bytes | memoryview, /) -> None:
+        with storage_errors("write the file", self._path):
+            self._file.write(data)
+
+    def end(self) -> None:
+        with storage_errors("write the file", self._path):
+            self._file.end()
 
 
 class _ScratchFile:

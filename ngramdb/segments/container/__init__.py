@@ -1,7 +1,7 @@
 """The one file format: a container of named sections, checked from end to end.
 
 Every file of a database is a container: segments, vocabularies, tokenizers, manifests, and the marker of the
-database itself. A file is written once, from front to back, and never changed.
+database itself. A file is written once, and never changed.
 
     header 64 B | sections (64-byte aligned, 64 zero bytes after each) | TOC | block checksums | footer 64 B
 
@@ -34,7 +34,7 @@ from ngramdb.segments.container.layout import (
     item_size,
 )
 from ngramdb.segments.container.reader import Container, check_flags, parse_json
-from ngramdb.segments.container.writer import ContainerWriter, Scratch, Sink
+from ngramdb.segments.container.writer import Ahead, AheadSection, ContainerWriter, Scratch, Sink
 
 __all__ = [
     "BLOCK_SIZE",
@@ -47,6 +47,8 @@ __all__ = [
     "SMALL_BLOCK_SIZE",
     "STATISTICS",
     "VERIFIED_AT_USE",
+    "Ahead",
+    "AheadSection",
     "Container",
     "ContainerWriter",
     "FileInfo",

@@ -34,6 +34,8 @@ from ngramdb.segments.container.layout import (
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from ngramdb._cext.base.checksums import BlockSums
+
 Bytes: TypeAlias = "bytes | bytearray | memoryview | npt.NDArray[Any]"
 _KIND = re.compile(r"[A-Z0-9]{4}")
 # Bytes whose checksum is made while they are written: a millisecond of work.
@@ -45,7 +47,8 @@ _PIECE = 1 << 22
 class Sink(Protocol):
     """What a container is written to: append-only; `sync` makes what was written survive a power failure.
 
-    It may have `scratch`, which makes a `Scratch` on the same disk.
+    It may have `scratch`, which makes a `Scratch` on the same disk; and `ahead`, which makes an `Ahead` of
+    it or gives None, with `pass_over`, by which writing goes on behind what was written ahead.
     """
 
     def write(self, data: bytes | memoryview, /) -> object: ...
@@ -62,8 +65,15 @@ class Scratch(Protocol):
     def close(self) -> None: ...
 
 
+class Ahead(Protocol):
+    """Bytes of a file behind those that have been written; `end` hands over what it keeps."""
+
+    def write(self, data: bytes | memoryview, /) -> object: ...
+    def end(self) -> object: ...
+
+
 class ContainerWriter:
-    """Writes one container from front to back; the file counts only once `finish` has returned.
+    """Writes one container, section by section; the file counts only once `finish` has returned.
 
     Parameters
     ----------
@@ -149,6 +159,38 @@ class ContainerWriter:
         self._put(bytes(TAIL))
         self._align()
 
+    def following(self, n_bytes: int, start: int | None = None) -> int:
+        """Where the next section begins if the one that begins at `start` has so many bytes.
+
+        Without `start` that is the section that was begun, or would be now.
+        """
+        if start is None:
+            start = self.offset if self._open_section is None else self._open_section[1]
+        end = start + n_bytes + TAIL
+        return end + -end % ALIGNMENT
+
+    def ahead(self, name: str, dtype: str, offset: int) -> AheadSection | None:
+        """A section that any thread writes while those before it are written; None where the file cannot.
+
+        offset : where it will begin: `following`
+        """
+        ahead: Callable[[int], Ahead | None] | None = getattr(self._file, "ahead", None)
+        file = None if ahead is None else ahead(offset)
+        return None if file is None else AheadSection(self, file, name, dtype, offset, self._sums.block_size)
+
+    def _add_ahead(
+        self, section: AheadSection, n_bytes: int, first: bytearray, sums: BlockSums, rest: bytearray
+    ) -> None:
+        """Count a section as written: bytes, the checksums of whole blocks, and bytes."""
+        self.begin(section.name, section.dtype)
+        if self.offset != section.offset:
+            raise InvalidArgument(f"section {section.name!r} begins at {self.offset}, not {section.offset}")
+        self._file.pass_over(n_bytes)  # type: ignore[attr-defined]
+        self._sums.add(first)
+        self._sums.append(sums)
+        self._sums.add(rest)
+        self.end()
+
     def later(self, name: str, dtype: str = "u1") -> LaterSection:
         """A section whose content is made while another one is written."""
         return LaterSection(self, name, dtype, self._scratch)
@@ -209,6 +251,52 @@ class ContainerWriter:
             summing = pool.submit(self._sums.add, view)
             self._file.write(view)
             summing.result()
+
+
+class AheadSection:
+    """A section's content, written to its place before the writer is there. For one thread at a time."""
+
+    def __init__(
+        self, writer: ContainerWriter, file: Ahead, name: str, dtype: str, offset: int, block_size: int
+    ) -> None:
+        from ngramdb._cext.base import checksums
+
+        self.name = name
+        self.dtype = dtype
+        self.offset = offset
+        self._writer = writer
+        self._file = file
+        self._block_size = block_size
+        # Bytes of the block that it shares with what is before, whole blocks, and bytes of another one.
+        self._n_first = -offset % block_size
+        self._first = bytearray()
+        self._sums = checksums.BlockSums(block_size)
+        self._rest = bytearray()
+        self._n_bytes = 0
+
+    def write(self, chunk: Bytes) -> None:
+        """Append bytes, or elements of an array of the section's type."""
+        view = _as_bytes(chunk, self.dtype)
+        self._file.write(view)
+        self._n_bytes += len(view)
+        n = self._n_first - len(self._first)
+        self._first += view[:n]
+        view = view[n:]
+        if self._rest:
+            n = self._block_size - len(self._rest)
+            self._rest += view[:n]
+            view = view[n:]
+            if len(self._rest) < self._block_size:
+                return
+            self._sums.add(self._rest)
+        whole = len(view) // self._block_size * self._block_size
+        self._sums.add(view[:whole])
+        self._rest = bytearray(view[whole:])
+
+    def add(self) -> None:
+        """End it, when it is its turn; no other one may have been begun."""
+        self._file.end()
+        self._writer._add_ahead(self, self._n_bytes, self._first, self._sums, self._rest)
 
 
 class LaterSection:

@@ -122,7 +122,9 @@ def test_lcps_of_other_rows_are_damage(data):
             db.corpus("c").count("the")
 
 
-def test_a_full_disk_beside_the_file_is_explained_and_changes_nothing(tmp_path, monkeypatch):
+@pytest.mark.parametrize("where", ["scratch", "ahead"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_full_disk_is_explained_and_changes_nothing(tmp_path, monkeypatch, where, threads):
     class Full:
         def write(self, _):
             raise OSError(errno.ENOSPC, "No space left on device")
@@ -130,10 +132,14 @@ def test_a_full_disk_beside_the_file_is_explained_and_changes_nothing(tmp_path, 
         def close(self):
             pass
 
+        end = close
+
     monkeypatch.setattr(merged_arrays, "CHUNK_ROWS", 100)
     with ngramdb.connect(tmp_path / "db.ngdb") as db, no_room_for_lcps(True):
         fill(db)
         before, version = answers(db), db.version
+        db.settings.threads = threads
+        monkeypatch.setattr(real.RealFile, "ahead", lambda *_: Full() if where == "ahead" else None)
         monkeypatch.setattr(real.RealFile, "scratch", lambda _: Full())
         with pytest.raises(ngramdb.StorageError, match="No space left"):
             db.execute("COMPACT c")

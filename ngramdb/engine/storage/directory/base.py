@@ -22,7 +22,7 @@ from typing import TypeVar
 
 from ngramdb import interrupts
 from ngramdb.errors import InvalidArgument
-from ngramdb.segments.container import Scratch, Source
+from ngramdb.segments.container import Ahead, Scratch, Source
 
 # No leading dot (so neither "." nor ".."), no leading "/", one folder at most: a name cannot leave the
 # database.
@@ -66,6 +66,17 @@ class WritableFile(ABC):
     @abstractmethod
     def close(self) -> None:
         """Frees the descriptor; a second call does nothing. Buffered data is written, not made durable."""
+
+    def ahead(self, offset: int) -> Ahead | None:
+        """Writes what begins at `offset`, behind what `write` has come to, in any thread; None: it cannot.
+
+        It must have ended before `pass_over` and `sync`.
+        """
+        return None
+
+    def pass_over(self, n_bytes: int) -> None:
+        """Go on behind the next bytes, which have been written ahead."""
+        raise NotImplementedError("a file that writes ahead passes over it")
 
     def scratch(self) -> Scratch:
         """A file without a name, gone when it is closed, for what is needed while this one is written.

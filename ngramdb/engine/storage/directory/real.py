@@ -22,7 +22,7 @@ from ngramdb.engine.storage.directory.writeback import begin_writing
 from ngramdb.engine.storage.lock import FileLock, hold_file, is_held
 from ngramdb.errors import InvalidArgument
 from ngramdb.opening import NO_FOLLOW, open_regular
-from ngramdb.segments.container import Scratch
+from ngramdb.segments.container import Ahead, Scratch
 
 if sys.platform != "win32":
     import fcntl
@@ -39,14 +39,12 @@ _NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, er
 _CANNOT_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 
 
-class RealFile(WritableFile):
-    """A file on disk with a small buffer of its own: the standard one retries failed writes when closed."""
+class _Buffered:
+    """Bytes on their way to a file from an offset on: in pieces that end where huge pages do."""
 
-    def __init__(self, fd: int, folder: str) -> None:
-        self._fd: int | None = fd
-        self._folder = folder
+    def __init__(self, offset: int) -> None:
         self._buffer = bytearray()
-        self._n_written = 0  # bytes that the system has
+        self._n_written = offset  # bytes before the next one that the system gets
 
     def write(self, data: bytes | bytearray | memoryview, /) -> None:
         self._descriptor()
@@ -63,6 +61,35 @@ class RealFile(WritableFile):
         self._write_all(view[: len(view) - tail])
         self._buffer += view[len(view) - tail :]
 
+    def _flush(self) -> None:
+        # The buffer is given up first: after an error the file is lost, and nothing must be written again.
+        data, self._buffer = self._buffer, bytearray()
+        self._write_all(memoryview(data))
+
+    def _write_all(self, data: memoryview) -> None:
+        fd = self._descriptor()
+        while len(data):
+            n = self._write_some(fd, data[:_LARGEST_WRITE])
+            if n >= _HUGE_PAGE:
+                begin_writing(fd, self._n_written, n)
+            self._n_written += n
+            data = data[n:]
+
+    def _write_some(self, fd: int, data: memoryview) -> int:
+        raise NotImplementedError
+
+    def _descriptor(self) -> int:
+        raise NotImplementedError
+
+
+class RealFile(_Buffered, WritableFile):
+    """A file on disk with a small buffer of its own: the standard one retries failed writes when closed."""
+
+    def __init__(self, fd: int, folder: str) -> None:
+        super().__init__(0)
+        self._fd: int | None = fd
+        self._folder = folder
+
     def sync(self) -> None:
         self._flush()
         _sync(self._descriptor())
@@ -76,29 +103,42 @@ class RealFile(WritableFile):
             fd, self._fd = self._fd, None
             os.close(fd)
 
+    def ahead(self, offset: int) -> Ahead | None:
+        return _AheadFile(self, offset) if hasattr(os, "pwrite") else None
+
+    def pass_over(self, n_bytes: int) -> None:
+        self._flush()
+        self._n_written = os.lseek(self._descriptor(), n_bytes, os.SEEK_CUR)
+
     def scratch(self) -> Scratch:
         import tempfile
 
         return tempfile.TemporaryFile(dir=self._folder)
 
-    def _flush(self) -> None:
-        # The buffer is given up first: after an error the file is lost, and nothing must be written again.
-        data, self._buffer = self._buffer, bytearray()
-        self._write_all(memoryview(data))
-
-    def _write_all(self, data: memoryview) -> None:
-        fd = self._descriptor()
-        while len(data):
-            n = os.write(fd, data[:_LARGEST_WRITE])
-            if n >= _HUGE_PAGE:
-                begin_writing(fd, self._n_written, n)
-            self._n_written += n
-            data = data[n:]
+    def _write_some(self, fd: int, data: memoryview) -> int:
+        return os.write(fd, data)
 
     def _descriptor(self) -> int:
         if self._fd is None:
             raise ValueError("the file is closed")
         return self._fd
+
+
+class _AheadFile(_Buffered):
+    """Bytes of a file behind those that it has; the file must stay open."""
+
+    def __init__(self, file: RealFile, offset: int) -> None:
+        super().__init__(offset)
+        self._file = file
+
+    def end(self) -> None:
+        self._flush()
+
+    def _write_some(self, fd: int, data: memoryview) -> int:
+        return os.pwrite(fd, data, self._n_written)
+
+    def _descriptor(self) -> int:
+        return self._file._descriptor()
 
 
 class RealDirectory(Directory):
