@@ -254,6 +254,7 @@ void merge_and_compare(Random& random, bool is_damaged) {
       }
     }
     inputs.push_back(one.input());
+    inputs.back().in_large_pages = random.chance(2);
   }
   const uint32_t lcp_width = random.pick(std::vector<uint32_t>{0, 7});
   const bool is_beside = lcp_width == 0 && random.chance(2);
