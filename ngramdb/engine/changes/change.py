@@ -23,7 +23,7 @@ import numpy as np
 from ngramdb._cext.sort.construction import MAX_SYMBOLS
 from ngramdb.caching import cached_property
 from ngramdb.engine.changes import compaction
-from ngramdb.engine.changes.budget import bounded, memory_errors
+from ngramdb.engine.changes.budget import BASE_BYTES, bounded, memory_errors
 from ngramdb.engine.changes.compaction import CompactionOutcome, Elsewhere
 from ngramdb.engine.changes.deletion import write_removal
 from ngramdb.engine.changes.far_indexing import with_far_indexes
@@ -79,7 +79,7 @@ class WriteOptions:
     def _most_held(self) -> int:
         """Bytes of texts that merging may hold: it needs half a byte a token besides."""
         memory = self.memory_limit or (memory_bytes() or 0) // 2
-        return memory * 3 // 5 if has_large_pages() else 0
+        return max(memory - BASE_BYTES, 0) * 3 // 5 if has_large_pages() else 0
 
 
 @dataclass(frozen=True)

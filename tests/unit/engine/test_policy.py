@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 import random
+from types import SimpleNamespace
 
 import pytest
 
+from ngramdb.engine.changes import change
+from ngramdb.engine.changes.budget import BASE_BYTES
+from ngramdb.engine.changes.change import WriteOptions
 from ngramdb.engine.changes.policy import (
     FAN_IN,
     FEW,
@@ -151,6 +155,18 @@ def test_what_memory_has_no_room_to_sort_is_merged():
     assert not is_merged([1000] * (FEW + 1), limits)
     assert is_merged([QUICKLY_SORTED // 16] * 17, limits)
     assert not is_merged([1 << 18] * (MOST_AT_ONCE + 1), limits)
+
+
+@pytest.mark.parametrize("memory_limit", [1 << 27, 1 << 28, 4 << 30])
+def test_texts_that_merging_holds_leave_room_for_what_it_needs(monkeypatch, memory_limit):
+    entry = SimpleNamespace(options={})
+    options = WriteOptions(segment_tokens=1 << 10, memory_limit=memory_limit + BASE_BYTES)
+    monkeypatch.setattr(change, "has_large_pages", lambda: True)
+    held = options.limits_of(entry).most_held
+    # Of symbols of one byte, and half a byte a token for the merge itself.
+    assert 0 < held + held // 2 <= memory_limit
+    monkeypatch.setattr(change, "has_large_pages", lambda: False)
+    assert options.limits_of(entry).most_held == 0
 
 
 def test_files_that_are_appended_to_each_other_leave_logarithmically_many():
