@@ -178,10 +178,10 @@ class ContainerWriter:
         file = None if ahead is None else ahead(offset)
         return None if file is None else AheadSection(self, file, name, dtype, offset, self._sums.block_size)
 
-    def _add_ahead(
+    def add_ahead(
         self, section: AheadSection, n_bytes: int, first: bytearray, sums: BlockSums, rest: bytearray
     ) -> None:
-        """Count a section as written: bytes, the checksums of whole blocks, and bytes."""
+        """Count a section as written, at its turn: bytes, the checksums of whole blocks, and bytes."""
         self.begin(section.name, section.dtype)
         if self.offset != section.offset:
             raise InvalidArgument(f"section {section.name!r} begins at {self.offset}, not {section.offset}")
@@ -296,7 +296,7 @@ class AheadSection:
     def add(self) -> None:
         """End it, when it is its turn; no other one may have been begun."""
         self._file.end()
-        self._writer._add_ahead(self, self._n_bytes, self._first, self._sums, self._rest)
+        self._writer.add_ahead(self, self._n_bytes, self._first, self._sums, self._rest)
 
 
 class LaterSection:

@@ -47,7 +47,7 @@ class _Buffered:
         self._n_written = offset  # bytes before the next one that the system gets
 
     def write(self, data: bytes | bytearray | memoryview, /) -> None:
-        self._descriptor()
+        self.descriptor()
         view = memoryview(data)
         room = _HUGE_PAGE - (self._n_written + len(self._buffer)) % _HUGE_PAGE
         if len(view) < room:
@@ -67,7 +67,7 @@ class _Buffered:
         self._write_all(memoryview(data))
 
     def _write_all(self, data: memoryview) -> None:
-        fd = self._descriptor()
+        fd = self.descriptor()
         while len(data):
             n = self._write_some(fd, data[:_LARGEST_WRITE])
             if n >= _HUGE_PAGE:
@@ -78,7 +78,7 @@ class _Buffered:
     def _write_some(self, fd: int, data: memoryview) -> int:
         raise NotImplementedError
 
-    def _descriptor(self) -> int:
+    def descriptor(self) -> int:
         raise NotImplementedError
 
 
@@ -92,7 +92,7 @@ class RealFile(_Buffered, WritableFile):
 
     def sync(self) -> None:
         self._flush()
-        _sync(self._descriptor())
+        _sync(self.descriptor())
 
     def close(self) -> None:
         if self._fd is None:
@@ -108,7 +108,7 @@ class RealFile(_Buffered, WritableFile):
 
     def pass_over(self, n_bytes: int) -> None:
         self._flush()
-        self._n_written = os.lseek(self._descriptor(), n_bytes, os.SEEK_CUR)
+        self._n_written = os.lseek(self.descriptor(), n_bytes, os.SEEK_CUR)
 
     def scratch(self) -> Scratch:
         import tempfile
@@ -118,7 +118,7 @@ class RealFile(_Buffered, WritableFile):
     def _write_some(self, fd: int, data: memoryview) -> int:
         return os.write(fd, data)
 
-    def _descriptor(self) -> int:
+    def descriptor(self) -> int:
         if self._fd is None:
             raise ValueError("the file is closed")
         return self._fd
@@ -137,8 +137,8 @@ class _AheadFile(_Buffered):
     def _write_some(self, fd: int, data: memoryview) -> int:
         return os.pwrite(fd, data, self._n_written)
 
-    def _descriptor(self) -> int:
-        return self._file._descriptor()
+    def descriptor(self) -> int:
+        return self._file.descriptor()
 
 
 class RealDirectory(Directory):
