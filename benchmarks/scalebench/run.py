@@ -36,7 +36,7 @@ def run(place: Place, only: str, again: bool, limit_s: float, keep: bool) -> Non
         _prepare(place, name, limit_s)
         _do(place, questions if name in questions else [name], limit_s)
     if not keep:
-        shutil.rmtree(place.layout.folder)
+        shutil.rmtree(place.layout.folder, ignore_errors=True)
 
 
 def _most(name: str) -> int:
