@@ -1,8 +1,9 @@
 """The tokens of several segments and their suffix arrays merged, in the memory of what is being written.
 
-Symbols and rows stay in the mapped files that they are in; what is written passes by in chunks. The sections
-are those that sorting all the documents would make, byte for byte. Only a segment that writes its ids in
-another way than the merged one does (FORMAT.md, "Tokens") is held in memory, in the new way.
+Rows stay in the mapped files that they are in; what is written passes by in chunks. The sections are those
+that sorting all the documents would make, byte for byte. Symbols are copied into memory where there is room
+(`most_held`), else mapped, too; those of a segment that writes its ids in another way than the merged one
+does (FORMAT.md, "Tokens") are held in memory in any case, in the new way.
 """
 
 from __future__ import annotations

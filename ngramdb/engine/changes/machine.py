@@ -10,8 +10,6 @@ from pathlib import Path
 # What a container may use, in control groups of version 2 and 1; "max" or a huge number where it is not
 # limited.
 _LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
-
-
 _LARGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 

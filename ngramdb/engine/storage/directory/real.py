@@ -14,6 +14,7 @@ import errno
 import os
 import stat
 import sys
+from abc import ABC, abstractmethod
 
 from ngramdb.engine.storage.directory.base import Directory, WritableFile, WriterLock, split_name
 from ngramdb.engine.storage.directory.folders import Folder, make_folder
@@ -39,7 +40,7 @@ _NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, er
 _CANNOT_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 
 
-class _Buffered:
+class _Buffered(ABC):
     """Bytes on their way to a file from an offset on: in pieces that end where huge pages do."""
 
     def __init__(self, offset: int) -> None:
@@ -75,11 +76,13 @@ class _Buffered:
             self._n_written += n
             data = data[n:]
 
+    @abstractmethod
     def _write_some(self, fd: int, data: memoryview) -> int:
-        raise NotImplementedError
+        """Write at the next place as many of the bytes as the system takes; how many that are."""
 
+    @abstractmethod
     def descriptor(self) -> int:
-        raise NotImplementedError
+        """The file's descriptor. Raises ValueError when it is closed."""
 
 
 class RealFile(_Buffered, WritableFile):
