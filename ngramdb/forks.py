@@ -7,11 +7,11 @@ over kernels, which have locks of their own, are made anew: their owner register
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import threading
 import time
-from types import FrameType
 from typing import Any, Protocol
 from weakref import WeakSet
 
@@ -28,6 +28,8 @@ class Renewed(Protocol):
 
 _locks: WeakSet[Any] = WeakSet()
 _renewed: WeakSet[Renewed] = WeakSet()
+# Weak references to the locks of modules that are being imported, by name; empty where importlib has none.
+_import_locks: dict[str, Any] = getattr(getattr(importlib, "_bootstrap", None), "_module_locks", {})
 
 
 def lock() -> threading.Lock:
@@ -42,13 +44,22 @@ def renew_in_children(renewed: Renewed) -> None:
     _renewed.add(renewed)
 
 
-def _imports(frame: FrameType | None) -> bool:
-    """Whether a thread that is there imports a module."""
-    while frame is not None:
-        if frame.f_code.co_filename.startswith("<frozen importlib"):
-            return True
-        frame = frame.f_back
-    return False
+def _imported_elsewhere() -> list[str]:
+    """The modules that other threads are importing, by the locks that importlib has for them.
+
+    Those threads' frames would tell, too, but to look at them while they run has crashed Pythons.
+    """
+    own = threading.get_ident()
+    owners = {name: getattr(held(), "owner", None) for name, held in _import_locks.copy().items()}
+    return [name for name, owner in owners.items() if owner not in (None, own)]
+
+
+def _forget_import(name: str) -> None:
+    """Let a module be imported from the beginning whose import will never end: its thread is not here."""
+    _import_locks.pop(name, None)
+    spec = getattr(sys.modules.get(name), "__spec__", None)
+    if getattr(spec, "_initializing", False):
+        del sys.modules[name]
 
 
 class _Fork:
@@ -59,19 +70,17 @@ class _Fork:
     @classmethod
     def look(cls) -> None:
         """Wait for imports of other threads, too: Python does not free their locks in a child."""
-        own = threading.get_ident()
+        cls.had_others = len(sys._current_exceptions()) > 1  # one a thread, with or without
         latest = time.monotonic() + _IMPORTS_S
-        while True:
-            others = [frame for ident, frame in sys._current_frames().items() if ident != own]
-            cls.had_others = bool(others)
-            if not any(map(_imports, others)) or time.monotonic() > latest:
-                return
+        while cls.had_others and _imported_elsewhere() and time.monotonic() < latest:
             time.sleep(0.001)
 
     @classmethod
     def renew(cls) -> None:
         if not cls.had_others:
             return
+        for name in _imported_elsewhere():  # that took longer, or began just now
+            _forget_import(name)
         for made in list(_locks):
             made._at_fork_reinit()  # as the standard library's own modules do
         for renewed in list(_renewed):

@@ -242,7 +242,7 @@ def test_modules_do_not_need_each_other() -> None:
 
 # What Python itself offers under private names: methods of named tuples, the frames of all threads, and what
 # its own modules do with their locks in a forked child.
-OFFERED = frozenset({"_asdict", "_make", "_replace", "_current_frames", "_at_fork_reinit"})
+OFFERED = frozenset({"_asdict", "_make", "_replace", "_current_exceptions", "_at_fork_reinit"})
 # What other libraries offer no public name for.
 FOREIGN = frozenset(
     {
