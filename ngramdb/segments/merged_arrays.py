@@ -25,6 +25,7 @@ from ngramdb.interrupts import Interrupt
 from ngramdb.segments import far_index
 from ngramdb.segments.builder import positions
 from ngramdb.segments.container import AheadSection, ContainerWriter
+from ngramdb.segments.large_pages import bytes_in_large_pages
 from ngramdb.segments.parts import CHUNK_SYMBOLS, Part, chunks, rows_of_documents, runs
 from ngramdb.segments.segment import NativeSegment
 from ngramdb.segments.symbols import Symbols, narrowest, recoded
@@ -80,9 +81,10 @@ class MergedArrays:
     def write(self, writer: ContainerWriter, stop: Interrupt | None, cores: CoreBudget | None) -> None:
         """Merge the rows, and write the sections."""
         sources = []
-        for part, symbols in zip(self._parts, self._held(stop), strict=True):
+        held, are_large = self._held(stop)
+        for part, symbols in zip(self._parts, held, strict=True):
             with rows_of_documents([part.part]):
-                sources.append(part.source(self._dtype, self.gap, symbols))
+                sources.append(part.source(self._dtype, self.gap, symbols, are_large))
         with rows_of_documents([part.part for part in self._parts]):
             merge = RowMerge(sources, lcp_width_for(self.n_symbols))
             n_chunks = merge.plan(CHUNK_ROWS, stop)
@@ -164,19 +166,26 @@ class MergedArrays:
                 interrupts.check()
                 section.write(symbols)
 
-    def _held(self, stop: Interrupt | None) -> Sequence[Symbols | None]:
-        """The symbols of each part in memory; None for each where they stay where they are."""
+    def _held(self, stop: Interrupt | None) -> tuple[Sequence[Symbols | None], bool]:
+        """The symbols of each part in memory, and whether that is in large pages.
+
+        None for each where they stay where they are.
+        """
         ends = np.cumsum([part.n_held(self._dtype, self.gap) for part in self._parts])
+        n_bytes = int(ends[-1]) * self._dtype.itemsize
         is_filtered = len(self._parts) == 1
-        if is_filtered or not HELD_FROM <= int(ends[-1]) * self._dtype.itemsize <= self._most_held:
-            return [None] * len(self._parts)
+        if is_filtered or not HELD_FROM <= n_bytes <= self._most_held:
+            return [None] * len(self._parts), False
+        before = bytes_in_large_pages()
         rooms = np.split(np.empty(int(ends[-1]), dtype=self._dtype), ends[:-1])
 
         def copied(i: int, token: Interrupt | None) -> Symbols:
             self._parts[i].copy(rooms[i], self._dtype, self.gap, token)
             return rooms[i]
 
-        return list(in_order(copied, len(rooms), self._threads, stop))
+        held = list(in_order(copied, len(rooms), self._threads, stop))
+        after = bytes_in_large_pages()
+        return held, before is None or after is None or 2 * (after - before) >= n_bytes
 
     def _smallest_absent(self, last: int) -> int | None:
         """The smallest id in 0..last that no document has."""
@@ -233,9 +242,11 @@ class _NativePart:
             room[at : at + len(piece)] = piece
             at += len(piece)
 
-    def source(self, dtype: np.dtype[Any], gap: int, held: Symbols | None = None) -> MergeSource:
-        """What is merged of it, of symbols that are held in large pages or else where they are."""
-        segment, part, large = self._segment, self.part, held is not None
+    def source(
+        self, dtype: np.dtype[Any], gap: int, held: Symbols | None = None, large: bool = False
+    ) -> MergeSource:
+        """What is merged of it, of symbols that are held (in large pages or not) or else where they are."""
+        segment, part = self._segment, self.part
         kept = None
         if not part.is_whole:
             kept = np.zeros(segment.n_documents, dtype=np.uint8)

@@ -32,10 +32,15 @@ ALPHABETS = [
     [65533, 65534, 65535],
     [7, 65535, 65536],
 ]
+# Of texts that are held the system says that they are in pages of 4 KB, or nothing.
 MEANS = [
-    Means(),
-    *(Means(merges=True, threads=threads) for threads in (1, 2, 4)),
-    *(Means(merges=True, threads=threads, most_held=1 << 30) for threads in (1, 2)),
+    (Means(), None),
+    *((Means(merges=True, threads=threads), None) for threads in (1, 2, 4)),
+    *(
+        (Means(merges=True, threads=threads, most_held=1 << 30), large)
+        for threads in (1, 2)
+        for large in (0, None)
+    ),
 ]
 FORMAT = Path(__file__).parents[2] / "FORMAT.md"
 
@@ -125,7 +130,8 @@ def test_merging_and_sorting_and_building_give_the_same_bytes(corpus, chunk_rows
     with pytest.MonkeyPatch.context() as patch, no_room_for_lcps(beside):
         patch.setattr(merged_arrays, "CHUNK_ROWS", chunk_rows)
         patch.setattr(merged_arrays, "HELD_FROM", 1)
-        for means in MEANS:
+        for means, large in MEANS:
+            patch.setattr(merged_arrays, "bytes_in_large_pages", lambda large=large: large)
             directory = MemoryDirectory()
             write_merged(directory.create("segments/b.segment"), parts, means=means)
             found = opened(directory, "segments/b.segment")

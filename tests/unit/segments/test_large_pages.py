@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ngramdb.engine.changes.machine import has_large_pages
+from ngramdb.segments import large_pages
+
+SUMS = Path("/proc/self/smaps_rollup")
+
+
+@pytest.mark.skipif(not SUMS.exists() or not has_large_pages(), reason="no large pages here")
+def test_a_large_array_is_counted_while_it_is_there() -> None:
+    before = large_pages.bytes_in_large_pages()
+    array = np.ones(1 << 27, dtype=np.uint8)
+    during = large_pages.bytes_in_large_pages()
+    assert before is not None and during is not None
+    if during == before:
+        pytest.skip("the system has none left")
+    del array
+    after = large_pages.bytes_in_large_pages()
+    assert after is not None and after < during
+
+
+def test_where_the_system_does_not_say_nothing_is_known(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(large_pages, "_SUMS", tmp_path / "none")
+    assert large_pages.bytes_in_large_pages() is None
+    (tmp_path / "none").write_text("Rss:      8 kB\n")
+    assert large_pages.bytes_in_large_pages() is None
+    (tmp_path / "none").write_text("5601-5602 ---p 00000000 00:00 0   [rollup]\nAnonHugePages:    4096 kB\n")
+    assert large_pages.bytes_in_large_pages() == 4096 * 1024
