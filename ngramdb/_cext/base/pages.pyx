@@ -1,6 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""How mapped files are read: page by page or by large pieces, and which of their pages are in memory."""
+"""Mapped files, how they are read (page by page or by large pieces), and which of their pages are in memory."""
 
+from cpython.buffer cimport PyBuffer_FillInfo
+from cpython.exc cimport PyErr_SetFromErrno
 from libc.stddef cimport size_t
 from libc.stdint cimport uint8_t, uint64_t
 from libcpp cimport bool as cbool
@@ -14,6 +16,8 @@ cdef extern from "ngramdb/base/pages.hpp" namespace "ngramdb" nogil:
         kNow
         kDone
 
+    void* map_file(int, size_t)
+    void unmap(void*, size_t)
     cbool advise_pages "ngramdb::advise"(const void*, size_t, Reading)
     uint64_t resident_of "ngramdb::resident"(const void*, size_t)
 
@@ -25,6 +29,34 @@ cdef dict READINGS = {
     "now": <int>Reading.kNow,
     "done": <int>Reading.kDone,
 }
+
+
+cdef class FileMap:
+    """The first `n_bytes` bytes of an open file as a buffer that is only read; the descriptor may be closed.
+
+    They are there as long as anything refers to this: also while garbage is collected, and what is part of it reads
+    them once more. Raises OSError where the system refuses (not on Windows), ValueError without bytes.
+    """
+
+    cdef void* mapped
+    cdef Py_ssize_t n_bytes
+
+    def __cinit__(self, int fd, Py_ssize_t n_bytes):
+        if n_bytes < 1:
+            raise ValueError(f"{n_bytes} bytes cannot be mapped")
+        with nogil:
+            self.mapped = map_file(fd, n_bytes)
+        if self.mapped == NULL:
+            PyErr_SetFromErrno(OSError)
+        self.n_bytes = n_bytes
+
+    def __dealloc__(self):
+        if self.mapped != NULL:
+            with nogil:
+                unmap(self.mapped, self.n_bytes)
+
+    def __getbuffer__(self, Py_buffer* buffer, int flags):
+        PyBuffer_FillInfo(buffer, self, self.mapped, self.n_bytes, True, flags)
 
 
 def advise(const uint8_t[::1] buffer not None, str how, Py_ssize_t start=0, Py_ssize_t stop=-1):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import os
 import stat
 import subprocess
 import sys
 
 import pytest
+from alone import run_alone
 
 from ngramdb.engine.storage.directory import RealDirectory
 from ngramdb.engine.storage.directory.writeback import begin_writing
@@ -206,6 +208,31 @@ def test_a_view_outlives_every_other_reference(directory):
     view = directory.open_read("a")[3:6]
     del directory
     assert bytes(view) == b"abc"
+
+
+def garbage_that_reads_a_map(folder):
+    read = []
+
+    def reading(view):
+        try:
+            yield
+        finally:
+            read.append(bytes(view[:4]))
+
+    def make():
+        begun = reading(RealDirectory(folder).open_read("large"))
+        next(begun)
+        cycle = [begun]
+        cycle.append(cycle)
+
+    make()
+    gc.collect()
+    assert read == [b"data"]
+
+
+def test_a_map_is_there_as_long_as_garbage_that_reads_it(directory):
+    put(directory, "large", b"data" * 2**20)
+    run_alone(garbage_that_reads_a_map, directory.description)
 
 
 def test_a_folder_that_cannot_be_synced_is_passed_over_but_a_real_fault_is_not(directory, monkeypatch):

@@ -1,6 +1,7 @@
-// Telling the system how mapped files will be read. All of it is advice: where it is not heard, answers are the same.
+// Maps of files, and telling the system how they will be read. That is advice: where it is not heard, answers are the same.
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -26,6 +27,13 @@ inline size_t page_size() {
   static const size_t size = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   return size;
 }
+
+// The first `n` bytes of a file, for reading; null with an errno where the system refuses. n > 0
+inline void* map_file(int fd, size_t n) {
+  void* const mapped = mmap(nullptr, n, PROT_READ, MAP_SHARED, fd, 0);
+  return mapped == MAP_FAILED ? nullptr : mapped;
+}
+inline void unmap(void* mapped, size_t n) { munmap(mapped, n); }
 
 // Says so of the pages with `n` bytes; whether the system took it.
 //
@@ -76,6 +84,11 @@ inline uint64_t resident(const void* bytes, size_t n) {
   return found;
 }
 #else
+inline void* map_file(int, size_t) {
+  errno = ENOSYS;
+  return nullptr;
+}
+inline void unmap(void*, size_t) {}
 inline bool advise(const void*, size_t, Reading) { return false; }
 inline uint64_t resident(const void*, size_t) { return 0; }
 #endif
