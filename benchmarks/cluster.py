@@ -20,17 +20,16 @@ import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from requests_counted import cold_counts
 from scalebench import process
 
 import ngramdb
-from ngramdb.engine.storage.directory.object_store import ObjectStore
 
 UNITS = {"K": 1_000, "M": 1_000_000, "G": 1_000_000_000}
 # Documents have some 500 tokens; the id between them.
@@ -276,63 +275,19 @@ def parted(bench: Bench) -> Path:
     return path
 
 
-class Counting:
-    """Requests to a store, and the bytes that they brought, while it is entered."""
-
-    def __init__(self) -> None:
-        self.requests = self.bytes = 0
-
-    def __enter__(self) -> Counting:
-        self._before = {name: getattr(ObjectStore, name) for name in ("read", "stored", "exists", "look")}
-        for name, method in self._before.items():
-            setattr(ObjectStore, name, self._counted(method))
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for name, method in self._before.items():
-            setattr(ObjectStore, name, method)
-
-    def _counted(self, method: Callable[..., Any]) -> Callable[..., Any]:
-        def counted(*arguments: Any) -> Any:
-            answer = method(*arguments)
-            self.requests += 1
-            self.bytes += len(answer) if isinstance(answer, bytes) else 0
-            return answer
-
-        return counted
-
-
 def store(bench: Bench) -> None:
     """Opening, and one cold count, in one segment and in those of the parts."""
     for title, path in (("one load", bench.plain()), ("parts", parted(bench))):
         n_segments = len(list((path / "segments").iterdir()))
-        samples = list(cold_counts(path, bench.grams[600::20]))
-        opening = max(one[0] for one in samples)
+        samples = list(cold_counts(path, "c", bench.grams[600::20]))
+        opening = max(one.to_open for one in samples)
         bench.report.figure(f"{title}: requests to open", str(opening), "≤ 5")
-        each = sorted(one[1] / n_segments for one in samples)
+        each = sorted(one.to_count / n_segments for one in samples)
         shown = f"{statistics.median(each):.2f}, at most {each[-1]:.2f}"
         bench.report.figure(f"{title}: requests of a cold count, a segment of {n_segments}", shown, "≤ 4")
-        kib = statistics.median(one[2] / n_segments for one in samples) / 1024
+        kib = statistics.median(one.n_bytes / n_segments for one in samples) / 1024
         bench.report.figure(f"{title}: … bytes", f"{kib:,.0f} KiB a segment")
-        bench.report.equal(f"{title}: counts", all(one[3] for one in samples))
-
-
-def cold_counts(path: Path, grams: list[list[int]]) -> Iterator[tuple[int, int, int, bool]]:
-    with ngramdb.connect(path, read_only=True) as db:
-        expected = db.corpus("c").count_many(grams).tolist()
-    for gram, count in zip(grams, expected, strict=True):
-        with tempfile.TemporaryDirectory() as cache:
-            os.environ["NGRAMDB_CACHE"] = cache
-            with Counting() as opening, ngramdb.connect(f"file://{path}", read_only=True) as db:
-                db.refresh()
-                with Counting() as counting:
-                    found = db.corpus("c").count(gram)
-                yield (
-                    opening.requests - counting.requests,
-                    counting.requests,
-                    counting.bytes,
-                    found == count,
-                )
+        bench.report.equal(f"{title}: counts", all(one.is_right for one in samples))
 
 
 FIGURES = {"parts": parts, "load": load, "actors": actors, "store": store}

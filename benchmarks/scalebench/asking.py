@@ -16,7 +16,9 @@ from peerbench.figures import INFINIGRAM, OURS, TOKENGRAMS, Figure, all_figures
 from peerbench.queries import Queries, generator
 from peerbench.run import fault_in, measure
 from peerbench.systems import InfiniGram, Ngramdb, System, Tokengrams
+from requests_counted import cold_counts
 
+from scalebench import page_cache
 from scalebench.place import Figures, Place
 
 # Titles of peerbench's figures that are asked here.
@@ -38,6 +40,8 @@ ROUNDS = 3
 # Questions of each kind that are compared with a scan, at 30 M tokens; fewer of larger corpora.
 CHECKED = 30
 COLD_COUNTS = 200
+# … and of those with far indexes.
+FAR_COUNTS = 50
 
 Keep = Callable[[str, Figures], None]
 
@@ -47,6 +51,7 @@ def build_tokengrams(place: Place) -> Figures:
     layout = place.layout
     write_peer_files(place.corpus(), layout.peers)
     arguments = {"token_file": str(layout.token_file), "index_file": str(layout.tokengrams_index)}
+    page_cache.fill(place.scratch)
     build = run_build(TOKENGRAMS, arguments, [layout.token_file, layout.tokengrams_index])
     return {"wall_s": build.wall_s, "cpu_s": build.cpu_s, "bytes": build.index_bytes}
 
@@ -59,6 +64,7 @@ def build_infinigram(place: Place) -> Figures:
     for parts in layout.peers.glob("parts-*"):  # and what a build left that was ended
         shutil.rmtree(parts)
     files = [layout.token_file, layout.document_offsets, layout.infinigram_table]
+    page_cache.fill(place.scratch)
     build = run_build(INFINIGRAM, {"folder": str(layout.peers), "cpus": 2}, files)
     return {"wall_s": build.wall_s, "cpu_s": build.cpu_s, "bytes": build.index_bytes}
 
@@ -113,6 +119,28 @@ def cold(place: Place) -> Figures:
         if peer is not None:
             figures |= _cold(peer, place.layout.peers, place, "infinigram_")
     return figures
+
+
+def far(place: Place) -> Figures:
+    """The same of segments with far indexes: requests, as an object store gets them, of each count."""
+    import ngramdb
+
+    path = place.copy("bench", "far")
+    with ngramdb.connect(path) as db:
+        db.settings["far_index"] = True
+        db.corpus("bench").compact()
+        segments = db.execute("SHOW SEGMENTS FROM bench").to_dicts()
+    samples = list(cold_counts(path, "bench", list(questions(place.corpus(), 5, FAR_COUNTS, 1))))
+    place.remove("far")
+    if not all(sample.is_right for sample in samples):
+        raise AssertionError("counts by far indexes differ")
+    requests = [sample.to_count / len(segments) for sample in samples]
+    return {
+        "requests": float(np.median(requests)),
+        "most_requests": max(requests),
+        "fetched": float(np.median([sample.n_bytes for sample in samples])) / len(segments),
+        "bytes": sum(segment["bytes"] for segment in segments),
+    }
 
 
 def _cold(

@@ -38,6 +38,7 @@ JOBS: dict[str, Job] = {
         asking.build_tokengrams, TOKENGRAMS, needs=(), most_tokens=asking.PEERS[TOKENGRAMS]
     ),
     "cold count": Job(asking.cold),
+    "far index": Job(asking.far),
     "trace": Job(working.trace),
     "ngrams": Job(working.ngrams),
     "kwic": Job(working.kwic),

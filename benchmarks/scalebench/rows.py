@@ -215,6 +215,12 @@ def _cold() -> list[Row]:
         ),
         Row("opening", figure(job, "open_ms", 1e6), "ns", Bar(50e6)),
         Row("first TRACE of 450 tokens", figure("trace", "cold_s"), "s", Bar(0.5)),
+        Row("with far indexes: requests a segment, median", figure("far index", "requests"), "", Bar(4)),
+        Row("… at most", figure("far index", "most_requests"), "", Bar(4)),
+        Row(
+            "… MB fetched a segment, its directory with the first", figure("far index", "fetched", 1e-6), "MB"
+        ),
+        Row("… segments' size per token", quotient(figure("far index", "bytes"), TOKENS), "B", Bar(7.3)),
     ]
 
 
