@@ -15,6 +15,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from scalebench import page_cache
 from scalebench.place import DATA, Place
 from scalebench.report import report
 from scalebench.run import run
@@ -56,6 +57,7 @@ def main(arguments: list[str]) -> int:
     places = [Place(options.scratch.resolve(), options.data.resolve(), n) for n in options.sizes]
     for place in places:
         run(place, options.only, options.again, options.limit, options.keep)
+    page_cache.give_back(options.scratch)
     text = report({place.n_tokens: place.figures() for place in places})
     print(text)
     if options.write:

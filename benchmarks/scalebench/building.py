@@ -13,6 +13,7 @@ from peerbench.builders import import_everything, read_documents
 from peerbench.corpus import TokenCorpus
 from peerbench.indexes import segment_tokens
 
+from scalebench import page_cache
 from scalebench.memory import Watch
 from scalebench.place import BASE, Figures, Place, read
 
@@ -45,6 +46,7 @@ def load(place: Place) -> Figures:
     corpus = place.corpus()
     with _connected(place.remove("bench"), MEMORY_LIMIT) as db:
         made = db.create_corpus("bench", tokenizer="tokens")
+        page_cache.fill(place.scratch)
         with Watch() as watch:
             report = made.append(_documents(place))
         figures = {**watch.figures(), "tokens": report.tokens, "segments": report.segments}
@@ -61,6 +63,7 @@ def split(place: Place) -> Figures:
     with _connected(place.remove("split"), MEMORY_LIMIT) as db:
         db.settings["segment_tokens"] = segment_tokens(place.corpus(), SEGMENTS)
         made = db.create_corpus("bench", tokenizer="tokens")
+        page_cache.fill(place.scratch)
         with Watch() as watch:
             report = made.append(_documents(place))
     return {**watch.figures(), "segments": report.segments}
@@ -68,6 +71,7 @@ def split(place: Place) -> Figures:
 
 def merge(place: Place, threads: int) -> Figures:
     """These segments made one, on so many cores."""
+    page_cache.fill(place.scratch)
     figures = _compacted(place.copy("split", "merged"), threads)
     place.remove("merged")
     return figures
