@@ -8,6 +8,7 @@ over kernels, which have locks of their own, are made anew: their owner register
 from __future__ import annotations
 
 import importlib
+import importlib.machinery
 import os
 import sys
 import threading
@@ -54,23 +55,52 @@ def _imported_elsewhere() -> list[str]:
     return [name for name, owner in owners.items() if owner not in (None, own)]
 
 
-def _forget_import(name: str) -> None:
-    """Let a module be imported from the beginning whose import will never end: its thread is not here."""
-    _import_locks.pop(name, None)
-    spec = getattr(sys.modules.get(name), "__spec__", None)
-    if getattr(spec, "_initializing", False):
+def _free_imports(main_thread: int | None) -> None:
+    """In a child, take the locks of imports by threads that are not here away, and what they have begun.
+
+    What the parent's main thread imports may be the program itself: that stays as far as it has come.
+    """
+    own = threading.get_ident()
+    for name, held in _import_locks.copy().items():
+        owner = getattr(held(), "owner", None)
+        if owner != own:  # also a lock in which a thread was just about to name itself
+            _import_locks.pop(name, None)
+            if owner not in (None, main_thread):
+                _forget(name)
+
+
+def _forget(name: str) -> None:
+    """Let a module be imported from the beginning, or not at all, that a thread has left half made."""
+    spec = _unfinished(name)
+    if spec is None:
+        return
+    has_parts = any(
+        other.startswith(f"{name}.") and _unfinished(other) is None for other in list(sys.modules)
+    )
+    if has_parts or isinstance(spec.loader, importlib.machinery.ExtensionFileLoader):
+        # Its parts would not be bound to it again; an extension's second import gives what the first left.
+        sys.modules[name] = None  # type: ignore[assignment]  # an ImportError for who imports it
+    else:
         del sys.modules[name]
 
 
+def _unfinished(name: str) -> importlib.machinery.ModuleSpec | None:
+    """How a module is imported that is half made; None for others."""
+    spec: importlib.machinery.ModuleSpec | None = getattr(sys.modules.get(name), "__spec__", None)
+    return spec if getattr(spec, "_initializing", False) else None
+
+
 class _Fork:
-    """Whether the parent had threads besides the one that forks."""
+    """Whether the parent had threads besides the one that forks, and which was its main thread."""
 
     had_others = False
+    main_thread: int | None = None
 
     @classmethod
     def look(cls) -> None:
         """Wait for imports of other threads, too: Python does not free their locks in a child."""
         cls.had_others = len(sys._current_exceptions()) > 1  # one a thread, with or without
+        cls.main_thread = threading.main_thread().ident
         latest = time.monotonic() + _IMPORTS_S
         while cls.had_others and _imported_elsewhere() and time.monotonic() < latest:
             time.sleep(0.001)
@@ -79,8 +109,7 @@ class _Fork:
     def renew(cls) -> None:
         if not cls.had_others:
             return
-        for name in _imported_elsewhere():  # that took longer, or began just now
-            _forget_import(name)
+        _free_imports(cls.main_thread)
         for made in list(_locks):
             made._at_fork_reinit()  # as the standard library's own modules do
         for renewed in list(_renewed):

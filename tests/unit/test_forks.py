@@ -31,13 +31,13 @@ EVENTS = "import threading\nbegun, is_over, is_child = threading.Event(), thread
 
 
 @contextmanager
-def slow_import(folder):
-    """While a thread imports the module `slow`; gives the module `events`."""
+def slow_import(folder, name="slow"):
+    """While a thread imports the module `slow`, or one that imports it; gives the module `events`."""
     Path(folder, "slow.py").write_text(SLOW)
     Path(folder, "events.py").write_text(EVENTS)
     sys.path.insert(0, folder)
     events = importlib.import_module("events")
-    thread = threading.Thread(target=importlib.import_module, args=("slow",))
+    thread = threading.Thread(target=importlib.import_module, args=(name,))
     thread.start()
     events.begun.wait()
     try:
@@ -61,6 +61,49 @@ def import_that_never_ends(folder):
 
 def test_a_child_imports_what_a_thread_of_its_parent_was_importing(tmp_path):
     run_alone(import_that_never_ends, tmp_path)
+
+
+def package_with_a_finished_part(folder):
+    forks._IMPORTS_S = 0.02
+    Path(folder, "package").mkdir()
+    Path(folder, "package", "__init__.py").write_text("from package.part import value\nimport slow\n")
+    Path(folder, "package", "part.py").write_text("value = 7\n")
+    with slow_import(folder, "package") as events:
+
+        def in_child():
+            events.is_child = True
+            assert importlib.import_module("slow").value == 7
+            with pytest.raises(ImportError):
+                importlib.import_module("package")
+
+        assert status_of_child(in_child) == 0
+    assert importlib.import_module("package").part.value == 7
+
+
+def test_a_package_that_would_lack_its_parts_is_an_error_in_the_child(tmp_path):
+    run_alone(package_with_a_finished_part, tmp_path)
+
+
+def program_that_is_an_import(folder):
+    forks._IMPORTS_S = 0.02
+    Path(folder, "program.py").write_text(
+        "import threading, sys\n"
+        "from alone import status_of_child\n"
+        "def in_child():\n"
+        "    import program\n"
+        "    assert program is sys.modules['program'] and not hasattr(program, 'statuses')\n"
+        "found = []\n"
+        "thread = threading.Thread(target=lambda: found.append(status_of_child(in_child)))\n"
+        "thread.start()\n"
+        "thread.join()\n"
+        "statuses = found\n"
+    )
+    sys.path.insert(0, folder)
+    assert importlib.import_module("program").statuses == [0]
+
+
+def test_what_the_main_thread_imports_stays_as_far_as_it_has_come(tmp_path):
+    run_alone(program_that_is_an_import, tmp_path)
 
 
 def import_that_ends_soon(folder):

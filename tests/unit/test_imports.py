@@ -240,8 +240,9 @@ def test_modules_do_not_need_each_other() -> None:
         pytest.fail(" -> ".join(error.args[1]))
 
 
-# What Python itself offers under private names: methods of named tuples, the frames of all threads, and what
-# its own modules do with their locks in a forked child.
+# What Python itself offers under private names: methods of named tuples, the errors of all threads, and what
+# its own modules do with their locks in a forked child. (forks.py also asks for importlib's `_bootstrap`,
+# `_module_locks` and a module's `_initializing`, and does without where they are not there.)
 OFFERED = frozenset({"_asdict", "_make", "_replace", "_current_exceptions", "_at_fork_reinit"})
 # What other libraries offer no public name for.
 FOREIGN = frozenset(
