@@ -55,9 +55,11 @@ def main(arguments: list[str]) -> int:
     options = parse(arguments)
     options.scratch.mkdir(parents=True, exist_ok=True)
     places = [Place(options.scratch.resolve(), options.data.resolve(), n) for n in options.sizes]
-    for place in places:
-        run(place, options.only, options.again, options.limit, options.keep)
-    page_cache.give_back(options.scratch)
+    try:
+        for place in places:
+            run(place, options.only, options.again, options.limit, options.keep)
+    finally:
+        page_cache.give_back(options.scratch)
     text = report({place.n_tokens: place.figures() for place in places})
     print(text)
     if options.write:

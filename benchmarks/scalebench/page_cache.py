@@ -19,6 +19,7 @@ def fill(scratch: Path) -> None:
 
     The system gives up that part of the cache first.
     """
+    give_back(scratch)  # what is read a second time would be kept longer
     with _file(scratch).open("ab") as file:
         file.truncate(_sizes()["MemTotal"])
     piece = bytearray(PIECE)

@@ -169,7 +169,8 @@ class MergedArrays:
     def _held(self, stop: Interrupt | None) -> tuple[Sequence[Symbols | None], bool]:
         """The symbols of each part in memory, and whether that is in large pages.
 
-        None for each where they stay where they are.
+        None for each where they stay where they are. What else the process takes meanwhile, in other threads,
+        counts for the pages, too: that is a matter of speed only.
         """
         ends = np.cumsum([part.n_held(self._dtype, self.gap) for part in self._parts])
         n_bytes = int(ends[-1]) * self._dtype.itemsize

@@ -35,7 +35,7 @@ cdef class FileMap:
     """The first `n_bytes` bytes of an open file as a buffer that is only read; the descriptor may be closed.
 
     They are there as long as anything refers to this: also while garbage is collected, and what is part of it reads
-    them once more. Raises OSError where the system refuses (not on Windows), ValueError without bytes.
+    them once more. Raises OSError where the system refuses or the file has fewer (on Windows always), ValueError without bytes.
     """
 
     cdef void* mapped

@@ -33,7 +33,7 @@ def test_what_cannot_be_mapped_is_an_error(descriptor):
     with pytest.raises(ValueError, match="0 bytes"):
         FileMap(descriptor, 0)
     with pytest.raises(OSError):
-        FileMap(descriptor, 1 << 62)
+        FileMap(descriptor, 9)
 
 
 def test_advice_is_taken_for_bytes_that_are_there(descriptor):

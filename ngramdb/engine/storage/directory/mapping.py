@@ -1,7 +1,8 @@
 """Read-only maps of files that hold no file descriptor.
 
 A database of thousands of segments has more files than a process may have open (1,024 on most systems), and a
-map needs none. Python's own `mmap` keeps a copy of the descriptor nevertheless, before 3.13 in any case.
+map needs none. Python's own `mmap` (on Windows there is nothing else) keeps a copy of the descriptor before
+3.13; so files are mapped by a kernel, on each Python.
 
 A search reads at places far from each other. So of large files the system is told to read just the page that
 is needed, where it would read dozens around it; before whole sections are read, it is told so

@@ -8,6 +8,7 @@
 
 #if !defined(_WIN32)
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #endif
 
@@ -28,8 +29,14 @@ inline size_t page_size() {
   return size;
 }
 
-// The first `n` bytes of a file, for reading; null with an errno where the system refuses. n > 0
+// The first `n` bytes of a file, for reading; null with an errno where the system refuses, or the file has fewer. n > 0
 inline void* map_file(int fd, size_t n) {
+  struct stat file;
+  if (fstat(fd, &file) != 0) return nullptr;
+  if (static_cast<uint64_t>(file.st_size) < n) {
+    errno = EINVAL;
+    return nullptr;
+  }
   void* const mapped = mmap(nullptr, n, PROT_READ, MAP_SHARED, fd, 0);
   return mapped == MAP_FAILED ? nullptr : mapped;
 }
