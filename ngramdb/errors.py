@@ -9,7 +9,8 @@ The names that PEP 249 asks for are classes of the same tree (`Error` is the roo
       InterfaceError      InvalidArgument
       DatabaseError
         ProgrammingError  QueryError: ParseError, BindError, PlanError …
-        OperationalError  ExecutionError: ResourceError, QueryCancelled …; StorageError: LockedError …
+        OperationalError  ExecutionError: ResourceError …; QueryCancelled: Interrupted, TimeoutExceeded;
+                          StorageError: LockedError …
         DataError         LoadError, which is an ExecutionError, too
         NotSupportedError rollback of what is committed
         IntegrityError, InternalError: never raised here
@@ -203,8 +204,10 @@ class ResourceError(ExecutionError):
         super().__init__(message)
 
 
-class QueryCancelled(ExecutionError):
+class QueryCancelled(OperationalError):
     """The statement was stopped before its end; the database is as it was, or as `committed` says.
+
+    A branch of its own, so that code which handles failures of a statement does not handle its cancellation.
 
     `fraction` is how much of the work was done (0 to 1), or None where that is not known; `elapsed` are the
     seconds that it took, or None. `committed` is the last version of the database that the work had committed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ngramdb.errors import InvalidArgument, NgramdbError
+from ngramdb.errors import InvalidArgument, NgramdbError, QueryCancelled
 from ngramdb.lazy import lazy_module
 from ngramdb.lm.sentences import is_cut
 
@@ -94,6 +94,8 @@ class BoundCorpus:
             return
         try:
             self.rebind()
+        except QueryCancelled:
+            raise
         except NgramdbError as error:  # each question asks for the corpus anew, and says so
             gone: Any = _Gone(error.with_traceback(None))
             self.snapshot = self.view = self.count = self.prob = self.dist = self.encode = gone

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ngramdb.api.snapshot import Snapshot
 from ngramdb.engine.storage.store import Store
-from ngramdb.errors import NgramdbError
+from ngramdb.errors import NgramdbError, QueryCancelled
 
 Problem = tuple[str | None, str, int | None, str]
 
@@ -40,12 +40,16 @@ def _contradictions(snapshot: Snapshot, name: str) -> Iterator[Problem]:
         parts.append((name, view.check_tokens))
         parts.append((name, view.check_audits))
         parts.append((name, view.tokenizer.check))
+    except QueryCancelled:
+        raise
     except NgramdbError as error:
         yield _problem(name, name, error)
         return
     for file, check in parts:
         try:
             check()
+        except QueryCancelled:
+            raise
         except NgramdbError as error:
             yield _problem(name, file, error)
 

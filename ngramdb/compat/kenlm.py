@@ -24,7 +24,7 @@ import numpy as np
 
 from ngramdb.api import Corpus, connect
 from ngramdb.compat.paths import parts_of
-from ngramdb.errors import InvalidArgument, NgramdbError, StorageError
+from ngramdb.errors import InvalidArgument, NgramdbError, QueryCancelled, StorageError
 from ngramdb.lm import BEGIN, END, UNKNOWN, KneserNey
 from ngramdb.lm.arpa import names_of
 from ngramdb.lm.values import Integers
@@ -291,6 +291,8 @@ def _corpus(folder: str, name: str | None) -> Corpus:
                 path=folder,
             )
         return connect(folder, read_only=True).corpus(name)
+    except QueryCancelled:
+        raise
     except NgramdbError as error:
         raise CannotReadModel(f"no model can be made of {folder!r}: {error}", path=folder) from error
 

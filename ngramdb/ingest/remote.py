@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any, BinaryIO, TypeVar
 
-from ngramdb.errors import LoadError
+from ngramdb.errors import LoadError, QueryCancelled
 from ngramdb.lazy import lazy_module
 
 core = lazy_module("fsspec.core")
@@ -41,7 +41,7 @@ def opened(url: str) -> BinaryIO:
     try:
         system, path = core.url_to_fs(url)
         file = system.open(path, "rb", block_size=BLOCK_BYTES)
-    except OSError:
+    except (OSError, QueryCancelled):
         raise
     except Exception as error:  # each system has errors of its own
         raise OSError(_said(error)) from error
@@ -80,7 +80,7 @@ class _Remote(io.RawIOBase):
     def _tried(read: Callable[[], T]) -> T:
         try:
             return read()
-        except OSError:
+        except (OSError, QueryCancelled):
             raise
         except Exception as error:
             raise OSError(_said(error)) from error
@@ -110,7 +110,7 @@ def _found(url: str) -> tuple[str, list[tuple[str, int | None]]]:
 def _asked(url: str, ask: Callable[[], T]) -> T:
     try:
         return ask()
-    except LoadError:
+    except (LoadError, QueryCancelled):
         raise
     except FileNotFoundError as error:
         raise LoadError("no such file or folder", source=url) from error

@@ -14,7 +14,7 @@ STATUS: dict[type[Exception], int] = {
     errors.InvalidArgument: 400,
     errors.ResourceError: 413,
     errors.TimeoutExceeded: 408,
-    errors.Interrupted: 503,
+    errors.QueryCancelled: 503,
     errors.ExecutionError: 400,
     errors.StorageError: 503,
     errors.NotSupportedError: 400,

@@ -26,7 +26,7 @@ import tokenizers
 from ngramdb import interrupts
 from ngramdb._cext.text.pieces import PieceTable, gather
 from ngramdb.caching import cached_property
-from ngramdb.errors import ExecutionError, InvalidArgument
+from ngramdb.errors import ExecutionError, InvalidArgument, QueryCancelled
 from ngramdb.tokenizers import sentences
 from ngramdb.tokenizers.base import (
     Encoder,
@@ -372,6 +372,8 @@ def _library_errors() -> Iterator[None]:
     """Errors of the library as ours. It raises plain Exception, say for a word without an unknown token."""
     try:
         yield
+    except QueryCancelled:
+        raise
     except Exception as error:
         raise ExecutionError(f"the tokenizer cannot tokenize the text: {error}") from error
 

@@ -19,7 +19,7 @@ import sentencepiece
 
 from ngramdb import interrupts
 from ngramdb.caching import cached_property
-from ngramdb.errors import ExecutionError, InvalidArgument
+from ngramdb.errors import ExecutionError, InvalidArgument, QueryCancelled
 from ngramdb.tokenizers.base import (
     FileContent,
     Ids,
@@ -98,6 +98,8 @@ class SentencePieceTokenizer(Tokenizer):
             ids: list[list[int]] = self._library.encode(
                 texts, out_type=int, add_bos=False, add_eos=False, enable_sampling=False
             )
+        except QueryCancelled:
+            raise
         except Exception as error:
             raise ExecutionError(f"the tokenizer cannot tokenize the text: {error}") from error
         return ids

@@ -38,7 +38,9 @@ cdef extern from "ngramdb/base/interrupt.hpp" namespace "ngramdb" nogil:
     cdef cppclass StopState:
         atomic_u32 n_requests
         atomic_i64 deadline_ns
+        atomic_i64 polls_left
         atomic_double fraction
+        cbool count_poll()
         void begin_step(double, double)
         void set_within_step(double)
 
@@ -46,7 +48,7 @@ cdef extern from "ngramdb/base/interrupt.hpp" namespace "ngramdb" nogil:
 
     cdef cppclass Poll:
         Poll()
-        Poll(StopState*, const StopState*, uint32_t, Visit)
+        Poll(StopState*, StopState*, uint32_t, Visit)
         void check() except +translate_exception
         void check(uint64_t, uint64_t) except +translate_exception
 

@@ -70,18 +70,21 @@ cdef class Interrupt:
     parent : setting it later stops this, too; what was asked of it before does not count
     timeout : seconds of work, None for no limit
     progress : called with the token now and then, at most ten times a second
+    polls : number of looks after which the work stops, None for no limit; for tests
 
     Attributes
     ----------
     committed : the version of the database that was committed last within the work, None if none was
     """
 
-    def __cinit__(self, Interrupt parent=None, timeout=None, progress=None):
+    def __cinit__(self, Interrupt parent=None, timeout=None, progress=None, polls=None):
         self.parent = parent
         self.parent_before = 0 if parent is None else parent.state.n_requests.load()
         self.timeout = None if timeout is None else float(timeout)
         self.progress = progress
         self.report_at_ns = now_ns() + REPORT_INTERVAL_NS
+        if polls is not None:
+            self.state.polls_left.store(polls)
 
     def set(self):
         """Ask the work to stop, wherever it runs."""
@@ -92,6 +95,11 @@ cdef class Interrupt:
         self.committed = version
         if self.parent is not None and self.parent.n_entered > 0:
             self.parent.note_commit(version)
+
+    @property
+    def polls_left(self):
+        """Looks until the work stops: negative once it has been stopped so."""
+        return self.state.polls_left.load()
 
     @property
     def is_set(self):
@@ -165,7 +173,7 @@ cdef class Interrupt:
         return 0
 
     cdef int look(self) except -1:
-        if self.requested():
+        if self.requested() or self.state.count_poll() or (self.parent is not None and self.parent.state.count_poll()):
             raise_stopped(False)
         cdef int64_t deadline_ns = self.state.deadline_ns.load()
         if deadline_ns != kNever and now_ns() >= deadline_ns:
@@ -185,7 +193,7 @@ cdef int visit() except -1 with gil:
 
 cdef Poll new_poll(Interrupt token, cbool visits) noexcept:
     cdef StopState* own = NULL
-    cdef const StopState* parent = NULL
+    cdef StopState* parent = NULL
     cdef uint32_t before = 0
     cdef Visit visit_python = NULL
     if token is not None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ngramdb.errors import CorruptionError, ExportWarning, NgramdbError
+from ngramdb.errors import CorruptionError, ExportWarning, NgramdbError, QueryCancelled
 from ngramdb.executor.questions.document_columns import document_text
 from ngramdb.ingest.readers.line_forms import line_of, plain_line
 from ngramdb.kinds import FILE_TOKENIZERS
@@ -146,6 +146,8 @@ class Retokenized:
             return
         try:
             found: IntArray = self._tokenizer.encode(text)
+        except QueryCancelled:
+            raise
         except NgramdbError:
             found = np.empty(0, dtype=np.int64)
         self._n += not np.array_equal(found, segment.document(i))
@@ -178,6 +180,8 @@ def spelled(ids: Any, tokenizer: Tokenizer) -> str | None:
     try:
         text = tokenizer.decode(ids)
         found: IntArray = tokenizer.encode(text)
+    except QueryCancelled:
+        raise
     except NgramdbError:  # an id without a text; or a text that the tokenizer does not take
         return None
     return text if found.tolist() == ids.tolist() else None

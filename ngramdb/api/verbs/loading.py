@@ -18,7 +18,7 @@ from ngramdb.engine.changes.change import Change
 from ngramdb.engine.changes.writer import LoadOutcome, load_documents
 from ngramdb.engine.changes.writer import LoadProgress as LoadProgress
 from ngramdb.engine.storage.manifest import CorpusEntry, TokenizerEntry
-from ngramdb.errors import InvalidArgument, NgramdbError
+from ngramdb.errors import InvalidArgument, NgramdbError, QueryCancelled
 from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.reader import read_documents
@@ -202,6 +202,8 @@ class _Parts:
         self._course.hold()
         try:
             self._ahead = next(self._documents, None)
+        except QueryCancelled:
+            raise
         except NgramdbError as error:
             self._failure = error
             return

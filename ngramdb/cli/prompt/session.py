@@ -179,6 +179,8 @@ class Repl:
         if path.is_file():
             try:
                 run_file(self.shell, str(path))
+            except QueryCancelled:
+                raise
             except Exception as error:
                 self._show_error(error)
 

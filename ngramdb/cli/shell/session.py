@@ -24,7 +24,7 @@ from ngramdb.cli.terminal.progress import LoadWatch
 from ngramdb.cli.terminal.render import MODES, default_mode, draws_table, mode_of, render, write_pieces
 from ngramdb.cli.terminal.screen import SHOWN_ROWS, Screen, detect
 from ngramdb.cli.terminal.streams import bare
-from ngramdb.errors import InvalidArgument, NgramdbError, PlanError
+from ngramdb.errors import InvalidArgument, NgramdbError, PlanError, QueryCancelled
 from ngramdb.executor.results import facts
 
 if TYPE_CHECKING:
@@ -256,6 +256,8 @@ class Shell:
         try:
             self.connection.refresh()
             return self.connection.current_corpus
+        except QueryCancelled:
+            raise
         except NgramdbError:
             return None
 

@@ -17,14 +17,12 @@ from numpy.typing import NDArray
 from ngramdb import interrupts
 from ngramdb.engine.changes.batches import Batch
 from ngramdb.engine.changes.budget import DocumentLimits
-from ngramdb.errors import ExecutionError, QueryCancelled, ResourceError
+from ngramdb.errors import ExecutionError, ResourceError
 from ngramdb.ingest.documents import Document, ErrorLog, TokenIds
 from ngramdb.segments.base import Segment
 from ngramdb.tokenizers.base import Encoder, Flags, Ids, Offsets, Tokenizer, as_ids
 from ngramdb.tokenizers.sentences import sentence_starts
 
-# What may end tokenizing, and is no reason to refuse a document: a limit of the load, a request to stop.
-NO_FAULT_OF_DOCUMENTS = (ResourceError, QueryCancelled)
 # Documents that are taken out of a segment at a time.
 CHUNK_DOCUMENTS = 1024
 
@@ -135,7 +133,7 @@ class BatchEncoder:
         """The batch encoded, without documents that are skipped since they cannot be tokenized."""
         try:
             return self._encoded(batch)
-        except NO_FAULT_OF_DOCUMENTS:
+        except ResourceError:
             raise
         except ExecutionError:
             sound = replace(batch, documents=list(self._sound(batch)))
@@ -146,7 +144,7 @@ class BatchEncoder:
         for document in batch.documents:
             try:
                 self._tokenizer.encode_batch([document.text or b""])
-            except NO_FAULT_OF_DOCUMENTS:
+            except ResourceError:
                 raise
             except ExecutionError as error:
                 refused = document.error(str(error))

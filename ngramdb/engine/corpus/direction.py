@@ -14,7 +14,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb.errors import InvalidArgument, NgramdbError
+from ngramdb.errors import InvalidArgument, NgramdbError, QueryCancelled
 from ngramdb.segments.attached import AttachedSegment
 from ngramdb.tokenizers.base import Tokenizer
 from ngramdb.tokenizers.tokens import TokensTokenizer
@@ -45,6 +45,8 @@ def check_direction(segments: Sequence[AttachedSegment], tokenizer: Tokenizer, v
             others = [
                 _becomes_others(tokenizer, *way) for way in ((ids, first, last), (ids[::-1], last, first))
             ]
+        except QueryCancelled:
+            raise
         except NgramdbError:
             continue  # ids of another tokenizer, or that cannot be spelled: a question will say so
         n += 1

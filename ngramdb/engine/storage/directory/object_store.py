@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from ngramdb import interrupts
-from ngramdb.errors import StorageError
+from ngramdb.errors import QueryCancelled, StorageError
 from ngramdb.interrupts import PATIENCE_S, result_of
 from ngramdb.lazy import lazy_module
 
@@ -194,8 +194,6 @@ def _stored(info: dict[str, Any]) -> Stored:
 
 
 def _is_for_good(error: Exception) -> bool:
-    from ngramdb.errors import QueryCancelled
-
     return isinstance(error, (*_FOR_GOOD, QueryCancelled)) or type(error).__name__ in _FOR_GOOD_NAMES
 
 

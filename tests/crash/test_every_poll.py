@@ -1,0 +1,154 @@
+"""Work that is stopped at any one of its polls ends with the cancellation, and leaves the database whole."""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ngramdb
+from ngramdb.errors import QueryCancelled
+from ngramdb.interrupts import Interrupt
+
+#: Work with more polls than this is stopped at this many of them, evenly spread, the first and last included.
+N_STOPS = 40
+NO_LIMIT = 2**40
+
+TEXT = " ".join(f"w{i % 12}" for i in range(60))
+
+READS: dict[str, Callable[[Any, Any, Path], object]] = {
+    "count": lambda words, pieces, path: words.count(TEXT, match_text=True, ignore_case=True),
+    "counts": lambda words, pieces, path: words.counts(["w1", "w2 w3"]).fetchall(),
+    "count_many": lambda words, pieces, path: words.count_many(["w1", "w2 w3"]),
+    "prob": lambda words, pieces, path: words.prob("w2", given=TEXT, model="kneser_ney"),
+    "prob_many": lambda words, pieces, path: words.prob_many([TEXT] * 3, ["w1"] * 3, model="backoff"),
+    "dist_many": lambda words, pieces, path: words.dist_many([TEXT, "w1"]),
+    "dist_arrays": lambda words, pieces, path: words.dist_arrays(TEXT),
+    "score_many": lambda words, pieces, path: words.score_many([TEXT] * 3, model="kneser_ney"),
+    "perplexity": lambda words, pieces, path: pieces.perplexity([TEXT] * 3),
+    "agreement": lambda words, pieces, path: words.agreement([TEXT] * 3),
+    "generate": lambda words, pieces, path: words.generate("w1", 5, method="sample", seed=1),
+    "stream": lambda words, pieces, path: list(words.stream("w1", 5, seed=1)),
+    "draft": lambda words, pieces, path: words.draft("w1", 5),
+    "match_lengths": lambda words, pieces, path: words.match_lengths(TEXT),
+    "trace_arrays": lambda words, pieces, path: words.trace_arrays(TEXT),
+    "occurrences": lambda words, pieces, path: words.occurrences("w1"),
+    "document": lambda words, pieces, path: [words.document(i) for i in (0, 1, 60)],
+    "export": lambda words, pieces, path: words.export(path / "words.jsonl"),
+    "export of sub-words": lambda words, pieces, path: pieces.export(path / "pieces.jsonl"),
+    "export to Parquet": lambda words, pieces, path: pieces.export(path / "pieces.parquet"),
+    "export_arpa": lambda words, pieces, path: words.export_arpa(path / "words.arpa", order=2),
+    "export_infini_gram": lambda words, pieces, path: pieces.export_infini_gram(path / "index"),
+    "decontaminate": lambda words, pieces, path: pieces.decontaminate(item(path), n=3, dry_run=True),
+}
+
+WRITES: dict[str, Callable[[Any, Path], object]] = {
+    "append": lambda words, path: words.append([{"text": TEXT, "n": 1}] * 3),
+    "load": lambda words, path: words.load(item(path)),
+    "load of bad lines": lambda words, path: words.load(item(path), on_error="skip"),
+    "delete": lambda words, path: words.delete('"w2 w3"'),
+    "decontaminate": lambda words, path: words.decontaminate(item(path), n=3, threshold=0.1),
+    "compact": lambda words, path: words.compact(),
+    "analyze": lambda words, path: words.analyze(),
+    "restore": lambda words, path: words.restore(2),
+}
+
+
+def item(path: Path) -> Path:
+    file = path / "items.jsonl"
+    if not file.exists():
+        file.write_text('{"text": "w1 w2 w3 w4"}\n{"text": "w5 w6 w7"}\n')
+    return file
+
+
+@pytest.fixture(scope="module")
+def damage() -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(Path(__file__).parents[1] / "torture")
+        return importlib.import_module("damage")
+
+
+@pytest.fixture(scope="module")
+def folder(damage: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("polls")
+    damage.make(path / "db")
+    return path
+
+
+def n_polls(run: Callable[[], object]) -> int:
+    """Return the number of polls of a run that is not stopped."""
+    with Interrupt(polls=NO_LIMIT) as token:
+        run()
+        return NO_LIMIT - token.polls_left
+
+
+def stops(n: int) -> list[int]:
+    return sorted({round(k * (n - 1) / (N_STOPS - 1)) for k in range(N_STOPS)} if n > N_STOPS else range(n))
+
+
+def is_stopped(run: Callable[[], object], polls: int) -> bool:
+    """Run under a number of polls; return False if fewer were needed, as with answers that are kept."""
+    with Interrupt(polls=polls) as token:
+        try:
+            run()
+        except QueryCancelled:
+            return True
+        assert token.polls_left >= 0, f"went on after poll {polls + 1} had asked it to stop"
+        return False
+
+
+@pytest.mark.parametrize("name", READS)
+def test_verbs_that_read(name: str, folder: Path, tmp_path: Path) -> None:
+    with ngramdb.connect(folder / "db", read_only=True) as db:
+        words, pieces = db.corpus("words"), db.corpus("pieces")
+
+        def run() -> None:
+            out = tmp_path / "out"
+            shutil.rmtree(out, ignore_errors=True)
+            out.mkdir()
+            READS[name](words, pieces, out)
+
+        n = n_polls(run)
+        for k in stops(n):
+            if not is_stopped(run, k):
+                continue
+            left = {path.name for path in (tmp_path / "out").iterdir()} - {"items.jsonl"}
+            assert not left, f"stopped at poll {k + 1} of {n}, {left} was left"
+
+
+def test_statements_that_read(damage: Any, folder: Path) -> None:
+    with ngramdb.connect(folder / "db", read_only=True) as db:
+        db.use("words")
+        for question in (*damage.QUESTIONS, "CHECK"):
+
+            def run(question: str = question) -> None:
+                db.execute(question).fetchall()
+
+            run()
+            for k in stops(n_polls(run)):
+                is_stopped(run, k)
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_verbs_that_write(name: str, folder: Path, tmp_path: Path) -> None:
+    def fresh() -> Any:
+        shutil.rmtree(tmp_path / "db", ignore_errors=True)
+        shutil.copytree(folder / "db", tmp_path / "db")
+        return ngramdb.connect(tmp_path / "db")
+
+    with fresh() as db:
+        words = db.corpus("words")
+        n = n_polls(lambda: WRITES[name](words, tmp_path))
+    assert n > 0
+    for k in stops(n):
+        with fresh() as db:
+            words, version = db.corpus("words"), db.version
+            before = words.n_documents
+            is_stopped(lambda words=words: WRITES[name](words, tmp_path), k)
+            db.refresh()
+            assert words.n_documents == before or db.version > version
+            assert words.count_docs() == words.n_documents
