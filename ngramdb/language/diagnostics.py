@@ -13,7 +13,6 @@ from ngramdb.language import scanner, syntax
 from ngramdb.language.hints import hint, lonely_field
 from ngramdb.language.literals import Fault
 from ngramdb.language.situation import CLAUSE_HEADS, Situation, quote
-from ngramdb.language.synonyms import nearest
 
 _NGRAM = 'an n-gram ("…" or [1, 2])'
 # What names and strings are, by terminal.
@@ -89,8 +88,9 @@ def unexpected(situation: Situation) -> ParseError:
     if lonely_field(situation):
         situation = situation.one_back()
     words = _describe(situation)
-    message = _headline(situation, words)
-    if (advice := hint(situation)) is not None:
+    advice = hint(situation)
+    message = _headline(situation, words, advice is not None)
+    if advice is not None:
         message = f"{message}; {advice}"
     start, stop = situation.found.start, situation.found.stop
     if situation.at_end and situation.before:
@@ -158,7 +158,7 @@ def _continues(keyword: str, situation: Situation) -> bool:
     return of_model and keyword in ("ORDER", "MIN")
 
 
-def _headline(situation: Situation, words: Sequence[str]) -> str:
+def _headline(situation: Situation, words: Sequence[str], advised: bool) -> str:
     if situation.at_end:
         behind = " before the ';'" if situation.found.type == "SEMICOLON" else ""
         return f"the {situation.whole} is not complete: expected {join(words)}{behind}"
@@ -168,7 +168,5 @@ def _headline(situation: Situation, words: Sequence[str]) -> str:
     if situation.statement_may_start:
         if situation.found.type == "EXPLAIN":
             return "EXPLAIN stands once, before the statement to be explained"
-        if nearest(situation) is not None:
-            return f"{shown} is not a statement"
-        return f"{shown} is not a statement: one starts with {join(words)}"
+        return f"{shown} is not a statement" + ("" if advised else f": one starts with {join(words)}")
     return f"expected {join(words)}, found {shown}"

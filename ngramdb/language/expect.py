@@ -267,7 +267,7 @@ def _of_side(lexemes: Sequence[Lexeme]) -> tuple[str, ...]:
     types = [lexeme.type for lexeme in lexemes]
     if "KEYWORDS" not in types or types[-1] == "KEYWORDS":
         return ()
-    side = max(place for place, terminal in enumerate(types) if terminal in ("OF", "AGAINST"))
+    side = max(place for place, terminal in enumerate(types) if terminal in ("KEYWORDS", "OF", "AGAINST"))
     source = takewhile(lambda lexeme: lexeme.type in _OF_SOURCE, lexemes[side + 1 :])
     return tuple(lexeme.node.value for lexeme in source if isinstance(lexeme.node, ast.Name))
 

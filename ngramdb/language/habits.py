@@ -7,13 +7,16 @@ import re
 from collections.abc import Callable
 
 from ngramdb.language import syntax
-from ngramdb.language.situation import Situation, quote
+from ngramdb.language.situation import CLAUSE_HEADS, Situation, quote
 
 # `field CONTAINS 'text'`, where the field is the word that was refused.
 _PART_OF_A_STRING = re.compile(
     r"\s+(?P<verb>CONTAINS|INCLUDES|HAS|MATCHES|STARTS\s*WITH|ENDS\s*WITH|PREFIX)\s+'(?P<text>[^']*)'",
     re.IGNORECASE,
 )
+_LISTS = frozenset({"WORDLIST", "WORDS", "VOCABULARY", "FREQUENCIES", "FREQUENCY", "FREQLIST", "FREQ"})
+_CLAUSES_OF_DOCS = frozenset({"WHERE", "ORDER", "LIMIT", "OFFSET", "SAMPLE", "RETURNING"})
+_PATTERNS = frozenset({"TEXT_LITERAL", "REGEX_LITERAL", "IDS_LITERAL"})
 _SCHEMA = frozenset({"FIELDS", "FIELD", "COLUMNS", "SCHEMA", "METADATA"})
 
 
@@ -45,6 +48,34 @@ def _prob_without_context(situation: Situation) -> str | None:
         return 'GIVEN names the context, GIVEN "" none'
     context, word = (json.dumps(part, ensure_ascii=False) for part in words)
     return f'GIVEN names the context: PROB {quote(word)} GIVEN {quote(context)}; GIVEN "" is none'
+
+
+def _list_of_words(situation: Situation) -> str | None:
+    if situation.statement_may_start and situation.raw.upper() in _LISTS:
+        return 'did you mean NGRAMS 1, which lists all words by frequency? COUNT "…" counts one'
+    return None
+
+
+def _clause_alone(situation: Situation) -> str | None:
+    word = situation.raw.upper()
+    if not situation.statement_may_start or word not in CLAUSE_HEADS:
+        return None
+    rest = quote(situation.text[situation.found.start :].partition(";")[0])
+    example = f", as in DOCS {rest}" if word in _CLAUSES_OF_DOCS else ""
+    return f"{word} begins a clause of a statement{example}"
+
+
+def _pattern_alone(situation: Situation) -> str | None:
+    if not situation.statement_may_start or situation.found.type not in _PATTERNS:
+        return None
+    shown = quote(situation.raw)
+    return f"COUNT {shown} is the number of its occurrences, KWIC {shown} lists them"
+
+
+def _keywords_of_one_side(situation: Situation) -> str | None:
+    if situation.head[:1] == ["KEYWORDS"] and situation.at_end and situation.may_be("AGAINST"):
+        return "AGAINST REST compares with all other documents"
+    return None
 
 
 def _version_without_corpus(situation: Situation) -> str | None:
@@ -85,6 +116,10 @@ def _name_of_two_words(situation: Situation) -> str | None:
 FIRST: tuple[Callable[[Situation], str | None], ...] = (
     _update,
     _schema,
+    _list_of_words,
+    _clause_alone,
+    _pattern_alone,
+    _keywords_of_one_side,
     _prob_without_context,
     _version_without_corpus,
     _part_of_a_string,

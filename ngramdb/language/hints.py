@@ -106,7 +106,8 @@ def _between(situation: Situation) -> str | None:
 
 
 def _quote_within(situation: Situation) -> str | None:
-    if situation.previous in syntax.STRINGS and situation.before[-1].stop == situation.found.start:
+    closed = situation.previous in syntax.STRINGS and situation.before[-1].stop == situation.found.start
+    if closed and not situation.at_end:
         return "a quote inside a value is doubled: 'it''s'"
     return None
 

@@ -10,10 +10,13 @@ import math
 import re
 import warnings
 
-from ngramdb.limits import MAX_GAP, MAX_INTEGER, MAX_TOKEN_ID, MIN_INTEGER
+from ngramdb.limits import MAX_GAP, MAX_TOKEN_ID
 
 # Longer runs of digits cannot be in range; Python refuses to convert very long ones (over 4,300) at all.
 _MAX_DIGITS = 20
+
+# Digits of an integer that is compared with a field: larger ones would not convert to a float.
+_MAX_NUMBER_DIGITS = 308
 
 _ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _ESCAPE = re.compile(
@@ -94,13 +97,11 @@ def read_number(raw: str, start: int) -> int | float:
     """An int for digits alone, otherwise a float."""
     digits = raw.lstrip("-")
     if digits.isdigit():
-        if len(digits.lstrip("0")) > _MAX_DIGITS:
-            raise _too_large(raw, start)
         # The leading zeros go first: Python counts them, too, when it refuses very long runs of digits.
-        whole = int(digits.lstrip("0") or "0") * (-1 if raw[0] == "-" else 1)
-        if not MIN_INTEGER <= whole <= MAX_INTEGER:
+        digits = digits.lstrip("0") or "0"
+        if len(digits) > _MAX_NUMBER_DIGITS:
             raise _too_large(raw, start)
-        return whole
+        return int(digits) * (-1 if raw[0] == "-" else 1)
     value = float(raw)
     if not math.isfinite(value):
         raise _too_large(raw, start)

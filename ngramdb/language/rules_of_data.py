@@ -45,7 +45,8 @@ class DataRules:
         return statement_of(ast.Delete, children)
 
     def returning(self, children: list[Any]) -> Clause:
-        return clause_of("RETURNING", fields_of(children), children)
+        every = (ast.Field((ast.EVERY_FIELD,), span=span_of(children[1:])),)
+        return clause_of("RETURNING", fields_of(children) or every, children)
 
     def restore(self, children: list[Any]) -> ast.Restore:
         return ast.Restore(children[2].node, children[5].node, span=span_of(children))
@@ -76,7 +77,7 @@ class DataRules:
         return ast.Use(children[1].node, span=span_of(children))
 
     def describe(self, children: list[Any]) -> ast.Describe:
-        return ast.Describe(children[1].node, span=span_of(children))
+        return ast.Describe(children[1].node if len(children) == 2 else None, span=span_of(children))
 
     def show(self, children: list[Any]) -> ast.Show:
         return statement_of(ast.Show, children, what=children[1].type.lower())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +26,11 @@ from ngramdb.language.parts import (
 _NUMBERS = frozenset({"INTEGER_LITERAL", "NUMBER_LITERAL", "PARAMETER"})
 
 
+def _first_node(children: Sequence[Any]) -> Any:
+    """Return the first node among the parts, after keywords that may be left out."""
+    return next(node for node in map(node_of, children) if isinstance(node, ast.Node))
+
+
 class QuestionRules:
     """One method per rule, called with the rule's tokens and the values of its parts."""
 
@@ -42,14 +48,14 @@ class QuestionRules:
         return statement_of(ast.Kwic, children, what=children[1])
 
     def collocates(self, children: list[Any]) -> ast.Collocates:
-        return statement_of(ast.Collocates, children, what=children[2])
+        return statement_of(ast.Collocates, children, what=_first_node(children))
 
     def keywords(self, children: list[Any]) -> ast.Keywords:
-        against = children[4] if isinstance(children[4], ast.DocumentsOf) else None
-        return statement_of(ast.Keywords, children, what=children[2], against=against)
+        what, *against = (child for child in children if isinstance(child, ast.DocumentsOf))
+        return statement_of(ast.Keywords, children, what=what, against=against[0] if against else None)
 
     def dispersion(self, children: list[Any]) -> ast.Dispersion:
-        return statement_of(ast.Dispersion, children, what=children[2])
+        return statement_of(ast.Dispersion, children, what=_first_node(children))
 
     def ngrams(self, children: list[Any]) -> ast.Ngrams:
         return statement_of(ast.Ngrams, children, n=children[1].node)
@@ -61,7 +67,7 @@ class QuestionRules:
         return statement_of(ast.Prob, children, continuation=children[1].node, context=children[3].node)
 
     def dist(self, children: list[Any]) -> ast.Dist:
-        return statement_of(ast.Dist, children, context=children[2].node)
+        return statement_of(ast.Dist, children, context=_first_node(children))
 
     def dist_before(self, children: list[Any]) -> ast.DistBefore:
         return statement_of(ast.DistBefore, children, ngram=children[2].node)
@@ -76,7 +82,7 @@ class QuestionRules:
                 start_of(children[0]),
                 stop_of(children[0]),
             )
-        return statement_of(ast.Generate, children, context=children[2].node)
+        return statement_of(ast.Generate, children, context=_first_node(children))
 
     # ---- clauses
 
@@ -213,9 +219,6 @@ class QuestionRules:
 
     def order_key(self, children: list[Any]) -> ast.OrderBy:
         return ast.OrderBy(children[0], has_terminal(children, "DESC"), span=span_of(children))
-
-    order_groups = order_by
-    group_order = order_key
 
     weight = valued_clause("The weight")
     order = valued_clause("ORDER")

@@ -39,6 +39,10 @@ class Placeholders:
         self.n_wanted = 1 + max((int(p.index or 0) for p in self.positions), default=-1)
 
 
+# What a part of a pattern may end with.
+_ENDS_OF_PARTS = frozenset('"/*)]?')
+
+
 class Parameters:
     """The values given with statements, or with a condition, whose trees or placeholders are given.
 
@@ -95,12 +99,20 @@ class Parameters:
         n_given = 0 if values is None else len(values)
         if n_given < n_wanted:
             first = next(p for p in wanted.positions if (p.index or 0) >= n_given)
-            raise self._error(f"no value was given for parameter {n_given + 1} of {n_wanted}", first)
+            what = f"no value was given for parameter {n_given + 1} of {n_wanted}"
+            raise self._error(what + self._if_optional(first), first)
         if n_given > n_wanted:
             raise PlanError(
                 f"{n_given} parameter value{'s were' if n_given != 1 else ' was'} given, "
                 f"but the statement has {n_wanted or 'no'} placeholder{'' if n_wanted == 1 else 's'}"
             )
+
+    def _if_optional(self, node: ast.Node) -> str:
+        """Return advice on a `?` directly after a part of a pattern, "optional" in other languages."""
+        before = "" if self._text is None or node.span is None else self._text[: node.span.start]
+        if before[-1:] not in _ENDS_OF_PARTS:
+            return ""
+        return "; ? stands for a parameter: an optional part of a pattern is written {0,1}"
 
     def _error(self, message: str, node: ast.Node) -> PlanError:
         span = node.span

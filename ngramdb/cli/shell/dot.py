@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from textwrap import wrap
 
 from ngramdb.cli.shell import dot_actions as actions
-from ngramdb.cli.shell.examples import STATEMENTS, about, examples_of, heads
+from ngramdb.cli.shell.examples import STATEMENTS, TOPICS, about, examples_of, heads
 from ngramdb.cli.shell.session import Shell
 from ngramdb.cli.terminal.render import MODES
 from ngramdb.cli.terminal.wrapping import two_columns
@@ -101,6 +101,9 @@ def _help(shell: Shell, arguments: list[str]) -> None:
 
 def _help_on(word: str, width: int | None) -> Iterator[str]:
     """The lines on one command, one statement or clause, or all statements."""
+    if word.lower() in TOPICS:
+        word, told = TOPICS[word.lower()]
+        yield from (told, "")
     shapes, examples = about(word), examples_of(word)
     if word.lower() == "statements":
         yield from two_columns(STATEMENTS, width)

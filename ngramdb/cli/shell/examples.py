@@ -41,6 +41,33 @@ STATEMENTS: tuple[tuple[str, str], ...] = (
     ("SET threads = 2", "changes a setting"),
 )
 
+# Terms of the field that are not keywords: the keyword or part whose syntax `.help` shows in their place, and
+# how it is done here.
+TOPICS: dict[str, tuple[str, str]] = {
+    word: (about, told)
+    for words, about, told in (
+        ("regex regexp expression", "unit", "/wom[ae]n/ matches one token as a whole, as Python's re does"),
+        (
+            "wildcard wildcards glob",
+            "unit",
+            '"clim" PREFIX, /.*ing/, * (any token); * in quotes is a literal',
+        ),
+        (
+            "lemma lemmas stem",
+            "unit",
+            'list forms as ("go" | "went"), or find them: "walk" PREFIX, /walk(s|ed)?/',
+        ),
+        ("frequency frequencies freq", "count", 'COUNT "word" counts one word, NGRAMS 1 lists all of them'),
+        ("wordlist vocabulary words", "ngrams", "NGRAMS 1 lists all words by frequency"),
+        ("concordance concordances", "kwic", "KWIC lists occurrences with their contexts"),
+        ("collocation collocations", "collocates", "COLLOCATES lists the words near a pattern"),
+        ("keyness", "keywords", "KEYWORDS lists the words that are typical of some documents"),
+        ("perplexity", "score", "SCORE gives the probability of a text token by token"),
+        ("attribution", "trace", "TRACE lists the parts of a text that occur in the corpus"),
+    )
+    for word in words.split()
+}
+
 # "The grammar in one place" of docs/language.md, word for word.
 GRAMMAR = """\
 question:
@@ -48,27 +75,27 @@ question:
     [TOP k] [SAMPLE k [SEED s]] [FROM source]
   COUNT DOCS [WHERE condition] [GROUP BY group {, group}] [ORDER BY keys] [TOP k] [FROM source]
   DOCS [WHERE condition] [ORDER BY keys] [LIMIT k] [OFFSET n] [SAMPLE k [SEED s]]
-    [RETURNING field {, field}] [FROM source]
+    [RETURNING fields] [FROM source]
   KWIC condition [WHERE condition] [WINDOW n | SENTENCE] [ORDER BY keys] [LIMIT k] [OFFSET n]
-    [SAMPLE k [SEED s]] [RETURNING field {, field}] [FROM source]
-  COLLOCATES OF condition [WHERE condition] [WINDOW n | n LEFT | n RIGHT | n LEFT n RIGHT]
+    [SAMPLE k [SEED s]] [RETURNING fields] [FROM source]
+  COLLOCATES [OF] condition [WHERE condition] [WINDOW n | n LEFT | n RIGHT | n LEFT n RIGHT]
     [WINDOW … WITHIN SENTENCE | SENTENCE] [BY association] [MIN COUNT k] [TOP k] [FROM source]
-  KEYWORDS OF documents AGAINST documents | REST [NGRAMS n] [BY keyness] [MIN COUNT k] [TOP k] [FROM source]
-  DISPERSION OF condition [WHERE condition] [BY DOCUMENTS | field] [FROM source]
+  KEYWORDS [OF] documents AGAINST documents | REST [NGRAMS n] [BY keyness] [MIN COUNT k] [TOP k] [FROM source]
+  DISPERSION [OF] condition [WHERE condition] [BY DOCUMENTS | field] [FROM source]
   NGRAMS n | n..m [IGNORE CASE] [WHERE condition] [MIN COUNT k] [CONTAINING pattern] [STARTING [WITH] ngram]
     [ENDING [WITH] ngram] [WITH DOCS] [TOP k] [FROM source]
-  TRACE ngram [WHERE condition] [MIN LENGTH n] [RETURNING field {, field}] [FROM source]
+  TRACE ngram [WHERE condition] [MIN LENGTH n] [RETURNING fields] [FROM source]
   PROB ngram GIVEN ngram [USING model] [WHERE condition] [FROM source]
-  DIST GIVEN ngram [USING model] [WHERE condition] [TOP k] [FROM source]
+  DIST [GIVEN] ngram [USING model] [WHERE condition] [TOP k] [FROM source]
   DIST BEFORE ngram [WHERE condition] [TOP k] [FROM source]
   SCORE ngram [USING model] [WHERE condition] [SENTENCE] [FROM source]
-  GENERATE GIVEN ngram TOKENS n [USING model] [WHERE condition] [METHOD GREEDY | SAMPLE | BEAM(width)]
+  GENERATE [GIVEN] ngram TOKENS n [USING model] [WHERE condition] [METHOD GREEDY | SAMPLE | BEAM(width)]
     [TEMPERATURE t] [TOP k] [NUCLEUS p] [DIVERSITY d] [SEED s] [RETURN k] [FROM source]
 data:
   CREATE CORPUS [IF NOT EXISTS] name [TOKENIZER 'name or path'] [WITH (options)] [AS (docs)]
   COPY corpus FROM 'path or pattern' [(options)] [ON ERROR SKIP | FAIL]
   COPY (question) TO 'path' [(options)]
-  DELETE DOCS WHERE condition [RETURNING field {, field}] [FROM source]
+  DELETE DOCS WHERE condition [RETURNING fields] [FROM source]
   ALTER CORPUS corpus ADD | SUBTRACT CORPUS corpus [AT VERSION n]
   RESTORE CORPUS corpus TO VERSION n
   COMPACT [corpus]
@@ -78,7 +105,7 @@ data:
   ATTACH 'path' AS name [(options)]
   DETACH corpus
   USE corpus
-  DESCRIBE corpus
+  DESCRIBE [corpus]
   SHOW CORPORA | SEGMENTS | VERSIONS | REMOVALS | SETTINGS [FROM source]
   SET name = value
   RESET name
@@ -88,6 +115,7 @@ any of them:
 source:     corpus [AT VERSION n] {+ corpus [AT VERSION n] | - corpus [AT VERSION n]}
 keys:       group [ASC | DESC] {, group [ASC | DESC]}
 group:      tested [/ number [* number]] | UNNEST(field) | LEFT n | RIGHT n | FORM
+fields:     field {, field} | *
 tested:     field | YEAR(field) | MONTH(field) | DAY(field)
 model:      NGRAM [ORDER n] [MIN COUNT k] | INFGRAM [MIN COUNT k]
             | BACKOFF [(weight)] [ORDER n] [MIN COUNT k] | KNESER_NEY [ORDER n] [MIN COUNT k]

@@ -37,6 +37,7 @@ from ngramdb.executor.results.result import ColumnType, Result, Row, batched
 from ngramdb.executor.segmentwise import each_segment
 from ngramdb.planner.plan import (
     BY_FIELDS,
+    BY_FORM,
     BY_LEFT,
     BY_PLACE,
     CONCORDANCE_COLUMNS,
@@ -329,16 +330,16 @@ def _by_place(
 def _by_context(
     plan: Concordance, parts: Sequence[SegmentLines], start: int, stop: int
 ) -> Iterator[tuple[SegmentLines, Row]]:
-    """Lines `start … stop` by what stands left or right of them."""
+    """Lines `start … stop` by what stands left or right of them, or by their matches."""
     lines = AllLines(parts)
-    if sought_text(plan.pattern) is not None or lines.are_cut:
+    if plan.order == BY_FORM or sought_text(plan.pattern) is not None or lines.are_cut:
         numbers = first_in_order(
             len(lines), stop, lambda some: iter([_by_shown_text(plan, lines, some)]), SHOWN_PIECE
         )
     else:
         to_left = plan.order == BY_LEFT
         keys = ContextKeys(plan.corpus.tokenizer, to_left)
-        longest = sys.maxsize if plan.window is None else plan.window
+        longest = min(sys.maxsize if n is None else n for n in (plan.window, plan.depth))
         order = ContextOrder(lines.tokens_at(to_left), keys, longest, plan.descending)
         numbers = first_in_order(len(lines), stop, order.ordered, PIECE)
     yield from lines.rows(_between(numbers, start, stop))
@@ -357,11 +358,14 @@ def _between(pieces: Iterable[IntArray], start: int, stop: int) -> Iterator[IntA
 
 
 def _by_shown_text(plan: Concordance, lines: AllLines, numbers: IntArray) -> IntArray:
-    """Lines by their contexts as they are shown: where a match may end within a token."""
+    """Lines by their matches, or by contexts as they are shown: where a match may end within a token."""
     keys: list[Any] = []
     for _, row in lines.rows([numbers]):
-        left, right = row[2].casefold().split(), row[4].casefold().split()
-        keys.append(tuple(reversed(left)) if plan.order == BY_LEFT else " ".join(right))
+        left, match, right = (text.casefold().split() for text in row[2:5])
+        if plan.order == BY_LEFT:
+            keys.append(tuple(reversed(left))[: plan.depth])
+        else:
+            keys.append(" ".join(match if plan.order == BY_FORM else right[: plan.depth]))
     order = sorted(range(len(keys)), key=keys.__getitem__, reverse=plan.descending)
     return numbers[np.array(order, dtype=np.int64)]
 

@@ -32,6 +32,7 @@ from .data import Restore as Restore
 from .data import SetSetting as SetSetting
 from .data import Show as Show
 from .data import Use as Use
+from .fields import EVERY_FIELD as EVERY_FIELD
 from .fields import Beside as Beside
 from .fields import DatePart as DatePart
 from .fields import Divided as Divided

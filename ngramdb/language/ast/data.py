@@ -124,9 +124,9 @@ class Use(Statement):
 
 @dataclass(frozen=True)
 class Describe(Statement):
-    """DESCRIBE name."""
+    """DESCRIBE [name]."""
 
-    name: Name
+    name: Name | None = None
 
 
 @dataclass(frozen=True)

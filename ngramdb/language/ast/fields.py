@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from ngramdb.language.ast.base import Node
 from ngramdb.language.ast.leaves import Scalar
 
+# The key of `RETURNING *`.
+EVERY_FIELD = "*"
+
 
 @dataclass(frozen=True)
 class Field(Node):

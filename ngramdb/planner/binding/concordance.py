@@ -8,7 +8,7 @@ from ngramdb.language import ast
 from ngramdb.lm.spec import MAX_MIN_COUNT
 from ngramdb.planner import plan
 from ngramdb.planner.binding.conditions import among, condition
-from ngramdb.planner.binding.fields import document_keys, returned_fields
+from ngramdb.planner.binding.fields import document_keys, field_types, returned_fields
 from ngramdb.planner.binding.occurrences import occurring
 from ngramdb.planner.binding.patterns import token_pattern_of
 from ngramdb.planner.binding.scope import Scope
@@ -52,7 +52,7 @@ def kwic(scope: Scope, node: ast.Kwic) -> plan.Plan:
     if isinstance(sought, plan.Gram) and not len(sought):
         scope.fail(PlanError, "KWIC needs an n-gram of at least one token", node.what)
     where = condition(scope, node.where, corpus)
-    order, descending, keys = _order(scope, node.order_by, corpus)
+    order, depth, keys = _order(scope, node.order_by, corpus)
     is_pattern = isinstance(found, plan.OccurrencesOf)
     return plan.Concordance(
         corpus,
@@ -60,12 +60,13 @@ def kwic(scope: Scope, node: ast.Kwic) -> plan.Plan:
         where if is_pattern else plan.AllDocs(),
         _window(scope, node, corpus),
         order,
-        descending,
+        order != plan.BY_FIELDS and bool(node.order_by) and node.order_by[0].descending,
         scope.number(node.limit, "LIMIT", 0),
         scope.number(node.offset, "OFFSET", 0) or 0,
         sampling(scope, node.sample),
-        returning=_beside(scope, node.returning, corpus),
+        returning=returned_fields(scope, node.returning, corpus, beside=True),
         keys=keys,
+        depth=depth,
         what=None if is_pattern else plan.InPart(found, where),
     )
 
@@ -86,25 +87,31 @@ def _pattern(found: plan.Occurring) -> plan.Pattern | None:
     return found.pattern if isinstance(found, plan.OccurrencesOf) else None
 
 
-def _beside(scope: Scope, nodes: tuple[ast.Field, ...], corpus: Corpus) -> tuple[plan.FieldKey, ...]:
-    """The fields of RETURNING beside lines that have their document's id anyway."""
-    keys = returned_fields(scope, nodes, corpus)
-    return tuple(key for key in keys if not (key.own and key.path == "doc_id"))
-
-
 def _order(
     scope: Scope, keys: tuple[ast.OrderBy, ...], corpus: Corpus
-) -> tuple[str, bool, tuple[plan.FieldKey, ...]]:
+) -> tuple[str, int | None, tuple[plan.FieldKey, ...]]:
+    """Return the order, how many tokens of the context are compared, and the fields."""
     if not keys:
-        return plan.BY_PLACE, False, ()
-    names = [".".join(key.field.keys).lower() if isinstance(key.field, ast.Field) else "" for key in keys]
-    for name, key in zip(names, keys, strict=True):
+        return plan.BY_PLACE, None, ()
+    for key in keys:
+        name, depth = _line_order(scope, key.field, corpus)
         if name in plan.CONCORDANCE_ORDERS and len(keys) == 1:
-            return name, key.descending, ()
-        if name in (plan.BY_LEFT, plan.BY_RIGHT):
+            return name, depth, ()
+        if name in (plan.BY_LEFT, plan.BY_RIGHT, plan.BY_FORM):
             what = f"KWIC is ordered by {name} alone; lines that agree in it come by doc_id"
             scope.fail(PlanError, what, keys[1])
-    return plan.BY_FIELDS, False, document_keys(scope, keys, corpus, plan.CONCORDANCE_ORDERS)
+    return plan.BY_FIELDS, None, document_keys(scope, keys, corpus, plan.CONCORDANCE_ORDERS)
+
+
+def _line_order(scope: Scope, node: ast.GroupKey, corpus: Corpus) -> tuple[str, int | None]:
+    """Return the order that a key means, "" for a field, and how many tokens of a side it compares."""
+    if isinstance(node, ast.Beside):
+        return node.side, scope.number(node.tokens, node.side.upper(), 1)
+    if isinstance(node, (ast.Field, ast.Form)):
+        name = ".".join(node.keys).lower() if isinstance(node, ast.Field) else plan.BY_FORM
+        if name != plan.BY_FORM or name not in field_types(corpus):
+            return name, None
+    return "", None
 
 
 def ngrams(scope: Scope, node: ast.Ngrams) -> plan.Plan:
@@ -172,5 +179,5 @@ def trace(scope: Scope, node: ast.Trace) -> plan.Plan:
     least = scope.number(node.min_length, "MIN LENGTH", 1)
     passage = scope.passage(node.ngram, corpus)
     where = among(scope, node.where, corpus)
-    returning = _beside(scope, node.returning, corpus)
+    returning = returned_fields(scope, node.returning, corpus, beside=True)
     return plan.Tracing(corpus, passage, 1 if least is None else least, returning=returning, where=where)

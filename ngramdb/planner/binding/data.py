@@ -75,7 +75,7 @@ def use(scope: Scope, node: ast.Use) -> plan.Plan:
 
 def describe(scope: Scope, node: ast.Describe) -> plan.Plan:
     """Bind DESCRIBE."""
-    return plan.DescribeCorpus(scope.named_corpus(node.name))
+    return plan.DescribeCorpus(scope.corpus(None) if node.name is None else scope.named_corpus(node.name))
 
 
 def analyze(scope: Scope, node: ast.Analyze) -> plan.Plan:

@@ -156,12 +156,25 @@ def _number(scope: Scope, node: ast.Scalar) -> int | float:
     return value
 
 
-def returned_fields(scope: Scope, nodes: tuple[ast.Field, ...], corpus: Corpus) -> tuple[plan.FieldKey, ...]:
-    """The fields of RETURNING: metadata, `doc_id`, `length` and `text`."""
-    return tuple(
-        plan.FieldKey(TEXT, own=True) if node.keys == (TEXT,) else bound_field(scope, node, corpus)[0]
-        for node in nodes
-    )
+def returned_fields(
+    scope: Scope, nodes: tuple[ast.Field, ...], corpus: Corpus, beside: bool = False
+) -> tuple[plan.FieldKey, ...]:
+    """Bind the fields of RETURNING: metadata, `doc_id`, `length` and `text`.
+
+    `*` means all of them, in the order of DOCS. With `beside`, rows have their document's id already:
+    `doc_id` is dropped, and `*` means the metadata.
+    """
+    keys: list[plan.FieldKey] = []
+    for node in nodes:
+        if node.keys == (ast.EVERY_FIELD,):
+            metadata = [plan.FieldKey(path) for path in field_types(corpus)]
+            own = [plan.FieldKey(name, own=True) for name in (*OWN_FIELDS, TEXT)]
+            keys += metadata if beside else [own[0], *metadata, *own[1:]]
+        elif node.keys == (TEXT,):
+            keys.append(plan.FieldKey(TEXT, own=True))
+        else:
+            keys.append(bound_field(scope, node, corpus)[0])
+    return tuple(key for key in keys if not (beside and key.own and key.path == DOC_ID))
 
 
 def path_of(keys: tuple[str, ...]) -> str:

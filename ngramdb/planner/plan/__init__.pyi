@@ -30,6 +30,7 @@ from .changes import ExportDocuments as ExportDocuments
 from .changes import ExportRows as ExportRows
 from .changes import RestoreCorpus as RestoreCorpus
 from .concordance import BY_FIELDS as BY_FIELDS
+from .concordance import BY_FORM as BY_FORM
 from .concordance import BY_LEFT as BY_LEFT
 from .concordance import BY_PLACE as BY_PLACE
 from .concordance import BY_RIGHT as BY_RIGHT

@@ -23,8 +23,9 @@ TRACE_COLUMNS = ("start", "length", "span", "count", "doc_ids")
 BY_PLACE = "doc_id"
 BY_LEFT = "left"
 BY_RIGHT = "right"
+BY_FORM = "form"
 BY_FIELDS = "fields"
-CONCORDANCE_ORDERS = (BY_PLACE, BY_LEFT, BY_RIGHT)
+CONCORDANCE_ORDERS = (BY_PLACE, BY_LEFT, BY_RIGHT, BY_FORM)
 
 # No document is longer; a larger number in WINDOW means the same.
 WHOLE_DOCUMENT = 2**32 - 1
@@ -49,7 +50,8 @@ class Concordance(Question, operator="kwic.concordance.concordance", binders={"K
     """KWIC: the occurrences of a pattern with up to `window` tokens on either side; None: their sentences.
 
     Those of an expression are `what`, with the documents that they are in; `pattern` is then the one that all
-    of them are of, if there is one. `keys` are the fields of an order BY_FIELDS.
+    of them are of, if there is one. `keys` are the fields of an order BY_FIELDS; `depth` is how many tokens
+    orders BY_LEFT and BY_RIGHT compare, None for the whole window.
     """
 
     pattern: Pattern | None
@@ -63,10 +65,12 @@ class Concordance(Question, operator="kwic.concordance.concordance", binders={"K
     returning: tuple[FieldKey, ...] = ()
     costs: Costs | None = field(default=None, compare=False)
     keys: tuple[FieldKey, ...] = ()
+    depth: int | None = None
     what: InPart | None = None
 
     def label(self) -> str:
-        order = self.order + (" descending" if self.descending else "")
+        depth = "" if self.depth is None else f" {self.depth:,}"
+        order = self.order + depth + (" descending" if self.descending else "")
         if self.keys:
             order = "by " + ", ".join(key.label() for key in self.keys)
         parts = ["window sentence" if self.window is None else f"window {self.window:,}", order]

@@ -26,8 +26,8 @@ CLAUSES_OF_COUNT = ("FROM", "WHERE", "PER MILLION", "GROUP BY", "ORDER BY", "TOP
 @pytest.mark.parametrize(
     ("marked", "keywords"),
     [
-        ("CO^", ("COLLOCATES OF", "COUNT", "COPY", "COMPACT")),
-        ("co^", ("COLLOCATES OF", "COUNT", "COPY", "COMPACT")),
+        ("CO^", ("COLLOCATES", "COUNT", "COPY", "COMPACT")),
+        ("co^", ("COLLOCATES", "COUNT", "COPY", "COMPACT")),
         ("COUNT^", ("COUNT",)),
         ("CHECK; KW^", ("KWIC",)),
         ("COUNT ^", ("COUNT", "DOCS", "NOT", "OVERLAP", "YEAR(", "MONTH(", "DAY(")),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ngramdb.errors import ParseError
 from ngramdb.language import ast
-from ngramdb.language.literals import MAX_INTEGER, MAX_TOKEN_ID, MIN_INTEGER
+from ngramdb.language.literals import MAX_TOKEN_ID
 from ngramdb.language.parser import parse_statement
 
 characters = st.characters(exclude_categories=["Cs"])
@@ -52,7 +52,7 @@ def test_token_ids_come_back(ids: list[int]) -> None:
     assert ngram("[\n" + "\t,\r\n".join(f"00{i}" for i in ids) + " ]") == ast.TokenIds(tuple(ids))
 
 
-@given(st.integers(MIN_INTEGER, MAX_INTEGER) | st.floats(allow_nan=False, allow_infinity=False))
+@given(st.integers(-(10**308) + 1, 10**308 - 1) | st.floats(allow_nan=False, allow_infinity=False))
 def test_numbers_come_back(number: int | float) -> None:
     found = value(repr(number))
     assert found == number
@@ -103,12 +103,11 @@ def test_leading_zeros_do_not_count_as_digits() -> None:
         ('COUNT "a" [a..b] "b"', "[a..b]", "a gap is written"),
         ('COUNT "a" [5..4] "b"', "[5..4]", "lower bound"),
         ('COUNT "a" [0..9999999999] "b"', "[0..9999999999]", "too long"),
-        ("DOCS WHERE x = 99999999999999999999", "99999999999999999999", "too large"),
+        ("DOCS WHERE x = 1" + "0" * 308, "1" + "0" * 308, "too large"),
         ("DOCS WHERE x > 1_000", "1_000", "without separators: 1000"),
         ("COUNT [1, ]", " ", "missing"),
         ("COUNT [,]", ",", "missing"),
-        ("SET x = 9223372036854775808", "9223372036854775808", "too large"),
-        ("SET x = -9223372036854775809", "-9223372036854775809", "too large"),
+        ("SET x = -1" + "0" * 308, "-1" + "0" * 308, "too large"),
         ("SET x = 1e999", "1e999", "too large"),
         ("SET x = " + "1" * 5_000, "1" * 5_000, "too large"),
         ("SET x = 1.", "1.", "no number"),
