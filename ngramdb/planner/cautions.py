@@ -39,7 +39,7 @@ from ngramdb.planner.plan import (
     show_text,
     spells,
 )
-from ngramdb.planner.plan.phrases import LIKE_A_PATTERN, QUOTED, SENTENCE_MARKS, STAR
+from ngramdb.planner.plan.phrases import ANY_LETTER, LIKE_A_PATTERN, QUOTED, SENTENCE_MARKS, STAR
 from ngramdb.planner.source import Corpus, IntArray
 
 BLANK = " "
@@ -119,8 +119,20 @@ def _of(phrase: Phrase, acts: bool, rarer: bool) -> Caution | None:
     quoted = QUOTED.match(text)
     is_sought = phrase.matched is not None or phrase.as_text
     has_marks = is_sought and SENTENCE_MARKS.search(text) is not None
-    if not (is_pattern or quoted or has_marks or STAR in text) or corpus.index.count(phrase.gram.ids):
+    any_letter = ANY_LETTER.search(text) is not None
+    if not (is_pattern or quoted or has_marks or any_letter or STAR in text):
         return None
+    n_as_it_stands = int(corpus.index.count(phrase.gram.ids))
+    begins = text.removesuffix(STAR)
+    if n_as_it_stands and begins[-1:].isalnum() and STAR not in begins and len(begins) < len(text):
+        if int(corpus.index.count(_tokens(corpus, begins).key)) <= n_as_it_stands:
+            return None
+    elif n_as_it_stands:
+        return None
+    if any_letter and not (is_pattern or quoted):
+        expression = ANY_LETTER.sub(".", text)
+        said = f'"?" in {show_text(text)} is a character like any other; /{expression}/ has any letter there'
+        return Caution(said, PhraseWarning)
     if is_pattern:
         return Caution(_of_pattern(text), PhraseWarning)
     if has_marks:

@@ -26,6 +26,7 @@ from ngramdb.planner.binding.occurrences import distance, has_occurrences, near_
 from ngramdb.planner.binding.patterns import pattern
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.binding.sentences import in_one_sentence
+from ngramdb.planner.binding.unmatched import of_last_only
 from ngramdb.planner.source import Corpus
 
 # What stands for other characters in the template of LIKE.
@@ -82,6 +83,7 @@ def _bound(scope: Scope, node: ast.Condition, corpus: Corpus, negated: bool) -> 
 
 
 def _joined(scope: Scope, node: ast.And | ast.Or, corpus: Corpus, negated: bool) -> plan.DocExpr:
+    scope.doubt(of_last_only(node))
     down = negated and any(map(_may_be_unknown, node.operands))
     operands = tuple(_bound(scope, item, corpus, down) for item in node.operands)
     # NOT (a AND b) is NOT a OR NOT b, whatever is unknown.

@@ -11,6 +11,7 @@ from ngramdb.planner import plan
 from ngramdb.planner.binding.patterns import pattern
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.binding.sentences import in_one_sentence, require_sentences
+from ngramdb.planner.binding.unmatched import of_last_only
 from ngramdb.planner.source import Corpus
 
 
@@ -49,6 +50,8 @@ def occurring(
     """
     if isinstance(node, ast.Contains):
         return plan.OccurrencesOf(pattern(scope, node.pattern, corpus))
+    if isinstance(node, (ast.And, ast.Or)):
+        scope.doubt(of_last_only(node))
     if isinstance(node, ast.Or):
         every = (occurring(scope, item, corpus, condition, unknown) for item in node.operands)
         operands = tuple(dict.fromkeys(every))

@@ -17,6 +17,7 @@ from ngramdb.marks import unmarked
 from ngramdb.planner import plan, shapes
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.binding.sentences import require_sentences
+from ngramdb.planner.binding.unmatched import of_expression
 from ngramdb.planner.source import Corpus, IntArray, WordList
 
 # Patterns of fewer n-grams than this are counted n-gram by n-gram, and plans print each.
@@ -402,6 +403,8 @@ class _Binding:
             self._scope.fail(PlanError, text, node)
         if manner.text is not None:
             self._scope.fail(PlanError, "a regular expression is matched against whole tokens", node)
+        if by_text or plan.gives_words(tokenizer):
+            self._scope.doubt(of_expression(node.expression))
         if by_text:
             written = self.written(node) + _modifiers(manner)
             return self._text_words([node.expression], manner, node, written)

@@ -15,6 +15,9 @@ from ngramdb.planner.source import Corpus
 # The sign that other programs use for any characters; in an n-gram it is a character like others.
 STAR = "*"
 
+# A question mark within a word, which other programs take for any character.
+ANY_LETTER = re.compile(r"(?<=\w)\?(?=\w)")
+
 # What reads as a pattern of the language: a quoted part, and something after it.
 LIKE_A_PATTERN = re.compile(
     r'\s*(?:"(?:[^"\\]|\\.)+"\s*(?:[\[*/{|"]|(?:MATCH|IGNORE|PREFIX|AND|OR)\b)|/[^/\s]+/|\(\s*["/*])',
@@ -66,5 +69,10 @@ def may_mislead(text: str | None, kind: str) -> bool:
         return True
     return any(
         found is not None
-        for found in (LIKE_A_PATTERN.match(text), QUOTED.match(text), SENTENCE_MARKS.search(text))
+        for found in (
+            LIKE_A_PATTERN.match(text),
+            QUOTED.match(text),
+            SENTENCE_MARKS.search(text),
+            ANY_LETTER.search(text),
+        )
     )
