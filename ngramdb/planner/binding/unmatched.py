@@ -72,11 +72,10 @@ def of_last_only(node: ast.And | ast.Or) -> str | None:
     """Return a note on IGNORE CASE after the last of several n-grams alone, or None."""
     leaves = [item.pattern if isinstance(item, ast.Contains) else item for item in node.operands]
     *others, last = leaves
-    if not isinstance(last, ast.Matching) or not last.ignore_case:
+    texts = [item.value for item in others if isinstance(item, ast.Text)]
+    if not (isinstance(last, ast.Matching) and last.ignore_case) or len(texts) < len(others):
         return None
-    if not others or not all(isinstance(item, ast.Text) for item in others):
-        return None
-    cased = [item.value for item in others if item.value.lower() != item.value.upper()]
+    cased = [text for text in texts if text.lower() != text.upper()]
     if not cased:
         return None
     first = plan.show_text(cased[0])

@@ -170,9 +170,16 @@ def _ids_of_text(opened: Opened, query: str) -> Any:
     try:
         if " AND " not in query and " OR " not in query:
             return opened.encoded(query)
-        return [[opened.encoded(term) for term in clause.split(" OR ")] for clause in query.split(" AND ")]
+        clauses = map(_without_parentheses, query.split(" AND "))
+        return [[opened.encoded(term) for term in clause.split(" OR ")] for clause in clauses]
     except InvalidArgument as error:
         raise Problem(400, str(error)) from None
+
+
+def _without_parentheses(clause: str) -> str:
+    """Return a clause without the parentheses that infini-gram's paper puts around alternatives."""
+    inner = clause.strip()
+    return inner[1:-1].strip() if " OR " in inner and inner[0] + inner[-1] == "()" else clause
 
 
 def _asked(

@@ -44,6 +44,8 @@ def test_counts_of_infini_gram(client: Any) -> None:
     assert infini_gram(client, "count", query="")["count"] == 22 + 4  # a separator for each document
     assert infini_gram(client, "count", query="never seen")["count"] == 0
     found = infini_gram(client, "count", query="time OR fruit AND an")
+    in_parentheses = infini_gram(client, "count", query="(time OR fruit) AND an")
+    assert in_parentheses["token_ids"] == found["token_ids"] and in_parentheses["count"] == found["count"]
     assert found == {
         "count": 2,
         "approx": False,
