@@ -38,5 +38,5 @@ def _at_fault(error: Exception, statement: ast.Statement) -> ast.Node:
     if isinstance(statement, ast.Alter):
         return statement.term
     if isinstance(statement, (ast.DropCorpus, ast.Use, ast.Describe, ast.Attach, ast.Detach)):
-        return statement.name
+        return statement.name or statement
     return statement
