@@ -22,6 +22,9 @@ KEPT_REASONS = 5
 # Files that cannot be read are named, though they be many; they come first.
 KEPT_FILES = 100
 
+# The types of pandas' missing values, which is not imported for them.
+_PANDAS_GAPS = frozenset(("NaTType", "NAType"))
+
 # Of 8, 16 or 32 bits: as wide as they came.
 TokenIds: TypeAlias = NDArray[np.unsignedinteger[Any]]
 
@@ -115,10 +118,12 @@ def located(error: LoadError, source: str, line: int | None) -> LoadError:
 
 
 def without_nan(value: Any, depth: int = 0) -> Any:
-    """The value with None in the place of each NaN, which is how frames write what is missing.
+    """Return the value with None for each NaN, and for NaT and NA of pandas: frames mark gaps so.
 
-    The very same object where it has none.
+    A value without any is returned as the same object.
     """
+    if type(value).__name__ in _PANDAS_GAPS and type(value).__module__.startswith("pandas."):
+        return None
     plain = value.tolist() if isinstance(value, (np.generic, np.ndarray)) else value
     if isinstance(plain, float):
         return None if math.isnan(plain) else value

@@ -5,6 +5,7 @@ Knows nothing of Arrow; `ngramdb.segments.metadata` says what the types mean.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -39,8 +40,10 @@ def join_path(prefix: str | None, key: str) -> str:
     return key if prefix is None else f"{prefix}.{key}"
 
 
-def flatten(record: dict[str, Any]) -> list[tuple[str, Any]]:
+def flatten(record: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """Return (path, value) for every field that is not null; an object without fields is the value {}.
+
+    Any mapping is an object, and any list or tuple an array.
 
     Raises InvalidArgument for a value that JSON does not have.
     """
@@ -49,20 +52,40 @@ def flatten(record: dict[str, Any]) -> list[tuple[str, Any]]:
     return leaves
 
 
-def _flatten(prefix: str | None, record: dict[str, Any], depth: int, leaves: list[tuple[str, Any]]) -> None:
-    for key, value in record.items():
-        if type(key) is not str:
-            raise InvalidArgument(f"metadata key {key!r} is a {type(key).__name__}; keys are strings")
+def _flatten(
+    prefix: str | None, record: Mapping[str, Any], depth: int, leaves: list[tuple[str, Any]]
+) -> None:
+    for key, value in _with_plain_keys(prefix, record).items():
         if value is None:
             continue
         path = _checked_text(key, join_path(prefix, key))
-        if type(value) is not dict or depth == MAX_OBJECT_DEPTH:
+        if type(value) in _SCALARS or depth == MAX_OBJECT_DEPTH or not isinstance(value, Mapping):
             leaves.append((path, _plain(path, value, depth)))
             continue
         n_before = len(leaves)
         _flatten(path, value, depth + 1, leaves)
         if len(leaves) == n_before:
             leaves.append((path, {}))
+
+
+def _with_plain_keys(path: str | None, record: Mapping[Any, Any]) -> Mapping[str, Any]:
+    """Return the mapping with keys of type str, whatever subclasses of it (enumerations, NumPy's) they were.
+
+    Raises InvalidArgument for a key that is not a string, and for two keys with the same text.
+    """
+    kinds = set(map(type, record))
+    if kinds <= {str}:
+        return record
+    where = "" if path is None else f" in the field {path!r}"
+    plain: dict[str, Any] = {}
+    for key, value in record.items():
+        if not isinstance(key, str):
+            raise InvalidArgument(f"metadata key {key!r}{where} is a {type(key).__name__}; keys are strings")
+        text = str.__str__(key)
+        if text in plain:
+            raise InvalidArgument(f"metadata key {text!r} occurs twice{where}")
+        plain[text] = value
+    return plain
 
 
 def _plain(path: str, value: Any, depth: int) -> Any:
@@ -78,10 +101,9 @@ def _plain(path: str, value: Any, depth: int) -> Any:
         raise InvalidArgument(f"metadata field {path!r} is nested more than {MAX_VALUE_DEPTH} levels deep")
     if isinstance(value, (list, tuple)):
         return [_plain(path, item, depth + 1) for item in value]
-    if isinstance(value, dict):
-        if any(type(key) is not str for key in value):
-            raise InvalidArgument(f"metadata field {path!r} has a key that is not a string")
-        return {_checked_text(path, key): _plain(path, item, depth + 1) for key, item in value.items()}
+    if isinstance(value, Mapping):
+        items = _with_plain_keys(path, value).items()
+        return {_checked_text(path, key): _plain(path, item, depth + 1) for key, item in items}
     # Of times NumPy makes numbers since 1970 where Python's end at microseconds.
     if isinstance(value, (np.generic, np.ndarray)) and value.dtype.kind not in "mM":
         return _plain(path, value.tolist(), depth + 1)

@@ -239,7 +239,7 @@ def test_floats_that_json_lacks_are_kept():
         ({"when": object()}, "'when' holds a object"),
         ({"a": {"b": {1, 2}}}, "'a.b' holds a set"),
         ({1: "x"}, "key 1 is a int"),
-        ({"a": [{1: 2}]}, "key that is not a string"),
+        ({"a": [{1: 2}]}, "key 1 in the field 'a' is a int"),
         ({"s": "\ud800"}, "unpaired surrogate at character 0"),
         ({"\udfff": 1}, "unpaired surrogate"),
         ({"l": ["ok", "x\ud800"]}, "unpaired surrogate at character 1"),
