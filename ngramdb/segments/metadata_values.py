@@ -55,7 +55,12 @@ def flatten(record: Mapping[str, Any]) -> list[tuple[str, Any]]:
 def _flatten(
     prefix: str | None, record: Mapping[str, Any], depth: int, leaves: list[tuple[str, Any]]
 ) -> None:
-    for key, value in _with_plain_keys(prefix, record).items():
+    first = len(leaves)
+    for key, value in record.items():
+        if type(key) is not str:  # rare: begin again
+            del leaves[first:]
+            _flatten(prefix, _with_plain_keys(prefix, record), depth, leaves)
+            return
         if value is None:
             continue
         path = _checked_text(key, join_path(prefix, key))
@@ -73,8 +78,7 @@ def _with_plain_keys(path: str | None, record: Mapping[Any, Any]) -> Mapping[str
 
     Raises InvalidArgument for a key that is not a string, and for two keys with the same text.
     """
-    kinds = set(map(type, record))
-    if kinds <= {str}:
+    if set(map(type, record)) <= {str}:
         return record
     where = "" if path is None else f" in the field {path!r}"
     plain: dict[str, Any] = {}
