@@ -130,6 +130,8 @@ def opened(given: Any) -> tuple[Any, Iterable[Any]]:
         except (pyarrow.ArrowInvalid, TypeError):
             column = pyarrow.chunked_array(given)
             name = "ids" if is_list(column.type) else "text"
+            if hasattr(given, "to_frame") and hasattr(given, "index"):  # a Series of pandas, with labels
+                return opened(given.to_frame(name))
             table = pyarrow.table({name: column})
             return table.schema, table.to_batches()
     except (pyarrow.ArrowException, ValueError, TypeError) as error:

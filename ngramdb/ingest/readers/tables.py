@@ -7,7 +7,7 @@ Tables come as Arrow's record batches, whatever they were before. Metadata stay 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -27,8 +27,13 @@ pyarrow = lazy_module("pyarrow")
 
 # What questions have of their own for each document; a field of that name is asked by another one.
 OWN_NAMES = ("doc_id", "length")
-# What pandas calls an index without a name: the numbers that rows are left with by a selection.
-UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
+# The column of a pandas index without a name. Integers are what a selection leaves of row numbers; all else
+# is labels, which are data.
+UNNAMED_INDEX = re.compile(r"__index_level_(\d+)__")
+_NUMBERS_LEFT_OUT = (
+    "the integers of the table's pandas index are not loaded, since the index has no name; name it "
+    "(`frame.index.name = 'id'`) to load them as a field"
+)
 # Rows that are converted at a time: frames come in one batch, whatever their size.
 BATCH_ROWS = 1024
 
@@ -56,10 +61,13 @@ class TableReader:
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise LoadError(f"the table has several columns {twice[0]!r}", source=label)
+        self._labels = _labels(schema, options)
+        schema = _renamed(schema, self._labels)
         self._content = _content(schema, options, label)
         self._has_ids = options.ids_field is not None
         _check_content(schema, self._content, self._has_ids, label)
         kept = _without_unnamed_index(schema)
+        self._leaves_numbers_out = kept is not None and options.metadata is None
         if options.metadata is not None:
             kept = [_found_path(schema, name) for name in options.metadata]
         if not options.of_many:  # of several tables another may have what this one lacks
@@ -73,13 +81,19 @@ class TableReader:
     @property
     def names(self) -> list[str]:
         """The columns of the table that are needed."""
-        return list(dict.fromkeys((self._content[0], *self._metadata.names)))
+        original = {new: old for old, new in self._labels.items()}
+        needed = dict.fromkeys((self._content[0], *self._metadata.names))
+        return [original.get(name, name) for name in needed]
 
     def documents(self, batch: Any, first: int, source: str, errors: ErrorLog) -> Iterator[Document]:
         """The rows of a record batch, of which the first has the number `first`.
 
         Raises LoadError at a row that is no document, unless rows are skipped: then `errors` counts it.
         """
+        if self._leaves_numbers_out:
+            errors.remark(_NUMBERS_LEFT_OUT)
+        if self._labels:
+            batch = batch.rename_columns(_renamed(batch.schema, self._labels).names)
         for start in range(0, batch.num_rows, BATCH_ROWS):
             interrupts.check()
             piece = batch.slice(start, BATCH_ROWS)
@@ -156,10 +170,37 @@ def _content(schema: Any, options: ReadOptions, label: str | None) -> Path:
     raise _missing_column(schema, wanted, label)
 
 
+def _labels(schema: Any, options: ReadOptions) -> dict[str, str]:
+    """Return field names for the labels of an index without a name: those of pandas' `reset_index`.
+
+    A level keeps its own name if the options name it by that, or if another column has the new one.
+    """
+    levels = [level for name in schema.names if (level := UNNAMED_INDEX.fullmatch(name))]
+    asked = {*(options.metadata or ()), options.text_field, options.ids_field}
+    labels: dict[str, str] = {}
+    for level in levels:
+        if level[0] in asked or _is_numbers(schema, level[0]):
+            continue
+        names = [f"level_{level[1]}"] if len(levels) > 1 else ["index", "level_0"]
+        labels[level[0]] = next((name for name in names if name not in schema.names), level[0])
+    return labels
+
+
+def _renamed(schema: Any, labels: Mapping[str, str]) -> Any:
+    if not labels:
+        return schema
+    return pyarrow.schema([field.with_name(labels.get(field.name, field.name)) for field in schema])
+
+
 def _without_unnamed_index(schema: Any) -> list[Path] | None:
-    """The paths to keep, where an index without a name stands among the columns; None for all."""
-    names = [name for name in schema.names if not UNNAMED_INDEX.fullmatch(name)]
+    """Return the paths to keep if the integers of an index without a name are to be left out, else None."""
+    names = [name for name in schema.names if not _is_numbers(schema, name)]
     return None if len(names) == len(schema.names) else [(name,) for name in names]
+
+
+def _is_numbers(schema: Any, name: str) -> bool:
+    is_unnamed = UNNAMED_INDEX.fullmatch(name) is not None
+    return is_unnamed and bool(pyarrow.types.is_integer(schema.field(name).type))
 
 
 def _check_kept(schema: Any, kept: Iterable[Path], label: str | None) -> None:

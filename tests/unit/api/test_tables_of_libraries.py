@@ -210,6 +210,49 @@ def test_numbers_that_rows_are_left_with_are_no_field(tmp_path: Path) -> None:
     assert made.document(12).metadata == {"key": 7}
 
 
+@pytest.mark.parametrize("verb", ["append", "load", "file"])
+@pytest.mark.parametrize(
+    ("index", "found"),
+    [
+        (["a-1", "a-2"], {"index": "a-2"}),
+        ([0.5, 1.5], {"index": 1.5}),
+        ([[1, 2], ["x", "y"]], {"level_1": "y"}),
+        ([["v", "w"], ["x", "y"]], {"level_0": "w", "level_1": "y"}),
+        ([17, 23], {}),
+        (None, {}),
+    ],
+)
+def test_labels_of_an_index_without_a_name_are_loaded(
+    tmp_path: Path, verb: str, index: Any, found: dict[str, Any]
+) -> None:
+    pandas = pytest.importorskip("pandas")
+    given: Any = pandas.DataFrame({"text": ["a", "b"]}, index=index)
+    if verb == "file":
+        given.to_parquet(tmp_path / "frame.parquet")
+        given = tmp_path / "frame.parquet"
+    made = ngramdb.connect().create_corpus("c")
+    notes = getattr(made, "load" if verb == "file" else verb)(given).notes
+    assert made.document(1).metadata == found
+    has_numbers = index is not None and any(isinstance(label, int) for label in (index[0], *_levels(index)))
+    assert any("index has no name" in note for note in notes) == has_numbers
+
+
+def _levels(index: Any) -> list[Any]:
+    return index[0] if isinstance(index[0], list) else []
+
+
+def test_labels_do_not_replace_a_column() -> None:
+    pandas = pytest.importorskip("pandas")
+    made = ngramdb.connect().create_corpus("c")
+    labels = ["a-1"]
+    made.append(pandas.DataFrame({"text": ["a"], "index": [1]}, index=labels))
+    made.append(pandas.DataFrame({"text": ["a"], "index": [1], "level_0": [2]}, index=labels))
+    assert made.document(0).metadata == {"index": 1, "level_0": "a-1"}
+    assert made.document(1).metadata == {"index": 1, "level_0": 2, "__index_level_0__": "a-1"}
+    made.append(pandas.Series(["a text"], index=labels))
+    assert (made.document(2).text, made.document(2).metadata) == ("a text", {"index": "a-1"})
+
+
 def test_what_is_no_path_is_named() -> None:
     made = ngramdb.connect().create_corpus("c")
     for given, said in (([b"a"], "item 1 of the list is no path, but bytes"), (None, "not NoneType")):
