@@ -110,7 +110,7 @@ def read_chunks(source: Source, limits: Limits, meter: Meter) -> Iterator[bytes]
             if source.stop is not None:
                 yield from _between(file, source, source.stop, meter)
                 return
-            for chunk in _decompressed(_blocks(file, meter), source.label):
+            for chunk in decompressed(_blocks(file, meter), source.label):
                 n_bytes += len(chunk)
                 if n_bytes > limits.document_bytes:
                     _check_expansion(source.label, n_bytes, meter.bytes_read - before, limits.expansion)
@@ -242,7 +242,11 @@ def _between(file: BinaryIO, source: Source, stop: int, meter: Meter) -> Iterato
         yield block
 
 
-def _decompressed(blocks: Iterator[bytes], label: str) -> Iterator[bytes]:
+def decompressed(blocks: Iterator[bytes], label: str) -> Iterator[bytes]:
+    """Yield the content of data that the first bytes tell the compression of, or the data themselves.
+
+    Raises LoadError, with the source `label`, for damaged data and for other compressions.
+    """
     first = next(blocks, b"")
     whole = chain((first,), blocks)
     compression = compression_of(first)

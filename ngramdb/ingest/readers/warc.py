@@ -1,7 +1,8 @@
 """WARC files of web archives, above all WET: the texts that Common Crawl has taken out of pages.
 
-A document is a record that holds text: a conversion (all of WET), or a page or resource of type text/plain
-that is not encoded. Other records, such as pages in HTML, are passed over.
+A document is a record that holds text: a conversion (all of WET), or a page or resource of type text/plain.
+Other records, such as pages in HTML, are passed over. Pages are decoded as their HTTP headers say (RFC 9112,
+section 7; RFC 9110, section 8.4.1), unless the crawler has decoded them and kept the headers.
 
 A record is a line with the version, lines of headers, an empty line, as many bytes as its Content-Length
 says, and two line ends (WARC 1.1, ISO 28500:2017, section 4).
@@ -9,6 +10,9 @@ says, and two line ends (WARC 1.1, ISO 28500:2017, section 4).
 
 from __future__ import annotations
 
+import re
+import zlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -16,12 +20,15 @@ from ngramdb.errors import LoadError, ResourceError
 from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.sources import Source
-from ngramdb.ingest.streams import Meter, read_chunks
+from ngramdb.ingest.streams import Meter, decompressed, read_chunks
 
 UNIT = "record"
 # No lines of headers are longer.
 MOST_OF_HEADERS = 1 << 20
 _VERSION = b"WARC/"
+# Of a chunk: its bytes in hexadecimal, and extensions.
+_CHUNK_HEAD = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r\n")
+_COMPRESSED = frozenset(("gzip", "x-gzip", "zstd"))
 _FIELDS = {
     "url": "warc-target-uri",
     "date": "warc-date",
@@ -51,15 +58,17 @@ def read_warc(source: Source, options: ReadOptions, errors: ErrorLog, meter: Met
     """
     skip = options.on_error == "skip"
     n_records, n_texts = 0, 0
+    unread: Counter[str] = Counter()
     try:
         for record in _Records(source, options, meter):
             n_records = record.number
-            if record.content is None or (text := _text(record)) is None:
+            text, fault = _text(record, options, unread)
+            if text is None:
                 continue
             n_texts += 1
             if record.number <= source.after_line:
                 continue
-            fault = _fault(text, options)
+            fault = fault or _fault(text, options)
             if fault is None:
                 yield Document(
                     text, None, _metadata(record, options), source.label, record.number, None, UNIT
@@ -77,7 +86,12 @@ def read_warc(source: Source, options: ReadOptions, errors: ErrorLog, meter: Met
             raise
         errors.add_file(error)
         return
-    if not n_texts:
+    for encoding, n in unread.items():
+        errors.remark(
+            f"{n:,} text/plain record{'' if n == 1 else 's'} of {source.label} left out: the encoding "
+            f"{encoding!r} is not supported"
+        )
+    if not (n_texts or unread):
         raise LoadError(
             f"none of its {n_records:,} records holds text; pages in HTML are to be turned into text first, "
             "as in the WET files of Common Crawl",
@@ -160,21 +174,86 @@ class _Records:
         return LoadError(message, source=self._source.label, line=self._number, unit=UNIT)
 
 
-def _text(record: _Record) -> bytes | None:
-    """The text that a record holds, None where it holds none."""
-    content = record.content or b""
-    kind = record.headers.get("warc-type")
-    if kind == "conversion":
-        return content
+def _text(record: _Record, options: ReadOptions, unread: Counter[str]) -> tuple[bytes | None, str | None]:
+    """Return the text of a record, None if it has none, and a message if the text is damaged.
+
+    `unread` counts the encodings of pages in plain text that cannot be decoded.
+    """
+    content, kind = record.content, record.headers.get("warc-type")
+    if content is None or kind == "conversion":
+        return content, None
     if kind == "resource":
-        return content if _is_plain(record.headers.get("content-type", "")) else None
+        return (content if _is_plain(record.headers.get("content-type", "")) else None), None
     head, _, body = content.partition(b"\r\n\r\n")
     lines = head.decode("latin-1").split("\r\n")[1:]
     headers = {
         name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)
     }
-    is_encoded = {"content-encoding", "transfer-encoding"} & headers.keys()
-    return body if _is_plain(headers.get("content-type", "")) and not is_encoded else None
+    if not _is_plain(headers.get("content-type", "")):
+        return None, None
+    most = options.limits.document_bytes
+    try:
+        for encoding in reversed(_encodings(headers)):
+            if len(body) <= most:  # else it is refused anyway, and may be incomplete
+                body = _decoded(body, encoding, most)
+    except LookupError as error:
+        unread[str(error.args[0])] += 1
+        return None, None
+    except (LoadError, zlib.error) as error:
+        return body, f"damaged: {error.message if isinstance(error, LoadError) else error}"
+    return body, None
+
+
+def _encodings(headers: dict[str, str]) -> list[str]:
+    """Return the encodings of a body in the order in which they were applied."""
+    values = (headers.get(name, "") for name in ("content-encoding", "transfer-encoding"))
+    names = (name.strip().lower() for value in values for name in value.split(","))
+    return [name for name in names if name not in ("", "identity")]
+
+
+def _decoded(body: bytes, encoding: str, most: int) -> bytes:
+    """Return a body without an encoding, or at least its first `most` + 1 bytes.
+
+    A body that plainly is not in the encoding is returned as it is.
+
+    Raises LoadError or zlib.error for damaged data, LookupError for an unknown encoding.
+    """
+    if encoding == "chunked":
+        return _unchunked(body)
+    if encoding == "deflate":
+        is_zlib = body[:1] == b"\x78" and int.from_bytes(body[:2], "big") % 31 == 0
+        stream = zlib.decompressobj(15 if is_zlib else -15)
+        found = stream.decompress(body, most + 1)
+        if not stream.eof and len(found) <= most:
+            raise LoadError("the deflate data end too early")
+        return found
+    if encoding not in _COMPRESSED:
+        raise LookupError(encoding)
+    unpacked = bytearray()
+    for chunk in decompressed(iter((body,)), ""):
+        unpacked += chunk
+        if len(unpacked) > most:
+            break
+    return bytes(unpacked)
+
+
+def _unchunked(body: bytes) -> bytes:
+    parts: list[bytes] = []
+    at = 0
+    while True:
+        head = _CHUNK_HEAD.match(body, at)
+        if head is None:
+            if not parts:
+                return body
+            raise LoadError(f"no chunk begins at byte {at:,} of a body in chunks")
+        n_bytes = int(head[1], 16)
+        if n_bytes == 0:
+            return b"".join(parts)
+        at = head.end() + n_bytes
+        if at > len(body):
+            raise LoadError(f"{at - len(body):,} bytes of a chunk are missing")
+        parts.append(body[head.end() : at])
+        at += 2
 
 
 def _is_plain(content_type: str) -> bool:
