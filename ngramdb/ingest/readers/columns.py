@@ -189,6 +189,7 @@ class MetadataColumns:
             self._parts.append(_Leaf(keys, kind, conversion(join_path(keys), field)))
             return
         _check_extension(join_path(keys), field)
+        _check_names(join_path(keys), kind)
         for inner in kind:
             self._collect(inner, keys)
         holds_content = self._content is not None and self._content[: len(keys)] == keys
@@ -439,6 +440,7 @@ def conversion(name: str, field: Any) -> Convert | None:
         item = conversion(name, kind.value_field)
         return None if item is None else _unless_null(lambda values: [item(value) for value in values])
     if types.is_struct(kind):
+        _check_names(name, kind)
         inner = {field.name: conversion(f"{name}.{field.name}", field) for field in kind}
         found = {key: convert for key, convert in inner.items() if convert is not None}
         return _unless_null(lambda value: {**value, **{key: found[key](value[key]) for key in found}})
@@ -462,6 +464,17 @@ def _check_extension(name: str, field: Any) -> None:
     stored = _plain_type(kind)
     if extension and not (is_string(stored) or is_list(stored) or pyarrow.types.is_boolean(stored)):
         raise _unfit(name, extension)
+
+
+def _check_names(name: str, kind: Any) -> None:
+    """Raise InvalidArgument if a struct has two fields of one name, which no object can have."""
+    names = [field.name for field in kind]
+    twice = next((inner for inner in names if names.count(inner) > 1), None)
+    if twice is not None:
+        raise InvalidArgument(
+            f"the table's column {name!r} is a struct with several fields {twice!r}; rename them, or leave "
+            "the column out"
+        )
 
 
 def _unfit(name: str, kind: Any) -> InvalidArgument:

@@ -429,3 +429,25 @@ def test_nobody_is_told_of_texts_that_are_not_there(db, values):
     corpus = db.create_corpus("c")
     corpus.append([{"text": "a", "n": value} for value in values])
     assert corpus.count_docs("n = 1") == (1 in [value for value in values if value is not True])
+
+
+@pytest.mark.parametrize("verb", ["append", "load", "file"])
+@pytest.mark.parametrize("place", ["itself", "in a list", "in a struct", "in a map"])
+def test_a_struct_with_two_fields_of_one_name_is_refused(tmp_path, verb, place):
+    twice = pyarrow.StructArray.from_arrays([pyarrow.array([1]), pyarrow.array([2])], names=["x", "x"])
+    places = {
+        "itself": twice,
+        "in a list": pyarrow.ListArray.from_arrays([0, 1], twice),
+        "in a struct": pyarrow.StructArray.from_arrays([twice], names=["inner"]),
+        "in a map": pyarrow.MapArray.from_arrays([0, 1], ["k"], twice),
+    }
+    given = pyarrow.table({"text": ["a"], "s": places[place]})
+    if verb == "file":
+        with pyarrow.ipc.new_file(tmp_path / "a.arrow", given.schema) as file:
+            file.write(given)
+        given = tmp_path / "a.arrow"
+    corpus = ngramdb.connect().create_corpus("c")
+    with pytest.raises(ngramdb.NgramdbError, match=r"column 's[^']*' is a struct with several fields 'x'"):
+        getattr(corpus, "load" if verb == "file" else verb)(given)
+    if verb != "append":
+        assert corpus.load(given, metadata=[]).documents == 1
