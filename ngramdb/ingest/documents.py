@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb.errors import LoadError
+from ngramdb.ingest.streams import CONVERT
 from ngramdb.limits import MAX_TOKEN_ID, MAX_VALUE_DEPTH
 
 # Reasons beyond the first few repeat themselves, and a load may skip millions of lines.
@@ -228,7 +229,10 @@ def _shortened(value: object) -> str:
     return text if len(text) <= 42 else text[:39] + "..."
 
 
-def invalid_utf8(error: UnicodeDecodeError, offset: int) -> str:
-    """Return the message for bytes that are not UTF-8; `offset` is the bad byte's place in its line."""
+def invalid_utf8(error: UnicodeDecodeError, offset: int, of: str = " of the line") -> str:
+    """Return the message for bytes that are not UTF-8; `offset` is the invalid byte's place in `of`."""
     byte = error.object[error.start]
-    return f"invalid UTF-8: byte 0x{byte:02x} at offset {offset} of the line ({error.reason})"
+    return (
+        f"invalid UTF-8: byte 0x{byte:02x} at offset {offset}{of} ({error.reason}); if the file has another "
+        f"encoding, {CONVERT.format('LATIN1')}"
+    )

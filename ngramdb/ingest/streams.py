@@ -15,6 +15,7 @@ import select
 import stat
 import sys
 import zlib
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -41,9 +42,13 @@ ZSTD_STEP_BYTES = 2048
 ZSTD_WINDOW_BYTES = 1 << 31
 # How long a pipe is waited for before a look at whether the work shall stop.
 PATIENCE_MS = 50
+# What to do with text in another encoding, whose name is put in.
+CONVERT = "convert it to UTF-8 first (`iconv -f {} -t UTF-8`)"
 # Enough of the file's beginning to tell every compression below.
 MAGIC_BYTES = 16
 
+# What may follow compressed data: zeros pad tapes and streams of xz, and editors add a line end.
+_PADDING = b"\0\r\n"
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 # After a first byte of 0x50 to 0x5f.
@@ -117,6 +122,43 @@ def read_chunks(source: Source, limits: Limits, meter: Meter) -> Iterator[bytes]
                 yield chunk
     except OSError as error:
         raise LoadError(f"cannot be read: {error.strerror or error}", source=source.label) from error
+
+
+def text_chunks(source: Source, limits: Limits, meter: Meter) -> Iterator[bytes]:
+    """Yield the content of a file of text, as `read_chunks`, without a byte order mark at its beginning.
+
+    Raises LoadError also for a file in UTF-16 or UTF-32, known by its byte order mark, or by its zero bytes.
+    """
+    chunks = read_chunks(source, limits, meter)
+    if source.start == 0:
+        first = b""
+        for chunk in chunks:
+            first += chunk
+            if len(first) >= MAGIC_BYTES:
+                break
+        if (encoding := _wide_encoding(first)) is not None:
+            raise LoadError(f"is encoded in {encoding}; {CONVERT.format(encoding)}", source=source.label)
+        first = first.removeprefix(BOM_UTF8)
+        if first:
+            yield first
+    yield from chunks
+
+
+def _wide_encoding(first: bytes) -> str | None:
+    """Return the encoding of a text with two or four bytes per character that begins so, else None."""
+    if first.startswith((BOM_UTF32_LE, BOM_UTF32_BE)):
+        return "UTF-32"
+    if first.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        return "UTF-16"
+    head = first[:MAGIC_BYTES]
+    if len(head) < 8:
+        return None
+    even, odd = head[::2], head[1::2]
+    if any(even) and not any(odd):  # of UTF-32, too
+        return "UTF-16LE" if all(even) else "UTF-32LE"
+    if any(odd) and not any(even):
+        return "UTF-16BE" if all(odd) else "UTF-32BE"
+    return None
 
 
 class ChunkFile(io.RawIOBase):
@@ -281,8 +323,7 @@ def _gunzip(blocks: Iterable[bytes], label: str) -> Iterator[bytes]:
             rest = block
             while rest:
                 if member is None:
-                    # Tapes and some tools pad the end of a member with zeros.
-                    rest = rest.lstrip(b"\0")
+                    rest = rest.lstrip(_PADDING)
                     if not rest:
                         break
                     member = zlib.decompressobj(wbits=31)
@@ -310,7 +351,7 @@ def _unzstd(blocks: Iterable[bytes], label: str) -> Iterator[bytes]:
         for block in blocks:
             for start in range(0, len(block), ZSTD_STEP_BYTES):
                 rest = block[start : start + ZSTD_STEP_BYTES]
-                while rest:
+                while rest := rest if frame else rest.lstrip(_PADDING):
                     frame = frame or decompressor.decompressobj()
                     chunk = frame.decompress(rest)
                     if chunk:
@@ -353,8 +394,7 @@ def _unpacked(
             rest = block
             while rest or (stream is not None and not stream.needs_input):
                 if stream is None:
-                    # Streams of xz may be padded with zeros.
-                    rest = rest.lstrip(b"\0")
+                    rest = rest.lstrip(_PADDING)
                     if not rest:
                         break
                     stream = make()

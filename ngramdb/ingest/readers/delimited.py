@@ -17,13 +17,13 @@ from typing import Any
 
 from ngramdb import interrupts
 from ngramdb.errors import LoadError
-from ngramdb.ingest.documents import Document, ErrorLog
+from ngramdb.ingest.documents import Document, ErrorLog, invalid_utf8
 from ngramdb.ingest.fields import join_path
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.readers.quoting import checked
 from ngramdb.ingest.readers.tables import TableReader
 from ngramdb.ingest.sources import Source
-from ngramdb.ingest.streams import ChunkFile, Limits, Meter, read_chunks
+from ngramdb.ingest.streams import ChunkFile, Limits, Meter, text_chunks
 from ngramdb.lazy import lazy_module
 
 pyarrow = lazy_module("pyarrow")
@@ -90,7 +90,7 @@ class _Text(ChunkFile):
     def __init__(
         self, source: Source, names: list[str], options: ReadOptions, meter: Meter, skipped: ErrorLog | None
     ) -> None:
-        chunks = _ended(read_chunks(source, options.limits, meter))
+        chunks = _ended(text_chunks(source, options.limits, meter))
         if options.quotes:
             chunks = checked(chunks, DELIMITERS[source.format], source.label, BLOCK_BYTES)
         super().__init__(chunks)
@@ -147,7 +147,7 @@ def _names(source: Source, options: ReadOptions) -> list[str] | None:
         is_open = options.quotes and head.count(b'"') % 2 == 1
         if len(head) >= MOST_OF_HEADER or (b"\n" in head and not is_open):
             break
-    text = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+    text = head.decode("utf-8", "surrogateescape")
     try:
         lines = io.StringIO(text, newline="")
         rows = csv.reader(
@@ -158,6 +158,12 @@ def _names(source: Source, options: ReadOptions) -> list[str] | None:
         names = next((row for row in rows if row), None)
     except csv.Error as error:
         raise LoadError(f"the names of the columns cannot be read: {error}", source=source.label) from None
+    for name in names or ():
+        try:
+            name.encode("utf-8", "surrogateescape").decode()
+        except UnicodeDecodeError as error:
+            message = invalid_utf8(error, error.start, f" of a column's name, {name!r}")
+            raise LoadError(message, source=source.label) from error
     return names
 
 
@@ -168,7 +174,7 @@ def _peeked(source: Source, limits: Limits) -> Iterator[bytes]:
             "it as a file and load that",
             source=source.label,
         )
-    return read_chunks(source, limits, Meter())
+    return text_chunks(source, limits, Meter())
 
 
 def _schema(names: Sequence[str], types: dict[str, str]) -> Any:

@@ -37,13 +37,12 @@ from ngramdb.ingest.fields import (
 )
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.readers.line_forms import FormFinder
-from ngramdb.ingest.readers.lines import LineReader
+from ngramdb.ingest.readers.lines import LineReader, is_blank
 from ngramdb.ingest.sources import Source
-from ngramdb.ingest.streams import Meter, read_chunks
+from ngramdb.ingest.streams import Meter, text_chunks
 from ngramdb.limits import MAX_VALUE_DEPTH
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 # Characters shown on either side of the place where a line stops being JSON.
 EXCERPT_CHARS = 20
 # The types of JSON's values that have no others in them.
@@ -61,15 +60,13 @@ def read_jsonl(source: Source, options: ReadOptions, errors: ErrorLog, meter: Me
     parser = LineParser(options)
     label = source.label
     skip = options.on_error == "skip"
-    chunks = read_chunks(source, options.limits, meter)
+    chunks = text_chunks(source, options.limits, meter)
     lines = LineReader(chunks, label, options.limits, errors.after(source.after_line) if skip else None)
     try:
         for line in lines:
             if lines.number <= source.after_line:
                 continue
-            if lines.number == 1 and not source.start:
-                line = line.removeprefix(BYTE_ORDER_MARK)
-            if not line or line.isspace():
+            if is_blank(line):
                 continue
             try:
                 document = parser.parse(line, label, lines.number)
@@ -93,8 +90,6 @@ def _explained(error: LoadError, line: bytes, lines: LineReader) -> LoadError:
     """Add what the line alone could not tell: the file ends in it, or is in another format altogether."""
     if lines.unterminated and _is_cut_short(error.__cause__):
         return LoadError(f"the file ends in the middle of this line: {error.message}")
-    if lines.number == 1 and line.startswith(UTF16_MARKS):
-        return LoadError("the file is UTF-16; JSON lines are UTF-8")
     if lines.number == 1 and line.strip() in (b"[", b"{"):
         return LoadError(
             "the JSON value goes on over several lines; JSON lines have one whole object on each line "

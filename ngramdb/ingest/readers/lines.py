@@ -8,6 +8,13 @@ from ngramdb.errors import LoadError, ResourceError
 from ngramdb.ingest.streams import Limits
 
 
+def is_blank(line: bytes) -> bool:
+    """Return True if a line has nothing but white space, that of Unicode included."""
+    rest = line.strip()
+    # No character of white space but those of ASCII begins with a byte below 0xc2.
+    return not rest or (rest[0] >= 0xC2 and not rest.decode("utf-8", "replace").strip())
+
+
 class LineReader:
     """Iterates over the lines of `chunks`; a carriage return before the line feed stays.
 

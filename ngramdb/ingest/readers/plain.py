@@ -1,6 +1,6 @@
 """Plain text: a document per file, per line, or between separator lines. Text is kept byte for byte.
 
-A byte order mark at the beginning is part of a file that is one document, and of no line.
+A byte order mark at the beginning belongs to no text.
 
 Every document's metadata are `path` (the file's name relative to the folder or glob that found it) and
 `size` (bytes of its text); of a line, `line` (its number, from 1) instead of its size.
@@ -8,15 +8,14 @@ Every document's metadata are `path` (the file's name relative to the folder or 
 
 from __future__ import annotations
 
-from codecs import BOM_UTF8
 from collections.abc import Iterator
 
 from ngramdb.errors import LoadError, ResourceError
 from ngramdb.ingest.documents import Document, ErrorLog, invalid_utf8
 from ngramdb.ingest.options import ReadOptions
-from ngramdb.ingest.readers.lines import LineReader
+from ngramdb.ingest.readers.lines import LineReader, is_blank
 from ngramdb.ingest.sources import Source
-from ngramdb.ingest.streams import Meter, read_chunks
+from ngramdb.ingest.streams import Meter, text_chunks
 
 
 def read_text(source: Source, options: ReadOptions, errors: ErrorLog, meter: Meter) -> Iterator[Document]:
@@ -84,44 +83,27 @@ Pieces = Iterator[tuple[bytes, int | None]]
 
 def _lines(source: Source, options: ReadOptions, errors: ErrorLog, meter: Meter) -> Pieces:
     skip = options.on_error == "skip"
-    chunks = _chunks(source, options, meter)
+    chunks = text_chunks(source, options.limits, meter)
     passed_over = errors.after(source.after_line) if skip else None
     lines = LineReader(chunks, source.label, options.limits, passed_over, source.lines_before)
     for line in lines:
         text = line.removesuffix(b"\r")
-        if text and not text.isspace():
+        if not is_blank(text):
             yield text, lines.number
-
-
-def _chunks(source: Source, options: ReadOptions, meter: Meter) -> Iterator[bytes]:
-    """The file's content without the byte order mark that some programs put before it."""
-    first: bytes | None = b""
-    for chunk in read_chunks(source, options.limits, meter):
-        if first is not None:
-            first += chunk
-            if len(first) < len(BOM_UTF8):
-                continue
-            chunk, first = first.removeprefix(BOM_UTF8), None
-        yield chunk
-    if first:
-        yield first
 
 
 def _whole(source: Source, options: ReadOptions, errors: ErrorLog, meter: Meter) -> Pieces:
     limit = options.limits.document_bytes
     chunks: list[bytes] = []
     n_bytes = 0
-    for chunk in read_chunks(source, options.limits, meter):
+    for chunk in text_chunks(source, options.limits, meter):
         chunks.append(chunk)
         n_bytes += len(chunk)
         if n_bytes > limit:
             error = LoadError(_too_long(options), source=source.label)
             _refuse(error, source, options, errors, n_bytes)
             return
-    text = b"".join(chunks)
-    if text.startswith(BOM_UTF8):
-        errors.remark("files that begin with a byte order mark keep it in their text, as all their bytes")
-    yield text, None
+    yield b"".join(chunks), None
 
 
 def _separated(source: Source, options: ReadOptions, errors: ErrorLog, meter: Meter) -> Pieces:
@@ -146,7 +128,7 @@ def _separated(source: Source, options: ReadOptions, errors: ErrorLog, meter: Me
         is_over = True
         piece.clear()
 
-    chunks = _chunks(source, options, meter)
+    chunks = text_chunks(source, options.limits, meter)
     lines = LineReader(
         chunks, source.label, options.limits, pass_over if options.on_error == "skip" else None
     )

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb.errors import InvalidArgument, LoadError, ResourceError
-from ngramdb.ingest.documents import Document, ErrorLog, TokenIds, token_ids, unknown_id
+from ngramdb.ingest.documents import Document, ErrorLog, TokenIds, invalid_utf8, token_ids, unknown_id
 from ngramdb.ingest.fields import Path, join_path, missing_field, split_path
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.readers.columns import Columns, MetadataColumns, Row, array_at, is_list, is_string
@@ -283,11 +283,23 @@ def _invalid_rows(batch: Any, source: str) -> dict[int, str]:
             try:
                 batch.slice(i, 1).validate(full=True)
             except pyarrow.ArrowInvalid as fault:
-                found[i] = f"damaged: {fault}"
+                found[i] = _invalid_text(batch.slice(i, 1)) or f"damaged: {fault}"
         if not found:
             raise LoadError(f"damaged: {error}", source=source) from error
         return found
     return {}
+
+
+def _invalid_text(row: Any) -> str | None:
+    """Return the message for the first string of a row that is not UTF-8, None if all are."""
+    for field, array in zip(row.schema, row.columns, strict=True):
+        if not is_string(field.type):
+            continue
+        try:
+            (array.cast(pyarrow.large_binary(), safe=False)[0].as_py() or b"").decode()
+        except UnicodeDecodeError as error:
+            return invalid_utf8(error, error.start, f" of the column {field.name!r}")
+    return None
 
 
 def _texts(array: Any) -> tuple[list[bytes | None], NDArray[np.int64]]:

@@ -15,7 +15,6 @@ structure within) a line feed.
 from __future__ import annotations
 
 import re
-from codecs import BOM_UTF8
 from collections.abc import Iterator
 from html import unescape
 
@@ -24,7 +23,7 @@ from ngramdb.ingest.documents import Document, ErrorLog, invalid_utf8
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.readers.lines import LineReader
 from ngramdb.ingest.sources import Source
-from ngramdb.ingest.streams import Meter, read_chunks
+from ngramdb.ingest.streams import Meter, text_chunks
 
 # A tag has a line of its own; a word may begin with "<" too.
 _NAME = r"<(?P<close>/?)(?P<name>[A-Za-z_][\w.:-]*)"
@@ -44,7 +43,7 @@ def read_vertical(source: Source, options: ReadOptions, errors: ErrorLog, meter:
     bytes that are not UTF-8, unless `options.on_error` is "skip": then `errors` counts it.
     """
     skip = options.on_error == "skip"
-    chunks = read_chunks(source, options.limits, meter)
+    chunks = text_chunks(source, options.limits, meter)
     lines = LineReader(
         chunks, source.label, options.limits, errors.after(source.after_line) if skip else None
     )
@@ -88,7 +87,7 @@ class _Reader:
     def take(self, line: bytes, number: int) -> Document | None:
         """Take a line; the document that it ends, if it does."""
         try:
-            text = (line.removeprefix(BOM_UTF8) if number == 1 else line).decode().removesuffix("\r")
+            text = line.decode().removesuffix("\r")
         except UnicodeDecodeError as error:
             raise self._error(invalid_utf8(error, error.start), number) from error
         if not text or text.isspace() or text.startswith(("<?", "<!--")):

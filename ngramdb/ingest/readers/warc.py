@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ngramdb.errors import LoadError, ResourceError
-from ngramdb.ingest.documents import Document, ErrorLog
+from ngramdb.ingest.documents import Document, ErrorLog, invalid_utf8
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import Meter, decompressed, read_chunks
@@ -267,7 +267,7 @@ def _fault(text: bytes, options: ReadOptions) -> str | None:
     try:
         text.decode()
     except UnicodeDecodeError as error:
-        return f"invalid UTF-8: byte 0x{text[error.start]:02x} at offset {error.start} ({error.reason})"
+        return invalid_utf8(error, error.start, "")
     return None
 
 

@@ -212,7 +212,7 @@ def _written(tmp_path, data, name="docs.jsonl"):
         (b'{"text": "a"}\r{"text": "b"}\r', "line 1: malformed JSON at column 15: extra data"),
         (b"[\n", "line 1: the JSON value goes on over several lines"),
         (b'{\n  "text": "a"\n}', "line 1: the JSON value goes on over several lines"),
-        ('{"text": "a"}\n'.encode("utf-16"), "line 1: the file is UTF-16"),
+        ('{"text": "a"}\n'.encode("utf-16"), "line 1: is encoded in UTF-16"),
     ],
 )
 def test_what_is_wrong_with_the_whole_file_is_said(tmp_path, data, message):
