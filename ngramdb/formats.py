@@ -41,7 +41,8 @@ class Format(NamedTuple):
     files are read as, in the plural; `kind`: what one of them is. `has_fields`: documents have fields, and
     one of them may be token ids. `options`: those of `OF_SOME` that a load of such files takes.
     `needs_seek`: files are not read from their beginning to their end, so that a pipe is of no use.
-    `begins_with`: the first bytes by which a file is known, whatever its name. `is_of_folders`: a folder
+    `begins_with`: the first bytes by which a file is known, whatever its name. `beginnings`: all first bytes
+    that its files can have, () if these can be any. `is_of_folders`: a folder
     with such files is read for them, and other files, such as a README, are left aside. `is_cut`: a line, or
     a part of it, is a document, whatever stands before, so that builds in parts cut such files.
     """
@@ -57,6 +58,7 @@ class Format(NamedTuple):
     options: tuple[str, ...] = ()
     needs_seek: bool = False
     begins_with: bytes = b""
+    beginnings: tuple[bytes, ...] = ()
     is_of_folders: bool = False
     is_cut: bool = False
 
@@ -89,6 +91,7 @@ REGISTRY = (
         has_fields=True,
         needs_seek=True,
         begins_with=b"PAR1",
+        beginnings=(b"PAR1",),
         is_of_folders=True,
         options=("text", "ids", "max_document_bytes"),
     ),
@@ -103,6 +106,7 @@ REGISTRY = (
         has_fields=True,
         needs_seek=True,
         begins_with=b"ARROW1",
+        beginnings=(b"ARROW1", b"FEA1", b"\xff\xff\xff\xff"),
         is_of_folders=True,
         options=("text", "ids", "max_document_bytes"),
     ),

@@ -9,7 +9,7 @@ import glob
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from ngramdb.errors import InvalidArgument, LoadError
@@ -39,7 +39,8 @@ class Source:
     """One file to read.
 
     path : str - what to open, or "-" for standard input.
-    name : str - the file's name relative to the folder or glob that it was found by, with forward slashes.
+    name : str - the file's name relative to the folder or glob that it was found by, with forward slashes;
+    relative to the folder that all files are in, if the names of two files would be the same otherwise.
     format : str - one of `ngramdb.formats.READ`.
     size : int | None - of a file by URL its bytes, where they are known.
     after_line : int - documents that begin in a line (or are a row) up to this one are passed over.
@@ -127,7 +128,26 @@ def expand(
     if names.count(STDIN) > 1:
         raise InvalidArgument("standard input ('-') can be read only once")
     unread = [] if left_out is None else left_out
-    return [source for name in names for source in _expand_one(name, format, unread)]
+    return _distinct([source for name in names for source in _expand_one(name, format, unread)])
+
+
+def _distinct(sources: list[Source]) -> list[Source]:
+    """Return the files with names of their own: two folders may have files of the same names."""
+    known: dict[str, str] = {}
+    if all(known.setdefault(source.name, source.path) == source.path for source in sources):
+        return sources
+    local = {source.path: os.path.abspath(source.path) for source in sources if not _has_no_folder(source)}
+    base = os.path.commonpath([os.path.dirname(path) for path in local.values()]) if local else ""
+    return [
+        replace(source, name=_portable(os.path.relpath(local[source.path], base)))
+        if source.path in local
+        else replace(source, name=source.path)
+        for source in sources
+    ]
+
+
+def _has_no_folder(source: Source) -> bool:
+    return source.is_stdin or source.is_remote
 
 
 def repeated(sources: Iterable[Source]) -> list[Source]:
@@ -242,15 +262,32 @@ def _chosen(folder: str, files: list[str]) -> tuple[str, list[str]]:
         if named(name).is_of_folders
     }
     clear = {name: of_format for name, of_format in clear.items() if of_format}
+    if len(clear) > 1:  # perhaps by chance: inputrc.arrows is not an Arrow file
+        clear = {name: of_format for name, of_format in clear.items() if _any_begins_as(name, of_format)}
     if len(clear) > 1:
+        listed = ", ".join(f"{name}: {min(of_format)}" for name, of_format in sorted(clear.items()))
         raise LoadError(
-            f"the folder has files of several formats ({', '.join(sorted(clear))}): give the one to load, or "
-            "a glob of its files",
+            f"the folder has files of several formats ({listed}): give the one to load, or a glob of its "
+            "files",
             source=folder,
         )
     if clear:
         return clear.popitem()
     return (next(iter(found)) if len(found) == 1 else OTHERWISE), files
+
+
+def _any_begins_as(name: str, files: list[str]) -> bool:
+    """Return True if one of the files begins as files of the format do, or is remote."""
+    beginnings = named(name).beginnings
+    return not beginnings or any(is_url(file) or _beginning(file).startswith(beginnings) for file in files)
+
+
+def _beginning(path: str) -> bytes:
+    try:
+        with open(open_named(path), "rb") as file:
+            return file.read(BEGINNING_BYTES)
+    except OSError:  # reading it will fail
+        return b""
 
 
 def _format_of(path: str) -> str:
@@ -259,11 +296,7 @@ def _format_of(path: str) -> str:
         return name
     if endings_of(path)[1] or inherited_descriptor(path) is not None:
         return OTHERWISE
-    try:
-        with open(open_named(path), "rb") as file:
-            known = format_of_beginning(file.read(BEGINNING_BYTES))
-    except OSError:  # reading it will fail
-        return OTHERWISE
+    known = format_of_beginning(_beginning(path))
     return OTHERWISE if known is None else known.name
 
 

@@ -185,3 +185,30 @@ def test_a_database_is_no_folder_of_documents(tmp_path):
         db.create_corpus("c").append(["a b"])
         with pytest.raises(LoadError, match=r"some\.ngdb: the folder is a database, not documents"):
             db.corpus("c").load(tmp_path / "some.ngdb")
+
+
+def test_files_of_one_name_in_two_folders_get_names_of_their_own(tmp_path, monkeypatch):
+    for name in ("a/ls.txt", "a/b/one.txt", "b/ls.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    monkeypatch.chdir(tmp_path)
+
+    def names(*paths):
+        return [source.name for source in expand(paths)]
+
+    assert names("a", "b") == ["a/b/one.txt", "a/ls.txt", "b/ls.txt"]
+    assert names("a/ls.txt", str(tmp_path / "b/*.txt")) == ["a/ls.txt", "b/ls.txt"]
+    assert names("a", "b", "-") == ["a/b/one.txt", "a/ls.txt", "b/ls.txt", "-"]
+    assert names("a/b", "b") == ["one.txt", "ls.txt"]
+    assert names("a", "a") == ["b/one.txt", "ls.txt"] * 2
+
+
+def test_endings_that_files_have_by_chance_decide_nothing(tmp_path):
+    (tmp_path / "inputrc.arrows").write_text("set editing-mode vi")
+    (tmp_path / "notes.parquet").write_text("not a table")
+    assert {source.format for source in expand(tmp_path)} == {"text"}
+    (tmp_path / "ids.bin").write_bytes(b"\0\0")
+    assert [(source.name, source.format) for source in expand(tmp_path)] == [("ids.bin", "tokens")]
+    (tmp_path / "real.arrow").write_bytes(b"ARROW1\0\0")
+    with pytest.raises(LoadError, match=r"several formats \(arrow: .*inputrc.arrows, tokens: .*ids.bin\)"):
+        expand(tmp_path)
