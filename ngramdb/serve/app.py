@@ -24,7 +24,7 @@ from ngramdb.serve.addresses import Address, address_of, base_of
 from ngramdb.serve.forms import shortened
 from ngramdb.serve.library import Library
 from ngramdb.serve.limits import Limits
-from ngramdb.serve.problems import Gone, Problem, body_of, is_ours, problem_of
+from ngramdb.serve.problems import Gone, Problem, body_of, busy, is_ours, problem_of
 from ngramdb.serve.routes import FOR_EVER, NEVER, Asking, Completes, Routes, json_response
 from ngramdb.serve.running import Workers
 from ngramdb.serve.static import page_file, static_file
@@ -81,6 +81,7 @@ class Service:
         self.workers = Workers(limits)
         self.routes = Routes(library, limits, self.workers, self.base, completes)
         self._digest = None if self.access.token is None else _digest(self.access.token.encode())
+        self._body_bytes = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, as ASGI servers call it."""
@@ -130,14 +131,23 @@ class Service:
             )
             problem.headers["Allow"] = METHODS
             raise problem
+        self._check_origin(request)
         address = address_of(scope.get("raw_path") or scope["path"].encode(), self.base)
         if request.method != "POST" and (file := self._file(request, address)) is not None:
             return file
         self._check_token(request)
-        return await self.routes.answered(Asking(request, address, await self._body(request)))
+        body = bytearray()
+        try:
+            await self._read(request, body)
+            return await self.routes.answered(Asking(request, address, body))
+        finally:
+            self._body_bytes -= len(body)
+            body.clear()  # at once: an exception's traceback keeps the object until the next collection
 
     def _check_host(self, request: Request) -> None:
-        """A website cannot have its own name lead here and read what this machine alone may see."""
+        """Reject other host names: a website must not make its own name point here and read answers."""
+        if len(request.headers.getlist("host")) > 1:
+            raise Problem(400, "a request has one Host header, not several")
         hosts = self.access.hosts
         if hosts is None:
             return
@@ -147,6 +157,25 @@ class Service:
             raise Problem(
                 421, "this service is not known by that name (--base-url says under which one it is)"
             )
+
+    def _check_origin(self, request: Request) -> None:
+        """Reject requests of other websites' scripts before anything runs.
+
+        Browsers report where a request comes from in `Sec-Fetch-Site`, or, on addresses without TLS, at least
+        the `Origin` of a POST; scripts cannot set either. Links to this service are no such requests.
+        """
+        headers, cors = request.headers, self.access.cors
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site")
+        if cors == "*" or (origin is not None and origin == cors):
+            return
+        if site is None:
+            own = (headers.get("host"), urlsplit(self.access.base_url).netloc)
+            netloc = urlsplit(origin).netloc if origin is not None else None
+            is_foreign = origin is not None and (not netloc or netloc not in own)  # none: `null`, a sandbox's
+        else:
+            is_foreign = site not in ("same-origin", "none") and not _is_link(request)
+        if is_foreign:
+            raise Problem(403, "scripts of other websites may not ask (--cors allows them)")
 
     def _check_token(self, request: Request) -> None:
         if self._digest is None:
@@ -158,32 +187,33 @@ class Service:
             problem.headers["WWW-Authenticate"] = 'Bearer realm="ngramdb"'
             raise problem
 
-    async def _body(self, request: Request) -> bytes:
-        """The body, if it is not too long and does not take too long."""
+    async def _read(self, request: Request, body: bytearray) -> None:
+        """Append the request's body to `body`, whose length counts towards `all_bodies`.
+
+        Raises Problem for a body that is too long, arrives too late, or exceeds that budget.
+        """
         headers = request.headers
         if "content-length" not in headers and "transfer-encoding" not in headers:
-            return b""
+            return
         most = self.limits.max_body
         too_long = Problem(413, f"the body is longer than {most:,} bytes")
         length = headers.get("content-length", "0")
         if length.isascii() and length.isdigit() and int(length[:20]) > most:
             raise too_long
-        parts: list[bytes] = []
-        size = 0
 
         async def read() -> None:
-            nonlocal size
             async for part in request.stream():
-                size += len(part)
-                if size > most:
+                if len(body) + len(part) > most:
                     raise too_long
-                parts.append(part)
+                if self._body_bytes + len(part) > self.limits.all_bodies:
+                    raise busy("too many requests with long bodies are in progress; ask again in a moment")
+                self._body_bytes += len(part)
+                body.extend(part)
 
         try:
             await asyncio.wait_for(read(), self.limits.body_timeout)
         except asyncio.TimeoutError:
             raise Problem(408, "the body did not arrive in time") from None
-        return b"".join(parts)
 
     def _file(self, request: Request, address: Address) -> Response | None:
         """A file of the page; None for what is no file."""
@@ -224,6 +254,13 @@ class Service:
         log.info(
             "%s %s %d %d B %.1f ms", client[0], shown, status, n_bytes, 1e3 * (time.perf_counter() - started)
         )
+
+
+def _is_link(request: Request) -> bool:
+    """Return True if a person follows a link or types an address: a top-level navigation by GET."""
+    headers = request.headers
+    is_page = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+    return is_page and request.method in ("GET", "HEAD")
 
 
 def _digest(token: bytes) -> bytes:

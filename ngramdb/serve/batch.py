@@ -28,12 +28,12 @@ COLUMNS = {"ngram": "ngrams", "context": "contexts", "continuation": "continuati
 Fields = dict[str, Any]
 
 
-def is_arrow(body: bytes) -> bool:
+def is_arrow(body: bytes | bytearray) -> bool:
     """Whether a body is a table."""
     return body.startswith((ARROW_FILE, ARROW_STREAM))
 
 
-def fields_of(body: bytes, in_address: Iterable[tuple[str, str]]) -> Fields:
+def fields_of(body: bytes | bytearray, in_address: Iterable[tuple[str, str]]) -> Fields:
     """What was sent, as JSON or as a table, and in the address, where tables have their model.
 
     Raises Problem.
@@ -110,7 +110,7 @@ def _plain(values: Any) -> list[Any]:
 # ---- tables ---------------------------------------------------------------------------------------------
 
 
-def _table(body: bytes) -> Fields:
+def _table(body: bytes | bytearray) -> Fields:
     """The columns of a table: texts, or lists of token ids as flat ids with offsets."""
     import pyarrow
     import pyarrow.ipc

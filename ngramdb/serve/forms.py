@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ngramdb.interrupts import check
 from ngramdb.limits import MAX_INTEGER
 from ngramdb.serve.problems import Problem
 
@@ -152,7 +153,11 @@ def _ids(one: Parameter, value: Any) -> list[int]:
         if inner is None:
             raise _wrong(one, "a list of token ids", value)
         listed = (inner[1] if inner[1] is not None else inner[2]).strip()
-        value = [_integer(one, part.strip()) for part in listed.split(",")] if listed else []
+        value = []
+        for number, part in enumerate(listed.split(",") if listed else ()):
+            if number % 4096 == 0:
+                check()
+            value.append(_integer(one, part.strip()))
     if not isinstance(value, list) or any(type(item) is not int for item in value):
         raise _wrong(one, "a list of token ids", value)
     return value
@@ -167,7 +172,7 @@ def shortened(text: str) -> str:
     return text if len(text) <= 100 else text[:99] + "…"
 
 
-def json_object(body: bytes) -> dict[str, Any]:
+def json_object(body: bytes | bytearray) -> dict[str, Any]:
     """The JSON object that a body is. Raises Problem."""
     try:
         value = json.loads(body, object_pairs_hook=once)

@@ -23,7 +23,10 @@ class Limits:
     max_answer : bytes of text in an answer, about; more rows follow on the next page
     max_body : bytes of a request's body
     max_batch : n-grams of a batch
+    all_bodies : bytes of the bodies of all requests in progress
     body_timeout : seconds in which a request's body has to arrive
+    head_timeout : seconds in which a request's head has to arrive
+    connections : open connections; if there are more, the one that has been idle longest is closed
     statements : how many run at a time
     waiting : how many may wait for them; others are turned away
     """
@@ -34,7 +37,10 @@ class Limits:
     max_answer: int = 16 * MEGABYTE
     max_body: int = 32 * MEGABYTE
     max_batch: int = 5_000_000
+    all_bodies: int = 256 * MEGABYTE
     body_timeout: float = 10.0
+    head_timeout: float = 10.0
+    connections: int = 500
     statements: int = max(4, 2 * (os.cpu_count() or 1))
     waiting: int = 64
 

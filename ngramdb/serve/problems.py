@@ -30,6 +30,10 @@ UNSAID = {
 }
 
 
+#: When a client that was turned away may come again, in seconds.
+RETRY_AFTER_S = 1
+
+
 class Problem(Exception):
     """What is wrong with a request: a status, a sentence, and further fields of the answer."""
 
@@ -45,6 +49,13 @@ class Gone(Exception):
     """The client has hung up; nobody reads an answer."""
 
 
+def busy(message: str) -> Problem:
+    """Return a Problem of status 503 that tells the client to retry after a second."""
+    problem = Problem(503, message, type="Busy")
+    problem.headers["Retry-After"] = str(RETRY_AFTER_S)
+    return problem
+
+
 def problem_of(error: BaseException) -> Problem:
     """What an error is for a client."""
     if isinstance(error, Problem):
@@ -55,7 +66,7 @@ def problem_of(error: BaseException) -> Problem:
             message = next((said for one, said in UNSAID.items() if isinstance(error, one)), None)
             made = Problem(status, _said(error) if message is None else message, **_details(error))
             if status == 503:
-                made.headers["Retry-After"] = "1"
+                made.headers["Retry-After"] = str(RETRY_AFTER_S)
             return made
     return Problem(500, "an error of the server; its log says more", type="InternalError")
 

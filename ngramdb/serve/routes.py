@@ -8,7 +8,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -56,6 +56,9 @@ ASK_AGAIN = "no-cache"
 NEVER = "no-store"
 #: Suggests how a statement may go on: its text, the cursor, and the corpus that is meant without FROM.
 Completes = Callable[[Connection, str, int, "str | None"], list[dict[str, Any]]]
+#: The longest body, in bytes, that is parsed on the event loop.
+SHORT_BODY = 16 * 1024
+Value = TypeVar("Value")
 COMPLETION = (
     Parameter("q", "text", "what has been typed", ""),
     Parameter("cursor", "integer", "after how many characters; at the end without it"),
@@ -70,7 +73,7 @@ class Asking:
 
     request: Request
     address: Address
-    body: bytes
+    body: bytes | bytearray
     headers: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -203,7 +206,7 @@ class Routes:
         return await (self._infini_gram if asking.is_post else self._corpora)(asking)
 
     async def _complete(self, asking: Asking) -> Response:
-        got = given(COMPLETION, self._values(asking))
+        got = await self._parsed(asking, lambda: given(COMPLETION, self._values(asking)))
         completes, text = self._completes, got["q"]
         if completes is None:
             raise Problem(404, "nothing is suggested here", type="NotFound")
@@ -220,10 +223,11 @@ class Routes:
     # ---- other programs' protocols ----------------------------------------------------------------------
 
     async def _infini_gram(self, asking: Asking) -> Response:
-        data = json_object(asking.body)
-        return json_response(
-            await self._run(asking, lambda work: infini_gram.answer(self._known_engines(), data, work))
-        )
+        def answer(work: Interrupt) -> Response:
+            data = json_object(asking.body)
+            return json_response(infini_gram.answer(self._known_engines(), data, work))
+
+        return await self._run(asking, answer)
 
     def _known_engines(self) -> infini_gram.Engines:
         if self._engines is None:
@@ -232,25 +236,28 @@ class Routes:
 
     async def _attribution(self, asking: Asking, named: Named) -> Response:
         _refuse_in_address(asking)
-        data = json_object(asking.body)
-        return json_response(
-            await self._run(
-                asking,
-                lambda work: attribution.attribution(self._known_engines().of(named), named.name, data, work),
-            )
-        )
+
+        def answer(work: Interrupt) -> Response:
+            data, opened = json_object(asking.body), self._known_engines().of(named)
+            return json_response(attribution.attribution(opened, named.name, data, work))
+
+        return await self._run(asking, answer)
 
     async def _completions(self, asking: Asking) -> Response:
         if not asking.is_post:
             raise Problem(405, "completions are asked for by POST")
+
+        def answer(work: Interrupt) -> Response:
+            data = json_object(asking.body)
+            found = completions.completions(self.library, data, work)
+            if found.pop("_stream"):
+                sent = completions.events(found, data.get("stream_options"))
+                return Response(sent, media_type="text/event-stream")
+            return json_response(found)
+
         try:
             _refuse_in_address(asking)
-            data = json_object(asking.body)
-            answer = await self._run(asking, lambda work: completions.completions(self.library, data, work))
-            if answer.pop("_stream"):
-                sent = completions.events(answer, data.get("stream_options"))
-                return Response(sent, media_type="text/event-stream")
-            return json_response(answer)
+            return await self._run(asking, answer)
         except (Problem, errors.NgramdbError) as error:
             problem = problem_of(error)
             said = {"message": problem.message, "type": problem.fields.get("type", "invalid_request_error")}
@@ -286,7 +293,7 @@ class Routes:
         if not asking.is_post:
             raise Problem(405, "a verb is asked by POST, with its arguments")
         _refuse_in_address(asking)
-        fields = json_object(asking.body)
+        fields = await self._parsed(asking, lambda: json_object(asking.body))
         if unknown := fields.keys() - set(verbs.FIELDS):
             raise Problem(400, f"no field {shortened(min(unknown))!r}; known: {', '.join(verbs.FIELDS)}")
         _, _, seconds = self._paging(given(COMMON, {"timeout": fields.get("timeout")}))
@@ -297,11 +304,38 @@ class Routes:
         )
         return Response(body, headers={"x-version": str(version)}, media_type=FORMATS["json"])
 
-    async def _run(self, asking: Asking, work: Callable[[Interrupt], Any]) -> Any:
+    async def _run(self, asking: Asking, work: Callable[[Interrupt], Value]) -> Value:
         return await self._workers.run(work, self.limits.time_limit, asking.request.receive)
+
+    async def _parsed(self, asking: Asking, parse: Callable[[], Value]) -> Value:
+        """Return what `parse` returns; long bodies are parsed off the event loop."""
+        if len(asking.body) <= SHORT_BODY:
+            return parse()
+
+        def parsed(work: Interrupt) -> Value:
+            with work:
+                return parse()
+
+        return await self._run(asking, parsed)
 
     async def _query(self, asking: Asking) -> Response:
         """A statement: `q`, its values by their names, and what is about the answer with `_` in front."""
+        got, params = await self._parsed(asking, lambda: self._of_statement(asking))
+        limit, offset, seconds = self._paging(got)
+
+        def answer(work: Interrupt) -> Response:
+            page = self.reader.statement(got.text("db"), got["q"], params, (limit, offset), work)
+            _check_same(page, got, got["q"])
+            drawn = page.summary.get("seed")
+            more = {f"_{PAGED_VERSION.name}": page.version, f"_{PAGED_SEED.name}": drawn}
+            offset_name = "offset" if asking.is_post else "_offset"
+            caching = ASK_AGAIN if drawn is None else NEVER
+            return self._sent(asking, page, offset + limit, offset_name, caching, more)
+
+        return await self._workers.run(answer, seconds, asking.request.receive)
+
+    def _of_statement(self, asking: Asking) -> tuple[Given, Any]:
+        """Return the parameters of a request to `/query`, and the statement's own. Raises Problem."""
         values = self._values(asking)
         if asking.is_post:
             own = {name: values.get(name) for name in ("q", "db", "limit", "offset", "timeout")}
@@ -324,18 +358,7 @@ class Routes:
         got = given(wanted, own)
         if not got.text("q"):
             raise Problem(400, "the statement is missing: q=…")
-        limit, offset, seconds = self._paging(got)
-        page = await self._workers.run(
-            lambda work: self.reader.statement(got.text("db"), got["q"], params, (limit, offset), work),
-            seconds,
-            asking.request.receive,
-        )
-        _check_same(page, got, got["q"])
-        drawn = page.summary.get("seed")
-        more = {f"_{PAGED_VERSION.name}": page.version, f"_{PAGED_SEED.name}": drawn}
-        offset_name = "offset" if asking.is_post else "_offset"
-        caching = ASK_AGAIN if drawn is None else NEVER
-        return self._sent(asking, page, offset + limit, offset_name, caching, more)
+        return got, params
 
     # ---- tables -----------------------------------------------------------------------------------------
 
@@ -367,7 +390,7 @@ class Routes:
         is_drawn: Callable[[Given], bool] = lambda got: False,
         is_of_version: bool = False,
     ) -> Response:
-        got = given((*parameters, *COMMON), self._values(asking))
+        got = await self._parsed(asking, lambda: given((*parameters, *COMMON), self._values(asking)))
         limit, offset, seconds = self._paging(got)
         caching = NEVER if is_drawn(got) else ASK_AGAIN
         if named is not None and caching == ASK_AGAIN:
@@ -377,15 +400,14 @@ class Routes:
                 caching = FOR_EVER
             if known in asking.request.headers.get("if-none-match", ""):
                 return Response(status_code=304, headers={"etag": known, "cache-control": caching})
-        page = await self._workers.run(
-            lambda work: read(got, (limit, offset), work), seconds, asking.request.receive
-        )
-        more: dict[str, Any] = {}
-        if is_drawn(got):
-            more["seed"] = page.summary.get("seed")
-        if is_of_version:
-            asking = replace(asking, address=replace(asking.address, version=page.version))
-        return self._sent(asking, page, offset + limit, "offset", caching, more)
+
+        def answer(work: Interrupt) -> Response:
+            page = read(got, (limit, offset), work)
+            more = {"seed": page.summary.get("seed")} if is_drawn(got) else {}
+            of = replace(asking.address, version=page.version) if is_of_version else asking.address
+            return self._sent(replace(asking, address=of), page, offset + limit, "offset", caching, more)
+
+        return await self._workers.run(answer, seconds, asking.request.receive)
 
     def _etag(self, asking: Asking, named: Named) -> str:
         """What changes with the version, and with the answer's form."""

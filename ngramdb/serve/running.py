@@ -13,14 +13,12 @@ from starlette.types import Receive
 from ngramdb.errors import Interrupted
 from ngramdb.interrupts import Interrupt
 from ngramdb.serve.limits import Limits
-from ngramdb.serve.problems import Gone, Problem
+from ngramdb.serve.problems import Gone, busy
 
 Value = TypeVar("Value")
 
 #: Work that is done sooner is not watched for clients that hang up, which costs a tenth of a count.
 SOON_S = 0.02
-#: When a client that was turned away may come again, in seconds.
-RETRY_AFTER_S = 1
 
 
 class Workers:
@@ -46,9 +44,7 @@ class Workers:
             The client has hung up, and the work was stopped.
         """
         if self._n_asked >= self._limits.statements + self._limits.waiting:
-            problem = Problem(503, "too many statements are running; ask again in a moment", type="Busy")
-            problem.headers["Retry-After"] = str(RETRY_AFTER_S)
-            raise problem
+            raise busy("too many statements are running; ask again in a moment")
         token = Interrupt(None, seconds)
         self._n_asked += 1
         self._running.add(token)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import signal
 import socket
 import stat
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ngramdb.errors import ExecutionError, InvalidArgument
+from ngramdb.serve.limits import Limits
 
 if TYPE_CHECKING:
     from ngramdb.serve.app import Service
@@ -22,6 +25,8 @@ GRACE_S = 2.0
 #: Seconds that a connection is kept without a request: more than proxies in front keep theirs, which would
 #: otherwise send requests into one that is being closed.
 KEEP_ALIVE_S = 75
+#: The longest head of a request, in bytes.
+MAX_HEAD = 64 * 1024
 #: Connections that may wait to be accepted.
 BACKLOG = 1024
 
@@ -95,6 +100,88 @@ def _ended_by_signals(server: Any) -> Iterator[None]:
             signal.signal(number, handler)
 
 
+def connection_class(limits: Limits) -> type[asyncio.Protocol]:
+    """Return uvicorn's connection class, extended by a deadline for heads and a bound on connections.
+
+    uvicorn has neither: it stops the timer of an idle connection at the first byte, and accepts connections
+    until the process has no file descriptors left.
+    """
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+    most = min(limits.connections, _file_limit() // 2)
+    #: Connections without a request in progress, the one that has been idle longest first.
+    idle: dict[Any, None] = {}
+
+    class Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+        head_timer: asyncio.TimerHandle | None = None
+        n_head = n_unsent = 0
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._await_head()
+            for oldest in tuple(idle)[: max(0, len(self.connections) - most)]:
+                oldest.transport.abort()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop_waiting()
+            super().connection_lost(exc)
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if self.cycle is not None and not self.cycle.response_complete:
+                self._stop_waiting()
+                return
+            if self.head_timer is None:
+                self._await_head()
+            self.n_head += len(data)
+            if self.n_head > MAX_HEAD:
+                self.transport.abort()
+
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            if self.cycle.response_complete:  # and no pipelined request has followed
+                idle[self] = None
+                if self.timeout_keep_alive_task is None:
+                    self._look_again()
+
+        def timeout_keep_alive_handler(self) -> None:
+            # Keep connections of clients that read slowly, close those of clients that have stopped reading.
+            n_unsent = self.transport.get_write_buffer_size()
+            if n_unsent and n_unsent != self.n_unsent:
+                self.n_unsent = n_unsent
+                self._look_again()
+            else:
+                self.transport.abort()
+
+        def _look_again(self) -> None:
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
+
+        def _await_head(self) -> None:
+            idle[self] = None
+            self.head_timer = self.loop.call_later(limits.head_timeout, self.transport.abort)
+
+        def _stop_waiting(self) -> None:
+            idle.pop(self, None)
+            self.n_head = 0
+            if self.head_timer is not None:
+                self.head_timer.cancel()
+                self.head_timer = None
+
+    return Connection
+
+
+def _file_limit() -> int:
+    """Return how many files and connections this process may have open."""
+    if sys.platform == "win32":
+        return sys.maxsize
+    import resource
+
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return sys.maxsize if soft == resource.RLIM_INFINITY else soft
+
+
 def serve(service: Service, listener: socket.socket, started: Callable[[], None]) -> None:
     """Answer requests until SIGTERM or SIGINT; `started` is called when the first one may come.
 
@@ -105,6 +192,7 @@ def serve(service: Service, listener: socket.socket, started: Callable[[], None]
     limit = service.limits.time_limit
     config = uvicorn.Config(
         service,
+        http=connection_class(service.limits),
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -113,7 +201,7 @@ def serve(service: Service, listener: socket.socket, started: Callable[[], None]
         ws="none",
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=max(1, round(limit + GRACE_S)),
-        h11_max_incomplete_event_size=64 * 1024,
+        h11_max_incomplete_event_size=MAX_HEAD,
     )
     server = uvicorn.Server(config)
     # Its own way raises the signal again when it has ended, and the process would end before what is below.

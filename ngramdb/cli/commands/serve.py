@@ -45,6 +45,8 @@ settings, each with --setting NAME VALUE:
   rows, max_rows  rows of an answer (100), and the most that may be asked for (1000)
   max_body        bytes of a request's body (32 MB); max_batch: n-grams of a batch
   statements      how many run at a time; waiting: how many may wait, others get 503
+  connections     open connections (500); head_timeout, body_timeout: seconds for a request to arrive (10)
+  all_bodies      bytes of all bodies in progress together (256 MB), others get 503
 """
 #: Seconds that the one request of --get may take, unless a setting says otherwise.
 PATIENT_S = 60

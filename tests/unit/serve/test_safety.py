@@ -17,6 +17,7 @@ import pytest
 
 import ngramdb
 from ngramdb.interrupts import Interrupt, check
+from ngramdb.serve import forms, routes
 from ngramdb.serve.answers import noted
 from ngramdb.serve.app import hosts_of
 from ngramdb.serve.library import FRESH_S
@@ -24,6 +25,7 @@ from ngramdb.serve.limits import Limits, settings_of
 from ngramdb.serve.problems import Gone, Problem
 from ngramdb.serve.running import Workers
 
+PATIENT = Limits(time_limit=20.0)
 REFUSED = [
     "DROP CORPUS sayings",
     'DELETE DOCS WHERE "a" FROM sayings',
@@ -132,6 +134,97 @@ def test_a_parameter_is_given_once(client: Any, target: str, body: bytes) -> Non
     assert found["status"] == 400
     assert found["error"].endswith("is given twice; give it once")
     assert found["parameter"] in ("q", "by", "limit", "w")
+
+
+@pytest.mark.parametrize(
+    ("headers", "is_asked"),
+    [
+        ({}, True),
+        ({"origin": "http://127.0.0.1:8765"}, True),
+        ({"origin": "https://example.org"}, True),
+        ({"origin": "https://example.com", "sec_fetch_site": "same-origin"}, True),
+        ({"sec_fetch_site": "none"}, True),
+        ({"origin": "http://evil.example"}, False),
+        ({"origin": "http://evil.example", "content_type": "text/plain"}, False),
+        ({"origin": "null"}, False),
+        ({"origin": "http://127.0.0.1:3000"}, False),
+        ({"sec_fetch_site": "cross-site"}, False),
+        ({"sec_fetch_site": "same-site"}, False),
+        ({"sec_fetch_site": "cross-site", "sec_fetch_mode": "navigate", "sec_fetch_dest": "iframe"}, False),
+    ],
+)
+def test_scripts_of_other_websites_ask_nothing_without_cors(
+    served: Any, headers: dict[str, str], is_asked: bool
+) -> None:
+    own = served(base_url="https://example.org/")
+    open_to_all, open_to_one = served(cors="*"), served(cors="http://evil.example")
+    for method, target, body in (
+        ("GET", "/sayings/count.json?q=time", b""),
+        ("POST", "/query.json", {"q": 'COUNT "time" FROM sayings'}),
+        ("POST", "/", {"index": "sayings", "query_type": "count", "query": "time"}),
+    ):
+        sent = {"host": "127.0.0.1:8765", **headers}
+        assert own.ask(target, method, body, **sent).status == (200 if is_asked else 403)
+        assert open_to_all.ask(target, method, body, **sent).status == 200
+        allowed = is_asked and "example.org" not in headers.get("origin", "")
+        allowed |= headers.get("origin") == "http://evil.example"
+        assert open_to_one.ask(target, method, body, **sent).status == (200 if allowed else 403)
+
+
+def test_links_from_other_websites_are_followed(client: Any) -> None:
+    link = {"sec_fetch_site": "cross-site", "sec_fetch_mode": "navigate", "sec_fetch_dest": "document"}
+    assert client.ask("/sayings/count.csv?q=time", **link).status == 200
+    assert client.ask("/query.json", "POST", {"q": 'COUNT "time" FROM sayings'}, **link).status == 403
+
+
+def test_long_bodies_are_parsed_off_the_event_loop(served: Any, monkeypatch: Any) -> None:
+    client = served()
+    threads: list[str] = []
+    parsed = forms.json_object
+
+    def noting(body: bytes) -> Any:
+        threads.append(threading.current_thread().name)
+        return parsed(body)
+
+    monkeypatch.setattr(routes, "json_object", noting)
+    blanks = " " * routes.SHORT_BODY
+    for target, body in (
+        ("/sayings/count.json", {"q": "time"}),
+        ("/query.json", {"q": 'COUNT "time" FROM sayings'}),
+        ("/sayings/verbs/count", {"arguments": {"ngram": "time"}}),
+        ("/sayings/attribution", {"response": "time"}),
+        ("/v1/completions", {"model": "sayings", "prompt": "time"}),
+        ("/", {"index": "sayings", "query_type": "count", "query": "time"}),
+    ):
+        answer = client.ask(target, "POST", (json.dumps(body) + blanks).encode())
+        assert answer.status == 200, answer.body
+    assert len(threads) == 6
+    assert all(name.startswith("statement") for name in threads)
+
+
+def test_answers_are_written_off_the_event_loop(served: Any, monkeypatch: Any) -> None:
+    threads: list[str] = []
+    written = routes.WRITERS["csv"]
+
+    def noting(page: Any) -> bytes:
+        threads.append(threading.current_thread().name)
+        return written(page)
+
+    monkeypatch.setitem(routes.WRITERS, "csv", noting)
+    client = served()
+    client.ask("/sayings/count.csv?q=time")
+    client.ask("/query.csv?q=" + quote('COUNT "time" FROM sayings'))
+    assert len(threads) == 2
+    assert all(name.startswith("statement") for name in threads)
+
+
+def test_bodies_share_a_budget_that_is_given_back(served: Any) -> None:
+    client = served(replace(PATIENT, all_bodies=1000))
+    for _ in range(3):
+        busy = client.ask("/query.json", "POST", b" " * 1001)
+        assert (busy.status, busy.headers["retry-after"]) == (503, "1")
+        asked = json.dumps({"q": 'COUNT "time" FROM sayings'}).encode()
+        assert client.ask("/query.json", "POST", asked + b" " * (1000 - len(asked))).status == 200
 
 
 def test_methods_that_write_are_refused(client: Any) -> None:

@@ -99,6 +99,41 @@ def test_a_server_answers_all_clients_and_ends_in_time(folder: Path) -> None:
         assert time.monotonic() - started < 30
 
 
+def test_unfinished_requests_do_not_keep_connections(folder: Path) -> None:
+    limits = ("head_timeout", "0.2", "connections", "20")
+    settings = [one for pair in zip(limits[::2], limits[1::2], strict=True) for one in ("--setting", *pair)]
+    with server(str(folder), "--port", "0", *settings) as (_, address):
+        host, _, port = address.removeprefix("http://").strip("/").partition(":")
+
+        def opened(sent: bytes) -> socket.socket:
+            made = socket.create_connection((host, int(port)), timeout=PATIENCE_S)
+            made.sendall(sent)
+            return made
+
+        for begun in (b"", b"GET /sayings", b"GET / HTTP/1.1\r\nHost: localhost\r\nX: "):
+            with opened(begun) as slow, contextlib.suppress(ConnectionResetError):
+                assert slow.recv(1) == b""  # closed by the server
+        with opened(b"GET / HTTP/1.1\r\n") as endless, pytest.raises(OSError):
+            while True:
+                endless.sendall(b"X: " + b"x" * 5000 + b"\r\n")
+        twice = b"GET /corpora.json HTTP/1.1\r\nHost: localhost\r\nHost: 127.0.0.1\r\n\r\n"
+        with opened(twice) as made:
+            assert made.recv(100).startswith(b"HTTP/1.1 400 ")
+
+
+def test_of_too_many_connections_the_idle_ones_are_closed(folder: Path) -> None:
+    with server(str(folder), "--port", "0", "--setting", "connections", "20") as (_, address):
+        host, _, port = address.removeprefix("http://").strip("/").partition(":")
+        idle = [socket.create_connection((host, int(port)), timeout=PATIENCE_S) for _ in range(40)]
+        connection = http.client.HTTPConnection(host, int(port), timeout=PATIENCE_S)
+        for _ in range(3):
+            assert got(connection, "/corpora.json")["ok"]
+        with contextlib.suppress(ConnectionResetError):
+            assert idle[0].recv(1) == b""
+        for one in idle:
+            one.close()
+
+
 def test_a_unix_socket_is_for_its_user_alone(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "socket"
     with server(str(folder), "--uds", str(path), NGRAMDB_TOKEN="sesame") as (_, address):
