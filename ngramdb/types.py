@@ -8,6 +8,7 @@ know END (-2) and BEGIN (-3), the borders of a sentence (`ngramdb.lm`). Document
 
 from __future__ import annotations
 
+import array as buffers
 import operator
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -22,6 +23,8 @@ from ngramdb.limits import MAX_TOKEN_ID
 # A word that is out of vocabulary.
 UNKNOWN = -1
 
+_TEXTS = (str, bytes, bytearray)
+
 Integers = NDArray[np.int64]
 # Numbers of documents within a segment, as a rule ascending.
 Docs = NDArray[np.uint32]
@@ -32,7 +35,7 @@ def token_ids(values: Any, least: int = UNKNOWN) -> Integers:
 
     Parameters
     ----------
-    values : a sequence of integers, or anything numpy makes an array of (a tensor, a column of a table)
+    values : a sequence of integers, or an array-like (`array_of`)
     least : the smallest id that is allowed
 
     Raises
@@ -46,14 +49,12 @@ def token_ids(values: Any, least: int = UNKNOWN) -> Integers:
     """
     if type(values) is list or type(values) is tuple:
         return _of_items(values, least)
-    if not isinstance(values, np.ndarray):
-        if isinstance(values, (str, bytes, bytearray)) or not (
-            isinstance(values, Sequence) or hasattr(values, "__array__")
-        ):
+    found = array_of(values)
+    if found is None:
+        if isinstance(values, _TEXTS) or not isinstance(values, Sequence):
             raise InvalidArgument(f"an n-gram is text or a sequence of token ids, not {_kind(values)}")
-        if isinstance(values, Sequence):
-            return _of_items(values, least)
-    array = integers(values, "token ids")
+        return _of_items(values, least)
+    array = integers(found, "token ids")
     # As unsigned numbers negative ones are the largest: one pass for those that have none.
     if array.size and not (
         array.view(np.uint64).max() <= MAX_TOKEN_ID or (least <= array.min() and array.max() <= MAX_TOKEN_ID)
@@ -61,6 +62,30 @@ def token_ids(values: Any, least: int = UNKNOWN) -> Integers:
         wrong = (array < least) | (array > MAX_TOKEN_ID)
         raise InvalidArgument(outside(int(array[int(np.argmax(wrong))])))
     return array
+
+
+def array_of(values: Any) -> NDArray[Any] | None:
+    """Return the elements of an array-like as a NumPy array, or None for anything else.
+
+    Array-likes are objects with `__array__` or `__dlpack__` (tensors, Arrow arrays, columns of pandas and
+    polars), `array.array`, `memoryview` and `range`. Lists, tuples and text are not.
+
+    Raises
+    ------
+    InvalidArgument
+        The elements cannot be read, such as those of a tensor on a GPU.
+    """
+    if isinstance(values, np.ndarray):
+        return values
+    if isinstance(values, (list, tuple, np.generic, *_TEXTS)):
+        return None
+    is_direct = hasattr(values, "__array__") or isinstance(values, (buffers.array, memoryview, range))
+    if not is_direct and not hasattr(values, "__dlpack__"):
+        return None
+    try:
+        return np.asarray(values) if is_direct else np.from_dlpack(values)
+    except (TypeError, ValueError, RuntimeError, BufferError) as error:
+        raise InvalidArgument(f"cannot read the {type(values).__name__} as an array: {error}") from error
 
 
 def many_token_ids(ngrams: list[Any]) -> tuple[Integers, Integers] | None:

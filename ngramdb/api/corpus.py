@@ -621,7 +621,7 @@ class Corpus:
 
         Parameters
         ----------
-        ngrams : an n-gram, or a list of them: texts or token ids; or a pattern (`ngramdb.pattern`)
+        ngrams : an n-gram, or a list or column of them: texts or token ids; or a pattern (`ngramdb.pattern`)
         where, params : only in documents that meet this condition
         group_by : the field, or the fields, or what GROUP BY takes: 'year / 10 * 10', 'MONTH(date)',
             'UNNEST(tags)', 'RIGHT 1', 'FORM'
@@ -1046,7 +1046,7 @@ class Corpus:
 
         Parameters
         ----------
-        ngrams : a list of n-grams, or a pair of arrays `(flat ids, offsets)`
+        ngrams : a list of n-grams, or a pair `(flat ids, offsets)` of arrays
 
         Returns
         -------
@@ -1063,6 +1063,7 @@ class Corpus:
         Cost: about 0.1 to 0.3 µs per n-gram and segment; large batches use all free cores.
         """
         view = self._bound.current()
+        ngrams = packing.listed(ngrams)
         with self._bound.work():
             flat, offsets = packing.pack(ngrams, self._bound.encode_ngram, packing.unchecked_ids)
             try:
@@ -1239,7 +1240,7 @@ class Corpus:
 
         Parameters
         ----------
-        contexts : a list of n-grams, or a pair of arrays `(flat ids, offsets)`
+        contexts : a list of n-grams, or a pair `(flat ids, offsets)` of arrays
         model : as `dist_arrays` takes it
         """
         return asking.next_tokens_many(self._bound, contexts, asking.counted(model))
@@ -1249,7 +1250,7 @@ class Corpus:
 
         Parameters
         ----------
-        contexts : a list of n-grams, or a pair of arrays `(flat ids, offsets)`
+        contexts : a list of n-grams, or a pair `(flat ids, offsets)` of arrays
         continuations : an array of token ids, one per context; or a list of n-grams
         model : as `prob` takes it
 

@@ -37,6 +37,7 @@ from ngramdb.executor.results.result import Result, Row
 from ngramdb.interrupts import ProgressCallback
 from ngramdb.planner.cautions import Caution
 from ngramdb.planner.parameters import ParameterValues
+from ngramdb.types import array_of
 
 if TYPE_CHECKING:
     _Verbs = Corpus  # for those who read types: the verbs below are made from its
@@ -313,8 +314,11 @@ for _name in OF_CONNECTIONS:
 
 def _plain(value: Any) -> Any:
     """Numbers and arrays of numpy, and other sequences, as JSON has them. Raises NotSupportedError."""
-    if isinstance(value, (np.ndarray, np.generic)):
-        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    array = array_of(value)
+    if array is not None:
+        return array.tolist()
     if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray, memoryview, set)):
         return list(value)
     raise NotSupportedError(f"a {type(value).__name__} cannot be sent to a service")

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ngramdb.errors import InvalidArgument, NotSupportedError
 from ngramdb.lazy import lazy_module
 from ngramdb.lm.spec import ModelSpec
+from ngramdb.types import array_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -109,8 +110,9 @@ def sent(value: Any) -> Any:
         return sent(value.item())
     if hasattr(value, "as_py"):  # a scalar of Arrow
         return sent(value.as_py())
-    if isinstance(value, np.ndarray):
-        return _sent_array(value)
+    array = array_of(value)
+    if array is not None and (array is value or (array.ndim == 1 and array.dtype.kind in "iub")):
+        return _sent_array(array)
     if isinstance(value, patterns.Pattern):
         return {"kind": "pattern", "text": value.text}
     if isinstance(value, ModelSpec):

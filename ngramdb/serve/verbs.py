@@ -36,7 +36,7 @@ def _is_whole(value: Any) -> bool:
 
 def _is_ids(value: Any) -> bool:
     if isinstance(value, np.ndarray):
-        return value.dtype.kind in "iu"
+        return value.dtype.kind in "iu" or not value.size
     return isinstance(value, (list, tuple)) and {int}.issuperset(map(type, value))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ngramdb.api.arguments import packing
 from ngramdb.api.arguments.tables import SOURCE, is_iterable, is_table, iterates_over_names, rows_of
 from ngramdb.errors import InvalidArgument, LoadError
 from ngramdb.ingest.documents import Document, ErrorLog, infinite, is_finite, token_ids, without_nan
@@ -57,12 +58,18 @@ def each_of(given: Any, wanted: str, kind: str) -> Iterable[Any]:
         several = isinstance(given, Mapping) and any(map(is_table, given.values()))
         hint = "append its tables one by one" if several else "put one document in a list"
         raise InvalidArgument(f"{wanted}, not {type(given).__name__}; {hint}")
+    if packing.could_be_packed(given):
+        raise InvalidArgument(
+            f"{wanted}, and this tuple could be flat ids and offsets: give documents as a list, such as "
+            "np.split(ids, offsets[1:-1])"
+        )
     if iterates_over_names(given):
         raise InvalidArgument(
             f"{wanted}, and a {type(given).__name__} iterates over the names of its columns; give "
             "a table that has __arrow_c_stream__, or its rows as dicts"
         )
-    return given
+    items: Iterable[Any] = packing.items_of(given)
+    return items
 
 
 def as_path(given: Any) -> str:

@@ -12,7 +12,7 @@ from ngramdb.api.arguments.tables import is_iterable, iterates_over_names
 from ngramdb.errors import InvalidArgument
 from ngramdb.planner.grams import bind_gram
 from ngramdb.planner.source import IntArray, Tokenizer
-from ngramdb.types import integers, many_token_ids, token_ids
+from ngramdb.types import array_of, integers, many_token_ids, token_ids
 
 Encode = Callable[[str], Any]
 
@@ -27,8 +27,8 @@ def pack(
 
     Parameters
     ----------
-    ngrams : a pair of arrays (flat ids, offsets), taken as it is; else an iterable of n-grams, each text or a
-        sequence of token ids
+    ngrams : a pair (flat ids, offsets), at least one of them an array-like (`types.array_of`); else an
+        iterable of n-grams, each text or a sequence of token ids
     encode : tokenizes text
     read : reads the ids of a pair of arrays: `unchecked_ids` where the kernel checks them
 
@@ -38,16 +38,9 @@ def pack(
         Offsets that do not rise from 0 to the number of ids, or an invalid n-gram, with its position. A
         tuple of two lists that could be either.
     """
-    if isinstance(ngrams, tuple) and len(ngrams) == 2 and all(isinstance(x, np.ndarray) for x in ngrams):
-        return _packed(*ngrams, read)
-    if isinstance(ngrams, (str, bytes)) or not is_iterable(ngrams) or iterates_over_names(ngrams):
-        raise InvalidArgument(f"many n-grams are a list of n-grams, not {type(ngrams).__name__}")
-    every = list(ngrams)
-    if isinstance(ngrams, tuple) and _could_be_packed(every):
-        raise InvalidArgument(
-            "a tuple of two lists can be two n-grams, or ids and offsets: give n-grams as a list of lists, "
-            "ids and offsets as a pair of arrays"
-        )
+    every = listed(ngrams)
+    if isinstance(every, tuple):
+        return _packed(*every, read)
     try:
         found = many_token_ids(every)
     except TypeError:  # one of them is none, and will be named
@@ -64,6 +57,58 @@ def pack(
     return (np.concatenate(arrays) if arrays else np.empty(0, dtype=np.int64)), offsets
 
 
+def listed(ngrams: Any) -> list[Any] | tuple[Any, Any]:
+    """Return many n-grams as a list, or as a pair (flat ids, offsets) of arrays and lists.
+
+    Raises
+    ------
+    InvalidArgument
+        Not an iterable of n-grams, or a tuple of two lists that could be either.
+    """
+    if type(ngrams) is list:
+        return ngrams
+    pair = _pair_of(ngrams)
+    if pair is not None:
+        return pair
+    if isinstance(ngrams, (str, bytes)) or not is_iterable(ngrams) or iterates_over_names(ngrams):
+        raise InvalidArgument(f"many n-grams are a list of n-grams, not {type(ngrams).__name__}")
+    every = list(items_of(ngrams))
+    if could_be_packed(ngrams):
+        raise InvalidArgument(
+            "a tuple of two lists can be two n-grams, or ids and offsets: give n-grams as a list of lists, "
+            "ids and offsets as a pair of arrays"
+        )
+    return every
+
+
+def items_of(given: Any) -> Any:
+    """Return an iterable as it is, but the values of an Arrow array instead of its scalars."""
+    return given.to_pylist() if hasattr(given, "to_pylist") else given
+
+
+def could_be_packed(given: Any) -> bool:
+    """Return True if a value is a tuple of two sequences, the second with offsets into the first."""
+    if not isinstance(given, tuple) or len(given) != 2 or any(isinstance(item, str) for item in given):
+        return False
+    try:
+        ids, offsets = map(token_ids, given)
+    except (InvalidArgument, TypeError):
+        return False
+    rises = len(offsets) > 1 and offsets[0] == 0 and bool((np.diff(offsets) >= 0).all())
+    return rises and int(offsets[-1]) == len(ids)
+
+
+def _pair_of(given: Any) -> tuple[Any, Any] | None:
+    """Return flat ids and offsets if at least one of two items is an array-like and the other one a list."""
+    if not isinstance(given, tuple) or len(given) != 2:
+        return None
+    arrays = [array_of(item) for item in given]
+    if all(found is None for found in arrays):
+        return None
+    ids, offsets = (item if found is None else found for item, found in zip(given, arrays, strict=True))
+    return (ids, offsets) if all(isinstance(x, (np.ndarray, list, tuple)) for x in (ids, offsets)) else None
+
+
 def encoder(tokenizer: Tokenizer) -> Encode:
     """Tokenizes n-grams, as `pack` takes it: a text without a token, save for the empty one, is refused."""
 
@@ -72,14 +117,6 @@ def encoder(tokenizer: Tokenizer) -> Encode:
         return ids if len(ids) else bind_gram(text, tokenizer).ids
 
     return encoded
-
-
-def _could_be_packed(pair: list[Any]) -> bool:
-    """Whether the second of two lists has offsets into the first."""
-    if len(pair) != 2 or not all(isinstance(item, (list, tuple)) for item in pair):
-        return False
-    ids, offsets = pair
-    return len(offsets) > 1 and offsets[0] == 0 and offsets[-1] == len(ids)
 
 
 def _one(i: int, ngram: Any, encode: Encode) -> IntArray:
@@ -95,12 +132,12 @@ def unchecked_ids(flat: Any) -> IntArray:
 
 
 def _packed(flat: Any, offsets: Any, read: Callable[[Any], IntArray]) -> tuple[IntArray, IntArray]:
-    if offsets.ndim != 1 or offsets.dtype.kind not in "iu" or not len(offsets):
-        raise InvalidArgument(
-            "offsets are a one-dimensional array of integers, one more than there are n-grams"
-        )
-    ids = read(flat)
+    ids = read(flat) if isinstance(flat, np.ndarray) else token_ids(flat)
     offsets = integers(offsets, "offsets")
+    if not len(offsets):
+        raise InvalidArgument("offsets are empty; they have one number more than the batch has n-grams")
     if offsets[0] != 0 or offsets[-1] != len(ids) or (np.diff(offsets) < 0).any():
-        raise InvalidArgument(f"offsets rise from 0 to the number of ids, {len(ids)}")
+        raise InvalidArgument(
+            f"offsets rise from 0 to the number of ids, {len(ids)}; give two n-grams as a list, not a tuple"
+        )
     return ids, offsets

@@ -10,13 +10,15 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ngramdb.api.arguments import packing
+from ngramdb.api.arguments.tables import is_iterable
 from ngramdb.api.patterns import Pattern
 from ngramdb.errors import InvalidArgument, ParseError
 from ngramdb.kinds import KEYNESS_MEASURES
 from ngramdb.language import ast
 from ngramdb.language.parser import parse_group_keys
 from ngramdb.lm.spec import ModelSpec
-from ngramdb.types import token_ids
+from ngramdb.types import array_of, token_ids
 
 # What separates the keys of a path, or else is escaped in one of them.
 _DOT = re.compile(r"\\(.)|\.")
@@ -70,10 +72,7 @@ def count(ngram: Any, match_text: bool, ignore_case: bool) -> ast.Count:
 
 def counts(ngrams: Any, match_text: bool, ignore_case: bool, table: TableWanted) -> ast.Count:
     """COUNT of several n-grams, or of one, by groups."""
-    several = isinstance(ngrams, (list, tuple)) and any(
-        not isinstance(one, (int, np.integer)) for one in ngrams
-    )
-    first, *others = (_occurring(one, match_text, ignore_case) for one in (ngrams if several else [ngrams]))
+    first, *others = (_occurring(one, match_text, ignore_case) for one in _each_ngram(ngrams))
     return ast.Count(
         first,
         others=tuple(others),
@@ -82,6 +81,19 @@ def counts(ngrams: Any, match_text: bool, ignore_case: bool, table: TableWanted)
         order_by=tuple(ast.OrderBy(key, table.descending) for key in _group_keys("order_by", table.order_by)),
         top=_number(0, "top", table.top),
     )
+
+
+def _each_ngram(ngrams: Any) -> list[Any]:
+    """Return the n-grams of `counts` as a list: of one if it is text, a pattern or flat token ids."""
+    if isinstance(ngrams, str) or not is_iterable(ngrams):
+        return [ngrams]
+    found = array_of(ngrams)
+    if found is not None and found.ndim == 1 and found.dtype.kind in "iub":
+        return [ngrams]
+    every = packing.listed(ngrams)
+    if isinstance(every, tuple):
+        raise InvalidArgument("counts takes a list of n-grams; count_many takes a pair (flat ids, offsets)")
+    return [every] if all(isinstance(one, (int, np.integer)) for one in every) else every
 
 
 def _group_keys(argument: str, given: str | Sequence[str] | None) -> tuple[ast.GroupKey, ...]:

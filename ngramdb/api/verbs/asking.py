@@ -11,6 +11,7 @@ from ngramdb import interrupts
 from ngramdb.api.bound import BoundCorpus
 from ngramdb.errors import InvalidArgument
 from ngramdb.lazy import lazy_module
+from ngramdb.types import array_of
 
 if TYPE_CHECKING:
     from ngramdb.api import patterns, results
@@ -95,6 +96,7 @@ def probability(bound: BoundCorpus, continuation: Any, context: Any, model: Mode
 def probabilities(bound: BoundCorpus, contexts: Any, continuations: Any, model: ModelSpec) -> Scores:
     """Many probabilities, each of a continuation after the context at the same place."""
     view = bound.current()
+    contexts, continuations = packing.listed(contexts), _ids_or_listed(continuations)
     with bound.work():
         flat, offsets = packing.pack(contexts, bound.encode_ngram)
         tokens, token_offsets = _continuations(bound, continuations)
@@ -108,10 +110,17 @@ def probabilities(bound: BoundCorpus, contexts: Any, continuations: Any, model: 
     return results.Scores.of(scores, model.is_probability)
 
 
+def _ids_or_listed(continuations: Any) -> Any:
+    """Return one token id per continuation as an array or a list, else what `packing.listed` returns."""
+    found = array_of(continuations)
+    if found is continuations or (found is not None and found.ndim == 1 and found.dtype.kind in "iub"):
+        return found
+    is_flat = isinstance(continuations, (list, tuple)) and {int}.issuperset(map(type, continuations))
+    return list(continuations) if is_flat else packing.listed(continuations)
+
+
 def _continuations(bound: BoundCorpus, given: Any) -> tuple[IntArray, IntArray]:
-    if isinstance(given, np.ndarray) or (
-        isinstance(given, (list, tuple)) and given and set(map(type, given)) == {int}
-    ):
+    if isinstance(given, np.ndarray) or (given and set(map(type, given)) == {int}):
         tokens = bound.ids(given)
         return tokens, np.arange(len(tokens) + 1, dtype=np.int64)
     tokens, offsets = packing.pack(given, bound.encode_ngram)
@@ -145,6 +154,7 @@ def next_tokens(bound: BoundCorpus, given: Any, model: ModelSpec) -> NextTokens:
 def next_tokens_many(bound: BoundCorpus, contexts: Any, model: ModelSpec) -> NextTokensMany:
     """The same of many contexts, in one kernel call where no separator cuts documents into sentences."""
     view = bound.current()
+    contexts = packing.listed(contexts)
     with bound.work():
         flat, offsets = packing.pack(contexts, bound.encode_ngram)
         if isinstance(contexts, list) and any(isinstance(context, str) for context in contexts):

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from array_likes import ARRAYS
 
 import ngramdb
 from ngramdb.api import wire
@@ -114,6 +115,15 @@ VERBS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("perplexity", (("time flies", "an apple"),), {}),
     ("agreement", (("time flies",),), {}),
     ("count", (pa.array([1, 2]),), {}),
+    ("count_many", (pa.array(["flies", "never"]),), {}),
+    ("counts", (pd.Series(["flies", "never"]),), {}),
+    *(
+        (verb, ((made([1, 2, 1]), made([0, 2, 3])),), {})
+        for verb in ("count_many", "dist_many", "score_many")
+        for made in ARRAYS.values()
+    ),
+    *(("prob_many", (["flies", [0, 1]], made([2, 2])), {}) for made in ARRAYS.values()),
+    *(("perplexity", ([made([1, 2])],), {}) for made in ARRAYS.values()),
     ("counts", (["flies", "time"],), {"group_by": ["kind"], "per_million": True}),
     ("occurrences", ("flies",), {"where": "kind = ?", "params": ["joke"]}),
     ("document", (2,), {}),
