@@ -1,182 +1,227 @@
-// Regular expressions over tokens: where one that begins at a place ends.
+// Regular expressions over tokens: where matches that begin at given positions end.
 //
-// A pattern is a program, as Pike's matcher runs it (Thompson 1968; Cox, "Regular Expression Matching: the Virtual Machine
-// Approach", 2009): all ways to read it are followed side by side, the preferred one first, so that the time is that of
-// the tokens read times the length of the program, whatever the pattern is. Of several ends the one is taken that a
-// matcher which tries one way after the other would find first.
+// Of several ends the one is taken that a matcher which tries one way after the other would find first.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "ngramdb/base/interrupt.hpp"
+#include "ngramdb/corpus/pattern_states.hpp"
 #include "ngramdb/corpus/sentence_bits.hpp"
 #include "ngramdb/corpus/text_words.hpp"
 #include "ngramdb/segment/segment.hpp"
 
 namespace ngramdb {
 
-// Steps of a program, each with two arguments; ngramdb/planner/shapes.py writes them.
-enum PatternCode : int64_t {
-  kPatternAny = 0,    // reads any token
-  kPatternOne = 1,    // reads the token x
-  kPatternSet = 2,    // reads a token of set x
-  kPatternSplit = 3,  // goes on at step x, or else at step y
-  kPatternJump = 4,   // goes on at step x
-  kPatternDone = 5,   // the match ends
-  kPatternBegin = 6,  // goes on at the next step where a sentence begins
-  kPatternEnd = 7,    // goes on at the next step where a sentence ends
-  kPatternWord = 8,   // reads the tokens of y words of a text, the first of set x of words, the others of the sets after it
-};
-
-struct PatternStep {
-  int64_t code;
-  int64_t x;
-  int64_t y;
-};
-
-// The steps, which end with kPatternDone, and the sets: bit `id` of set i is bit id % 8 of byte i * n_bytes + id / 8.
-struct PatternProgram {
-  const PatternStep* steps;
-  uint32_t n_steps;
-  const uint8_t* sets;
-  uint64_t n_bytes;
-
-  bool reads(const PatternStep& step, TokenId token) const {
-    if (step.code == kPatternAny) return true;
-    if (step.code == kPatternOne) return token == step.x;
-    if (step.code != kPatternSet) return false;
-    const uint64_t byte = static_cast<uint64_t>(token) / 8;
-    return byte < n_bytes && ((sets[static_cast<uint64_t>(step.x) * n_bytes + byte] >> (token % 8)) & 1u) != 0;
-  }
-};
-
-class PatternMatcher {
+// Finds the ends of many matches in one pass over the text.
+//
+// Starts that are in the same state at the same position form a group, which is read once: the time is that of the
+// tokens read times the groups that are open at a time, of which there are never more than states. In most patterns these
+// are few. They are at most as many as the pattern's steps unless alternatives repeat in different rhythms, as in
+// `("a"{2}){1,} | ("a"{3}){1,} | …`.
+template <class Text>
+class PatternSweep {
  public:
-  explicit PatternMatcher(const PatternProgram& program) : program_(program), marked_(program.n_steps, 0) {
-    current_.reserve(program.n_steps);
-    next_.reserve(program.n_steps);
-  }
+  PatternSweep(const PatternProgram& program, Text& text, StopFlag stop) : states_(program), text_(text), stop_(stop) {}
 
-  // How many tokens the match takes up that begins with the first token which `token(i)` gives; kNoMatch where none does.
-  // `token(i)` is kNoToken where the document has ended; it is asked for i = 0, 1, …. `edge(i, code)` says whether a sentence
-  // begins, or ends, before token i. `words(i, step, sink)` gives sink how many tokens the words of a step take up that begin
-  // in token i, for each place in it.
-  static constexpr uint64_t kNoMatch = ~uint64_t{0};
-
-  template <class Token, class Edge, class Words>
-  uint64_t match(Token token, Edge edge, Words words, StopFlag stop) {
-    uint64_t found = kNoMatch;
-    current_.clear();
-    ++mark_;
-    follow(0, current_, 0, edge);
-    for (uint64_t i = 0; !current_.empty(); ++i) {
-      n_steps_ += current_.size();
-      if (n_steps_ >= kStopInterval) {
-        check_stop(stop);
-        n_steps_ = 0;
-      }
-      // The end is known to be preferred to all ways after it.
-      if (program_.steps[current_[0].at].code == kPatternDone) return i;
-      const TokenId read = token(i);
-      next_.clear();
-      ++mark_;
-      for (const Way& way : current_) {
-        const PatternStep& step = program_.steps[way.at];
-        if (step.code == kPatternDone) {
-          found = i;
-          break;
-        }
-        if (read == kNoToken) continue;
-        if (way.n_left > 0) {
-          go_on(way.at, way.n_left - 1, i, edge);
-        } else if (step.code == kPatternWord) {
-          words(i, step, [&](uint64_t n_tokens) { go_on(way.at, n_tokens - 1, i, edge); });
-        } else if (program_.reads(step, read)) {
-          follow(way.at + 1, next_, i + 1, edge);
-        }
-      }
-      current_.swap(next_);
+  // Calls sink(i, end) once for each of n starts, `end` one after the match's last token, 0 for no match. Matches are not
+  // empty. Ascending starts are read in one pass.
+  template <class Starts, class Sink>
+  void find(const Starts& starts, size_t n, Sink sink) {
+    for (size_t first = 0; first < n; first += kMostStarts) {
+      const size_t n_some = std::min(n - first, kMostStarts);
+      followers_.resize(std::max(followers_.size(), n_some));
+      run(
+          0, [&](size_t i) { return static_cast<uint64_t>(starts(first + i)); }, n_some,
+          [&](size_t i, uint64_t end) { sink(first + i, end); });
     }
-    return found;
   }
 
  private:
-  // A way to read the pattern: the step that is next, and how many more tokens the words of that step take up.
-  struct Way {
-    uint32_t at;
-    uint64_t n_left;
+  static constexpr size_t kMostStarts = size_t{1} << 24;
+  static constexpr uint32_t kNone = ~uint32_t{0};
+
+  // Starts with the same end so far (0: none). They are linked by `followers_`, the sets of a group by `next`.
+  struct EqualEnds {
+    uint32_t first, last, next;
+    uint64_t end;
+  };
+  // Starts in the same state: a list of sets.
+  struct Group {
+    uint32_t state, first, last;
+  };
+  struct Slot {
+    uint64_t mark;
+    size_t group;
   };
 
-  // After token i, with so many more tokens to read until the step is done.
-  template <class Edge>
-  void go_on(uint32_t at, uint64_t n_left, uint64_t i, Edge& edge) {
-    if (n_left == 0) {
-      follow(at + 1, next_, i + 1, edge);
-      return;
-    }
-    const auto same = [&](const Way& way) { return way.at == at && way.n_left == n_left; };
-    if (std::none_of(next_.begin(), next_.end(), same)) next_.push_back({at, n_left});
-  }
-
-  // Adds the steps that read a token, or end the match, and that are reached from a step without reading; i tokens have
-  // been read.
-  template <class Edge>
-  void follow(uint32_t from, std::vector<Way>& into, uint64_t i, Edge& edge) {
-    open_.push_back(from);
-    while (!open_.empty()) {
-      const uint32_t at = open_.back();
-      open_.pop_back();
-      if (marked_[at] == mark_) continue;
-      marked_[at] = mark_;
-      const PatternStep& step = program_.steps[at];
-      if (step.code == kPatternJump) {
-        open_.push_back(static_cast<uint32_t>(step.x));
-      } else if (step.code == kPatternSplit) {
-        open_.push_back(static_cast<uint32_t>(step.y));
-        open_.push_back(static_cast<uint32_t>(step.x));
-      } else if (step.code == kPatternBegin || step.code == kPatternEnd) {
-        if (edge(i, step.code)) open_.push_back(at + 1);
-      } else {
-        into.push_back({at, 0});
+  template <class Starts, class Sink>
+  void run(uint64_t p, const Starts& starts, size_t n, Sink sink) {
+    for (size_t i = 0; !groups_.empty() || i < n; ++p) {
+      if (groups_.empty()) p = starts(i);
+      poll();
+      const bool is_start = i < n && starts(i) == p;
+      if (text_.is_cut(p)) finish_all(sink);
+      const TokenId token = text_.token(p);
+      if (token == kNoToken) {
+        finish_all(sink);
+        for (; i < n && starts(i) == p; ++i) sink(i, 0);
+        continue;
       }
+      ++mark_;
+      size_t n_kept = 0;
+      for (size_t k = 0; k < groups_.size(); ++k) {
+        Group group = groups_[k];
+        group.state = states_.next(group.state, p, token, text_);
+        if (group.state == PatternStates::kDead) {
+          finish(group, sink);
+        } else {
+          n_kept = keep(group, n_kept);
+        }
+      }
+      groups_.resize(n_kept);
+      if (is_start) begin(p, token, starts, n, i, sink);
+      note_ends(p + 1, sink);
+      if (states_.is_full()) make_room(p + 1, sink);
     }
   }
 
-  const PatternProgram& program_;
-  std::vector<Way> current_, next_;
-  std::vector<uint32_t> open_;
-  std::vector<uint64_t> marked_;
-  uint64_t mark_ = 0;
-  uint64_t n_steps_ = 0;  // since the last interrupt check
-};
-
-// Reads a segment's tokens from a place on, some at a time.
-class TokensAhead {
- public:
-  TokensAhead(const Segment& segment, Position at) : segment_(segment), at_(at) {}
-
-  TokenId operator()(uint64_t i) {
-    if (i >= n_read_) {
-      if (n_last_ < n_asked_) return kNoToken;
-      first_ = n_read_;
-      n_asked_ = n_read_ == 0 ? kFirst : kMost;
-      n_last_ = segment_.tokens(at_ + n_read_, n_asked_, tokens_);
-      n_read_ += n_last_;
-      if (i >= n_read_) return kNoToken;
+  // Begins matches at p with all starts there.
+  template <class Starts, class Sink>
+  void begin(uint64_t p, TokenId token, const Starts& starts, size_t n, size_t& i, Sink& sink) {
+    uint32_t state = states_.start(p, text_);
+    if (state != PatternStates::kDead) state = states_.next(state, p, token, text_);
+    for (; i < n && starts(i) == p; ++i) {
+      if (state == PatternStates::kDead) {
+        sink(i, 0);
+        continue;
+      }
+      const uint32_t set = new_set(static_cast<uint32_t>(i));
+      groups_.push_back({});
+      groups_.resize(keep({state, set, set}, groups_.size() - 1));
     }
-    return tokens_[i - first_];
   }
 
- private:
-  static constexpr uint32_t kFirst = 4, kMost = 32;
-  const Segment& segment_;
-  const Position at_;
-  TokenId tokens_[kMost];
-  uint64_t first_ = 0, n_read_ = 0;
-  uint32_t n_asked_ = 0, n_last_ = 0;
+  // Adds a group to the first n_kept ones, to that of its state if there is one. Returns how many there are then.
+  size_t keep(const Group& group, size_t n_kept) {
+    if (slots_.size() < states_.size()) slots_.resize(states_.size(), {0, 0});
+    Slot& slot = slots_[group.state];
+    if (slot.mark == mark_) {
+      Group& other = groups_[slot.group];
+      sets_[other.last].next = group.first;
+      other.last = group.last;
+      return n_kept;
+    }
+    slot = {mark_, n_kept};
+    groups_[n_kept] = group;
+    return n_kept + 1;
+  }
+
+  template <class Sink>
+  void note_ends(uint64_t p, Sink& sink) {
+    size_t n_kept = 0;
+    for (const Group& open : groups_) {
+      Group group = open;
+      if (states_.is_done(group.state)) {
+        join_sets(group, p);
+        if (states_.is_last(group.state)) {
+          finish(group, sink);
+          continue;
+        }
+      }
+      groups_[n_kept++] = group;
+    }
+    groups_.resize(n_kept);
+  }
+
+  // All starts of the group have a match that ends at p.
+  void join_sets(Group& group, uint64_t p) {
+    EqualEnds& all = sets_[group.first];
+    for (uint32_t set = all.next; set != kNone;) {
+      const EqualEnds joined = sets_[set];
+      followers_[all.last] = joined.first;
+      all.last = joined.last;
+      free_.push_back(set);
+      set = joined.next;
+    }
+    all.next = kNone;
+    all.end = p;
+    group.last = group.first;
+  }
+
+  template <class Sink>
+  void finish(const Group& group, Sink& sink) {
+    for (uint32_t set = group.first; set != kNone;) {
+      const EqualEnds& done = sets_[set];
+      for (uint32_t i = done.first;; i = followers_[i]) {
+        sink(i, done.end);
+        if (i == done.last) break;
+      }
+      free_.push_back(set);
+      set = done.next;
+    }
+  }
+
+  template <class Sink>
+  void finish_all(Sink& sink) {
+    for (const Group& group : groups_) finish(group, sink);
+    groups_.clear();
+  }
+
+  uint32_t new_set(uint32_t start) {
+    const EqualEnds set{start, start, kNone, 0};
+    if (free_.empty()) {
+      sets_.push_back(set);
+      return static_cast<uint32_t>(sets_.size() - 1);
+    }
+    const uint32_t number = free_.back();
+    free_.pop_back();
+    sets_[number] = set;
+    return number;
+  }
+
+  // Forgets all states but those of open groups. If these alone are too many, reads the groups one after the other: that
+  // takes longer, but keeps the states of one group only.
+  template <class Sink>
+  void make_room(uint64_t p, Sink& sink) {
+    std::vector<std::vector<PatternWay>> ways;
+    ways.reserve(groups_.size());
+    for (const Group& group : groups_) ways.push_back(states_.ways_of(group.state));
+    const auto start_anew = [&] {
+      states_.clear();
+      slots_.clear();
+    };
+    start_anew();
+    for (size_t k = 0; k < ways.size(); ++k) groups_[k].state = states_.intern(ways[k]);
+    if (groups_.size() < 2 || !states_.is_half_full()) return;
+    const std::vector<Group> groups = std::exchange(groups_, {});
+    for (size_t k = 0; k < groups.size(); ++k) {
+      start_anew();
+      groups_ = {{states_.intern(ways[k]), groups[k].first, groups[k].last}};
+      run(p, [](size_t) { return uint64_t{0}; }, 0, sink);
+    }
+  }
+
+  void poll() {
+    work_ += 1 + states_.take_work();
+    if (work_ < kStopInterval) return;
+    check_stop(stop_);
+    work_ = 0;
+  }
+
+  PatternStates states_;
+  Text& text_;
+  const StopFlag stop_;
+  std::vector<Group> groups_;
+  std::vector<EqualEnds> sets_;
+  std::vector<uint32_t> free_;       // sets that can be used again
+  std::vector<uint32_t> followers_;  // of each start the next one of its set
+  std::vector<Slot> slots_;          // of each state its group among those kept at `mark_`
+  uint64_t mark_ = 0, work_ = 0;
 };
 
 // What a program with kPatternWord reads: the bytes of tokens, and sets of words.
@@ -185,77 +230,117 @@ struct PatternWords {
   std::vector<words::LayerView> sets;
 };
 
-// For each place where the match that begins there ends, 0 where none does. Matches are not empty. Where the sentences are
-// not known, none begins or ends. With `in_sentence` a match ends with the sentence that it begins in at the latest.
+// A segment's text as `PatternStates` reads it. Tokens are fetched some at a time. Where the sentences are not known, none
+// begins or ends.
+class SegmentText {
+ public:
+  SegmentText(const Segment& segment, const PatternWords& known, const SentenceBits& sentences, bool in_sentence,
+              StopFlag stop)
+      : segment_(segment), finder_(known.pieces, known.sets), sentences_(sentences), in_sentence_(in_sentence), stop_(stop) {}
+
+  TokenId token(uint64_t p) {
+    if (p - first_ < n_read_) return tokens_[p - first_];
+    const bool goes_on = p == first_ + n_read_ && n_asked_ > 0;
+    if (goes_on && n_read_ < n_asked_) return kNoToken;
+    n_asked_ = goes_on ? std::min(8 * n_asked_, kMost) : kFirst;
+    first_ = p;
+    n_read_ = segment_.tokens(p, n_asked_, tokens_);
+    return n_read_ > 0 ? tokens_[0] : kNoToken;
+  }
+
+  // A separator's bit is set, too: no sentence begins there, and where a document begins, none has ended.
+  bool edge(uint64_t p, int64_t code) {
+    if (!sentences_.at(p)) return false;
+    if (code == kPatternBegin) return token(p) != kNoToken;
+    TokenId before;
+    return p > 0 && segment_.tokens(p - 1, 1, &before) == 1;
+  }
+
+  // Whether a match that began before p ends there at the latest.
+  bool is_cut(uint64_t p) const { return in_sentence_ && sentences_.at(p); }
+
+  template <class Sink>
+  void words(uint64_t p, const PatternStep& step, Sink sink) {
+    finder_.find(
+        TokensAt{segment_, p}, static_cast<uint64_t>(step.x), static_cast<uint64_t>(step.y),
+        [&](const WordPlace& place) { sink(place.n_tokens); }, stop_);
+  }
+
+ private:
+  static constexpr uint32_t kFirst = 4, kMost = 256;
+  const Segment& segment_;
+  WordFinder finder_;
+  const SentenceBits sentences_;
+  const bool in_sentence_;
+  const StopFlag stop_;
+  TokenId tokens_[kMost];
+  uint64_t first_ = 0;
+  uint32_t n_read_ = 0, n_asked_ = 0;
+};
+
+// For each position where the match that begins there ends, 0 where none does. With `in_sentence` a match ends with the
+// sentence that it begins in at the latest.
 inline void pattern_ends(const Segment& segment, const PatternProgram& program, const PatternWords& known,
                          const SentenceBits& sentences, bool in_sentence, PositionsIn starts, size_t n, PositionsOut ends,
                          StopFlag stop) {
-  PatternMatcher matcher(program);
-  WordFinder finder(known.pieces, known.sets);
-  for (size_t i = 0; i < n; ++i) {
-    if (i % kStopInterval == 0) check_stop(stop, i, n);
-    const Position start = starts[i];
-    TokensAhead ahead(segment, start);
-    // A separator's bit is set, too: no sentence begins there, and where a document begins, none has ended.
-    const auto edge = [&](uint64_t k, int64_t code) {
-      if (!sentences.at(start + k)) return false;
-      if (code == kPatternBegin) return ahead(k) != kNoToken;
-      TokenId before;
-      return k > 0 || (start > 0 && segment.tokens(start - 1, 1, &before) == 1);
-    };
-    const auto token = [&](uint64_t k) {
-      return in_sentence && k > 0 && sentences.at(start + k) ? kNoToken : ahead(k);
-    };
-    const auto words = [&](uint64_t k, const PatternStep& step, auto sink) {
-      finder.find(
-          TokensAt{segment, start + k}, static_cast<uint64_t>(step.x), static_cast<uint64_t>(step.y),
-          [&](const WordPlace& place) { sink(place.n_tokens); }, stop);
-    };
-    const uint64_t length = matcher.match(token, edge, words, stop);
-    ends.set(i, length == PatternMatcher::kNoMatch ? 0 : starts[i] + length);
-  }
+  SegmentText text(segment, known, sentences, in_sentence, stop);
+  PatternSweep<SegmentText> sweep(program, text, stop);
+  sweep.find([&](size_t i) { return starts[i]; }, n, [&](size_t i, uint64_t end) { ends.set(i, end); });
 }
 
-// Which of n rows of `width` ids contain a match. The words of a row are those of its own text.
+// An n-gram by itself. Its words are those of its own text; it has no sentences.
+struct RowText {
+  const uint32_t* row;
+  size_t width;
+  WordFinder& finder;
+  StopFlag stop;
+
+  TokenId token(uint64_t p) const { return p < width ? static_cast<TokenId>(row[p]) : kNoToken; }
+  bool edge(uint64_t, int64_t) const { return false; }
+  bool is_cut(uint64_t) const { return false; }
+  template <class Sink>
+  void words(uint64_t p, const PatternStep& step, Sink sink) {
+    finder.find(
+        TokensOfRow{row, width, p}, static_cast<uint64_t>(step.x), static_cast<uint64_t>(step.y),
+        [&](const WordPlace& place) { sink(place.n_tokens); }, stop);
+  }
+};
+
+// Which of n rows of `width` ids contain a match.
 inline void rows_with_pattern(const uint32_t* ids, size_t n, size_t width, const PatternProgram& program,
                               const PatternWords& known, uint8_t* out, StopFlag stop) {
-  PatternMatcher matcher(program);
   WordFinder finder(known.pieces, known.sets);
-  const auto no_edge = [](uint64_t, int64_t) { return false; };
+  RowText text{ids, width, finder, stop};
+  PatternSweep<RowText> sweep(program, text, stop);
   for (size_t i = 0; i < n; ++i) {
     if (i % kStopInterval == 0) check_stop(stop, i, n);
-    const uint32_t* row = ids + i * width;
+    text.row = ids + i * width;
     out[i] = 0;
-    for (size_t from = 0; from < width && out[i] == 0; ++from) {
-      const auto token = [&](uint64_t k) { return from + k < width ? static_cast<TokenId>(row[from + k]) : kNoToken; };
-      const auto words = [&](uint64_t k, const PatternStep& step, auto sink) {
-        finder.find(
-            TokensOfRow{row, width, from + k}, static_cast<uint64_t>(step.x), static_cast<uint64_t>(step.y),
-            [&](const WordPlace& place) { sink(place.n_tokens); }, stop);
-      };
-      out[i] = matcher.match(token, no_edge, words, stop) != PatternMatcher::kNoMatch;
-    }
+    sweep.find([](size_t k) { return k; }, width, [&](size_t, uint64_t end) { out[i] |= end > 0; });
   }
 }
 
-// Where the matches end that begin at each of n ids, those of one document: `ends[i]` is one after the last, 0 for none. Of
-// the n + 1 bits of `sentences`, the last one is set. For programs that ask for no words of the text.
+// The ids of one document. Of the bits of `sentences`, which has one more than there are ids, the last one is set.
+struct DocumentText {
+  const uint32_t* ids;
+  size_t n;
+  SentenceBits sentences;
+  bool in_sentence;
+
+  TokenId token(uint64_t p) const { return p < n ? static_cast<TokenId>(ids[p]) : kNoToken; }
+  bool edge(uint64_t p, int64_t code) const { return sentences.at(p) && (code == kPatternBegin ? p < n : p > 0); }
+  bool is_cut(uint64_t p) const { return in_sentence && sentences.at(p); }
+  template <class Sink>
+  void words(uint64_t, const PatternStep&, Sink) const {}
+};
+
+// Where the matches end that begin at each of n ids, those of one document: `ends[i]` is one after the last, 0 for none.
+// For programs that ask for no words of the text.
 inline void ends_in_row(const uint32_t* ids, size_t n, const PatternProgram& program, const SentenceBits& sentences,
                         bool in_sentence, int64_t* ends, StopFlag stop) {
-  PatternMatcher matcher(program);
-  const auto no_words = [](uint64_t, const PatternStep&, auto) {};
-  for (size_t i = 0; i < n; ++i) {
-    if (i % kStopInterval == 0) check_stop(stop, i, n);
-    const auto edge = [&](uint64_t k, int64_t code) {
-      return sentences.at(i + k) && (code == kPatternBegin ? i + k < n : i + k > 0);
-    };
-    const auto token = [&](uint64_t k) {
-      if (i + k >= n || (in_sentence && k > 0 && sentences.at(i + k))) return kNoToken;
-      return static_cast<TokenId>(ids[i + k]);
-    };
-    const uint64_t length = matcher.match(token, edge, no_words, stop);
-    ends[i] = length == PatternMatcher::kNoMatch ? 0 : static_cast<int64_t>(i + length);
-  }
+  DocumentText text{ids, n, sentences, in_sentence};
+  PatternSweep<DocumentText> sweep(program, text, stop);
+  sweep.find([](size_t k) { return k; }, n, [&](size_t k, uint64_t end) { ends[k] = static_cast<int64_t>(end); });
 }
 
 }  // namespace ngramdb
