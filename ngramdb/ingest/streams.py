@@ -42,12 +42,12 @@ ZSTD_STEP_BYTES = 2048
 ZSTD_WINDOW_BYTES = 1 << 31
 # How long a pipe is waited for before a look at whether the work shall stop.
 PATIENCE_MS = 50
-# What to do with text in another encoding, whose name is put in.
+# Advice for text in another encoding, whose name is inserted.
 CONVERT = "convert it to UTF-8 first (`iconv -f {} -t UTF-8`)"
 # Enough of the file's beginning to tell every compression below.
 MAGIC_BYTES = 16
 
-# What may follow compressed data: zeros pad tapes and streams of xz, and editors add a line end.
+# Padding after compressed data: tapes and streams of xz are padded with zeros, and editors add a line end.
 _PADDING = b"\0\r\n"
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
@@ -285,7 +285,7 @@ def _between(file: BinaryIO, source: Source, stop: int, meter: Meter) -> Iterato
 
 
 def decompressed(blocks: Iterator[bytes], label: str) -> Iterator[bytes]:
-    """Yield the content of data that the first bytes tell the compression of, or the data themselves.
+    """Yield the content of data whose first bytes identify their compression, or the data themselves.
 
     Raises LoadError, with the source `label`, for damaged data and for other compressions.
     """

@@ -39,7 +39,7 @@ class Placeholders:
         self.n_wanted = 1 + max((int(p.index or 0) for p in self.positions), default=-1)
 
 
-# What a part of a pattern may end with.
+# The characters at the end of a part of a pattern.
 _ENDS_OF_PARTS = frozenset('"/*)]?')
 
 

@@ -330,7 +330,7 @@ def _by_place(
 def _by_context(
     plan: Concordance, parts: Sequence[SegmentLines], start: int, stop: int
 ) -> Iterator[tuple[SegmentLines, Row]]:
-    """Lines `start … stop` by what stands left or right of them, or by their matches."""
+    """Yield lines `start … stop` in the order of their left or right contexts, or of their matches."""
     lines = AllLines(parts)
     if plan.order == BY_FORM or sought_text(plan.pattern) is not None or lines.are_cut:
         numbers = first_in_order(
@@ -358,7 +358,7 @@ def _between(pieces: Iterable[IntArray], start: int, stop: int) -> Iterator[IntA
 
 
 def _by_shown_text(plan: Concordance, lines: AllLines, numbers: IntArray) -> IntArray:
-    """Lines by their matches, or by contexts as they are shown: where a match may end within a token."""
+    """Return the order of lines by their matches, or by shown contexts if matches may end within a token."""
     keys: list[Any] = []
     for _, row in lines.rows([numbers]):
         left, match, right = (text.casefold().split() for text in row[2:5])

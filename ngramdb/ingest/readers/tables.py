@@ -31,7 +31,7 @@ OWN_NAMES = ("doc_id", "length")
 # is labels, which are data.
 UNNAMED_INDEX = re.compile(r"__index_level_(\d+)__")
 _NUMBERS_LEFT_OUT = (
-    "the integers of the table's pandas index are not loaded, since the index has no name; name it "
+    "the integers of the table's pandas index are not loaded, since the index is unnamed; name it "
     "(`frame.index.name = 'id'`) to load them as a field"
 )
 # Rows that are converted at a time: frames come in one batch, whatever their size.

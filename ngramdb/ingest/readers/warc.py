@@ -1,8 +1,8 @@
 """WARC files of web archives, above all WET: the texts that Common Crawl has taken out of pages.
 
 A document is a record that holds text: a conversion (all of WET), or a page or resource of type text/plain.
-Other records, such as pages in HTML, are passed over. Pages are decoded as their HTTP headers say (RFC 9112,
-section 7; RFC 9110, section 8.4.1), unless the crawler has decoded them and kept the headers.
+Other records, such as pages in HTML, are passed over. Pages are decoded according to their HTTP headers (RFC
+9112, section 7; RFC 9110, section 8.4.1), unless the crawler has decoded them and kept the headers.
 
 A record is a line with the version, lines of headers, an empty line, as many bytes as its Content-Length
 says, and two line ends (WARC 1.1, ISO 28500:2017, section 4).
@@ -26,7 +26,7 @@ UNIT = "record"
 # No lines of headers are longer.
 MOST_OF_HEADERS = 1 << 20
 _VERSION = b"WARC/"
-# Of a chunk: its bytes in hexadecimal, and extensions.
+# The beginning of a chunk: its number of bytes in hexadecimal, and extensions.
 _CHUNK_HEAD = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r\n")
 _COMPRESSED = frozenset(("gzip", "x-gzip", "zstd"))
 _FIELDS = {
@@ -175,7 +175,7 @@ class _Records:
 
 
 def _text(record: _Record, options: ReadOptions, unread: Counter[str]) -> tuple[bytes | None, str | None]:
-    """Return the text of a record, None if it has none, and a message if the text is damaged.
+    """Return the text of a record or None, and a message if the text is damaged.
 
     `unread` counts the encodings of pages in plain text that cannot be decoded.
     """

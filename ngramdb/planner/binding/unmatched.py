@@ -24,7 +24,7 @@ def of_expression(expression: str) -> str | None:
     """Return why no token matches an expression, and the pattern that does; None if a token may match."""
     parts = [] if expression.startswith("(?") else _cut(expression)
     marks = [found["escaped"] or found["plain"] for part in parts if (found := _SEPARATOR.fullmatch(part))]
-    # Whatever matches has each of the marks in it, and is a token only if it is one of them.
+    # Every match contains each of the marks, and is a token only if it is one of them.
     if not marks or any(mark != " " and re.fullmatch(expression, mark) for mark in marks):
         return None
     written = " ".join(_written(part) for part in parts if part.strip())

@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import ngramdb
 from ngramdb.errors import LoadError
+
+pd = pytest.importorskip("pandas")
 
 
 class OwnDict(dict[str, Any]):
