@@ -234,7 +234,7 @@ def test_labels_of_an_index_without_a_name_are_loaded(
     notes = getattr(made, "load" if verb == "file" else verb)(given).notes
     assert made.document(1).metadata == found
     has_numbers = index is not None and any(isinstance(label, int) for label in (index[0], *_levels(index)))
-    assert any("index has no name" in note for note in notes) == has_numbers
+    assert any("index is unnamed" in note for note in notes) == has_numbers
 
 
 def _levels(index: Any) -> list[Any]:
