@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from typing import Any
 
+import numpy as np
+
+from ngramdb._cext.corpus.index import Index
 from ngramdb.api.verbs.resuming import Course
-from ngramdb.ingest.documents import ErrorLog
+from ngramdb.engine.corpus.view import CorpusView
+from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.readers.token_files import files_beside
+from ngramdb.ingest.samples import MOST_BYTES
 from ngramdb.ingest.sources import Source, repeated
 from ngramdb.ingest.wanted import WantedFields
 from ngramdb.planner.plan import Load
@@ -16,6 +22,10 @@ from ngramdb.planner.plan import Load
 MOST_NAMED = 3
 # Remarks that are told: a table may have a thousand columns.
 MOST_REMARKS = 5
+# Tokens of the documents by which a file is recognized: fewer may be in a corpus by chance.
+LEAST_RECOGNIZED = 20
+# Tokens at the end of a text that was cut: its other tokens do not depend on the rest.
+_AT_CUT = 32
 
 
 def of_sources(sources: Sequence[Source], left_out: Sequence[str]) -> Iterator[str]:
@@ -80,6 +90,36 @@ def of_fields(wanted: WantedFields) -> Iterator[str]:
         yield f"no document that was loaded has the field of metadata {name}"
     if len(missing) > MOST_NAMED:
         yield f"{len(missing) - MOST_NAMED:,} more fields of metadata are in no document that was loaded"
+
+
+def of_repetition(before: CorpusView, first: Sequence[Document]) -> Iterator[str]:
+    """Note that the first documents of a load are in the corpus already, if all of them are."""
+    if not before.n_documents or not first:
+        return
+    sequences = [_ids_of(document, before) for document in first]
+    known = [ids for ids in sequences if len(ids)]
+    if sum(map(len, known)) < LEAST_RECOGNIZED or not all(_occurs(ids, before) for ids in known):
+        return
+    those = "document is" if len(first) == 1 else f"{len(first):,} documents are"
+    yield (
+        f"the first {those} in the corpus already, word for word; if files were loaded twice, "
+        "their documents count twice"
+    )
+
+
+def _ids_of(document: Document, view: CorpusView) -> Any:
+    if document.ids is not None:
+        return document.ids[:MOST_BYTES].astype(np.int64)
+    text = document.text or b""
+    ids = view.tokenizer.encode(text.decode("utf-8", "ignore"))
+    return ids if len(text) < MOST_BYTES else ids[:-_AT_CUT]
+
+
+def _occurs(ids: Any, view: CorpusView) -> bool:
+    # Not `view.index`, which may read a corpus into memory that a load does not need there.
+    segments = [*view.segments, *view.subtracted]
+    signs = [1] * len(view.segments) + [-1] * len(view.subtracted)
+    return ids.min() >= 0 and Index([segment.index for segment in segments], signs).count(ids) > 0
 
 
 def place_of(course: Course) -> str:

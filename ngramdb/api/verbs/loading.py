@@ -22,6 +22,7 @@ from ngramdb.errors import InvalidArgument, NgramdbError, QueryCancelled
 from ngramdb.ingest.documents import Document, ErrorLog
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.reader import read_documents
+from ngramdb.ingest.samples import Samples
 from ngramdb.ingest.sources import Source, expand, total_size
 from ngramdb.ingest.streams import Limits, Meter
 from ngramdb.ingest.suited import check_options, have_fields
@@ -98,7 +99,8 @@ def load_sources(
     of_many: bool = False,
 ) -> LoadReport:
     """Load files that have been checked; `of_many`: they are some of more."""
-    entry = database.snapshot.view(plan.name).entry
+    before = database.snapshot.view(plan.name)
+    entry = before.entry
     options = read_options(plan, entry.tokenizer, database.settings.memory_limit)
     options = replace(options, of_many=of_many or len(sources) > 1)
     errors = ErrorLog()
@@ -116,6 +118,7 @@ def load_sources(
         run.notes += load_notes.of_course(course, plan, where, run.n_documents, change.before.n_documents)
         run.notes += load_notes.of_errors(errors)
         run.notes += load_notes.of_fields(wanted)
+        run.notes += load_notes.of_repetition(before, run.samples.first)
     return run.report()
 
 
@@ -237,6 +240,7 @@ class _Run:
         self._skipped = skipped
         self._started = time.perf_counter()
         self._sum = LoadOutcome(0, 0, 0, 0)
+        self.samples = Samples()
         self._n_bytes = self._n_bytes_before = 0
 
     @property
@@ -261,6 +265,9 @@ class _Run:
     def report(self) -> LoadReport:
         """What was done."""
         done = self._sum
+        entry = self._change.before
+        texts = self.samples.notes(entry.tokenizer.kind.startswith("words"), entry.wants_sentences)
+        notes = (*self.notes, *load_notes.of_remarks(self._errors), *done.notes, *texts)
         return LoadReport(
             documents=done.documents,
             tokens=done.tokens,
@@ -271,13 +278,13 @@ class _Run:
             version=done.version,
             elapsed=time.perf_counter() - self._started,
             bytes=self._n_bytes,
-            notes=tuple(dict.fromkeys((*self.notes, *load_notes.of_remarks(self._errors), *done.notes))),
+            notes=tuple(dict.fromkeys(notes)),
         )
 
     def _part(self, documents: Iterator[Document], course: Course | None) -> None:
         outcome = load_documents(
             self._change,
-            documents,
+            self.samples.through(documents),
             threads=self._settings.threads,
             progress=self._tell,
             in_background=self._meter is not None,

@@ -114,3 +114,34 @@ def test_a_load_that_finds_no_record_of_the_one_before_says_so(db, tmp_path):
         "the corpus has no record of a load of these paths"
     )
     assert "nothing was left" in corpus.load(tmp_path / "b.jsonl", resume=True).notes[0]
+
+
+@pytest.mark.parametrize("tokenizer", ["words", "bytes", "tokens"])
+def test_a_file_that_was_loaded_before_is_noted(db, tmp_path, tokenizer):
+    corpus = db.create_corpus(
+        "c", tokenizer=tokenizer, **({"vocabulary": 9999} if tokenizer == "tokens" else {})
+    )
+    rows = [
+        {"ids": list(range(k, k + 9))} if tokenizer == "tokens" else {"text": lines(1, k)} for k in range(40)
+    ]
+    for name, some in (("a", rows[:20]), ("b", rows[20:]), ("c", [*rows[:15], *rows[30:]])):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in some))
+    said = (
+        "the first 16 documents are in the corpus already, word for word; if files were loaded twice, their "
+        "documents count twice"
+    )
+    assert corpus.load(tmp_path / "a.jsonl").notes == ()
+    assert corpus.load(tmp_path / "b.jsonl").notes == ()
+    assert corpus.load(tmp_path / "a.jsonl").notes == (said,)
+    assert db.execute(f"COPY c FROM '{tmp_path / 'b.jsonl'}' (COMMIT_EVERY 3)").summary["note"] == said
+    assert corpus.load(tmp_path / "a.jsonl", limit=1).notes == () or tokenizer == "bytes"
+    db.execute("DELETE DOCS FROM c WHERE length > 0")
+    assert corpus.load(tmp_path / "a.jsonl").notes == ()
+    assert corpus.load(tmp_path / "c.jsonl").notes == ()
+
+
+def test_a_long_text_that_was_loaded_before_is_noted(db, tmp_path):
+    corpus = db.create_corpus("c")
+    (tmp_path / "a.txt").write_text(" ".join(f"w{k}" for k in range(5000)))
+    assert corpus.load(tmp_path / "a.txt").notes == ()
+    assert "the first document is in the corpus" in corpus.load(tmp_path / "a.txt").notes[0]
