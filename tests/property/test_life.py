@@ -121,9 +121,62 @@ class Life(RuleBasedStateMachine):
             self.db.close()
 
 
+class TokenIds(RuleBasedStateMachine):
+    """`words` has the word of each id that was ever assigned: it never becomes the id of another word."""
+
+    @initialize()
+    def begin(self):
+        self.directory = MemoryDirectory()
+        self.words: list[str] = []
+        self.db = Connection(Database(Store.open(self.directory)))
+        self.db.create_corpus("c")
+        self.versions = [self.db.version]
+
+    @rule(words=st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=3))
+    def append(self, words):
+        self.db.corpus("c").append([" ".join(words)])
+        self.words += [word for word in dict.fromkeys(words) if word not in self.words]
+        self.versions.append(self.db.version)
+
+    @precondition(lambda self: self.words)
+    @rule(data=st.data())
+    def delete(self, data):
+        self.db.corpus("c").delete("?", params=[data.draw(st.sampled_from(self.words))])
+        self.versions.append(self.db.version)
+
+    @rule()
+    def compact(self):
+        self.db.corpus("c").compact()
+
+    @rule(data=st.data(), dropped=st.booleans())
+    def restore(self, data, dropped):
+        if dropped:
+            self.db.drop_corpus("c")
+        self.db.execute(f"RESTORE CORPUS c TO VERSION {data.draw(st.sampled_from(self.versions))}")
+
+    @rule()
+    def reopen(self):
+        self.db.close()
+        self.db = Connection(Database(Store.open(self.directory)))
+
+    @invariant()
+    def ids_keep_their_words(self):
+        if not hasattr(self, "db"):
+            return
+        tokenizer = self.db.corpus("c").tokenizer
+        assert [tokenizer.token_text(i) for i in range(tokenizer.n_vocabulary)] == self.words
+
+    def teardown(self):
+        if hasattr(self, "db"):
+            assert self.db.execute("CHECK").fetchall() == []
+            self.db.close()
+
+
 def counts(documents):
     return [sum(occurrences(one, ngram) for one in documents.values()) for ngram in NGRAMS]
 
 
 Life.TestCase.settings = settings(max_examples=20, stateful_step_count=20, deadline=None, derandomize=True)
 TestLife = Life.TestCase
+TokenIds.TestCase.settings = Life.TestCase.settings
+TestTokenIds = TokenIds.TestCase

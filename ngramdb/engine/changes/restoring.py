@@ -24,8 +24,8 @@ def restore_corpus(store: Store, name: str, version: int, lock_timeout_s: float 
 
     Other corpora stay.
 
-    Ids of documents are never given twice: `next_doc_id` stays what it is, or was before a drop.
-    Audit records stay, too.
+    Ids of documents and tokens are never assigned twice: `next_doc_id` and the vocabulary stay as they are,
+    or were before a drop. Audit records stay, too.
 
     Raises
     ------
@@ -47,7 +47,8 @@ def restore_corpus(store: Store, name: str, version: int, lock_timeout_s: float 
                 "that one, too, then restore the earlier one"
             )
         last = _last_seen(store, name, then) if now is None else now
-        then = replace(then, next_doc_id=max(last.next_doc_id, then.next_doc_id), audits=last.audits)
+        # The newest vocabulary extends all earlier ones: the tokens of `then` have the same ids in it.
+        then = replace(then, next_doc_id=last.next_doc_id, tokenizer=last.tokenizer, audits=last.audits)
         n_before = 0 if now is None else now.n_documents
         if then == now:
             return RestoreOutcome(n_before, then.n_documents, then.n_tokens, transaction.manifest.version)
