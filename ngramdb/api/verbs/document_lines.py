@@ -8,8 +8,9 @@ is said.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any, cast
 
 import numpy as np
 
@@ -19,9 +20,13 @@ from ngramdb.ingest.readers.line_forms import line_of, plain_line
 from ngramdb.kinds import FILE_TOKENIZERS
 from ngramdb.planner.cautions import Caution
 from ngramdb.planner.source import IntArray, Segment, Tokenizer
+from ngramdb.tokenizers.base import Encoder, Ids
+from ngramdb.tokenizers.base import Tokenizer as TextTokenizer
 
 # In the form of a line that had token ids.
 IDS_IN_FORM = b":2"
+# Texts that are tokenized together, and are in memory until then.
+BATCH_BYTES = 1 << 22
 
 
 class DocumentLines:
@@ -44,6 +49,7 @@ class DocumentLines:
         """
         for segment, i in documents:
             yield self._line(segment, i)
+        self._texts.end()
 
     def _line(self, segment: Segment, i: int) -> bytes:
         metadata, form = segment.metadata.row(i), segment.form(i)
@@ -112,6 +118,11 @@ class ShownTexts:
         for segment, i in documents:
             self.of(segment, i)
             yield segment, i
+        self.end()
+
+    def end(self) -> None:
+        """Finish the comparison of texts with tokens; `cautions` is complete after that."""
+        self._retokenized.end()
 
     def _has_none(self, segment: Segment, i: int) -> bool:
         return spelled(segment.document(i), self._tokenizer) is None
@@ -130,27 +141,49 @@ class ShownTexts:
 
 
 class Retokenized:
-    """Counts documents whose text, when it is loaded again, has other tokens than the ones they came with.
+    """Count the documents whose text, when it is loaded again, gets other tokens than they came with.
 
     Such are documents that came as token ids under sub-words, of which many sequences spell one text. A line
-    of JSON with a text was tokenized from it, so that only documents without a line are tokenized here.
+    of JSON with a text was tokenized from it, so only documents without a line are tokenized here: in
+    batches, as a load does it.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
+        self._encoder: Encoder | None = None
+        self._texts: list[bytes] = []
+        self._ids: list[Ids] = []
+        self._n_bytes = 0
         self._n = 0
 
     def add(self, segment: Segment, i: int, text: str | None) -> None:
-        """Look at a document. Cost: that of tokenizing it, under sub-words."""
+        """Add a document. Cost: that of tokenizing it, under sub-words; each full batch is tokenized."""
         if text is None or self._tokenizer.kind not in FILE_TOKENIZERS or segment.form(i) is not None:
             return
-        try:
-            found: IntArray = self._tokenizer.encode(text)
-        except QueryCancelled:
-            raise
-        except NgramdbError:
-            found = np.empty(0, dtype=np.int64)
-        self._n += not np.array_equal(found, segment.document(i))
+        encoded = text.encode()
+        self._texts.append(encoded)
+        self._ids.append(segment.document(i))
+        self._n_bytes += len(encoded)
+        if self._n_bytes >= BATCH_BYTES:
+            self._compare()
+
+    def end(self) -> None:
+        """Compare the documents of the last, unfinished batch; `cautions` is complete after that."""
+        if self._texts:
+            self._compare()
+        if self._encoder is not None:
+            self._encoder.end()
+
+    def _compare(self) -> None:
+        if self._encoder is None:
+            self._encoder = cast("TextTokenizer", self._tokenizer).encoder()
+        texts, ids = self._texts, self._ids
+        differ = _differing(self._encoder, texts, ids)
+        if differ:  # verified by the tokenizer itself: the encoder may be a faster one
+            exact = cast("TextTokenizer", self._tokenizer).encoder(fast=False)
+            differ = _differing(exact, [texts[k] for k in differ], [ids[k] for k in differ])
+        self._n += len(differ)
+        self._texts, self._ids, self._n_bytes = [], [], 0
 
     @property
     def cautions(self) -> tuple[Caution, ...]:
@@ -162,6 +195,24 @@ class Retokenized:
             "that were appended are not those that the tokenizer gives"
         )
         return (Caution(message, ExportWarning),)
+
+
+def _differing(encoder: Encoder, texts: Sequence[bytes], ids: Sequence[Ids]) -> list[int]:
+    """Return the numbers of the texts that have other ids than these, or that cannot be tokenized."""
+    try:
+        found, offsets = encoder.encode_batch(texts)
+    except QueryCancelled:
+        raise
+    except NgramdbError:
+        if len(texts) == 1:
+            return [0]
+        return [k for k in range(len(texts)) if _differing(encoder, [texts[k]], [ids[k]])]
+    bounds = pairwise(offsets.tolist())
+    return [
+        k
+        for k, ((start, stop), own) in enumerate(zip(bounds, ids, strict=True))
+        if not np.array_equal(found[start:stop], own)
+    ]
 
 
 def stored_text(segment: Segment, i: int, tokenizer: Tokenizer) -> str | None:

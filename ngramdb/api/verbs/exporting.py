@@ -344,6 +344,7 @@ def _write_parquet(
                     columns[REST_COLUMN].append(_stored(rest_of(values, fields), "json"))
             writer.write_table(pyarrow.table(columns, schema=schema))
             n += len(batch)
+        texts.end()
     return n
 
 

@@ -6,11 +6,15 @@ import json
 import warnings
 
 import pytest
+import tokenizers
 from subwords import word_level, write_tokenizer
 
 import ngramdb
 from ngramdb import ExportWarning
+from ngramdb.api.verbs import document_lines
 from ngramdb.cli.main import main
+from ngramdb.tokenizers.base import Encoder
+from ngramdb.tokenizers.huggingface import HuggingFaceTokenizer
 
 
 @pytest.fixture
@@ -116,6 +120,41 @@ def test_ids_that_are_not_the_text_s_own_tokens_are_said(db, tmp_path, ending):
             assert corpus.export(out) == 4
         assert len(caught) == 1
     assert said in db.execute(f"COPY (DOCS FROM c) TO '{out}'").notes[0]
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet", "csv"])
+def test_texts_are_compared_with_their_tokens_in_batches(db, tmp_path, monkeypatch, ending):
+    """Tokenizing texts one by one takes thirty times as long."""
+    sizes = []
+
+    class Counted(Encoder):
+        def encode_batch(self, texts):
+            sizes.append(len(texts))
+            return super().encode_batch(texts)
+
+    corpus = db.create_corpus("c", spec_of("sub-words", tmp_path))
+    corpus.append(["a fox"] * 100)
+    monkeypatch.setattr(HuggingFaceTokenizer, "encoder", lambda self, fast=True: Counted(self))
+    monkeypatch.setattr(HuggingFaceTokenizer, "encode", None)
+    for n_bytes, batches in ((1 << 22, [100]), (len("a fox") * 60, [60, 40])):
+        monkeypatch.setattr(document_lines, "BATCH_BYTES", n_bytes)
+        sizes.clear()
+        assert db.execute(f"COPY (DOCS FROM c) TO '{tmp_path / f'out.{ending}'}'").notes == ()
+        assert sizes == batches
+
+
+@pytest.mark.parametrize("n_bytes", [1, 8, 1 << 22])
+def test_texts_that_the_tokenizer_refuses_are_counted(db, tmp_path, monkeypatch, n_bytes):
+    """Ids can spell a word that the vocabulary lacks."""
+    monkeypatch.setattr(document_lines, "BATCH_BYTES", n_bytes)
+    library = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0, "b": 1}))  # without an unknown token
+    library.decoder = tokenizers.decoders.ByteLevel()
+    library.save(str(tmp_path / "words.json"))
+    corpus = db.create_corpus("c", str(tmp_path / "words.json"))
+    corpus.append(["a", [0, 0], [1], [1, 0, 1], "b"])
+    assert [row[0] for row in corpus.docs(returning=["text"])] == ["a", "aa", "b", "bab", "b"]
+    (note,) = db.execute(f"COPY (DOCS FROM c) TO '{tmp_path / 'out.jsonl'}'").notes
+    assert "2 documents were written as text that has other tokens" in note
 
 
 @pytest.mark.parametrize("kind", ["words", "sub-words"])
