@@ -6,6 +6,8 @@ as well as texts may hold escape sequences, and overrides that turn the directio
 
 from __future__ import annotations
 
+import codecs
+import json
 import re
 
 # Control characters of ASCII and Latin-1, which begin escape sequences (ESC and U+009B), ring, erase or go
@@ -15,6 +17,7 @@ STEERING_CHARACTERS = tuple(chr(code) for first, last in _SPANS for code in rang
 _STEERING = re.compile("[" + "".join(f"\\u{first:04x}-\\u{last:04x}" for first, last in _SPANS) + "]")
 # Such characters, without those that lines of text are made of.
 _STEERING_IN_LINES = re.compile(rf"(?![\n\t]){_STEERING.pattern}")
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
@@ -37,3 +40,16 @@ def written_out(character: str) -> str:
 def visible_json(text: str) -> str:
     """JSON with the same characters as JSON's own escapes, so that it is read as what it was."""
     return _STEERING_IN_LINES.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def encodable_json(text: str, encoding: str) -> str:
+    r"""Return JSON for a stream with this encoding: unless that is UTF-8, all but ASCII as JSON's escapes.
+
+    JSON is UTF-8 (RFC 8259, section 8.1), and any other encoding lacks characters or is read as another one.
+
+    >>> encodable_json('["é"]', "cp1252"), encodable_json('["é"]', "UTF-8")
+    ('["\\u00e9"]', '["é"]')
+    """
+    if text.isascii() or codecs.lookup(encoding).name == "utf-8":
+        return text
+    return _BEYOND_ASCII.sub(lambda match: json.dumps(match[0])[1:-1], text)

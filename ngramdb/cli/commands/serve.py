@@ -21,7 +21,7 @@ from ngramdb.cli.common import (
 )
 from ngramdb.cli.terminal.streams import is_terminal
 from ngramdb.lazy import lazy_module
-from ngramdb.visible import visible, visible_json
+from ngramdb.visible import encodable_json, visible, visible_json
 
 if TYPE_CHECKING:
     from ngramdb.cli.prompt import served
@@ -129,7 +129,8 @@ def _get(service: app.Service, target: str, token: str | None) -> int:
     if is_terminal(sys.stdout):
         text = answer.body.decode("utf-8", "replace")
         is_json = "json" in answer.headers.get("content-type", "")
-        shown = visible_json(text) if is_json else visible(text, lines=True)
+        json_text = encodable_json(text, sys.stdout.encoding)
+        shown = visible_json(json_text) if is_json else visible(text, lines=True)
         print(shown, end="" if text.endswith("\n") else "\n")
         return OK
     sys.stdout.flush()

@@ -101,7 +101,10 @@ def _is_written_so(line: bytes, record: Mapping[str, Any], path: Path, style: by
     if not (line.startswith(before) and line.endswith(behind) and len(line) > len(before) + len(behind) + 1):
         return False
     inner = line[len(before) + 1 : len(line) - len(behind) - 1]
-    if b"\\u" in inner or b"\\/" in inner or (STYLES[style]["ensure_ascii"] and not inner.isascii()):
+    if b"\\u" in inner or b"\\/" in inner:
+        return None
+    # The styles that escape all but ASCII escape U+007F, too.
+    if STYLES[style]["ensure_ascii"] and not (inner.isascii() and b"\x7f" not in inner):
         return None
     text = _at(record, path)
     n_bytes = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

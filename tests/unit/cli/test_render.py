@@ -87,6 +87,21 @@ def test_jsonl_is_an_object_a_line() -> None:
     assert [json.loads(line)["id"] for line in lines] == [1, 2, 3, 4, 5]
 
 
+@pytest.mark.parametrize("at_terminal", [False, True])
+@pytest.mark.parametrize("encoding", ["utf-8", "UTF8", "ascii", "latin-1", "cp1252", "cp932", "utf-16-le"])
+@pytest.mark.parametrize("mode", ["json", "jsonl"])
+def test_json_is_json_in_every_encoding(mode: str, encoding: str, at_terminal: bool) -> None:
+    r"""As a stream gets it that writes \xNN, which JSON does not have, for what its encoding lacks."""
+    row = {"é": "é ÿ \x9b \u2028 日本 \U0001f600 \ud800 \\"}
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding, errors="backslashreplace")
+    render(Rows(tuple(row), [tuple(row.values())]), Screen(stream, at_terminal, 80, False, True), mode)
+    stream.flush()
+    text = raw.getvalue().decode(encoding)
+    assert json.loads(text) == ([row] if mode == "json" else row)
+    assert ("日本" in text) == (encoding in ("utf-8", "UTF8"))
+
+
 def test_jsonl_writes_a_row_before_it_asks_for_the_next() -> None:
     stream = io.StringIO()
     seen: list[str] = []

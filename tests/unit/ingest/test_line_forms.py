@@ -47,6 +47,22 @@ def test_a_line_comes_back_from_its_form(line):
     assert line_of(form, metadata, record["text"], None) == line.encode()
 
 
+@pytest.mark.parametrize("separators", [None, (",", ":")])
+@pytest.mark.parametrize("ensure_ascii", [True, False])
+def test_a_line_with_any_character_in_its_text_comes_back(ensure_ascii, separators):
+    """Also one that it must escape: as JSON has it, or as a program that escapes other characters has it."""
+    finder = FormFinder()
+    for code in (*range(0x20, 0x300), 0x2028, 0x2029, 0xFEFF, 0xFFFF, 0x1F600):
+        if chr(code) in '"\\':
+            continue
+        for text in (f"a{chr(code)}b", f"a\\u{code:04x}b"):
+            around = json.dumps({"text": "T", "k": 1}, ensure_ascii=ensure_ascii, separators=separators)
+            line = around.replace("T", text).encode()
+            record = json.loads(line)
+            form = finder.find(line, record, ("text",), False)
+            assert line_of(form, {"k": 1}, record["text"], None) == line
+
+
 def test_usual_lines_have_forms_without_values():
     finder = FormFinder()
     forms = {finder.find(line.encode(), json.loads(line), ("text",), False) for line in LINES[:1] * 3}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ngramdb.cli.terminal.render.base import Tabular, to_json
 from ngramdb.cli.terminal.screen import Screen
-from ngramdb.visible import visible_json
+from ngramdb.visible import encodable_json, visible_json
 
 
 def write_json(result: Tabular, screen: Screen) -> None:
@@ -28,4 +28,5 @@ def _objects(result: Tabular, screen: Screen) -> Iterator[str]:
     columns = result.columns
     for row in result:
         line = to_json(dict(zip(columns, row, strict=True)))
+        line = encodable_json(line, screen.encoding)
         yield visible_json(line) if screen.is_terminal else line
