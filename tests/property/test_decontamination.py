@@ -6,6 +6,7 @@ import json
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from subwords import write_tokenizer
 
 import ngramdb
 from ngramdb.executor.questions.overlap import LEAST_TOKENS
@@ -68,3 +69,73 @@ def test_decontamination_finds_what_comparing_finds(
     assert overlap.items == len(items)
     assert overlap.items_short == sum(len(item) < n for item in items)
     assert overlap.items_found == sum(any(has(item, ngram) for ngram in used) for item in items)
+
+
+def by_text(document: list[str], items: list[list[str]], n: int) -> bool:
+    """Return True if an n-gram of the document is one of an item, or spells the beginning or end of one."""
+    return any(
+        has(item, window)
+        or (len(window) == n and len(item) < 2 * n and at_edge(window, "".join(item).strip()))
+        or (len(document) < n and spelled(document, item))
+        for window in ngrams_of(document, n)
+        for item in items
+    )
+
+
+def at_edge(window: tuple[str, ...], text: str) -> bool:
+    spelling = "".join(window)
+    begins = bool(window[0].strip()) and text.startswith(spelling.lstrip())
+    ends = bool(window[-1].strip()) and text.endswith(spelling.rstrip())
+    return begins or ends or (bool(window[0].strip() and window[-1].strip()) and text == spelling.strip())
+
+
+def spelled(document: list[str], item: list[str]) -> bool:
+    """Return True if tokens of the item, up to white space outside, spell the whole document."""
+    text = "".join(document).strip()
+    pieces = (item[i:j] for i in range(len(item)) for j in range(i + 1, len(item) + 1))
+    return any(bool(one[0].strip() and one[-1].strip()) and "".join(one).strip() == text for one in pieces)
+
+
+@settings(max_examples=80, deadline=None, derandomize=True)
+@given(
+    documents=st.lists(st.text("aab  c", min_size=1, max_size=30), min_size=1, max_size=6),
+    cuts=st.lists(
+        st.tuples(st.integers(0, 5), st.integers(0, 20), st.integers(1, 12)), min_size=1, max_size=4
+    ),
+    n=st.integers(1, 7),
+    n_loads=st.integers(1, 3),
+    removed=st.integers(0, 5),
+    keep_space=st.booleans(),
+)
+def test_items_that_are_cut_out_of_documents_are_found_by_their_text(
+    tmp_path_factory, documents, cuts, n, n_loads, removed, keep_space
+):
+    """Under sub-words, an item's first and last tokens are others than within the document it comes from."""
+    folder = tmp_path_factory.mktemp("sets")
+    merges = ("Ġ a", "a b", "Ġa b", "a a", "b c", "Ġ Ġ", "ab c")
+    path = folder / "set.jsonl"
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c", tokenizer=write_tokenizer(folder / "tokenizer.json", merges))
+        for start in range(n_loads):
+            corpus.append([{"text": text} for text in documents[start::n_loads]])
+        order = [text for start in range(n_loads) for text in documents[start::n_loads]]
+
+        def tokens(text: str) -> list[str]:
+            tokenizer = db.snapshot.view("c").tokenizer
+            return [tokenizer.decode_exact([i]).decode() for i in tokenizer.encode(text).tolist()]
+
+        items = []
+        for k, start, length in cuts:
+            item = "".join(tokens(documents[k % len(documents)])[start : start + length])
+            items.append(item if keep_space else item.strip())
+        items = [item for item in items if item.strip()]
+        path.write_text("".join(json.dumps({"text": item}) + "\n" for item in items))
+        if removed < len(order) - 1:
+            corpus.delete("doc_id = ?", params=[removed])
+            del order[removed]
+        report = corpus.decontaminate(path, n=n, threshold=0, dry_run=True)
+        expected = [by_text(tokens(text), [tokens(item) for item in items], n) for text in order]
+        assert report.contaminated == sum(expected)
+        if items:
+            corpus.decontaminate(path, n=n, threshold=0)
+            assert not corpus.decontaminate(path, n=n, threshold=0, dry_run=True).contaminated

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,15 +24,14 @@ from ngramdb.errors import InvalidArgument
 from ngramdb.executor.conditions.stored_text import word_places
 from ngramdb.executor.kwic.text import Display, Line, contexts_of
 from ngramdb.executor.questions.overlap import (
+    Overlap,
     SharedNgrams,
     Span,
+    first_document,
     marked_ngrams,
     marked_places,
     n_documents_with,
     n_windows,
-    overlap_shares,
-    overlap_spans,
-    shared_ngrams,
     spans_of,
 )
 from ngramdb.executor.statements.audit_notes import OWN_ID_FIELDS
@@ -165,12 +165,13 @@ class EvaluationSet:
         self.by = by
         self._fold = _after_tokenizer(corpus.tokenizer, by.fold) if by.folds else None
         self.items = _opened(corpus, path, sources, reading, self._fold)
+        self._overlaps: dict[Segment, Overlap] = {}
 
     def overlapping(self, corpus: CorpusView, i: int) -> tuple[Docs, Shares]:
         """The documents of the corpus's segment `i` that have any n-gram of the set, and their shares."""
         segment, kept = corpus.segments[i], corpus.kept(i)
         if self._fold is None:
-            shares = overlap_shares(corpus, segment, kept, self.items, self.by.n)
+            shares = self._overlap(corpus, segment).shares(kept)
         else:
             shares = np.concatenate([np.empty(0), *self._folded_shares(corpus, segment, kept)])
         return kept[shares > 0], shares[shares > 0]
@@ -198,7 +199,7 @@ class EvaluationSet:
     def spans(self, corpus: CorpusView, segment: Segment, docs: Docs) -> Iterator[Iterator[dict[str, Any]]]:
         """For each document its spans as they are reported."""
         if self._fold is None:
-            found = overlap_spans(corpus, segment, docs, self.items, self.by.n)
+            found = self._overlap(corpus, segment).spans(docs)
             contexts = contexts_of(segment, Display(corpus.tokenizer, bare=True, pattern=None))
             for number, spans in zip(docs.tolist(), found, strict=True):
                 texts = [contexts.show(Line(number, one.start, one.stop, 0, 0, 0)).match for one in spans]
@@ -208,9 +209,14 @@ class EvaluationSet:
             text = self._fold(_shown(corpus, segment, number))
             known, offsets = self._ids_of([text])
             marks = marked_places(known, offsets, self.items, self.by.n)
-            spans = spans_of(marks, known, self.items, self.by.n)
+            spans = spans_of(marks, known, self.by.n, partial(first_document, self.items))
             starts, stops = word_places(text.encode())
             yield _told(spans, [text[starts[one.start] : stops[one.stop - 1]] for one in spans], self.items)
+
+    def _overlap(self, corpus: CorpusView, segment: Segment) -> Overlap:
+        if segment not in self._overlaps:
+            self._overlaps[segment] = Overlap(corpus, segment, self.items, self.by.n)
+        return self._overlaps[segment]
 
     # ---- folded texts -----------------------------------------------------------------------------------
 
@@ -223,7 +229,7 @@ class EvaluationSet:
 
     def _shared(self, corpus: CorpusView, segment: Segment, docs: Docs) -> Iterator[SharedNgrams]:
         if self._fold is None:
-            yield from shared_ngrams(corpus, segment, docs, self.items, self.by.n)
+            yield from self._overlap(corpus, segment).shared(docs)
             return
         for ids, offsets, marks in self._folded_marks(corpus, segment, docs):
             yield marked_ngrams(ids, offsets, marks, self.by.n)

@@ -23,7 +23,7 @@ from ngramdb.executor.conditions.field_values import FieldReader
 from ngramdb.executor.conditions.occurrences import Finder
 from ngramdb.executor.conditions.predicates import compare_numbers, meets
 from ngramdb.executor.measuring import PlanMeter
-from ngramdb.executor.questions.overlap import overlap_shares
+from ngramdb.executor.questions.overlap import Overlap
 from ngramdb.planner import choices
 from ngramdb.planner.plan import (
     AllDocs,
@@ -229,7 +229,7 @@ class Evaluator:
         docs = np.arange(self.n_documents, dtype=np.uint32) if candidates is None else candidates
         corpus = self._corpus()
         assert corpus is not None
-        shares = overlap_shares(corpus, self._segment, docs, expr.other, expr.n)
+        shares = Overlap(corpus, self._segment, expr.other, expr.n).shares(docs)
         operator = "=" if expr.operator == "!=" else expr.operator
         holds = compare_numbers(shares, operator, expr.share)
         return docs[~holds if expr.operator == "!=" else holds]

@@ -5,15 +5,21 @@ tokens is one n-gram as a whole; one of fewer than LEAST_TOKENS (and than n) has
 Tokens are those of the document's corpus. (These are the rules of the Big Friendly Filter, whose default is n
 = 13.)
 
-Two ways lead to the same answer: the document's n-grams are looked up in the other corpus, some microsecond
-each; or the other's n-grams are looked up among the documents', which is faster where the other corpus is
-small, as evaluation sets are.
+At the edges of short texts, tokens depend on what surrounds the text. Two rules compare text there, if tokens
+spell it (`ngramdb.executor.questions.edges`): an n-gram with which a document of the other corpus begins or
+ends matches by its text, if that document has fewer than 2n tokens; and so does a document of fewer than n
+tokens as a whole. White space at the outer ends is ignored.
+
+Two ways lead to the same answer: the document's n-grams are looked up in the other corpus; or the other's
+n-grams are looked up among the documents', which is faster if the other corpus is small, as evaluation sets
+are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -22,6 +28,7 @@ from numpy.typing import NDArray
 
 from ngramdb import interrupts
 from ngramdb.executor.distinct import each_once
+from ngramdb.executor.questions.edges import spellings_of
 from ngramdb.executor.questions.places import PlaceSet
 from ngramdb.kinds import GROWING_TOKENIZERS
 from ngramdb.planner.source import Corpus, Segment, Tokenizer
@@ -40,11 +47,13 @@ LEAST_TOKENS = 5
 MOST_TOKENS = 2**31 - 1
 # Tokens whose n-grams are looked up at a time.
 CHUNK_TOKENS = 1 << 18
-# An n-gram of the other corpus costs two counts (in the segment, and in the other corpus itself: is it still
-# there?), one of the documents a search for its context besides its own.
-INVERTED_COST = 1.0
+# Looking up an n-gram of the other corpus takes two counts (in the segment, and in the other corpus: is it
+# still there?), one of the documents less than half a count (see `_long_marks`).
+INVERTED_COST = 4.0
 # Longer n-grams are not looked up among the documents': each is copied for that.
 LONGEST_INVERTED = 64
+# Neighbouring n-grams that are looked up as one sequence of tokens, a power of two.
+BLOCK = 16
 
 
 @dataclass(frozen=True)
@@ -59,62 +68,11 @@ class Span:
     other_doc_id: int
 
 
-def overlap_shares(corpus: Corpus, segment: Segment, docs: Docs, other: Corpus, n: int) -> Shares:
-    """The share of n-grams that the other corpus has, for each of these documents (ascending): (k,) float64.
-
-    Cost: about a microsecond for each token of the documents, or for each of the other corpus, whichever is
-    less.
-    """
-    found, windows = np.zeros(len(docs), dtype=np.int64), np.zeros(len(docs), dtype=np.int64)
-    base, n = 0, min(n, MOST_TOKENS)
-    matcher = _Matcher(corpus, segment, other, n)
-    for chunk, lengths in _chunks(segment, docs):
-        marks, offsets = matcher.marks(chunk, lengths, docs)
-        sums = np.concatenate([[0], np.cumsum(marks)])
-        found[base : base + len(chunk)] = sums[offsets[1:]] - sums[offsets[:-1]]
-        windows[base : base + len(chunk)] = n_windows(lengths, n)
-        base += len(chunk)
-    shares: Shares = np.divide(found, windows, out=np.zeros(len(docs)), where=windows > 0)
-    return shares
-
-
-def overlap_spans(
-    corpus: Corpus, segment: Segment, docs: Docs, other: Corpus, n: int
-) -> Iterator[list[Span]]:
-    """For each of these documents its maximal runs of n-grams that the other corpus has, in order."""
-    n = min(n, MOST_TOKENS)
-    matcher = _Matcher(corpus, segment, other, n)
-    for doc in docs.tolist():
-        interrupts.check()
-        lengths = np.array([segment.document_length(doc)], dtype=np.int64)
-        marks, _ = matcher.marks(np.array([doc], dtype=np.uint32), lengths, None)
-        yield spans_of(marks, matcher.translated(segment.document(doc).astype(np.int64)), other, n)
-
-
-def shared_ngrams(
-    corpus: Corpus, segment: Segment, docs: Docs, other: Corpus, n: int
-) -> Iterator[SharedNgrams]:
-    """The n-grams of these documents that the other corpus has, in ids of its tokenizer.
-
-    They come document by document, some more than once.
-    """
-    n = min(n, MOST_TOKENS)
-    matcher = _Matcher(corpus, segment, other, n)
-    for chunk, lengths in _chunks(segment, docs):
-        marks, offsets = matcher.marks(chunk, lengths, docs)
-        flat = np.concatenate([segment.document(i).astype(np.int64) for i in chunk.tolist()])
-        yield marked_ngrams(matcher.translated(flat), offsets, marks, n)
-
-
 def marked_ngrams(flat: Ids, offsets: Offsets, marks: Marks, n: int) -> SharedNgrams:
     """The n-grams of documents that begin at the marked tokens; of a document below n tokens, all of it."""
     starts = np.flatnonzero(marks)
     stops = offsets[np.searchsorted(offsets, starts, side="right")]
-    lengths = np.minimum(stops - starts, n)
-    bounds = np.zeros(len(starts) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=bounds[1:])
-    places = np.arange(bounds[-1]) + np.repeat(starts - bounds[:-1], lengths)
-    return flat[places], bounds
+    return _gathered(flat, starts, np.minimum(stops - starts, n))
 
 
 def n_documents_with(corpus: Corpus, ngrams: Iterable[SharedNgrams]) -> int:
@@ -154,23 +112,78 @@ def marked_places(flat: Ids, offsets: Offsets, other: Corpus, n: int) -> Marks:
     return marks
 
 
-def spans_of(marks: Marks, ids: Ids, other: Corpus, n: int) -> list[Span]:
-    """The maximal runs of marked places of one document, whose ids are of the other corpus's tokenizer."""
+def spans_of(marks: Marks, ids: Ids, n: int, document_with: Callable[[Ids], int]) -> list[Span]:
+    """The maximal runs of marked places of one document.
+
+    `document_with` returns the id of the other corpus's first document with an n-gram.
+    """
     length = min(n, len(ids))
     edges = np.flatnonzero(np.diff(np.concatenate([[0], marks.astype(np.int8), [0]])))
     return [
-        Span(first, last - 1 + length, _first_document(other, ids[first : first + length]))
+        Span(first, last - 1 + length, document_with(ids[first : first + length]))
         for first, last in edges.reshape(-1, 2).tolist()
     ]
 
 
 def _long_marks(flat: Ids, offsets: Offsets, other: Corpus, n: int) -> Marks:
-    """The same for documents of at least n tokens only."""
-    counts = other.index.score(flat, offsets, False, n)[0]
-    places = np.arange(len(flat)) - np.repeat(offsets[:-1], np.diff(offsets))
+    """The same for documents of at least n tokens only.
+
+    Each n-gram contains one of the k-grams, k = (n + 1) // 2, that begin at the multiples of n - k + 1. Only
+    n-grams whose k-gram occurs are looked up, in blocks: if a block occurs as one sequence, so do all of its
+    n-grams; else its halves are looked up.
+    """
+    k = (n + 1) // 2
+    every = n - k + 1
+    windows = _marked_ranges(len(flat), offsets[:-1], offsets[1:] - (n - 1))
+    places = np.flatnonzero(windows)
+    probes = np.unique(-(-places // every)) * every
+    occurring = np.zeros(len(flat) // every + 2, dtype=np.bool_)
+    occurring[probes // every] = _occur(flat, probes, np.full(len(probes), k), other)
+    places = places[occurring[-(-places // every)]]
     marks = np.zeros(len(flat), dtype=np.bool_)
-    marks[np.flatnonzero((places >= n - 1) & (counts > 0)) - (n - 1)] = True
+    document = np.searchsorted(offsets, places, side="right")
+    is_first = np.ones(len(places), dtype=np.bool_)
+    is_first[1:] = (np.diff(places) != 1) | (np.diff(document) != 0)
+    starts = places[is_first]
+    sizes = np.diff(np.append(np.flatnonzero(is_first), len(places)))
+    size = BLOCK
+    starts, sizes = _cut(starts, sizes, size)
+    while len(starts):
+        holds = _occur(flat, starts, sizes + (n - 1), other)
+        marks |= _marked_ranges(len(flat), starts[holds], (starts + sizes)[holds])
+        size //= 2
+        is_left = ~holds & (sizes > 1)
+        starts, sizes = _cut(starts[is_left], sizes[is_left], max(size, 1))
     return marks
+
+
+def _cut(starts: Ids, sizes: Ids, most: int) -> tuple[Ids, Ids]:
+    """Ranges, cut into ranges of at most `most` numbers."""
+    pieces = -(-sizes // most)
+    numbers = np.arange(int(pieces.sum())) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    begins = np.repeat(starts, pieces) + numbers * most
+    return begins, np.minimum(np.repeat(starts + sizes, pieces) - begins, most)
+
+
+def _marked_ranges(length: int, starts: Ids, stops: Ids) -> Marks:
+    """Which numbers below `length` are in one of the ranges [start, stop), which do not overlap."""
+    holds = starts < stops
+    steps = np.zeros(length + 1, dtype=np.int8)
+    np.add.at(steps, starts[holds], 1)
+    np.add.at(steps, stops[holds], -1)
+    return np.cumsum(steps[:-1], dtype=np.int8) > 0
+
+
+def _occur(flat: Ids, starts: Ids, lengths: Ids, other: Corpus) -> Marks:
+    """Which of the sequences of tokens that begin at these places the other corpus has."""
+    interrupts.check()
+    return other.index.count_many(*_gathered(flat, starts, lengths)) > 0
+
+
+def _gathered(flat: Ids, starts: Ids, lengths: Ids) -> SharedNgrams:
+    bounds = np.zeros(len(starts) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=bounds[1:])
+    return flat[np.arange(bounds[-1]) + np.repeat(starts - bounds[:-1], lengths)], bounds
 
 
 def _short(lengths: NDArray[np.int64], n: int) -> NDArray[np.int64]:
@@ -178,32 +191,116 @@ def _short(lengths: NDArray[np.int64], n: int) -> NDArray[np.int64]:
     return np.flatnonzero((lengths >= min(LEAST_TOKENS, n)) & (lengths < n))
 
 
-class _Matcher:
-    """Marks the places of documents at which n-grams begin that the other corpus has."""
+class Overlap:
+    """N-grams that documents of a segment share with another corpus.
+
+    Raises ExecutionError if documents are subtracted from the other corpus that it does not have.
+    """
 
     def __init__(self, corpus: Corpus, segment: Segment, other: Corpus, n: int) -> None:
+        other.check_difference()
         self._segment = segment
         self._other = other
-        self._n = n
+        self._n = min(n, MOST_TOKENS)
         self._ids = _ids_of(corpus.tokenizer, other.tokenizer)
         self._back = (corpus.tokenizer, other.tokenizer)
+        self._spellings = spellings_of(corpus.tokenizer)
         self._starts: NDArray[np.uint32] | None = None
 
-    def translated(self, ids: Ids) -> Ids:
+    def shares(self, docs: Docs) -> Shares:
+        """Return the share of n-grams that the other corpus has, per document (ascending): (k,) float64.
+
+        Cost: at most two counts per token of the documents, as a rule a fifth of one; or a few counts per
+        token of the other corpus if that is less.
+        """
+        found, windows = np.zeros(len(docs), dtype=np.int64), np.zeros(len(docs), dtype=np.int64)
+        base = 0
+        for chunk, lengths in _chunks(self._segment, docs):
+            marks, offsets = self._marks(chunk, lengths, docs)
+            sums = np.concatenate([[0], np.cumsum(marks)])
+            found[base : base + len(chunk)] = sums[offsets[1:]] - sums[offsets[:-1]]
+            windows[base : base + len(chunk)] = n_windows(lengths, self._n)
+            base += len(chunk)
+        shares: Shares = np.divide(found, windows, out=np.zeros(len(docs)), where=windows > 0)
+        return shares
+
+    def spans(self, docs: Docs) -> Iterator[list[Span]]:
+        """For each of these documents its maximal runs of n-grams that the other corpus has, in order."""
+        for doc in docs.tolist():
+            interrupts.check()
+            lengths = np.array([self._segment.document_length(doc)], dtype=np.int64)
+            marks, _ = self._marks(np.array([doc], dtype=np.uint32), lengths, None)
+            ids = self._translated(self._segment.document(doc).astype(np.int64))
+            yield spans_of(marks, ids, self._n, self._document_with)
+
+    def shared(self, docs: Docs) -> Iterator[SharedNgrams]:
+        """Yield the other corpus's n-grams that these documents have, in ids of its tokenizer.
+
+        Some come more than once. A document of the other corpus whose edge matches by text is given whole.
+        """
+        for chunk, lengths in _chunks(self._segment, docs):
+            marks, offsets = self._marks(chunk, lengths, docs)
+            flat = np.concatenate([self._segment.document(i).astype(np.int64) for i in chunk.tolist()])
+            yield marked_ngrams(self._translated(flat), offsets, marks, self._n)
+            yield _joined(self._spelled(ids) for ids in self._documents(chunk[lengths < self._n]))
+        index = self._segment.index
+        yield _joined(
+            item.ids
+            for ngram, items in self.edges.items()
+            if len(np.intersect1d(index.docs_containing(np.array(ngram)), docs))
+            for item in items
+        )
+
+    @cached_property
+    def edges(self) -> dict[tuple[int, ...], list[Item]]:
+        """N-grams of the segment that begin or end a document of the other corpus, compared by text.
+
+        Only documents of fewer than 2n tokens. Cost: some 50 µs for each of them.
+        """
+        found: dict[tuple[int, ...], list[Item]] = {}
+        if self._spellings is None or self._n > LONGEST_INVERTED:
+            return found
+        for items in _short_items(self._other, 2 * self._n):
+            texts = [self._spellings.text(item.ids) for item in items]
+            for spelling in (self._spellings.forward, self._spellings.backward):
+                for number, ngram in spelling.ngrams(texts, self._n, self._occur_here):
+                    found.setdefault(ngram, []).append(items[number])
+        return found
+
+    def _occur_here(self, flat: Ids, offsets: Offsets) -> Marks:
+        lo, hi = self._segment.index.ranges(flat, offsets)
+        occur: Marks = lo < hi
+        return occur
+
+    def _document_with(self, ids: Ids) -> int:
+        items = self.edges.get(tuple(ids.tolist()))
+        found = first_document(self._other, ids)
+        if found >= 0 or items is None:
+            return found if found >= 0 else first_document(self._other, self._spelled(ids))
+        return min(item.doc_id for item in items)
+
+    def _documents(self, docs: Docs) -> Iterator[Ids]:
+        return (self._segment.document(i).astype(np.int64) for i in docs.tolist())
+
+    def _translated(self, ids: Ids) -> Ids:
         """Token ids of the document's corpus as those of the other; -1 for words that it does not have."""
         return ids if self._ids is None else self._ids[ids]
 
-    def marks(self, docs: Docs, lengths: NDArray[np.int64], every: Docs | None) -> tuple[Marks, Offsets]:
+    def _marks(self, docs: Docs, lengths: NDArray[np.int64], every: Docs | None) -> tuple[Marks, Offsets]:
         """For each token of the documents whether such an n-gram begins there, and where documents begin.
 
-        `every` are all documents that will be asked for, None when that is not worth a look.
+        `every` are all documents that will be queried, None if that is not worth a look.
         """
         offsets = np.zeros(len(docs) + 1, dtype=np.int64)
         np.cumsum(lengths, out=offsets[1:])
         if self._starts is None and every is not None and self._inverting_is_cheaper(every):
             self._starts = self._find_starts()
-        inverted = self._starts is not None
-        marks = self._marked(docs, offsets) if inverted else self._looked_up(docs, offsets)
+        if self._starts is not None:
+            marks = np.zeros(int(offsets[-1]), dtype=np.bool_)
+            self._mark(self._starts, docs, offsets, marks)
+        else:
+            marks = self._looked_up(docs, offsets)
+        self._mark(self._edge_starts, docs, offsets, marks)
         self._mark_short(docs, lengths, offsets, marks)
         return marks, offsets
 
@@ -214,20 +311,16 @@ class _Matcher:
 
     def _looked_up(self, docs: Docs, offsets: Offsets) -> Marks:
         """By looking up the documents' n-grams in the other corpus."""
-        parts = [self._segment.document(i) for i in docs.tolist()]
-        flat = self.translated(np.concatenate([np.empty(0, dtype=np.int64), *parts]))
+        flat = self._translated(np.concatenate([np.empty(0, dtype=np.int64), *self._documents(docs)]))
         return _long_marks(flat, offsets, self._other, self._n)
 
-    def _marked(self, docs: Docs, offsets: Offsets) -> Marks:
-        """By the places in the segment that the other corpus's n-grams have."""
-        assert self._starts is not None
-        marks = np.zeros(int(offsets[-1]), dtype=np.bool_)
+    def _mark(self, places: NDArray[np.uint32], docs: Docs, offsets: Offsets, marks: Marks) -> None:
+        """Mark these places of the segment, which ascend, where they are in the documents."""
         starts, stops = self._segment.index.document_bounds(docs)
-        lo = np.searchsorted(self._starts, starts)
-        hi = np.searchsorted(self._starts, stops)
+        lo = np.searchsorted(places, starts)
+        hi = np.searchsorted(places, stops)
         for k in np.flatnonzero(hi > lo).tolist():
-            marks[self._starts[lo[k] : hi[k]].astype(np.int64) - int(starts[k]) + offsets[k]] = True
-        return marks
+            marks[places[lo[k] : hi[k]].astype(np.int64) - int(starts[k]) + offsets[k]] = True
 
     def _find_starts(self) -> NDArray[np.uint32]:
         """Where in the segment an n-gram of the other corpus begins: ascending places."""
@@ -239,14 +332,35 @@ class _Matcher:
             found.add(index.places(*_packed(windows if ids_here is None else ids_here[windows])))
         return found.ascending()
 
+    @cached_property
+    def _edge_starts(self) -> NDArray[np.uint32]:
+        """Where in the segment an n-gram of `edges` begins: ascending places."""
+        if not self.edges:
+            return np.empty(0, dtype=np.uint32)
+        return np.unique(self._segment.index.places(*_packed(np.array(list(self.edges), dtype=np.int64))))
+
     def _mark_short(self, docs: Docs, lengths: NDArray[np.int64], offsets: Offsets, marks: Marks) -> None:
         """Documents of fewer than n tokens are one n-gram each."""
         short = _short(lengths, self._n)
         if len(short):
-            parts = [self._segment.document(i).astype(np.int64) for i in docs[short].tolist()]
-            bounds = np.concatenate([[0], np.cumsum(lengths[short])])
-            counts = self._other.index.count_many(self.translated(np.concatenate(parts)), bounds)
+            parts = list(self._documents(docs[short]))
+            counts = self._other.index.count_many(*_joined(map(self._translated, parts)))
             marks[offsets[short]] = counts > 0
+            for k in np.flatnonzero(counts == 0).tolist():
+                marks[offsets[short[k]]] = len(self._spelled(parts[k])) > 0
+
+    def _spelled(self, ids: Ids) -> Ids:
+        """A sequence of tokens of the other corpus that spells the same text; empty if there is none."""
+        if self._spellings is None or not len(ids):
+            return ids[:0]
+        text = self._spellings.text(ids)
+        wholes = self._spellings.forward.wholes([text], 2 * self._n, self._occur_there)
+        _, found = next(wholes, (0, ()))
+        return np.array(found, dtype=np.int64)
+
+    def _occur_there(self, flat: Ids, offsets: Offsets) -> Marks:
+        occur: Marks = self._other.index.count_many(flat, offsets) > 0
+        return occur
 
 
 def _chunks(segment: Segment, docs: Docs) -> Iterator[tuple[Docs, NDArray[np.int64]]]:
@@ -262,13 +376,31 @@ def _chunks(segment: Segment, docs: Docs) -> Iterator[tuple[Docs, NDArray[np.int
         yield docs[first:last], lengths[first:last]
 
 
+@dataclass(frozen=True)
+class Item:
+    """A document of the other corpus."""
+
+    doc_id: int
+    ids: Ids
+
+
+def _short_items(other: Corpus, below: int) -> Iterator[list[Item]]:
+    """The documents of a corpus with fewer than so many tokens, some at a time."""
+    for i, segment in enumerate(other.segments):
+        for chunk, lengths in _chunks(segment, _kept(other, i)):
+            docs = chunk[(lengths > 0) & (lengths < below)].tolist()
+            yield [Item(segment.doc_id(k), segment.document(k).astype(np.int64)) for k in docs]
+
+
+def _kept(other: Corpus, i: int) -> Docs:
+    every = np.arange(other.segments[i].n_documents, dtype=np.uint32)
+    return np.setdiff1d(every, other.removed(i), assume_unique=True)
+
+
 def _windows(other: Corpus, n: int) -> Iterator[Ids]:
     """All n-grams of the other corpus that count there, (k, n) at a time; some come more than once."""
     for i, segment in enumerate(other.segments):
-        docs = np.setdiff1d(
-            np.arange(segment.n_documents, dtype=np.uint32), other.removed(i), assume_unique=True
-        )
-        for chunk, _ in _chunks(segment, docs):
+        for chunk, _ in _chunks(segment, _kept(other, i)):
             documents = [segment.document(number).astype(np.int64) for number in chunk.tolist()]
             parts = [np.lib.stride_tricks.sliding_window_view(ids, n) for ids in documents if len(ids) >= n]
             if parts:
@@ -277,12 +409,19 @@ def _windows(other: Corpus, n: int) -> Iterator[Ids]:
                 yield windows[other.index.count_many(*_packed(windows)) > 0]
 
 
+def _joined(ngrams: Iterable[Ids]) -> SharedNgrams:
+    """N-grams of any lengths, those that are not empty."""
+    parts = [ids for ids in ngrams if len(ids)]
+    bounds = np.cumsum([0, *map(len, parts)], dtype=np.int64)
+    return np.concatenate([np.empty(0, dtype=np.int64), *parts]), bounds
+
+
 def _packed(windows: Ids) -> tuple[Ids, Offsets]:
     k, n = windows.shape
     return np.ascontiguousarray(windows).reshape(-1), np.arange(k + 1, dtype=np.int64) * n
 
 
-def _first_document(other: Corpus, ids: Ids) -> int:
+def first_document(other: Corpus, ids: Ids) -> int:
     """The first document of a corpus, in its order, that has the n-gram and was not removed; -1 for none."""
     for i, segment in enumerate(other.segments):
         docs = np.setdiff1d(segment.index.docs_containing(ids), other.removed(i), assume_unique=True)

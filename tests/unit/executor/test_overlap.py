@@ -9,7 +9,7 @@ import pytest
 
 import ngramdb
 from ngramdb.executor.questions import overlap
-from ngramdb.executor.questions.overlap import LEAST_TOKENS, Span, n_windows, overlap_shares, overlap_spans
+from ngramdb.executor.questions.overlap import LEAST_TOKENS, Overlap, Span, n_windows
 
 
 def share(document, others, n):
@@ -48,12 +48,12 @@ def test_shares_equal_brute_force(monkeypatch, n, inverted_cost):
     with ngramdb.connect() as db:
         view, other = open_views(db, documents, others)
         every = np.arange(40, dtype=np.uint32)
-        found = overlap_shares(view, view.segments[0], every, other, n)
+        found = Overlap(view, view.segments[0], other, n).shares(every)
         assert found.tolist() == [share(document, others, n) for document in documents]
         some = np.array([3, 4, 17, 39], dtype=np.uint32)
-        assert overlap_shares(view, view.segments[0], some, other, n).tolist() == found[some].tolist()
+        assert Overlap(view, view.segments[0], other, n).shares(some).tolist() == found[some].tolist()
         none = np.empty(0, dtype=np.uint32)
-        assert overlap_shares(view, view.segments[0], none, other, n).tolist() == []
+        assert Overlap(view, view.segments[0], other, n).shares(none).tolist() == []
 
 
 @pytest.mark.parametrize("inverted_cost", [0.0, 1e9])
@@ -66,7 +66,7 @@ def test_documents_that_were_removed_from_the_other_corpus_do_not_count(monkeypa
         left = [other for other in others if share([0, 1], [other], 2) == 0]
         assert len(left) < len(others)
         view, other = db.snapshot.view("corpus"), db.snapshot.view("other")
-        found = overlap_shares(view, view.segments[0], np.arange(40, dtype=np.uint32), other, 3)
+        found = Overlap(view, view.segments[0], other, 3).shares(np.arange(40, dtype=np.uint32))
         assert found.tolist() == [share(document, left, 3) for document in documents]
 
 
@@ -83,17 +83,17 @@ def test_words_mean_the_same_in_corpora_with_vocabularies_of_their_own(monkeypat
         )
         db.create_corpus("e").append(["unseen question : the answer is forty two of course"])
         view, other = db.snapshot.view("c"), db.snapshot.view("e")
-        found = overlap_shares(view, view.segments[0], np.arange(2, dtype=np.uint32), other, 3)
+        found = Overlap(view, view.segments[0], other, 3).shares(np.arange(2, dtype=np.uint32))
         assert found.tolist() == [5 / 10, 0.0]
         docs = np.array([0, 1], dtype=np.uint32)
-        assert list(overlap_spans(view, view.segments[0], docs, other, 3)) == [[Span(5, 12, 0)], []]
+        assert list(Overlap(view, view.segments[0], other, 3).spans(docs)) == [[Span(5, 12, 0)], []]
 
 
 def test_spans_are_maximal_runs_and_name_the_document_they_come_from():
     with ngramdb.connect() as db:
         documents = [[1, 2, 3, 9, 9, 4, 5, 6, 7, 9, 1, 2, 3]]
         view, other = open_views(db, documents, [[8, 1, 2, 3], [0, 4, 5, 6, 7]])
-        (found,) = overlap_spans(view, view.segments[0], np.zeros(1, dtype=np.uint32), other, 3)
+        (found,) = Overlap(view, view.segments[0], other, 3).spans(np.zeros(1, dtype=np.uint32))
         assert found == [Span(0, 3, 0), Span(5, 9, 1), Span(10, 13, 0)]
 
 
