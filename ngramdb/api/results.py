@@ -221,9 +221,21 @@ class Scores:
     effective_n : (n,) int32, length of the context that was used, plus one
     sparse : (n,) bool, whether the context has a single successor
     is_probability : False for scores of stupid backoff, which do not sum to 1
+    suffix_n, suffix_count : (n,) int32 and int64, tokens of the longest suffix of the context that the model
+        has, plus one, and its occurrences. `lm.interpolate` reads them because they do not depend on the
+        token; for n-gram and ∞-gram models they are `effective_n` and `context_count`.
     """
 
-    __slots__ = ("context_count", "count", "effective_n", "is_probability", "prob", "sparse")
+    __slots__ = (
+        "context_count",
+        "count",
+        "effective_n",
+        "is_probability",
+        "prob",
+        "sparse",
+        "suffix_count",
+        "suffix_n",
+    )
 
     def __init__(
         self,
@@ -233,7 +245,11 @@ class Scores:
         effective_n: NDArray[np.int32],
         sparse: NDArray[np.bool_],
         is_probability: bool = True,
+        suffix_n: NDArray[np.int32] | None = None,
+        suffix_count: NDArray[np.int64] | None = None,
     ) -> None:
+        self.suffix_n = effective_n if suffix_n is None else suffix_n
+        self.suffix_count = context_count if suffix_count is None else suffix_count
         self.is_probability = is_probability
         self.prob = prob
         self.count = count
@@ -244,9 +260,8 @@ class Scores:
     @classmethod
     def of(cls, scores: TokenScores, is_probability: bool = True) -> Scores:
         """The executor's arrays, shared."""
-        return cls(
-            scores.prob, scores.count, scores.context_count, scores.effective_n, scores.sparse, is_probability
-        )
+        counts = (scores.count, scores.context_count, scores.effective_n, scores.sparse)
+        return cls(scores.prob, *counts, is_probability, scores.suffix_n, scores.suffix_count)
 
     @property
     def cont_count(self) -> NDArray[np.int64]:
@@ -279,6 +294,8 @@ class Scores:
             self.effective_n[part],
             self.sparse[part],
             self.is_probability,
+            self.suffix_n[part],
+            self.suffix_count[part],
         )
 
     def df(self) -> pandas.DataFrame:

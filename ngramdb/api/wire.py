@@ -87,7 +87,16 @@ CLASSES = {
 }
 #: Of those that no protocol of Python's takes apart.
 _ATTRIBUTES = {
-    "Scores": ("prob", "count", "context_count", "effective_n", "sparse", "is_probability"),
+    "Scores": (
+        "prob",
+        "count",
+        "context_count",
+        "effective_n",
+        "sparse",
+        "is_probability",
+        "suffix_n",
+        "suffix_count",
+    ),
     "DocumentScores": ("all", "offsets"),
 }
 _PLAIN = frozenset({int, str})

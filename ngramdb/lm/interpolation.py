@@ -185,17 +185,16 @@ def relative_improvement(neural_perplexity: float, mixed_perplexity: float) -> f
 
 
 def features(corpus: Scores) -> NDArray[np.float64]:
-    """What the forest sees of a token: effective n, whether it is sparse, and counts: (n, 4) float64.
+    """Return the features of each token's context, (n, 4) float64: its longest suffix, and sparsity.
 
-    Nothing in it depends on the token itself, only on its context: else weights would not make a
-    distribution.
+    None depends on the token itself: otherwise the mixture would not be a distribution.
     """
     return np.column_stack(
         [
-            corpus.effective_n.astype(np.float64),
-            np.log2(1.0 + corpus.effective_n),
+            corpus.suffix_n.astype(np.float64),
+            np.log2(1.0 + corpus.suffix_n),
             corpus.sparse.astype(np.float64),
-            np.log2(1.0 + corpus.context_count),
+            np.log2(1.0 + corpus.suffix_count),
         ]
     )
 

@@ -143,11 +143,14 @@ class LanguageModel(ABC):
         ValueError
             Offsets that do not ascend, or arrays of different lengths.
         """
+        found = self.scores_of(flat, offsets, tokens)
+        return Probabilities(found.prob, found.count, found.context_count, found.effective_n, found.sparse)
+
+    def scores_of(self, flat: ArrayLike, offsets: ArrayLike, tokens: ArrayLike) -> Scores:
+        """Return the probabilities of `prob_many` as scores, which `interpolate` takes."""
         bounds = integers(offsets, "offsets")
         begins = np.zeros(max(0, len(bounds) - 1), dtype=np.bool_)
-        found = self.batches.estimate(as_ids(flat), bounds, as_ids(tokens), begins)
-        names = ("prob", "count", "context_count", "effective_n", "sparse")
-        return Probabilities(*(np.ascontiguousarray(found[name]) for name in names))
+        return self._scores(self.batches.estimate(as_ids(flat), bounds, as_ids(tokens), begins))
 
     @flags.checked
     def score(self, ids: ArrayLike, *, sentence: bool = False) -> Scores:

@@ -174,7 +174,7 @@ def _scores_of(distribution: Distribution) -> Scores:
         np.array([distribution.effective_n], dtype=np.int32),
         np.array([distribution.context_count]),
         np.array([distribution.context_count]),
-        np.array([np.count_nonzero(distribution.probs) == 1]),
+        np.array([distribution.sparse]),
     )
 
 

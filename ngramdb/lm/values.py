@@ -54,6 +54,9 @@ class Scores:
     count, context_count : (n,) int64, its occurrences and those of its context
     sparse : (n,) bool, for n-gram and ∞-gram
     is_probability : False for scores of stupid backoff, which do not sum to 1
+    suffix_n, suffix_count : (n,) int32 and int64, the tokens of the longest suffix of the context that the
+        model has, plus one, and its occurrences. They do not depend on the token; for n-gram and ∞-gram
+        models they are `effective_n` and `context_count`, the default.
     """
 
     prob: Floats
@@ -62,11 +65,18 @@ class Scores:
     context_count: Integers
     sparse: NDArray[np.bool_]
     is_probability: bool = True
+    suffix_n: Any = None
+    suffix_count: Any = None
+
+    def __post_init__(self) -> None:
+        if self.suffix_n is None:
+            object.__setattr__(self, "suffix_n", self.effective_n)
+            object.__setattr__(self, "suffix_count", self.context_count)
 
     @classmethod
     def of(cls, scored: NDArray[Any], is_probability: bool = True) -> Scores:
         """From the kernel's structured array."""
-        names = ("prob", "effective_n", "count", "context_count", "sparse")
+        names = ("prob", "effective_n", "count", "context_count", "sparse", "suffix_n", "suffix_count")
         columns = {name: np.ascontiguousarray(scored[name]) for name in names}
         return cls(**columns, is_probability=is_probability)
 
@@ -81,6 +91,8 @@ class Scores:
             self.context_count[part],
             self.sparse[part],
             self.is_probability,
+            self.suffix_n[part],
+            self.suffix_count[part],
         )
 
     def __repr__(self) -> str:
@@ -140,6 +152,12 @@ class Distribution:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def sparse(self) -> bool:
+        """True if a single token has all of the probability; the end of a document is not a token."""
+        certain = self.ids[self.probs == 1.0]
+        return len(certain) == 1 and int(certain[0]) != END
 
     def __repr__(self) -> str:
         ids, probs = self.top(4)

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import ngramdb
 from ngramdb.errors import ExecutionError
-from ngramdb.lm import END
+from ngramdb.lm import END, Interpolation
+from ngramdb.lm.interpolation import ForestWeights
 
 # The first three are counts divided by counts, for which the index alone is asked.
 MODELS = [
@@ -188,3 +189,32 @@ def test_drafts_are_the_most_frequent_continuations(documents, context, least_co
         assert probs[at] == counts[best] / counts.total()
         text += best
     assert len(ids) == 4
+
+
+class HashedFeatures:
+    """In the place of a forest: a prediction that differs wherever features do."""
+
+    def predict(self, rows):
+        return np.array([hash(tuple(row)) % 97 / 97 for row in rows.tolist()])
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(DOCUMENTS, st.sampled_from(SUMS_TO_ONE), st.sampled_from([1, 3]), st.booleans())
+def test_a_mixture_with_a_weight_per_token_sums_to_one(documents, model, n_segments, deletes):
+    weights = ForestWeights(HashedFeatures(), np.linspace(0.1, 0.9, 8), np.linspace(0, 1, 9))
+    mixture = Interpolation(0.3, 0.7, weights)
+    with ngramdb.connect() as connection:
+        corpus = corpus_of(connection, "a", [*documents, "cab", "bcc"], n_segments)
+        if deletes:
+            corpus.delete('"b" AND "c"')
+        used = corpus.language_model(model)
+        for context in CONTEXTS:
+            ids = list(context.encode())
+            found = used.dist(ids)
+            n = len(found)
+            scores = used.scores_of(ids * n, np.arange(n + 1) * len(ids), found.ids)
+            assert set(scores.suffix_n.tolist()) <= {found.effective_n}
+            assert set(scores.suffix_count.tolist()) <= {found.context_count}
+            assert set(scores.sparse.tolist()) <= {found.sparse}
+            if n:
+                assert mixture.mix(scores, np.full(n, 1 / n)).sum() == pytest.approx(1, abs=1e-9)

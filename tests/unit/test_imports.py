@@ -52,7 +52,7 @@ BELOW: dict[str, frozenset[str]] = {
             "_cext",
         }
     ),
-    "planner": frozenset({"ngramdb.language.ast", "ngramdb.lm.spec"}),
+    "planner": frozenset({"ngramdb.language.ast", "ngramdb.lm.spec", "ngramdb.lm.sentences"}),
     "language": frozenset(),
     "engine": frozenset({"segments", "tokenizers", "ingest", "_cext"}),
     "lm": frozenset({"_cext"}),

@@ -148,9 +148,9 @@ KINDS = ("ngram", "infgram", "backoff", "kneser_ney")
 # Layout of the C++ struct Scored.
 SCORED = np.dtype(
     {
-        "names": ["prob", "count", "context_count", "effective_n", "sparse"],
-        "formats": ["<f8", "<i8", "<i8", "<i4", "?"],
-        "offsets": [0, 8, 16, 24, 28],
+        "names": ["prob", "count", "context_count", "effective_n", "sparse", "suffix_n", "suffix_count"],
+        "formats": ["<f8", "<i8", "<i8", "<i4", "?", "<i4", "<i8"],
+        "offsets": [0, 8, 16, 24, 28, 32, 40],
         "itemsize": sizeof(Scored),
     }
 )

@@ -262,6 +262,10 @@ class _Load:
     def changed_entry(self, entries: list[SegmentEntry]) -> CorpusEntry:
         """The corpus with the new segments, its new words written."""
         before = self._entry.tokenizer
+        separator = self._entry.sentence_separator
+        if separator is not None and self.tokenizer.encode(separator).min(initial=0) < 0:
+            # Models need its id to find it in their contexts, even if no document contains it.
+            self.tokenizer.encode_batch([separator.encode()])
         content = self.tokenizer.vocabulary_since(before.n_vocabulary)
         vocabulary = before.vocabulary
         if content is not None:

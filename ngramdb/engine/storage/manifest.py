@@ -161,6 +161,12 @@ class CorpusEntry:
         return tuple(segment for segment in self.segments if segment.sign < 0)
 
     @property
+    def sentence_separator(self) -> str | None:
+        """Text of the token between sentences, for language models, or None."""
+        value = self.options.get("sentence_separator")
+        return None if value is None else str(value)
+
+    @property
     def wants_sentences(self) -> bool:
         """Whether it is kept where sentences begin."""
         return self.tokenizer.kind != "tokens" and self.options.get("sentences", True) is True

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,8 @@ from ngramdb.types import Docs
 _DATE = re.compile(
     r"\s*(?P<year>[0-9]{4})(?:(?P<sign>[-/])(?P<month>[0-9]{1,2})(?:(?P=sign)(?P<day>[0-9]{1,2}))?)?(?:[T\s]|\Z)"
 )
+# Above it floats skip integers.
+EXACT_FLOAT = 2**53
 _GREATEST = {"year": 9999, "month": 12, "day": 31}
 _SHORT_MONTHS = frozenset({4, 6, 9, 11})
 
@@ -68,14 +71,20 @@ def quotient(value: Any, divisor: int | float, factor: int | float | None) -> in
     """
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    if isinstance(value, int) and isinstance(divisor, int):
-        times = value // divisor
-    else:
-        exact = value / divisor
-        if not math.isfinite(exact):
-            return None
-        times = math.floor(exact)
-    return times if factor is None else times * factor
+    times = _whole_times(value, divisor)
+    if times is None or factor is None:
+        return times
+    return times * (int(factor) if abs(times) > EXACT_FLOAT and float(factor).is_integer() else factor)
+
+
+def _whole_times(value: int | float, divisor: int | float) -> int | None:
+    """Return floor(value / divisor), or None if it is not finite; large integers are divided exactly."""
+    if isinstance(value, int) and (isinstance(divisor, int) or divisor.is_integer()):
+        return value // int(divisor)
+    if isinstance(value, int) and abs(value) > EXACT_FLOAT:
+        return math.floor(Fraction(value) / Fraction(divisor))
+    exact = value / divisor
+    return math.floor(exact) if math.isfinite(exact) else None
 
 
 def codes_of(key: FieldKey, reader: FieldReader, docs: Docs | None) -> Codes:

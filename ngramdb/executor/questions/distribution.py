@@ -99,6 +99,7 @@ def _modelled(plan: Distribution) -> Result:
         "total": len(found),
         "context_count": found.context_count,
         "effective_n": found.effective_n,
+        "sparse": found.sparse,
         **({} if note is None else {"note": note}),
     }
     n_rows = len(found) if plan.top is None else min(len(found), plan.top)

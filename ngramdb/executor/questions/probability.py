@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ngramdb.executor.questions.models import is_counted, language_model, note_of
 from ngramdb.executor.results.result import Result
 from ngramdb.lm.spec import ModelSpec
+from ngramdb.lm.values import Scores
 from ngramdb.planner.plan import PROBABILITY_COLUMNS, Probability
 from ngramdb.planner.source import Corpus, Index, IntArray
 
@@ -36,7 +37,8 @@ class Chain(NamedTuple):
 class TokenScores:
     """One entry per token.
 
-    `prob` is NaN where the model has no answer (an n-gram after an unseen context).
+    `prob` is NaN where the model has no answer (an n-gram after an unseen context). `suffix_n` and
+    `suffix_count` are as in `ngramdb.lm.Scores`; None if they are `effective_n` and `context_count`.
     """
 
     prob: NDArray[np.float64]
@@ -44,6 +46,14 @@ class TokenScores:
     context_count: IntArray
     effective_n: NDArray[np.int32]
     sparse: NDArray[np.bool_]
+    suffix_n: NDArray[np.int32] | None = None
+    suffix_count: IntArray | None = None
+
+    @classmethod
+    def of(cls, found: Scores) -> TokenScores:
+        """Return a model's scores; the arrays are shared."""
+        counts = (found.count, found.context_count, found.effective_n, found.sparse)
+        return cls(found.prob, *counts, found.suffix_n, found.suffix_count)
 
 
 def chain(corpus: Corpus, context: IntArray, continuation: IntArray, model: ModelSpec) -> Chain:
@@ -119,7 +129,7 @@ def chain_many(
         answers = corpus.index.prob_many(flat, offsets, continuations[0], model.infgram, model.limit)
         scores = TokenScores(ratios(answers[0], answers[1]), *answers)
     else:
-        scores = TokenScores(*language_model(corpus, model).prob_many(flat, offsets, continuations[0]))
+        scores = TokenScores.of(language_model(corpus, model).scores_of(flat, offsets, continuations[0]))
     return scores if (n_steps == 1).all() else _last_steps(scores, continuations[1])
 
 
@@ -147,5 +157,11 @@ def _last_steps(steps: TokenScores, offsets: IntArray) -> TokenScores:
         last[i] = first + int(ends[0]) if len(ends) else stop - 1
         prob[i] = np.prod(steps.prob[first : last[i] + 1])
     return TokenScores(
-        prob, steps.count[last], steps.context_count[last], steps.effective_n[last], steps.sparse[last]
+        prob,
+        steps.count[last],
+        steps.context_count[last],
+        steps.effective_n[last],
+        steps.sparse[last],
+        None if steps.suffix_n is None else steps.suffix_n[last],
+        None if steps.suffix_count is None else steps.suffix_count[last],
     )

@@ -36,7 +36,7 @@ def token_scores(
         counts = corpus.index.score(flat, offsets, model.infgram, model.limit)
         return TokenScores(ratios(counts[0], counts[1]), *counts)
     found = language_model(corpus, model).score_many(flat, offsets, sentence=sentence)
-    return TokenScores(found.prob, found.count, found.context_count, found.effective_n, found.sparse)
+    return TokenScores.of(found)
 
 
 def log_probabilities(prob: NDArray[np.float64]) -> NDArray[np.float64]:

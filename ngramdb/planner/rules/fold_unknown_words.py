@@ -1,11 +1,13 @@
 """An n-gram with a word outside the vocabulary occurs nowhere: its answer needs no index.
 
-`COUNT "the xyzzy"` is 0, `DOCS WHERE "xyzzy"` is empty, `PROB … GIVEN "xyzzy"` under NGRAM is NULL. So do
-patterns with such a part, and strings that no tokens of the corpus spell.
+`COUNT "the xyzzy"` is 0, `DOCS WHERE "xyzzy"` is empty, `PROB … GIVEN "xyzzy"` under NGRAM is NULL unless the
+corpus has a sentence separator. The same holds for patterns with such a part and for strings that no tokens of
+the corpus spell.
 """
 
 from __future__ import annotations
 
+from ngramdb.lm.sentences import is_cut
 from ngramdb.planner.plan import (
     COUNT_COLUMNS,
     DISTRIBUTION_COLUMNS,
@@ -57,17 +59,21 @@ _fold_nodes = on_nodes(_fold_leaf)
 def _fold(plan: Plan) -> Plan:
     if isinstance(plan, CountGram) and not plan.gram.known:
         return Constant(plan.corpus, COUNT_COLUMNS, ((0,),), reason(plan.gram))
-    if isinstance(plan, Probability) and plan.model.kind == "ngram":
-        context = plan.context.before(plan.model.order)
-        if not context.known:
-            row = (None, 0, 0, len(context) + 1, False)
-            return Constant(plan.corpus, PROBABILITY_COLUMNS, (row,), reason(plan.context))
-    if isinstance(plan, Distribution) and plan.model.kind == "ngram":
-        context = plan.context.before(plan.model.order)
-        if not context.known:
-            summary = {"total": 0, "context_count": 0, "effective_n": len(context) + 1, "sparse": False}
-            return Constant(plan.corpus, DISTRIBUTION_COLUMNS, (), reason(plan.context), summary)
+    if isinstance(plan, (Probability, Distribution)):
+        return _fold_model(plan)
     return _fold_nodes(plan)
+
+
+def _fold_model(plan: Probability | Distribution) -> Plan:
+    """Answer an n-gram model whose context has an unknown word; `<s>` may hide it from the model."""
+    context = plan.context.before(plan.model.order)
+    if plan.model.kind != "ngram" or context.known or is_cut(plan.corpus):
+        return plan
+    n = len(context) + 1
+    if isinstance(plan, Probability):
+        return Constant(plan.corpus, PROBABILITY_COLUMNS, ((None, 0, 0, n, False),), reason(plan.context))
+    summary = {"total": 0, "context_count": 0, "effective_n": n, "sparse": False}
+    return Constant(plan.corpus, DISTRIBUTION_COLUMNS, (), reason(plan.context), summary)
 
 
 FOLD_UNKNOWN_WORDS = Rule(

@@ -95,7 +95,7 @@ def test_the_processor_mixes_the_two_distributions(corpus, spec):
 def test_sparse_contexts_have_a_weight_of_their_own_and_ends_an_id(corpus):
     model = corpus.language_model("infgram")
     logits = np.zeros((2, VOCABULARY))
-    processor = CorpusLogits(model, Interpolation(0.0, 1.0), eos=BOS)
+    processor = CorpusLogits(model, Interpolation(1.0, 1.0), eos=BOS)
     rows = [corpus.tokenizer.encode("the cat sat"), corpus.tokenizer.encode("dog cat the")]
     mixed = np.exp(processor(np.stack(rows), logits))
     assert mixed[0].tolist() == [0, 0, 0, 0, 0, 0, 1]  # every text with "the cat sat" ends there

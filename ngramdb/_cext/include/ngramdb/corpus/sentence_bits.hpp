@@ -37,14 +37,36 @@ struct SentenceBits {
   }
 };
 
-// The sentences that positions stand in, as half-open ranges. Positions that are none are in the range [0, 0).
+// The sentence of one position after another. Positions in the same sentence cost nothing, so that ascending positions
+// cost one pass over the bits.
+struct SentenceWalk {
+  SentenceBits bits;
+  uint64_t lo = 0, hi = 0;   // the sentence, half-open
+  uint64_t n_bytes_read = 0;  // of the bits: work done, for polling
+
+  // p < bits.n.
+  void move_to(uint64_t p) {
+    if (lo <= p && p < hi) return;
+    lo = bits.begin_of(p);
+    hi = bits.end_of(p);
+    n_bytes_read += (hi - lo) / 8 + 1;
+  }
+};
+
+// The sentences that contain the positions, as half-open ranges; [0, 0) for positions beyond the bits.
 inline void sentences_at(const SentenceBits& bits, const uint32_t* positions, size_t n, uint32_t* lo, uint32_t* hi,
                          StopFlag stop) {
+  SentenceWalk walk{bits};
+  uint64_t next_check = 0;
   for (size_t i = 0; i < n; ++i) {
-    if (i % kStopInterval == 0) check_stop(stop, i, n);
+    if (i + walk.n_bytes_read >= next_check) {
+      check_stop(stop, i, n);
+      next_check = i + walk.n_bytes_read + kStopInterval;
+    }
     const uint64_t p = positions[i];
-    lo[i] = p < bits.n ? static_cast<uint32_t>(bits.begin_of(p)) : 0;
-    hi[i] = p < bits.n ? static_cast<uint32_t>(bits.end_of(p)) : 0;
+    if (p < bits.n) walk.move_to(p);
+    lo[i] = p < bits.n ? static_cast<uint32_t>(walk.lo) : 0;
+    hi[i] = p < bits.n ? static_cast<uint32_t>(walk.hi) : 0;
   }
 }
 

@@ -116,7 +116,7 @@ class Windows {
  public:
   Windows(const Segment& segment, PositionsIn positions, size_t n, uint64_t width, bool before,
           const SentenceBits& sentences)
-      : segment_(segment), positions_(positions), n_(n), width_(width), before_(before), sentences_(sentences) {}
+      : segment_(segment), positions_(positions), n_(n), width_(width), before_(before), sentence_{sentences} {}
 
   bool next(Span& window, StopFlag stop) {
     Span found;
@@ -157,12 +157,16 @@ class Windows {
       const Position at = some[i];
       if (before_) {
         chunk_[i] = {at - std::min<uint64_t>(before[i], width_), at};
-        if (at < sentences_.n) chunk_[i].start = std::max<Position>(chunk_[i].start, sentences_.begin_of(at));
+        if (at < sentence_.bits.n) {
+          sentence_.move_to(at);
+          chunk_[i].start = std::max<Position>(chunk_[i].start, sentence_.lo);
+        }
       } else {
         const Position end = segment_.span(documents[i]).stop;
         chunk_[i] = {at, std::min<Position>(end, at + std::min<uint64_t>(width_, end - at))};
-        if (at > 0 && at <= sentences_.n) {
-          chunk_[i].stop = std::min<Position>(chunk_[i].stop, sentences_.end_of(at - 1));
+        if (at > 0 && at <= sentence_.bits.n) {
+          sentence_.move_to(at - 1);
+          chunk_[i].stop = std::min<Position>(chunk_[i].stop, sentence_.hi);
         }
       }
     }
@@ -175,7 +179,7 @@ class Windows {
   const size_t n_;
   const uint64_t width_;
   const bool before_;
-  const SentenceBits sentences_;
+  SentenceWalk sentence_;
   Span chunk_[kChunk];
   size_t at_ = 0, n_read_ = 0, n_done_ = 0;
 };

@@ -31,12 +31,16 @@ struct Scored {
   int64_t context_count = 0;
   int32_t effective_n = 1;
   bool sparse = false;
+  // The longest suffix of the context that the model has, whatever the token is: its tokens plus one, its occurrences.
+  int32_t suffix_n = 1;
+  int64_t suffix_count = 0;
 };
 
 // models.pyx makes arrays of them, by a dtype that is written by hand.
-static_assert(sizeof(Scored) == 32 && offsetof(Scored, prob) == 0 && offsetof(Scored, count) == 8 &&
+static_assert(sizeof(Scored) == 48 && offsetof(Scored, prob) == 0 && offsetof(Scored, count) == 8 &&
                   offsetof(Scored, context_count) == 16 && offsetof(Scored, effective_n) == 24 &&
-                  offsetof(Scored, sparse) == 28 && sizeof(bool) == 1,
+                  offsetof(Scored, sparse) == 28 && offsetof(Scored, suffix_n) == 32 &&
+                  offsetof(Scored, suffix_count) == 40 && sizeof(bool) == 1,
               "SCORED in models.pyx has another layout");
 
 // Discounts D1, D2, D3+ of an n-gram length.
@@ -229,6 +233,7 @@ class Model {
 
   void count_empty(StopFlag stop);
   Scored evaluate(const Walk& walk, const Step& step, Workspace& work, StopFlag stop) const;
+  Scored by_formula(const Walk& walk, const Step& step, Workspace& work, StopFlag stop) const;
   Scored advance(Lane& lane, bool sentences, Workspace& work, StopFlag stop) const;
   Scored kneser_ney(const Walk& walk) const;
   double interpolate(double p, const SuccessorCounts& next, int64_t adjusted, const Discount& d) const;

@@ -149,7 +149,7 @@ inline Scored Model::backoff(const Walk& walk, const Step& step) const {
   return out;
 }
 
-inline Scored Model::evaluate(const Walk& walk, const Step& step, Workspace& work, StopFlag stop) const {
+inline Scored Model::by_formula(const Walk& walk, const Step& step, Workspace& work, StopFlag stop) const {
   switch (settings_.kind) {
     case Kind::kNgram: return ngram(walk, step, work, stop);
     case Kind::kInfgram: return infgram(walk, step, work, stop);
@@ -157,6 +157,20 @@ inline Scored Model::evaluate(const Walk& walk, const Step& step, Workspace& wor
     case Kind::kKneserNey: return kneser_ney(walk);
   }
   throw std::invalid_argument("a kind of model without a probability");
+}
+
+inline Scored Model::evaluate(const Walk& walk, const Step& step, Workspace& work, StopFlag stop) const {
+  Scored out = by_formula(walk, step, work, stop);
+  out.suffix_n = out.effective_n;
+  out.suffix_count = out.context_count;
+  if (settings_.kind == Kind::kKneserNey || settings_.kind == Kind::kBackoff) {
+    // The counts of these models are those of the longest suffix that the token follows.
+    out.suffix_n = static_cast<int32_t>(walk.longest_before() + 1);
+    const bool is_empty = walk.before.size() == 1 && !walk.starts_before.alive;
+    out.suffix_count = walk.starts_before.alive ? walk.starts_before.count : walk.before.back().count;
+    if (is_empty) out.suffix_count += data_->columns.n_sentences();
+  }
+  return out;
 }
 
 }  // namespace lm
