@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,12 +39,12 @@ Side = tuple[int, NDArray[np.uint8] | None]
 
 @dataclass(frozen=True)
 class Pair:
-    """Two parts of a corpus; `is_whole`: every document is in one of them; `overlap`: some are in both."""
+    """Two parts of a corpus; `is_whole`: every document is in one of them; `n_common` are in both."""
 
     first: Part
     second: Part
     is_whole: bool
-    overlap: bool
+    n_common: int
 
 
 @dataclass
@@ -91,7 +92,13 @@ def keywords(plan: Keyness, meter: PlanMeter | None = None) -> Result:
                     )
                 ]
 
-    summary = {} if total is None else {"total": total}
+    summary: dict[str, Any] = {} if total is None else {"total": total}
+    if pair.n_common:
+        n = pair.n_common
+        summary["note"] = (
+            f"{n:,} document{' is' if n == 1 else 's are'} in both parts and count{'s' if n == 1 else ''} on both "
+            "sides; AND NOT in a condition, or AGAINST REST, keeps the parts apart"
+        )
     columns = (*KEYWORD_COLUMNS, plan.measure)
     return Result(columns, batches(), summary=summary, n_rows=len(found.scores), types=KEYWORD_TYPES)
 
@@ -103,14 +110,14 @@ def _parts(plan: Keyness, meter: PlanMeter | None) -> Pair:
     """The documents of both parts."""
     first: list[DocSet] = []
     second: list[DocSet] = []
-    is_whole, overlap = plan.where.n_first is None, False
+    is_whole, n_common = plan.where.n_first is None, 0
     for chosen, n_kept in each_segment(plan.corpus, sides_in, plan.where, plan.costs, meter=meter):
-        n_common = len(chosen[0] & chosen[1])
-        overlap = overlap or n_common > 0
-        is_whole = is_whole and not n_common and len(chosen[0]) + len(chosen[1]) == n_kept
+        common = len(chosen[0] & chosen[1])
+        n_common += common
+        is_whole = is_whole and not common and len(chosen[0]) + len(chosen[1]) == n_kept
         first.append(chosen[0])
         second.append(chosen[1])
-    return Pair(Part(plan.corpus, first), Part(plan.corpus, second), is_whole, overlap)
+    return Pair(Part(plan.corpus, first), Part(plan.corpus, second), is_whole, n_common)
 
 
 def sides_in(
@@ -175,7 +182,7 @@ def _of_ngrams(plan: Keyness, pair: Pair) -> tuple[Scored, int | None]:
     measure = _measure(plan, pair)
     scan = NgramScan(_sources(plan, pair), plan.n)
     # A row in both parts counts twice.
-    least = all_rows = (plan.min_count + 1) // 2 if pair.overlap else plan.min_count
+    least = all_rows = (plan.min_count + 1) // 2 if pair.n_common else plan.min_count
     found, total = _none(plan.n), 0
     while True:
         ids, counts = scan.next(CHUNK_NGRAMS, least)

@@ -1,8 +1,8 @@
 """An n-gram with a word outside the vocabulary occurs nowhere: its answer needs no index.
 
 `COUNT "the xyzzy"` is 0, `DOCS WHERE "xyzzy"` is empty, `PROB … GIVEN "xyzzy"` under NGRAM is NULL unless the
-corpus has a sentence separator. The same holds for patterns with such a part and for strings that no tokens of
-the corpus spell.
+corpus has a sentence separator. The same holds for patterns with such a part and for strings that no tokens
+of the corpus spell.
 """
 
 from __future__ import annotations

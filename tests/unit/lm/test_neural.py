@@ -92,14 +92,16 @@ def test_the_processor_mixes_the_two_distributions(corpus, spec):
     assert mixed == pytest.approx(expected) and mixed.sum() == pytest.approx(1)
 
 
-def test_sparse_contexts_have_a_weight_of_their_own_and_ends_an_id(corpus):
+def test_contexts_that_only_end_documents_are_not_sparse_and_ends_have_an_id(corpus):
     model = corpus.language_model("infgram")
     logits = np.zeros((2, VOCABULARY))
-    processor = CorpusLogits(model, Interpolation(1.0, 1.0), eos=BOS)
-    rows = [corpus.tokenizer.encode("the cat sat"), corpus.tokenizer.encode("dog cat the")]
+    processor = CorpusLogits(model, Interpolation(1.0, 0.0), eos=BOS)
+    rows = [corpus.tokenizer.encode("the cat sat"), corpus.tokenizer.encode("the cat sat")]
     mixed = np.exp(processor(np.stack(rows), logits))
     assert mixed[0].tolist() == [0, 0, 0, 0, 0, 0, 1]  # every text with "the cat sat" ends there
-    assert mixed[1] == pytest.approx(np.full(VOCABULARY, 1 / VOCABULARY))  # two continuations: weight 0
+    sparse_only = CorpusLogits(model, Interpolation(0.0, 1.0), eos=BOS)
+    mixed = np.exp(sparse_only(np.stack(rows), logits))
+    assert mixed[0] == pytest.approx(np.full(VOCABULARY, 1 / VOCABULARY))  # as `score` has it: not sparse
 
 
 def test_contexts_do_not_reach_across_the_ends_of_texts_and_prompts(corpus):
