@@ -167,7 +167,9 @@ def received(value: Any, corpus_named: Callable[[str], Any] | None = None) -> An
             if kind == "corpus" and isinstance(value["name"], str):
                 return corpus_named(value["name"])
         elif kind in CLASSES:
-            return getattr(import_module(CLASSES[kind]), kind)(*map(received, value["of"]))
+            # A newer server may send attributes that this version lacks; they come last.
+            parts = value["of"][: len(_ATTRIBUTES[kind])] if kind in _ATTRIBUTES else value["of"]
+            return getattr(import_module(CLASSES[kind]), kind)(*map(received, parts))
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, InvalidArgument):
             raise

@@ -181,7 +181,8 @@ bool is_close(double a, double b) {
 
 bool same(const Scored& a, const Scored& b) {
   return is_close(a.prob, b.prob) && a.count == b.count && a.context_count == b.context_count &&
-         a.effective_n == b.effective_n && a.sparse == b.sparse;
+         a.effective_n == b.effective_n && a.sparse == b.sparse && a.suffix_n == b.suffix_n &&
+         a.suffix_count == b.suffix_count;
 }
 
 // ---- counts ----------------------------------------------------------------------------------------------

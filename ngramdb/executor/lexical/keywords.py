@@ -94,16 +94,19 @@ def keywords(plan: Keyness, meter: PlanMeter | None = None) -> Result:
 
     summary: dict[str, Any] = {} if total is None else {"total": total}
     if pair.n_common:
-        n = pair.n_common
-        summary["note"] = (
-            f"{n:,} document{' is' if n == 1 else 's are'} in both parts and count{'s' if n == 1 else ''} on both "
-            "sides; AND NOT in a condition, or AGAINST REST, keeps the parts apart"
-        )
+        summary["note"] = _overlap_note(pair.n_common)
     columns = (*KEYWORD_COLUMNS, plan.measure)
     return Result(columns, batches(), summary=summary, n_rows=len(found.scores), types=KEYWORD_TYPES)
 
 
 # ---- the documents ----------------------------------------------------------------------------------------
+
+
+def _overlap_note(n: int) -> str:
+    found = (
+        "1 document is in both parts and counts" if n == 1 else f"{n:,} documents are in both parts and count"
+    )
+    return f"{found} on both sides; AND NOT in a condition, or AGAINST REST, keeps the parts apart"
 
 
 def _parts(plan: Keyness, meter: PlanMeter | None) -> Pair:

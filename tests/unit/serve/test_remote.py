@@ -229,6 +229,15 @@ def test_every_verb_is_asked_or_refused(address: str) -> None:
         )
 
 
+def test_attributes_that_a_newer_server_sends_are_left_out() -> None:
+    with ngramdb.connect() as db:
+        db.create_corpus("c").append(["a b a c"])
+        scores = db.corpus("c").score("a b", model="kneser_ney")
+    sent = wire.sent(scores)
+    sent["of"].append("a new attribute")
+    assert wire.received(sent).suffix_count.tolist() == scores.suffix_count.tolist()
+
+
 def test_a_connection_has_the_names_of_a_local_one(folder: Path, address: str) -> None:
     public = {name for name in vars(ngramdb.Connection) if not name.startswith("_")}
     there = ngramdb.connect(address, token="sesame")
