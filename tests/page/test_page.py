@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -9,6 +11,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 
 import ngramdb
+from ngramdb.api.parsing import parsed
+from ngramdb.language import ast
 
 
 def link(**state: object) -> str:
@@ -143,6 +147,12 @@ def test_documents_have_their_fields_and_the_place(visitor: Any, database: Path)
         ('"climate" AND year > 2010', 'COUNT "climate" AND year > 2010 FROM reports'),
         ('"climate" OR "trees"', 'COUNT "climate" OR "trees" FROM reports'),
         ("year = 2005", "COUNT DOCS WHERE year = 2005 FROM reports"),
+        ("/clim.*/", "COUNT /clim.*/ FROM reports"),
+        ('* "climate"', 'COUNT * "climate" FROM reports'),
+        ('<s> "climate"', 'COUNT <s> "climate" FROM reports'),
+        ('("climate" | "mild") /.*/', 'COUNT ("climate" | "mild") /.*/ FROM reports'),
+        ('("climate" | "mild") AND year > 2010', 'COUNT ("climate" | "mild") AND year > 2010 FROM reports'),
+        ('"climate"{1,2} "change"', 'COUNT "climate"{1,2} "change" FROM reports'),
     ],
 )
 def test_the_box_takes_patterns_and_conditions(
@@ -161,6 +171,72 @@ def test_the_box_takes_statements(visitor: Any, database: Path) -> None:
     page = visitor.open(link(corpus="reports", q="NGRAMS 2 TOP 5 FROM reports"))
     rows = expected(database, "NGRAMS 2 TOP 5 FROM reports")
     assert page.locator("tbody tr td:first-child").all_inner_texts() == [row[0] for row in rows]
+
+
+def test_the_box_takes_statements_of_patterns(visitor: Any, database: Path) -> None:
+    page = visitor.open(link(corpus="reports", q="KWIC /clim.*/ FROM reports"))
+    ((count,),) = expected(database, "COUNT /clim.*/ FROM reports")
+    assert page.locator("tbody tr").count() == count
+
+
+def patterns_of_the_language() -> list[str]:
+    """Patterns of the COUNT and KWIC statements in tests/language, without those that use placeholders."""
+    found = set()
+    for path in (Path(__file__).parents[1] / "language").glob("*.test"):
+        for statement in re.findall(r"^(?:COUNT|KWIC) [^\n]+", path.read_text("utf-8"), re.MULTILINE):
+            with contextlib.suppress(ngramdb.Error):
+                trees, placeholders = parsed(statement)
+                asked = trees[0].what if isinstance(trees[0], (ast.Count, ast.Kwic)) else None
+                if (
+                    isinstance(asked, ast.Contains)
+                    and asked.span
+                    and not (placeholders.names or placeholders.positions)
+                ):
+                    text = statement[asked.span.start : asked.span.stop]
+                    ngramdb.pattern(text)  # a single alternative has the place of what is inside parentheses
+                    found.add(text)
+    return sorted(found)
+
+
+def test_every_pattern_of_the_language_is_read_as_one(visitor: Any) -> None:
+    texts = patterns_of_the_language()
+    assert len(texts) > 50
+    read = """async (texts) => {
+        const { read } = await import("./static/sql.js");
+        return texts.map((text) => [read(text).pattern, read(`KWIC ${text} FROM x`).kind]);
+    }"""
+    found = visitor.open(link(corpus="reports")).evaluate(read, texts)
+    wrong = [
+        (text, *is_read) for text, is_read in zip(texts, found, strict=True) if is_read != [text, "statement"]
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "and/or",
+        "/usr/bin or so",
+        "5 * 3",
+        "(see below)",
+        '"No" he said',
+        "count to ten",
+        "* a list",
+    ],
+)
+def test_texts_that_resemble_patterns_are_words(visitor: Any, text: str) -> None:
+    read = 'async (text) => (await import("./static/sql.js")).read(text)'
+    assert visitor.open(link(corpus="reports")).evaluate(read, text) == {"kind": "text", "text": text}
+
+
+def test_ignoring_case_is_of_the_whole_pattern(visitor: Any, database: Path) -> None:
+    statement = 'COUNT ("CLIMATE" [0..1] "CHANGE") IGNORE CASE FROM reports'
+    ((count,),) = expected(database, statement)
+    typed = '"CLIMATE" [0..1] "CHANGE"'
+    page = visitor.open(link(corpus="reports", q=typed, nocase=1))
+    assert page.inner_text(".total strong") == str(count) != "0"
+    page = visitor.open(link(corpus="reports", view="compare", q=typed, nocase=1, by="-", rel=0))
+    assert page.inner_text(".group .bar .value") == str(count)
 
 
 def test_suggestions_come_while_typing_and_are_taken_with_keys(visitor: Any) -> None:
@@ -247,6 +323,46 @@ def test_ngrams_are_compared_over_time(visitor: Any, database: Path) -> None:
     rows = dict(expected(database, 'COUNT "trees" GROUP BY year FROM reports'))
     shown = [list(map(int, row.split())) for row in page.locator(".numbers tbody tr").all_inner_texts()]
     assert {year: n for year, _, n in shown if n} == rows
+
+
+def test_periods_without_an_occurrence_are_zero_and_in_order(
+    visitor: Any, database: Path, tmp_path: Path
+) -> None:
+    page = visitor.open(link(corpus="reports", view="compare", q="onerror\n/fl.*/", by="year", rel=0))
+    page.click("text=The numbers")
+    counts = [
+        dict(expected(database, f"COUNT {pattern} GROUP BY year FROM reports"))
+        for pattern in ('"onerror"', "/fl.*/")
+    ]
+    rows = [[year, *(one.get(year, 0) for one in counts)] for year in range(2001, 2021)]
+    shown = [list(map(int, row.split())) for row in page.locator(".numbers tbody tr").all_inner_texts()]
+    assert shown == rows
+    assert page.locator("circle.s0").count() == len(rows)
+    with page.expect_download() as begun:
+        page.click("text=Save CSV")
+    begun.value.save_as(tmp_path / "saved.csv")
+    saved = (tmp_path / "saved.csv").read_text("utf-8").splitlines()
+    assert saved == ["year,onerror,/fl.*/", *(",".join(map(str, row)) for row in rows)]
+    page = visitor.open(link(corpus="reports", q="onerror", **{"as": "frequency", "by": "year", "rel": 0}))
+    page.click("text=The numbers")
+    shown = [list(map(int, row.split())) for row in page.locator(".numbers tbody tr").all_inner_texts()]
+    assert shown == [row[:2] for row in rows]
+
+
+def test_a_line_breaks_at_periods_of_other_corpora(visitor: Any) -> None:
+    page = visitor.open(
+        link(
+            view="compare", corpus="reports", q="climate", rel=0, by="year", **{"in": "reports,small corpus"}
+        )
+    )
+    page.click("text=The numbers")
+    assert page.locator(".numbers tbody tr").first.inner_text().split() == ["1999", "NULL", "1"]
+    assert page.locator(".numbers tbody tr").last.inner_text().split()[2] == "NULL"
+
+
+def test_what_cannot_be_compared_is_named(visitor: Any) -> None:
+    visitor.open(link(view="compare", corpus="reports", q="climate\nyear > 2010\nNGRAMS 2", by="-"))
+    assert "Not compared, because only words and patterns are: year > 2010 · NGRAMS 2" in visitor.text()
 
 
 def test_ngrams_are_compared_over_periods_of_dates(visitor: Any) -> None:

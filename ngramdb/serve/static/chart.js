@@ -92,8 +92,11 @@ function picture(series, width, nameOfX, nameOfY, named) {
   return image;
 }
 
+// The line breaks at values that only other series have.
 function curve(one, index, at) {
-  const path = one.points.map(([x, y], nth) => `${nth ? "L" : "M"}${at.x(x).toFixed(1)} ${at.y(y).toFixed(1)}`).join("");
+  const place = new Map(at.xs.map((x, nth) => [x, nth]));
+  const goesOn = (nth) => nth > 0 && place.get(one.points[nth][0]) === place.get(one.points[nth - 1][0]) + 1;
+  const path = one.points.map(([x, y], nth) => `${goesOn(nth) ? "L" : "M"}${at.x(x).toFixed(1)} ${at.y(y).toFixed(1)}`).join("");
   const dots = one.points.length <= 60 ? one.points.map(([x, y]) => svg("circle", { class: `s${index}`, cx: at.x(x), cy: at.y(y), r: 2.6 })) : [];
   return [svg("path", { class: `curve s${index}`, d: path }), ...dots];
 }
@@ -160,9 +163,8 @@ function asTable(series, nameOfX, nameOfY) {
 
 // ---- groups of bars ---------------------------------------------------------------------------------------
 
-// Series over names: for each name the bars of all series, one below the other.
-export function groups(series, { label, x: nameOfX, y: nameOfY }) {
-  const names = [...new Set(series.flatMap((one) => one.points.map(([x]) => x)))];
+// Series over `names`: for each name the bars of all series, one below the other.
+export function groups(series, { label, x: nameOfX, y: nameOfY, names }) {
   const found = series.map((one) => new Map(one.points));
   const most = Math.max(...series.flatMap((one) => one.points.map(([, y]) => y)), 0);
   const group = (x) =>
@@ -171,7 +173,7 @@ export function groups(series, { label, x: nameOfX, y: nameOfY }) {
       { class: "group" },
       h("h3", { dir: "auto" }, x),
       bars(
-        series.map((one, nth) => ({ label: one.name, value: found[nth].get(x) ?? 0, shown: short(found[nth].get(x) ?? 0), series: `s${nth}` })),
+        series.map((one, nth) => ({ label: one.name, value: found[nth].get(x) ?? 0, shown: found[nth].has(x) ? short(found[nth].get(x)) : "–", series: `s${nth}` })),
         { label: `${nameOfX} ${x}, ${nameOfY}`, most },
       ),
     );

@@ -39,10 +39,14 @@ export function all(...conditions) {
 const PIECES = new RegExp(
   [
     String.raw`(?<space>\s+)`,
+    // A slash after a word, a number or a bracket, or before a space, divides.
+    String.raw`(?<regex>(?<![\p{L}\p{N}_)\]])/(?![\s/*])(?:[^/\\\n]|\\[^\n])+/)`,
     String.raw`(?<comment>--[^\n]*|/\*[\s\S]*?(?:\*/|$))`,
     String.raw`(?<ngram>"(?:[^"\\]|\\[\s\S])*(?:"|$))`,
     String.raw`(?<value>'(?:[^']|'')*(?:'|$))`,
     "(?<name>`(?:[^`]|``)*(?:`|$))",
+    String.raw`(?<mark></?s>)`,
+    String.raw`(?<repetition>\{[\s\d,]*\})`,
     String.raw`(?<gap>\[\s*\d+\s*\.\.\s*\d*\s*\])`,
     String.raw`(?<ids>\[[\s\d,]*(?:\]|$))`,
     String.raw`(?<number>\d+(?:\.\.\d+|\.\d+)?(?:[eE][+-]?\d+)?)`,
@@ -76,37 +80,58 @@ export function scan(text) {
 const VERBS = new Set(
   "COUNT DOCS KWIC COLLOCATES KEYWORDS DISPERSION NGRAMS TRACE PROB DIST SCORE GENERATE DESCRIBE SHOW EXPLAIN CHECK".split(" "),
 );
-const OPENING = new Set(["ngram", "ids"]);
+const ANCHORS = new Set(["ngram", "ids", "regex", "mark", "repetition"]);
+const MODIFIERS = /^(MATCH|TEXT|TOKENS|IGNORE|CASE|DIACRITICS|PREFIX)$/;
 const COMPARING = /^(=|!=|<>|<|<=|>|>=|BETWEEN|IN|LIKE|ILIKE|IS|NOT)$/i;
 
 // What a person has typed into the search box:
 //   {kind: "empty"}
-//   {kind: "statement", statement}   a question of the language, as it stands
-//   {kind: "pattern", pattern, where}  n-grams in quotes or as ids, and what follows them after AND
+//   {kind: "statement", statement}   a statement of the language, unchanged
+//   {kind: "pattern", pattern, where}  a pattern, and the condition after its AND
 //   {kind: "condition", where}       a condition that selects documents
-//   {kind: "text", text}             anything else: words to look for as they stand
+//   {kind: "text", text}             anything else: words to look for as typed
 export function read(typed) {
   const text = typed.trim();
   if (!text) return { kind: "empty" };
   const pieces = scan(text).filter((piece) => piece.kind !== "space" && piece.kind !== "comment");
   if (!pieces.length) return { kind: "empty" };
   if (isStatement(pieces)) return { kind: "statement", statement: text.replace(/;\s*$/, "") };
-  if (OPENING.has(pieces[0].kind)) return pattern(text, pieces);
+  const length = patternLength(pieces);
+  if (length) return pattern(text, pieces, length);
   if (isCondition(pieces)) return { kind: "condition", where: text };
   return { kind: "text", text };
 }
 
-function isStatement([first, second]) {
+// The number of leading pieces that form a pattern; 0 if the text does not begin with one.
+function patternLength(pieces) {
+  let depth = 0;
+  let anchored = false;
+  let at = 0;
+  for (; at < pieces.length; at += 1) {
+    const { kind, text } = pieces[at];
+    if (ANCHORS.has(kind)) anchored = true;
+    else if (text === "(") depth += 1;
+    else if (text === ")" && depth) depth -= 1;
+    else if (!(kind === "gap" || text === "*" || (text === "|" && depth) || (at && MODIFIERS.test(text.toUpperCase())))) break;
+  }
+  return anchored && !depth ? at : 0;
+}
+
+function isStatement([first, second, ...rest]) {
   if (!VERBS.has(first.text.toUpperCase())) return false;
   if (!second) return first.text === "DOCS";
+  if (first.text === "DESCRIBE") return true;
+  const length = patternLength([second, ...rest]);
+  // COUNT("a") > 2 is a condition.
+  if (length) return !COMPARING.test([second, ...rest][length]?.text);
   const goesOn = second.kind !== "name" && second.kind !== "operator";
   return goesOn && (first.text === first.text.toUpperCase() || second.kind !== "keyword" || second.text === second.text.toUpperCase());
 }
 
 function isCondition(pieces) {
   const [first, second] = pieces;
-  if (/^\($/.test(first.text) || (/^NOT$/i.test(first.text) && second && OPENING.has(second.kind))) {
-    return pieces.some((piece) => OPENING.has(piece.kind) || COMPARING.test(piece.text));
+  if (first.text === "(" || (/^NOT$/i.test(first.text) && patternLength(pieces.slice(1)))) {
+    return pieces.some((piece) => ANCHORS.has(piece.kind) || COMPARING.test(piece.text));
   }
   if (/^(COUNT|OVERLAP)$/i.test(first.text) && second?.text === "(") return true;
   // A field is a name, or names with dots between; words of the language count in capitals, for texts have them too.
@@ -118,30 +143,32 @@ function isCondition(pieces) {
 
 const isName = (piece) => piece?.kind === "name" || piece?.kind === "keyword";
 
-// "a" MATCH TEXT [1..2] "b" AND rest: the pattern, and the rest as a condition.
-function pattern(text, pieces) {
-  let at = 0;
-  for (let open = true; at < pieces.length; at += 1) {
-    const { kind, text: word } = pieces[at];
-    if (open && OPENING.has(kind)) open = false;
-    else if (kind === "gap") open = true;
-    else if (!/^(MATCH|TEXT|TOKENS|IGNORE|CASE)$/i.test(word)) break;
-  }
+// "a" MATCH TEXT [1..2] /b.*/ AND rest: the pattern, and the rest as a condition.
+function pattern(text, pieces, length) {
   const whole = { kind: "pattern", pattern: text, where: "", whole: text };
-  if (at === pieces.length) return whole;
-  const stop = pieces[at - 1].stop;
-  // Words after a quotation: a text that happens to begin with quotes.
-  if (pieces[at].kind === "name") return { kind: "text", text };
-  if (!/^(AND|OR)$/i.test(pieces[at].text)) return whole;
+  const next = pieces[length];
+  if (!next) return whole;
+  // Words after a pattern: a text that happens to begin like one.
+  if (next.kind === "name") return { kind: "text", text };
+  if (!/^(AND|OR)$/i.test(next.text)) return whole;
   // A part of an OR, or of WITHIN, is no condition by itself: then the whole selects the documents.
-  const entire = pieces.slice(at).some((piece) => /^(OR|WITHIN)$/i.test(piece.text));
+  const entire = pieces.slice(length).some((piece) => /^(OR|WITHIN)$/i.test(piece.text));
   return {
     kind: "pattern",
-    pattern: text.slice(0, stop),
-    where: entire ? text : text.slice(pieces[at].stop).trim(),
+    pattern: text.slice(0, pieces[length - 1].stop),
+    where: entire ? text : text.slice(next.stop).trim(),
     whole: text,
     partly: entire,
   };
+}
+
+// A pattern under the modifiers that its parts accept: token ids none, regular expressions only IGNORE CASE.
+export function modified(pattern, { asText, nocase }) {
+  const pieces = scan(pattern).filter((piece) => piece.kind !== "space");
+  const has = (kind) => pieces.some((piece) => piece.kind === kind);
+  if (has("ids") || pieces.some((piece) => MODIFIERS.test(piece.text.toUpperCase()))) return pattern;
+  const modifiers = join(asText && !has("regex") && "MATCH TEXT", nocase && "IGNORE CASE");
+  return modifiers && pieces.length > 1 ? `(${pattern}) ${modifiers}` : join(pattern, modifiers);
 }
 
 // ---- for other programs -----------------------------------------------------------------------------------

@@ -7,7 +7,8 @@ import { wrong } from "./panel.js";
 
 const FORMAT_NAMES = { csv: "CSV", jsonl: "JSON lines", arrow: "Arrow", parquet: "Parquet" };
 
-// `statement` is what gave the answer; its files have as many rows as the server gives.
+// `statement` is what gave the answer; its files have as many rows as the server gives. Without one, the rows
+// shown are saved.
 export function table(answer, statement, { caption = "Rows of the answer", file = "answer" } = {}) {
   const kinds = answer.columns.map((_, at) => kindOf(answer.rows, at));
   const order = { column: -1, down: false };
@@ -60,7 +61,7 @@ function foot(answer, statement, box, file) {
   });
   const copy = h("button", { type: "button", class: "quiet small", onclick: () => copyText(tabbed(answer)) }, "Copy");
   const count = answer.truncated ? `the first ${number(answer.rows.length)} rows` : `${number(answer.rows.length)} row${answer.rows.length === 1 ? "" : "s"}`;
-  return h("div", { class: "row foot" }, h("span", { class: "dim" }, count), widen, copy, statement && saving(statement, file));
+  return h("div", { class: "row foot" }, h("span", { class: "dim" }, count), widen, copy, statement ? saving(statement, file) : savingRows(answer, file));
 }
 
 // A choice of formats; the file is fetched, so that it comes with the token and can say what went wrong.
@@ -82,6 +83,12 @@ export function saving(statement, file) {
     }
   });
   return [select, status];
+}
+
+function savingRows({ columns, rows }, file) {
+  const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const csv = () => [columns, ...rows].map((row) => `${row.map((value) => quoted(cell(value))).join(",")}\n`).join("");
+  return h("button", { type: "button", class: "quiet small", onclick: () => save(new Blob([csv()], { type: "text/csv" }), `${file}.csv`) }, "Save CSV");
 }
 
 function save(blob, name) {

@@ -1,15 +1,16 @@
 // Several n-grams beside each other, over a field or over time, in one corpus, in several, or at several versions.
 
 import { query } from "../api.js";
-import { asText, from, groupFields } from "../catalog.js";
+import { from, groupFields } from "../catalog.js";
 import { groups, lines } from "../chart.js";
 import { choice, h, labelled, tick } from "../dom.js";
-import { cell, number, rounded } from "../format.js";
+import { cell, number } from "../format.js";
 import { note, notes, panel } from "../panel.js";
 import { ran } from "../ran.js";
-import { field, join, ngram, read } from "../sql.js";
+import { field, join } from "../sql.js";
 import { table } from "../table.js";
-import { PARTS, PER, measured, periodOf } from "./frequency.js";
+import { PARTS, PER, periodOf } from "./frequency.js";
+import { understood } from "./search.js";
 
 const MOST_SERIES = 6;
 const MOST_VALUES = 25;
@@ -24,13 +25,17 @@ export async function show(ctx) {
   const wanted = (ctx.state.q ?? "").split("\n").map((line) => line.trim()).filter(Boolean);
   const sources = chosenSources(ctx);
   const relative = ctx.state.rel !== "0";
-  const series = sources.flatMap((source) => wanted.map((typed) => ({ typed, source, name: sources.length > 1 ? `${typed} · ${source.name}` : typed, expression: expression(typed, ctx.state, info) })));
+  const searches = wanted.map((typed) => ({ typed, ...understood({ state: { ...ctx.state, q: typed, where: "" } }, info) }));
+  const counted = searches.filter((one) => one.expression);
+  const others = searches.filter((one) => !one.expression).map((one) => one.typed);
+  const series = sources.flatMap((source) => counted.map(({ typed, expression }) => ({ source, name: sources.length > 1 ? `${typed} · ${source.name}` : typed, expression })));
   const asked = series.slice(0, MOST_SERIES);
   return [
     h("h1", {}, "Compare"),
     form(ctx, fields, by, time, relative, sources),
     series.length > MOST_SERIES && note(`The first ${MOST_SERIES} of ${series.length} lines; more would not be told apart.`),
-    wanted.length ? result(ctx, asked, by, time, relative) : note("One n-gram a line, as in the search box: words, patterns in quotes, expressions."),
+    others.length > 0 && note(`Not compared, because only words and patterns are: ${others.join(" · ")}`),
+    counted.length ? result(ctx, asked, by, time, relative) : note("One n-gram a line, as in the search box: words, patterns in quotes, expressions."),
   ];
 }
 
@@ -48,11 +53,6 @@ function timeOf(ctx, by) {
   if (period === "month") return { ...shared, group, place: ([year, month]) => year * 12 + month - 1, named: (x) => `${Math.floor(x / 12)}-${two((x % 12) + 1)}` };
   if (period === "day") return { ...shared, group, place: ([year, month, day]) => Date.UTC(year, month - 1, day) / DAY, named: (x) => new Date(x * DAY).toISOString().slice(0, 10) };
   return { ...shared, group };
-}
-
-function expression(typed, state, info) {
-  const is = read(typed);
-  return is.kind === "text" ? join(ngram(is.text), asText(state, info) && "MATCH TEXT", state.nocase && "IGNORE CASE") : typed;
 }
 
 // ---- what is compared -------------------------------------------------------------------------------------
@@ -110,47 +110,57 @@ function result(ctx, series, by, time, relative) {
   const group = by ? `GROUP BY ${time?.group ?? field(by.path)}` : "";
   const statements = series.map((one) => join("COUNT", one.expression, group, one.source.from));
   const sources = [...new Map(series.map((one) => [one.source.name, one.source])).values()];
-  const tokens = relative ? sources.map((source) => join('COUNT ""', group, source.from)) : [];
+  // Sizes are needed for absolute counts, too: they list the values without an occurrence.
+  const sizes = sources.map((source) => join('COUNT ""', group, source.from));
   const unit = relative ? "per million tokens" : "occurrences";
   return [
     panel(ctx, "Counting", async (signal) => {
       const [found, total] = await Promise.all([
         Promise.all(statements.map((statement, at) => query(statement, { signal, db: series[at].source.db }))),
-        Promise.all(tokens.map((statement, at) => query(statement, { signal, db: sources[at].db }))),
+        Promise.all(sizes.map((statement, at) => query(statement, { signal, db: sources[at].db }))),
       ]);
-      const size = new Map(sources.map((source, at) => [source.name, total[at]?.rows]));
-      const drawn = series.map((one, at) => ({ name: one.name, points: points(found[at].rows, size.get(one.source.name), by, time) }));
-      return [found.flatMap(notes), picture(drawn, by, time, unit), by && below(drawn, by, time, statements[0])];
+      const size = new Map(sources.map((source, at) => [source.name, total[at].rows]));
+      const drawn = series.map((one, at) => ({ name: one.name, points: points(found[at].rows, size.get(one.source.name), by, time, relative) }));
+      const cut = total.find((one) => one.truncated);
+      return [found.flatMap(notes), cut && note(`The first ${number(cut.rows.length)} values.`), picture(drawn, by, time, unit), by && below(drawn, by, time)];
     }),
-    ran(ctx, statements, tokens),
+    ran(ctx, statements, sizes),
   ];
 }
 
-function points(rows, tokens, by, time) {
-  if (!by) return [["all", tokens ? (PER * rows[0][0]) / Math.max(1, tokens[0][0]) : rows[0][0]]];
+// [value, count or share] for each value that has tokens, in the order of values.
+function points(rows, sizes, by, time, relative) {
+  const measured = (count, size) => (relative ? (PER * count) / Math.max(1, size) : count);
+  if (!by) return [["all", measured(rows[0][0], sizes[0][0])]];
   const placed = (row) => [row.slice(0, -1).includes(null) ? null : time ? time.place(row) : row[0], row.at(-1)];
-  return measured(rows.map(placed), tokens?.map(placed)).filter(([value]) => value !== null).map(([value, , y]) => [value, y]);
+  const counts = new Map(rows.map(placed));
+  return sizes
+    .map(placed)
+    .filter(([value]) => value !== null)
+    .map(([value, size]) => [value, measured(counts.get(value) ?? 0, size)]);
+}
+
+// All values of all series: times in order, others as they come.
+function valuesOf(drawn, time) {
+  const all = [...new Set(drawn.flatMap((one) => one.points.map(([x]) => x)))];
+  return time ? all.sort((one, other) => one - other) : all;
 }
 
 function picture(drawn, by, time, unit) {
   const label = `${drawn.map((one) => one.name).join(", ")}: ${unit}${by ? ` by ${by.path}` : ""}`;
-  if (time) return lines(filled(drawn), { label, x: by.path, y: unit, named: time.named, numbers: false });
+  if (time) return lines(drawn, { label, x: by.path, y: unit, named: time.named, numbers: false });
   const sum = new Map();
   for (const one of drawn) for (const [x, y] of one.points) sum.set(x, (sum.get(x) ?? 0) + y);
-  const most = [...sum].sort((one, other) => other[1] - one[1]).slice(0, MOST_VALUES).map(([x]) => x);
-  const shown = drawn.map((one) => ({ ...one, points: most.map((x) => [cell(x), new Map(one.points).get(x) ?? 0]) }));
-  return [groups(shown, { label, x: by?.path ?? "corpus", y: unit }), sum.size > most.length && note(`The ${MOST_VALUES} most frequent of ${number(sum.size)} values; the table has all.`)];
-}
-
-// A line is 0 where its n-gram does not occur and another one does.
-function filled(drawn) {
-  const xs = [...new Set(drawn.flatMap((one) => one.points.map(([x]) => x)))].filter((x) => typeof x === "number").sort((one, other) => one - other);
-  return drawn.map((one) => ({ ...one, points: xs.map((x) => [x, new Map(one.points).get(x) ?? 0]) }));
-}
-
-function below(drawn, by, time, statement) {
-  const xs = [...new Set(drawn.flatMap((one) => one.points.map(([x]) => x)))];
+  const most = new Set([...sum].sort((one, other) => other[1] - one[1]).slice(0, MOST_VALUES).map(([x]) => x));
   const found = drawn.map((one) => new Map(one.points));
-  const answer = { columns: [by.path, ...drawn.map((one) => one.name)], rows: xs.map((x) => [time ? time.named(x) : x, ...found.map((values) => Number(rounded(values.get(x) ?? 0, 6).replaceAll(",", "")))]) };
-  return h("details", { class: "numbers" }, h("summary", {}, "The numbers"), table(answer, statement, { caption: "The numbers", file: "comparison" }));
+  const shown = drawn.map((one, at) => ({ ...one, points: [...most].filter((x) => found[at].has(x)).map((x) => [cell(x), found[at].get(x)]) }));
+  return [groups(shown, { label, x: by?.path ?? "corpus", y: unit, names: [...most].map(cell) }), sum.size > most.size && note(`The ${MOST_VALUES} most frequent of ${number(sum.size)} values; the table has all.`)];
+}
+
+function below(drawn, by, time) {
+  const found = drawn.map((one) => new Map(one.points));
+  const shortened = (y) => (y === undefined ? null : Number.isInteger(y) ? y : Number(y.toPrecision(6)));
+  const rows = valuesOf(drawn, time).map((x) => [time ? time.named(x) : x, ...found.map((values) => shortened(values.get(x)))]);
+  const answer = { columns: [by.path, ...drawn.map((one) => one.name)], rows };
+  return h("details", { class: "numbers" }, h("summary", {}, "The numbers"), table(answer, null, { caption: "The numbers", file: "comparison" }));
 }

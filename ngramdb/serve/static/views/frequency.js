@@ -42,12 +42,14 @@ export function results(ctx, search, info) {
       search.expression && labelled("As", choice([["", "per million tokens"], ["0", unit]], relative ? "" : "0", set("rel"), { "data-key": "rel" })),
     ),
     panel(ctx, `Counting by ${by.path}`, async (signal) => {
-      const found = await frequency(ctx.corpus, ctx.version, wanted(search, by, period, relative, Boolean(periods)), signal);
+      // Shares come with a row for each value that has tokens: a line over time needs those without an occurrence.
+      const along = isTime(by) || period === "year";
+      const shares = relative || (along && Boolean(search.expression));
+      const found = await frequency(ctx.corpus, ctx.version, wanted(search, by, period, shares, Boolean(periods)), signal);
       if (!found.rows.length) return [notes(found), note("Nothing to count."), ran(ctx, found.statement)];
       const name = relative ? "per million tokens" : unit;
       const n = PARTS[period]?.length ?? 1;
       const points = found.rows.map((row) => [row.slice(0, n), row[n], relative ? (row[n + 2] ?? 0) : row[n]]);
-      const along = isTime(by) || period === "year";
       const chart = along ? overTime(points, by, name) : asBars(ctx, points, by, name, period);
       const more = found.truncated && note(periods ? `The first ${number(points.length)} values.` : `The ${number(points.length)} most frequent values.`);
       return [notes(found), chart, more, h("div", { class: "row foot" }, saving(found.statement, `by-${by.path}`)), ran(ctx, found.statement)];
@@ -64,13 +66,6 @@ function wanted(search, by, period, relative, isOrdered) {
     relative: relative && 1,
     ...(isOrdered ? {} : { order: "count", limit: MOST }),
   };
-}
-
-// [value, count, share or count]: relative where there are tokens to divide by.
-export function measured(rows, tokens) {
-  if (!tokens) return rows.map(([value, count]) => [value, count, count]);
-  const size = new Map(tokens);
-  return rows.map(([value, count]) => [value, count, size.get(value) ? (PER * count) / size.get(value) : 0]);
 }
 
 function overTime(points, by, name) {

@@ -5,7 +5,7 @@ import { h, labelled, roving, tick } from "../dom.js";
 import { number, plural } from "../format.js";
 import { note, panel } from "../panel.js";
 import { query } from "../api.js";
-import { field, join, ngram, read } from "../sql.js";
+import { field, join, modified, ngram, read } from "../sql.js";
 import { ofSearches, suggesting } from "../suggest.js";
 
 const TABS = {
@@ -35,19 +35,17 @@ export async function show(ctx) {
 export function understood(ctx, info) {
   const typed = read(ctx.state.q ?? "");
   const filter = ctx.state.where ?? "";
-  const modifiers = join(asText(ctx.state, info) && "MATCH TEXT", ctx.state.nocase && "IGNORE CASE");
+  const options = { asText: asText(ctx.state, info), nocase: ctx.state.nocase };
   const found = { ...typed, filter };
   if (typed.kind === "text") {
     found.literal = ngram(typed.text);
-    found.pattern = join(found.literal, modifiers);
+    found.pattern = modified(found.literal, options);
     found.expression = found.pattern;
     found.documents = found.pattern;
     // In sub-words a word inside a text begins with its blank: that is the context that goes on as people expect.
     if (info.kind === "json" && !/^\s/.test(typed.text)) found.literal = ngram(` ${typed.text}`);
   } else if (typed.kind === "pattern") {
-    // Token ids are taken as they are, and so is a pattern that says itself how it is matched.
-    const around = typed.pattern.replace(/"(?:[^"\\]|\\[\s\S])*"/g, "");
-    found.pattern = /MATCH|IGNORE|^\[/i.test(around) ? typed.pattern : join(typed.pattern, modifiers);
+    found.pattern = modified(typed.pattern, options);
     found.expression = typed.whole === typed.pattern ? found.pattern : typed.whole;
     found.documents = found.expression;
     found.literal = typed.pattern.match(/^(?:"(?:[^"\\]|\\[\s\S])*"|\[[\s\d,]*\])$/)?.[0] ?? null;
