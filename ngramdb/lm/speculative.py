@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ngramdb import interrupts
 from ngramdb.lm.measures import shown_arrays
 from ngramdb.lm.models import LanguageModel, as_ids
 from ngramdb.lm.values import END, Floats, Integers
@@ -49,6 +50,7 @@ def draft(model: LanguageModel, context: ArrayLike, n: int, *, least_prob: float
     probs: list[float] = []
     lengths: list[int] = []
     while len(drafted) < n:
+        interrupts.check()
         tokens, counts, context_count, length = model.continuations(ids + drafted)
         if not len(tokens):
             break

@@ -152,3 +152,33 @@ def test_verbs_that_write(name: str, folder: Path, tmp_path: Path) -> None:
             db.refresh()
             assert words.n_documents == before or db.version > version
             assert words.count_docs() == words.n_documents
+
+
+#: Verbs that walk through every suffix of a context that occurs: all of them, in a text that repeats itself.
+LONG_CONTEXTS: dict[str, Callable[[Any, str, str], object]] = {
+    "prob": lambda corpus, text, model: corpus.prob("a", given=text, model=model),
+    "prob_many": lambda corpus, text, model: corpus.prob_many([text], ["a"], model=model),
+    "score_many": lambda corpus, text, model: corpus.score_many([text], model=model),
+    "perplexity": lambda corpus, text, model: corpus.perplexity([text], model=model),
+}
+
+#: Of 125,000 searches, or of 125,000 tokens that are searched for.
+LEAST_POLLS = {"prob": 4, "prob_many": 6, "score_many": 50, "perplexity": 50}
+
+
+@pytest.mark.parametrize("model", ["backoff", "kneser_ney"])
+@pytest.mark.parametrize("name", LONG_CONTEXTS)
+def test_polls_within_a_document(name: str, model: str) -> None:
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c")
+        corpus.append([" ".join("a" * 1000)] * 2)
+        text = " ".join("a" * 500)
+
+        def run() -> object:
+            return LONG_CONTEXTS[name](corpus, text, model)
+
+        run()  # what is counted once and kept
+        n = n_polls(run)
+        assert n >= LEAST_POLLS[name], f"{n} polls do not go by the work done in 500 tokens"
+        for k in (n // 4, n // 2):
+            assert is_stopped(run, k)

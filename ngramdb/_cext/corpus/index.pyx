@@ -133,6 +133,7 @@ cdef class Index:
         cdef int64_t last = as_id(token)
         cdef int64_t[2] offsets
         cdef Estimate out
+        cdef Poll poll
         if type(context) is list or type(context) is tuple:
             fill_ids(context, small, large, &data, &n)
         else:
@@ -140,7 +141,12 @@ cdef class Index:
             data, n = ids.data, ids.n
         offsets[0] = 0
         offsets[1] = n
-        self.index.estimate(data, offsets, &last, 1, infgram, order, &out, NULL)
+        if n <= STACK_IDS:
+            self.index.estimate(data, offsets, &last, 1, infgram, order, &out, NULL)
+        else:
+            poll = current_poll()
+            with nogil:
+                self.index.estimate(data, offsets, &last, 1, infgram, order, &out, &poll)
         return out.cont_count, out.context_count, out.effective_n, out.sparse
 
     def prob_many(self, flat, offsets, tokens, bint infgram=False, uint32_t order=0):
@@ -225,7 +231,7 @@ cdef class Index:
         else:
             ids = read_ids(context)
             data, n = ids.data, ids.n
-        if most <= MOST_AT_ONCE:
+        if most <= MOST_AT_ONCE and n <= STACK_IDS:
             d = self.index.distribution(data, n, infgram, order, most, NULL)
         else:
             poll = current_poll()

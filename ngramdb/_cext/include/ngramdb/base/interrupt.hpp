@@ -102,6 +102,14 @@ class Poll {
     visit_at_ns_ = now_ns() + kVisitInterval;
   }
 
+  // Adds n units of work, of about ten nanoseconds each, and checks after every kStopInterval of them.
+  void spend(uint64_t n) {
+    n_spent_ += n;
+    if (n_spent_ < kStopInterval) return;
+    n_spent_ = 0;
+    check();
+  }
+
   // The same, with word of how much of this call's work is done.
   void check(uint64_t done, uint64_t total) {
     if (own_ != nullptr && total > 0) own_->set_within_step(static_cast<double>(done) / static_cast<double>(total));
@@ -125,6 +133,7 @@ class Poll {
   uint32_t parent_before_ = 0;
   Visit visit_ = nullptr;
   int64_t visit_at_ns_ = kNever;
+  uint64_t n_spent_ = 0;
   const std::atomic<bool>* failed_ = nullptr;
 };
 
@@ -136,6 +145,12 @@ inline void check_stop(StopFlag stop) {
 
 inline void check_stop(StopFlag stop, uint64_t done, uint64_t total) {
   if (stop != nullptr) stop->check(done, total);
+}
+
+// For loops whose rounds may take a nanosecond or a second, as those over contexts of any length do: counts units of
+// work in place of rounds.
+inline void spend(StopFlag stop, uint64_t n) {
+  if (stop != nullptr) stop->spend(n);
 }
 
 // std::sort, with interrupt checks in between.

@@ -81,14 +81,16 @@ inline void CorpusIndex::count_many(const int64_t* ids, const int64_t* offsets, 
   team.run([&](uint32_t thread) {
     for (size_t start; (start = next.fetch_add(batch::kPiece)) < n;) {
       team.look(thread);
-      count_piece(ids, offsets, order, start, std::min(start + batch::kPiece, n), n, counts);
+      Poll poll = team.poll_of(thread);
+      count_piece(ids, offsets, order, start, std::min(start + batch::kPiece, n), n, counts, &poll);
     }
   });
 }
 
 // Queries start … end - 1 of n, in their order if there is one.
 inline void CorpusIndex::count_piece(const int64_t* ids, const int64_t* offsets, const std::vector<uint32_t>& order,
-                                     size_t start, size_t end, size_t n, int64_t* counts) const {
+                                     size_t start, size_t end, size_t n, int64_t* counts,
+                                     StopFlag stop) const {
   Request requests[kLanes];
   int64_t answers[kLanes];
   constexpr size_t kAhead = 2 * kLanes;
@@ -104,7 +106,7 @@ inline void CorpusIndex::count_piece(const int64_t* ids, const int64_t* offsets,
       const size_t q = order.empty() ? base + i : order[base + i];
       requests[i] = Request{ids + offsets[q], static_cast<uint32_t>(offsets[q + 1] - offsets[q])};
     }
-    find(requests, m, answers);
+    find(requests, m, answers, nullptr, stop);
     for (size_t i = 0; i < m; ++i) counts[order.empty() ? base + i : order[base + i]] = answers[i];
   }
 }

@@ -42,12 +42,12 @@ inline Distribution CorpusIndex::distribution(const int64_t* context, uint32_t n
   if (longest_suffix) {
     Suffix suffix;
     begin_longest(context + n, length, suffix, ranges.data());
-    find_longest_alone(suffix, ranges.data());
+    find_longest_alone(suffix, ranges.data(), stop);
     answer.context_length = suffix.length;
     answer.context_count = suffix.count;
   } else {
     const Request request{context + (n - length), length};
-    find(&request, 1, &answer.context_count, ranges.data());
+    find(&request, 1, &answer.context_count, ranges.data(), stop);
     answer.context_length = length;
   }
   answer.is_left_out = answer.context_count > most;
@@ -73,9 +73,9 @@ inline void CorpusIndex::distributions(const int64_t* ids, const int64_t* offset
       if (longest_suffix) begin_longest(end, length, suffixes[i], ranges.data() + i * width());
     }
     if (longest_suffix) {
-      find_longest(suffixes, ranges.data(), m);
+      find_longest(suffixes, ranges.data(), m, stop);
     } else {
-      find(requests, m, counts, ranges.data());
+      find(requests, m, counts, ranges.data(), stop);
     }
     for (size_t i = 0; i < m; ++i) {
       DistributionEnd& answer = ends[base + i];

@@ -94,7 +94,7 @@ inline void CorpusIndex::estimate_ngrams(const int64_t* contexts, const int64_t*
       requests[2 * i] = Request{joined, length};
       requests[2 * i + 1] = Request{joined, length + 1};
     }
-    find(requests, 2 * m, counts, ranges.data());
+    find(requests, 2 * m, counts, ranges.data(), stop);
     for (size_t i = 0; i < m; ++i) {
       const Range* const context = ranges.data() + 2 * i * width();
       out[base + i] = estimate_of(counts[2 * i + 1], counts[2 * i], context, requests[2 * i].n, stop);
@@ -117,9 +117,9 @@ inline void CorpusIndex::estimate_suffixes(const int64_t* contexts, const int64_
       begin_longest(contexts + offsets[base + i + 1], length, suffixes[i], ranges.data() + i * width());
     }
     if (m == 1) {
-      find_longest_alone(suffixes[0], ranges.data());
+      find_longest_alone(suffixes[0], ranges.data(), stop);
     } else {
-      find_longest(suffixes, ranges.data(), m);
+      find_longest(suffixes, ranges.data(), m, stop);
     }
     ids.clear();
     size_t total = 0;
@@ -132,7 +132,7 @@ inline void CorpusIndex::estimate_suffixes(const int64_t* contexts, const int64_
       ids.push_back(tokens[base + i]);
       requests[i] = Request{joined, length + 1, length, true};
     }
-    extend(requests, ranges.data(), m, counts, nullptr);
+    extend(requests, ranges.data(), m, counts, nullptr, stop);
     for (size_t i = 0; i < m; ++i) {
       const Suffix& x = suffixes[i];
       out[base + i] = estimate_of(counts[i], x.count, ranges.data() + i * width(), x.length, stop);
@@ -166,7 +166,7 @@ inline void CorpusIndex::score_ngrams(const int64_t* ids, size_t n, uint32_t ord
       requests[2 * i] = Request{ids + base + i - length, length};
       requests[2 * i + 1] = Request{ids + base + i - length, length + 1};
     }
-    find(requests, 2 * m, counts, ranges.data());
+    find(requests, 2 * m, counts, ranges.data(), stop);
     for (size_t i = 0; i < m; ++i) {
       const Range* const context = ranges.data() + 2 * i * width();
       out[base + i] = estimate_of(counts[2 * i + 1], counts[2 * i], context, requests[2 * i].n, stop);
@@ -185,7 +185,7 @@ inline void CorpusIndex::score_whole_contexts(const int64_t* ids, size_t n, Esti
     int64_t cont_count = 0;
     if (context_count > 0) {
       Request request{ids, depth + 1, depth, true};
-      extend(&request, ranges.data(), 1, &cont_count, next.data());
+      extend(&request, ranges.data(), 1, &cont_count, next.data(), stop);
     }
     out[i] = estimate_of(cont_count, context_count, ranges.data(), depth, stop);
     ranges.swap(next);
@@ -223,7 +223,7 @@ inline void CorpusIndex::score_suffixes(const int64_t* ids, size_t n, uint32_t o
     suffixes[p].count = total_tokens;
     std::copy_n(everything.data(), w, ranges.data() + p * w);
   }
-  find_longest(suffixes, ranges.data(), n_pieces);
+  find_longest(suffixes, ranges.data(), n_pieces, stop);
 
   for (size_t round = 0;; ++round) {
     if (round % (kStopLanes / kLanes) == 0) check_stop(stop);
@@ -236,7 +236,7 @@ inline void CorpusIndex::score_suffixes(const int64_t* ids, size_t n, uint32_t o
       active[m++] = p;
     }
     if (m == 0) return;
-    extend(requests, within.data(), m, counts, extended.data());
+    extend(requests, within.data(), m, counts, extended.data(), stop);
     size_t n_searched = 0;
     for (size_t k = 0; k < m; ++k) {
       const size_t p = active[k];
@@ -261,7 +261,7 @@ inline void CorpusIndex::score_suffixes(const int64_t* ids, size_t n, uint32_t o
       search_of[n_searched++] = p;
     }
     for (size_t k = 0; k < n_searched; ++k) std::copy_n(everything.data(), w, found.data() + k * w);
-    find_longest(searched, found.data(), n_searched);
+    find_longest(searched, found.data(), n_searched, stop);
     for (size_t k = 0; k < n_searched; ++k) {
       suffixes[search_of[k]] = searched[k];
       std::copy_n(found.data() + k * w, w, ranges.data() + search_of[k] * w);

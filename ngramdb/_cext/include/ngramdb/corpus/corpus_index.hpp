@@ -88,7 +88,8 @@ class CorpusIndex {
   }
 
   // Net counts of n requests; with `ranges`, also the rows in every segment, ranges[i * n_segments + s].
-  void find(const Request* requests, size_t n, int64_t* counts, Range* ranges = nullptr) const;
+  void find(const Request* requests, size_t n, int64_t* counts, Range* ranges = nullptr,
+            StopFlag stop = nullptr) const;
 
   int64_t count(const int64_t* ids, uint32_t n) const {
     const Request request{ids, n};
@@ -130,16 +131,16 @@ class CorpusIndex {
 
   size_t width() const { return segments_.size(); }
   bool find_alongside(const Request* requests, size_t n, int64_t* counts, Range* ranges) const;
-  void extend(Request* requests, const Range* within, size_t n, int64_t* counts, Range* ranges) const;
+  void extend(Request* requests, const Range* within, size_t n, int64_t* counts, Range* ranges, StopFlag stop) const;
   void begin_longest(const int64_t* end, uint32_t length, Suffix& suffix, Range* ranges) const;
-  void find_longest(Suffix* suffixes, Range* ranges, size_t n) const;
-  void find_longest_alone(Suffix& suffix, Range* ranges) const;
+  void find_longest(Suffix* suffixes, Range* ranges, size_t n, StopFlag stop) const;
+  void find_longest_alone(Suffix& suffix, Range* ranges, StopFlag stop) const;
   Estimate estimate_of(int64_t cont_count, int64_t context_count, const Range* ranges, uint32_t depth,
                        StopFlag stop) const;
   bool is_sparse(const Range* ranges, uint32_t depth, int64_t count, StopFlag stop) const;
   bool is_net_sparse(const Range* ranges, uint32_t depth, int64_t count, StopFlag stop) const;
   void count_piece(const int64_t* ids, const int64_t* offsets, const std::vector<uint32_t>& order, size_t start,
-                   size_t end, size_t n, int64_t* counts) const;
+                   size_t end, size_t n, int64_t* counts, StopFlag stop) const;
   int64_t n_subtracted(const Range* ranges) const;
   int64_t merge_continuations(const Range* ranges, uint32_t depth, std::vector<Run>& runs, StopFlag stop) const;
   void estimate_ngrams(const int64_t* contexts, const int64_t* offsets, const int64_t* tokens, size_t n,
@@ -155,13 +156,16 @@ class CorpusIndex {
   bool only_added_ = true;
 };
 
-inline void CorpusIndex::find(const Request* requests, size_t n, int64_t* counts, Range* ranges) const {
+inline void CorpusIndex::find(const Request* requests, size_t n, int64_t* counts, Range* ranges,
+                              StopFlag stop) const {
   if (n <= kFewRequests && find_alongside(requests, n, counts, ranges)) return;
   Room<Range, 2 * kLanes> answers;
-  for (size_t base = 0; base < n; base += 2 * kLanes) {
-    const size_t m = std::min(n - base, 2 * kLanes);
+  for (size_t base = 0, m; base < n; base += m) {
+    m = n_searched_together(requests + base, std::min(n - base, 2 * kLanes));
+    const uint64_t work = work_of(requests + base, m);
     std::fill(counts + base, counts + base + m, int64_t{0});
     for (size_t s = 0; s < width(); ++s) {
+      spend(stop, work);
       segments_[s]->find(requests + base, answers, m);
       for (size_t i = 0; i < m; ++i) {
         counts[base + i] += signs_[s] * static_cast<int64_t>(answers[i].size());
@@ -221,12 +225,16 @@ inline bool CorpusIndex::find_alongside(const Request* requests, size_t n, int64
 
 // Narrows each request within its own rows of every segment.
 inline void CorpusIndex::extend(Request* requests, const Range* within, size_t n, int64_t* counts,
-                                Range* ranges) const {
+                                Range* ranges, StopFlag stop) const {
   Room<Range, kLanes> answers;
   std::fill(counts, counts + n, int64_t{0});
   for (size_t s = 0; s < width(); ++s) {
     for (size_t i = 0; i < n; ++i) requests[i].within = within[i * width() + s];
-    segments_[s]->find(requests, answers, n);
+    for (size_t base = 0, m; base < n; base += m) {
+      m = n_searched_together(requests + base, n - base);
+      spend(stop, work_of(requests + base, m));
+      segments_[s]->find(requests + base, answers + base, m);
+    }
     for (size_t i = 0; i < n; ++i) {
       counts[i] += signs_[s] * static_cast<int64_t>(answers[i].size());
       if (ranges != nullptr) ranges[i * width() + s] = answers[i];

@@ -19,7 +19,7 @@ inline void CorpusIndex::begin_longest(const int64_t* end, uint32_t length, Suff
 }
 
 // One probe a round and suffix: doubling lengths until one does not occur, then bisection.
-inline void CorpusIndex::find_longest(Suffix* suffixes, Range* ranges, size_t n) const {
+inline void CorpusIndex::find_longest(Suffix* suffixes, Range* ranges, size_t n, StopFlag stop) const {
   Request requests[kLanes];
   int64_t counts[kLanes];
   size_t which[kLanes];
@@ -36,7 +36,7 @@ inline void CorpusIndex::find_longest(Suffix* suffixes, Range* ranges, size_t n)
       which[m++] = i;
     }
     if (m == 0) return;
-    find(requests, m, counts, found.data());
+    find(requests, m, counts, found.data(), stop);
     for (size_t k = 0; k < m; ++k) {
       Suffix& x = suffixes[which[k]];
       if (counts[k] > 0) {
@@ -52,7 +52,7 @@ inline void CorpusIndex::find_longest(Suffix* suffixes, Range* ranges, size_t n)
 
 // Several lengths a round, since their searches overlap: two or three rounds for matches of up to ten tokens, and
 // for contexts that occur whole.
-inline void CorpusIndex::find_longest_alone(Suffix& suffix, Range* ranges) const {
+inline void CorpusIndex::find_longest_alone(Suffix& suffix, Range* ranges, StopFlag stop) const {
   constexpr uint32_t kProbes = 4;
   constexpr uint32_t kFirst[kProbes - 1] = {2, 5, 10};
   Request requests[kProbes];
@@ -77,7 +77,7 @@ inline void CorpusIndex::find_longest_alone(Suffix& suffix, Range* ranges) const
       }
     }
     first_round = false;
-    find(requests, m, counts, found.data());
+    find(requests, m, counts, found.data(), stop);
     for (uint32_t k = 0; k < m; ++k) {
       if (counts[k] <= 0) {
         suffix.too_long = requests[k].n;

@@ -125,7 +125,7 @@ class Model {
     const uint32_t n = static_cast<uint32_t>(ids.size());
     Searches searches(data_->columns);
     searches.lookups.push_back({Request{ids.data(), n}, nullptr});
-    searches.run();
+    searches.run(nullptr);
     if (data_->columns.net(searches.answers.data()) != ngram.count) return false;
     Record record;
     record.n_left = ngram.n_left;

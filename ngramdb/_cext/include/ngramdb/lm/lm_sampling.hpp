@@ -83,7 +83,7 @@ class Sampler {
     context_.push_back(id);
     searches_.lookups.clear();
     walk_.ask(context_.data(), context_.size() - 1, searches_);
-    searches_.run();
+    searches_.run(stop);
     walk_.take(id, searches_);
     walk_.learn_all(work_, stop);
   }

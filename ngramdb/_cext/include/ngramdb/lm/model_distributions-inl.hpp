@@ -15,6 +15,7 @@ inline ShareList Model::kneser_ney_shares(const Walk& walk, Workspace& work, Sto
   for (size_t c = 1; c < walk.chains.size(); ++c) {
     const Chain& chain = walk.chains[c];
     const SuccessorCache::Entry found = discounted_successors(walk, c, work, stop);
+    spend(stop, Walk::kChainWork + found->list.size() + shares.entries().size());
     // What a chain's shorter lengths do to a probability is linear in it.
     const double low = through_chain(0.0, chain, false);
     const double scale = through_chain(1.0, chain, false) - low;
@@ -65,6 +66,7 @@ inline ShareList Model::backoff_shares(const Walk& walk, size_t n_before, Worksp
   for (size_t c = 1; c < walk.chains.size(); ++c) {
     const Chain& chain = walk.chains[c];
     shorter = counted_successors(walk, c, shorter.get(), work, stop);
+    spend(stop, Walk::kChainWork + shorter->list.size() + shares.entries().size());
     amounts.clear();
     for (const Successor& f : shorter->list) collect(f.code, f.count, chain.length, chain.count);
     shares.update(amounts, take);

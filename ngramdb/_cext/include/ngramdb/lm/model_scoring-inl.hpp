@@ -64,7 +64,7 @@ inline void Model::score_share(Batch& batch, StopFlag stop) const {
       if (lane.at < lane.stop) lane.walk.ask(lane.document, lane.at, searches);
     }
     if (!any) return;
-    searches.run();
+    searches.run(stop);
     for (Lane& lane : lanes) {
       if (lane.busy && !step_of(lane, sentences).is_end) lane.walk.take(lane.document[lane.at], searches);
     }
@@ -125,6 +125,7 @@ inline void Model::estimate(const int64_t* ids, const int64_t* offsets, const in
     const size_t length = static_cast<size_t>(offsets[i + 1] - offsets[i]);
     const bool is_end = ends_sentence(tokens[i]);
     const Context context = behind_border(ids + offsets[i], length, begins[i] != 0);
+    spend(stop, length);
     joined.assign(context.ids, context.ids + context.n);
     joined.push_back(tokens[i]);
     walk.locate(joined.data(), context.n, context.begins, searches, work, stop);
@@ -133,7 +134,7 @@ inline void Model::estimate(const int64_t* ids, const int64_t* offsets, const in
     } else {
       searches.lookups.clear();
       walk.ask(joined.data(), context.n, searches);
-      searches.run();
+      searches.run(stop);
       walk.take(tokens[i], searches);
       walk.learn_all(work, stop);
     }

@@ -244,7 +244,7 @@ class Columns {
         columns_[s]->read({lo, hi}, depth, work.lefts.data() + at, work.nexts.data() + at);
         if (!only_added_) std::fill_n(work.signs.data() + at, hi - lo, static_cast<int8_t>(columns_[s]->sign()));
         at += hi - lo;
-        if (hi - lo == kPiece) check_stop(stop);
+        spend(stop, hi - lo);
         lo = hi;
       }
     }

@@ -55,7 +55,7 @@ class Searches {
   std::vector<Lookup> lookups;
   std::vector<Range> answers;
 
-  void run() {
+  void run(StopFlag stop) {
     const size_t n = lookups.size(), w = columns_.width();
     answers.resize(n * w);
     requests_.resize(n);
@@ -65,7 +65,11 @@ class Searches {
         requests_[i] = lookups[i].request;
         if (lookups[i].within != nullptr) requests_[i].within = lookups[i].within[s];
       }
-      if (n > 0) columns_[s].segment().find(requests_.data(), found_.data(), n);
+      for (size_t base = 0, m; base < n; base += m) {
+        m = n_searched_together(requests_.data() + base, n - base);
+        spend(stop, work_of(requests_.data() + base, m));
+        columns_[s].segment().find(requests_.data() + base, found_.data() + base, m);
+      }
       for (size_t i = 0; i < n; ++i) answers[i * w + s] = found_[i];
     }
   }
@@ -87,6 +91,9 @@ struct Starts {
 
 class Walk {
  public:
+  // Units of work that a chain takes in a step.
+  static constexpr uint64_t kChainWork = 32;
+
   // Under which the record of an n-gram of `depth` tokens is kept; its rows in each of n segments.
   static RecordCache::Key key_of(const Range* rows, size_t n, uint64_t depth) {
     for (size_t s = 0; s < n; ++s) {
@@ -179,6 +186,7 @@ class Walk {
 
   // The counts of the context's suffixes, and of the suffixes that the last step extended.
   void learn_all(Workspace& work, StopFlag stop) {
+    spend(stop, kChainWork * chains.size());
     if (settings_.cache == nullptr) return;
     for (size_t c = 1; c < chains.size(); ++c) learn(c, work, stop);
     if (starts.alive) learn_starts();
@@ -196,6 +204,7 @@ class Walk {
     std::vector<Range> ends;
     for (size_t c = 0; c < before.size(); ++c) {
       const Chain& chain = before[c];
+      spend(stop, kChainWork);
       if (c == 0) {
         extended[c] = settings_.columns->n_sentences();
         n_left[c] = extended[c] < settings_.least ? 0 : n_left_of_end;
@@ -223,7 +232,7 @@ class Walk {
       for (size_t k = length; k <= until; ++k) {
         searches.lookups.push_back({Request{ids + n - k, static_cast<uint32_t>(k)}, nullptr});
       }
-      searches.run();
+      searches.run(stop);
       for (size_t i = 0; i <= until - length; ++i) {
         const Range* const found = searches.answers.data() + i * w_;
         const int64_t count = settings_.columns->net(found);
@@ -241,6 +250,7 @@ class Walk {
       if (length <= most) length = until + 1;
     }
     for (size_t i = 0; i < n && starts.alive; ++i) {
+      spend(stop, kChainWork);
       starts_before = starts;
       step_starts(code_of(ids[i]));
     }

@@ -38,7 +38,7 @@ class TextState {
     if (!model_->step_of(lane_, false).is_end) {
       Searches searches(model_->data_->columns);
       lane_.walk.ask(lane_.document, lane_.at, searches);
-      searches.run();
+      searches.run(stop);
       lane_.walk.take(id, searches);
     }
     const Scored scored = model_->advance(lane_, false, work, stop);

@@ -123,6 +123,25 @@ struct Request {
   Range within{};
 };
 
+// Units of work (interrupt.hpp) of searches in one segment: each token is encoded, and compared with some rows' text.
+inline uint64_t work_of(const Request* requests, size_t n) {
+  constexpr uint64_t kSearch = 32;
+  uint64_t sum = kSearch * n;
+  for (size_t i = 0; i < n; ++i) sum += requests[i].n;
+  return sum;
+}
+
+// How many of n requests, from the first on, a segment is asked at once: long ones a few at a time, so that the work can
+// be stopped in between.
+inline size_t n_searched_together(const Request* requests, size_t n) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < n; ++i) {
+    sum += work_of(requests + i, 1);
+    if (sum >= kStopInterval) return i + 1;
+  }
+  return n;
+}
+
 // Steps whose rows so many searches side by side fetch ahead. More searches, fewer rows each: a core has some dozen misses
 // under way at most.
 inline int levels_ahead(size_t n_searches) { return n_searches <= 2 ? 3 : 2; }
