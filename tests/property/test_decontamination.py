@@ -71,6 +71,18 @@ def test_decontamination_finds_what_comparing_finds(
     assert overlap.items_found == sum(any(has(item, ngram) for ngram in used) for item in items)
 
 
+def test_items_are_short_if_documents_contain_them_in_fewer_tokens(tmp_path):
+    """Alone `bb` has two tokens; the document contains it as the one token ` bb`."""
+    path = tmp_path / "set.jsonl"
+    path.write_text(json.dumps({"text": "bb"}) + "\n" + json.dumps({"text": "cc"}) + "\n")
+    with ngramdb.connect() as db:
+        tokenizer = write_tokenizer(tmp_path / "tokenizer.json", ("Ġ b", "Ġb b"))
+        corpus = db.create_corpus("c", tokenizer=tokenizer)
+        corpus.append([{"text": "aa bb aa"}])
+        (overlap,) = corpus.decontaminate(path, n=2, threshold=0, dry_run=True).overlaps
+    assert (overlap.items, overlap.items_found, overlap.items_short) == (2, 0, 1)
+
+
 def by_text(document: list[str], items: list[list[str]], n: int) -> bool:
     """Return True if an n-gram of the document is one of an item, or spells the beginning or end of one."""
     return any(
@@ -136,6 +148,9 @@ def test_items_that_are_cut_out_of_documents_are_found_by_their_text(
         report = corpus.decontaminate(path, n=n, threshold=0, dry_run=True)
         expected = [by_text(tokens(text), [tokens(item) for item in items], n) for text in order]
         assert report.contaminated == sum(expected)
+        (overlap,) = report.overlaps
+        if all(len(tokens(item)) < 2 * n and any(item in text for text in order) for item in items):
+            assert overlap.items_found + overlap.items_short >= len(items)
         if items:
             corpus.decontaminate(path, n=n, threshold=0)
             assert not corpus.decontaminate(path, n=n, threshold=0, dry_run=True).contaminated

@@ -188,13 +188,15 @@ class EvaluationSet:
         )
         return n_documents_with(self.items, shared)
 
-    @property
-    def n_short(self) -> int:
-        """How many items have fewer tokens than an n-gram that is compared."""
-        every = (
-            s.index.document_bounds(np.arange(s.n_documents, dtype=np.uint32)) for s in self.items.segments
-        )
-        return sum(int((stops - starts < self.by.n).sum()) for starts, stops in every)
+    def n_short(self, corpus: CorpusView) -> int:
+        """Count the items with fewer than n tokens, alone or as a document of the corpus contains them."""
+        short: set[int] = set()
+        for one in self.items.segments:
+            starts, stops = one.index.document_bounds(np.arange(one.n_documents, dtype=np.uint32))
+            short.update(one.doc_ids(np.flatnonzero(stops - starts < self.by.n)).tolist())
+        if self._fold is None:
+            short.update(*(self._overlap(corpus, segment).shortened for segment in corpus.segments))
+        return len(short)
 
     def spans(self, corpus: CorpusView, segment: Segment, docs: Docs) -> Iterator[Iterator[dict[str, Any]]]:
         """For each document its spans as they are reported."""

@@ -65,8 +65,9 @@ class SetOverlap:
 
     `items_found` of its `items` have an n-gram that a document of the corpus has; `documents` of the corpus
     have such an n-gram, and `largest_share` is the largest share of any of them (0 where there are none).
-    `items_short` have fewer than n tokens, and so no n-gram: only documents as short, which are compared as a
-    whole, can be found in them; a smaller n finds more.
+    `items_short` have fewer than n tokens, alone or as documents of the corpus contain them, and so no
+    n-gram: only documents as short, which are compared as a whole, can be found in them; a smaller n finds
+    more.
     """
 
     against: str
@@ -205,7 +206,7 @@ def _overlap(view: CorpusView, one: EvaluationSet, overlapping: list[tuple[Docs,
         items_found=one.n_found(view, [docs for docs, _ in overlapping]),
         documents=sum(len(docs) for docs, _ in overlapping),
         largest_share=float(max((shares.max() for _, shares in overlapping if len(shares)), default=0.0)),
-        items_short=one.n_short,
+        items_short=one.n_short(view),
     )
 
 

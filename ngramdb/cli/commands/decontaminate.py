@@ -90,6 +90,9 @@ def run(options: argparse.Namespace) -> int:
     say(summary(options.corpus, report, options.dry_run))
     for overlap in report.overlaps:
         say(f"  {in_common(overlap)}")
+        kept = overlap.documents - sum(row[3] for row in report.table if row[0] == overlap.against)
+        if kept:
+            say(f"  {below(kept, options.threshold)}")
         if overlap.items_short:
             say(f"  {too_short(overlap, options.ngram)}")
     return OK
@@ -112,6 +115,15 @@ def in_common(overlap: SetOverlap) -> str:
         f"{overlap.against}: {human.count(overlap.documents, 'document')} {has} n-grams of "
         f"{overlap.items_found:,} of {human.count(overlap.items, 'item')}, "
         f"the largest share is {overlap.largest_share:.3g}"
+    )
+
+
+def below(kept: int, threshold: float) -> str:
+    """Say on one line that documents with n-grams of a set are kept, and which option removes them."""
+    are = "document with such n-grams is" if kept == 1 else "documents with such n-grams are"
+    return (
+        f"note: {kept:,} {are} not removed: the share of each is too small for --threshold {threshold:g}; "
+        "--threshold 0 removes every document with an n-gram of an item"
     )
 
 

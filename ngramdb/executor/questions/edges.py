@@ -1,4 +1,4 @@
-"""How texts are tokenized within other texts: tokens that spell the beginning or the end of a text.
+"""Sequences of tokens that spell the beginning or the end of a text within longer texts.
 
 Within a document, a sub-word tokenizer gives the first and the last tokens of a text other ids than alone:
 `three` is ` three` behind a blank, and a part of a word may be cut differently. These sequences are found by
@@ -71,19 +71,20 @@ class Spelling:
         outer, inner = (bytes.rstrip, bytes.lstrip) if is_reversed else (bytes.lstrip, bytes.rstrip)
         self._first = _Beginnings(outer(token)[:: self._step] for token in tokens)
         self._next = _Beginnings(token[:: self._step] for token in tokens)
-        # The last token of a text may go on with white space.
+        # The last token of a text may also spell white space that follows the text.
         self._last: dict[bytes, list[int]] = {}
         for token, string in enumerate(tokens):
             if inner(string) not in (string, b""):
                 self._last.setdefault(inner(string)[:: self._step], []).append(token)
 
     def ngrams(self, texts: list[bytes], n: int, occur: Occur) -> Iterator[tuple[int, Sequence]]:
-        """Sequences of n tokens that occur and spell the beginning (or the end) of a text.
+        """Yield sequences of n tokens that occur and spell the beginning (or the end) of a text.
 
-        Yields the text's number and the sequence. Cost: a few searches for each text and token.
+        Also yields shorter sequences that spell a whole text. Each comes with the number of its text. Cost: a
+        few searches per text and token.
         """
         for partial in self._grown(texts, n, occur):
-            if len(partial.ids) == n:
+            if len(partial.ids) == n or not partial.rest:
                 yield partial.text, partial.ids[:: self._step]
 
     def wholes(self, texts: list[bytes], n: int, occur: Occur) -> Iterator[tuple[int, Sequence]]:
@@ -124,7 +125,7 @@ class Spellings(NamedTuple):
     backward: Spelling
 
     def text(self, ids: Ids) -> bytes:
-        """What tokens spell."""
+        """Return the bytes that these tokens spell."""
         return b"".join(self.tokens[i] for i in ids.tolist())
 
 

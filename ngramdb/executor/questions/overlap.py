@@ -5,10 +5,10 @@ tokens is one n-gram as a whole; one of fewer than LEAST_TOKENS (and than n) has
 Tokens are those of the document's corpus. (These are the rules of the Big Friendly Filter, whose default is n
 = 13.)
 
-At the edges of short texts, tokens depend on what surrounds the text. Two rules compare text there, if tokens
-spell it (`ngramdb.executor.questions.edges`): an n-gram with which a document of the other corpus begins or
-ends matches by its text, if that document has fewer than 2n tokens; and so does a document of fewer than n
-tokens as a whole. White space at the outer ends is ignored.
+Tokens at the edges of short texts depend on what surrounds the text. If tokens spell their text, two rules
+compare it there (`ngramdb.executor.questions.edges`): an n-gram at the beginning or the end of a document of
+the other corpus matches by its text if that document has fewer than 2n tokens, and so does a document of
+fewer than n tokens as a whole. White space at the outer ends is ignored.
 
 Two ways lead to the same answer: the document's n-grams are looked up in the other corpus; or the other's
 n-grams are looked up among the documents', which is faster if the other corpus is small, as evaluation sets
@@ -255,8 +255,22 @@ class Overlap:
     def edges(self) -> dict[tuple[int, ...], list[Item]]:
         """N-grams of the segment that begin or end a document of the other corpus, compared by text.
 
-        Only documents of fewer than 2n tokens. Cost: some 50 µs for each of them.
+        Only documents of fewer than 2n tokens are compared. Cost: about 50 µs per document.
         """
+        return {ids: items for ids, items in self._spelled_here.items() if len(ids) == self._n}
+
+    @property
+    def shortened(self) -> set[int]:
+        """Ids of the other corpus's documents that the segment spells with fewer than n tokens.
+
+        No n-gram lies within such a text, even if its document has n tokens or more.
+        """
+        shorter = (items for ids, items in self._spelled_here.items() if len(ids) < self._n)
+        return {item.doc_id for items in shorter for item in items}
+
+    @cached_property
+    def _spelled_here(self) -> dict[tuple[int, ...], list[Item]]:
+        """Edges of n tokens and whole texts of fewer, with the documents of the other corpus."""
         found: dict[tuple[int, ...], list[Item]] = {}
         if self._spellings is None or self._n > LONGEST_INVERTED:
             return found
@@ -315,7 +329,7 @@ class Overlap:
         return _long_marks(flat, offsets, self._other, self._n)
 
     def _mark(self, places: NDArray[np.uint32], docs: Docs, offsets: Offsets, marks: Marks) -> None:
-        """Mark these places of the segment, which ascend, where they are in the documents."""
+        """Set `marks` for those of the segment's places (ascending) that are within the documents."""
         starts, stops = self._segment.index.document_bounds(docs)
         lo = np.searchsorted(places, starts)
         hi = np.searchsorted(places, stops)
@@ -334,7 +348,7 @@ class Overlap:
 
     @cached_property
     def _edge_starts(self) -> NDArray[np.uint32]:
-        """Where in the segment an n-gram of `edges` begins: ascending places."""
+        """Places of the segment at which n-grams of `edges` begin: (k,) uint32, ascending."""
         if not self.edges:
             return np.empty(0, dtype=np.uint32)
         return np.unique(self._segment.index.places(*_packed(np.array(list(self.edges), dtype=np.int64))))
@@ -350,7 +364,7 @@ class Overlap:
                 marks[offsets[short[k]]] = len(self._spelled(parts[k])) > 0
 
     def _spelled(self, ids: Ids) -> Ids:
-        """A sequence of tokens of the other corpus that spells the same text; empty if there is none."""
+        """Return tokens of the other corpus that spell the same text, or an empty array."""
         if self._spellings is None or not len(ids):
             return ids[:0]
         text = self._spellings.text(ids)
@@ -385,7 +399,7 @@ class Item:
 
 
 def _short_items(other: Corpus, below: int) -> Iterator[list[Item]]:
-    """The documents of a corpus with fewer than so many tokens, some at a time."""
+    """Yield the documents of a corpus with fewer than `below` tokens, in batches."""
     for i, segment in enumerate(other.segments):
         for chunk, lengths in _chunks(segment, _kept(other, i)):
             docs = chunk[(lengths > 0) & (lengths < below)].tolist()

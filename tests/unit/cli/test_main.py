@@ -620,6 +620,14 @@ def test_decontaminate_removes_what_an_evaluation_set_has(
     ]
     assert main([*command[:-1], "7", "--dry-run"]) == 0
     assert "note: 1 item is shorter than an n-gram of 7 tokens" in capsys.readouterr().err
+    (tmp_path / "part.jsonl").write_text('{"text": "the cat sat on"}\n')
+    partly = [*command[:4], "part.jsonl", *command[5:]]
+    assert main([*partly, "--dry-run"]) == 0
+    assert capsys.readouterr().err.splitlines()[1:] == [
+        "  part.jsonl: 1 document has n-grams of 1 of 1 item, the largest share is 0.333",
+        "  note: 1 document with such n-grams is not removed: the share of each is too small for "
+        "--threshold 0.8; --threshold 0 removes every document with an n-gram of an item",
+    ]
     rows = [json.loads(line) for line in captured.out.splitlines()]
     assert sum(row["contaminated"] for row in rows) == 1
     assert len((tmp_path / "found.jsonl").read_text().splitlines()) == 1
