@@ -263,7 +263,8 @@ class _Load:
         """The corpus with the new segments, its new words written."""
         before = self._entry.tokenizer
         separator = self._entry.sentence_separator
-        if separator is not None and self.tokenizer.encode(separator).min(initial=0) < 0:
+        is_word = separator is not None and self.tokenizer.kind != "tokens"
+        if is_word and self.tokenizer.encode(separator).min(initial=0) < 0:
             # Models need its id to find it in their contexts, even if no document contains it.
             self.tokenizer.encode_batch([separator.encode()])
         content = self.tokenizer.vocabulary_since(before.n_vocabulary)

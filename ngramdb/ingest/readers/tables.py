@@ -291,14 +291,20 @@ def _invalid_rows(batch: Any, source: str) -> dict[int, str]:
 
 
 def _invalid_text(row: Any) -> str | None:
-    """Return the message for the first string of a row that is not UTF-8, None if all are."""
+    """Return the message for a row whose first fault is a string that is not UTF-8, else None.
+
+    Arrow checks offsets before strings: where these are at fault, the bytes can be read.
+    """
     for field, array in zip(row.schema, row.columns, strict=True):
-        if not is_string(field.type):
-            continue
         try:
-            (array.cast(pyarrow.large_binary(), safe=False)[0].as_py() or b"").decode()
-        except UnicodeDecodeError as error:
-            return invalid_utf8(error, error.start, f" of the column {field.name!r}")
+            array.validate(full=True)
+        except pyarrow.ArrowInvalid as fault:
+            if not is_string(field.type) or "UTF8" not in str(fault):
+                return None
+            try:
+                (array.cast(pyarrow.large_binary(), safe=False)[0].as_py() or b"").decode()
+            except UnicodeDecodeError as error:
+                return invalid_utf8(error, error.start, f" of the column {field.name!r}")
     return None
 
 
