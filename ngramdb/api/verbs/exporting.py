@@ -39,6 +39,7 @@ from ngramdb.executor.results.arrow_types import arrow_type
 from ngramdb.executor.results.result import Result
 from ngramdb.executor.session import Written
 from ngramdb.formats import OF_DOCUMENTS, database_around, endings_of, written_format
+from ngramdb.ingest.readers.tables import EXPORTED_AS, OF_NO_FIELD, OWN_NAMES
 from ngramdb.ingest.sources import STDIN
 from ngramdb.planner.cautions import Caution
 from ngramdb.planner.plan import Documents, column_of, columns_in_files
@@ -98,6 +99,8 @@ def export_documents(plan: Documents, path: str | os.PathLike[str], format: str 
 def _of_columns(plan: Documents, kind: str) -> tuple[Caution, ...]:
     """A note on fields that are others when documents are loaded from the columns of a file."""
     changed = changed_in_columns(_types(plan, metadata_fields(plan.corpus)), kind in rows_as.DELIMITERS)
+    if kind == "parquet":  # which records the names of these
+        changed = [name for name in changed if name not in OWN_NAMES]
     if not changed:
         return ()
     named = ", ".join(changed[:MOST_NAMED]) + (", …" if len(changed) > MOST_NAMED else "")
@@ -321,9 +324,12 @@ def _write_parquet(
     schema = pyarrow.schema(
         [
             *([pyarrow.field(CORPUS, pyarrow.string())] if corpora else []),
-            pyarrow.field("doc_id", arrow_type("int64")),
+            pyarrow.field("doc_id", arrow_type("int64"), metadata={EXPORTED_AS: OF_NO_FIELD}),
             pyarrow.field(*content),
-            *(pyarrow.field(names[name], arrow_type(kind)) for name, kind in types.items()),
+            *(
+                pyarrow.field(names[name], arrow_type(kind), metadata=_exported_as(name))
+                for name, kind in types.items()
+            ),
             *rest,
         ]
     )
@@ -346,6 +352,11 @@ def _write_parquet(
             n += len(batch)
         texts.end()
     return n
+
+
+def _exported_as(field: str) -> dict[bytes, str] | None:
+    """Return what tells a load the name of a field whose column has another one."""
+    return {EXPORTED_AS: field} if field in OWN_NAMES else None
 
 
 def _types(plan: Documents, fields: Fields) -> dict[str, str]:

@@ -27,6 +27,10 @@ pyarrow = lazy_module("pyarrow")
 
 # What questions have of their own for each document; a field of that name is asked by another one.
 OWN_NAMES = ("doc_id", "length")
+# In the metadata of a column that an export renamed: the field's own name. The column with the ids that
+# documents had in the exported corpus is not a field of theirs.
+EXPORTED_AS = b"ngramdb.field"
+OF_NO_FIELD = "__ngramdb_doc_id__"
 # The column of a pandas index without a name. Integers are what a selection leaves of row numbers; all else
 # is labels, which are data.
 UNNAMED_INDEX = re.compile(r"__index_level_(\d+)__")
@@ -61,13 +65,16 @@ class TableReader:
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise LoadError(f"the table has several columns {twice[0]!r}", source=label)
-        self._labels = _labels(schema, options)
+        self._labels = {**_labels(schema, options), **_fields_exported(schema, options)}
         schema = _renamed(schema, self._labels)
         self._content = _content(schema, options, label)
         self._has_ids = options.ids_field is not None
         _check_content(schema, self._content, self._has_ids, label)
-        kept = _without_unnamed_index(schema)
-        self._leaves_numbers_out = kept is not None and options.metadata is None
+        left_out = [name for name in schema.names if _is_numbers(schema, name)]
+        self._leaves_numbers_out = bool(left_out) and options.metadata is None
+        kept: list[Path] | None = None
+        if left_out or OF_NO_FIELD in schema.names:
+            kept = [(name,) for name in schema.names if name not in (*left_out, OF_NO_FIELD)]
         if options.metadata is not None:
             kept = [_found_path(schema, name) for name in options.metadata]
         if not options.of_many:  # of several tables another may have what this one lacks
@@ -186,16 +193,21 @@ def _labels(schema: Any, options: ReadOptions) -> dict[str, str]:
     return labels
 
 
+def _fields_exported(schema: Any, options: ReadOptions) -> dict[str, str]:
+    """Return the names that the fields of an exported table had; none if the options name columns."""
+    if options.metadata is not None:
+        return {}
+    tags = {field.name: (field.metadata or {}).get(EXPORTED_AS) for field in schema}
+    asked = (options.text_field, options.ids_field)
+    labels = {name: tag.decode() for name, tag in tags.items() if tag is not None and name not in asked}
+    names = [labels.get(name, name) for name in schema.names]
+    return labels if len(set(names)) == len(names) else {}
+
+
 def _renamed(schema: Any, labels: Mapping[str, str]) -> Any:
     if not labels:
         return schema
     return pyarrow.schema([field.with_name(labels.get(field.name, field.name)) for field in schema])
-
-
-def _without_unnamed_index(schema: Any) -> list[Path] | None:
-    """Return the paths to keep if the integers of an index without a name are to be left out, else None."""
-    names = [name for name in schema.names if not _is_numbers(schema, name)]
-    return None if len(names) == len(schema.names) else [(name,) for name in names]
 
 
 def _is_numbers(schema: Any, name: str) -> bool:

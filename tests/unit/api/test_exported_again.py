@@ -183,6 +183,25 @@ def test_metadata_that_the_text_displaces_are_named(db, tmp_path):
         ids.export(tmp_path / "ids.jsonl")
 
 
+def test_fields_called_as_the_corpus_s_own_come_back_from_parquet(db, tmp_path):
+    """Twice: no field is added or renamed with each round."""
+    rows = [{"text": "a b", "doc_id": "x", "length": 7, "n": 1}, {"text": "c", "doc_id": "y", "length": 8}]
+    db.create_corpus("c0").append(rows)
+    for i in range(2):
+        assert not db.execute(f"COPY (DOCS FROM c{i}) TO '{tmp_path / f'{i}.parquet'}'").notes
+        db.create_corpus(f"c{i + 1}").load(tmp_path / f"{i}.parquet")
+        assert db.corpus(f"c{i + 1}").docs().to_dicts() == db.corpus("c0").docs().to_dicts()
+    # Columns that a load names are those of the file.
+    corpus = db.create_corpus("named")
+    corpus.load(tmp_path / "0.parquet", metadata=["metadata.doc_id", "doc_id"])
+    assert [row[1:3] for row in corpus.docs()] == [(0, "x"), (1, "y")]
+    db.create_corpus("plain").append([{"text": "a"}, {"text": "b"}])
+    db.execute(f"COPY (DOCS FROM plain) TO '{tmp_path / 'plain.parquet'}'")
+    corpus = db.create_corpus("plain again")
+    assert not corpus.load(tmp_path / "plain.parquet").notes
+    assert corpus.docs().columns == ("doc_id", "length", "text")
+
+
 DOTTED = [
     ("x", {"meta.lang": "en", "m": {"k": 1}, "a\\b": 3}),
     ("y", {"meta.lang": "de", "m": {"k": 2}, "a\\b": 4}),
