@@ -263,9 +263,9 @@ class _Load:
         """The corpus with the new segments, its new words written."""
         before = self._entry.tokenizer
         separator = self._entry.sentence_separator
-        is_word = separator is not None and self.tokenizer.kind != "tokens"
-        if is_word and self.tokenizer.encode(separator).min(initial=0) < 0:
+        if separator is not None and self.tokenizer.kind != "tokens":
             # Models need its id to find it in their contexts, even if no document contains it.
+            # A word that the vocabulary has already keeps its id.
             self.tokenizer.encode_batch([separator.encode()])
         content = self.tokenizer.vocabulary_since(before.n_vocabulary)
         vocabulary = before.vocabulary
