@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ngramdb._cext.corpus.index import Index
 from ngramdb.api.verbs.resuming import Course
 from ngramdb.engine.corpus.view import CorpusView
 from ngramdb.ingest.documents import Document, ErrorLog
@@ -98,7 +97,7 @@ def of_repetition(before: CorpusView, first: Sequence[Document]) -> Iterator[str
         return
     sequences = [_ids_of(document, before) for document in first]
     known = [ids for ids in sequences if len(ids)]
-    if sum(map(len, known)) < LEAST_RECOGNIZED or not all(_occurs(ids, before) for ids in known):
+    if sum(map(len, known)) < LEAST_RECOGNIZED or not all(map(before.has, known)):
         return
     those = "document is" if len(first) == 1 else f"{len(first):,} documents are"
     yield (
@@ -113,13 +112,6 @@ def _ids_of(document: Document, view: CorpusView) -> Any:
     text = document.text or b""
     ids = view.tokenizer.encode(text.decode("utf-8", "ignore"))
     return ids if len(text) < MOST_BYTES else ids[:-_AT_CUT]
-
-
-def _occurs(ids: Any, view: CorpusView) -> bool:
-    # Not `view.index`, which may read a corpus into memory that a load does not need there.
-    segments = [*view.segments, *view.subtracted]
-    signs = [1] * len(view.segments) + [-1] * len(view.subtracted)
-    return ids.min() >= 0 and Index([segment.index for segment in segments], signs).count(ids) > 0
 
 
 def place_of(course: Course) -> str:

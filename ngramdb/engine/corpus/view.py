@@ -120,6 +120,12 @@ class CorpusView:
         indexes = together(self._store, attrgetter("index"), segments)
         return waiting.WaitingIndex(indexes, signs) if self.waits_for_segments else Index(indexes, signs)
 
+    def has(self, ids: NDArray[np.int64]) -> bool:
+        """Whether tokens occur one after the other; reads only what that needs, unlike `index`."""
+        segments = [*self.segments, *self.subtracted]
+        signs = [1] * len(self.segments) + [-1] * len(self.subtracted)
+        return bool(ids.min() >= 0 and Index([segment.index for segment in segments], signs).count(ids) > 0)
+
     @property
     def waits_for_segments(self) -> bool:
         """Whether segments lie elsewhere, so that several are better asked at the same time."""

@@ -12,7 +12,6 @@ import io
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
 from typing import Any
 
 from ngramdb import interrupts
@@ -22,12 +21,12 @@ from ngramdb.ingest.fields import join_path
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.readers.quoting import checked
 from ngramdb.ingest.readers.tables import TableReader
+from ngramdb.ingest.readers.written import WrittenTypes, without_nan
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import ChunkFile, Limits, Meter, text_chunks
 from ngramdb.lazy import lazy_module
 
 pyarrow = lazy_module("pyarrow")
-compute = lazy_module("pyarrow.compute")
 pyarrow_csv = lazy_module("pyarrow.csv")
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
@@ -37,20 +36,6 @@ BLOCK_BYTES = 1 << 24
 MOST_OF_HEADER = 1 << 20
 # What a text is of which there is nothing between the delimiters.
 _NO_TEXT = 'no value, for the field is empty; an empty text is ""'
-# The type of a column whose values all match; the first of several. Numbers that would lose digits are texts.
-_WRITTEN = {
-    "int64": r"^(0|-?[1-9][0-9]{0,18})$",
-    "float64": r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]{1,3})?$",
-    "bool": r"^(true|false|True|False|TRUE|FALSE)$",
-}
-# What stands for a number that is missing, beside others: pandas writes one, numpy the other.
-_NAN = ("NaN", "nan")
-# What a number's digits are among, and the most that a float gives back.
-_NO_DIGITS = r"^-?0*\.?0*|\.|[eE].*$"
-_MOST_DIGITS = 17
-# Of at most so many digits, and neither very large nor close to zero, a float holds all that was written.
-_HELD = r"^-?(0|[1-9][0-9]{0,14})(\.|[eE]|$)"
-_LEAST = 1e-290
 _MALFORMED = re.compile(r"CSV parse error: (?:Row #\d+: )?")
 # What Arrow says itself of such a row whose bytes are no UTF-8: it cannot hand it to `_Text.refuse`.
 _NO_ROW = re.compile(r"CSV parse error: Row #(\d+): Expected (\d+) columns, got (\d+)")
@@ -228,67 +213,14 @@ def _explained(message: str) -> str:
 
 def _types(batches: Iterator[Any], names: Sequence[str]) -> dict[str, str]:
     """The type of each column whose values are all written as those of one."""
-    possible = {name: set(_WRITTEN) for name in names}
-    has_values: set[str] = set()
     if not names:
         return {}
+    written = WrittenTypes()
     for batch in batches:
         interrupts.check()
         for name in names:
-            values = batch.column(name)
-            numbers = _without_nan(values)
-            if numbers.null_count < len(numbers):
-                has_values.add(name)
-            possible[name] = {
-                kind for kind in possible[name] if _is_written(values if kind == "bool" else numbers, kind)
-            }
-    return {
-        name: next(kind for kind in _WRITTEN if kind in possible[name])
-        for name in has_values
-        if possible[name]
-    }
-
-
-def _without_nan(values: Any) -> Any:
-    """The values with NULL where one is missing among numbers."""
-    missing = compute.is_in(values, value_set=pyarrow.array(_NAN))
-    return compute.if_else(missing, None, values) if compute.any(missing).as_py() else values
-
-
-def _is_written(values: Any, kind: str) -> bool:
-    matching = compute.match_substring_regex(values.cast(pyarrow.binary(), safe=False), _WRITTEN[kind])
-    if compute.all(matching).as_py() is False:
-        return False
-    if kind == "bool":
-        return True
-    if kind == "int64":
-        return _fits(values)
-    floats = values.cast(kind)
-    if compute.all(compute.is_finite(floats)).as_py() is False:  # written as numbers, and beyond them
-        return False
-    digits = compute.binary_length(compute.replace_substring_regex(values, _NO_DIGITS, ""))
-    is_held = compute.and_(
-        compute.match_substring_regex(values, _HELD), compute.less_equal(digits, _MOST_DIGITS)
-    )
-    is_tiny = compute.and_(compute.less(compute.abs(floats), _LEAST), compute.greater(digits, 0))
-    others = values.filter(compute.invert(compute.and_not(is_held, is_tiny)))
-    return all(map(_is_exact, others.to_pylist()))
-
-
-def _is_exact(text: str) -> bool:
-    """Whether a float has the very value that is written, and it is not written as a long integer."""
-    return not text.lstrip("-").isdigit() and Decimal(repr(float(text))) == Decimal(text)
-
-
-def _fits(values: Any) -> bool:
-    """Whether texts of digits are integers of 64 bits."""
-    if (compute.max(compute.binary_length(values)).as_py() or 0) < 19:
-        return True
-    try:
-        values.cast("int64")
-    except pyarrow.ArrowInvalid:
-        return False
-    return True
+            written.see(name, batch.column(name))
+    return written.types()
 
 
 def _typed(batch: Any, types: dict[str, str], label: str, errors: ErrorLog) -> Any:
@@ -297,7 +229,7 @@ def _typed(batch: Any, types: dict[str, str], label: str, errors: ErrorLog) -> A
     arrays = []
     try:
         for field, array in zip(schema, batch.columns, strict=True):
-            known = _without_nan(array) if field.name in types else array
+            known = without_nan(array) if field.name in types else array
             if known is not array:
                 errors.remark_gaps([join_path((field.name,))])
             arrays.append(known.cast(field.type))

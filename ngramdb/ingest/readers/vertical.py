@@ -7,9 +7,9 @@
     </s>
     </text>
 
-The outermost structure is a document, whatever it is called; its attributes are metadata. Of each word the
-first column counts; words have a blank between them, unless `<g/>` says otherwise, and sentences (any
-structure within) a line feed.
+The outermost structure is a document, whatever it is called; its attributes are metadata, of the types that
+columns of CSV have, for which a file is read twice. Of each word the first column counts; words have a blank
+between them, unless `<g/>` joins them, and sentences (any structure within) a line feed.
 """
 
 from __future__ import annotations
@@ -17,13 +17,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from html import unescape
+from typing import Any
 
+from ngramdb import interrupts
 from ngramdb.errors import LoadError, ResourceError
 from ngramdb.ingest.documents import Document, ErrorLog, invalid_utf8
 from ngramdb.ingest.options import ReadOptions
 from ngramdb.ingest.readers.lines import LineReader
+from ngramdb.ingest.readers.written import WrittenTypes, converted
 from ngramdb.ingest.sources import Source
 from ngramdb.ingest.streams import Meter, text_chunks
+from ngramdb.lazy import lazy_module
+
+pyarrow = lazy_module("pyarrow")
 
 # A tag has a line of its own; a word may begin with "<" too.
 _NAME = r"<(?P<close>/?)(?P<name>[A-Za-z_][\w.:-]*)"
@@ -34,6 +40,14 @@ _ATTRIBUTE = re.compile(r"""([\w.:-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _GLUE = "g"
 # Structures that hold documents, and are none.
 _AROUND = frozenset(("corpus", "collection"))
+# Tags whose attributes are looked at together.
+_SOME_TAGS = 4096
+_ONLY_TEXT = (
+    "of vertical text the first column is loaded, as text with a line for each sentence; its tokens and "
+    "sentences are those of the corpus's tokenizer, and other columns and the attributes of inner structures "
+    "are left out"
+)
+_UNTYPED = "the attributes of {} are texts: a pipe cannot be read twice, as their types need"
 
 
 def read_vertical(source: Source, options: ReadOptions, errors: ErrorLog, meter: Meter) -> Iterator[Document]:
@@ -47,7 +61,7 @@ def read_vertical(source: Source, options: ReadOptions, errors: ErrorLog, meter:
     lines = LineReader(
         chunks, source.label, options.limits, errors.after(source.after_line) if skip else None
     )
-    reader = _Reader(source, options)
+    reader = _Reader(source, options, _types(source, options, errors))
     try:
         for line in lines:
             try:
@@ -59,6 +73,7 @@ def read_vertical(source: Source, options: ReadOptions, errors: ErrorLog, meter:
                     errors.add(error)
                 continue
             if document is not None and (document.line or 0) > source.after_line:
+                errors.remark(_ONLY_TEXT)
                 meter.line = reader.opening
                 yield document
         reader.end()
@@ -68,14 +83,60 @@ def read_vertical(source: Source, options: ReadOptions, errors: ErrorLog, meter:
         errors.add_file(error)
 
 
+def _types(source: Source, options: ReadOptions, errors: ErrorLog) -> dict[str, str]:
+    """Return the types of the attributes of documents, those that are not texts.
+
+    Errors are left to the reader.
+    """
+    if not source.can_be_read_again:
+        errors.remark(_UNTYPED.format(source.label))
+        return {}
+    written = WrittenTypes()
+    structure, depth = None, 0
+    some: list[dict[str, str]] = []
+    lines = LineReader(
+        text_chunks(source, options.limits, Meter()), source.label, options.limits, lambda _: None
+    )
+    try:
+        for line in lines:
+            tag = _TAG.fullmatch(line.decode("utf-8", "replace")) if line.startswith(b"<") else None
+            if tag is None or tag["name"] in (*_AROUND, _GLUE):
+                continue
+            is_empty = tag["empty"] or tag["attributes"].endswith("/")
+            structure = structure or (None if is_empty else tag["name"])
+            if tag["name"] != structure:
+                continue
+            if not depth and not tag["close"]:
+                some.append(_attributes(tag))
+                if len(some) == _SOME_TAGS:
+                    _see(written, some)
+            depth += 0 if is_empty else -1 if tag["close"] else 1
+    except LoadError:
+        return {}
+    _see(written, some)
+    return written.types()
+
+
+def _see(written: WrittenTypes, some: list[dict[str, str]]) -> None:
+    interrupts.check()
+    for name in dict.fromkeys(name for one in some for name in one):
+        written.see(name, pyarrow.array([one[name] for one in some if one.get(name)], pyarrow.string()))
+    some.clear()
+
+
+def _attributes(tag: re.Match[str]) -> dict[str, str]:
+    return {key: unescape(one or other) for key, one, other in _ATTRIBUTE.findall(tag["attributes"])}
+
+
 class _Reader:
     """The document at hand, and the line that opened it. After an error the rest of it is passed over."""
 
-    def __init__(self, source: Source, options: ReadOptions) -> None:
+    def __init__(self, source: Source, options: ReadOptions, types: dict[str, str]) -> None:
         self._source = source
+        self._types = types
         self._options = options
         self._structure: str | None = None  # that of documents
-        self._metadata: dict[str, str] = {}
+        self._metadata: dict[str, Any] = {}
         self.opening = b""
         self._line = 0
         self._depth = 0
@@ -150,7 +211,7 @@ class _Reader:
             self._break()
 
     def _begin(self, tag: re.Match[str], number: int) -> None:
-        found = {key: unescape(one or other) for key, one, other in _ATTRIBUTE.findall(tag["attributes"])}
+        found = {key: converted(text, self._types.get(key)) for key, text in _attributes(tag).items()}
         kept = self._options.metadata
         self._metadata = found if kept is None else {key: found[key] for key in kept if key in found}
         self._line, self._text, self._n_bytes, self._is_passed_over = number, [], 0, False

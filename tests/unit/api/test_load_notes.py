@@ -118,9 +118,7 @@ def test_a_load_that_finds_no_record_of_the_one_before_says_so(db, tmp_path):
 
 @pytest.mark.parametrize("tokenizer", ["words", "bytes", "tokens"])
 def test_a_file_that_was_loaded_before_is_noted(db, tmp_path, tokenizer):
-    corpus = db.create_corpus(
-        "c", tokenizer=tokenizer, **({"vocabulary": 9999} if tokenizer == "tokens" else {})
-    )
+    corpus = db.create_corpus("c", tokenizer=tokenizer)
     rows = [
         {"ids": list(range(k, k + 9))} if tokenizer == "tokens" else {"text": lines(1, k)} for k in range(40)
     ]

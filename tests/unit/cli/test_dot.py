@@ -69,7 +69,7 @@ def test_help_of_one_command(shell: Shell, capsys: pytest.CaptureFixture[str]) -
 
 def test_help_of_a_statement_shows_examples_of_it(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
     run_text(shell, ".help dist")
-    assert capsys.readouterr().out.startswith("DIST GIVEN ngram [USING model] [WHERE condition] [TOP k]")
+    assert capsys.readouterr().out.startswith("DIST [GIVEN] ngram [USING model] [WHERE condition] [TOP k]")
     run_text(shell, ".help kwic")
     written = capsys.readouterr().out
     assert (
@@ -79,7 +79,7 @@ def test_help_of_a_statement_shows_examples_of_it(shell: Shell, capsys: pytest.C
     run_text(shell, ".help collocates")
     assert "[WINDOW … WITHIN SENTENCE | SENTENCE]" in capsys.readouterr().out
     run_text(shell, ".help nucleus")
-    assert capsys.readouterr().out.startswith("GENERATE GIVEN ")
+    assert capsys.readouterr().out.startswith("GENERATE [GIVEN] ")
     run_text(shell, ".help condition")
     assert "tested IS [NOT] NULL" in capsys.readouterr().out
     run_text(shell, ".help statements")

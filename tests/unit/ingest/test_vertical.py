@@ -50,7 +50,7 @@ def test_structures_are_documents_and_their_attributes_metadata(tmp_path):
     for text in (TEXT, TEXT.replace("\n", "\r\n")):
         found, _ = documents(tmp_path, text)
         assert found == [
-            ("Time flies.\nA < <", {"id": "a", "year": "1930", "title": '"A" & B'}, 3),
+            ("Time flies.\nA < <", {"id": "a", "year": 1930, "title": '"A" & B'}, 3),
             ("ünï", {"id": "b"}, 18),
             ("", {}, 22),
         ]
@@ -82,7 +82,7 @@ def test_a_byte_order_mark_is_no_text(tmp_path):
     path = tmp_path / "a.vrt"
     path.write_bytes(b'\xef\xbb\xbf<text id="1">\nfoo\n</text>\n')
     (document,) = read_documents(expand([path]), ReadOptions(), ErrorLog())
-    assert (document.text, document.metadata["id"]) == (b"foo", "1")
+    assert (document.text, document.metadata["id"]) == (b"foo", 1)
 
 
 def test_a_document_that_is_too_long_is_refused_or_skipped(tmp_path):
@@ -100,7 +100,7 @@ def test_attributes_that_are_not_in_quotes_are_errors_and_none_is_left_out(tmp_p
     with pytest.raises(LoadError, match=r"line 4: .* is no attribute; these are written as name=\"value\""):
         documents(tmp_path, text)
     found, errors = documents(tmp_path, text, on_error="skip")
-    assert [(one[0], one[1]) for one in found] == [("x", {"id": "0"}), ("z", {"id": "2"})]
+    assert [(one[0], one[1]) for one in found] == [("x", {"id": 0}), ("z", {"id": 2})]
     assert errors.count == 1
 
 
@@ -116,7 +116,7 @@ def test_values_in_quotes_may_have_what_tags_are_made_of(tmp_path, tag):
 def test_an_empty_tag_is_a_document_where_it_is_known_to_be_one(tmp_path):
     text = '<text id="1">\nx\n</text>\n<pb n="2"/>\n<text id="2"/>\n<text id="3">\n</text>\n'
     found, _ = documents(tmp_path, text)
-    assert found == [("x", {"id": "1"}, 1), ("", {"id": "2"}, 5), ("", {"id": "3"}, 6)]
+    assert found == [("x", {"id": 1}, 1), ("", {"id": 2}, 5), ("", {"id": 3}, 6)]
     found, _ = documents(tmp_path, '<pb/>\n<text id="3">\nx\n</text>\n')
     assert [one[0] for one in found] == ["x"]
 
@@ -126,4 +126,20 @@ def test_an_empty_tag_before_it_is_known_what_documents_are_is_an_error_if_it_wa
     with pytest.raises(LoadError, match="line 2: <text/> is a document without words"):
         documents(tmp_path, text)
     found, errors = documents(tmp_path, text, on_error="skip")
-    assert [(one[0], one[1]["id"]) for one in found] == [("x", "3"), ("", "4")] and errors.count == 1
+    assert [(one[0], one[1]["id"]) for one in found] == [("x", 3), ("", 4)] and errors.count == 1
+
+
+def test_attributes_have_types_if_all_documents_have_values_of_these(tmp_path):
+    rows = [
+        {"n": "1961", "x": "1.5", "b": "true", "code": "007", "mixed": "1", "gap": ""},
+        {"n": "-2", "x": "NaN", "b": "False", "code": "8", "mixed": "a", "gap": "3"},
+    ]
+    tags = ["<text " + " ".join(f'{key}="{value}"' for key, value in row.items()) + ">" for row in rows]
+    text = "".join(f'{tag}\n<s n="x">\n<text n="inner">\na\n</text>\n</s>\n</text>\n' for tag in tags)
+    found, errors = documents(tmp_path, text)
+    assert [one[1] for one in found] == [
+        {"n": 1961, "x": 1.5, "b": True, "code": "007", "mixed": "1", "gap": None},
+        {"n": -2, "x": None, "b": False, "code": "8", "mixed": "a", "gap": 3},
+    ]
+    assert [type(value) for value in found[0][1].values()] == [int, float, bool, str, str, type(None)]
+    assert ["first column" in remark for remark in errors.remarks] == [True]
