@@ -394,17 +394,23 @@ class _Binding:
     def _expression(self, node: ast.Regex, manner: Manner) -> shapes.Shape:
         tokenizer = self._corpus.tokenizer
         kind = tokenizer.kind
-        by_text = plan.gives_pieces(tokenizer)
-        if not plan.gives_words(tokenizer) and kind not in plan.SINGLE and not by_text:
+        by_tokens = manner.text is False and tokenizer.kind != "tokens"
+        by_text = plan.gives_pieces(tokenizer) and not by_tokens
+        if not plan.gives_words(tokenizer) and kind not in plan.SINGLE and not by_text and not by_tokens:
             text = (
                 f"a regular expression is matched against whole words, and {self._corpus.entry.name} has "
                 f"{_others(kind)}: load it with the tokenizer `words`"
             )
             self._scope.fail(PlanError, text, node)
-        if manner.text is not None:
+        if manner.text:
             self._scope.fail(PlanError, "a regular expression is matched against whole tokens", node)
         if by_text or plan.gives_words(tokenizer):
-            self._scope.doubt(of_expression(node.expression))
+            doubt = of_expression(node.expression)
+            of_tokens = "; MATCH TOKENS after it compares it with the corpus's own tokens" if by_text else ""
+            self._scope.doubt(None if doubt is None else doubt + of_tokens)
+        if by_tokens and self.letters is not None:
+            what = "/…/ MATCH TOKENS is about tokens, and other parts of the pattern are about words"
+            self._scope.fail(PlanError, f"{what}: write MATCH TOKENS after each expression", node)
         if by_text:
             written = self.written(node) + _modifiers(manner)
             return self._text_words([node.expression], manner, node, written)
@@ -474,17 +480,20 @@ class _Binding:
         return plan.show_text(value) if isinstance(value, str) else plan.show_ids(np.asarray(value))
 
 
-def _speaks_of_words(node: ast.Pattern) -> bool:
-    """Whether a pattern has an expression, PREFIX or IGNORE DIACRITICS."""
+def _speaks_of_words(node: ast.Pattern, by_tokens: bool = False) -> bool:
+    """Whether a pattern has PREFIX, IGNORE DIACRITICS, or an expression that is not MATCH TOKENS."""
     if isinstance(node, ast.Matching):
-        return node.prefix or node.ignore_diacritics or _speaks_of_words(node.ngram)
+        by_tokens = by_tokens if node.text is None else not node.text
+        of_tokens = by_tokens and isinstance(node.ngram, ast.Regex)
+        by_word = node.prefix or (node.ignore_diacritics and not of_tokens)
+        return by_word or _speaks_of_words(node.ngram, by_tokens)
     if isinstance(node, ast.Repeated):
-        return _speaks_of_words(node.part)
+        return _speaks_of_words(node.part, by_tokens)
     if isinstance(node, ast.Group):
-        return any(map(_speaks_of_words, node.alternatives))
+        return any(_speaks_of_words(item, by_tokens) for item in node.alternatives)
     if isinstance(node, (ast.Sequence, ast.Gapped)):
-        return any(map(_speaks_of_words, node.parts))
-    return isinstance(node, ast.Regex)
+        return any(_speaks_of_words(item, by_tokens) for item in node.parts)
+    return isinstance(node, ast.Regex) and not by_tokens
 
 
 def _split(words: WordList) -> list[bytes]:
