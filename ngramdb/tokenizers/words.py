@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
-from unicodedata import category, normalize
+from unicodedata import category
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,7 @@ from ngramdb.tokenizers.base import (
     from_utf8,
     to_utf8,
 )
+from ngramdb.tokenizers.normal_form import nfc
 
 VOCABULARY_KIND = "VOCB"
 
@@ -268,7 +269,7 @@ class NfcWords(_ChangingWords):
 
     @staticmethod
     def changed(text: str) -> str:
-        return normalize("NFC", text)
+        return nfc(text)
 
 
 class LowerNfcWords(_ChangingWords):
@@ -279,7 +280,7 @@ class LowerNfcWords(_ChangingWords):
     @staticmethod
     def changed(text: str) -> str:
         # Letters in lower case may have a form of their own together with the marks that follow.
-        return normalize("NFC", lowered(normalize("NFC", text)))
+        return nfc(lowered(nfc(text)))
 
 
 def _with_marks(text: str) -> list[str]:
