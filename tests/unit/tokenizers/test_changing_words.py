@@ -91,6 +91,20 @@ def test_the_sigma_at_a_words_end_is_one_like_others() -> None:
     assert tokenizer.encode("ΑΣ").tolist() == [ids[0]] == [ids[1]]
 
 
+@pytest.mark.parametrize("kind", ["words", *CHANGING, "chars"])
+def test_ignore_case_matches_all_three_forms_of_sigma(kind: str) -> None:
+    """`lower` keeps ς: the vocabularies of stored corpora have words with it."""
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("a", kind)
+        corpus.append(["ΛΟΓΟΣ λογος", "λογοσ"])
+        for word in ("ΛΟΓΟΣ", "λογος", "λογοσ"):
+            assert db.execute("COUNT ? IGNORE CASE", [word]).fetchall() == [(3,)]
+            assert db.execute("COUNT ? MATCH TEXT IGNORE CASE", [word]).fetchall() == [(3,)]
+        assert corpus.count("λογος") == 1
+        if kind != "chars":
+            assert [row[2] for row in db.execute("NGRAMS 1 IGNORE CASE").fetchall()] == [3]
+
+
 @pytest.mark.parametrize("kind", CHANGING)
 def test_a_corpus_keeps_its_texts_and_its_tokenizer(tmp_path: Path, kind: str) -> None:
     texts = ["The Cat sat.", "a cat SAT", f"{DECOMPOSED} the end"]
