@@ -11,6 +11,7 @@ from indexes import packed
 from ngramdb._cext.corpus.sentence_bits import sentences_at
 from ngramdb.engine.storage.directory import MemoryDirectory
 from ngramdb.errors import CorruptionError
+from ngramdb.interrupts import Interrupt
 from ngramdb.segments.builder import SegmentBuilder
 from ngramdb.segments.container import Container, ContainerWriter
 from ngramdb.segments.merging import Means, write_merged
@@ -189,3 +190,20 @@ def test_what_is_not_known_takes_no_memory():
     builder = SentenceBuilder()
     builder.add(None, np.array([0, 1_000_000]))
     assert len(builder._bytes) == 0
+
+
+def polls_of(bits, positions):
+    with Interrupt(polls=2**40) as token:
+        sentences_at(bits, positions.astype(np.uint32))
+        return 2**40 - token.polls_left
+
+
+def test_positions_in_one_long_sentence_read_it_once_and_polls_count_the_bytes_read():
+    bits = np.zeros(2**20, dtype=np.uint8)
+    bits[0] = 1
+    n_tokens, n_sentences = 8 * len(bits), 16
+    # Reading the sentence for each position would need a poll for each.
+    assert polls_of(bits, np.arange(0, n_tokens, n_tokens // 2000)) <= 4
+    bits[:: len(bits) // n_sentences] = 1
+    middles = np.arange(n_sentences) * (n_tokens // n_sentences) + n_tokens // n_sentences // 2
+    assert polls_of(bits, middles) >= n_sentences // 2
