@@ -228,7 +228,7 @@ class Tokenizer(ABC):
 
     def split(self, text: str) -> list[str]:
         """The pieces of a query's text that are its tokens, whether or not the vocabulary has them."""
-        return [self.token_text(int(token_id)) for token_id in self.encode(text)]
+        return self.token_texts(self.encode(text))
 
     def fork(self) -> Tokenizer:
         """A tokenizer whose growth this one does not see.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -177,3 +178,25 @@ def test_the_library_s_client_is_answered_in_this_process(reader: Reader) -> Non
 def test_the_command_answers_over_standard_input_and_output(database: Path) -> None:
     arguments = ["-m", "ngramdb", "mcp", str(database)]
     asyncio.run(_session(mcp.Client(mcp.StdioServerParameters(command=sys.executable, args=arguments))))
+
+
+def test_invalid_lines_are_answered_and_the_next_request_too(database: Path) -> None:
+    call = {
+        "jsonrpc": "2.0",
+        "method": "tools/call",
+        "params": {"name": "count", "arguments": {"q": "\ud800"}},
+    }
+    lines = [
+        (b"no JSON", None, -32700),
+        (b'["' * 3000, None, -32700),
+        (b"\xff", None, -32700),
+        (b"[1, 2]", None, -32600),
+        (b'{"jsonrpc": "2.0", "id": "a"}', "a", -32600),
+        (json.dumps({**call, "id": 7}).encode(), 7, -32700),
+        (b'{"jsonrpc": "2.0", "id": 8, "method": "ping"}', 8, None),
+    ]
+    sent = b"".join(line + b"\n" for line, _, _ in lines)
+    command = [sys.executable, "-m", "ngramdb", "mcp", str(database)]
+    said = subprocess.run(command, input=sent, capture_output=True, timeout=60, check=True).stdout
+    answers = [json.loads(line) for line in said.splitlines()]
+    assert [(one["id"], one.get("error", {}).get("code")) for one in answers] == [line[1:] for line in lines]

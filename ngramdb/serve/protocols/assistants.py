@@ -12,6 +12,8 @@ import anyio.to_thread
 import mcp_types as types
 from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
 
 from ngramdb import __version__
 from ngramdb.interrupts import Interrupt
@@ -75,13 +77,43 @@ def _text(said: str) -> types.TextContent:
     return types.TextContent(type="text", text=said)
 
 
+async def _pass_on(received: Any, forward: Any, sent: Any) -> None:
+    """Forward valid messages; answer every other line with an error, which the library only logs."""
+    async with forward:
+        async for message in received:
+            if isinstance(message, Exception):
+                await sent.send(SessionMessage(_refusal(message)))
+            else:
+                await forward.send(message)
+
+
+def _refusal(error: Exception) -> types.JSONRPCError:
+    """Return the answer to an invalid line, with the id of its request if that can be read."""
+    line = error.errors()[0]["input"] if isinstance(error, ValidationError) else None
+    try:
+        # Python's parser accepts half a surrogate pair, which is not valid Unicode.
+        read = json.loads(line) if isinstance(line, str) else line
+    except (ValueError, RecursionError):
+        read = None
+    found = read.get("id") if isinstance(read, dict) else None
+    code, what = types.INVALID_REQUEST, "invalid message"
+    if isinstance(line, str):
+        code = types.PARSE_ERROR
+        what = "invalid JSON" if read is None else "invalid JSON: half a surrogate pair in a string"
+    data = types.ErrorData(code=code, message=f"{what}; expected one JSON-RPC 2.0 message per line")
+    known = found if isinstance(found, (int, str)) and not isinstance(found, bool) else None
+    return types.JSONRPCError(jsonrpc="2.0", id=known, error=data)
+
+
 def run(reader: Reader) -> None:
     """Answer until standard input ends."""
 
     async def serve() -> None:
         server = server_of(reader)
-        async with stdio_server() as (received, sent):
-            await server.run(received, sent, server.create_initialization_options())
+        forward, passed_on = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        async with stdio_server() as (received, sent), anyio.create_task_group() as group:
+            group.start_soon(_pass_on, received, forward, sent)
+            await server.run(passed_on, sent, server.create_initialization_options())
 
     try:
         anyio.run(serve)
