@@ -116,11 +116,15 @@ class Routes:
             with contextlib.suppress(errors.NgramdbError):
                 self._completes(self.library.database(None).connection, 'COUNT "', 7, None)
 
+    def _handler_of(self, parts: tuple[str, ...]) -> Handler:
+        key = parts[:2] if len(parts) == 3 and parts[:2] == ("v1", "models") else parts
+        return self._tops.get(key) or self._of_corpus
+
     # ---- addresses --------------------------------------------------------------------------------------
 
     async def answered(self, asking: Asking) -> Response:
         """The answer to a request. Raises Problem, and what the database raises."""
-        handler = self._tops.get(asking.address.parts) or self._of_corpus
+        handler = self._handler_of(asking.address.parts)
         try:
             return await handler(asking)
         except errors.DatabaseGone:  # since it was looked for
@@ -248,6 +252,7 @@ class Routes:
             raise Problem(405, "completions are asked for by POST")
 
         def answer(work: Interrupt) -> Response:
+            _refuse_in_address(asking)
             data = json_object(asking.body)
             found = completions.completions(self.library, data, work)
             if found.pop("_stream"):
@@ -255,17 +260,15 @@ class Routes:
                 return Response(sent, media_type="text/event-stream")
             return json_response(found)
 
-        try:
-            _refuse_in_address(asking)
-            return await self._run(asking, answer)
-        except (Problem, errors.NgramdbError) as error:
-            problem = problem_of(error)
-            said = {"message": problem.message, "type": problem.fields.get("type", "invalid_request_error")}
-            shown = {**said, "param": problem.fields.get("parameter"), "code": None}
-            return json_response({"error": shown}, problem.status, problem.headers)
+        return await _as_openai(self._run(asking, answer))
 
     async def _models(self, asking: Asking) -> Response:
-        return json_response(completions.models(self.library))
+        if len(asking.address.parts) < 3:
+            return json_response(completions.models(self.library))
+        name = asking.address.parts[2]
+        return await _as_openai(
+            self._run(asking, lambda _: json_response(completions.model(self.library, name)))
+        )
 
     async def _batch(self, asking: Asking, named: Named | None = None) -> Response:
         if not asking.is_post:
@@ -497,3 +500,14 @@ def _refuse_in_address(asking: Asking) -> None:
     """Raise Problem where there are parameters in an address whose parameters stand in the body."""
     for name, _ in _in_address(asking):
         raise Problem(400, f"parameters stand in the body here, and {shortened(name)!r} in the address")
+
+
+async def _as_openai(answering: Awaitable[Response]) -> Response:
+    """An answer, or its error in the form of OpenAI's service."""
+    try:
+        return await answering
+    except (Problem, errors.NgramdbError) as error:
+        problem = problem_of(error)
+        said = {"message": problem.message, "type": problem.fields.get("type", "invalid_request_error")}
+        shown = {**said, "param": problem.fields.get("parameter"), "code": problem.fields.get("code")}
+        return json_response({"error": shown}, problem.status, problem.headers)

@@ -75,12 +75,14 @@ class Statement:
 
     def pattern(self, pattern: Pattern) -> Statement:
         """What is looked for."""
+        flags = {"MATCH TEXT": pattern.match_text, "IGNORE CASE": pattern.ignore_case}
+        modifiers = "".join(f" {words}" for words, is_set in flags.items() if is_set)
         if pattern.expression is not None:
-            return self.condition("", pattern.expression)
+            # The line break ends a comment.
+            whole = f"({pattern.expression}\n){modifiers}" if modifiers else pattern.expression
+            return self.condition("", whole)
         self.ngram("" if pattern.ngram is None else pattern.ngram)
-        if pattern.match_text:
-            self.add("MATCH TEXT")
-        return self.add("IGNORE CASE") if pattern.ignore_case else self
+        return self.add(modifiers[1:]) if modifiers else self
 
     def condition(self, word: str, condition: str | None) -> Statement:
         """A clause of a condition that a user wrote; None for no clause. Raises ParseError."""

@@ -169,7 +169,7 @@ def collocates(
         raise InvalidArgument(
             f"window is a number of tokens, a pair (left, right), or 'sentence', not {window!r}"
         )
-    left, right = (None if _is_sentence(side) else required(0, "window", side) for side in sides)
+    left, right = (None if _is_sentence(window) else required(0, "window", side) for side in sides)
     return ast.Collocates(
         _occurring(pattern, match_text, ignore_case),
         window=ast.Around(left, right, sentence),

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ngramdb.api.arguments.models import as_model
+from ngramdb.errors import BindError
 from ngramdb.interrupts import Interrupt, check
 from ngramdb.serve.forms import Parameter, given, shortened
 from ngramdb.serve.library import Library, Named
@@ -55,8 +56,27 @@ _WORD = re.compile(r"\s*\S+\s*$|\s*\S+|\s+")
 
 def models(library: Library) -> Fields:
     """`/v1/models`: every corpus."""
-    listed = [{"id": one.name, "object": "model", "owned_by": one.hosted.name} for one in library.corpora()]
-    return {"object": "list", "data": listed}
+    return {"object": "list", "data": [_described(one, one.name) for one in library.corpora()]}
+
+
+def model(library: Library, name: str) -> Fields:
+    """`/v1/models/NAME`: a corpus, or `corpus:model`. Raises Problem."""
+    corpus, _, used = name.partition(":")
+    if used:
+        as_model(used)
+    return _described(corpus_of(library, corpus), name)
+
+
+def _described(named: Named, name: str) -> Fields:
+    return {"id": name, "object": "model", "owned_by": named.hosted.name}
+
+
+def corpus_of(library: Library, name: str) -> Named:
+    """The corpus of a model; the only one if `name` is empty. Raises Problem 404 as OpenAI's service does."""
+    try:
+        return library.corpus(name or None)
+    except BindError as error:
+        raise Problem(404, error.message, parameter="model", code="model_not_found") from None
 
 
 def completions(library: Library, data: Fields, work: Interrupt) -> Fields:
@@ -71,7 +91,7 @@ def completions(library: Library, data: Fields, work: Interrupt) -> Fields:
     prompts = _prompts(values.pop("prompt", ""))
     got = given(PARAMETERS, values)
     name, _, model = (got["model"] or "").partition(":")
-    named = library.corpus(name or None)
+    named = corpus_of(library, name)
     asked = _Asked(named, model.strip() or DEFAULT_MODEL, got)
     if len(prompts) * got["n"] > MOST_PROMPTS or (got["logprobs"] or 0) > MOST_LOGPROBS:
         raise Problem(400, f"at most {MOST_PROMPTS} continuations, and {MOST_LOGPROBS} logprobs")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -108,3 +109,9 @@ def test_words_in_lower_case_are_words() -> None:
         wanted = ['"FL" PREFIX', "/ti.*/", "/TI.*/ IGNORE CASE", '("TIME" | "x") "Flies"{1,2}']
         assert [c.count(ngramdb.pattern(text)) for text in wanted] == [2, 2, 2, 2]
         assert c.count(ngramdb.pattern('"CAFE" IGNORE DIACRITICS')) == 1
+
+
+@pytest.mark.parametrize("window", [("sentence", 1), (1, "sentence"), ("sentence", "sentence")])
+def test_a_side_of_a_window_is_a_number(corpus: ngramdb.Corpus, window: Any) -> None:
+    with pytest.raises(ngramdb.InvalidArgument, match="window is a whole number"):
+        corpus.collocates("flies", window=window)

@@ -302,6 +302,16 @@ def test_models_are_listed(client: Any) -> None:
     assert [one["id"] for one in client.json("/v1/models")["data"]] == ["letters", "sayings"]
 
 
+def test_a_model_is_described_and_an_unknown_one_is_not_found(client: Any) -> None:
+    assert client.json("/v1/models/sayings")["id"] == "sayings"
+    assert client.json("/v1/models/sayings:kneser_ney")["id"] == "sayings:kneser_ney"
+    unknown = [client.ask("/v1/models/saying")]
+    unknown += [client.ask("/v1/completions", "POST", {"model": "saying", "prompt": "a"})]
+    for answer in unknown:
+        error = json.loads(answer.body)["error"]
+        assert (answer.status, error["code"], error["param"]) == (404, "model_not_found", "model")
+
+
 # ---- batches ---------------------------------------------------------------------------------------------
 
 

@@ -78,6 +78,17 @@ def test_answers(client: Any, target: str, rows: list[tuple[Any, ...]]) -> None:
     assert client.rows(f"/sayings/{name}.json?{query}") == rows
 
 
+@pytest.mark.parametrize("pattern", ['"FLIES" [0..1] "AN"', '"FLIES" -- a comment', "/FL.*/"])
+def test_flags_beside_a_pattern_are_of_the_whole_pattern(client: Any, pattern: str) -> None:
+    plain, folded = (
+        client.rows(f"/sayings/count.json?pattern={quote(text)}{flag}")
+        for text, flag in ((pattern.lower(), ""), (pattern, "&ignore_case"))
+    )
+    assert folded == plain != [(0,)]
+    if pattern.startswith("/"):
+        assert client.ask(f"/sayings/count.json?pattern={quote(pattern)}&match_text").status == 400
+
+
 @pytest.mark.parametrize("name", ["before", "trace", "score", "probability"])
 def test_a_question_about_nothing_is_refused(client: Any, name: str) -> None:
     found = client.json(f"/sayings/{name}")
