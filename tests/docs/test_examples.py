@@ -85,7 +85,7 @@ def test_curate_removes_what_it_says_and_proves_it(tmp_path: Path) -> None:
         f"{exam}, source book: 0 of 3 documents (0.00%)",
         f"{exam}, source web: 2 of 3 documents (66.67%)",
         "removed 2 contaminated documents",
-        "removed 1 documents with 'lorem ipsum'",
+        "removed 1 documents with any of 1 phrases",
         f"3 documents written to {out}, 3 records to {record}",
         "RESTORE CORPUS `books` TO VERSION 3 takes back what this run removed",
         "yes  CHECK finds nothing",
@@ -95,6 +95,19 @@ def test_curate_removes_what_it_says_and_proves_it(tmp_path: Path) -> None:
     ]
     assert out.read_text().splitlines() == [lines[0], lines[3], lines[5]]
     assert [json.loads(line)["doc_id"] for line in record.read_text().splitlines()] == [2, 4, 1]
+
+
+def test_curate_keeps_the_version_to_restore_whatever_the_number_of_phrases(tmp_path: Path) -> None:
+    dump, files = tmp_path / "dump.jsonl", []
+    for name in ("out", "record"):
+        files += [f"--{name}", str(tmp_path / f"{name}.jsonl")]
+    dump.write_text("".join(json.dumps({"text": f"spam{i:03} here"}) + "\n" for i in range(121)))
+    phrases = [part for i in range(120) for part in ("--phrase", f"spam{i:03}")]
+    printed = run("curate.py", tmp_path / "dump.ngdb", str(dump), *phrases, *files)
+    (told,) = (line for line in printed if line.startswith("RESTORE"))
+    with ngramdb.connect(tmp_path / "dump.ngdb") as db:
+        db.execute(told.partition(" takes back")[0])
+        assert db.corpus("books").n_documents == 121
 
 
 def test_curate_loads_no_file_twice_however_it_was_stopped(tmp_path: Path) -> None:
