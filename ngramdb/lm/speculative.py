@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from ngramdb import interrupts
 from ngramdb.lm.measures import shown_arrays
-from ngramdb.lm.models import LanguageModel, as_ids
+from ngramdb.lm.models import LanguageModel, after_last_border, as_ids
 from ngramdb.lm.values import END, Floats, Integers
 
 
@@ -45,13 +45,14 @@ def draft(model: LanguageModel, context: ArrayLike, n: int, *, least_prob: float
     n : the greatest number of tokens; a document's end stops earlier
     least_prob : stop before a token that is less probable
     """
-    ids = as_ids(context).tolist()
+    used, begins = after_last_border(as_ids(context), model.index.separator)
+    ids = as_ids(context).tolist() if begins else used.tolist()
     drafted: list[int] = []
     probs: list[float] = []
     lengths: list[int] = []
     while len(drafted) < n:
         interrupts.check()
-        tokens, counts, context_count, length = model.continuations(ids + drafted)
+        tokens, counts, context_count, length = model.continuations(ids)
         if not len(tokens):
             break
         best = int(np.argmax(counts))
@@ -61,6 +62,8 @@ def draft(model: LanguageModel, context: ArrayLike, n: int, *, least_prob: float
         drafted.append(int(tokens[best]))
         probs.append(prob)
         lengths.append(length + 1)
+        # A suffix that occurs with the token occurs without it.
+        ids = [*(ids if begins else ids[len(ids) - length :]), drafted[-1]]
     return Draft(
         np.array(drafted, dtype=np.int64),
         np.array(probs, dtype=np.float64),

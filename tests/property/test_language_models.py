@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import ngramdb
 from ngramdb.errors import ExecutionError
+from ngramdb.executor.questions import probability
 from ngramdb.lm import END, Interpolation
 from ngramdb.lm.interpolation import ForestWeights
 
@@ -169,8 +170,12 @@ def successors(documents, context):
     return found
 
 
+def repeated(alphabet):
+    return st.builds(lambda text, n: text * n, st.text(alphabet, max_size=5), st.integers(1, 4))
+
+
 @settings(max_examples=60, deadline=None, derandomize=True)
-@given(DOCUMENTS, st.text("abcz", max_size=5), st.sampled_from([1, 2, 3]), st.sampled_from([1, 3]))
+@given(DOCUMENTS, repeated("abcz"), st.sampled_from([1, 2, 3]), st.sampled_from([1, 3]))
 def test_drafts_are_the_most_frequent_continuations(documents, context, least_count, n_segments):
     with ngramdb.connect() as db:
         draft = corpus_of(db, "a", documents, n_segments).draft(context, 4, least_count=least_count)
@@ -218,3 +223,25 @@ def test_a_mixture_with_a_weight_per_token_sums_to_one(documents, model, n_segme
             assert set(scores.sparse.tolist()) <= {found.sparse}
             if n:
                 assert mixture.mix(scores, np.full(n, 1 / n)).sum() == pytest.approx(1, abs=1e-9)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@settings(max_examples=10, deadline=None, derandomize=True)
+@given(
+    st.lists(repeated("ab"), min_size=1, max_size=4),
+    st.lists(st.tuples(repeated("abz"), st.text("ab", min_size=1, max_size=6)), min_size=1, max_size=4),
+    st.sampled_from([1, 9, 1 << 22]),
+)
+def test_batches_of_steps_are_single_steps(model, documents, pairs, batch_tokens):
+    with ngramdb.connect() as db, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(probability, "BATCH_TOKENS", batch_tokens)
+        corpus = corpus_of(db, "a", documents)
+        found = corpus.prob_many([pair[0] for pair in pairs], [pair[1] for pair in pairs], model).prob
+        for i, (context, continuation) in enumerate(pairs):
+            product = 1.0
+            for k, token in enumerate(continuation):
+                step = corpus.prob(token, context + continuation[:k], model)
+                product = np.nan if step is None else product * step.prob
+                if step is None or not step.prob:
+                    break
+            assert found[i] == pytest.approx(product, rel=1e-12, nan_ok=True)

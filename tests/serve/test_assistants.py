@@ -195,8 +195,12 @@ def test_invalid_lines_are_answered_and_the_next_request_too(database: Path) -> 
         (json.dumps({**call, "id": 7}).encode(), 7, -32700),
         (b'{"jsonrpc": "2.0", "id": 8, "method": "ping"}', 8, None),
     ]
-    sent = b"".join(line + b"\n" for line, _, _ in lines)
     command = [sys.executable, "-m", "ngramdb", "mcp", str(database)]
-    said = subprocess.run(command, input=sent, capture_output=True, timeout=60, check=True).stdout
-    answers = [json.loads(line) for line in said.splitlines()]
+    answers = []
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        assert server.stdin is not None and server.stdout is not None
+        for line, _, _ in lines:
+            server.stdin.write(line + b"\n")
+            server.stdin.flush()
+            answers.append(json.loads(server.stdout.readline()))
     assert [(one["id"], one.get("error", {}).get("code")) for one in answers] == [line[1:] for line in lines]

@@ -5,13 +5,14 @@ The same functions serve the statement, `Corpus.prob` and `Corpus.prob_many`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ngramdb import interrupts
 from ngramdb.executor.questions.models import is_counted, language_model, note_of
 from ngramdb.executor.results.result import Result
 from ngramdb.lm.spec import ModelSpec
@@ -21,6 +22,8 @@ from ngramdb.planner.source import Corpus, Index, IntArray
 
 # The fields of a `Chain`.
 Step = tuple[float | None, int, int, int, bool]
+# Tokens of contexts that are copied for one batch of steps.
+BATCH_TOKENS = 1 << 22
 
 
 class Chain(NamedTuple):
@@ -117,34 +120,51 @@ def chain_many(
     ----------
     contexts, continuations : flat ids int64[m] and offsets int64[n + 1]; no continuation is empty
 
-    Cost: a batch of one question per token of the continuations; contexts of continuations with several
-    tokens are copied once per token.
+    Cost: one question per token of the continuations, in batches for which contexts are copied: memory for
+    some millions of tokens, or for one context.
     """
     n_steps = np.diff(continuations[1])
     if (n_steps == 1).all():
-        flat, offsets = contexts
-    else:
-        flat, offsets = _step_contexts(contexts, continuations)
+        return _token_scores(corpus, *contexts, continuations[0], model)
+    found = [_token_scores(corpus, *batch, model) for batch in _step_batches(contexts, continuations)]
+    names = [field.name for field in fields(TokenScores)]
+    steps = TokenScores(*(np.concatenate([getattr(part, name) for part in found]) for name in names))
+    return _last_steps(steps, continuations[1])
+
+
+def _token_scores(
+    corpus: Corpus, flat: IntArray, offsets: IntArray, tokens: IntArray, model: ModelSpec
+) -> TokenScores:
     if is_counted(corpus, model):
-        answers = corpus.index.prob_many(flat, offsets, continuations[0], model.infgram, model.limit)
-        scores = TokenScores(ratios(answers[0], answers[1]), *answers)
-    else:
-        scores = TokenScores.of(language_model(corpus, model).scores_of(flat, offsets, continuations[0]))
-    return scores if (n_steps == 1).all() else _last_steps(scores, continuations[1])
+        answers = corpus.index.prob_many(flat, offsets, tokens, model.infgram, model.limit)
+        return TokenScores(ratios(answers[0], answers[1]), *answers)
+    return TokenScores.of(language_model(corpus, model).scores_of(flat, offsets, tokens))
 
 
-def _step_contexts(
+def _step_batches(
     contexts: tuple[IntArray, IntArray], continuations: tuple[IntArray, IntArray]
-) -> tuple[IntArray, IntArray]:
-    """The context of every token of every continuation: the pair's context and the tokens before it."""
+) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
+    """Contexts and token of every step: the pair's context and the tokens before it, some at a time."""
     pieces: list[IntArray] = []
+    n_tokens = since = 0
     for i in range(len(contexts[1]) - 1):
-        context = contexts[0][contexts[1][i] : contexts[1][i + 1]]
         first, last = int(continuations[1][i]), int(continuations[1][i + 1])
-        pieces.extend(np.concatenate((context, continuations[0][first:k])) for k in range(first, last))
+        context = contexts[0][contexts[1][i] : contexts[1][i + 1]]
+        for k in range(first, last):
+            pieces.append(np.concatenate((context, continuations[0][first:k])))
+            n_tokens += len(pieces[-1])
+            if n_tokens >= BATCH_TOKENS:
+                yield *_joined(pieces), continuations[0][since : k + 1]
+                interrupts.check()
+                pieces, n_tokens, since = [], 0, k + 1
+    if pieces:
+        yield *_joined(pieces), continuations[0][since:]
+
+
+def _joined(pieces: list[IntArray]) -> tuple[IntArray, IntArray]:
     offsets = np.zeros(len(pieces) + 1, dtype=np.int64)
     np.cumsum([len(piece) for piece in pieces], out=offsets[1:])
-    return (np.concatenate(pieces) if pieces else np.empty(0, dtype=np.int64)), offsets
+    return np.concatenate(pieces), offsets
 
 
 def _last_steps(steps: TokenScores, offsets: IntArray) -> TokenScores:

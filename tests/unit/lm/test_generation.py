@@ -213,6 +213,20 @@ def test_a_draft_is_what_follows_the_longest_suffix(documents):
     assert draft(model_of(documents, InfGram()), [9, 1, 2], 5, least_prob=0.99).ids.tolist() == []
 
 
+def test_a_draft_searches_a_long_context_once(documents, monkeypatch):
+    model = model_of(documents, InfGram())
+    lengths = []
+    search = model.continuations
+
+    def counted(context):
+        lengths.append(len(context))
+        return search(context)
+
+    monkeypatch.setattr(model, "continuations", counted)
+    assert draft(model, [9] * 1000 + [1, 2], 5).ids.tolist() == [3, 4]
+    assert lengths == [1002, 3, 4]
+
+
 @pytest.mark.parametrize("min_count", [1, 2])
 @pytest.mark.parametrize("context", [[], [0], [BEGIN], [0, 1], [6, 6, 6], [99]], ids=str)
 @pytest.mark.parametrize("kind", [Backoff, KneserNey])
