@@ -225,8 +225,9 @@ class LanguageModel(ABC):
     def state(self, *, sentence: bool = True) -> kernel.TextState:
         """The beginning of a text (of a sentence), for decoders, which read texts token by token.
 
-        `state.read(origin, token)` makes a state the text of another one and one token more, and returns the
-        token's probability and effective n; states with equal `state.context` predict the same tokens.
+        `state.read(token)` appends a token to its text, `state.read(origin, token)` one to that of another
+        state. Both return the token's probability and effective n. States with equal `state.context` predict
+        the same tokens.
 
         Parameters
         ----------

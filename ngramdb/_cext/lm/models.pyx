@@ -575,12 +575,21 @@ cdef class TextState:
         """Make this the beginning of a text; in_sentence: after `<s>`."""
         self.state.get().begin(in_sentence)
 
-    def read(self, TextState origin not None, int64_t token):
-        """Make this the text of `origin` (it may be this very state) and one token more, END and BEGIN among them.
+    def read(self, origin, token=None):
+        """Append a token (END and BEGIN included): `read(token)` to this text, `read(origin, token)` to that of `origin`.
 
-        Returns: the token's probability, NaN where the model has no answer, and the length of the longest n-gram that
-        was used. Raises ValueError for the state of another model. Cost: a microsecond or two, with the GIL kept.
+        `origin` stays as it is, unless it is this state. Returns the token's probability, NaN if the model has none,
+        and the length of the longest n-gram used. Raises ValueError for the state of another model.
+        Cost: a search per n-gram length, with the GIL held: 1 to 2 µs if the index is in the processor's cache,
+        10 to 60 µs if it is not.
         """
+        if token is None:
+            return self._read(self, origin)
+        return self._read(origin, token)
+
+    cdef _read(self, TextState origin, int64_t token):
+        if origin is None:
+            raise TypeError("origin must be a TextState, not None")
         if origin.model is not self.model:
             raise ValueError("this state is of another model")
         if not BEGIN <= token < 2**32:

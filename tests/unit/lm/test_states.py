@@ -91,6 +91,16 @@ def test_the_context_is_what_still_matters(documents):
     assert state.context == (BEGIN,)
 
 
+def test_a_state_reads_on_by_tokens_alone(documents):
+    model = model_of(documents, KneserNey(order=3))
+    alone, named = model.state(), model.state()
+    for token in (1, 2, 1):
+        assert alone.read(token) == named.read(named, token)
+        assert alone.context == named.context
+    with pytest.raises(TypeError):
+        alone.read(None)
+
+
 def test_other_models_states_and_ids_are_refused(documents):
     one, other = model_of(documents, KneserNey(order=3)), model_of(documents, KneserNey(order=2))
     with pytest.raises(ValueError, match="another model"):
