@@ -45,7 +45,7 @@ class Syncs:
 
 
 class _Os:
-    """The module os, but for fsync."""
+    """The module `os` with another fsync."""
 
     def __init__(self, fsync: Callable[[int], None]) -> None:
         self.fsync = fsync

@@ -12,14 +12,14 @@ from dataclasses import replace
 
 from ngramdb.ingest.documents import Document
 
-# The sample: the first documents and then every so many, of each its first bytes.
+# The sample: the first documents and then one at regular intervals; the first bytes of each.
 FIRST = 100
 EVERY = 64
 MOST_BYTES = 1 << 13
 # Documents by which a file is recognized that has been loaded before.
 RECOGNIZED = 16
 
-# Markup has end tags or line breaks; the type parameters of programs, as in `Vec<T>`, have none.
+# Markup has end tags or line breaks; type parameters such as `Vec<T>` lack both.
 _TAG = re.compile(rb"</?[A-Za-z][^<>]{0,1000}>|<!--|<![A-Z]")
 _MARKUP = re.compile(rb"</[A-Za-z]|<br\b")
 _LEAST_TAGS = 10
@@ -27,7 +27,7 @@ _LEAST_SHARE = 0.05
 # The end of a line that ends no sentence, before one that is not indented; whether that continues it.
 _LINE_BREAK = re.compile(r"(?<=[\w,;:-])\r?\n(?:(?P<continued>[^\W\d_A-Z])|(?=\w))")
 _LEAST_BREAKS = 20
-_LEAST_LINE = 40  # bytes, on average: lists of words are no paragraphs
+_LEAST_LINE = 40  # bytes, on average: lists of words are not paragraphs
 _INVISIBLE = {
     "\u00ad": "soft hyphens (U+00AD)",
     "\u200b": "zero-width spaces (U+200B)",

@@ -355,7 +355,7 @@ def _write_parquet(
 
 
 def _exported_as(field: str) -> dict[bytes, str] | None:
-    """Return what tells a load the name of a field whose column has another one."""
+    """Return the metadata by which a load restores the name of a renamed field."""
     return {EXPORTED_AS: field} if field in OWN_NAMES else None
 
 

@@ -121,7 +121,7 @@ class CorpusView:
         return waiting.WaitingIndex(indexes, signs) if self.waits_for_segments else Index(indexes, signs)
 
     def has(self, ids: NDArray[np.int64]) -> bool:
-        """Whether tokens occur one after the other; reads only what that needs, unlike `index`."""
+        """Return True if the tokens occur in this order; reads only what this needs, unlike `index`."""
         segments = [*self.segments, *self.subtracted]
         signs = [1] * len(self.segments) + [-1] * len(self.subtracted)
         return bool(ids.min() >= 0 and Index([segment.index for segment in segments], signs).count(ids) > 0)

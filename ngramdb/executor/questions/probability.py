@@ -40,7 +40,7 @@ class Chain(NamedTuple):
 class TokenScores:
     """One entry per token.
 
-    `prob` is NaN where the model has no answer (an n-gram after an unseen context). `suffix_n` and
+    `prob` is NaN if the model has no answer (an n-gram after an unseen context). `suffix_n` and
     `suffix_count` are as in `ngramdb.lm.Scores`; None if they are `effective_n` and `context_count`.
     """
 

@@ -20,12 +20,12 @@ _WRITTEN = {
     "float64": r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]{1,3})?$",
     "bool": r"^(true|false|True|False|TRUE|FALSE)$",
 }
-# What stands for a number that is missing, beside others: pandas writes one, numpy the other.
+# Missing numbers among others: pandas writes the first, numpy the second.
 _NAN = ("NaN", "nan")
-# What a number's digits are among, and the most that a float gives back.
+# The characters of a number that are not significant digits; the digits that a float preserves.
 _NO_DIGITS = r"^-?0*\.?0*|\.|[eE].*$"
 _MOST_DIGITS = 17
-# Of at most so many digits, and neither very large nor close to zero, a float holds all that was written.
+# Numbers that a float holds exactly as written: few digits, neither very large nor close to zero.
 _HELD = r"^-?(0|[1-9][0-9]{0,14})(\.|[eE]|$)"
 _LEAST = 1e-290
 
@@ -38,7 +38,7 @@ class WrittenTypes:
         self._has_values: set[str] = set()
 
     def see(self, name: str, values: Any) -> None:
-        """Take an array of strings of a column, with NULL where there is no value."""
+        """Add an array of a column's strings; missing values are NULL."""
         numbers = without_nan(values)
         if numbers.null_count < len(numbers):
             self._has_values.add(name)
@@ -67,7 +67,7 @@ def converted(text: str, kind: str | None) -> Any:
 
 
 def without_nan(values: Any) -> Any:
-    """The values with NULL where one is missing among numbers."""
+    """Return the values with missing numbers replaced by NULL."""
     missing = compute.is_in(values, value_set=pyarrow.array(_NAN))
     return compute.if_else(missing, None, values) if compute.any(missing).as_py() else values
 
@@ -93,12 +93,12 @@ def _is_written(values: Any, kind: str) -> bool:
 
 
 def _is_exact(text: str) -> bool:
-    """Whether a float has the very value that is written, and it is not written as a long integer."""
+    """Return True if a float holds the written value exactly and it is not written as a long integer."""
     return not text.lstrip("-").isdigit() and Decimal(repr(float(text))) == Decimal(text)
 
 
 def _fits(values: Any) -> bool:
-    """Whether texts of digits are integers of 64 bits."""
+    """Return True if all texts of digits are integers of 64 bits."""
     if (compute.max(compute.binary_length(values)).as_py() or 0) < 19:
         return True
     try:

@@ -1,8 +1,8 @@
 // Regular expressions over tokens as automata whose states are made on demand.
 //
 // A pattern is a program for Pike's matcher (Thompson 1968; Cox, "Regular Expression Matching: the Virtual Machine
-// Approach", 2009): the ways to go on are kept in a list, the preferred one first. Such a list is a state here, and where
-// a token leads from it is remembered (the lazy DFA of the same article), so that a token costs one lookup, however many
+// Approach", 2009): the open threads are kept in a list, the preferred one first. Such a list is a state here, and
+// its transitions are cached (the lazy DFA of the same article), so that a token costs one lookup, however many
 // alternatives the pattern has. Matches that begin at different positions are read side by side; those that are in
 // the same state at the same position have the same future and are read together from there on.
 #pragma once
@@ -28,11 +28,11 @@ enum PatternCode : int64_t {
   kPatternAny = 0,    // reads any token
   kPatternOne = 1,    // reads the token x
   kPatternSet = 2,    // reads a token of set x
-  kPatternSplit = 3,  // goes on at step x, or else at step y
-  kPatternJump = 4,   // goes on at step x
+  kPatternSplit = 3,  // continues at step x, or else at step y
+  kPatternJump = 4,   // continues at step x
   kPatternDone = 5,   // the match ends
-  kPatternBegin = 6,  // goes on at the next step where a sentence begins
-  kPatternEnd = 7,    // goes on at the next step where a sentence ends
+  kPatternBegin = 6,  // continues at the next step if a sentence begins here
+  kPatternEnd = 7,    // continues at the next step if a sentence ends here
   kPatternWord = 8,   // reads the tokens of y words of a text, the first of set x of words, the others of the sets after it
 };
 
@@ -60,7 +60,7 @@ struct PatternProgram {
   }
 };
 
-// One way to go on: the next step, and how many more tokens the words of that step take up.
+// A thread: its next step, and the number of tokens that the words of that step still take up.
 struct PatternWay {
   uint32_t at;
   uint32_t n_left;
@@ -117,9 +117,9 @@ class TokenClasses {
 };
 
 // The states that have been met. A `Text` is what is read, by positions p:
-//   TokenId token(p)             kNoToken where the document ends
+//   TokenId token(p)             kNoToken at the end of the document
 //   bool edge(p, code)           whether a sentence begins, or ends, before token p
-//   void words(p, step, sink)    calls sink(n_tokens) for each place where the words of the step begin in token p
+//   void words(p, step, sink)    calls sink(n_tokens) for each beginning of the step's words within token p
 class PatternStates {
  public:
   static constexpr uint32_t kDead = 0;
@@ -133,7 +133,7 @@ class PatternStates {
   }
 
   uint32_t size() const { return static_cast<uint32_t>(states_.size()); }
-  // Whether a match ends in the state, and whether nothing else is possible.
+  // Return true if a match ends in the state; if, in addition, no longer match is possible.
   bool is_done(uint32_t state) const { return states_[state].done; }
   bool is_last(uint32_t state) const { return states_[state].n_ways == 1 && states_[state].done; }
   // Work done since the last call: a unit is about ten nanoseconds.
@@ -287,7 +287,7 @@ class PatternStates {
   // The end is preferred to all ways that would follow it.
   bool has_end() const { return !list_.empty() && program_.steps[list_.back().at].code == kPatternDone; }
 
-  // With so many more tokens to read until the step is done.
+  // Adds a thread that reads n_left more tokens before its step is done.
   void go_on(uint32_t at, uint32_t n_left, uint32_t edges) {
     if (n_left == 0) {
       follow(at + 1, edges);

@@ -256,7 +256,7 @@ class SegmentText {
     return p > 0 && segment_.tokens(p - 1, 1, &before) == 1;
   }
 
-  // Whether a match that began before p ends there at the latest.
+  // Returns true if a match that began before p must end at p.
   bool is_cut(uint64_t p) const { return in_sentence_ && sentences_.at(p); }
 
   template <class Sink>
@@ -334,8 +334,8 @@ struct DocumentText {
   void words(uint64_t, const PatternStep&, Sink) const {}
 };
 
-// Where the matches end that begin at each of n ids, those of one document: `ends[i]` is one after the last, 0 for none.
-// For programs that ask for no words of the text.
+// Sets `ends[i]` to the end (exclusive) of the match that begins at id i of a document, 0 if none does. The program must
+// not contain kPatternWord.
 inline void ends_in_row(const uint32_t* ids, size_t n, const PatternProgram& program, const SentenceBits& sentences,
                         bool in_sentence, int64_t* ends, StopFlag stop) {
   DocumentText text{ids, n, sentences, in_sentence};

@@ -131,8 +131,8 @@ inline uint64_t work_of(const Request* requests, size_t n) {
   return sum;
 }
 
-// How many of n requests, from the first on, a segment is asked at once: long ones a few at a time, so that the work can
-// be stopped in between.
+// Returns the size of the next batch, at most n requests: batches of long requests are small, so that the work can be
+// stopped between two of them.
 inline size_t n_searched_together(const Request* requests, size_t n) {
   uint64_t sum = 0;
   for (size_t i = 0; i < n; ++i) {
