@@ -127,8 +127,9 @@ def chain_many(
     if (n_steps == 1).all():
         return _token_scores(corpus, *contexts, continuations[0], model)
     found = [_token_scores(corpus, *batch, model) for batch in _step_batches(contexts, continuations)]
-    names = [field.name for field in fields(TokenScores)]
-    steps = TokenScores(*(np.concatenate([getattr(part, name) for part in found]) for name in names))
+    rows = ([getattr(part, field.name) for field in fields(TokenScores)] for part in found)
+    columns: list[Any] = [None if one[0] is None else np.concatenate(one) for one in zip(*rows, strict=True)]
+    steps = TokenScores(*columns)
     return _last_steps(steps, continuations[1])
 
 
