@@ -468,7 +468,8 @@ def test_ctrl_c_stops_a_kernel_within_a_tenth_of_a_second(
         corpus.append([{"text": f"{i} " + f"a b c d e f g {i % 7} " * 2500} for i in range(100)])
     terminal = Terminal(["big.ngdb"], environment, tmp_path)
     terminal.expect("big>")
-    terminal.process.send("COUNT DOCS WHERE OVERLAP(big, 13) >= 0.5 AND OVERLAP(big, 200) >= 0.5;\r")
+    conditions = " AND ".join(f"OVERLAP(big, {n}) >= 0.5" for n in range(13, 313, 10))
+    terminal.process.send(f"COUNT DOCS WHERE {conditions};\r")
     terminal.expect("running, ")  # the line that comes after a second
     started = time.perf_counter()
     terminal.process.sendintr()

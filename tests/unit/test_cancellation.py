@@ -31,7 +31,7 @@ MAY_CATCH = {
     ("segments/metadata_columns.py", "import_pandas"): "an import, which polls nothing",
     ("serve/app.py", "__call__"): "answers with the error",
     ("serve/protocols/tools.py", "call"): "answers with the error",
-    ("serve/routes.py", "_completions"): "answers with the error",
+    ("serve/routes.py", "_as_openai"): "answers with the error",
     ("tokenizers/fast.py", "_open"): "a call of a library, which polls nothing",
     ("tokenizers/huggingface.py", "__init__"): "a call of a library, which polls nothing",
     ("tokenizers/registry.py", "_definition_of"): "a call of a library, which polls nothing",

@@ -163,9 +163,8 @@ def test_a_field_that_no_document_has_is_named(tmp_path, name):
         )
         report = corpus.load(files, metadata=["yaer", known], **needed)
         said = [note for note in report.notes if "more than once" not in note]
-        assert len(said) == 1 and said[0].startswith(
-            "no document that was loaded has the field of metadata 'yaer'"
-        )
+        assert len(said) == (2 if name == "vrt" else 1)  # of vertical text one is on what is not loaded
+        assert said[0].startswith("no document that was loaded has the field of metadata 'yaer'")
         report = corpus.load(files, metadata=[known], **needed)
         assert not [note for note in report.notes if "has the field" in note]
 

@@ -97,7 +97,7 @@ def texts(marked: str) -> list[str]:
         ("DOCS WHERE meta|", ["meta.url", "meta.`site name`"]),
         ("DOCS WHERE ha|", ["`has space`"]),
         ("DOCS WHERE do|", ["doc_id"]),
-        ("DOCS ORDER BY le|", ["length"]),
+        ("DOCS ORDER BY len|", ["length"]),
         # values, quoted as the language wants it
         ("DOCS WHERE source = |", ["'web'", "'it''s'", "'book'"]),
         ("DOCS WHERE source = 'w|", ["web'"]),
