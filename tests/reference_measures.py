@@ -1,4 +1,7 @@
-"""Measures of association written out from their definitions, over one contingency table at a time."""
+"""Measures of association written out from their definitions, for one token at a time.
+
+Those of collocates also take the number of occurrences of the node, which is not part of the table.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +34,14 @@ def log_ratio(f, f1, f2, n):
 
 
 ASSOCIATION = {
-    "logdice": lambda f, f1, f2, n: 14 + math.log2(2 * f / (f1 + f2)),
-    "ll": log_likelihood,
-    "mi": lambda f, f1, f2, n: math.log2(f * n / (f1 * f2)),
-    "mi3": lambda f, f1, f2, n: math.log2(f**3 * n / (f1 * f2)),
-    "t": lambda f, f1, f2, n: (f - f1 * f2 / n) / math.sqrt(f),
-    "z": lambda f, f1, f2, n: (f - f1 * f2 / n) / math.sqrt(f1 * f2 / n),
-    "logratio": log_ratio,
-    "dice": lambda f, f1, f2, n: 2 * f / (f1 + f2),
+    "logdice": lambda f, f1, f2, n, node: 14 + math.log2(2 * f / (node + f2)),
+    "ll": lambda f, f1, f2, n, node: log_likelihood(f, f1, f2, n),
+    "mi": lambda f, f1, f2, n, node: math.log2(f * n / (f1 * f2)),
+    "mi3": lambda f, f1, f2, n, node: math.log2(f**3 * n / (f1 * f2)),
+    "t": lambda f, f1, f2, n, node: (f - f1 * f2 / n) / math.sqrt(f),
+    "z": lambda f, f1, f2, n, node: (f - f1 * f2 / n) / math.sqrt(f1 * f2 / n),
+    "logratio": lambda f, f1, f2, n, node: log_ratio(f, f1, f2, n),
+    "dice": lambda f, f1, f2, n, node: 2 * f / (node + f2),
 }
 
 
@@ -55,8 +58,15 @@ def of_parts(measure):
     return lambda f1, n1, f2, n2: measure(f1, n1, f1 + f2, n1 + n2)
 
 
+def log_likelihood_of_counts(f1, n1, f2, n2):
+    """Rayson and Garside's statistic of two counts, with the sign of the difference of frequencies."""
+    expected = n1 * (f1 + f2) / (n1 + n2), n2 * (f1 + f2) / (n1 + n2)
+    total = sum(o * math.log(o / e) for o, e in zip((f1, f2), expected, strict=True) if o)
+    return (2 if f1 >= expected[0] else -2) * total
+
+
 KEYNESS = {
-    "ll": of_parts(log_likelihood),
+    "ll": log_likelihood_of_counts,
     "logratio": of_parts(log_ratio),
     "chi2": of_parts(chi_squared),
     "simple": lambda f1, n1, f2, n2: (f1 / n1 * 1e6 + 1) / (f2 / n2 * 1e6 + 1),

@@ -813,7 +813,8 @@ class Corpus:
         pattern : text or token ids, or a pattern; those near others need the statement COLLOCATES
         where, params : only in documents that meet this condition
         window : tokens on either side, or a pair (left, right); 'sentence' is all of its sentence
-        by : 'logdice', 'll' (log-likelihood), 'mi', 'mi3', 't', 'z', 'logratio' or 'dice'
+        by : 'logdice' (Rychlý 2008), 'll' (log-likelihood over four cells, Dunning 1993), 'mi', 'mi3', 't',
+            'z', 'logratio' or 'dice'; the first and the last use the number of occurrences, the others `f1`
         min_count : the least `f` of a token
         top : the greatest number of rows
         match_text, ignore_case : MATCH TEXT and IGNORE CASE
@@ -852,7 +853,8 @@ class Corpus:
         against : the condition of the others, or another corpus of the database, which is compared as a
             whole; None for the rest of this one
         n : tokens of an n-gram
-        by : 'll' (log-likelihood), 'logratio', 'chi2' or 'simple', a ratio of frequencies
+        by : 'll' (log-likelihood of the two counts, Rayson & Garside 2000), 'logratio', 'chi2' or 'simple', a
+            ratio of frequencies
         smoothing : what 'simple' adds to both frequencies per million
         min_count : the least number of occurrences in both parts together
         top : the greatest number of rows

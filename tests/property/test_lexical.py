@@ -60,7 +60,7 @@ def test_collocates(corpus, ngram, left, right, least, measure, min_count):
         for token in every:
             f = counts["f", token]
             if f >= min_count:
-                score = ASSOCIATION[measure](f, n_window, every[token], n)
+                score = ASSOCIATION[measure](f, n_window, every[token], n, len(at))
                 sides = counts["left", token], counts["right", token]
                 expected.append((str(token), token, f, *sides, n_window, every[token], n, score))
         result = c.collocates(

@@ -3,7 +3,7 @@
 Windows are positions of the text: those at most so many tokens before or after an occurrence, in its
 document or in its sentence. A position counts once, however many windows it lies in, so that the counts
 make a contingency table: f1 is the number of positions in windows, f2 that of positions with the token, N
-that of all.
+that of all. Dice and logDice are defined on the number of occurrences in place of f1.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ngramdb.executor.conditions.alternatives import united
 from ngramdb.executor.conditions.docset import DocSet
 from ngramdb.executor.conditions.known_tokens import from_files
 from ngramdb.executor.distinct import numbered
-from ngramdb.executor.lexical.measures import ASSOCIATION, Table
+from ngramdb.executor.lexical.measures import ASSOCIATION, OF_OCCURRENCES, Table
 from ngramdb.executor.lexical.parts import Part
 from ngramdb.executor.measuring import PlanMeter
 from ngramdb.executor.questions.counting import evaluator_of
@@ -54,7 +54,8 @@ def collocates(plan: Collocation, meter: PlanMeter | None = None) -> Result:
     kept = counts[:, 0] >= plan.min_count
     ids, counts = ids[kept], counts[kept]
     f2 = part.counts_of(ids)
-    scores = ASSOCIATION[plan.measure](Table.of(counts[:, 0], f1, f2, part.n_tokens))
+    node = n_occurrences if plan.measure in OF_OCCURRENCES else f1
+    scores = ASSOCIATION[plan.measure](Table.of(counts[:, 0], node, f2, part.n_tokens))
     order = np.lexsort((ids, -counts[:, 0], -scores))[: plan.top]
     columns = (ids, *counts.T, np.full(len(ids), f1), f2, np.full(len(ids), part.n_tokens), scores)
     result = Result(

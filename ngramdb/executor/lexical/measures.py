@@ -3,7 +3,8 @@
 Of N positions f1 are places (in the windows of a node, or in the first of two corpora) and f2 have the token;
 f positions are both. Observed are O11 = f, O12 = f1 - f, O21 = f2 - f, O22 = N - f1 - f2 + f, and R1 = f1,
 R2 = N - f1, C1 = f2, C2 = N - f2 are the sums of rows and columns; expected is Eij = Ri Cj / N (Evert 2008,
-"Corpora and Collocations", section 4).
+"Corpora and Collocations", section 4). For the measures in `OF_OCCURRENCES`, f1 is the number of occurrences
+of the node instead.
 """
 
 from __future__ import annotations
@@ -68,26 +69,32 @@ def mi3(table: Table) -> Floats:
 
 
 def dice(table: Table) -> Floats:
-    """2 O11 / (R1 + C1) (Smadja et al. 1996)."""
+    """2 f / (f1 + f2), with f1 the number of occurrences (Smadja et al. 1996)."""
     return 2 * table.f / (table.f1 + table.f2)
 
 
 def logdice(table: Table) -> Floats:
-    """14 + log2(dice) (Rychlý 2008)."""
+    """14 + log2(dice), with f1 the number of occurrences (Rychlý 2008)."""
     found: Floats = 14 + np.log2(dice(table))
     return found
 
 
 def log_likelihood(table: Table) -> Floats:
-    """2 Σ Oij ln(Oij / Eij) (Dunning 1993), negative where O11 < E11."""
-    rows, columns = (table.f1, table.n - table.f1), (table.f2, table.n - table.f2)
-    first = table.f, table.f1 - table.f
-    observed = (first, (table.f2 - first[0], table.n - table.f2 - first[1]))
-    total = np.zeros(len(table.f))
-    for i, row in enumerate(rows):
-        for j, column in enumerate(columns):
-            total += _weighted_log(observed[i][j], row * column / table.n)
+    """2 Σ Oij ln(Oij / Eij) over all four cells (Dunning 1993), negative if O11 < E11."""
+    others = table.n - table.f2
+    total = _column_log(table, table.f, table.f2) + _column_log(table, table.f1 - table.f, others)
     return 2 * np.copysign(total, table.f - table.expected)
+
+
+def log_likelihood_of_counts(table: Table) -> Floats:
+    """2 (O11 ln(O11 / E11) + O21 ln(O21 / E21)) (Rayson & Garside 2000), negative if O11 < E11."""
+    return 2 * np.copysign(_column_log(table, table.f, table.f2), table.f - table.expected)
+
+
+def _column_log(table: Table, first: Floats, column: Floats) -> Floats:
+    """The sum of O ln(O / E) over a column, given the column's first cell and its sum."""
+    expected = column * table.f1 / table.n, column * (table.n - table.f1) / table.n
+    return _weighted_log(first, expected[0]) + _weighted_log(column - first, expected[1])
 
 
 def _weighted_log(observed: Floats, expected: Floats) -> Floats:
@@ -135,9 +142,12 @@ ASSOCIATION: dict[str, Callable[[Table], Floats]] = {
     "dice": dice,
 }
 
+# Measures whose f1 is the number of occurrences, not the number of positions in windows.
+OF_OCCURRENCES = frozenset({"logdice", "dice"})
+
 # By the names of `kinds.KEYNESS_MEASURES`; `simple` stands for itself.
 KEYNESS: dict[str, Callable[[Table], Floats]] = {
-    "ll": log_likelihood,
+    "ll": log_likelihood_of_counts,
     "logratio": log_ratio,
     "chi2": chi_squared,
 }

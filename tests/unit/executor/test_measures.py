@@ -63,3 +63,10 @@ def test_mutual_information_is_that_of_the_library_in_bits() -> None:
 def test_a_token_that_is_all_there_is_has_no_keyness() -> None:
     table = Table.of(np.array([3]), 3, np.array([8]), 8)
     assert [float(KEYNESS[name](table)[0]) for name in ("ll", "chi2")] == [0, 0]
+
+
+def test_keyness_by_likelihood_has_the_two_terms_of_the_counts() -> None:
+    """Rayson & Garside 2000; by hand for 30 of 1,000 tokens and 10 of 1,000: E is 20 on both sides."""
+    table = Table.of(np.array([30, 10]), 1_000, np.array([40, 40]), 2_000)
+    expected = 2 * (30 * np.log(1.5) + 10 * np.log(0.5))
+    assert KEYNESS["ll"](table) == pytest.approx([expected, -expected])
