@@ -349,6 +349,14 @@ def test_periods_without_an_occurrence_are_zero_and_in_order(
     assert shown == [row[:2] for row in rows]
 
 
+def test_years_without_a_document_that_meets_the_condition_are_zero(visitor: Any, database: Path) -> None:
+    page = visitor.open(link(corpus="reports", q="year > 2010", **{"as": "frequency", "by": "year"}))
+    page.click("text=The numbers")
+    counts = dict(expected(database, "COUNT DOCS WHERE year > 2010 GROUP BY year FROM reports"))
+    shown = [list(map(int, row.split())) for row in page.locator(".numbers tbody tr").all_inner_texts()]
+    assert shown == [[year, counts.get(year, 0)] for year in range(2001, 2021)]
+
+
 def test_a_line_breaks_at_periods_of_other_corpora(visitor: Any) -> None:
     page = visitor.open(
         link(

@@ -45,11 +45,13 @@ export function results(ctx, search, info) {
       // Shares come with a row for each value that has tokens: a line over time needs those without an occurrence.
       const along = isTime(by) || period === "year";
       const shares = relative || (along && Boolean(search.expression));
-      const found = await frequency(ctx.corpus, ctx.version, wanted(search, by, period, shares, Boolean(periods)), signal);
+      const asked = wanted(search, by, period, shares, Boolean(periods));
+      const found = await frequency(ctx.corpus, ctx.version, asked, signal);
       if (!found.rows.length) return [notes(found), note("Nothing to count."), ran(ctx, found.statement)];
       const name = relative ? "per million tokens" : unit;
       const n = PARTS[period]?.length ?? 1;
-      const points = found.rows.map((row) => [row.slice(0, n), row[n], relative ? (row[n + 2] ?? 0) : row[n]]);
+      const counted = found.rows.map((row) => [row.slice(0, n), row[n], relative ? (row[n + 2] ?? 0) : row[n]]);
+      const points = along && asked.where && !search.expression && !found.truncated ? await withAbsent(ctx, counted, by, period, signal) : counted;
       const chart = along ? overTime(points, by, name) : asBars(ctx, points, by, name, period);
       const more = found.truncated && note(periods ? `The first ${number(points.length)} values.` : `The ${number(points.length)} most frequent values.`);
       return [notes(found), chart, more, h("div", { class: "row foot" }, saving(found.statement, `by-${by.path}`)), ran(ctx, found.statement)];
@@ -66,6 +68,13 @@ function wanted(search, by, period, relative, isOrdered) {
     relative: relative && 1,
     ...(isOrdered ? {} : { order: "count", limit: MOST }),
   };
+}
+
+// Points with a zero for each time at which the corpus has documents and none of them was counted.
+async function withAbsent(ctx, points, by, period, signal) {
+  const every = await frequency(ctx.corpus, ctx.version, wanted({}, by, period, false, true), signal);
+  const known = new Set(points.map(([[value]]) => value));
+  return [...points, ...every.rows.filter(([value]) => !known.has(value)).map(([value]) => [[value], 0, 0])];
 }
 
 function overTime(points, by, name) {
