@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ngramdb import forks
+from ngramdb.errors import TimeoutExceeded
 from ngramdb.lm import index_cache
 from ngramdb.lm.models import LanguageModel, make
 from ngramdb.lm.sentences import is_cut
@@ -120,7 +121,16 @@ def statistics_of(corpus: Corpus) -> Statistics:
         _ = corpus.index  # whether memory has room for it is known when it is opened
         for segment in corpus.segments:
             segment.read_for_pass()
-        found = index_cache.analyze(corpus)
+        try:
+            found = index_cache.analyze(corpus)
+        except TimeoutExceeded as error:  # asked again, it would count from the start
+            if getattr(corpus, "terms", None) is None:
+                name = corpus.entry.name
+                error.args = (
+                    f"{error}. It was counting for Kneser-Ney; "
+                    f"ANALYZE {name}, or `ngramdb analyze DB {name}`, counts once and keeps the counts",
+                )
+            raise
         with _LOCK:
             _STATISTICS[corpus] = found
     return found

@@ -412,3 +412,15 @@ def test_an_interrupt_while_pyarrow_imports_pandas_is_not_lost(tmp_path, stateme
     with ngramdb.connect(path) as db:
         assert db.corpus("c").n_documents == 1
     assert not (tmp_path / "out.parquet").exists()
+
+
+def test_a_timeout_while_counting_for_kneser_ney_names_the_statement_that_keeps_the_counts(
+    db, wiki, monkeypatch
+):
+    def counting_too_long(corpus):
+        with interrupts.Interrupt(timeout=0.0):
+            interrupts.check()
+
+    monkeypatch.setattr("ngramdb.lm.index_cache.analyze", counting_too_long)
+    with pytest.raises(TimeoutExceeded, match="ANALYZE wiki, or `ngramdb analyze DB wiki`"):
+        db.execute('PROB "the" GIVEN "of" USING KNESER_NEY FROM wiki').fetchall()
