@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from ngramdb._cext.base.interrupt import Interrupt, check, current, step
+from ngramdb.errors import ResourceError
 
 if TYPE_CHECKING:
     from concurrent import futures
@@ -26,10 +27,12 @@ if TYPE_CHECKING:
 __all__ = [
     "Interrupt",
     "ProgressCallback",
+    "Work",
     "at_once",
     "check",
     "current",
     "holding",
+    "require_memory",
     "result_of",
     "step",
     "under",
@@ -54,6 +57,29 @@ class Lock(Protocol):
 PATIENCE_S = 0.02
 # Calls that are made at the same time where each waits for a network.
 _AT_A_TIME = 16
+
+
+class Work(Interrupt):
+    """The token of a statement, with the bytes that one array of its answer may take (0: no limit)."""
+
+    memory_limit = 0
+
+
+def require_memory(n_bytes: int, what: str) -> None:
+    """Check, before it is allocated, that an array fits `memory_limit` of the current work.
+
+    Raises
+    ------
+    ResourceError
+    """
+    work, limit = current(), 0
+    while work is not None and not limit:
+        limit = getattr(work, "memory_limit", 0)
+        work = work.parent
+    if limit and n_bytes > limit:
+        text = f"{what} take {n_bytes:,} bytes, and memory_limit is {limit:,}"
+        advice = "ask for fewer or shorter ones, or SET memory_limit higher"
+        raise ResourceError(f"{text}: {advice}", limit=limit, asked=n_bytes)
 
 
 @contextmanager

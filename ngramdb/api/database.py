@@ -27,7 +27,7 @@ from ngramdb.errors import (
     NotSupportedError,
     StorageError,
 )
-from ngramdb.interrupts import Interrupt, ProgressCallback, check, current, holding
+from ngramdb.interrupts import Interrupt, ProgressCallback, Work, check, current, holding
 from ngramdb.lazy import lazy_module
 from ngramdb.planner.names import default_corpus
 
@@ -304,7 +304,9 @@ class Database:
         if outer is not None and outer.parent is None:
             check()
             parent = outer
-        return Interrupt(parent, seconds or None, progress)
+        work = Work(parent, seconds or None, progress)
+        work.memory_limit = self.settings.memory_limit
+        return work
 
     @contextmanager
     def writing(self) -> Iterator[float]:

@@ -325,7 +325,7 @@ class Settings(Mapping[str, Value]):
 
     @property
     def memory_limit(self) -> int:
-        """How many bytes building segments may take, 0 for no limit."""
+        """How many bytes building segments, and one array of an answer, may take, 0 for no limit."""
         return int(self._values["memory_limit"])
 
     @property

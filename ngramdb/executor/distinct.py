@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,8 +28,14 @@ def numbered(values: NDArray[np.integer]) -> tuple[IntArray, IntArray]:
 
 def numbered_rows(table: NDArray[np.integer]) -> tuple[IntArray, IntArray]:
     """The same for rows of values, which ascend by their first column, then by the others in turn."""
-    first, numbers = numbered(table[:, 0])
-    for column in table.T[1:]:
+    return numbered_columns(table.T)
+
+
+def numbered_columns(columns: Iterable[NDArray[np.integer]]) -> tuple[IntArray, IntArray]:
+    """The same for rows given as one or more columns, which are read one at a time."""
+    rest = iter(columns)
+    first, numbers = numbered(next(rest))
+    for column in rest:
         interrupts.check()
         _, next_numbers = numbered(column)
         # Numbers are below that of rows, and memory holds fewer than 2**31 of these.

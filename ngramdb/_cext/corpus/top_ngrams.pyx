@@ -7,6 +7,8 @@ of some), `count_documents` at the tokens of a few documents. The GIL is release
 
 import numpy as np
 
+from ngramdb.interrupts import require_memory
+
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp cimport bool as cbool
 from libcpp.memory cimport unique_ptr
@@ -84,6 +86,17 @@ cdef void check_n(int64_t n) except *:
         raise ValueError(f"an n-gram has 1 token or more, not {n}")
 
 
+# Tokens that are read between two looks whether the work shall stop.
+cdef int64_t TOKENS_PER_POLL = 1 << 16
+# Tokens of the rows that `frequent` samples: above it, a pass over all rows takes less memory.
+cdef int64_t MAX_SAMPLED_TOKENS = 1 << 26
+
+
+cdef void require_memory_for(uint64_t k, uint64_t n) except *:
+    """Raises ResourceError where the tokens of k n-grams, as int64 and as uint32, are above the memory limit."""
+    require_memory(k * n * 12, f"{k:,} n-grams of {n:,} tokens")
+
+
 cdef tuple as_arrays(vector[int64_t]& tokens, vector[int64_t]& counts, uint32_t n):
     cdef size_t k = counts.size(), i
     ids = np.empty((k, n), dtype=np.uint32)
@@ -154,10 +167,13 @@ cdef class NgramBlocks:
             found = blocks.next(k, &poll)
         if blocks.negative.size() > 0:
             found = blocks.negative
+        require_memory_for(found.size(), self.n)
         tokens.resize(found.size() * self.n)
         counts.resize(found.size())
         with nogil:
             for i in range(found.size()):
+                if i % (1 + TOKENS_PER_POLL // self.n) == 0:
+                    poll.check()
                 counts[i] = found[i].count
                 self.kept[found[i].segment].tokens_of_row(found[i].row, self.n, &tokens[i * self.n])
         arrays = as_arrays(tokens, counts, self.n)
@@ -242,6 +258,7 @@ cdef class NgramScan:
         cdef CScan* scan = self.scan.get()
         with nogil:
             found = scan.next(k, least, &poll)
+        require_memory_for(found.size(), self.n)
         ids = np.empty((found.size(), self.n), dtype=np.uint32)
         counts = np.empty((found.size(), 2), dtype=np.int64)
         cdef uint32_t[:, ::1] id_view = ids
@@ -249,6 +266,8 @@ cdef class NgramScan:
         tokens.resize(self.n)
         with nogil:
             for i in range(found.size()):
+                if i % (1 + TOKENS_PER_POLL // self.n) == 0:
+                    poll.check()
                 count_view[i, 0], count_view[i, 1] = found[i].count, found[i].second
                 self.kept[found[i].segment].tokens_of_row(found[i].row, self.n, tokens.data())
                 for j in range(self.n):
@@ -266,6 +285,8 @@ def frequent(Index index not None, int64_t n, size_t k):
     NegativeCount
     """
     check_n(n)
+    if n * (16 * <double>k + 4096) > MAX_SAMPLED_TOKENS:
+        return None
     cdef vector[const Segment*] segments
     list_segments(index.segments, segments)
     cdef vector[int] signs = [int(sign) for sign in index.signs]
@@ -315,5 +336,6 @@ def count_documents(const uint32_t[::1] tokens not None, const int64_t[::1] offs
     for j in range(found.size()):
         count_view[j] = found[j].count
         place_view[j] = found[j].place - 1
+    require_memory_for(found.size(), n)
     ids = np.asarray(tokens)[places[:, None] + np.arange(n)]
     return ids, counts, table.get().distinct()

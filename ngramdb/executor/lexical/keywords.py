@@ -31,6 +31,8 @@ KEYWORD_TYPES = (str, list, int, int, int, int, float)
 
 # N-grams whose measures are computed together: some megabytes.
 CHUNK_NGRAMS = 1 << 17
+# … and at most so many tokens.
+CHUNK_TOKENS = 1 << 22
 
 Ids = NDArray[np.uint32]
 # How often a segment's rows count, and a bitmap of the documents in which they do.
@@ -188,7 +190,7 @@ def _of_ngrams(plan: Keyness, pair: Pair) -> tuple[Scored, int | None]:
     least = all_rows = (plan.min_count + 1) // 2 if pair.n_common else plan.min_count
     found, total = _none(plan.n), 0
     while True:
-        ids, counts = scan.next(CHUNK_NGRAMS, least)
+        ids, counts = scan.next(min(CHUNK_NGRAMS, max(1, CHUNK_TOKENS // plan.n)), least)
         if not len(ids):
             return found, total if least == all_rows else None
         f1, f2 = counts[:, 0], counts[:, 1]

@@ -27,7 +27,7 @@ from ngramdb.executor.measuring import PlanMeter
 from ngramdb.executor.questions.documents import matching
 from ngramdb.executor.questions.ngrams import bitmap_of, negative_named
 from ngramdb.executor.results.result import BATCH_ROWS, Result, Row
-from ngramdb.interrupts import check
+from ngramdb.interrupts import check, require_memory
 from ngramdb.planner.plan import (
     NGRAM_COLUMNS,
     AllDocs,
@@ -42,8 +42,12 @@ from ngramdb.types import Docs
 
 # N-grams that are looked at together: some megabytes.
 CHUNK_NGRAMS = 1 << 17
+# … and at most so many tokens.
+CHUNK_TOKENS = 1 << 22
 # N-grams whose texts are made and searched together: some ten milliseconds.
 DECODED = 1 << 12
+# Tokens that are kept, in order, and in one case: four bytes each.
+BYTES_PER_TOKEN = 12
 # Stands between texts of tokens while they are folded together.
 BORDER = "\0"
 
@@ -116,13 +120,16 @@ class _Selection:
         # Forms that are one may be rare by themselves.
         least = 1 if self._classes is not None else self._plan.min_count
         scan = NgramScan(list(self._sources()), n)
+        chunk, n_kept = min(CHUNK_NGRAMS, max(1, CHUNK_TOKENS // n)), 0
         while True:
-            ids, both = scan.next(CHUNK_NGRAMS, least)
+            ids, both = scan.next(chunk, least)
             if not len(ids):
                 break
             if (both[:, 0] < 0).any():
                 raise NegativeCount(tuple(ids[int(np.argmin(both[:, 0]))].tolist()))
             kept = (both[:, 0] >= least) & self._meets(ids)
+            n_kept += int(np.count_nonzero(kept))
+            require_memory(n_kept * n * BYTES_PER_TOKEN, f"{n_kept:,} n-grams of {n:,} tokens")
             parts.append(ids[kept])
             counts.append(both[kept, 0])
         every, numbers = np.concatenate(parts), np.concatenate(counts)

@@ -18,7 +18,7 @@ from ngramdb.executor.conditions.field_values import Codes, FieldReader
 from ngramdb.executor.conditions.known_tokens import from_files
 from ngramdb.executor.conditions.occurrences import Occurrences
 from ngramdb.executor.conditions.stored_text import token_places
-from ngramdb.executor.distinct import numbered, numbered_rows
+from ngramdb.executor.distinct import numbered, numbered_columns, numbered_rows
 from ngramdb.planner.plan import FieldKey, PlaceKey
 from ngramdb.planner.source import Corpus, IntArray, Segment
 from ngramdb.types import Docs
@@ -106,7 +106,9 @@ def _texts_beside(key: PlaceKey, corpus: Corpus, segment: Segment, found: Occurr
             break
     if to_left:
         columns.reverse()
-    return _texts(corpus, np.stack(columns, axis=1))
+    table = np.stack(columns, axis=1)
+    first, codes = numbered_rows(table)
+    return _texts(corpus, table[first], codes)
 
 
 def _forms(corpus: Corpus, segment: Segment, found: Occurrences) -> Codes:
@@ -114,7 +116,8 @@ def _forms(corpus: Corpus, segment: Segment, found: Occurrences) -> Codes:
 
     Cost of the latter: documents with an occurrence are read, and tokenized, once.
     """
-    of_tokens = _texts(corpus, _tokens(segment, found))
+    first, numbers_of = numbered_columns(_token_columns(segment, found))
+    of_tokens = _texts(corpus, _tokens(segment, found[first]), numbers_of)
     tokenizer = corpus.tokenizer
     if not tokenizer.has_places:
         return of_tokens
@@ -143,19 +146,31 @@ def _forms(corpus: Corpus, segment: Segment, found: Occurrences) -> Codes:
 
 def _tokens(segment: Segment, found: Occurrences) -> IntArray:
     """The tokens that occurrences take up, a row for each; -1 after the last one."""
-    lengths = found.stops.astype(np.int64) - found.starts
-    table = np.full((len(found), int(lengths.max(initial=1))), -1, dtype=np.int64)
-    for depth in range(table.shape[1]):
-        interrupts.check()
-        some = lengths > depth
-        table[some, depth] = segment.index.tokens_at(found.starts[some], depth)
+    n_columns = int((found.stops - found.starts).max(initial=1))
+    what = f"the tokens of {len(found):,} forms, the longest of {n_columns:,},"
+    interrupts.require_memory(len(found) * n_columns * 8, what)
+    table = np.empty((len(found), n_columns), dtype=np.int64)
+    for depth, column in enumerate(_token_columns(segment, found)):
+        table[:, depth] = column
     return table
 
 
-def _texts(corpus: Corpus, table: IntArray) -> Codes:
-    """The texts of rows of tokens, -1 left out, by numbers; a row without any has none."""
-    first, codes = numbered_rows(table)
-    rows = table[first]
+def _token_columns(segment: Segment, found: Occurrences) -> Iterator[IntArray]:
+    """The columns of the table of tokens, each made when it is read; at least one."""
+    lengths = found.stops.astype(np.int64) - found.starts
+    for depth in range(int(lengths.max(initial=1))):
+        interrupts.check()
+        column = np.full(len(found), -1, dtype=np.int64)
+        some = lengths > depth
+        column[some] = segment.index.tokens_at(found.starts[some], depth)
+        yield column
+
+
+def _texts(corpus: Corpus, rows: IntArray, codes: IntArray) -> Codes:
+    """The texts of rows of tokens, -1 left out, by numbers; a row without any has none.
+
+    `codes` are numbers of rows, of which several may have the same text.
+    """
     numbers: dict[str, int] = {}
     table_of = np.full(len(rows), -1, dtype=np.int64)
     some = np.flatnonzero((rows >= 0).any(axis=1))

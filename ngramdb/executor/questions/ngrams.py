@@ -35,6 +35,9 @@ COUNTED_TOKEN_COST = 4
 # … and at most so many, since a distinct n-gram takes 32 bytes.
 MAX_COUNTED_TOKENS = 1 << 24
 
+# Tokens of n-grams that become one batch of rows: some megabytes.
+BATCH_TOKENS = 1 << 17
+
 # N-grams for which it is looked whether a document is as long: shorter ones take little memory anyway.
 LONG = 1000
 
@@ -165,9 +168,11 @@ def _batches(blocks: Iterator[Counted], corpus: Corpus) -> Iterator[list[Row]]:
     tokenizer = corpus.tokenizer
     with from_files(tokenizer, corpus.segments), negative_named(tokenizer):
         for ids, counts in blocks:
-            for start in range(0, len(counts), BATCH_ROWS):
-                part = ids[start : start + BATCH_ROWS]
-                some = counts[start : start + BATCH_ROWS].tolist()
+            n_rows = min(BATCH_ROWS, max(1, BATCH_TOKENS // max(1, ids.shape[1])))
+            for start in range(0, len(counts), n_rows):
+                interrupts.check()
+                part = ids[start : start + n_rows]
+                some = counts[start : start + n_rows].tolist()
                 yield list(zip(tokenizer.decode_rows(part), part.tolist(), some, strict=True))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 import ngramdb
@@ -28,3 +30,39 @@ def test_those_of_the_longest_document_are_found(corpus):
     assert [row[2] for row in corpus.ngrams(1800, "y = 2").fetchall()] == [1]
     assert corpus.ngrams(1800, "y = 1").fetchall() == []
     assert [row[2] for row in corpus.ngrams(1500, "y = 1").fetchall()] == [1]
+
+
+# Each has some thousand rows of some hundred tokens: more than the megabyte that is allowed.
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "NGRAMS 500",
+        "NGRAMS 500 WHERE y = 2",
+        "NGRAMS 500 TOP 5000",
+        "NGRAMS 500 WITH DOCS",
+        'NGRAMS 500 CONTAINING "1"',
+        "NGRAMS 500 IGNORE CASE",
+        "COUNT *{500} GROUP BY FORM",
+    ],
+)
+def test_answers_larger_than_memory_limit_are_refused(statement):
+    with ngramdb.connect() as db:
+        corpus = db.create_corpus("c", tokenizer="bytes")
+        corpus.append([{"text": "".join(map(str, range(i, i + 700))), "y": i} for i in (2, 700, 1400)])
+        db.execute("SET memory_limit = '1MB'")
+        with pytest.raises(ngramdb.ResourceError, match=r"tokens.* memory_limit is 1,") as refused:
+            db.execute(statement).fetchall()
+        assert refused.value.limit < refused.value.asked
+
+
+def test_forms_take_memory_by_occurrences_not_by_their_tokens():
+    with ngramdb.connect() as db:
+        db.create_corpus("c", tokenizer="bytes").append(["x" * 6000])
+        tracemalloc.start()
+        try:
+            rows = db.execute("COUNT ? GROUP BY FORM", ("x" * 3000,)).fetchall()
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert [tuple(row) for row in rows] == [("x" * 3000, 3001)]
+    assert peak < 3001 * 3000
