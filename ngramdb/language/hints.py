@@ -139,6 +139,8 @@ def _gap(situation: Situation) -> str | None:
         return "a gap stands between two n-grams"
     if not (situation.may_be("GAP_LITERAL") and situation.raw.startswith("[")):
         return None
+    if situation.raw.replace(" ", "") == "[]":
+        return "any token is written *, and a repetition of it *{0,3}"
     bounds = _BOUNDS.fullmatch(situation.raw)
     low, high = (bounds[1], bounds[2] or bounds[1]) if bounds else ("1", "3")
     return f"a gap of {_tokens(low, high)} is written [{low}..{high}]"
