@@ -115,7 +115,8 @@ def compiled(expression: str, alphabet: str, ignore_case: bool = False) -> Table
 
 def _too_large(expression: str) -> ResourceError:
     return ResourceError(
-        f"/{expression}/ has more than {MAX_STATES:,} states: it repeats repetitions, or repeats too often",
+        f"/{expression}/ has more than {MAX_STATES:,} states: it is too long, repeats repetitions, or "
+        "repeats too often",
         limit=MAX_STATES,
         asked=MAX_STATES + 1,
     )

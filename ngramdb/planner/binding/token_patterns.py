@@ -15,6 +15,7 @@ from ngramdb.errors import InvalidArgument, PlanError, ResourceError
 from ngramdb.language import ast
 from ngramdb.marks import unmarked
 from ngramdb.planner import plan, shapes
+from ngramdb.planner.binding.patterns import JOINERS
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.binding.sentences import require_sentences
 from ngramdb.planner.binding.unmatched import of_expression
@@ -377,6 +378,14 @@ class _Binding:
         pieces = tokenizer.words_of(value) if by_text else tokenizer.split(value)
         if not pieces:
             self._scope.fail(PlanError, "a part of a pattern has at least one token", node)
+        if (
+            prefix
+            and len(pieces) > 1
+            and JOINERS.issuperset(pieces[-1])
+            and value.endswith("".join(pieces[-2:]))
+        ):
+            # A joiner belongs to the word before it only where letters follow.
+            pieces[-2:] = ["".join(pieces[-2:])]
         if self.letters is not None and not (prefix or manner.ignore_case or manner.ignore_diacritics):
             return shapes.series([self.letters.one_of([piece.encode()]) for piece in pieces])
         if manner.ignore_diacritics:

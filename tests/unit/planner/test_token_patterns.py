@@ -98,3 +98,18 @@ def test_an_unlimited_repetition_reads_each_token_once() -> None:
         assert db.execute('COUNT "a" *{1,} "b"').fetchall() == [(99_999,)]
         assert db.execute('COUNT "a"{3,}').fetchall() == [(99_998,)]
         assert db.execute('COUNT ("a"{2} | "a"{3}){1,} "b"').fetchall() == [(99_999,)]
+
+
+@pytest.mark.parametrize("joiner", ["\u200c", "\u200d"])
+def test_a_beginning_may_end_in_a_joiner(joiner: str) -> None:
+    with ngramdb.connect() as db:
+        db.create_corpus("c", tokenizer="words").append([f"می{joiner}خواهم می{joiner}روم می"])
+        assert db.execute(f'COUNT "می{joiner}" PREFIX').fetchall() == [(2,)]
+        assert db.execute(f'COUNT * "می{joiner}" PREFIX').fetchall() == [(1,)]
+
+
+def test_a_long_beginning_is_refused_for_its_length() -> None:
+    with ngramdb.connect() as db:
+        db.create_corpus("c").append(["a"])
+        with pytest.raises(ngramdb.Error, match="it is too long"):
+            db.execute(f'COUNT "{"a" * 5000}" PREFIX')
