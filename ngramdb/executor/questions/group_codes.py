@@ -116,8 +116,8 @@ def _forms(corpus: Corpus, segment: Segment, found: Occurrences) -> Codes:
 
     Cost of the latter: documents with an occurrence are read, and tokenized, once.
     """
-    first, numbers_of = numbered_columns(_token_columns(segment, found))
-    of_tokens = _texts(corpus, _tokens(segment, found[first]), numbers_of)
+    chosen, numbers_of = numbered_columns(_token_columns(segment, found))
+    of_tokens = _texts(corpus, _tokens(segment, found[chosen]), numbers_of)
     tokenizer = corpus.tokenizer
     if not tokenizer.has_places:
         return of_tokens
