@@ -335,7 +335,8 @@ class Finder:
                 cuts = np.array(self._cuts(pattern, i), dtype=np.int64)
                 part = Occurrences(part.starts, part.stops, np.tile(cuts, (len(starts), 1)))
             found.append(part)
-        return merged(found)
+        # Of those that start in one place the shorter first, whatever the order of the variants.
+        return merged(sorted(found, key=lambda part: int(part.stops[0] - part.starts[0]) if len(part) else 0))
 
     def _cuts(self, pattern: Variants, i: int) -> Cuts:
         """Which parts of the text of variant i are occurrences, one for each that it counts as."""

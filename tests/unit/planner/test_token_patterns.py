@@ -113,3 +113,10 @@ def test_a_long_beginning_is_refused_for_its_length() -> None:
         db.create_corpus("c").append(["a"])
         with pytest.raises(ngramdb.Error, match="it is too long"):
             db.execute(f'COUNT "{"a" * 5000}" PREFIX')
+
+
+def test_lines_of_one_place_come_by_length_whatever_the_order_of_operands() -> None:
+    with ngramdb.connect() as db:
+        db.create_corpus("c").append(["a b c"])
+        lines = [db.execute(f"KWIC {what} WINDOW 0").fetchall() for what in ('"a b" OR "a"', '"a" OR "a b"')]
+        assert lines[0] == lines[1] == [(0, 0, "", "a", ""), (0, 0, "", "a b", "")]
