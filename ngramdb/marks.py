@@ -1,8 +1,11 @@
-"""Letters without their marks: what `IGNORE DIACRITICS` compares."""
+"""Marks on letters, which `IGNORE DIACRITICS` leaves out, and characters that join words."""
 
 from __future__ import annotations
 
 import unicodedata
+
+# A word may join the text before and after it across these, so a part of a text does not show its words.
+JOINERS = frozenset("\u200c\u200d")
 
 
 def unmarked(text: str) -> str:

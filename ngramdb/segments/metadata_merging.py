@@ -55,7 +55,22 @@ def _types_in_common(parts: Sequence[Part]) -> dict[str, str] | None:
         for path, type_name in reader.fields().items():
             if types.setdefault(path, type_name) != type_name:
                 return None
-    return types if len(types) <= MAX_COLUMNS else None
+    lists = [path for path, name in types.items() if name.startswith("list<")]
+    if len(types) > MAX_COLUMNS or any(_lacks_items(parts, path) for path in lists):
+        return None
+    return types
+
+
+def _lacks_items(parts: Sequence[Part], path: str) -> bool:
+    """Return True if only lists without values are carried over: rows give them a type of their own."""
+    if all(part.is_whole for part in parts):
+        return False
+    for part in parts:
+        if path in part.segment.metadata.fields():
+            lists = part.segment.metadata.column(path).take(pyarrow().array(part.numbers))
+            if any(len(items) > items.null_count for items in (chunk.flatten() for chunk in lists.chunks)):
+                return False
+    return True
 
 
 def _batches(part: Part, types: dict[str, str]) -> Iterator[Any]:

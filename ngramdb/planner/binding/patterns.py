@@ -11,14 +11,11 @@ import numpy as np
 from ngramdb.errors import InvalidArgument, PlanError, ResourceError
 from ngramdb.language import ast
 from ngramdb.limits import MAX_GAP
+from ngramdb.marks import JOINERS
 from ngramdb.planner import plan
 from ngramdb.planner.binding.scope import Matching, Scope
 from ngramdb.planner.grams import bind_text, no_token
 from ngramdb.planner.source import Corpus, IntArray, Tokenizer
-
-# A word may join what is before it and after it across these: what stands between them is not told
-# from a part of the text.
-JOINERS = frozenset("\u200c\u200d")
 
 # The letter iota, whose other case is a mark: the only one of Unicode (15.1).
 IOTAS = frozenset("\u03b9\u0399\u1fbe\u0345")

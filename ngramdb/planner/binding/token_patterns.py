@@ -13,9 +13,8 @@ import numpy as np
 
 from ngramdb.errors import InvalidArgument, PlanError, ResourceError
 from ngramdb.language import ast
-from ngramdb.marks import unmarked
+from ngramdb.marks import JOINERS, unmarked
 from ngramdb.planner import plan, shapes
-from ngramdb.planner.binding.patterns import JOINERS
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.binding.sentences import require_sentences
 from ngramdb.planner.binding.unmatched import of_expression
