@@ -25,7 +25,7 @@ one: ## some tests: make one T=tests/unit/lm/test_spec.py
 	$(BIN)/pytest -q -x $(T)
 
 rewrite: ## put present answers into the golden files and pages; look at `git diff` before you keep it
-	-$(BIN)/pytest -q --rewrite tests/language tests/docs tests/ui/test_cli_page.py
+	-$(BIN)/pytest -q --rewrite tests/language tests/surface tests/docs tests/ui/test_cli_page.py
 	-NGRAMDB_REWRITE=1 $(BIN)/pytest -q tests/ui/test_three_faces.py
 
 lint: ## ruff and mypy, as .ci/run has them

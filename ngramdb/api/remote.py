@@ -300,7 +300,10 @@ def _refused(name: str) -> Any:
         way = INSTEAD.get(name, "it is for reading; connect to the database where its files are")
         raise NotSupportedError(f"{name} cannot be asked of a server: {way}")
 
-    return property(refuse) if isinstance(local, property) else wraps(local or refuse)(refuse)
+    if isinstance(local, property):
+        return property(refuse)
+    # `inspect.signature` follows `__wrapped__`: a function that wrapped itself would have no end.
+    return wraps(local)(refuse) if local is not None else refuse
 
 
 for _name in (one for one in vars(Corpus) if not one.startswith("_")):

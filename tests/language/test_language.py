@@ -38,46 +38,28 @@ import crews
 import fsspec
 import pytest
 from foreign_indexes import write_example
-from golden import FILES, Case, agrees, answer, cases, corpora, message, parsed, rewrite
+from golden import (
+    CORPORA,
+    DATA,
+    FILES,
+    Case,
+    agrees,
+    answer,
+    cases,
+    corpora,
+    in_one,
+    lines_of,
+    load,
+    message,
+    parsed,
+    rewrite,
+)
 from object_store import in_small_parts
 from plain_kind import make_plain
 
 import ngramdb
 from ngramdb.language import ast
 from ngramdb.planner.planner import rule_names
-
-DATA = Path(__file__).parent / "data"
-
-# What is loaded under each name: the tokenizer, and the file of documents.
-CORPORA = {
-    "sayings": ("words", "sayings.jsonl"),
-    "letters": ("chars", "sayings.jsonl"),
-    "octets": ("bytes", "sayings.jsonl"),
-    "pieces": ("pieces.tokenizer.json", "sayings.jsonl"),
-    "ids": ("tokens", "ids.jsonl"),
-    "songs": ("words", "songs.jsonl"),
-    "tales": ("words", "tales.jsonl"),
-    "small_tales": ("words(lower)", "tales.jsonl"),
-    "spelled_tales": ("chars", "tales.jsonl"),
-    "pieces_of_tales": ("pieces.tokenizer.json", "tales.jsonl"),
-}
-
-
-def lines_of(name: str) -> list[str]:
-    return (DATA / CORPORA[name][1]).read_text(encoding="utf-8").splitlines()
-
-
-def load(db: ngramdb.Connection, name: str, parts: list[list[str]]) -> None:
-    """Makes a corpus with a commit, and so a segment, for each part."""
-    tokenizer, _ = CORPORA[name]
-    db.execute(f"CREATE CORPUS {name} TOKENIZER ?", [tokenizer])
-    for part in parts:
-        Path("part.jsonl").write_text("".join(f"{line}\n" for line in part), encoding="utf-8")
-        db.execute(f"COPY {name} FROM 'part.jsonl'")
-
-
-def in_one(db: ngramdb.Connection, name: str) -> None:
-    load(db, name, [lines_of(name)])
 
 
 def in_three(db: ngramdb.Connection, name: str) -> None:
