@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ngramdb.planner import plan as plans
     from ngramdb.planner.binder import Binder
     from ngramdb.planner.parameters import ParameterValues
-    from ngramdb.planner.plan import DocExpr, Doubt, Gram, Phrase, Plan
+    from ngramdb.planner.plan import DocExpr, Gram, Noted, Plan
     from ngramdb.planner.source import IntArray
 else:
     sessions = lazy_module("ngramdb.api.session")
@@ -194,7 +194,7 @@ class BoundCorpus:
 
     def condition(
         self, where: str | None, params: ParameterValues, view: CorpusView
-    ) -> tuple[DocExpr, tuple[Phrase | Doubt, ...]]:
+    ) -> tuple[DocExpr, tuple[Noted, ...]]:
         """A condition on documents as text, bound to the corpus, and its phrases; None means all of them."""
         tree, binder = self._parsed(where, params)
         return binder.condition(tree, view), tuple(binder.phrases)
@@ -206,7 +206,7 @@ class BoundCorpus:
 
     def documents(
         self, where: str | None, params: ParameterValues, view: CorpusView
-    ) -> tuple[DocExpr, tuple[Phrase | Doubt, ...]]:
+    ) -> tuple[DocExpr, tuple[Noted, ...]]:
         """The same where documents are all that is asked for: half of it may have been planned before."""
         if where is not None and not self.database.settings.disabled_rules:
             _, placeholders, template = parsing.parsed_condition(where)

@@ -9,9 +9,12 @@ text. A condition that holds of nothing (`planner.binding.never`), or of every d
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import NamedTuple
+
+import numpy as np
 
 from ngramdb.errors import (
     ConditionWarning,
@@ -22,6 +25,7 @@ from ngramdb.errors import (
 )
 from ngramdb.kinds import FILE_TOKENIZERS
 from ngramdb.planner import matching
+from ngramdb.planner.near_values import near_value
 from ngramdb.planner.plan import (
     CopyDocuments,
     CountDocuments,
@@ -30,16 +34,27 @@ from ngramdb.planner.plan import (
     Doubt,
     ExportDocuments,
     ExportRows,
+    FieldText,
     Gram,
     GroupedCount,
+    Noted,
     Phrase,
     Plan,
     gives_pieces,
     gives_words,
     show_text,
+    show_value,
     spells,
 )
-from ngramdb.planner.plan.phrases import ANY_LETTER, LIKE_A_PATTERN, QUOTED, SENTENCE_MARKS, STAR
+from ngramdb.planner.plan.phrases import (
+    ANY_LETTER,
+    INNER_MARK,
+    LIKE_A_PATTERN,
+    QUOTED,
+    SENTENCE_MARKS,
+    STAR,
+    has_wildcard,
+)
 from ngramdb.planner.source import Corpus, IntArray
 
 BLANK = " "
@@ -68,7 +83,7 @@ def cautions_of_nothing(plan: Plan) -> list[Caution]:
     return cautions_of(plan) or list(dict.fromkeys(_cautions(plan.phrases, acts=False, rarer=True)))
 
 
-def cautions_of_removed(phrases: Iterable[Phrase | Doubt]) -> list[Caution]:
+def cautions_of_removed(phrases: Iterable[Noted]) -> list[Caution]:
     """What is to be said of the phrases of a condition by which documents are removed."""
     return list(dict.fromkeys(_cautions(phrases, acts=True)))
 
@@ -93,10 +108,15 @@ def caution_of(phrase: Phrase) -> Caution | None:
     return next(_cautions((phrase,), acts=False), None)
 
 
-def _cautions(phrases: Iterable[Phrase | Doubt], acts: bool, rarer: bool = False) -> Iterator[Caution]:
+def _cautions(phrases: Iterable[Noted], acts: bool, rarer: bool = False) -> Iterator[Caution]:
     for phrase in phrases:
         if isinstance(phrase, Doubt):
             yield Caution(phrase.message, ConditionWarning)
+            continue
+        if isinstance(phrase, FieldText):
+            near = near_value(*phrase)
+            if near is not None:
+                yield Caution(_of_near_value(phrase, near), ConditionWarning)
             continue
         try:
             found = _of(phrase, acts, rarer)
@@ -104,6 +124,11 @@ def _cautions(phrases: Iterable[Phrase | Doubt], acts: bool, rarer: bool = False
             continue
         if found is not None:
             yield found
+
+
+def _of_near_value(sought: FieldText, near: str) -> str:
+    asked, other = show_value(sought.text), show_value(near)
+    return f"no document has {sought.path} = {asked}; did you mean {other}?"
 
 
 def _of(phrase: Phrase, acts: bool, rarer: bool) -> Caution | None:
@@ -119,27 +144,23 @@ def _of(phrase: Phrase, acts: bool, rarer: bool) -> Caution | None:
     quoted = QUOTED.match(text)
     is_sought = phrase.matched is not None or phrase.as_text
     has_marks = is_sought and SENTENCE_MARKS.search(text) is not None
-    any_letter = ANY_LETTER.search(text) is not None
-    if not (is_pattern or quoted or has_marks or any_letter or STAR in text):
+    is_wildcard = has_wildcard(text) and not (is_pattern or quoted)
+    in_words = is_sought and gives_words(corpus.tokenizer) and INNER_MARK.search(text) is not None
+    if not (is_pattern or quoted or has_marks or is_wildcard or in_words or STAR in text):
         return None
-    n_as_it_stands = int(corpus.index.count(phrase.gram.ids))
-    begins = text.removesuffix(STAR)
-    if n_as_it_stands and begins[-1:].isalnum() and STAR not in begins and len(begins) < len(text):
-        if int(corpus.index.count(_tokens(corpus, begins).key)) <= n_as_it_stands:
-            return None
-    elif n_as_it_stands:
+    if int(corpus.index.count(phrase.gram.ids)) and not is_wildcard:
         return None
-    if any_letter and not (is_pattern or quoted):
-        expression = ANY_LETTER.sub(".", text)
-        said = f'"?" in {show_text(text)} is a character like any other; /{expression}/ has any letter there'
-        return Caution(said, PhraseWarning)
+    if is_wildcard:
+        return Caution(_of_wildcards(text, corpus), PhraseWarning)
     if is_pattern:
         return Caution(_of_pattern(text), PhraseWarning)
     if has_marks:
         return Caution(_of_sentence_marks(text), PhraseWarning)
     said = _of_marks(phrase.gram, quoted[1], corpus) if quoted else None
     if said is None and STAR in text:
-        said = _of_star(text, corpus)
+        said = _of_star(text)
+    if said is None and in_words and not phrase.as_text:
+        said = _of_parts_of_words(phrase)
     return None if said is None else Caution(said, PhraseWarning)
 
 
@@ -226,21 +247,67 @@ def _of_sentence_marks(text: str) -> str:
     return f"{said} stand outside of the quotation marks: {written}"
 
 
-def _of_star(text: str, corpus: Corpus) -> str:
-    plain = text.strip(STAR + BLANK)
+def _of_star(text: str) -> str:
+    """Note a star between blanks."""
     said = f'"{STAR}" in {show_text(text)} is a character like any other'
-    if STAR in plain:
-        first, last = plain.split(STAR, 1)[0], plain.rsplit(STAR, 1)[1]
-        return f"{said}; a gap stands for tokens: {show_text(first.strip())} [1..3] {show_text(last.strip())}"
-    if not plain:
+    if not text.strip(STAR + BLANK):
         return said
-    if text.rstrip(BLANK).endswith(STAR) and _takes_prefix(corpus):
-        said += f"; {show_text(plain)} PREFIX finds words that begin so"
-    return f"{said}; {show_text(plain)} MATCH TEXT finds it as a part of words, too"
+    parts = " [1..3] ".join(show_text(part.strip()) for part in text.split(STAR) if part.strip())
+    return f"{said}; outside of the quotation marks, * is any token, and a gap stands for several: {parts}"
 
 
-def _takes_prefix(corpus: Corpus) -> bool:
-    """Whether PREFIX has an answer: of pieces that do not spell the texts, only where these are stored."""
+def _of_wildcards(text: str, corpus: Corpus) -> str:
+    """Note a star or a question mark in or beside a word, and how the language writes what was meant."""
+    sign = "?" if ANY_LETTER.search(text) else STAR
+    said = f'"{sign}" in {show_text(text)} is a character like any other'
+    plain = text.strip(STAR + BLANK)
+    if _takes_expressions(corpus):
+        if plain + STAR == text and sign == STAR and STAR not in plain:
+            said += f"; {show_text(plain)} PREFIX finds words that begin so"
+        else:
+            words = (
+                f"/{_expression_of(word)}/" if has_wildcard(word) else show_text(word)
+                for word in text.split()
+            )
+            said += f"; {' '.join(words)} has any {'letter' if sign == '?' else 'letters'} there"
+    if sign == STAR and STAR not in plain:
+        said += f"; {show_text(plain)} MATCH TEXT finds it as a part of words, too"
+    return said
+
+
+def _expression_of(word: str) -> str:
+    """Return a word with the wildcards of other programs as a regular expression."""
+    dotted = re.escape(word).replace(re.escape(STAR), ".*")
+    return re.sub(r"(?<=\w)\\\?(?=\w)", ".", dotted)
+
+
+def _of_parts_of_words(phrase: Phrase) -> str | None:
+    """Note a text that occurs only as a part of words, such as `n't` in `don't`."""
+    corpus, text = phrase.corpus, phrase.gram.text or ""
+    pieces, ids = corpus.tokenizer.split(text), list(phrase.gram.key)
+    if phrase.matched is None or len(pieces) != len(ids) or len(pieces) < 2:
+        return None
+    words = matching.word_list(corpus.tokenizer)
+    ending = words.matching(re.escape(pieces[0].encode()) + b"$").tolist()
+    beginning = words.matching(b"^" + re.escape(pieces[-1].encode())).tolist()
+    found = [([one, *ids[1:]], one, True) for one in ending] + [
+        ([*ids[:-1], one], one, False) for one in beginning
+    ]
+    flat = np.array([i for key, _, _ in found for i in key], dtype=np.int64)
+    counts = corpus.index.count_many(flat, np.arange(len(found) + 1, dtype=np.int64) * len(ids))
+    if not counts.any():
+        return None
+    _, word, is_first = found[int(counts.argmax())]
+    plain, whole = corpus.tokenizer.normalized(text).strip(), corpus.tokenizer.token_text(word)
+    example = whole + plain[len(pieces[0]) :] if is_first else plain[: len(plain) - len(pieces[-1])] + whole
+    return (
+        f"{show_text(text)} is matched by whole tokens and does not occur as such, but as a part of words, "
+        f"as in {show_text(example)}; {phrase.matched} finds those"
+    )
+
+
+def _takes_expressions(corpus: Corpus) -> bool:
+    """Return True if PREFIX and expressions have an answer. Pieces that spell no text need stored texts."""
     tokenizer = corpus.tokenizer
     if gives_words(tokenizer):
         return True

@@ -187,6 +187,16 @@ class Tokenizer(ABC):
 
         return vocabulary_of(self).matching(expression, ignore_case, ignore_diacritics)
 
+    def may_match(self, expression: str, ignore_case: bool) -> bool:
+        """Return True if a token of some document could match a valid expression as a whole."""
+        return len(self.matching(expression, ignore_case, False)) > 0
+
+    def word_may_match(self, expression: str, ignore_case: bool) -> bool:
+        """Return True if a word of some text, as `words` finds it, could match a valid expression."""
+        from ngramdb.tokenizers.possible import some_word_matches
+
+        return some_word_matches(expression, ignore_case)
+
     def words_matching(
         self, segments: Sequence[Any], expression: str, ignore_case: bool, ignore_diacritics: bool
     ) -> FoundWords:

@@ -124,6 +124,9 @@ class WordsTokenizer(Tokenizer):
             self._spellings = entries, offsets.astype(np.int64)
         return self._spellings
 
+    def may_match(self, expression: str, ignore_case: bool) -> bool:
+        return self.word_may_match(expression, ignore_case)
+
     def mark_sentences(self, texts: Sequence[bytes], ids: Ids, offsets: Offsets) -> Flags | None:
         try:
             return mark_words(texts, offsets)
@@ -187,6 +190,11 @@ class _ChangingWords(WordsTokenizer):
 
     def normalized(self, text: str) -> str:
         return self.changed(text)
+
+    def may_match(self, expression: str, ignore_case: bool) -> bool:
+        from ngramdb.tokenizers.possible import some_word_matches
+
+        return some_word_matches(expression, ignore_case, self.changed)
 
     def encode(self, text: str) -> QueryIds:
         to_utf8(text)  # says what is wrong with it, as it came

@@ -52,7 +52,7 @@ def count(bound: BoundCorpus, ngram: Any) -> int:
         if not len(ids) and ngram:
             raise InvalidArgument(grams.no_token(ngram, bound.view.tokenizer, "match_text=True"))
         found = bound.count(ids)
-        if not found:
+        if not found or "*" in ngram or "?" in ngram:
             cautioning.warn_of(bound.view, ngram, "match_text=True")
         return found
     if type(ngram) is not tuple and type(ngram) is not np.ndarray:

@@ -35,6 +35,9 @@ WILDCARDS = frozenset("%_")
 # Characters of a template: of longer ones the library that matches them writes complaints on standard error.
 MAX_TEMPLATE = 10_000
 
+# Texts of IN that are looked for among a field's values, for a note on those in another spelling.
+MOST_CHECKED = 20
+
 _NULLABLE = (ast.Comparison, ast.Between, ast.InList, ast.Like)
 
 
@@ -210,6 +213,10 @@ def _field_test(
     found = plan.FieldTest(key.path, predicate, key.own, negated, part)
     scope.doubt(never_true(found))
     scope.doubt(in_two_kinds(name, types, [literal for literal, _ in literals]))
+    if isinstance(predicate, plan.Compared | plan.OneOf) and not (key.own or part):
+        texts = [literal for literal, _ in literals[:MOST_CHECKED] if isinstance(literal, str)]
+        is_equality = isinstance(predicate, plan.OneOf) or predicate.operator == "="
+        scope.phrases += [plan.FieldText(corpus, key.path, text) for text in texts if is_equality]
     return found
 
 

@@ -56,7 +56,7 @@ class Scope:
         self.catalog = catalog
         self.parameters = parameters if parameters is not None else Parameters((), None)
         self.text = text
-        self.phrases: list[plan.Phrase | plan.Doubt] = []
+        self.phrases: list[plan.Noted] = []
 
     def bind(self, statement: ast.Statement) -> plan.Plan:
         """The logical plan of a statement."""

@@ -17,7 +17,7 @@ from ngramdb.marks import JOINERS, unmarked
 from ngramdb.planner import plan, shapes
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.binding.sentences import require_sentences
-from ngramdb.planner.binding.unmatched import of_expression
+from ngramdb.planner.binding.unmatched import Compared, of_expression
 from ngramdb.planner.source import Corpus, IntArray, WordList
 
 # Patterns of fewer n-grams than this are counted n-gram by n-gram, and plans print each.
@@ -412,19 +412,30 @@ class _Binding:
             self._scope.fail(PlanError, text, node)
         if manner.text:
             self._scope.fail(PlanError, "a regular expression is matched against whole tokens", node)
-        if by_text or plan.gives_words(tokenizer):
-            doubt = of_expression(node.expression)
-            of_tokens = "; MATCH TOKENS after it compares it with the corpus's own tokens" if by_text else ""
-            self._scope.doubt(None if doubt is None else doubt + of_tokens)
         if by_tokens and self.letters is not None:
             what = "/…/ MATCH TOKENS is about tokens, and other parts of the pattern are about words"
             self._scope.fail(PlanError, f"{what}: write MATCH TOKENS after each expression", node)
+        written = self.written(node) + _modifiers(manner)
         if by_text:
-            written = self.written(node) + _modifiers(manner)
-            return self._text_words([node.expression], manner, node, written)
+            words = self._text_words([node.expression], manner, node, written)
+            self._doubt(node.expression, manner, own_tokens=False)
+            return words
         found = self._set(node.expression, manner, node)
-        self._note(self.written(node) + _modifiers(manner), found)
+        self._note(written, found)
+        self._doubt(
+            node.expression, manner, own_tokens=True, occurs=found.ids is not None and len(found.ids) > 0
+        )
         return found
+
+    def _doubt(self, expression: str, manner: Manner, own_tokens: bool, occurs: bool = False) -> None:
+        """Note that an expression, or one of its alternatives, matches nothing in any corpus."""
+        compared = Compared(self._corpus.tokenizer, own_tokens, manner.ignore_case)
+        said = of_expression(
+            unmarked(expression) if manner.ignore_diacritics else expression, compared, occurs
+        )
+        if said is not None and not own_tokens:
+            said += "; MATCH TOKENS after it compares it with the corpus's own tokens"
+        self._scope.doubt(said)
 
     def _set(self, expression: str, manner: Manner, node: ast.Node) -> shapes.OneOf:
         try:

@@ -8,10 +8,13 @@ matches nothing in any corpus.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from itertools import pairwise
+from typing import NamedTuple
 
 from ngramdb.language import ast
 from ngramdb.planner import plan
+from ngramdb.planner.source import Tokenizer
 
 # A character of an expression that stands for itself, between parts of it: white space, or a mark that is a
 # token of its own.
@@ -19,53 +22,113 @@ _SEPARATOR = re.compile(r"\\(?P<escaped>[^\w\s])|(?P<plain>[ '\"@,:;!%&=~<>#/-])
 _QUANTIFIED = frozenset("*+?{")
 _SPECIAL = frozenset(".^$*+?{}[]\\|()")
 
+MayMatch = Callable[[str, bool], bool]
 
-def of_expression(expression: str) -> str | None:
-    """Return why no token matches an expression, and the pattern that does; None if a token may match."""
+
+class Compared(NamedTuple):
+    """The tokens or words of texts that an expression is compared with, and whether case counts."""
+
+    tokenizer: Tokenizer
+    own_tokens: bool
+    ignore_case: bool
+
+    def may_match(self, expression: str) -> bool:
+        """Return True if a token or word of some document could match."""
+        asked = self.tokenizer.may_match if self.own_tokens else self.tokenizer.word_may_match
+        return asked(expression, self.ignore_case)
+
+
+def of_expression(expression: str, compared: Compared, occurs: bool = False) -> str | None:
+    """Return why no token matches an expression or one of its alternatives, and what to write instead.
+
+    Returns None if a token may match. `occurs`: a token of the corpus matches the expression.
+    """
+    if not occurs and not compared.may_match(expression):
+        return f"/{expression}/ {_reason(expression, compared)}"
+    for part in _alternatives(expression):
+        if not compared.may_match(part):
+            return f"the alternative /{part}/ of /{expression}/ {_reason(part, compared)}"
+    return None
+
+
+def _reason(expression: str, compared: Compared) -> str:
+    tokenizer, kind = compared.tokenizer, compared.tokenizer.kind
+    if not compared.own_tokens or plan.gives_words(tokenizer):
+        if compared.own_tokens and tokenizer.word_may_match(expression, compared.ignore_case):
+            any_case = not compared.ignore_case and tokenizer.may_match(expression, True)
+            advice = f"; write /{expression}/ IGNORE CASE" if any_case else ""
+            return f"needs a letter that {kind} replaces with another one: it matches nothing{advice}"
+        why = "no token has a blank in it or joins a punctuation mark to other characters"
+        return f"is compared with one token at a time, and {why}: it matches nothing{_in_parts(expression)}"
+    if kind in plan.SINGLE:
+        unit = {"chars": "a character", "bytes": "a byte"}[kind]
+        advice = (
+            _written(expression) if not _is_special(expression) else "one part each, as in /[a-z]/ /[a-z]/"
+        )
+        return (
+            f"is compared with one token at a time, which is {unit} here: it matches nothing; write {advice}"
+        )
+    return f"matches no token of the tokenizer's vocabulary{_in_parts(expression)}"
+
+
+def _in_parts(expression: str) -> str:
+    """Return the advice to write an expression as several parts, or nothing."""
     parts = [] if expression.startswith("(?") else _cut(expression)
-    marks = [found["escaped"] or found["plain"] for part in parts if (found := _SEPARATOR.fullmatch(part))]
-    # Every match contains each of the marks, and is a token only if it is one of them.
-    if not marks or any(mark != " " and re.fullmatch(expression, mark) for mark in marks):
-        return None
     written = " ".join(_written(part) for part in parts if part.strip())
-    advice = f"; write {written}" if written else ""
-    return (
-        f"/{expression}/ is compared with one token at a time, and no token has a blank in it or joins a "
-        f"punctuation mark to other characters: it matches nothing{advice}"
-    )
+    return f"; write {written}" if len(parts) > 1 and written else ""
+
+
+def _outside(expression: str) -> Iterator[tuple[int, int]]:
+    """Yield the place and depth of each character outside of sets; groups and counts are deeper by one."""
+    depth = at = 0
+    while at < len(expression):
+        character = expression[at]
+        depth -= character in ")}"
+        yield at, depth
+        depth += character in "({"
+        if character == "[":
+            at += 1 + (expression[at + 1 : at + 2] == "^")
+            at += 1  # a bracket that comes first stands for itself
+            while at < len(expression) and expression[at] != "]":
+                at += 2 if expression[at] == "\\" else 1
+        at += 2 if character == "\\" else 1
+
+
+def _alternatives(expression: str) -> list[str]:
+    """Return the alternatives of an expression that consists of several, with or without a group around."""
+    if "|" not in expression or expression.startswith(("(?i", "(?x", "(?s", "(?m", "(?a", "(?u")):
+        return []
+    tops = [at for at, depth in _outside(expression) if depth == 0]
+    if expression[0] == "(" and tops == [0, len(expression) - 1]:
+        return _alternatives(re.sub(r"\A(\?:|\?P<\w+>)", "", expression[1:-1]))
+    bars = [at for at in tops if expression[at] == "|"]
+    return [expression[a + 1 : b] for a, b in pairwise([-1, *bars, len(expression)])] if bars else []
 
 
 def _cut(expression: str) -> list[str]:
     """Return an expression in pieces, cut around the separators outside of groups, sets and alternatives."""
     places: list[int] = [0]
-    depth = at = 0
-    in_set = False
-    while at < len(expression):
-        character = expression[at]
-        separator = None if in_set or depth else _SEPARATOR.match(expression, at)
-        if character == "|" and not in_set and not depth:
+    for at, depth in _outside(expression):
+        if depth:
+            continue
+        if expression[at] == "|":
             return [expression]
+        separator = _SEPARATOR.match(expression, at)
         if separator is not None and expression[separator.end() : separator.end() + 1] not in _QUANTIFIED:
             places += [at, separator.end()]
-        if in_set:
-            in_set = character != "]"
-        elif character == "[":
-            in_set = True
-            at += 1 + (expression[at + 1 : at + 2] == "^")  # a bracket that comes first stands for itself
-            at += expression[at : at + 1] == "]"
-            continue
-        depth += 0 if in_set else (character in "({") - (character in ")}")
-        at += 2 if character == "\\" else 1
     pieces = [expression[a:b] for a, b in pairwise([*places, len(expression)]) if b > a]
     return pieces or [expression]
 
 
+def _is_special(piece: str) -> bool:
+    """Return True if a piece of an expression is more than its own characters."""
+    plain = re.sub(r"\\([^\w\s])", r"\1", piece)
+    return bool(_SPECIAL.intersection(re.sub(r"\\[^\w\s]", "", piece))) or "\\" in plain
+
+
 def _written(piece: str) -> str:
     """Return a piece of an expression as a part of a pattern."""
-    plain = re.sub(r"\\([^\w\s])", r"\1", piece)
-    if not _SPECIAL.intersection(re.sub(r"\\[^\w\s]", "", piece)) and "\\" not in plain:
-        return plan.show_text(plain)
-    return f"/{piece}/"
+    return f"/{piece}/" if _is_special(piece) else plan.show_text(re.sub(r"\\([^\w\s])", r"\1", piece))
 
 
 def of_last_only(node: ast.And | ast.Or) -> str | None:

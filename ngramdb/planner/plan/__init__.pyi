@@ -107,7 +107,10 @@ from .patterns import StoredWords as StoredWords
 from .patterns import TokenPattern as TokenPattern
 from .patterns import Variants as Variants
 from .phrases import Doubt as Doubt
+from .phrases import FieldText as FieldText
+from .phrases import Noted as Noted
 from .phrases import Phrase as Phrase
+from .phrases import has_wildcard as has_wildcard
 from .phrases import may_mislead as may_mislead
 from .plain import PlainDocs as PlainDocs
 from .predicates import Compared as Compared

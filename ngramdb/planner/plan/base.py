@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ngramdb.planner.plan.nodes import DocExpr, Node, changed
-from ngramdb.planner.plan.phrases import Doubt, Phrase
+from ngramdb.planner.plan.phrases import Noted
 from ngramdb.planner.source import Corpus
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Plan:
     operator: ClassVar[str | None] = None
     action: ClassVar[str | None] = None
 
-    phrases: tuple[Phrase | Doubt, ...] = field(default=(), compare=False, repr=False, kw_only=True)
+    phrases: tuple[Noted, ...] = field(default=(), compare=False, repr=False, kw_only=True)
 
     def __init_subclass__(
         cls,

@@ -30,6 +30,15 @@ QUOTED = re.compile(r'\s*"((?:[^"\\]|\\.)+)"\s*\Z')
 # What stands for the places where a sentence begins and ends, outside of quotation marks.
 SENTENCE_MARKS = re.compile(r"\s*(</?s>)\s*")
 
+# A mark within a word: under `words` it is a token between two others, and `n't` is a part of `don't`.
+INNER_MARK = re.compile(r"\w[^\w\s]+\w")
+
+# A star at the edge of a word or within one.
+STAR_AT_WORD = re.compile(r"\w\*|\*\w")
+
+# Only texts with one of these can be any of the above.
+_SUSPECT = re.compile(r"""["/(*?<]|\w[^\w\s]""")
+
 # Longer texts are passages that are read token by token, not phrases that are looked for.
 MAX_PHRASE_CHARACTERS = 200
 
@@ -58,6 +67,24 @@ class Doubt(NamedTuple):
     message: str
 
 
+class FieldText(NamedTuple):
+    """A text that a field is compared with for equality; documents may have it in another spelling only."""
+
+    corpus: Corpus
+    path: str
+    text: str
+
+
+Noted = Phrase | Doubt | FieldText
+
+
+def has_wildcard(text: str | None) -> bool:
+    """Return True if a text has a sign within or beside a word that other programs take for any letters."""
+    if not text or not (STAR in text or "?" in text):
+        return False
+    return STAR_AT_WORD.search(text) is not None or ANY_LETTER.search(text) is not None
+
+
 def may_mislead(text: str | None, kind: str) -> bool:
     """Whether a text may have other tokens inside a document, or reads as if it stood for other texts.
 
@@ -65,14 +92,17 @@ def may_mislead(text: str | None, kind: str) -> bool:
     """
     if not text or len(text) > MAX_PHRASE_CHARACTERS:
         return False
-    if kind in FILE_TOKENIZERS or STAR in text:
+    if kind in FILE_TOKENIZERS:
         return True
-    return any(
+    if _SUSPECT.search(text) is None:
+        return False
+    return STAR in text or any(
         found is not None
         for found in (
             LIKE_A_PATTERN.match(text),
             QUOTED.match(text),
             SENTENCE_MARKS.search(text),
             ANY_LETTER.search(text),
+            INNER_MARK.search(text),
         )
     )

@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 import ngramdb
-from ngramdb.planner.binding.unmatched import of_expression
+from ngramdb.planner.binding.unmatched import Compared, of_expression
+from ngramdb.tokenizers.registry import create_tokenizer
+
+WORDS = Compared(create_tokenizer("words"), own_tokens=True, ignore_case=False)
 
 IMPOSSIBLE = {
     r"[a-z.]+@[a-z.]+": '/[a-z.]+/ "@" /[a-z.]+/',
@@ -16,6 +19,10 @@ IMPOSSIBLE = {
     ".*n't": """/.*n/ "'" "t\"""",
     "well-.*": None,
     r"e\.g": '"e" "." "g"',
+    "(a b|c d)": None,
+    "a{2} b{2}": "/a{2}/ /b{2}/",
+    "x y|z": '"x" "y"',
+    "(?:z|x-y)": '"x" "-" "y"',
 }
 POSSIBLE = [
     "wom[ae]n",
@@ -24,13 +31,19 @@ POSSIBLE = [
     "-.*",
     "a*-",
     r"\.",
-    "(a b|c)",
-    "a|b c",
+    "(a|b)c",
+    r"[^\w]+x",  # a mark at the beginning of a word
+    "[\u4e00-\u9fff]+",
+    "\\u2e80?[\\u2e81-\\u2e99]",
+    "(?i)A",
+    "[^\x00-\x7f]{2}",
     "x{1,3}y",
     "[a b]+",
-    "-+",
     "^-$",
     "(?x)a b",
+    "(?x)a | b",
+    "[a|b]",
+    r"a\|?",
 ]
 STATEMENTS = (
     "COUNT {}",
@@ -43,6 +56,11 @@ STATEMENTS = (
     "NGRAMS 2 CONTAINING {}",
     'COUNT "a" WHERE {}',
     'COUNT ("a" | {})',
+    "COUNT {} GROUP BY n PER MILLION",
+    'COUNT "a", {}',
+    "KEYWORDS WHERE {} AGAINST WHERE n = 2",
+    "NGRAMS 2 WHERE {}",
+    'DIST GIVEN "a" WHERE {}',
     "COPY (DOCS WHERE {}) TO 'out.jsonl'",
 )
 
@@ -53,7 +71,9 @@ def test_expressions_that_no_token_matches_are_noted(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with ngramdb.connect() as connection:
-        connection.create_corpus("c").append(["time flies, don't it? a well-known fact"])
+        connection.create_corpus("c").append(
+            [{"text": "time flies, don't it? a well-known fact", "n": 1}, {"text": "a b", "n": 2}]
+        )
         for expression in IMPOSSIBLE:
             result = connection.execute(statement.format(f"/{expression}/"))
             assert "one token at a time" in result.summary.get("note", ""), expression
@@ -61,12 +81,12 @@ def test_expressions_that_no_token_matches_are_noted(
 
 def test_advice_is_the_pattern_that_matches() -> None:
     for expression, pattern in IMPOSSIBLE.items():
-        said = of_expression(expression)
+        said = of_expression(expression, WORDS)
         assert said is not None and (pattern is None or said.endswith(f"write {pattern}")), expression
 
 
 def test_expressions_that_may_match_get_no_note() -> None:
-    assert [expression for expression in POSSIBLE if of_expression(expression)] == []
+    assert [expression for expression in POSSIBLE if of_expression(expression, WORDS)] == []
 
 
 def test_python_warns_too() -> None:
@@ -86,12 +106,96 @@ def test_case_that_is_ignored_of_the_last_n_gram_only_is_noted() -> None:
             assert "note" not in connection.execute(statement).summary
 
 
-def test_wildcards_of_other_programs_are_noted_even_if_the_text_occurs() -> None:
+NOTED = {
+    "words": {
+        'COUNT "go*"': '"go" PREFIX',
+        'COUNT "wom?n"': "/wom.n/",
+        'COUNT "w*n"': "/w.*n/",
+        'COUNT "*ing"': "/.*ing/",
+        'KWIC "go*"': '"go" PREFIX',
+        'DOCS WHERE "wom?n"': "/wom.n/",
+        'COUNT "n\'t"': '"don\'t"; "n\'t" MATCH TEXT finds those',
+        'KWIC "n\'t"': '"don\'t"',
+        'DELETE DOCS WHERE "n\'t"': '"don\'t"',
+        'COLLOCATES "n\'t"': '"don\'t"',
+        'COUNT "I" [0..2] "n\'t"': '"don\'t"',
+        'COUNT "go"': None,
+        'COUNT "why?"': None,
+        'COUNT "don\'t"': None,
+        'COUNT "x-y"': None,
+        'COUNT "go*" MATCH TEXT': None,
+    },
+    "words(lower)": {
+        "COUNT /Go/": "words(lower) replaces with another one: it matches nothing; write /Go/ IGNORE CASE",
+        "KWIC /[A-Z].*/": "IGNORE CASE",
+        "NGRAMS 2 CONTAINING /Go/": "IGNORE CASE",
+        "COUNT DOCS WHERE /go|Don/": "the alternative /Don/",
+        "COUNT /Go/ IGNORE CASE": None,
+        "COUNT /[A-Za-z]+/": None,
+        "COUNT /go on/": 'write "go" "on"',
+        'COUNT "N\'T"': '"don\'t"',
+    },
+    "chars": {
+        "COUNT /go/": 'a character here: it matches nothing; write "go"',
+        "COUNT /[a-z]{2}/": "/[a-z]/ /[a-z]/",
+        "DOCS WHERE /x|go/": "the alternative /go/",
+        "COUNT /[a-z]/": None,
+    },
+    "bytes": {"COUNT /go/": 'a byte here: it matches nothing; write "go"', "COUNT /g/": None},
+}
+
+
+@pytest.mark.parametrize("tokenizer", NOTED)
+def test_notes_under_each_tokenizer(tokenizer: str) -> None:
     with ngramdb.connect() as connection:
-        connection.create_corpus("c").append(["go go going go* woman why?"])
-        notes = {
-            text: connection.execute(f'KWIC "{text}"').summary.get("note", "")
-            for text in ("go*", "wom?n", "go", "why?")
-        }
-    assert '"go" PREFIX' in notes["go*"] and "/wom.n/" in notes["wom?n"]
-    assert notes["go"] == notes["why?"] == ""
+        corpus = connection.create_corpus("c", tokenizer=tokenizer)
+        corpus.append(["I go go going go* woman wom?n why? w*n *ing, I don't"])
+        for statement, part in NOTED[tokenizer].items():
+            note = connection.execute(statement).summary.get("note")
+            assert (note is None) if part is None else (part in (note or "")), (statement, note)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "COUNT DOCS WHERE source = 'Brown'",
+        "DOCS WHERE source != ' brown'",
+        "DELETE DOCS WHERE source = 'Brown'",
+        "COUNT \"a\" WHERE source IN ('abc', 'BROWN')",
+        "KWIC \"a\" WHERE NOT source = 'browm'",
+        "NGRAMS 1 WHERE tags = 'X'",
+        "COUNT \"a\" WHERE title = 'the END' GROUP BY source",
+    ],
+)
+def test_a_value_in_another_spelling_is_noted(statement: str) -> None:
+    with ngramdb.connect() as connection:
+        documents = [
+            {"text": "a b", "source": source, "tags": ["x", "y"], "title": f"The end {i}"[: 7 + 2 * (i > 0)]}
+            for i, source in enumerate(["brown", "abc"] * 50)
+        ]
+        connection.create_corpus("c").append(documents)
+        note = connection.execute(statement).summary["note"]
+        assert note.startswith("no document has") and any(
+            near in note for near in ("mean 'brown'?", "mean 'x'?", "mean 'The end'?")
+        )
+
+
+def test_a_value_that_some_document_has_gets_no_note() -> None:
+    with ngramdb.connect() as connection:
+        corpus = connection.create_corpus("c")
+        corpus.append([{"text": "a", "source": "brown", "n": 1}] * 20)
+        corpus.append([{"text": "a", "source": ["Brown", 1]}, {"text": "b", "source": "zzz"}])
+        for condition in ("source = 'brown'", "source = 'Brown'", "source = 'xylo'", "doc_id = 3", "n = 7"):
+            assert "note" not in connection.execute(f"COUNT DOCS WHERE {condition}").summary, condition
+
+
+def test_python_warns_of_wildcards_and_values_too() -> None:
+    with ngramdb.connect() as connection:
+        corpus = connection.create_corpus("c")
+        corpus.append([{"text": "go* going", "source": "brown"}])
+        with pytest.warns(ngramdb.PhraseWarning, match='"go" PREFIX'):
+            assert corpus.count("go*") == 1
+        with pytest.warns(ngramdb.ConditionWarning, match="did you mean 'brown'"):
+            assert corpus.count_docs("source = 'Brown'") == 0
+        with pytest.warns(ngramdb.ConditionWarning, match="did you mean 'brown'"):
+            assert corpus.delete("source = 'Brown'") == 0
