@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import unicodedata
+from typing import NamedTuple
 
 # A word may join the text before and after it across these, so a part of a text does not show its words.
 JOINERS = frozenset("\u200c\u200d")
+
+
+class Spelling(NamedTuple):
+    """A word, or with `is_prefix` its beginning: for each character those that may be in its place."""
+
+    choices: tuple[str, ...]
+    is_prefix: bool = False
 
 
 def unmarked(text: str) -> str:

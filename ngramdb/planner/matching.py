@@ -185,7 +185,7 @@ def word_list(tokenizer: Tokenizer) -> WordList:
     if found is None or found.n_words != tokenizer.n_vocabulary:
         pieces = tokenizer.spellings
         if pieces is None:  # of a text that was changed before it was cut
-            texts = [text.encode() for text in tokenizer.token_texts(np.arange(tokenizer.n_vocabulary))]
+            texts = [text.encode() for text in tokenizer.all_texts()]
             offsets = np.cumsum([0, *map(len, texts)])
             pieces = np.frombuffer(b"".join(texts), dtype=np.uint8), offsets
         found = _WORD_LISTS[tokenizer] = WordList(*pieces)

@@ -14,7 +14,7 @@ MAX_SIMILAR = 1000
 
 
 def near_value(corpus: Corpus, path: str, text: str) -> str | None:
-    """Return a value like `text` of a field that has no such value; None if there is none, or too many.
+    """Return the value of a field that is most like `text`, or None if the field has `text` itself.
 
     A value is near if it differs in case or in blanks around it, or, of values that documents share, if it is
     spelled much the same.

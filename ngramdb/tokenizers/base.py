@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from ngramdb.errors import InvalidArgument
 from ngramdb.limits import MAX_TOKEN_ID
+from ngramdb.marks import Spelling
 from ngramdb.types import token_id, token_ids
 
 if TYPE_CHECKING:
@@ -151,6 +152,15 @@ class Tokenizer(ABC):
         return self.token_bytes
 
     @property
+    def has_own_words(self) -> bool:
+        """Return True if tokens are words, not pieces of words: expressions are compared with them."""
+        return False
+
+    def all_texts(self) -> list[str]:
+        """Return the text of every id below n_vocabulary, empty for an id without a token."""
+        return self.token_texts(np.arange(self.n_vocabulary))
+
+    @property
     def has_places(self) -> bool:
         """Whether `places` has an answer, for tokenizers that do not spell their texts."""
         return False
@@ -170,8 +180,10 @@ class Tokenizer(ABC):
         """
         return None
 
-    def matching(self, expression: str, ignore_case: bool, ignore_diacritics: bool) -> npt.NDArray[np.int64]:
-        """The ids of the tokens whose text matches a regular expression as a whole: ascending.
+    def matching(
+        self, expression: str | Spelling, ignore_case: bool, ignore_diacritics: bool
+    ) -> npt.NDArray[np.int64]:
+        """Return the ids of the tokens whose text matches a regular expression or a spelling, ascending.
 
         Raises
         ------
@@ -198,9 +210,9 @@ class Tokenizer(ABC):
         return some_word_matches(expression, ignore_case)
 
     def words_matching(
-        self, segments: Sequence[Any], expression: str, ignore_case: bool, ignore_diacritics: bool
+        self, segments: Sequence[Any], expression: str | Spelling, ignore_case: bool, ignore_diacritics: bool
     ) -> FoundWords:
-        """The words in segments' texts that match a regular expression as a whole.
+        """The words in segments' texts that match a regular expression as a whole, or have a spelling.
 
         The words are those of the tokenizer `words`. Where tokens do not spell the text (`token_bytes`), the
         stored texts are read, and no sequences of tokens are found.
@@ -239,6 +251,10 @@ class Tokenizer(ABC):
     def split(self, text: str) -> list[str]:
         """The pieces of a query's text that are its tokens, whether or not the vocabulary has them."""
         return self.token_texts(self.encode(text))
+
+    def split_unfinished(self, text: str) -> list[str]:
+        """Return the pieces of a text whose last token is perhaps the beginning of a longer one."""
+        return self.split(text)
 
     def fork(self) -> Tokenizer:
         """A tokenizer whose growth this one does not see.

@@ -14,6 +14,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,9 @@ SAMPLE = "The naïve fox's 12.5 %\n«Ёлки» 自然語言 e\u0301 😀  end."
 # Texts of so many characters together are one call, between two interrupt checks.
 BATCH_CHARS = 1 << 18
 
+# Token ids by which it is seen whether `decode` keeps words apart.
+SAMPLE_IDS = 32
+
 _NAME = re.compile(r"\w[\w.-]*")
 
 
@@ -70,6 +74,9 @@ class CallableTokenizer:
     decode : from a list of ids to a text, for display; without it tokens are shown as their numbers
     spans : from a text to the characters (start, stop) that each of its tokens stands for; with it there are
         MATCH TEXT, IGNORE CASE, and contexts as they stand in the text
+    words : True if tokens are words: regular expressions, PREFIX and IGNORE DIACRITICS are then compared with
+        the tokens as `decode` shows them. False if tokens are pieces of words: they are compared with the
+        words of the text, which needs `spans`. By default, True if `decode` puts white space between tokens
 
     Raises
     ------
@@ -83,6 +90,7 @@ class CallableTokenizer:
     version: str = "1"
     decode: Callable[[list[int]], str] | None = None
     spans: Callable[[str], Sequence[tuple[int, int]]] | None = None
+    words: bool | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
@@ -97,6 +105,10 @@ class CallableTokenizer:
             given = getattr(self, name)
             if not callable(given) and (given is not None or name == "encode"):
                 raise InvalidArgument(f"{name} is a function, not {type(given).__name__}")
+        if self.words not in (None, True, False):
+            raise InvalidArgument(f"words is True, False or None, not {self.words!r}")
+        if self.words and self.decode is None:
+            raise InvalidArgument("words=True needs decode, which gives the words")
 
 
 _registered: dict[str, CallableTokenizer] = {}
@@ -141,6 +153,7 @@ class CalledTokenizer(Tokenizer):
             raise InvalidArgument(f"{source} does not describe a function: {error}") from error
         self._definition = definition
         self._verified: CallableTokenizer | None = None
+        self._has_words: tuple[CallableTokenizer, bool] | None = None
 
     @classmethod
     def of(cls, given: CallableTokenizer) -> CalledTokenizer:
@@ -233,6 +246,42 @@ class CalledTokenizer(Tokenizer):
         return found is not None and found.spans is not None
 
     @property
+    def has_own_words(self) -> bool:
+        """See the base class; False if this process lacks the function."""
+        found = _registered.get(self._kept.name)
+        if found is None or found.decode is None:
+            return False
+        if self._has_words is None or self._has_words[0] is not found:
+            self._has_words = found, _decodes_words(found) if found.words is None else found.words
+        return self._has_words[1]
+
+    def split(self, text: str) -> list[str]:
+        return (
+            [text[start:stop] for start, stop in self._cut(text)]
+            if self.has_own_words
+            else super().split(text)
+        )
+
+    def split_unfinished(self, text: str) -> list[str]:
+        if not self.has_own_words:
+            return super().split_unfinished(text)
+        end = len(text.rstrip())
+        begin = end - len(text.split()[-1]) if end else 0
+        cut = self._cut(text)
+        if not cut or cut[-1][1] < end:  # the function drops an incomplete token
+            begin = max([begin, *(start for start, _ in cut[-1:])])
+            cut = [*(span for span in cut if span[0] < begin), (begin, end)]
+        return [text[start:stop] for start, stop in cut]
+
+    def _cut(self, text: str) -> list[tuple[int, int]]:
+        """Return where words are in a text: by `spans`, else at white space."""
+        spans = self.function().spans
+        if spans is None:
+            return [found.span() for found in re.finditer(r"\S+", text)]
+        with _errors_of(self._kept.name):
+            return [(start, stop) for start, stop in spans(text) if start < stop]
+
+    @property
     def has_places(self) -> bool:
         return self.function().spans is not None
 
@@ -272,6 +321,22 @@ class _errors_of:  # noqa: N801
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if isinstance(error, Exception) and not isinstance(error, NgramdbError):
             raise ExecutionError(f"the tokenizer {self._name} failed: {error!r:.200}") from error
+
+
+def _decodes_words(function: CallableTokenizer) -> bool:
+    """Return True if `decode` puts white space between tokens, of which it shows none itself.
+
+    It is called with some ids of the vocabulary and pairs of them; an id that it refuses settles nothing.
+    """
+    decode = function.decode
+    assert decode is not None
+    some = np.linspace(0, function.n_vocabulary - 1, SAMPLE_IDS).astype(np.int64).tolist()
+    try:
+        alone = [decode([number]) for number in some]
+        pairs = [decode([a, b]) for a, b in pairwise(some)]
+    except Exception:  # not asked for: the error is raised if the vocabulary is needed
+        return False
+    return all(pair.split() == [a, b] for pair, (a, b) in zip(pairs, pairwise(alone), strict=True))
 
 
 def _ids_of(function: CallableTokenizer, texts: list[str]) -> list[Ids]:

@@ -57,6 +57,9 @@ BATCH_CHARS = 1 << 20
 # 150 MB for the 1.6 MB of GPT-2.
 MEMORY_PER_BYTE = 96
 
+# Pre-tokenizers that cut a text into words and drop the blanks between them.
+_WORD_CUTTERS = frozenset({"Whitespace", "WhitespaceSplit", "BertPreTokenizer", "Punctuation", "Digits"})
+
 # How some normalizers write a blank.
 _BLANK = "\u2581"
 
@@ -235,6 +238,25 @@ class HuggingFaceTokenizer(Tokenizer):
     def _encodings(self, texts: list[str]) -> Any:
         with _library_errors():
             return self._encode(texts, add_special_tokens=False)
+
+    @cached_property
+    def has_own_words(self) -> bool:
+        """See the base class: the model is WordLevel, and a pre-tokenizer cuts texts at blanks."""
+        cutter = self._parts.get("pre_tokenizer") or {}
+        kinds = {part.get("type") for part in cutter.get("pretokenizers", (cutter,))}
+        cuts = kinds <= _WORD_CUTTERS and not kinds <= {"Punctuation", "Digits"}
+        return cuts and self._parts["model"].get("type") == "WordLevel"
+
+    def split(self, text: str) -> list[str]:
+        if not self.has_own_words:
+            return super().split(text)
+        normalizer, cutter = self._library.normalizer, self._library.pre_tokenizer
+        normal = text if normalizer is None else normalizer.normalize_str(text)
+        return [piece for piece, _ in cutter.pre_tokenize_str(normal)]
+
+    def all_texts(self) -> list[str]:
+        every = np.arange(self.n_vocabulary)
+        return self.pieces(every) if self._table is None else self.token_texts(every)
 
     @property
     def has_places(self) -> bool:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from ngramdb import interrupts
 from ngramdb._cext.text.automata import SymbolWords
 from ngramdb.errors import InvalidArgument, ResourceError
+from ngramdb.marks import Spelling
 
 # The parser of `re` by the name that it has since Python 3.11, or the one before.
 parser: Any = import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
@@ -66,8 +67,9 @@ class Words:
         characters = np.flatnonzero(number_of)
         number_of[characters] = np.arange(len(characters), dtype=np.uint32)
         self.alphabet = "".join(map(chr, characters.tolist()))
-        offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-        self._words = SymbolWords(number_of[points], offsets, len(characters))
+        self._offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+        self._symbols = number_of[points]
+        self._words = SymbolWords(self._symbols, self._offsets, len(characters))
 
     def matching(self, expression: str, ignore_case: bool = False) -> NDArray[np.int64]:
         """The numbers of the words that match an expression from their first to their last character.
@@ -83,6 +85,21 @@ class Words:
         """
         table = compiled(expression, self.alphabet, ignore_case)
         return np.flatnonzero(self._words.accepted(table.class_of, table.next, table.accepting))
+
+    def spelled(self, spelling: Spelling) -> NDArray[np.int64]:
+        """Return the numbers of the words with a spelling, in ascending order.
+
+        Cost: some 10 ns per word, and 10 ns per further character of words that agree up to there.
+        """
+        lengths, n = np.diff(self._offsets), len(spelling.choices)
+        found = np.flatnonzero(lengths >= n if spelling.is_prefix else lengths == n)
+        for place, choice in enumerate(spelling.choices):
+            interrupts.check()
+            numbers = [self.alphabet.find(character) for character in choice]
+            found = found[np.isin(self._symbols[self._offsets[found] + place], numbers)]
+            if not len(found):
+                break
+        return found
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngramdb.errors import CorruptionError, InvalidArgument
-from ngramdb.marks import changed_letters, unmarked
+from ngramdb.marks import Spelling, changed_letters, unmarked
 from ngramdb.tokenizers.regular import Words
 
 IntArray = NDArray[np.int64]
@@ -25,7 +25,7 @@ class WithTexts(Protocol):
     def n_vocabulary(self) -> int: ...
     @property
     def spellings(self) -> tuple[NDArray[np.uint8], IntArray] | None: ...
-    def token_texts(self, ids: IntArray, /) -> list[str]: ...
+    def all_texts(self) -> list[str]: ...
 
 
 class Vocabulary:
@@ -38,9 +38,17 @@ class Vocabulary:
         self._unmarked: Words | None = None
 
     def matching(
-        self, expression: str, ignore_case: bool = False, ignore_diacritics: bool = False
+        self, expression: str | Spelling, ignore_case: bool = False, ignore_diacritics: bool = False
     ) -> IntArray:
-        """The ids of the tokens that match an expression as a whole: ascending. See `Words.matching`."""
+        """Return the ids of the tokens that match an expression as a whole, or have a spelling, in order.
+
+        A spelling contains all cases of a letter that count. See `Words.matching` and `Words.spelled`.
+        """
+        if isinstance(expression, Spelling):
+            if not ignore_diacritics:
+                return self._as_they_are().spelled(expression)
+            choices = tuple(unmarked(choice) for choice in expression.choices)
+            return self._without_marks().spelled(expression._replace(choices=choices))
         if ignore_diacritics:
             shorter = unmarked(expression)
             for empty in ("[]", "[^]"):
@@ -49,9 +57,12 @@ class Vocabulary:
                         f"/{expression}/: without marks a set of characters has nothing left"
                     )
             return self._without_marks().matching(shorter, ignore_case)
+        return self._as_they_are().matching(expression, ignore_case)
+
+    def _as_they_are(self) -> Words:
         if self._plain is None:
             self._plain = Words(self._texts, self._lengths)
-        return self._plain.matching(expression, ignore_case)
+        return self._plain
 
     def _without_marks(self) -> Words:
         if self._unmarked is None:
@@ -73,9 +84,7 @@ def _texts_of(tokenizer: WithTexts) -> tuple[str, IntArray]:
     if pieces is None or not tokenizer.kind.startswith(
         "words"
     ):  # few tokens, of which some may be no characters
-        texts = (
-            tokenizer.token_texts(np.arange(tokenizer.n_vocabulary)) if pieces is None else _decoded(*pieces)
-        )
+        texts = tokenizer.all_texts() if pieces is None else _decoded(*pieces)
         return "".join(texts), np.array(list(map(len, texts)), dtype=np.int64)
     flat, offsets = pieces
     begins = np.concatenate(([0], np.cumsum((flat & 0xC0) != 0x80)))  # characters before each byte

@@ -19,6 +19,7 @@ from ngramdb import interrupts
 from ngramdb._cext.corpus.text_words import word_forms
 from ngramdb._cext.text import words as kernel
 from ngramdb.errors import ResourceError
+from ngramdb.marks import Spelling
 from ngramdb.tokenizers.vocabulary import Vocabulary
 
 # Sequences of tokens that are words, of one segment: some 60 bytes each.
@@ -73,11 +74,11 @@ class _Spelled:
         self.kind = "words" if _is_utf8(entries) else "pieces"
         self._vocabulary = Vocabulary(self)
 
-    def token_texts(self, ids: IntArray) -> list[str]:
-        """The words with these numbers. Not asked for where there are `spellings`, as there are here."""
-        return [word.decode("utf-8", "replace") for word in self._spelled(ids)]
+    def all_texts(self) -> list[str]:
+        """Return all words; not called, since there are `spellings`."""
+        return [word.decode("utf-8", "replace") for word in self._spelled(np.arange(self.n_vocabulary))]
 
-    def _matching(self, expression: str, ignore_case: bool, ignore_diacritics: bool) -> IntArray:
+    def _matching(self, expression: str | Spelling, ignore_case: bool, ignore_diacritics: bool) -> IntArray:
         """The numbers of the words that match, ascending."""
         return self._vocabulary.matching(expression, ignore_case, ignore_diacritics)
 
@@ -105,7 +106,7 @@ class SegmentWords(_Spelled):
         self._first = np.searchsorted(numbers[order], np.arange(self.n_vocabulary + 1))
 
     def matching(
-        self, expression: str, ignore_case: bool, ignore_diacritics: bool
+        self, expression: str | Spelling, ignore_case: bool, ignore_diacritics: bool
     ) -> tuple[list[bytes], list[bytes]]:
         """The words that match an expression, and their sequences: 32 bits a token."""
         numbers = self._matching(expression, ignore_case, ignore_diacritics)
@@ -156,7 +157,7 @@ class StoredWords(_Spelled):
         return found
 
     def matching(
-        self, expression: str, ignore_case: bool, ignore_diacritics: bool
+        self, expression: str | Spelling, ignore_case: bool, ignore_diacritics: bool
     ) -> tuple[list[bytes], list[bytes]]:
         """The words that match an expression; no sequences."""
         return self._spelled(self._matching(expression, ignore_case, ignore_diacritics)), []
@@ -179,7 +180,7 @@ def words_of(segment: HasTexts, tokenizer: WithPieces) -> SegmentWords | StoredW
 def words_matching(
     segments: Sequence[HasTexts],
     tokenizer: WithPieces,
-    expression: str,
+    expression: str | Spelling,
     ignore_case: bool,
     ignore_diacritics: bool,
 ) -> FoundWords:

@@ -51,6 +51,7 @@ class WordsTokenizer(Tokenizer):
 
     kind = "words"
     lossless = False
+    has_own_words = True
 
     def __init__(self, vocabulary: Any = None) -> None:
         """`vocabulary`: a kernel vocabulary to work on; a new, empty one by default."""

@@ -255,7 +255,7 @@ def classes_of(tokenizer: Tokenizer) -> Ids:
 
 def _folded_texts(tokenizer: Tokenizer) -> list[str]:
     """The texts of all tokens in one case."""
-    texts = tokenizer.token_texts(np.arange(tokenizer.n_vocabulary))
+    texts = tokenizer.all_texts()
     check()
     with_border = {i: one_case(text) for i, text in enumerate(texts) if BORDER in text}
     for i in with_border:

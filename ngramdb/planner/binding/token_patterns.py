@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 
 from ngramdb.errors import InvalidArgument, PlanError, ResourceError
 from ngramdb.language import ast
-from ngramdb.marks import JOINERS, unmarked
+from ngramdb.marks import JOINERS, Spelling, unmarked
 from ngramdb.planner import plan, shapes
 from ngramdb.planner.binding.scope import Scope
 from ngramdb.planner.binding.sentences import require_sentences
@@ -374,7 +373,8 @@ class _Binding:
         if manner.text is None:  # of the setting only this has a meaning for whole words
             manner = replace(manner, ignore_case=manner.ignore_case or self._scope.matching().ignore_case)
         self._scope.check_unicode(value, node)
-        pieces = tokenizer.words_of(value) if by_text else tokenizer.split(value)
+        split = tokenizer.split_unfinished if prefix else tokenizer.split
+        pieces = tokenizer.words_of(value) if by_text else split(value)
         if not pieces:
             self._scope.fail(PlanError, "a part of a pattern has at least one token", node)
         if (
@@ -389,13 +389,13 @@ class _Binding:
             return shapes.series([self.letters.one_of([piece.encode()]) for piece in pieces])
         if manner.ignore_diacritics:
             pieces = [unmarked(piece) for piece in pieces]
-        expressions = [_spelled(piece, manner.ignore_case) for piece in pieces]
-        expressions[-1] += ".*" if prefix else ""
+        spellings = [_spelling(piece, manner.ignore_case) for piece in pieces]
+        spellings[-1] = spellings[-1]._replace(is_prefix=prefix)
         exactly = replace(manner, ignore_case=False)
         if by_text:
             written = self.written(node) + (" PREFIX" if prefix else "") + _modifiers(manner)
-            return self._text_words(expressions, exactly, whole, written)
-        found = [self._set(expression, exactly, whole) for expression in expressions]
+            return self._text_words(spellings, exactly, whole, written)
+        found = [self._set(spelling, exactly, whole) for spelling in spellings]
         self._note(self.written(node) + (" PREFIX" if prefix else "") + _modifiers(manner), found[-1])
         return shapes.series(found)
 
@@ -437,7 +437,7 @@ class _Binding:
             said += "; MATCH TOKENS after it compares it with the corpus's own tokens"
         self._scope.doubt(said)
 
-    def _set(self, expression: str, manner: Manner, node: ast.Node) -> shapes.OneOf:
+    def _set(self, expression: str | Spelling, manner: Manner, node: ast.Node) -> shapes.OneOf:
         try:
             return shapes.OneOf(
                 self._corpus.tokenizer.matching(expression, manner.ignore_case, manner.ignore_diacritics)
@@ -446,7 +446,7 @@ class _Binding:
             self._scope.refuse(str(error), node, error)
 
     def _text_words(
-        self, expressions: list[str], manner: Manner, node: ast.Node, written: str
+        self, expressions: Sequence[str | Spelling], manner: Manner, node: ast.Node, written: str
     ) -> shapes.Shape:
         """Words of the text that follow each other and match an expression each."""
         tokenizer, segments = self._corpus.tokenizer, self._corpus.segments
@@ -537,11 +537,8 @@ def _tokens(gram: plan.Gram) -> shapes.Shape:
     return shapes.series([shapes.OneOf(np.array([i], dtype=np.int64) if i >= 0 else none) for i in gram.key])
 
 
-def _spelled(word: str, ignore_case: bool) -> str:
-    """A regular expression for a word, in any case or as it stands."""
-    if not ignore_case:
-        return re.escape(word)
-    return "".join(f"[{''.join(map(re.escape, plan.same_letters(character)))}]" for character in word)
+def _spelling(word: str, ignore_case: bool) -> Spelling:
+    return Spelling(tuple(map(plan.same_letters, word)) if ignore_case else tuple(word))
 
 
 def _modifiers(manner: Manner) -> str:

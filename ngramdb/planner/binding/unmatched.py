@@ -53,7 +53,7 @@ def of_expression(expression: str, compared: Compared, occurs: bool = False) -> 
 
 def _reason(expression: str, compared: Compared) -> str:
     tokenizer, kind = compared.tokenizer, compared.tokenizer.kind
-    if not compared.own_tokens or plan.gives_words(tokenizer):
+    if not compared.own_tokens or kind.startswith("words"):
         if compared.own_tokens and tokenizer.word_may_match(expression, compared.ignore_case):
             any_case = not compared.ignore_case and tokenizer.may_match(expression, True)
             advice = f"; write /{expression}/ IGNORE CASE" if any_case else ""

@@ -128,8 +128,8 @@ def spells(corpus: Corpus) -> bool:
 
 
 def gives_words(tokenizer: Tokenizer) -> bool:
-    """Whether tokens are words: as they stand, in lower case or normalized."""
-    return tokenizer.kind == "words" or tokenizer.kind.startswith("words(")
+    """Return True if tokens are words: those of `words` and its variants, or a tokenizer's own."""
+    return tokenizer.has_own_words
 
 
 def gives_pieces(tokenizer: Tokenizer) -> bool:

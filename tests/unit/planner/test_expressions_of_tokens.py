@@ -1,11 +1,15 @@
-"""`/…/ MATCH TOKENS` is compared with the tokens of the corpus, whatever its tokenizer calls a token."""
+"""Expressions are compared with the corpus's own tokens if these are words, or under MATCH TOKENS."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
+from subwords import word_level, write_tokenizer
 
 import ngramdb
 
@@ -20,6 +24,7 @@ OWN = ngramdb.CallableTokenizer(
     len(VOCABULARY),
     decode=lambda ids: " ".join(VOCABULARY[i] for i in ids),
     spans=lambda text: [found.span() for found in WORD.finditer(text)],
+    words=False,
 )
 COUNTS = {
     "/.*n't/ MATCH TOKENS": 3,
@@ -65,3 +70,83 @@ def test_under_words_and_characters_nothing_changes() -> None:
             pattern = f"COUNT /[at].*/{{}} FROM {name}"
             plain, tokens = (list(connection.execute(pattern.format(some))) for some in ("", " MATCH TOKENS"))
             assert plain == tokens != [(0,)]
+
+
+def makers(path: Path) -> dict[str, Any]:
+    spaced = word_level(path / "spaced.json", VOCABULARY)
+    marks = path / "marks.json"
+    cutters = '[{"type": "WhitespaceSplit"}, {"type": "Digits", "individual_digits": true}]'
+    cutter = f'{{"type": "Sequence", "pretokenizers": {cutters}}}'
+    marks.write_text(spaced.read_text().replace('{"type": "WhitespaceSplit"}', cutter))
+    joined = replace(OWN, name="joined", words=None, decode=lambda ids: "".join(VOCABULARY[i] for i in ids))
+    return {
+        "inferred": replace(OWN, name="inferred", words=None),
+        "declared": replace(joined, name="declared", words=True),
+        "without spans": replace(OWN, name="without-spans", words=None, spans=None),
+        "WordLevel": spaced,
+        "WordLevel, digits": marks,
+        "pieces, inferred": joined,
+        "pieces, declared": OWN,
+        "sub-words": write_tokenizer(path / "tokenizer.json"),
+    }
+
+
+OWN_WORDS = ["inferred", "declared", "without spans", "WordLevel", "WordLevel, digits"]
+OF_TOKENS = {
+    "/.*n't/": 3,
+    "/.*N'T/ IGNORE CASE": 3,
+    "/#.*/": 1,
+    "/tag/": 0,
+    '"isn\'" PREFIX': 1,
+    '"isn" PREFIX': 1,
+    '"WELL-" IGNORE CASE PREFIX': 1,
+    '"dón\'t" IGNORE DIACRITICS': 2,
+    '"they" * "#" PREFIX': 1,
+    '/.*n\'t/ "th" PREFIX': 1,
+}
+OF_WORDS = {
+    "/.*n't/": 0,
+    "/tag/": 1,
+    "/.*n/": 4,
+    '"isn\'" PREFIX': 1,
+    '"do" PREFIX': 2,
+    "/.*n't/ MATCH TOKENS": 3,
+}
+
+
+@pytest.mark.parametrize("kind", OWN_WORDS)
+def test_expressions_are_about_words_of_the_tokenizer(kind: str, tmp_path: Path) -> None:
+    with ngramdb.connect() as connection:
+        connection.create_corpus("c", tokenizer=makers(tmp_path)[kind]).append([TEXT])
+        for pattern, n in OF_TOKENS.items():
+            assert connection.execute(f"COUNT {pattern}").fetchall() == [(n,)], pattern
+            assert connection.execute(f"KWIC {pattern}").summary["total"] == n
+        note = connection.execute("COUNT /they know/").summary["note"]
+        assert note.endswith('matches no token of the tokenizer\'s vocabulary; write "they" "know"')
+
+
+@pytest.mark.parametrize("kind", ["pieces, inferred", "pieces, declared", "sub-words"])
+def test_expressions_are_about_words_of_the_text(kind: str, tmp_path: Path) -> None:
+    with ngramdb.connect() as connection:
+        connection.create_corpus("c", tokenizer=makers(tmp_path)[kind]).append([TEXT])
+        for pattern, n in OF_WORDS.items():
+            if kind == "sub-words" and "TOKENS" in pattern:
+                n = 0
+            assert connection.execute(f"COUNT {pattern}").fetchall() == [(n,)], pattern
+
+
+def test_a_vocabulary_with_holes_has_expressions(tmp_path: Path) -> None:
+    path = word_level(tmp_path / "tokenizer.json", ["a", "b"])
+    path.write_text(path.read_text().replace('"b": 2', '"b": 7'))
+    with ngramdb.connect() as connection:
+        connection.create_corpus("c", tokenizer=path).append(["a b a"])
+        assert connection.execute("COUNT /[ab]/").fetchall() == [(3,)]
+
+
+@pytest.mark.parametrize(
+    "others, message",
+    [({"words": "yes"}, "True, False or None"), ({"words": True, "decode": None}, "needs decode")],
+)
+def test_words_are_declared_with_a_flag(others: dict[str, Any], message: str) -> None:
+    with pytest.raises(ngramdb.InvalidArgument, match=message):
+        replace(OWN, **others)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
+from subwords import write_tokenizer
 
 import ngramdb
 from ngramdb._cext.corpus.token_patterns import PATTERN_CODES, Matcher
@@ -101,18 +103,42 @@ def test_an_unlimited_repetition_reads_each_token_once() -> None:
 
 
 @pytest.mark.parametrize("joiner", ["\u200c", "\u200d"])
-def test_a_beginning_may_end_in_a_joiner(joiner: str) -> None:
+@pytest.mark.parametrize("kind", ["words", "words(lower)", "words(nfc)", "sub-words"])
+def test_a_beginning_may_end_in_a_joiner(kind: str, joiner: str, tmp_path: Path) -> None:
+    made = write_tokenizer(tmp_path / "tokenizer.json") if kind == "sub-words" else kind
     with ngramdb.connect() as db:
-        db.create_corpus("c", tokenizer="words").append([f"می{joiner}خواهم می{joiner}روم می"])
-        assert db.execute(f'COUNT "می{joiner}" PREFIX').fetchall() == [(2,)]
-        assert db.execute(f'COUNT * "می{joiner}" PREFIX').fetchall() == [(1,)]
+        db.create_corpus("c", tokenizer=made).append([f"می{joiner}خواهم می{joiner}روم می", "می رود"])
+        for statement, n in {
+            "COUNT {}": 2,
+            "COUNT * {}": 1,
+            "COUNT DOCS WHERE {}": 1,
+            'COUNT DOCS WHERE {} AND NOT "x"': 1,
+        }.items():
+            pattern = f'"می{joiner}" PREFIX'
+            assert db.execute(statement.replace("{}", pattern)).fetchall() == [(n,)], statement
+        n = 20 if kind == "sub-words" else 3
+        for statement in ("KWIC {}", f"NGRAMS {n} CONTAINING {{}}", "COLLOCATES {}", "DISPERSION {}"):
+            by_prefix, by_expression = (
+                db.execute(statement.replace("{}", pattern)).fetchall()
+                for pattern in (f'"می{joiner}" PREFIX', f"/می{joiner}.*/")
+            )
+            assert by_prefix == by_expression != []
 
 
-def test_a_long_beginning_is_refused_for_its_length() -> None:
+@pytest.mark.parametrize("kind", ["words", "sub-words"])
+def test_words_may_be_as_long_as_they_are(kind: str, tmp_path: Path) -> None:
+    made = write_tokenizer(tmp_path / "tokenizer.json") if kind == "sub-words" else kind
     with ngramdb.connect() as db:
-        db.create_corpus("c").append(["a"])
-        with pytest.raises(ngramdb.Error, match="it is too long"):
-            db.execute(f'COUNT "{"a" * 5000}" PREFIX')
+        long = "aBé" * 3000
+        db.create_corpus("c", tokenizer=made).append([f"{long}x {long}y {long} {long[:-1]}è"])
+        for pattern, n in {
+            f'"{long}" PREFIX': 3,
+            f'"{long[:5000]}" PREFIX': 4,
+            f'"{long.lower()}" IGNORE CASE PREFIX': 3,
+            f'"{long}" IGNORE DIACRITICS': 2,
+            f'"{long.upper()}" IGNORE CASE IGNORE DIACRITICS PREFIX': 4,
+        }.items():
+            assert db.execute(f"COUNT {pattern}").fetchall() == [(n,)], pattern[-40:]
 
 
 def test_lines_of_one_place_come_by_length_whatever_the_order_of_operands() -> None:
