@@ -23,11 +23,13 @@ from ngramdb.executor.conditions.known_tokens import from_files
 from ngramdb.executor.conditions.stored_text import SoughtWords
 from ngramdb.executor.conditions.token_matches import matcher_of
 from ngramdb.executor.distinct import numbered_rows
+from ngramdb.executor.lexical.around import Part, Source, is_faster, ngrams_around
 from ngramdb.executor.measuring import PlanMeter
 from ngramdb.executor.questions.documents import matching
 from ngramdb.executor.questions.ngrams import bitmap_of, negative_named
 from ngramdb.executor.results.result import BATCH_ROWS, Result, Row
 from ngramdb.interrupts import check, require_memory
+from ngramdb.marks import Spelling
 from ngramdb.planner.plan import (
     NGRAM_COLUMNS,
     AllDocs,
@@ -36,6 +38,7 @@ from ngramdb.planner.plan import (
     StoredWords,
     TokenPattern,
     one_case,
+    same_letters,
 )
 from ngramdb.planner.source import IntArray, Segment, SegmentIndex, Tokenizer
 from ngramdb.types import Docs
@@ -119,28 +122,60 @@ class _Selection:
         parts, counts = [np.empty((0, n), dtype=np.uint32)], [np.empty(0, dtype=np.int64)]
         # Forms that are one may be rare by themselves.
         least = 1 if self._classes is not None else self._plan.min_count
-        scan = NgramScan(list(self._sources()), n)
-        chunk, n_kept = min(CHUNK_NGRAMS, max(1, CHUNK_TOKENS // n)), 0
-        while True:
-            ids, both = scan.next(chunk, least)
-            if not len(ids):
-                break
-            if (both[:, 0] < 0).any():
-                raise NegativeCount(tuple(ids[int(np.argmin(both[:, 0]))].tolist()))
-            kept = (both[:, 0] >= least) & self._meets(ids)
+        n_kept = 0
+        for ids, found in self._batches(n, least):
+            if (found < 0).any():
+                raise NegativeCount(tuple(ids[int(np.argmin(found))].tolist()))
+            kept = (found >= least) & self._meets(ids)
             n_kept += int(np.count_nonzero(kept))
             require_memory(n_kept * n * BYTES_PER_TOKEN, f"{n_kept:,} n-grams of {n:,} tokens")
             parts.append(ids[kept])
-            counts.append(both[kept, 0])
+            counts.append(found[kept])
         every, numbers = np.concatenate(parts), np.concatenate(counts)
         if self._classes is not None:
             return _folded(every, numbers, self._classes, self._plan.min_count)
         order = np.argsort(-numbers, kind="stable")
         return Listed(every[order], numbers[order], len(order))
 
-    def _sources(
-        self,
-    ) -> Iterator[tuple[object, tuple[int, int] | None, tuple[int, NDArray[np.uint8] | None], None]]:
+    def _batches(self, n: int, least: int) -> Iterator[tuple[Ids, IntArray]]:
+        """Yield n-grams ascending by token ids, among them all that are wanted, and their counts."""
+        sources = list(self._sources())
+        parts = [(part.n_read(sources), i, part) for i, part in enumerate(self._parts(n))]
+        if parts and is_faster(min(parts)[0], sources):
+            yield ngrams_around(min(parts)[2], sources, n)
+            return
+        scan, chunk = NgramScan(sources, n), min(CHUNK_NGRAMS, max(1, CHUNK_TOKENS // n))
+        while True:
+            ids, both = scan.next(chunk, least)
+            if not len(ids):
+                return
+            yield ids, both[:, 0]
+
+    def _parts(self, n: int) -> Iterator[Part]:
+        """Yield parts that every wanted n-gram has; none if a pass over the rows is needed to see."""
+        plan = self._plan
+        pattern = plan.containing if isinstance(plan.containing, TokenPattern) else None
+        if pattern is not None and pattern.anchor is not None and not pattern.words:
+            flat, offsets = pattern.anchor.flat, pattern.anchor.offsets
+            yield Part(flat, offsets, range(max(0, n + 1 - int(np.diff(offsets).min(initial=n)))))
+        containing = plan.containing if isinstance(plan.containing, Gram) else None
+        for gram, is_first, is_last in (
+            (plan.starting, True, False),
+            (plan.ending, False, True),
+            (containing, True, True),
+        ):
+            if gram is None or not len(gram) or (gram is plan.starting and self._classes is None):
+                continue
+            last = n - len(gram)
+            places = range(0 if is_first else max(last, 0), last + 1 if is_last else min(last + 1, 1))
+            if self._classes is None:
+                yield Part(gram.ids, np.array([0, len(gram)]), places)
+                continue
+            for i, one in enumerate(self._in_any_case(gram).tolist()):
+                tokens = np.flatnonzero(self._classes == one)
+                yield Part.of_tokens(tokens, range(places.start + i, places.stop + i))
+
+    def _sources(self) -> Iterator[Source]:
         """The segments with the rows that are read, and how they count."""
         if isinstance(self._plan.where, AllDocs):  # what was removed is taken off by its counts
             index = self._plan.corpus.index
@@ -200,9 +235,11 @@ class _Selection:
                 found[there] = self._classes[gram.ids[there]]
             else:
                 tokenizer = self._plan.corpus.tokenizer
-                place_of = {text: i for i, text in reversed(list(enumerate(_folded_texts(tokenizer))))}
-                words = [one_case(word) for word in tokenizer.split(gram.text)]
-                found = np.array([place_of.get(word, -1) for word in words], dtype=np.int64)
+                spellings = (Spelling(tuple(map(same_letters, one))) for one in tokenizer.split(gram.text))
+                ids = [tokenizer.matching(spelling, False, False) for spelling in spellings]
+                found = np.array(
+                    [self._classes[some[0]] if len(some) else -1 for some in ids], dtype=np.int64
+                )
             self._sought[gram] = found
         return found
 
