@@ -112,14 +112,19 @@ def _texts_beside(key: PlaceKey, corpus: Corpus, segment: Segment, found: Occurr
 
 
 def _forms(corpus: Corpus, segment: Segment, found: Occurrences) -> Codes:
-    """How each occurrence is written: its tokens, or, where these do not spell the text, what the text has.
+    """Return how each occurrence is written: its tokens, or the text if these do not show it.
 
-    Cost of the latter: documents with an occurrence are read, and tokenized, once.
+    Cost of the latter: documents with an occurrence are read once, and tokenized, but not under `words`.
     """
     chosen, numbers_of = numbered_columns(_token_columns(segment, found))
     of_tokens = _texts(corpus, _tokens(segment, found[chosen]), numbers_of)
     tokenizer = corpus.tokenizer
-    if not tokenizer.has_places:
+    if tokenizer.has_places:
+        unsure = np.arange(len(found))
+    elif tokenizer.kind == "words":
+        in_doubt = np.array([not _is_written_so(text) for text in of_tokens.values], dtype=np.bool_)
+        unsure = np.flatnonzero(in_doubt[of_tokens.codes])
+    else:
         return of_tokens
     numbers = {text: number for number, text in enumerate(of_tokens.values)}
     codes = of_tokens.codes.copy()
@@ -127,7 +132,7 @@ def _forms(corpus: Corpus, segment: Segment, found: Occurrences) -> Codes:
     first, _ = segment.index.document_bounds(documents)
     starts = (found.starts.astype(np.int64) - first).tolist()
     stops = (found.stops.astype(np.int64) - first).tolist()
-    order = np.argsort(documents, kind="stable")
+    order = unsure[np.argsort(documents[unsure], kind="stable")]
     bounds = np.flatnonzero(np.diff(documents[order])) + 1
     for some in np.split(order, bounds) if len(order) else []:
         interrupts.check()
@@ -142,6 +147,14 @@ def _forms(corpus: Corpus, segment: Segment, found: Occurrences) -> Codes:
                 written = text[int(places.starts[starts[k]]) : int(places.stops[stops[k] - 1])]
                 codes[k] = numbers.setdefault(" ".join(written.split()) or written, len(numbers))
     return Codes(codes, list(numbers))
+
+
+def _is_written_so(text: str) -> bool:
+    """Return True if words, joined by blanks, are written with white space between them in any text.
+
+    Two letters or digits in a row would be one word, except ideographs and the like, from U+2E80 on.
+    """
+    return " " not in text or all(one == " " or (one.isalnum() and one < "\u2e80") for one in text)
 
 
 def _tokens(segment: Segment, found: Occurrences) -> IntArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+from collections import Counter
 
 import pytest
 from foreign_indexes import write_infini_gram
@@ -271,3 +272,36 @@ def test_texts_that_have_other_tokens_now_are_noticed(monkeypatch):
 def in_reverse(tokenizer, text):
     ids = tokenizer.encode(text)
     return ids[::-1], ids, ids
+
+
+@pytest.mark.parametrize("kind", ["words", "words(lower)", "words(nfc)", "words(lower, nfc)"])
+def test_forms_have_the_blanks_of_the_text(kind):
+    texts = [
+        "I can't, can 't; can't\ncan ' t",
+        "日本 日本日 本",
+        "e.g. e .\u00a0g .",
+        "so e\u0301 . x",
+        "a\u00adb",
+    ]
+    forms = {
+        '"can" "\'" "t"': {"can't": 2, "can 't": 1, "can ' t": 1},
+        '"日" "本"': {"日本": 2, "日 本": 1},
+        '"e" "." "g" "."': {"e.g.": 1, "e . g .": 1},
+        '"so" *': None,
+        "*{3} /[a-z]+/": None,
+    }
+    with ngramdb.connect() as db:
+        db.create_corpus("c", kind).append(texts)
+        for pattern, expected in forms.items():
+            found = dict(db.execute(f"COUNT {pattern} GROUP BY FORM").fetchall())
+            lines = db.execute(f"KWIC {pattern}").to_dicts()
+            assert found == dict(Counter(" ".join(line["match"].split()) for line in lines))
+            assert found == (expected or found)
+
+
+def test_forms_of_words_alone_read_no_text(monkeypatch):
+    with ngramdb.connect() as db:
+        db.create_corpus("c").append(["time flies. time  flies, naïve café"])
+        monkeypatch.delattr("ngramdb.executor.questions.group_codes.token_places")
+        assert db.execute('COUNT "time" * GROUP BY FORM').fetchall() == [("time flies", 2)]
+        assert db.execute("COUNT /n.*/ /c.*/ GROUP BY FORM").fetchall() == [("naïve café", 1)]
