@@ -47,7 +47,6 @@ from ngramdb.planner.plan import (
     spells,
 )
 from ngramdb.planner.plan.phrases import (
-    ANY_LETTER,
     INNER_MARK,
     LIKE_A_PATTERN,
     QUOTED,
@@ -58,6 +57,8 @@ from ngramdb.planner.plan.phrases import (
 from ngramdb.planner.source import Corpus, IntArray
 
 BLANK = " "
+# The sign for one letter in other programs.
+ANY_LETTER = "?"
 # Questions whose answers are documents.
 _OF_DOCUMENTS = (CountDocuments, Documents, GroupedCount)
 
@@ -138,6 +139,8 @@ def _of(phrase: Phrase, acts: bool, rarer: bool) -> Caution | None:
     if not phrase.as_text and corpus.tokenizer.kind in FILE_TOKENIZERS:
         said = _of_spellings(phrase) if acts else None
         said = said or (_of_continuation(phrase) if phrase.before else _of_blanks(phrase, rarer))
+        if said is None and INNER_MARK.search(text) and not phrase.before:
+            said = None if corpus.index.count(phrase.gram.ids) else _of_spellings(phrase)
         if said is not None:
             return Caution(said)
     is_pattern = LIKE_A_PATTERN.match(text) is not None
@@ -258,11 +261,11 @@ def _of_star(text: str) -> str:
 
 def _of_wildcards(text: str, corpus: Corpus) -> str:
     """Note a star or a question mark in or beside a word, and how the language writes what was meant."""
-    sign = "?" if ANY_LETTER.search(text) else STAR
+    sign = STAR if STAR in text else ANY_LETTER
     said = f'"{sign}" in {show_text(text)} is a character like any other'
     plain = text.strip(STAR + BLANK)
     if _takes_expressions(corpus):
-        if plain + STAR == text and sign == STAR and STAR not in plain:
+        if plain + STAR == text.strip() and STAR not in plain:
             said += f"; {show_text(plain)} PREFIX finds words that begin so"
         else:
             words = (
@@ -277,8 +280,7 @@ def _of_wildcards(text: str, corpus: Corpus) -> str:
 
 def _expression_of(word: str) -> str:
     """Return a word with the wildcards of other programs as a regular expression."""
-    dotted = re.escape(word).replace(re.escape(STAR), ".*")
-    return re.sub(r"(?<=\w)\\\?(?=\w)", ".", dotted)
+    return word.replace(ANY_LETTER, ".").replace(STAR, ".*")
 
 
 def _of_parts_of_words(phrase: Phrase) -> str | None:

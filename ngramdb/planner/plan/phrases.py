@@ -15,9 +15,6 @@ from ngramdb.planner.source import Corpus
 # The sign that other programs use for any characters; in an n-gram it is a character like others.
 STAR = "*"
 
-# A question mark within a word, which other programs take for any character.
-ANY_LETTER = re.compile(r"(?<=\w)\?(?=\w)")
-
 # What reads as a pattern of the language: a quoted part, and something after it.
 LIKE_A_PATTERN = re.compile(
     r'\s*(?:"(?:[^"\\]|\\.)+"\s*(?:[\[*/{|"]|(?:MATCH|IGNORE|PREFIX|AND|OR)\b)|/[^/\s]+/|\(\s*["/*])',
@@ -33,8 +30,8 @@ SENTENCE_MARKS = re.compile(r"\s*(</?s>)\s*")
 # A mark within a word: under `words` it is a token between two others, and `n't` is a part of `don't`.
 INNER_MARK = re.compile(r"\w[^\w\s]+\w")
 
-# A star at the edge of a word or within one.
-STAR_AT_WORD = re.compile(r"\w\*|\*\w")
+# A word of letters and wildcards as other programs have them; `2*3` and addresses with `?` are none.
+WILDCARD = re.compile(r"(?<!\S)[\w*?]*(?:[^\W\d_](?:\*|\?(?=[^\W\d_]))|\*(?=[^\W\d_]))[\w*?]*(?!\S)")
 
 # Only texts with one of these can be any of the above.
 _SUSPECT = re.compile(r"""["/(*?<]|\w[^\w\s]""")
@@ -82,7 +79,7 @@ def has_wildcard(text: str | None) -> bool:
     """Return True if a text has a sign within or beside a word that other programs take for any letters."""
     if not text or not (STAR in text or "?" in text):
         return False
-    return STAR_AT_WORD.search(text) is not None or ANY_LETTER.search(text) is not None
+    return WILDCARD.search(text) is not None
 
 
 def may_mislead(text: str | None, kind: str) -> bool:
@@ -102,7 +99,7 @@ def may_mislead(text: str | None, kind: str) -> bool:
             LIKE_A_PATTERN.match(text),
             QUOTED.match(text),
             SENTENCE_MARKS.search(text),
-            ANY_LETTER.search(text),
+            WILDCARD.search(text),
             INNER_MARK.search(text),
         )
     )

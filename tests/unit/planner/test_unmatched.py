@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from subwords import write_tokenizer
 
 import ngramdb
 from ngramdb.planner.binding.unmatched import Compared, of_expression
@@ -123,6 +124,10 @@ NOTED = {
         'COUNT "why?"': None,
         'COUNT "don\'t"': None,
         'COUNT "x-y"': None,
+        'COUNT "2*3"': None,
+        'COUNT "http://a.b?c=d"': None,
+        'COUNT "*"': None,
+        'COUNT "a wom?n"': '"a" /wom.n/ has any letter',
         'COUNT "go*" MATCH TEXT': None,
     },
     "words(lower)": {
@@ -149,10 +154,18 @@ NOTED = {
 def test_notes_under_each_tokenizer(tokenizer: str) -> None:
     with ngramdb.connect() as connection:
         corpus = connection.create_corpus("c", tokenizer=tokenizer)
-        corpus.append(["I go go going go* woman wom?n why? w*n *ing, I don't"])
+        corpus.append(["I go go going go* woman wom?n why? w*n *ing, 2*3 http://a.b?c=d * I don't"])
         for statement, part in NOTED[tokenizer].items():
             note = connection.execute(statement).summary.get("note")
             assert (note is None) if part is None else (part in (note or "")), (statement, note)
+
+
+def test_a_part_of_words_is_noted_under_sub_words(tmp_path: Path) -> None:
+    with ngramdb.connect() as connection:
+        made = write_tokenizer(tmp_path / "tokenizer.json", ["n '", "o n"])
+        connection.create_corpus("c", tokenizer=made).append(["I don't"])
+        note = connection.execute('COUNT "n\'t"').summary.get("note", "")
+        assert "MATCH TEXT finds all" in note
 
 
 @pytest.mark.parametrize(
