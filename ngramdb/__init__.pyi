@@ -4,6 +4,7 @@ from . import lm as lm
 from .api.connection import Connection as Connection
 from .api.connection import commit as commit
 from .api.connection import connect as connect
+from .api.connection import connect_remote as connect_remote
 from .api.corpus import Corpus as Corpus
 from .api.cursor import Cursor as Cursor
 from .api.parts import PartReport as PartReport

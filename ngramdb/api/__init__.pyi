@@ -1,6 +1,7 @@
 from .connection import Connection as Connection
 from .connection import commit as commit
 from .connection import connect as connect
+from .connection import connect_remote as connect_remote
 from .corpus import Corpus as Corpus
 from .cursor import Cursor as Cursor
 from .cursor import Result as Result

@@ -93,7 +93,7 @@ class BoundCorpus:
         if isinstance(self.snapshot, _Unread):
             return
         try:
-            self.rebind()
+            self._bind_to(self.database.snapshot)
         except QueryCancelled:
             raise
         except NgramdbError as error:  # each question asks for the corpus anew, and says so
@@ -102,7 +102,13 @@ class BoundCorpus:
 
     def rebind(self) -> CorpusView:
         """Read the newest version from now on; raises if the database is closed or has no such corpus."""
-        snapshot = self.database.snapshot
+        if self.database.settings.auto_refresh:
+            self.database.refresh()
+        return self._bind_to(self.database.snapshot)
+
+    def _bind_to(self, snapshot: Snapshot) -> CorpusView:
+        if snapshot is self.snapshot:
+            return self.view
         view = self.opened(snapshot)
         self.count = view.index.count
         self.prob = None if is_cut(view) else view.index.prob

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, cast
+from contextlib import AbstractContextManager, suppress
+from typing import TYPE_CHECKING, Any, overload
 
 # Before what imports it, for its own imports are deep: where Python's frames fill a piece of memory, each
 # call maps and unmaps another one (18 ms of the 125 that importing all this took).
 import numpy as np  # noqa: F401
 
-from ngramdb import flags
+from ngramdb import flags, notebook
 from ngramdb.api.database import Database, letting_go
 from ngramdb.api.exceptions import HasErrors
 from ngramdb.api.settings import checked_timeout
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ngramdb.api.arguments.signatures import AttachOptions, CorpusOptions, TokenizerLike, Unpack
     from ngramdb.api.corpus import Corpus
     from ngramdb.api.cursor import Cursor
+    from ngramdb.api.remote import RemoteConnection
     from ngramdb.api.verbs import committing, corpora, loading
     from ngramdb.api.verbs.committing import CommitReport
     from ngramdb.engine.corpus import attached
@@ -55,10 +56,16 @@ else:
     verbs = lazy_module("ngramdb.api.corpus")
 
 
+@overload
+def connect(
+    path: str | os.PathLike[str] | None = None, *, read_only: bool = False, token: None = None
+) -> Connection: ...
+@overload
+def connect(path: str, *, read_only: bool = False, token: str) -> RemoteConnection: ...
 @flags.checked
 def connect(
     path: str | os.PathLike[str] | None = None, *, read_only: bool = False, token: str | None = None
-) -> Connection:
+) -> Connection | RemoteConnection:
     """Open a database.
 
     ```
@@ -73,9 +80,11 @@ def connect(
     ----------
     path : the database's folder; None or ":memory:" for a database in memory, which ends with the connection
         An address (`http://…`) gives a `RemoteConnection`, which has `execute`, `corpora` and `corpus`, for
-        reading. Any other URL is that of a database in an object store, which the library fsspec opens; what
-        is read of it is kept on the local disk (docs/scale.md, "Object stores"). `memory://name` is one in
-        this process's memory, for tests: it can be opened again until the process ends
+        reading; type checkers see no difference between texts and take it for a `Connection`, unless there
+        is a token: `connect_remote` has the right type. Any other URL is that of a database in an object
+        store, which the library fsspec opens; what is read of it is kept on the local disk (docs/scale.md,
+        "Object stores"). `memory://name` is one in this process's memory, for tests: it can be opened again
+        until the process ends
     read_only : refuse every statement that writes; the database must exist
     token : what a server asks for; by default the variable NGRAMDB_TOKEN
 
@@ -93,8 +102,7 @@ def connect(
     if path is not None and not isinstance(path, (str, os.PathLike)):
         raise InvalidArgument(f"a database's path is a str or a path object, not {type(path).__name__}")
     if isinstance(path, str) and path.startswith(("http://", "https://")):
-        # Typed as what nearly all calls get, whose users would have to tell them apart otherwise.
-        return cast("Connection", remote.RemoteConnection(path, token))
+        return connect_remote(path, token=token)
     if token is not None:
         raise InvalidArgument("a token is for a server's address")
     if path is None or path == ":memory:":
@@ -103,6 +111,22 @@ def connect(
         return Connection(Database(Store.open(MemoryDirectory(), read_only=False, create=True)))
     directory = directory_at(os.fspath(path))
     return Connection(Database(Store.open(directory, read_only=read_only, create=not read_only)))
+
+
+def connect_remote(address: str, *, token: str | None = None) -> RemoteConnection:
+    """Connect to the databases that `ngramdb serve` serves at an address, for reading.
+
+    Parameters
+    ----------
+    address : as `http://localhost:8765`
+    token : the server's token; by default the variable NGRAMDB_TOKEN
+
+    Raises
+    ------
+    InvalidArgument
+        `address` is not the address of a server. Whether a server answers there, the first question shows.
+    """
+    return remote.RemoteConnection(address, token)
 
 
 def connect_later(path: str | os.PathLike[str]) -> Connection:
@@ -172,6 +196,13 @@ class Connection(HasErrors):
             return f"<ngramdb.Connection: {error}>"
         return f"<ngramdb.Connection, version {self.version}, corpora: {names}>"
 
+    def _repr_html_(self) -> str:
+        """The corpora, as SHOW CORPORA lists them."""
+        try:
+            return self.execute("SHOW CORPORA")._repr_html_()
+        except NgramdbError:
+            return notebook.table((), (), [repr(self)])
+
     @property
     def snapshot(self) -> Snapshot:
         """The version that is being read.
@@ -181,6 +212,8 @@ class Connection(HasErrors):
         ExecutionError
             The connection is closed.
         """
+        if self.settings.auto_refresh and self._database.newest is not None:
+            self._database.refresh()
         return self._database.snapshot
 
     @property
@@ -296,6 +329,32 @@ class Connection(HasErrors):
         milliseconds. Work that begins later is not affected.
         """
         self._database.requests.set()
+
+    def timeout(self, seconds: float) -> AbstractContextManager[Interrupt]:
+        """Limit the time of all statements and verbs of a block, in this thread.
+
+        ```
+        with db.timeout(0.5):
+            corpus.count_many(ngrams)
+        ```
+
+        Parameters
+        ----------
+        seconds : for the whole block, instead of the setting `timeout`; 0 for no limit
+
+        Returns
+        -------
+        The token of the block's work: its `elapsed` are the seconds so far, its `set()` stops the work.
+
+        Raises
+        ------
+        TimeoutExceeded
+            In the block, by the call that is running when the time is over, and by calls after it; a call
+            that takes microseconds, as a count, may still return its answer.
+        InvalidArgument
+            `seconds` is not a number of seconds.
+        """
+        return self._database.limited(checked_timeout("timeout", seconds))
 
     def cursor(self) -> Cursor[Connection]:
         """A PEP 249 cursor on this connection."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ngramdb import flags
+from ngramdb import flags, notebook
 from ngramdb.api.bound import BoundCorpus
 from ngramdb.api.database import Database, letting_go
 from ngramdb.api.verbs import asking
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         NextTokensMany,
         Places,
         Probability,
+        Removals,
         Scores,
         Spans,
         StoredDocument,
@@ -65,7 +66,7 @@ if TYPE_CHECKING:
     from ngramdb.api.verbs.decontaminating import DecontaminationReport
     from ngramdb.api.verbs.loading import LoadCallback, LoadReport
     from ngramdb.engine.changes import audit
-    from ngramdb.engine.changes.audit import Removal, RemovedDocument
+    from ngramdb.engine.changes.audit import RemovedDocument
     from ngramdb.engine.changes.change import ChangeOutcome
     from ngramdb.engine.changes.compaction import CompactionOutcome
     from ngramdb.engine.changes.restoring import RestoreOutcome
@@ -177,6 +178,15 @@ class Corpus:
             f"{view.n_tokens:,} token{'' if view.n_tokens == 1 else 's'}, "
             f"{n_segments:,} segment{'' if n_segments == 1 else 's'}, tokenizer {view.tokenizer_title}>"
         )
+
+    def _repr_html_(self) -> str:
+        """The properties of the corpus, as DESCRIBE lists them."""
+        try:
+            view = self._bound.current()
+            described = self._bound.run(plans.DescribeCorpus(view))
+        except NgramdbError:
+            return notebook.table((), (), [repr(self)])
+        return described._repr_html_()
 
     def where(self, condition: str, *, params: ParameterValues = None) -> Corpus:
         """The documents that meet a condition, as a corpus for reading: every verb that asks works on it.
@@ -1640,18 +1650,18 @@ class Corpus:
         name = given_documents.as_path(path)
         return self._bound.number(plans.ExportDocuments(documents, name, options, phrases=phrases))
 
-    def removals(self) -> list[Removal]:
+    def removals(self) -> Removals:
         """The removals so far, oldest first: SHOW REMOVALS.
 
         Returns
         -------
-        Objects with `version`, `created` (seconds since 1970, UTC), `by`, `statement`, `reason` (as given to
-        `delete`, otherwise ""), `n_documents`, `n_tokens`.
+        A list, printed as a table, of objects with `version`, `created` (seconds since 1970, UTC), `by`,
+        `statement`, `reason` (as given to `delete`, otherwise ""), `n_documents`, `n_tokens`.
         """
         self._bound.check_whole("removals")
         view = self._bound.current()
         with self._bound.work():
-            return list(audit.removals(self._bound.database.store, view.entry.audits))
+            return results.Removals(audit.removals(self._bound.database.store, view.entry.audits))
 
     def removed_documents(self) -> Iterator[RemovedDocument]:
         """Every removed document, oldest removal first.

@@ -30,6 +30,8 @@ class Executes(Protocol):
         """Run statements and return the result of the last one."""
 
 
+_CERTAIN = (bool, int, float, str)
+
 # The connection's class, which this module does not import.
 ConnectionT = TypeVar("ConnectionT", bound=Executes)
 
@@ -109,11 +111,15 @@ class Cursor(Generic[ConnectionT]):
 
     @property
     def description(self) -> tuple[ColumnDescription, ...] | None:
-        """Seven items per column; the name and, where it is certain, the type are given, the rest is None."""
+        """Seven items per column: the name, the type if it is certain, and None five times.
+
+        The type is the name of a Python type. Columns of lists and objects have None: which type their
+        items have, only the values show, and libraries that read types (polars) need it.
+        """
         if self._result is None or not self._result.columns:
             return None
         return tuple(
-            (name, None if kind is None else kind.__name__, None, None, None, None, None)
+            (name, kind.__name__ if kind in _CERTAIN else None, None, None, None, None, None)
             for name, kind in zip(self._result.columns, self._result.types, strict=True)
         )
 

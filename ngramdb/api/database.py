@@ -64,6 +64,10 @@ def letting_go(database_of: Callable[[Any], Database]) -> Callable[[_Verb], _Ver
     return made
 
 
+class Limited(Interrupt):
+    """The token of a block whose work has a common timeout, which replaces that of the settings."""
+
+
 class Follower(Protocol):
     """An object that reads the newest version, and is notified of the next."""
 
@@ -96,7 +100,7 @@ class Database:
     ) -> None:
         self.store = store
         self._snapshots = snapshots
-        self.settings = Settings()
+        self.settings = Settings(self._adapt)
         store.prewarm = lambda: self.settings.prewarm
         store.directory.set_cache_limit(lambda: self.settings.cache_limit)
         self.newest: Snapshot | None = self._snapshots(store, store.manifest)
@@ -189,8 +193,14 @@ class Database:
 
     def _go_over(self, snapshot: Snapshot | None) -> None:
         before, self.newest = self.newest, snapshot
+        self._adapt()
         if before is not None:
             before.end(snapshot)
+
+    def _adapt(self) -> None:
+        """Mark the version as past if corpora must look for a newer one before each answer."""
+        if self.newest is not None:
+            self.newest.is_past = self._is_gone or self.settings.auto_refresh
 
     def register(self, follower: Follower) -> None:
         """Notify an object of each new version, as long as it is in use."""
@@ -296,17 +306,26 @@ class Database:
     def work(self, timeout: float | None = None, progress: ProgressCallback | None = None) -> Interrupt:
         """The token of a piece of work, to be entered while it is done.
 
-        `timeout` None means that of the settings, 0 no limit. Within the work of a service's client, it is
-        stopped with that.
+        `timeout` None means that of the settings, or of the block of `limited` that this is in; 0 no limit.
+        Within the work of a service's client, it is stopped with that.
         """
-        seconds = self.settings.timeout if timeout is None else timeout
         parent, outer = self.requests, current()
         if outer is not None and outer.parent is None:
             check()
             parent = outer
+        seconds = timeout
+        if seconds is None and isinstance(outer, Limited):
+            check()
+            seconds = outer.timeout or 0.0
+        elif seconds is None:
+            seconds = self.settings.timeout
         work = Work(parent, seconds or None, progress)
         work.memory_limit = self.settings.memory_limit
         return work
+
+    def limited(self, seconds: float) -> Interrupt:
+        """The token of a block of work, to be entered; what is done in the block ends with its time."""
+        return Limited(self.requests, seconds or None)
 
     @contextmanager
     def writing(self) -> Iterator[float]:

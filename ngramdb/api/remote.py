@@ -16,7 +16,9 @@ import inspect
 import json
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import quote, urlsplit
@@ -109,6 +111,30 @@ class RemoteConnection(HasErrors):
             connection.close()
             self._local.connection = None
 
+    @contextmanager
+    def timeout(self, seconds: float) -> Iterator[None]:
+        """Limit the time of all statements and verbs of a block in this thread, as `Connection.timeout`.
+
+        Each request gets what is left of it, as far as the server allows as much.
+        """
+        allowed = checked_timeout("timeout", seconds)
+        before = getattr(self._local, "deadline", None)
+        self._local.deadline = time.monotonic() + allowed if allowed else None
+        try:
+            yield
+        finally:
+            self._local.deadline = before
+
+    def seconds_left(self) -> dict[str, float]:
+        """Return the parameter `timeout` of a request. Raises TimeoutExceeded when no time is left."""
+        deadline = getattr(self._local, "deadline", None)
+        if deadline is None:
+            return {}
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise errors.TimeoutExceeded
+        return {"timeout": left}
+
     def cursor(self) -> Cursor[RemoteConnection]:
         """A PEP 249 cursor on this connection."""
         return Cursor(self)
@@ -170,12 +196,12 @@ class RemoteConnection(HasErrors):
         """
         if progress is not None:
             raise NotSupportedError(f"progress: {NO_PROGRESS}")
-        asked: dict[str, Any] = {"q": sql, "limit": MOST_ROWS}
+        asked: dict[str, Any] = {"q": sql, "limit": MOST_ROWS, **self.seconds_left()}
         if params is not None:
             is_named = isinstance(params, Mapping)
             asked["params"] = dict(params) if is_named else list(params)
         if timeout is not None and checked_timeout("timeout", timeout):
-            asked["timeout"] = timeout
+            asked["timeout"] = min(timeout, asked.get("timeout", timeout))
         if database is not None:
             asked["db"] = database
         first = self.asked("query.json", asked)
@@ -254,7 +280,8 @@ class RemoteCorpus(_Verbs):
         """What the server's corpus answers."""
         target = f"{quote(self.name, safe='')}/verbs/{verb}.json"
         values = {name: self._sent(name, value) for name, value in arguments.items()}
-        body = {"arguments": values, "where": list(self._conditions)}
+        limits = self._connection.seconds_left()
+        body = {"arguments": values, "where": list(self._conditions), **limits}
         first = self._connection.asked(target, body)
         for message, category in first["warnings"]:
             cautioning.warn([Caution(message, getattr(errors, category))])

@@ -4,25 +4,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ngramdb import notebook
 from ngramdb.lazy import lazy_module
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped, unused-ignore]
 
+    from ngramdb.engine.changes.audit import Removal
     from ngramdb.executor.questions import scoring
     from ngramdb.executor.questions.probability import TokenScores
-    from ngramdb.executor.results import dataframes
+    from ngramdb.executor.results import dataframes, result
+    from ngramdb.executor.results.result import Result
     from ngramdb.lm import measures, values
 else:
     dataframes = lazy_module("ngramdb.executor.results.dataframes")
+    result = lazy_module("ngramdb.executor.results.result")
     scoring = lazy_module("ngramdb.executor.questions.scoring")
     measures = lazy_module("ngramdb.lm.measures")
     values = lazy_module("ngramdb.lm.values")
+
+
+# Rows of arrays that notebooks show, as of results.
+SHOWN_ROWS = 20
 
 
 class Probability(float):
@@ -110,6 +119,16 @@ class Generated(str):
         return str(self), self.token_ids, self.logprob, self.ended
 
 
+def _html(**columns: NDArray[Any]) -> str:
+    """Return the first rows of arrays of equal lengths as HTML, NaN as NULL."""
+    n_rows = min(map(len, columns.values()))
+    size = f"{n_rows:,} row{'' if n_rows == 1 else 's'}"
+    first = [array[:SHOWN_ROWS].tolist() for array in columns.values()]
+    rows = [[item if item == item else None for item in row] for row in zip(*first, strict=True)]
+    below = f"({size})" if n_rows <= SHOWN_ROWS else f"({size}, {SHOWN_ROWS} shown)"
+    return notebook.table(tuple(columns), rows, [below])
+
+
 def _frame(**columns: NDArray[Any]) -> pandas.DataFrame:
     frame: pandas.DataFrame = dataframes.column_frame(columns)
     return frame
@@ -130,6 +149,9 @@ class NextTokens(NamedTuple):
 
     def __repr__(self) -> str:
         return measures.shown_arrays("NextTokens", **self._asdict())
+
+    def _repr_html_(self) -> str:
+        return _html(token_ids=self.token_ids, counts=self.counts)
 
     def df(self) -> pandas.DataFrame:
         """A `pandas.DataFrame` with a row for each token: `token_ids`, `counts`."""
@@ -178,6 +200,9 @@ class Spans(NamedTuple):
     def __repr__(self) -> str:
         return measures.shown_arrays("Spans", **self._asdict())
 
+    def _repr_html_(self) -> str:
+        return _html(**self._asdict())
+
     def df(self) -> pandas.DataFrame:
         """A `pandas.DataFrame` with a row for each span."""
         return _frame(**self._asdict())
@@ -193,9 +218,33 @@ class Places(NamedTuple):
     def __repr__(self) -> str:
         return measures.shown_arrays("Places", **self._asdict())
 
+    def _repr_html_(self) -> str:
+        return _html(**self._asdict())
+
     def df(self) -> pandas.DataFrame:
         """A `pandas.DataFrame` with a row for each occurrence."""
         return _frame(**self._asdict())
+
+
+class Removals(list["Removal"]):
+    """The removals from a corpus, oldest first: a list that is printed as a table of the newest ones."""
+
+    def __repr__(self) -> str:
+        return repr(self._table())
+
+    def _repr_html_(self) -> str:
+        return self._table()._repr_html_()
+
+    def _table(self) -> Result:
+        names = ("version", "created", "by", "n_documents", "n_tokens", "statement", "reason")
+        table = result.Result.of_rows(names, [self._row(one, names) for one in self[-SHOWN_ROWS:]])
+        table.n_rows = len(self)
+        return table
+
+    @staticmethod
+    def _row(removal: Removal, names: Sequence[str]) -> tuple[Any, ...]:
+        at = datetime.fromtimestamp(removal.created, timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
+        return tuple(at if name == "created" else getattr(removal, name) for name in names)
 
 
 class StoredDocument(NamedTuple):
@@ -300,11 +349,18 @@ class Scores:
 
     def df(self) -> pandas.DataFrame:
         """A `pandas.DataFrame` with a row for each entry: its arrays, and `logprob`."""
-        names = ("prob", "logprob", "count", "context_count", "effective_n", "sparse")
-        return _frame(**{name: getattr(self, name) for name in names})
+        return _frame(**_columns_of(self))
+
+    def _repr_html_(self) -> str:
+        return notebook.table((), (), [repr(self)]) + _html(**_columns_of(self))
 
     def __repr__(self) -> str:
         return values.shown_scores(self, measures.Measure.of(self.logprob))
+
+
+def _columns_of(scores: Scores) -> dict[str, NDArray[Any]]:
+    names = ("prob", "logprob", "count", "context_count", "effective_n", "sparse")
+    return {name: getattr(scores, name) for name in names}
 
 
 class DocumentScores(Sequence[Scores]):
@@ -344,8 +400,14 @@ class DocumentScores(Sequence[Scores]):
     def df(self) -> pandas.DataFrame:
         """A `pandas.DataFrame` with a row for each token, as `Scores.df`, and its `document`'s number."""
         frame = self.all.df()
-        frame.insert(0, "document", np.repeat(np.arange(len(self)), np.diff(self.offsets)))
+        frame.insert(0, "document", self._numbers())
         return frame
+
+    def _numbers(self) -> NDArray[np.int64]:
+        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
+
+    def _repr_html_(self) -> str:
+        return notebook.table((), (), [repr(self)]) + _html(document=self._numbers(), **_columns_of(self.all))
 
     def __repr__(self) -> str:
         return f"<DocumentScores of {len(self):,} documents: {self.all!r}>"

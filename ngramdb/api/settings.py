@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ngramdb import notebook
 from ngramdb.engine.changes.machine import memory_bytes
 from ngramdb.engine.storage.layout import DEFAULT_CACHE_LIMIT
 from ngramdb.engine.storage.store import DEFAULT_KEEP_VERSIONS, PREWARM
@@ -136,6 +137,13 @@ SETTINGS: dict[str, Setting] = {
             _switch,
         ),
         Setting(
+            "auto_refresh",
+            lambda: False,
+            "boolean",
+            "whether verbs in Python look for commits of other processes, as statements do",
+            _switch,
+        ),
+        Setting(
             "cache_limit",
             lambda: DEFAULT_CACHE_LIMIT,
             "bytes",
@@ -213,6 +221,13 @@ SETTINGS: dict[str, Setting] = {
             _whole(MIN_SEGMENT_TOKENS, MAX_SEGMENT_TOKENS),
         ),
         Setting(
+            "slow_statement",
+            lambda: 0.0,
+            "seconds",
+            "statements that take as long are logged as warnings; 0 for none",
+            _seconds,
+        ),
+        Setting(
             "sort_tokens",
             lambda: DEFAULT_SORT_TOKENS,
             "integer",
@@ -248,12 +263,15 @@ class Settings(Mapping[str, Value]):
         A name that doesn't exist (with the nearest that does), a value of another type or out of range.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
+        """`changed` is called after each change."""
         values: dict[str, Value] = {name: setting.default() for name, setting in SETTINGS.items()}
         object.__setattr__(self, "_values", values)
+        object.__setattr__(self, "_changed", changed)
 
     # For type checkers; __init__ goes around __setattr__.
     _values: dict[str, Value]
+    _changed: Callable[[], None]
 
     def __setattr__(self, name: str, value: Any) -> None:
         """`settings.threads = 2` is `settings["threads"] = 2`; a name that is no setting is refused."""
@@ -265,6 +283,7 @@ class Settings(Mapping[str, Value]):
     def __setitem__(self, name: str, value: Any) -> None:
         name = _known(name)
         self._values[name] = SETTINGS[name].check(name, plain(value))
+        self._changed()
 
     def __iter__(self) -> Iterator[str]:
         return iter(SETTINGS)
@@ -282,6 +301,7 @@ class Settings(Mapping[str, Value]):
         """Restore the default."""
         name = _known(name)
         self._values[name] = SETTINGS[name].default()
+        self._changed()
 
     @property
     def threads(self) -> int:
@@ -302,6 +322,16 @@ class Settings(Mapping[str, Value]):
     def auto_compact(self) -> bool:
         """Whether small segments are merged after statements that write."""
         return bool(self._values["auto_compact"])
+
+    @property
+    def auto_refresh(self) -> bool:
+        """True if verbs look for commits of other processes, as statements do."""
+        return bool(self._values["auto_refresh"])
+
+    @property
+    def slow_statement(self) -> float:
+        """Statements that take as many seconds are logged as warnings; 0 for none."""
+        return float(self._values["slow_statement"])
 
     @property
     def far_index(self) -> bool:
@@ -358,6 +388,10 @@ class Settings(Mapping[str, Value]):
         """The names of the planner's rules that are not used."""
         value = self._values["disabled_rules"]
         return frozenset(str(value).split(",")) if value else _NONE
+
+    def _repr_html_(self) -> str:
+        names = ("name", "value", "default", "type", "description")
+        return notebook.table(names, self.rows())
 
     def rows(self) -> list[tuple[Any, ...]]:
         """Rows of SHOW SETTINGS: name, value, default, type, description; values as SET takes them."""

@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ngramdb import logs
 from ngramdb.api.database import Database
 from ngramdb.api.parsing import parsed
 from ngramdb.api.placing import placed
@@ -67,7 +68,7 @@ def execute_all(
         statements, placeholders = parsed(sql)
     parameters = Parameters(placeholders, params, sql)
     result = Result(summary={"message": "(no statement)"}, snapshot=database.snapshot.version)
-    all_gone, has_committed = True, False
+    all_gone, has_committed, is_logged = True, False, False
     for statement in statements:
         result.close()
         if result.cautions:  # nobody will see its note
@@ -82,12 +83,35 @@ def execute_all(
                 result = _execute_one(database, statement, parameters, sql)
         except NgramdbError as error:
             _forget(error, outer)
+            _log(database, work, f"{_text_of(statement, sql)} ({type(error).__name__})")
             raise
         all_gone = database.store.let_go()  # what the statement itself has read
         has_committed = work.committed != before
+        is_logged = _log(database, work, _text_of(statement, sql))
     if has_committed:  # what the last one has done is told, however long that takes
         work = _reporting(database, work, progress)
-    return supervised(result, work, None if all_gone else database.store.let_go)
+
+    def at_end() -> None:
+        if not all_gone:
+            database.store.let_go()
+        if statements and not is_logged:  # it may be slow with the making of its rows
+            _log(database, work, _text_of(statements[-1], sql), rows=True)
+
+    return supervised(result, work, at_end)
+
+
+def _text_of(statement: ast.Statement, sql: str) -> str:
+    return sql if statement.span is None else sql[statement.span.start : statement.span.stop]
+
+
+def _log(database: Database, work: Interrupt, what: str, rows: bool = False) -> bool:
+    """Log a piece of work; True if it is slow. With `rows` it is logged once more, and only if it is slow."""
+    is_slow = 0 < database.settings.slow_statement <= work.elapsed
+    if is_slow:
+        logs.record(logs.WARNING, "slow, %.3f s: %s", work.elapsed, what)
+    elif not rows:
+        logs.record(logs.DEBUG, "%.3f s: %s", work.elapsed, what)
+    return is_slow
 
 
 def _reporting(database: Database, done: Interrupt, progress: ProgressCallback | None = None) -> Interrupt:
@@ -187,6 +211,7 @@ def answer(database: Database, plan: plans.Plan) -> Result:
     """The result of a finished plan on the newest known version, as a separate piece of work."""
     with database.work() as work:
         result = run_plan(plan, DatabaseSession(database, database.snapshot))
+    _log(database, work, plan.label())
     return supervised(result, work if work.committed is None else _reporting(database, work))
 
 

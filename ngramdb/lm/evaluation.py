@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ngramdb import flags
+from ngramdb import flags, notebook
 from ngramdb.lm.known_words import are_known
 from ngramdb.lm.measures import Measure, shown
 from ngramdb.lm.models import LanguageModel, as_ids, pack
@@ -93,7 +93,14 @@ class Perplexity:
         return None if self.is_probability else NO_DISTRIBUTION
 
     def __repr__(self) -> str:
-        figures = {
+        return f"Perplexity({', '.join(f'{name}={value}' for name, value in self._figures().items())})"
+
+    def _repr_html_(self) -> str:
+        note = [] if self.note is None else [f"note: {self.note}"]
+        return notebook.table(("Perplexity", ""), self._figures().items(), note)
+
+    def _figures(self) -> dict[str, str]:
+        return {
             "perplexity": shown(self.perplexity),
             "perplexity_known": shown(self.perplexity_known),
             **({"perplexity_nonzero": shown(self.perplexity_nonzero)} if self.n_zero else {}),
@@ -105,7 +112,6 @@ class Perplexity:
             **({"n_zero": f"{self.n_zero:,}"} if self.n_zero else {}),
             **({} if self.is_probability else {"is_probability": "False"}),
         }
-        return f"Perplexity({', '.join(f'{name}={value}' for name, value in figures.items())})"
 
 
 @flags.checked

@@ -68,8 +68,10 @@ BELOW: dict[str, frozenset[str]] = {
     "interrupts": frozenset({"_cext"}),
     "kinds": frozenset(),
     "lazy": frozenset(),
+    "logs": frozenset(),
     "limits": frozenset(),
     "marks": frozenset(),
+    "notebook": frozenset(),
     "opening": frozenset(),
     "types": frozenset({"_cext"}),
     "visible": frozenset(),
@@ -89,7 +91,7 @@ LEAVES = frozenset(
             "limits",
             "opening",
         ),
-        *("marks", "types", "visible"),
+        *("logs", "marks", "notebook", "types", "visible"),
     }
 )
 

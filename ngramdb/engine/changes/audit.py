@@ -33,7 +33,7 @@ _FIELDS: dict[str, tuple[type, ...]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Removal:
     """One removal.
 
@@ -50,6 +50,13 @@ class Removal:
     n_documents: int
     n_tokens: int
     reason: str = ""
+
+    def __repr__(self) -> str:
+        statement = self.statement if len(self.statement) <= 60 else self.statement[:59] + "…"
+        return (
+            f"Removal(version={self.version}, corpus={self.corpus!r}, n_documents={self.n_documents:,}, "
+            f"by={self.by!r}, statement={statement!r})"
+        )
 
     def fields(self) -> dict[str, Any]:
         """What is stored and exported of it; no reason where none was given."""

@@ -15,6 +15,7 @@ from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
+from ngramdb import logs
 from ngramdb.engine.storage.creation import Marker, create_database, read_marker, require_database
 from ngramdb.engine.storage.directory.base import Directory, split_name
 from ngramdb.engine.storage.layout import KINDS, MANIFESTS, MARKER_KIND, SEGMENTS, manifest_name
@@ -101,7 +102,9 @@ class Store:
                 marker = require_database(directory)
             else:
                 marker = read_marker(directory) or create_database(directory)
-            return cls(directory, marker, read_only)
+            store = cls(directory, marker, read_only)
+        logs.record(logs.DEBUG, "opened %s at version %d", directory.description, store.manifest.version)
+        return store
 
     @property
     def database_id(self) -> str:
@@ -295,6 +298,7 @@ class Store:
             if source is None:
                 raise
             source.forget()  # what is kept here may be damaged, where the file itself is not
+            logs.record(logs.WARNING, "repaired the local copy of %s: it is damaged and is read again", path)
             return Container.open(buffer, path, kind, info, source)
 
     @contextlib.contextmanager
@@ -339,7 +343,10 @@ class Store:
         for name, flags in ((MARKER, self._marker.writer_flags), (loaded.name, loaded.writer_flags)):
             check_flags(self.directory.path_of(name), "write a successor of", flags, KNOWN_WRITER_FLAGS)
         if self.directory.has_locks:
-            self._collect_orphans(loaded.manifest)
+            removed = self._collect_orphans(loaded.manifest)
+            if removed:
+                message = "repaired %s: removed %d files that an interrupted writer left"
+                logs.record(logs.WARNING, message, self.directory.description, len(removed))
         return loaded.manifest
 
     def _read_versions(self, versions: list[int]) -> Iterator[Manifest]:
@@ -437,12 +444,12 @@ class Store:
             if beyond:
                 self._collect_orphans(self.manifest)
 
-    def _collect_orphans(self, newest: Manifest) -> None:
+    def _collect_orphans(self, newest: Manifest) -> list[str]:
         def read_older() -> Iterator[Manifest]:
             versions = list_versions(self.directory)
             yield from self._read_versions([v for v in reversed(versions) if v != newest.version])
 
-        collect_orphans(self.directory, newest, read_older)
+        return collect_orphans(self.directory, newest, read_older)
 
     def _load_newest(self) -> _State:
         """Make the newest version on disk the current one; returns the old state if nothing changed."""

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
 
+from ngramdb import logs
 from ngramdb.engine.changes.author import author
 from ngramdb.engine.storage.directory.base import Directory, WritableFile, WriterLock, split_name
 from ngramdb.engine.storage.layout import KINDS, MANIFESTS, manifest_name, new_data_name, temporary_name
@@ -108,6 +109,8 @@ class Transaction:
         if work is not None:
             work.note_commit(manifest.version)
         self._adopt(loaded)
+        path = self._directory.description
+        logs.record(logs.INFO, "committed version %d of %s: %s", manifest.version, path, action)
         return manifest
 
     def close(self) -> None:

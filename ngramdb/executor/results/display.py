@@ -5,19 +5,19 @@ Both show the first rows and their number, and leave all of them to be read.
 
 from __future__ import annotations
 
-import html
-import re
 import shutil
 import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from ngramdb import notebook
 from ngramdb.executor.results.facts import facts
+from ngramdb.notebook import is_number, shown
 from ngramdb.visible import visible
 
 # Characters of a value that are shown, and of a value that has the line for itself.
 SHOWN_CHARACTERS = 60
-SHOWN_CHARACTERS_ALONE = 200
+SHOWN_CHARACTERS_ALONE = notebook.SHOWN_CHARACTERS
 # Columns of a screen of unknown width: output that goes into a file, a notebook, a log.
 FALLBACK_COLUMNS = 160
 # No column of text is made narrower than this to fit a screen, nor one that is all the table has.
@@ -30,9 +30,6 @@ CONCORDANCE = {
     "match": "text-align: center; font-weight: bold",
     "right": "text-align: left",
 }
-# One sign for what ends lines and cells; a lone surrogate cannot be written at all.
-_SIGNS = str.maketrans({"\n": "⏎", "\t": "⇥", "\r": "␍"})
-_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 class Preview(NamedTuple):
@@ -69,30 +66,10 @@ def as_html(result: Preview) -> str:
     In a concordance the match stands out between what is left and right of it.
     """
     if not result.columns:
-        return f"<p>{html.escape(str(result.summary.get('message', '(done)')))}</p>"
-    rows, footer = result.rows, _footer(result)
-    parts = CONCORDANCE if set(CONCORDANCE) <= set(result.columns) else {}
-    head = "".join(_html_head(name, parts.get(name, "")) for name in result.columns)
-    styles = [parts.get(name, "") for name in result.columns]
-    body = "".join(f"<tr>{''.join(map(_html_cell, row, styles))}</tr>" for row in rows)
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    said = [footer, *(f"note: {note}" for note in result.remarks)]
-    return table + "".join(f"<p>{html.escape(visible(line))}</p>" for line in said)
-
-
-def _html_head(name: str, style: str) -> str:
-    return f'<th style="{style}">{_html(name)}</th>' if style else f"<th>{_html(name)}</th>"
-
-
-def _html_cell(value: object, style: str) -> str:
-    if value is None:
-        return '<td style="color: #999">NULL</td>'
-    style = style or ("text-align: right" if _is_number(value) else "text-align: left")
-    return f'<td style="{style}">{_html(value)}</td>'
-
-
-def _html(value: object) -> str:
-    return html.escape(shown(value, SHOWN_CHARACTERS_ALONE))
+        return notebook.table((), (), [str(result.summary.get("message", "(done)"))])
+    below = [_footer(result), *(f"note: {note}" for note in result.remarks)]
+    is_concordance = set(CONCORDANCE) <= set(result.columns)
+    return notebook.table(result.columns, result.rows, below, CONCORDANCE if is_concordance else None)
 
 
 def _footer(result: Preview) -> str:
@@ -107,7 +84,7 @@ class _Column:
     def __init__(self, name: str, values: list[Any], limit: int) -> None:
         self.name = shown(name, limit)
         self._cells = [shown(value, limit) for value in values]
-        self.is_number = bool(values) and all(value is None or _is_number(value) for value in values)
+        self.is_number = bool(values) and all(value is None or is_number(value) for value in values)
         self.width = max(map(width_of, (name, *self._cells)))
 
     @property
@@ -153,21 +130,6 @@ def _total(widths: Iterable[int]) -> int:
     return sum(every) + len(BETWEEN) * (len(every) - 1)
 
 
-def shown(value: object, limit: int) -> str:
-    """A value on one line, cut to `limit` characters."""
-    if value is None:
-        return "NULL"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    text = value if isinstance(value, str) else str(value)
-    # Only the beginning is read: a document's text may be long.
-    text = text[: limit + 1]
-    text = _SURROGATES.sub("�", visible(text.translate(_SIGNS)))
-    return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
 def width_of(text: str) -> int:
     """The columns that a text takes: two for wide East Asian characters, none for combining ones."""
     if text.isascii():
@@ -188,7 +150,3 @@ def cut(text: str, width: int) -> str:
             break
         kept.append(c)
     return "".join(kept) + "…"
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)

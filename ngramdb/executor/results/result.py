@@ -291,8 +291,9 @@ class Result:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The rows that were not read yet by Arrow's C stream protocol, as `arrow_batches` gives them.
 
-        So pandas, polars, DuckDB and pyarrow take a result as it is: `polars.DataFrame(result)`. Rows are
-        read when the stream is; DuckDB asks for one that it takes the schema of, and for another.
+        So pandas, polars, DuckDB and pyarrow take a result as it is: `polars.DataFrame(result)`
+        (`polars.from_arrow` makes a Series of structs of every object with this method). Rows are read when
+        the stream is; DuckDB requests one stream for the schema, and another.
         """
         return self.arrow_batches().__arrow_c_stream__(requested_schema)
 

@@ -386,3 +386,38 @@ def test_settings_by_statement(db):
         db.execute("EXPLAIN SET disabled_rules = 'flaten'")
     db.execute("SET disabled_rules = ' flatten, order_operands ,flatten'")
     assert db.settings.disabled_rules == {"flatten", "order_operands"}
+
+
+AS_STATEMENTS = {
+    "count": lambda corpus: corpus.count("zebra"),
+    "count_many": lambda corpus: int(corpus.count_many(["zebra"])[0]),
+    "n_documents": lambda corpus: corpus.n_documents - 1,
+    "dist": lambda corpus: corpus.dist("zebra").summary["context_count"],
+    "dist_arrays": lambda corpus: corpus.dist_arrays("zebra").context_count,
+    "prob": lambda corpus: corpus.prob("zebra").cont_count if corpus.prob("zebra") else 0,
+    "kwic": lambda corpus: len(corpus.kwic("zebra").fetchall()),
+    "part": lambda corpus: corpus.where("length > 0").count("zebra"),
+    "connection": lambda corpus: 0,
+}
+
+
+@pytest.mark.parametrize("name", AS_STATEMENTS)
+def test_verbs_see_others_commits_as_statements_do_if_the_setting_says_so(tmp_path, name):
+    ask = AS_STATEMENTS[name]
+    with ngramdb.connect(tmp_path / "x.ngdb") as db, ngramdb.connect(tmp_path / "x.ngdb") as other:
+        corpus = db.create_corpus("c")
+        corpus.append(["a"])
+        part = corpus.where("length > 0")
+        other.corpus("c").append(["zebra"])
+        before = db.version
+        ask(corpus)
+        assert db.version == before  # one version for many questions
+        db.settings["auto_refresh"] = True
+        assert db.version == before + 1 and ask(corpus) == (name != "connection") and part.count("zebra") == 1
+        other.corpus("c").append(["zebra"])
+        assert ask(corpus) == 2 * (name != "connection") and part.count("zebra") == 2
+        db.settings.reset("auto_refresh")
+        seen = db.version
+        other.corpus("c").append(["zebra"])
+        ask(corpus)
+        assert db.version == seen

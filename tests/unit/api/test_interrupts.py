@@ -424,3 +424,42 @@ def test_a_timeout_while_counting_for_kneser_ney_names_the_statement_that_keeps_
     monkeypatch.setattr("ngramdb.lm.index_cache.analyze", counting_too_long)
     with pytest.raises(TimeoutExceeded, match="ANALYZE wiki, or `ngramdb analyze DB wiki`"):
         db.execute('PROB "the" GIVEN "of" USING KNESER_NEY FROM wiki').fetchall()
+
+
+WITH_WORK = {
+    "statement": lambda db, corpus: db.execute("DOCS").fetchall(),
+    "count_many": lambda db, corpus: corpus.count_many([[0], [1]]),
+    "kwic": lambda db, corpus: corpus.kwic("language").fetchall(),
+    "perplexity": lambda db, corpus: corpus.perplexity(["natural language"]),
+    "append": lambda db, corpus: corpus.append(["more"]),
+    "removed_documents": lambda db, corpus: list(corpus.removed_documents()),
+}
+
+
+@pytest.mark.parametrize("name", WITH_WORK)
+def test_the_time_of_a_block_limits_statements_and_verbs(db, wiki, name):
+    wiki.delete("year = 2019")
+    version = db.version
+    with db.timeout(1e-9), pytest.raises(TimeoutExceeded) as caught:
+        WITH_WORK[name](db, wiki)
+    assert caught.value.timeout == 1e-9 and db.version == version
+    WITH_WORK[name](db, wiki)
+
+
+def test_the_time_of_a_block_replaces_the_setting(db, wiki):
+    db.settings["timeout"] = 1e-9
+    with db.timeout(0):
+        assert len(db.execute("DOCS").fetchall()) == 3
+    with db.timeout(60) as work, db.timeout(0):
+        assert len(db.execute("DOCS").fetchall()) == 3
+        assert 0 < work.elapsed < 60
+    with pytest.raises(TimeoutExceeded), db.timeout(60):
+        db.execute("DOCS", timeout=1e-9)
+    for wrong in (-1, "1", None):
+        with pytest.raises(ngramdb.InvalidArgument, match="timeout is"):
+            db.timeout(wrong)
+
+
+def test_interrupts_reach_work_in_a_block_with_a_time(db, wiki):
+    with db.timeout(600), called_after(0.1, db.interrupt), pytest.raises(Interrupted):
+        endless(db).fetchall()

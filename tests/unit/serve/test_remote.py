@@ -381,3 +381,23 @@ def test_connections_and_corpora_can_be_pickled(address: str) -> None:
             again = pickle.loads(pickle.dumps(one))
             assert (repr(again), again.count("flies")) == (repr(one), one.count("flies"))
         assert pickle.loads(pickle.dumps(remote)).corpora() == remote.corpora()
+
+
+def test_the_time_of_a_block_limits_each_request(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    db: Any = ngramdb.connect_remote(address, token="sesame")
+    corpus = db.corpus("sayings")
+    sent: list[Any] = []
+    ask = db.asked
+    monkeypatch.setattr(db, "asked", lambda target, body=None: sent.append(body) or ask(target, body))
+    with db.timeout(10):
+        assert corpus.count("flies") == db.execute('COUNT "flies" FROM sayings').fetchone()[0]
+        db.execute('COUNT "flies" FROM sayings', timeout=1)
+        with db.timeout(0):
+            corpus.count("flies")
+    corpus.count("flies")
+    limits = [body.get("timeout") for body in sent]
+    assert 0 < limits[1] < limits[0] <= 10 and limits[2:] == [1, None, None]
+    with db.timeout(1e-9), pytest.raises(ngramdb.TimeoutExceeded):
+        corpus.count("flies")
+    with pytest.raises(ngramdb.InvalidArgument), db.timeout(-1):
+        pass

@@ -1,0 +1,20 @@
+"""Records of the logger `ngramdb` of Python's `logging`, for applications that configure it."""
+
+from __future__ import annotations
+
+import sys
+
+NAME = "ngramdb"
+DEBUG, INFO, WARNING = 10, 20, 30
+
+
+def record(level: int, message: str, *values: object) -> None:
+    """Log a message with %-style values. Without `logging` imported, no handler exists: nothing is done."""
+    if "logging" not in sys.modules:
+        return
+    import logging
+
+    logger = logging.getLogger(NAME)
+    if not logger.handlers:  # otherwise Python prints warnings that no handler takes
+        logger.addHandler(logging.NullHandler())
+    logger.log(level, message, *values, stacklevel=2)
