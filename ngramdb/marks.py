@@ -16,6 +16,33 @@ class Spelling(NamedTuple):
     is_prefix: bool = False
 
 
+def continues(before: str, character: str) -> bool:
+    """Return True if a reader sees two neighbouring characters as one: a letter and its mark, an emoji.
+
+    By the rules of Unicode's UAX #29 for marks, joiners and emoji; `before` is "" at the beginning of a text.
+    """
+    if not before or character.isascii():
+        return False
+    category = unicodedata.category(character)
+    if category[0] == "M" or character in JOINERS or "\U0001f3fb" <= character <= "\U0001f3ff":
+        return True
+    return before == "\u200d" and category == "So"
+
+
+def whole_start(text: str, start: int) -> int:
+    """Return the first place from `start` on at which a text can be cut."""
+    while 0 < start < len(text) and continues(text[start - 1], text[start]):
+        start += 1
+    return start
+
+
+def whole_stop(text: str, stop: int) -> int:
+    """Return the last place up to `stop` at which a text can be cut."""
+    while 0 < stop < len(text) and continues(text[stop - 1], text[stop]):
+        stop -= 1
+    return stop
+
+
 def unmarked(text: str) -> str:
     """The text without the marks on its letters: `é` and `e` with a combining accent are `e`.
 

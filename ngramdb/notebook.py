@@ -6,6 +6,7 @@ import html
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from ngramdb.marks import whole_stop
 from ngramdb.visible import visible
 
 # Characters of a value that are shown.
@@ -27,7 +28,7 @@ def shown(value: object, limit: int = SHOWN_CHARACTERS) -> str:
     # Only the beginning is read: a document's text may be long.
     text = text[: limit + 1]
     text = _SURROGATES.sub("�", visible(text.translate(_SIGNS)))
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return text if len(text) <= limit else text[: whole_stop(text, limit - 1)] + "…"
 
 
 def is_number(value: object) -> bool:

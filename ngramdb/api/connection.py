@@ -284,7 +284,14 @@ class Connection(HasErrors):
         result.elapsed += time.perf_counter() - started
         return result
 
-    def ask(self, sql: str, params: ParameterValues = None, *, work: Interrupt | None = None) -> Result:
+    def ask(
+        self,
+        sql: str,
+        params: ParameterValues = None,
+        *,
+        work: Interrupt | None = None,
+        corpus: str | None = None,
+    ) -> Result:
         """Run one statement that only reads, and refuse every other one: for statements of strangers.
 
         Questions, EXPLAIN of questions, DESCRIBE and SHOW CORPORA are answered. Nothing that this connection
@@ -295,6 +302,7 @@ class Connection(HasErrors):
         sql : one statement
         params : as `execute` takes them
         work : the token that stops this statement alone; by default one with the setting `timeout`
+        corpus : the corpus of a statement without FROM; by default the current or the only one
 
         Raises
         ------
@@ -305,7 +313,8 @@ class Connection(HasErrors):
         """
         self.snapshot  # noqa: B018 - raises on a closed connection
         started = time.perf_counter()
-        result = statements.ask(self._database, sql, params, self._database.work() if work is None else work)
+        token = self._database.work() if work is None else work
+        result = statements.ask(self._database, sql, params, token, corpus)
         result.elapsed += time.perf_counter() - started
         return result
 

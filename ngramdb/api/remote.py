@@ -180,6 +180,7 @@ class RemoteConnection(HasErrors):
         timeout: float | None = None,
         progress: ProgressCallback | None = None,
         database: str | None = None,
+        corpus: str | None = None,
     ) -> Result:
         """Run one statement that only reads; its rows come page by page, while they are read.
 
@@ -188,6 +189,7 @@ class RemoteConnection(HasErrors):
         sql, params : as `Connection.execute` takes them
         timeout : seconds, as far as the server allows them; 0 for as many as it does
         database : which one, where the server has several
+        corpus : the corpus of a statement without FROM; by default the only one
 
         Raises
         ------
@@ -204,6 +206,8 @@ class RemoteConnection(HasErrors):
             asked["timeout"] = min(timeout, asked.get("timeout", timeout))
         if database is not None:
             asked["db"] = database
+        if corpus is not None:
+            asked["corpus"] = corpus
         first = self.asked("query.json", asked)
         return _result(first, lambda offset: self.asked("query.json", {**asked, "offset": offset}))
 

@@ -65,15 +65,17 @@ else:
 class DatabaseSession:
     """A database at one snapshot: the catalog that planning asks, and what statements need besides."""
 
-    def __init__(self, database: Database, snapshot: Snapshot) -> None:
+    def __init__(self, database: Database, snapshot: Snapshot, current: str | None = None) -> None:
+        """`current`: the corpus that is meant without FROM, if not that of the database."""
         self._database = database
         self._snapshot = snapshot
+        self._current = current
 
     # ---- what names are bound to ------------------------------------------------------------------------
 
     @property
     def current(self) -> str | None:
-        return self._database.current
+        return self._database.current if self._current is None else self._current
 
     def corpus_names(self) -> list[str]:
         return self._snapshot.names()

@@ -122,7 +122,9 @@ def _reporting(database: Database, done: Interrupt, progress: ProgressCallback |
     return work
 
 
-def ask(database: Database, sql: str, params: ParameterValues, work: Interrupt) -> Result:
+def ask(
+    database: Database, sql: str, params: ParameterValues, work: Interrupt, corpus: str | None = None
+) -> Result:
     """Run one statement that only reads, under the caller's token.
 
     What is allowed is listed: of trees before names are looked up (a tokenizer's name is a path), and of
@@ -141,8 +143,9 @@ def ask(database: Database, sql: str, params: ParameterValues, work: Interrupt) 
             raise PlanError(f"one statement is asked at a time, and there are {len(statements)}")
         _check_reads(statements[0], sql)
         result = _execute_one(
-            database, statements[0], Parameters(placeholders, params, sql), sql, reading_only=True
+            database, statements[0], Parameters(placeholders, params, sql), sql, True, corpus
         )
+        _log(database, work, sql)
     return supervised(result, work)
 
 
@@ -179,9 +182,10 @@ def _execute_one(
     parameters: Parameters,
     sql: str,
     reading_only: bool = False,
+    corpus: str | None = None,
 ) -> Result:
     database.refresh()
-    session = DatabaseSession(database, database.snapshot)
+    session = DatabaseSession(database, database.snapshot, corpus)
     try:
         plan = make_plan(statement, session, parameters, sql, estimated=False)
         if reading_only and not _reads(plan):

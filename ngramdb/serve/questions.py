@@ -81,7 +81,9 @@ PAGED_SEED = Parameter("seed", "integer", "the seed by which the rows before wer
 _LENGTHS = re.compile(r"[0-9]{1,9}(\.\.[0-9]{1,9})?")
 _TOKENS_NEAR = 5
 COMMON = (LIMIT, OFFSET, TIMEOUT)
-OF_STATEMENTS = (*COMMON, PAGED_VERSION, PAGED_SEED)
+DATABASE = Parameter("db", "text", "the database, of several")
+CORPUS = Parameter("corpus", "text", "the corpus of a statement without FROM")
+OF_STATEMENTS = (DATABASE, CORPUS, *COMMON, PAGED_VERSION, PAGED_SEED)
 PATTERN_PARAMETERS = (Q, IDS, PATTERN, MATCH_TEXT, IGNORE_CASE)
 
 

@@ -155,11 +155,18 @@ class Reader:
     # ---- statements -------------------------------------------------------------------------------------
 
     def statement(
-        self, database: str | None, text: str, values: Any, paging: tuple[int, int], work: Interrupt
+        self,
+        database: str | None,
+        text: str,
+        values: Any,
+        paging: tuple[int, int],
+        work: Interrupt,
+        corpus: Named | None = None,
     ) -> Page:
-        """Any statement that only reads."""
-        hosted = self.library.database(database)
-        result = hosted.connection.ask(text, values, work=work)
+        """Any statement that only reads; `corpus` is the one that is meant without FROM."""
+        hosted = self.library.database(database) if corpus is None else corpus.hosted
+        own = None if corpus is None else corpus.corpus
+        result = hosted.connection.ask(text, values, work=work, corpus=own)
         page = self.page(result, *paging)
         page.facts = {"database": hosted.name, "statement": text}
         return page

@@ -325,9 +325,14 @@ class Routes:
         """A statement: `q`, its values by their names, and what is about the answer with `_` in front."""
         got, params = await self._parsed(asking, lambda: self._of_statement(asking))
         limit, offset, seconds = self._paging(got)
+        corpus = self._named(got["corpus"]) if got.text("corpus") else None
+        if corpus and got.text("db") and self.library.database(got["db"]) is not corpus.hosted:
+            raise Problem(
+                400, f"the corpus {corpus.name} is not in the database {got['db']}", parameter="corpus"
+            )
 
         def answer(work: Interrupt) -> Response:
-            page = self.reader.statement(got.text("db"), got["q"], params, (limit, offset), work)
+            page = self.reader.statement(got.text("db"), got["q"], params, (limit, offset), work, corpus)
             _check_same(page, got, got["q"])
             drawn = page.summary.get("seed")
             more = {f"_{PAGED_VERSION.name}": page.version, f"_{PAGED_SEED.name}": drawn}
@@ -341,21 +346,18 @@ class Routes:
         """Return the parameters of a request to `/query`, and the statement's own. Raises Problem."""
         values = self._values(asking)
         if asking.is_post:
-            own = {name: values.get(name) for name in ("q", "db", "limit", "offset", "timeout")}
+            own = {name: values.get(name) for name in ("q", "db", "corpus", "limit", "offset", "timeout")}
             params = values.get("params")
             if values.keys() - own.keys() - {"params"}:
-                raise Problem(400, "the body has q, params, db, limit, offset and timeout")
+                raise Problem(400, "the body has q, params, db, corpus, limit, offset and timeout")
             if params is not None and not isinstance(params, (list, dict)):
                 raise Problem(400, "params are a list or an object")
         else:
             own = {"q": values.pop("q", None)}
-            own |= {
-                name: values.pop(f"_{name}", None) for name in ("db", *(one.name for one in OF_STATEMENTS))
-            }
+            own |= {one.name: values.pop(f"_{one.name}", None) for one in OF_STATEMENTS}
             params = {name: parse_value(value) for name, value in values.items()} or None
         wanted = (
             Parameter("q", "text", "the statement"),
-            Parameter("db", "text", "the database"),
             *OF_STATEMENTS,
         )
         got = given(wanted, own)

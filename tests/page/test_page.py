@@ -627,3 +627,41 @@ def test_the_first_load_is_small(visitor: Any) -> None:
     page.on("response", note)
     visitor.open()
     assert 20_000 < sum(sizes) <= 100_000
+
+
+def test_statements_without_a_source_are_of_the_chosen_corpus(visitor: Any, database: Path) -> None:
+    page = visitor.open(link(view="query", corpus="reports", q='COUNT "trees"'))
+    page.wait_for_selector("tbody")
+    ((count,),) = expected(database, 'COUNT "trees" FROM reports')
+    assert page.inner_text("tbody td") == str(count)
+    page.click(".ran summary")
+    page.click("text=Copy Python")
+    assert 'corpus="reports"' in page.evaluate("navigator.clipboard.readText()")
+    page.click("text=Copy curl")
+    assert "_corpus=reports" in page.evaluate("navigator.clipboard.readText()")
+
+
+def test_left_contexts_are_cut_between_letters(visitor: Any) -> None:
+    page = visitor.open(link(corpus="reports", q="city", window=60))
+    cut = page.locator(".line .left").evaluate_all(
+        """all => all.filter(one => one.scrollWidth > one.clientWidth).map(one => {
+          const style = getComputedStyle(one);
+          const text = one.firstChild.getBoundingClientRect();
+          const { right } = one.getBoundingClientRect();
+          return [style.textOverflow, style.direction, Math.abs(right - text.right) < 2];
+        })"""
+    )
+    assert cut and all(one == ["ellipsis", "rtl", True] for one in cut)
+    visitor.picture("left contexts")
+
+
+def test_excerpts_end_between_letters(visitor: Any) -> None:
+    page = visitor.open(link(corpus="reports"))
+    text = "ae\u0301👩\u200d🚀👍🏽b"
+    places = page.evaluate(
+        """text => import(new URL("static/format.js", location.href)).then(({ boundary }) =>
+          [...new Set(Array.from({ length: text.length + 1 }, (_, at) => boundary(text, at)))])""",
+        text,
+    )
+    units = [len(text[:i].encode("utf-16-le")) // 2 for i in (0, 1, 3, 6, 8, 9)]
+    assert places == units

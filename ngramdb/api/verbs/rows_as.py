@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ngramdb import interrupts
 from ngramdb.executor.results.result import Result
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
+CONCORDANCE = ("doc_id", "position", "left", "match", "right")
+_BREAKS = str.maketrans(dict.fromkeys("\n\r\v\f\x85\u2028\u2029", " "))
 # An answer of so many rows becomes a table as a whole, so that all values say which types columns have; the
 # first rows say it of a larger one.
 ROWS_OF_A_TABLE = 1 << 18
@@ -25,11 +27,26 @@ def json_lines(result: Result, as_json: Callable[[Any], Any] | None = None) -> I
 
 
 def delimited(result: Result, kind: str) -> Iterator[bytes]:
-    """The names of the columns, then a line for each row (or several, where a text has line ends)."""
+    """The lines of CSV or TSV in UTF-8."""
+    for line in delimited_lines(result.columns, result, kind):
+        yield line.encode("utf-8", "surrogatepass")
+
+
+def delimited_lines(columns: Sequence[str], rows: Iterable[Sequence[Any]], kind: str) -> Iterator[str]:
+    """Yield CSV or TSV: the names of the columns, then the rows.
+
+    The one dialect of all faces, which `load` reads: RFC 4180, with the format's delimiter. A text with line
+    breaks takes several lines, except in a concordance: there each hit is one line, its breaks are blanks.
+    """
     delimiter = DELIMITERS[kind]
-    yield _line(result.columns, delimiter)
-    for row in result:
-        yield _line(row, delimiter)
+    is_concordance = tuple(columns[: len(CONCORDANCE)]) == CONCORDANCE
+    yield _line(columns, delimiter)
+    for row in rows:
+        yield _line(map(_on_one_line, row) if is_concordance else row, delimiter)
+
+
+def _on_one_line(value: Any) -> Any:
+    return value.replace("\r\n", " ").translate(_BREAKS) if isinstance(value, str) else value
 
 
 def write_table(result: Result, file: Any, kind: str, as_stream: bool = False) -> int:
@@ -53,8 +70,8 @@ def write_table(result: Result, file: Any, kind: str, as_stream: bool = False) -
     return n_rows
 
 
-def _line(values: Iterable[Any], delimiter: str) -> bytes:
-    return delimiter.join(_field(value, delimiter) for value in values).encode("utf-8", "surrogatepass")
+def _line(values: Iterable[Any], delimiter: str) -> str:
+    return delimiter.join(_field(value, delimiter) for value in values)
 
 
 def _field(value: Any, delimiter: str) -> str:
@@ -64,7 +81,7 @@ def _field(value: Any, delimiter: str) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float)):
-        return repr(value)
+        return repr(float(value)) if isinstance(value, float) else str(value)
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if text and not any(mark in text for mark in (delimiter, '"', "\n", "\r")):
         return text

@@ -17,12 +17,18 @@ from numpy.typing import NDArray
 
 from ngramdb.executor.conditions.stored_text import solid, token_places
 from ngramdb.executor.conditions.text_search import Sought, places_in_tokens
+from ngramdb.marks import whole_start, whole_stop
 from ngramdb.planner.plan import Pattern, StoredText, Variants
 from ngramdb.planner.source import Segment, Tokenizer
 
 # Documents whose words are kept, and how many words of them together (some 24 bytes each).
 MOST_RECENT = 4096
 MOST_RECENT_TOKENS = 1 << 20
+# Tokens around a line that have the characters next to it: four, if each is a byte.
+AROUND = 4
+BEYOND_ASCII = b"\x80"
+# The first mark of Unicode that joins the letter before it (U+0300), in UTF-8.
+FIRST_MARK = b"\xcc\x80"
 
 
 class Line(NamedTuple):
@@ -80,10 +86,13 @@ class Contexts(ABC):
     def show(self, line: Line) -> Shown:
         """The three pieces of text."""
 
-    def _ids(self, line: Line) -> tuple[NDArray[np.uint32], int, int]:
-        """The tokens of match and contexts, and where among them the match starts and stops."""
-        first = max(0, line.start - line.before)
-        ids = self._segment.index.document_tokens(line.document, first, line.stop + line.after)
+    def _ids(self, line: Line, n_around: int = 0) -> tuple[NDArray[np.uint32], int, int]:
+        """The tokens of match and contexts, and where among them the match starts and stops.
+
+        `n_around` : how many more tokens before and behind the contexts, as far as there are as many
+        """
+        first = max(0, line.start - line.before - n_around)
+        ids = self._segment.index.document_tokens(line.document, first, line.stop + line.after + n_around)
         return ids, line.start - first, line.stop - first
 
 
@@ -117,9 +126,17 @@ class DecodedContexts(Contexts):
 class SpelledContexts(Contexts):
     """Tokens whose bytes, one after the other, are the text."""
 
+    def __init__(self, segment: Segment, display: Display) -> None:
+        super().__init__(segment, display)
+        self._joining: dict[int, bool] = {}
+
     def show(self, line: Line) -> Shown:
-        ids, start, stop = self._ids(line)
-        left, match, right = (self._spelled(part) for part in (ids[:start], ids[start:stop], ids[stop:]))
+        ids, start, stop = self._ids(line, AROUND)
+        first, last = max(0, start - line.before), stop + line.after
+        left, match, right = map(self._spelled, (ids[first:start], ids[start:stop], ids[stop:last]))
+        # Read only if a character may be cut: spelling takes most of the time of a line.
+        ahead = self._spelled(ids[:first]) if left >= BEYOND_ASCII else b""
+        behind = self._spelled(ids[last:]) if self._may_join(ids[last : last + 1]) else b""
         if self._sought is not None:
             # The string begins in the first token. Of the places that do, some may end before the last one:
             # those of the lines before this one.
@@ -130,12 +147,15 @@ class SpelledContexts(Contexts):
         elif line.cuts is not None:
             place = slice(line.cuts[0], len(match) - line.cuts[1])
             left, match, right = left + match[: place.start], match[place], match[place.stop :] + right
-        # Of a character that the window cuts, the bytes inside are left out.
-        return Shown(
-            _without_beginning(left) if line.start > line.before else _text(left),
-            _text(match),
-            _without_end(right) if len(ids) - stop == line.after else _text(right),
-        )
+        return Shown(_whole_after(ahead, left), _text(match), _whole_before(right, behind))
+
+    def _may_join(self, token: NDArray[np.uint32]) -> bool:
+        """Return False for a token that begins with an ASCII character, and for none."""
+        for one in token.tolist():
+            if one not in self._joining:
+                self._joining[one] = self._spelled(token) >= BEYOND_ASCII
+            return self._joining[one]
+        return False
 
     def _spelled(self, ids: NDArray[np.uint32]) -> bytes:
         content = self._tokenizer.decode_exact(ids)
@@ -195,7 +215,7 @@ class StoredContexts(Contexts):
         first, last = line.start - line.before, line.stop + line.after
         begin = 0 if first <= 0 else int(words.starts[first])
         end = len(text) if last >= len(words.starts) else int(words.stops[last - 1])
-        begin, end = min(begin, start), max(end, stop)
+        begin, end = min(whole_start(text, begin), start), max(whole_stop(text, end), stop)
         if self._bare:
             begin, end = start, stop
         return Shown(*(_shown(part) for part in (text[begin:start], text[start:stop], text[stop:end])))
@@ -254,19 +274,38 @@ def _shown(text: str) -> str:
     )
 
 
-def _without_beginning(content: bytes) -> str:
+def _whole_after(ahead: bytes, content: bytes) -> str:
+    """Return a context without the rest of a letter, or of its bytes, that begins ahead of it."""
+    if not ahead:
+        return _text(content)
     cut = 0
     while cut < min(3, len(content)) and content[cut] & 0xC0 == 0x80:
         cut += 1
-    return _text(content[cut:])
+    text = _text(content[cut:])
+    if text.isascii():
+        return text
+    before = (ahead + content[:cut]).decode("utf-8", "ignore")[-1:]
+    return text[whole_start(before + text, len(before)) - len(before) :]
 
 
-def _without_end(content: bytes) -> str:
+def _whole_before(content: bytes, behind: bytes) -> str:
+    """Return a context without the beginning of a letter, or of its bytes, that ends behind it."""
+    if not behind:
+        return _text(content)
+    length = _n_whole(content)
+    text, rest = _text(content[:length]), content[length:] + behind
+    if rest < FIRST_MARK:
+        return text
+    return text[: whole_stop(text + rest.decode("utf-8", "ignore")[:1], len(text))]
+
+
+def _n_whole(content: bytes) -> int:
+    """Return the length without the bytes at the end that begin a character and do not finish it."""
     for length in range(1, min(4, len(content)) + 1):
         byte = content[-length]
         if byte & 0xC0 == 0xC0:  # the first of several bytes
             expected = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
-            return _text(content[:-length] if length < expected else content)
+            return len(content) - length if length < expected else len(content)
         if byte < 0x80:
             break
-    return _text(content)
+    return len(content)

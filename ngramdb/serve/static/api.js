@@ -1,5 +1,7 @@
 // All routes that the page asks, and nothing else: what is not here is not asked.
 
+import { hasSource } from "./sql.js";
+
 // This file is in `static/`, below the place where the server stands, whatever its base is.
 export const ROOT = new URL("../", import.meta.url).href;
 
@@ -60,12 +62,20 @@ async function failure(response) {
 // The server answers with as many rows as it allows; 1,000 if nothing else was set.
 const MOST_ROWS = 1000;
 
-// The database that statements go to, where the server has several.
+// The database that statements go to, and the corpus of those without FROM if it has several.
 let database = null;
-export const useDatabase = (name) => (database = name);
+let chosen = null;
+export function useCorpus(all, corpus) {
+  database = all.find((one) => one.corpus === corpus)?.database ?? null;
+  chosen = all.filter((one) => one.database === database).length > 1 ? corpus : null;
+}
+
+// The corpus that a statement lacks: the chosen one, or null.
+export const lacking = (statement) => (hasSource(statement) ? null : chosen);
 
 function sent(kind, statement, db, signal) {
-  const own = { q: statement, limit: MOST_ROWS, ...(db ? { db } : {}) };
+  const corpus = db === database ? lacking(statement) : null;
+  const own = { q: statement, limit: MOST_ROWS, ...(db ? { db } : {}), ...(corpus ? { corpus } : {}) };
   const named = Object.entries(own).map(([name, value]) => [name === "q" ? name : `_${name}`, value]);
   const path = `query.${kind}?${new URLSearchParams(named)}`;
   if (path.length <= LONGEST_ADDRESS) return ask(path, { signal });

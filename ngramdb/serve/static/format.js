@@ -3,6 +3,15 @@
 const whole = new Intl.NumberFormat("en");
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
 
+// The place at or before `at` that is between two characters as readers count them.
+export function boundary(text, at) {
+  const joins = /^[\p{M}\u200c\u200d\u{1f3fb}-\u{1f3ff}\udc00-\udfff]/u;
+  while (at > 0 && at < text.length && (text[at - 1] === "\u200d" || joins.test(text.slice(at, at + 2)))) at -= 1;
+  return at;
+}
+
+export const beginning = (text, most) => text.slice(0, boundary(text, most));
+
 // JSON carries whole numbers as numbers: those beyond 2^53 come as they are.
 export const number = (value) => (Number.isInteger(value) ? whole.format(value) : rounded(value));
 export const short = (value) => (Math.abs(value) < 10000 ? number(value) : compact.format(value));

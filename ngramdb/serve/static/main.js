@@ -1,6 +1,6 @@
 // The frame around all views: the address is the state; links and keys change it, and it is shown anew.
 
-import { ROOT, useDatabase } from "./api.js";
+import { ROOT, useCorpus } from "./api.js";
 import { corpora, describe, from } from "./catalog.js";
 import { h, say } from "./dom.js";
 import { wrong } from "./panel.js";
@@ -30,7 +30,6 @@ function fromPath() {
   const [first, ...rest] = location.pathname.slice(new URL(ROOT).pathname.length).split("/").filter(Boolean).map(decodeURIComponent);
   if (first === undefined || first === "corpora") return {};
   if (first === "query") return { view: "query" };
-  useDatabase(all.find((one) => one.corpus === corpus)?.database ?? null);
   const version = /^@\d+$/.test(rest[0] ?? "") ? rest.shift().slice(1) : undefined;
   const at = { corpus: first, ...(version ? { version } : {}) };
   if (!rest.length) return { ...at, view: "corpus" };
@@ -69,7 +68,7 @@ async function show() {
   const view = VIEWS[now.view] ? now.view : "search";
   const known = all.map((one) => one.corpus);
   const corpus = known.includes(now.corpus) ? now.corpus : (known[0] ?? null);
-  useDatabase(all.find((one) => one.corpus === corpus)?.database ?? null);
+  useCorpus(all, corpus);
   const version = /^\d+$/.test(now.version ?? "") ? now.version : null;
   const ctx = {
     ...{ state: now, view, corpus, own: all.find((one) => one.corpus === corpus)?.own, version, corpora: all, signal, href, go },

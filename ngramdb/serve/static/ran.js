@@ -1,6 +1,6 @@
 // The statement that a view ran: to read, and to copy for other programs.
 
-import { ROOT } from "./api.js";
+import { lacking, ROOT } from "./api.js";
 import { copyButton, h } from "./dom.js";
 import { asCurl, asPython, scan } from "./sql.js";
 
@@ -12,7 +12,7 @@ export const coloured = (statement) =>
 export function ran(ctx, ...statements) {
   const all = statements.flat().filter(Boolean);
   const text = all.join(";\n");
-  const each = (make) => () => all.map((statement) => make(statement, ROOT)).join("\n");
+  const each = (make) => () => all.map((statement) => make(statement, ROOT, lacking(statement))).join("\n");
   return h(
     "details",
     { class: "ran" },

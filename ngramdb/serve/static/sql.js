@@ -102,6 +102,9 @@ export function read(typed) {
   return { kind: "text", text };
 }
 
+// Whether a statement names its corpus.
+export const hasSource = (text) => scan(text).some(({ kind, text: word }) => kind === "keyword" && /^FROM$/i.test(word));
+
 // The number of leading pieces that form a pattern; 0 if the text does not begin with one.
 function patternLength(pieces) {
   let depth = 0;
@@ -176,12 +179,14 @@ export function modified(pattern, { asText, nocase }) {
 // A string literal of Python: JSON's escapes are Python's, but for characters outside the BMP, which need none.
 const pythonString = (text) => (text.includes("\n") && !text.includes('"""') && !/["\\]$/.test(text) ? `"""${text.replaceAll("\\", "\\\\")}"""` : JSON.stringify(text));
 
-export function asPython(statement, root) {
-  return `import ngramdb\n\ndb = ngramdb.connect(${JSON.stringify(root)})\nprint(db.execute(${pythonString(statement)}))\n`;
+export function asPython(statement, root, corpus) {
+  const named = corpus ? `, corpus=${JSON.stringify(corpus)}` : "";
+  return `import ngramdb\n\ndb = ngramdb.connect(${JSON.stringify(root)})\nprint(db.execute(${pythonString(statement)}${named}))\n`;
 }
 
 const shellString = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
 
-export function asCurl(statement, root) {
-  return `curl -G ${shellString(`${root}query.json`)} --data-urlencode ${shellString(`q=${statement}`)}\n`;
+export function asCurl(statement, root, corpus) {
+  const named = corpus ? ` --data-urlencode ${shellString(`_corpus=${corpus}`)}` : "";
+  return `curl -G ${shellString(`${root}query.json`)} --data-urlencode ${shellString(`q=${statement}`)}${named}\n`;
 }

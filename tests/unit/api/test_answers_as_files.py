@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import json
 import math
 from pathlib import Path
@@ -14,8 +16,12 @@ import pyarrow.parquet
 import pytest
 
 import ngramdb
+from ngramdb.api.verbs import rows_as
+from ngramdb.cli.terminal.render import render
+from ngramdb.cli.terminal.screen import Screen
 from ngramdb.errors import ExecutionError, PlanError
 from ngramdb.formats import WRITTEN
+from ngramdb.serve import answers
 
 QUESTIONS = [
     'COUNT "a"',
@@ -110,6 +116,47 @@ def test_delimited_files_can_be_read_again(db, corpus, question, name):
     assert found == [
         {column: text(value) for column, value in zip(columns, row, strict=True)} for row in rows
     ]
+
+
+AWKWARD = 'one\r\n"two"\tthree, four\\five\n\nsix\u2028seven'
+
+
+@pytest.mark.parametrize("question", ["DOCS", 'KWIC "two"', 'COUNT "two"', "NGRAMS 1"])
+@pytest.mark.parametrize("kind", ["csv", "tsv"])
+def test_files_and_the_command_line_and_the_service_have_one_dialect(db, question, kind):
+    db.create_corpus("odd").append(
+        [{"text": AWKWARD, "empty": "", "none": None}, {"text": "two", "none": 1.5}]
+    )
+    db.execute(f"COPY ({question}) TO 'out.{kind}'")
+    written = Path(f"out.{kind}").read_bytes()
+    stream = io.StringIO(newline="")
+    render(db.execute(question), Screen(stream, False, None, False, True), kind)
+    assert stream.getvalue().encode() == written
+    if kind == "csv":
+        page = answers.page_of(db.execute(question), 100, 0, 1 << 20)
+        assert answers.WRITERS["csv"](page) == written
+    delimiter = rows_as.DELIMITERS[kind]
+    rows = list(csv.reader(io.StringIO(written.decode(), newline=""), delimiter=delimiter))
+    assert {len(row) for row in rows} == {len(rows[0])}
+    if question == "DOCS":
+        assert rows[1][-1] == AWKWARD
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv"])
+def test_a_hit_is_one_line(db, kind):
+    db.create_corpus("odd").append([AWKWARD])
+    db.execute(f"""COPY (KWIC "two" RETURNING text) TO 'out.{kind}'""")
+    head, *rest = Path(f"out.{kind}").read_text("utf-8").splitlines()
+    assert head.split(rows_as.DELIMITERS[kind])[2:5] == ["left", "match", "right"] and len(rest) == 1
+
+
+def test_documents_written_by_the_command_line_can_be_loaded(db, tmp_path):
+    db.create_corpus("odd").append([AWKWARD, "plain"])
+    with open("out.tsv", "w", encoding="utf-8", newline="") as stream:
+        render(db.execute("DOCS RETURNING text"), Screen(stream, False, None, False, True), "tsv")
+    db.create_corpus("again").load("out.tsv")
+    texts = [text for (text,) in db.execute("DOCS FROM again RETURNING text")]
+    assert texts == [AWKWARD, "plain"]
 
 
 def text(value):

@@ -140,3 +140,13 @@ def test_html_escapes_and_tells_null() -> None:
         "</tbody>",
         "</table>",
     ]
+
+
+@pytest.mark.parametrize("from_left", [False, True])
+def test_a_cut_is_between_letters(from_left: bool) -> None:
+    letters = ["e\u0301", "n\u0303\u0323", "👍🏽", "a", "日", "👩\u200d🚀"]
+    text = "".join(letters)
+    pieces = {"".join(letters[i:]) if from_left else "".join(letters[:i]) for i in range(len(letters) + 1)}
+    for width in range(1, 14):
+        shown = cut(Cell(text), width, screen(), from_left).text
+        assert shown.strip("…").rstrip(" ") in pieces, (width, shown)

@@ -8,6 +8,7 @@ import pytest
 
 from ngramdb.api import Result
 from ngramdb.cli.terminal.render import render
+from ngramdb.cli.terminal.render.fitting import Column, fit, overhead
 from ngramdb.cli.terminal.screen import Screen
 
 CONCORDANCE = ("doc_id", "position", "left", "match", "right")
@@ -78,3 +79,22 @@ def test_a_table_of_versions_keeps_times_and_actions_whole() -> None:
         lines = drawn(columns, rows, width)
         assert "2026-11-22 18:09:31 UTC" in lines[3] and "create corpus words" in lines[3]
         assert {name for name in columns if f" {name} " not in lines[1]} == left_out
+
+
+@pytest.mark.parametrize("width", range(60, 200, 7))
+def test_fields_beside_a_match_are_readable_and_contexts_keep_their_room(width: int) -> None:
+    names = ("doc_id", "position", "left", "match", "right", "author", "title", "year")
+    naturals = (6, 8, 60, 5, 60, 15, 40, 4)
+    numbers = {"doc_id", "position", "year"}
+    columns = [Column(name, [], name in numbers, n) for name, n in zip(names, naturals, strict=True)]
+    shown, widths = fit(columns, width)
+    by_name = {column.name: n for column, n in zip(shown, widths, strict=True) if column is not None}
+    assert overhead(len(shown)) + sum(widths) <= width
+    fields = {name: by_name[name] for name in ("author", "title") if name in by_name}
+    assert all(n >= min(12, naturals[names.index(name)]) for name, n in fields.items())
+    if len(fields) == 2 and by_name["left"] >= 30:
+        assert by_name["author"] == 15 and by_name["title"] >= 16
+    if width > 180:
+        assert by_name["title"] >= 20 and by_name["left"] >= 30
+    if fields:
+        assert by_name["left"] >= 20 and by_name["right"] >= 20

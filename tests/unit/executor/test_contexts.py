@@ -109,3 +109,27 @@ def test_pieces_are_cut_anew_and_lose_nothing():
     assert [len(some) for some in cut] == [64, 256, 1024, 1732]
     assert np.concatenate(cut).tolist() == list(range(3076))
     assert not list(concordance.in_batches([])) and not list(concordance.in_batches([np.arange(0)]))
+
+
+LETTERS = ["e\u0301\u0323", "n\u0303", "\u0915\u093f", "👩\u200d🚀", "👍🏽", "❤\ufe0f", "a", "日"]
+
+
+@pytest.mark.parametrize("tokenizer", ["chars", "bytes", "words"])
+def test_contexts_are_not_cut_within_a_letter(tokenizer):
+    side = " ".join(LETTERS) if tokenizer == "words" else "".join(LETTERS)
+    starts = {side[i:] for i in range(len(side) + 1)}
+    whole = {"".join(LETTERS[i:]) for i in range(len(LETTERS) + 1)}
+    with corpus_of(f"{side} x {side}", tokenizer=tokenizer) as c:
+        for window in range(2, len(side.encode()) + 2):
+            ((left, match, right),) = shown(c.kwic("x", window=window))
+            assert match == "x" and side.endswith(left.strip()) and side.startswith(right.strip())
+            assert "".join(left.split()) in whole, (window, left)
+            assert "".join(side[len(right.strip()) :].split()) in whole, (window, right)
+    assert len(starts) > len(whole)
+
+
+def test_a_match_is_what_was_sought_even_within_a_letter():
+    with corpus_of("ae\u0301b", tokenizer="chars") as c:
+        assert shown(c.kwic("e", window=9)) == [("a", "e", "\u0301b")]
+        assert shown(c.kwic("\u0301", window=9)) == [("ae", "\u0301", "b")]
+        assert shown(c.kwic("\u0301", window=1)) == [("e", "\u0301", "b")]

@@ -344,3 +344,13 @@ def test_rows_are_passed_over_of_every_answer(client: Any, asked: str) -> None:
     assert rows
     for n in (0, 1, 3):
         assert client.json(f"/sayings/{asked.replace('?', '.json?')}&offset={n}")["rows"] == rows[n:]
+
+
+def test_a_statement_without_from_is_about_the_corpus_that_the_request_names(client: Any) -> None:
+    q = "q=COUNT+%22flies%22&_corpus=sayings"
+    assert client.rows(f"/query.json?{q}") == [(4,)]
+    assert client.json("/query.json", "POST", {"q": 'COUNT "flies"', "corpus": "sayings"})["rows"] == [
+        {"count": 4}
+    ]
+    missing = client.json("/query.json?q=COUNT+%22flies%22&_corpus=nowhere")
+    assert missing["status"] == 404 and "nowhere" in missing["error"]

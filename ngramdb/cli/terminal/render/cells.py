@@ -14,6 +14,7 @@ from ngramdb.cli.shell.marks import Span
 from ngramdb.cli.terminal import human
 from ngramdb.cli.terminal.render.base import LEFT, MATCH, RIGHT, is_number, to_display
 from ngramdb.cli.terminal.screen import Screen
+from ngramdb.marks import whole_start, whole_stop
 from ngramdb.visible import visible
 
 # Characters of a text that are read: more than any terminal is wide, far less than a document.
@@ -175,6 +176,8 @@ def cut(cell: Cell, width: int, screen: Screen, from_left: bool = False) -> Cell
     if cell_len(cell.text) <= width:
         return cell
     text = set_cell_size(cell.text, width - len(mark))
+    if cell.text.startswith(text):  # otherwise half of a wide character is a blank
+        text = text[: whole_stop(cell.text, len(text))]
     marks = tuple((start, min(stop, len(text))) for start, stop in cell.marks if start < len(text))
     return Cell(text + mark, marks)
 
@@ -196,4 +199,4 @@ def _last(text: str, width: int) -> str:
     """The end of a text that fits a width in terminal columns."""
     widths = itertools.accumulate(map(cell_len, reversed(text)))
     n_kept = sum(1 for _ in itertools.takewhile(lambda used: used <= width, widths))
-    return text[len(text) - n_kept :]
+    return text[whole_start(text, len(text) - n_kept) :]

@@ -17,11 +17,17 @@ SPARE = ("sparse", "token_id", "position")
 # Columns of versions that are left out, one by one, before times and actions are cut: the last is current.
 SPARE_OF_VERSIONS = ("current", "by", "tokens")
 # A text column is not squeezed below this many terminal columns; others are left out instead.
-SMALLEST_TEXT = 8
+SMALLEST_FIELD = 12
+# Contexts of a match may become narrower.
+SMALLEST_CONTEXTS = 8
 # A document's text gets this share of the width before a field is shown, …
 TEXT_SHARE = 3
 # … and beside a match so many columns on either side before its position is shown.
 SMALLEST_CONTEXT = 20
+# Fields beside a match take this much of the room that contexts have beyond that, until a field is readable …
+READABLE_FIELD = 16
+# … and then this share of it.
+FIELDS_SHARE = 2
 # Columns that every document has; fields are the others.
 DOCUMENT = frozenset({"doc_id", "length", "corpus", *TEXTS})
 
@@ -38,7 +44,7 @@ class Column:
     @property
     def smallest(self) -> int:
         """The width below which the column is of no use: numbers are never cut."""
-        return self.natural if self.numeric else min(self.natural, SMALLEST_TEXT)
+        return self.natural if self.numeric else min(self.natural, SMALLEST_FIELD)
 
     @property
     def is_empty(self) -> bool:
@@ -109,22 +115,51 @@ def _concordance(columns: list[Column], width: int) -> tuple[list[Column | None]
         wanted = sum(min(column.natural, SMALLEST_CONTEXT) for column in (parts[0], parts[2]))
         if contexts >= wanted or not others:
             break
-        if len(others) == 1 and contexts >= 2 * SMALLEST_TEXT:  # the document's number rather than words
+        if len(others) == 1 and contexts >= 2 * SMALLEST_CONTEXTS:  # the document's number rather than words
             break
         kept.remove(others[-1])
     left, match, right = parts
-    widths = {match.name: max(1, min(match.natural, room - 2 * min(SMALLEST_TEXT, room // 4)))}
+    fields = _beside_contexts(others, contexts - wanted, contexts - left.natural - right.natural)
+    room -= sum(fields) - sum(column.smallest for column in others)
+    widths = {match.name: max(1, min(match.natural, room - 2 * min(SMALLEST_CONTEXTS, room // 4)))}
     half = max(1, (room - widths[MATCH]) // 2)
     widths[LEFT] = max(1, min(left.natural, max(half, room - widths[MATCH] - right.natural)))
     widths[RIGHT] = max(1, min(right.natural, room - widths[MATCH] - widths[LEFT]))
-    return list(kept), [widths.get(column.name, column.smallest) for column in kept]
+    beside = iter(fields)
+    return list(kept), [widths[column.name] if column in parts else next(beside) for column in kept]
+
+
+def _beside_contexts(fields: list[Column], spare: int, unused: int) -> list[int]:
+    """Widths of fields beside a match: at first their smallest, then from what contexts can spare.
+
+    `spare` is what contexts have beyond what they want, `unused` what they have beyond their texts.
+    """
+    widths = [column.smallest for column in fields]
+    readable = [
+        max(width, min(column.natural, READABLE_FIELD)) for width, column in zip(widths, fields, strict=True)
+    ]
+    widened = _widened(widths, readable, spare)
+    spare -= sum(widened) - sum(widths)
+    unused -= sum(widened) - sum(widths)
+    return _widened(widened, [column.natural for column in fields], max(spare // FIELDS_SHARE, unused))
+
+
+def _widened(widths: list[int], wanted: list[int], room: int) -> list[int]:
+    """The widths with `room` shared evenly among them, none wider than is wanted."""
+    found = list(widths)
+    order = sorted(range(len(found)), key=lambda i: wanted[i] - found[i])
+    for n_done, i in enumerate(order):
+        more = min(wanted[i] - found[i], max(room, 0) // (len(order) - n_done))
+        found[i] += more
+        room -= more
+    return found
 
 
 def _smallest(column: Column | None, roomy: int) -> int:
     if column is None:
         return 1
     if column.name in TEXTS and not column.numeric:
-        return min(column.natural, max(SMALLEST_TEXT, roomy))
+        return min(column.natural, max(SMALLEST_FIELD, roomy))
     return column.smallest
 
 

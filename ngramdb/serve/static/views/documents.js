@@ -2,7 +2,7 @@
 
 import { query } from "../api.js";
 import { h, roving, say } from "../dom.js";
-import { cell, number, oneLine, plural } from "../format.js";
+import { beginning, boundary, cell, number, oneLine, plural } from "../format.js";
 import { note, notes, panel } from "../panel.js";
 import { ran } from "../ran.js";
 import { join } from "../sql.js";
@@ -43,7 +43,7 @@ function cards(ctx, answer, search) {
           "a",
           { class: "card", href: documentLink(ctx, row[at.doc_id]) },
           h("span", { class: "row" }, h("strong", {}, `Document ${row[at.doc_id]}`), h("span", { class: "dim" }, plural(row[at.length], "token"))),
-          h("span", { class: "meta" }, others.filter(([, column]) => row[column] !== null).map(([name, column]) => h("span", {}, h("span", { class: "dim" }, `${name} `), h("span", { dir: "auto" }, oneLine(cell(row[column])).slice(0, 80))))),
+          h("span", { class: "meta" }, others.filter(([, column]) => row[column] !== null).map(([name, column]) => h("span", {}, h("span", { class: "dim" }, `${name} `), h("span", { dir: "auto" }, beginning(oneLine(cell(row[column])), 80))))),
           h("span", { class: "peek", dir: "auto" }, peek(String(row[at.text] ?? ""), search)),
         ),
       ),
@@ -65,16 +65,16 @@ function wordPlace(text, words) {
 // The next beginning of a word, for an excerpt to begin there.
 function wordStart(text, at) {
   const blank = at > 0 ? text.slice(at, at + 30).search(/\s/) : -1;
-  return blank < 0 ? at : at + blank + 1;
+  return blank < 0 ? boundary(text, at) : at + blank + 1;
 }
 
 // The place of the words that were looked for, where they stand so in the text; else its beginning.
 function peek(text, search) {
   const wanted = search.kind === "text" ? search.text.toLowerCase() : search.pattern?.match(/^"((?:[^"\\])*)"/)?.[1].toLowerCase();
   const place = wanted ? wordPlace(text.toLowerCase(), wanted) : -1;
-  const start = wordStart(text, Math.max(0, place - PEEK / 3));
-  const piece = text.slice(start, start + PEEK);
-  if (place < 0) return oneLine(piece) + (text.length > PEEK ? " …" : "");
+  const start = wordStart(text, Math.max(0, Math.floor(place - PEEK / 3)));
+  const end = boundary(text, start + PEEK);
+  if (place < 0) return oneLine(text.slice(start, end)) + (text.length > PEEK ? " …" : "");
   const stop = place + wanted.length;
-  return [start > 0 && "… ", oneLine(text.slice(start, place)), h("mark", {}, oneLine(text.slice(place, stop))), oneLine(text.slice(stop, start + PEEK)), text.length > start + PEEK && " …"];
+  return [start > 0 && "… ", oneLine(text.slice(start, place)), h("mark", {}, oneLine(text.slice(place, stop))), oneLine(text.slice(stop, end)), text.length > start + PEEK && " …"];
 }
