@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ngramdb.errors import ParseError
-from ngramdb.language import scanner, syntax
+from ngramdb.language import guesses, scanner, syntax
 from ngramdb.language.hints import hint, lonely_field
 from ngramdb.language.literals import Fault
 from ngramdb.language.situation import CLAUSE_HEADS, Situation, quote
@@ -57,6 +57,7 @@ def broken(kind: str, text: str, start: int, stop: int) -> ParseError:
     raw = text[start:stop]
     if kind == scanner.OPEN_IDS and text[stop : stop + 1] in ('"', "'"):
         message = 'token ids are numbers, [5, 7]; an n-gram in words stands without brackets: write "…"'
+        message = guesses.of_attributes(text, stop) or message
         return ParseError(message, text=text, start=stop, stop=stop + 1)
     if kind == scanner.BAD_OPERATOR:
         return ParseError(f"there is no {raw} here: {_OPERATORS[raw]}", text=text, start=start, stop=stop)

@@ -17,7 +17,7 @@ _PART_OF_A_STRING = re.compile(
 _LISTS = frozenset({"WORDLIST", "WORDS", "VOCABULARY", "FREQUENCIES", "FREQUENCY", "FREQLIST", "FREQ"})
 _CLAUSES_OF_DOCS = frozenset({"WHERE", "ORDER", "LIMIT", "OFFSET", "SAMPLE", "RETURNING"})
 _PATTERNS = frozenset({"TEXT_LITERAL", "REGEX_LITERAL", "IDS_LITERAL"})
-_SCHEMA = frozenset({"FIELDS", "FIELD", "COLUMNS", "SCHEMA", "METADATA"})
+_SCHEMA = frozenset({"FIELDS", "FIELD", "COLUMNS", "SCHEMA", "METADATA", "STATS", "STATISTICS"})
 
 
 def _update(situation: Situation) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from ngramdb.language import habits, syntax
+from ngramdb.language import guesses, habits, syntax
 from ngramdb.language.situation import CLAUSE_HEADS, Situation, quote
 from ngramdb.language.synonyms import nearest
 
@@ -352,6 +352,7 @@ def _missing_semicolon(situation: Situation) -> str | None:
 
 
 _RULES: tuple[Callable[[Situation], str | None], ...] = (
+    *guesses.RULES,
     *habits.FIRST,
     _copy,
     _delete,

@@ -25,6 +25,7 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
     "INDEX": ("CORPUS",),
     "DATABASE": ("CORPUS",),
     "TABLES": ("CORPORA",),
+    "DATABASES": ("CORPORA",),
     "CORPUS": ("CORPORA",),
     "CORPUSES": ("CORPORA",),
     "HISTORY": ("VERSIONS",),

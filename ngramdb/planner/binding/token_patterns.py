@@ -340,7 +340,9 @@ class _Binding:
         found = self._ngram(self._scope, asked, self._corpus)
         if isinstance(found, plan.Gram):
             if not len(found):
-                self._scope.fail(PlanError, "a part of a pattern has at least one token", node)
+                self._scope.fail(
+                    PlanError, "a part of a pattern has at least one token; any token is written *", node
+                )
             return _tokens(found)
         if isinstance(found, plan.StoredText) or set(found.weights) - {1}:
             tokenizer = self._corpus.tokenizer
@@ -376,7 +378,9 @@ class _Binding:
         split = tokenizer.split_unfinished if prefix else tokenizer.split
         pieces = tokenizer.words_of(value) if by_text else split(value)
         if not pieces:
-            self._scope.fail(PlanError, "a part of a pattern has at least one token", node)
+            self._scope.fail(
+                PlanError, "a part of a pattern has at least one token; any token is written *", node
+            )
         if (
             prefix
             and len(pieces) > 1
