@@ -170,16 +170,31 @@ def _ids_of_text(opened: Opened, query: str) -> Any:
     try:
         if " AND " not in query and " OR " not in query:
             return opened.encoded(query)
-        clauses = map(_without_parentheses, query.split(" AND "))
-        return [[opened.encoded(term) for term in clause.split(" OR ")] for clause in clauses]
+        clauses = map(_without_parentheses, _without_parentheses(query).split(" AND "))
+        terms = (map(_without_parentheses, clause.split(" OR ")) for clause in clauses)
+        return [[opened.encoded(term) for term in clause] for clause in terms]
     except InvalidArgument as error:
         raise Problem(400, str(error)) from None
 
 
-def _without_parentheses(clause: str) -> str:
-    """Return a clause without the parentheses that infini-gram's paper puts around alternatives."""
-    inner = clause.strip()
-    return inner[1:-1].strip() if " OR " in inner and inner[0] + inner[-1] == "()" else clause
+def _without_parentheses(text: str) -> str:
+    """Return a part of a CNF without the parentheses around it, which infini-gram's paper writes."""
+    inner = text.strip()
+    if not _is_enclosed(inner):
+        return text
+    while _is_enclosed(inner):
+        inner = inner[1:-1].strip()
+    return inner
+
+
+def _is_enclosed(text: str) -> bool:
+    """Return True if the first parenthesis is closed by the last character."""
+    depth = 0
+    for place, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if depth == 0:
+            return place == len(text) - 1 and place > 1
+    return False
 
 
 def _asked(

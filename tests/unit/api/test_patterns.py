@@ -62,6 +62,8 @@ def test_case_may_be_ignored_in_all_of_it(corpus: ngramdb.Corpus) -> None:
     loud = ngramdb.pattern('("TIME" | "FRUIT") /FL.*/')
     assert corpus.count(loud) == 0
     assert corpus.count(loud, ignore_case=True) == 3
+    piece = ngramdb.pattern('"lie"')
+    assert corpus.count(piece, match_text=True) == corpus.count("lie", match_text=True) > 0
     assert corpus.kwic(loud, ignore_case=True).summary["total"] == 3
 
 
