@@ -353,9 +353,9 @@ def _pattern(value: Any, match_text: bool, ignore_case: bool) -> ast.Pattern:
         return ast.Matching(_ngram(value), match_text, ignore_case)
     if not match_text and not ignore_case:
         return value.tree
-    is_ngram = isinstance(value.tree, (ast.Text, ast.TokenIds, ast.Parameter))
-    tree = value.tree if is_ngram else ast.Group((value.tree,))
-    return ast.Matching(tree, match_text or None, ignore_case)
+    if isinstance(value.tree, (ast.Text, ast.TokenIds, ast.Parameter)):
+        return ast.Matching(value.tree, match_text or None, ignore_case)
+    return ast.Matching(ast.Group((value.tree,)), match_text or None, ignore_case)
 
 
 def _measure(name: str) -> ast.Measure:

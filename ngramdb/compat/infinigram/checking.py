@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar
+
+from typing_extensions import ParamSpec
+
+from ngramdb.compat.infinigram.answers import ErrorAnswer
 
 
 class Refused(Exception):
     """An argument that makes no sense; the message becomes `{"error": …}`."""
 
 
-def answers_errors(method: Callable[..., Any]) -> Callable[..., Any]:
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
+
+
+def answers_errors(method: Callable[Given, Answer]) -> Callable[Given, Answer | ErrorAnswer]:
     """A method whose refusals are dicts, as the peer has them."""
 
     @wraps(method)
-    def answering(*arguments: Any, **named: Any) -> Any:
+    def answering(*arguments: Given.args, **named: Given.kwargs) -> Answer | ErrorAnswer:
         try:
             return method(*arguments, **named)
         except Refused as refusal:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ngramdb.compat.infinigram.answers import DocAnswer
 from ngramdb.engine.corpus.infini_gram_files import metadata_line
 
 
@@ -23,7 +24,7 @@ class Documents:
         self._first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.n_documents = int(self._first[-1])
 
-    def at(self, s: int, position: int, before: int, after: int) -> dict[str, Any]:
+    def at(self, s: int, position: int, before: int, after: int) -> DocAnswer:
         """The document of a token, from `before` tokens before it up to `after` tokens from it on."""
         index = self.segments[s].index
         # In the peer's files the first document's separator stands before all tokens.
@@ -33,16 +34,16 @@ class Documents:
         offset = position - start
         return self._excerpt(s, i, max(0, offset - before), offset + after, offset)
 
-    def at_rank(self, s: int, rank: int, before: int, after: int) -> dict[str, Any]:
+    def at_rank(self, s: int, rank: int, before: int, after: int) -> DocAnswer:
         """The same by a row of the suffix array."""
         return self.at(s, int(self.segments[s].index.positions(rank, rank + 1)[0]), before, after)
 
-    def by_number(self, number: int, length: int) -> dict[str, Any]:
+    def by_number(self, number: int, length: int) -> DocAnswer:
         """The first tokens of a document."""
         s = int(np.searchsorted(self._first, number, side="right")) - 1
         return self._excerpt(s, number - int(self._first[s]), 0, length, 0)
 
-    def _excerpt(self, s: int, i: int, start: int, stop: int, needle: int) -> dict[str, Any]:
+    def _excerpt(self, s: int, i: int, start: int, stop: int, needle: int) -> DocAnswer:
         segment = self.segments[s]
         removed = self._view.removed(s)
         place = int(np.searchsorted(removed, i))

@@ -11,12 +11,22 @@ import numpy as np
 
 from ngramdb.caching import cached_property
 from ngramdb.compat.infinigram import checking
+from ngramdb.compat.infinigram.answers import (
+    AttributionAnswer,
+    CountAnswer,
+    CreativityAnswer,
+    DistAnswer,
+    FindAnswer,
+    InfgramDistAnswer,
+    InfgramProbAnswer,
+    ProbAnswer,
+)
 from ngramdb.compat.infinigram.attribution import chosen_spans, span_record
 from ngramdb.compat.infinigram.checking import answers_errors
 from ngramdb.compat.infinigram.documents import Documents
 from ngramdb.compat.infinigram.opening import LARGEST_IDS, TOKEN_BYTES, opened, paths_of
 from ngramdb.compat.infinigram.questions import Questions
-from ngramdb.compat.infinigram.retrieval import Answer, GroupedRetrieval, Ids, Retrieval
+from ngramdb.compat.infinigram.retrieval import GroupedRetrieval, Ids, Retrieval
 from ngramdb.errors import InvalidArgument
 
 
@@ -138,7 +148,7 @@ class InfiniGramEngine(Retrieval):
     # ---- counts -----------------------------------------------------------------------------------------
 
     @answers_errors
-    def find(self, input_ids: Ids) -> Answer:
+    def find(self, input_ids: Ids) -> FindAnswer:
         """The count of an n-gram, and the rows [lo, hi) of each shard that begin with it."""
         checking.check_ids("input_ids", input_ids, self.token_id_max)
         if self.token_id_max in input_ids:
@@ -147,7 +157,7 @@ class InfiniGramEngine(Retrieval):
         return {"cnt": self._view.index.count(input_ids), "segment_by_shard": rows}
 
     @answers_errors
-    def count(self, input_ids: Ids) -> Answer:
+    def count(self, input_ids: Ids) -> CountAnswer:
         """How often an n-gram occurs; the empty one counts all tokens and a separator for each document."""
         checking.check_ids("input_ids", input_ids, self.token_id_max)
         return {"count": self._questions.count(input_ids), "approx": False}
@@ -155,16 +165,18 @@ class InfiniGramEngine(Retrieval):
     # ---- probabilities ----------------------------------------------------------------------------------
 
     @answers_errors
-    def prob(self, prompt_ids: Ids, cont_id: int) -> Answer:
+    def prob(self, prompt_ids: Ids, cont_id: int) -> ProbAnswer:
         """P(cont_id | prompt_ids), -1.0 where the prompt does not occur."""
-        return self._prob(prompt_ids, cont_id, infgram=False)
+        answer: ProbAnswer = self._prob(prompt_ids, cont_id, infgram=False)
+        return answer
 
     @answers_errors
-    def infgram_prob(self, prompt_ids: Ids, cont_id: int) -> Answer:
+    def infgram_prob(self, prompt_ids: Ids, cont_id: int) -> InfgramProbAnswer:
         """The same after the longest suffix of the prompt that occurs."""
-        return self._prob(prompt_ids, cont_id, infgram=True)
+        answer: InfgramProbAnswer = self._prob(prompt_ids, cont_id, infgram=True)
+        return answer
 
-    def _prob(self, prompt_ids: Ids, cont_id: int, *, infgram: bool) -> Answer:
+    def _prob(self, prompt_ids: Ids, cont_id: int, *, infgram: bool) -> Any:
         checking.check_ids("prompt_ids", prompt_ids, self.token_id_max)
         checking.check_id("cont_id", cont_id, self.token_id_max)
         n_prompt, n_both, used = self._questions.after(prompt_ids, cont_id, infgram=infgram)
@@ -173,16 +185,18 @@ class InfiniGramEngine(Retrieval):
         return {**answer, "suffix_len": used} if infgram else answer
 
     @answers_errors
-    def ntd(self, prompt_ids: Ids, max_support: int | None = None) -> Answer:
+    def ntd(self, prompt_ids: Ids, max_support: int | None = None) -> DistAnswer:
         """Every next token of a prompt with its count and probability; a document's end is `eos_token_id`."""
-        return self._ntd(prompt_ids, max_support, infgram=False)
+        answer: DistAnswer = self._ntd(prompt_ids, max_support, infgram=False)
+        return answer
 
     @answers_errors
-    def infgram_ntd(self, prompt_ids: Ids, max_support: int | None = None) -> Answer:
+    def infgram_ntd(self, prompt_ids: Ids, max_support: int | None = None) -> InfgramDistAnswer:
         """The same after the longest suffix of the prompt that occurs."""
-        return self._ntd(prompt_ids, max_support, infgram=True)
+        answer: InfgramDistAnswer = self._ntd(prompt_ids, max_support, infgram=True)
+        return answer
 
-    def _ntd(self, prompt_ids: Ids, max_support: int | None, *, infgram: bool) -> Answer:
+    def _ntd(self, prompt_ids: Ids, max_support: int | None, *, infgram: bool) -> Any:
         checking.positive("max_support", max_support, self.max_support)
         checking.check_ids("prompt_ids", prompt_ids, self.token_id_max)
         n_prompt, counts, used = self._questions.next_tokens(prompt_ids, infgram=infgram)
@@ -193,7 +207,7 @@ class InfiniGramEngine(Retrieval):
     # ---- texts that are traced --------------------------------------------------------------------------
 
     @answers_errors
-    def creativity(self, input_ids: Ids) -> Answer:
+    def creativity(self, input_ids: Ids) -> CreativityAnswer:
         """For each position, the end of the longest n-gram from there on that occurs."""
         checking.check_ids("input_ids", input_ids, self.token_id_max)
         return {"rs": self._ends(input_ids).tolist()}
@@ -201,7 +215,7 @@ class InfiniGramEngine(Retrieval):
     @answers_errors
     def attribute(
         self, input_ids: Ids, delim_ids: Ids, min_len: int, max_cnt: int, enforce_bow: bool
-    ) -> Answer:
+    ) -> AttributionAnswer:
         """The longest spans of a text that occur, none in another one, with all places where they stand.
 
         A span ends with the first of `delim_ids` in it; with `enforce_bow` it is one of whole words.

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from ngramdb.compat.infinigram import checking
+from ngramdb.compat.infinigram.answers import CountAnswer, DocAnswer, FindCnfAnswer, SearchAnswer
 from ngramdb.compat.infinigram.checking import answers_errors
 from ngramdb.compat.infinigram.documents import Documents
 from ngramdb.compat.infinigram.places import kept, matches
 
-Answer = dict[str, Any]
 Ids = list[int]
 Cnf = list[list[list[int]]]
 
@@ -34,7 +34,7 @@ class Retrieval:
     @answers_errors
     def find_cnf(
         self, cnf: Cnf, max_clause_freq: int | None = None, max_diff_tokens: int | None = None
-    ) -> Answer:
+    ) -> FindCnfAnswer:
         """Occurrences of the rarest clause that have one of every other clause near them, by shard."""
         found = self._matches(cnf, max_clause_freq, max_diff_tokens)
         pointers = [(self.token_bytes * positions).tolist() for positions in found]
@@ -43,7 +43,7 @@ class Retrieval:
     @answers_errors
     def count_cnf(
         self, cnf: Cnf, max_clause_freq: int | None = None, max_diff_tokens: int | None = None
-    ) -> Answer:
+    ) -> CountAnswer:
         """How many those are."""
         found = self._matches(cnf, max_clause_freq, max_diff_tokens)
         return {"count": sum(map(len, found)), "approx": False}
@@ -51,7 +51,7 @@ class Retrieval:
     @answers_errors
     def search_docs(
         self, input_ids: Ids, maxnum: int | None = None, max_disp_len: int | None = None
-    ) -> Answer:
+    ) -> SearchAnswer:
         """Some occurrences of an n-gram, drawn at random, with their documents."""
         n = checking.positive("maxnum", maxnum, self.maxnum)
         length = checking.positive("max_disp_len", max_disp_len, self.max_disp_len)
@@ -73,13 +73,13 @@ class Retrieval:
         max_disp_len: int | None = None,
         max_clause_freq: int | None = None,
         max_diff_tokens: int | None = None,
-    ) -> Answer:
+    ) -> SearchAnswer:
         """Some of what `find_cnf` finds, drawn at random, with their documents."""
         n = checking.positive("maxnum", maxnum, self.maxnum)
         length = checking.positive("max_disp_len", max_disp_len, self.max_disp_len)
         return self._drawn(self._matches(cnf, max_clause_freq, max_diff_tokens), n, length)
 
-    def _drawn(self, found: Sequence[Any], n: int, length: int) -> Answer:
+    def _drawn(self, found: Sequence[Any], n: int, length: int) -> SearchAnswer:
         total = sum(map(len, found))
         chosen = sorted(self._random.sample(range(total), min(n, total)))
         documents, s, first = [], 0, 0
@@ -90,11 +90,11 @@ class Retrieval:
             documents.append(self._around(s, int(found[s][number - first]), length))
         return {"cnt": total, "approx": False, "idxs": chosen, "documents": documents}
 
-    def _around(self, s: int, position: int, length: int) -> Answer:
+    def _around(self, s: int, position: int, length: int) -> DocAnswer:
         return self._documents.at(s, position, length // 2, length - length // 2)
 
     @answers_errors
-    def get_doc_by_rank(self, s: int, rank: int, max_disp_len: int | None = None) -> Answer:
+    def get_doc_by_rank(self, s: int, rank: int, max_disp_len: int | None = None) -> DocAnswer:
         """The document of a shard's row, at most `max_disp_len` tokens around it."""
         length = checking.positive("max_disp_len", max_disp_len, self.max_disp_len)
         self._check_rank(s, rank)
@@ -103,7 +103,7 @@ class Retrieval:
     @answers_errors
     def get_docs_by_ranks(
         self, list_of_s_and_rank: list[tuple[int, int]], max_disp_len: int | None = None
-    ) -> list[Answer] | Answer:
+    ) -> list[DocAnswer]:
         """Several of them."""
         length = checking.positive("max_disp_len", max_disp_len, self.max_disp_len)
         checking.check_all(lambda place: self._check_rank(*place), list_of_s_and_rank)
@@ -113,7 +113,7 @@ class Retrieval:
         ]
 
     @answers_errors
-    def get_doc_by_ptr(self, s: int, ptr: int, max_disp_len: int | None = None) -> Answer:
+    def get_doc_by_ptr(self, s: int, ptr: int, max_disp_len: int | None = None) -> DocAnswer:
         """The document of a shard's pointer, at most `max_disp_len` tokens around it."""
         length = checking.positive("max_disp_len", max_disp_len, self.max_disp_len)
         self._check_pointer(s, ptr)
@@ -122,39 +122,37 @@ class Retrieval:
     @answers_errors
     def get_docs_by_ptrs(
         self, list_of_s_and_ptr: list[tuple[int, int]], max_disp_len: int | None = None
-    ) -> list[Answer] | Answer:
+    ) -> list[DocAnswer]:
         """Several of them."""
         length = checking.positive("max_disp_len", max_disp_len, self.max_disp_len)
         checking.check_all(lambda place: self._check_pointer(*place), list_of_s_and_ptr)
         return [self._around(s, ptr // self.token_bytes, length) for s, ptr in list_of_s_and_ptr]
 
     @answers_errors
-    def get_doc_by_ix(self, doc_ix: int, max_disp_len: int | None = None) -> Answer:
+    def get_doc_by_ix(self, doc_ix: int, max_disp_len: int | None = None) -> DocAnswer:
         """The first tokens of a document by its number."""
         length = checking.positive("max_disp_len", max_disp_len, self.max_disp_len)
         self._check_document(doc_ix)
         return self._documents.by_number(doc_ix, length)
 
     @answers_errors
-    def get_docs_by_ixs(
-        self, list_of_doc_ix: list[int], max_disp_len: int | None = None
-    ) -> list[Answer] | Answer:
+    def get_docs_by_ixs(self, list_of_doc_ix: list[int], max_disp_len: int | None = None) -> list[DocAnswer]:
         """Several of them."""
         length = checking.positive("max_disp_len", max_disp_len, self.max_disp_len)
         checking.check_all(self._check_document, list_of_doc_ix)
         return [self._documents.by_number(doc_ix, length) for doc_ix in list_of_doc_ix]
 
     @answers_errors
-    def get_doc_by_rank_2(self, s: int, rank: int, needle_len: int, max_ctx_len: int) -> Answer:
+    def get_doc_by_rank_2(self, s: int, rank: int, needle_len: int, max_ctx_len: int) -> DocAnswer:
         """The document of a shard's row: `needle_len` tokens, and `max_ctx_len` tokens on either side."""
         return self._by_ranks([(s, rank, needle_len, max_ctx_len)])[0]
 
     @answers_errors
-    def get_docs_by_ranks_2(self, requests: list[tuple[int, int, int, int]]) -> list[Answer] | Answer:
+    def get_docs_by_ranks_2(self, requests: list[tuple[int, int, int, int]]) -> list[DocAnswer]:
         """Several of them."""
         return self._by_ranks(requests)
 
-    def _by_ranks(self, requests: list[tuple[int, int, int, int]]) -> list[Answer]:
+    def _by_ranks(self, requests: list[tuple[int, int, int, int]]) -> list[DocAnswer]:
         for s, rank, needle_len, max_ctx_len in requests:
             checking.check_not_negative(needle_len=needle_len, max_ctx_len=max_ctx_len)
             self._check_rank(s, rank)
@@ -164,16 +162,16 @@ class Retrieval:
         ]
 
     @answers_errors
-    def get_doc_by_ptr_2(self, s: int, ptr: int, needle_len: int, max_ctx_len: int) -> Answer:
+    def get_doc_by_ptr_2(self, s: int, ptr: int, needle_len: int, max_ctx_len: int) -> DocAnswer:
         """The same by a shard's pointer."""
         return self._by_pointers([(s, ptr, needle_len, max_ctx_len)])[0]
 
     @answers_errors
-    def get_docs_by_ptrs_2(self, requests: list[tuple[int, int, int, int]]) -> list[Answer] | Answer:
+    def get_docs_by_ptrs_2(self, requests: list[tuple[int, int, int, int]]) -> list[DocAnswer]:
         """Several of them."""
         return self._by_pointers(requests)
 
-    def _by_pointers(self, requests: list[tuple[int, int, int, int]]) -> list[Answer]:
+    def _by_pointers(self, requests: list[tuple[int, int, int, int]]) -> list[DocAnswer]:
         for s, ptr, needle_len, max_ctx_len in requests:
             checking.check_not_negative(needle_len=needle_len, max_ctx_len=max_ctx_len)
             self._check_pointer(s, ptr)
@@ -183,16 +181,16 @@ class Retrieval:
         ]
 
     @answers_errors
-    def get_doc_by_ix_2(self, doc_ix: int, max_ctx_len: int) -> Answer:
+    def get_doc_by_ix_2(self, doc_ix: int, max_ctx_len: int) -> DocAnswer:
         """The first `max_ctx_len` tokens of a document by its number."""
         return self._by_numbers([(doc_ix, max_ctx_len)])[0]
 
     @answers_errors
-    def get_docs_by_ixs_2(self, requests: list[tuple[int, int]]) -> list[Answer] | Answer:
+    def get_docs_by_ixs_2(self, requests: list[tuple[int, int]]) -> list[DocAnswer]:
         """Several of them."""
         return self._by_numbers(requests)
 
-    def _by_numbers(self, requests: list[tuple[int, int]]) -> list[Answer]:
+    def _by_numbers(self, requests: list[tuple[int, int]]) -> list[DocAnswer]:
         for doc_ix, max_ctx_len in requests:
             checking.check_not_negative(max_ctx_len=max_ctx_len)
             self._check_document(doc_ix)
@@ -248,7 +246,7 @@ class GroupedRetrieval(Retrieval):
     """What an engine of differences has besides."""
 
     @answers_errors
-    def get_docs_by_ptrs_2_grouped(self, requests: list[dict[str, Any]]) -> list[list[Answer]] | Answer:
+    def get_docs_by_ptrs_2_grouped(self, requests: list[dict[str, Any]]) -> list[list[DocAnswer]]:
         """Documents of several spans: `docs` (of `s` and `ptr`), `needle_len` and `max_ctx_len` of each."""
         groups = [
             [(doc["s"], doc["ptr"], one["needle_len"], one["max_ctx_len"]) for doc in one["docs"]]

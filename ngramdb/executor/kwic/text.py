@@ -89,7 +89,7 @@ class Contexts(ABC):
     def _ids(self, line: Line, n_around: int = 0) -> tuple[NDArray[np.uint32], int, int]:
         """The tokens of match and contexts, and where among them the match starts and stops.
 
-        `n_around` : how many more tokens before and behind the contexts, as far as there are as many
+        `n_around` : the number of further tokens read on either side, fewer at the document's ends
         """
         first = max(0, line.start - line.before - n_around)
         ids = self._segment.index.document_tokens(line.document, first, line.stop + line.after + n_around)

@@ -102,7 +102,7 @@ export function read(typed) {
   return { kind: "text", text };
 }
 
-// Whether a statement names its corpus.
+// True if a statement names its corpus.
 export const hasSource = (text) => scan(text).some(({ kind, text: word }) => kind === "keyword" && /^FROM$/i.test(word));
 
 // The number of leading pieces that form a pattern; 0 if the text does not begin with one.

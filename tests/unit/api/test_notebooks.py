@@ -1,4 +1,4 @@
-"""Objects in notebooks: HTML with the same facts as their representation, and text that is no markup."""
+"""Objects in notebooks: HTML with the same facts as their representation, and texts are escaped."""
 
 from __future__ import annotations
 

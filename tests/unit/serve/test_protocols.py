@@ -44,7 +44,11 @@ def test_counts_of_infini_gram(client: Any) -> None:
     assert infini_gram(client, "count", query="")["count"] == 22 + 4  # a separator for each document
     assert infini_gram(client, "count", query="never seen")["count"] == 0
     found = infini_gram(client, "count", query="time OR fruit AND an")
-    for query in ("(time OR fruit) AND an", "((time) OR (fruit)) AND (an)", "( (time OR fruit) AND (( an )) )"):
+    for query in (
+        "(time OR fruit) AND an",
+        "((time) OR (fruit)) AND (an)",
+        "( (time OR fruit) AND (( an )) )",
+    ):
         in_parentheses = infini_gram(client, "count", query=query)
         assert (in_parentheses["token_ids"], in_parentheses["count"]) == (found["token_ids"], found["count"])
     apart = infini_gram(client, "count", query="(time) an (fruit) OR an")  # no parentheses around all of it
