@@ -6,20 +6,20 @@ from typing import Any, TypedDict
 
 
 class ErrorAnswer(TypedDict):
-    """What every method returns for arguments that make no sense."""
+    """The answer of every method to invalid arguments."""
 
     error: str
 
 
 class FindAnswer(TypedDict):
-    """Of `find`: the rows [lo, hi) of each shard."""
+    """The answer of `find`, with the rows [lo, hi) of each shard."""
 
     cnt: int
     segment_by_shard: list[tuple[int, int]]
 
 
 class FindCnfAnswer(TypedDict):
-    """Of `find_cnf`: pointers by shard."""
+    """The answer of `find_cnf`, with pointers by shard."""
 
     cnt: int
     approx: bool
@@ -27,14 +27,14 @@ class FindCnfAnswer(TypedDict):
 
 
 class CountAnswer(TypedDict):
-    """Of `count` and `count_cnf`."""
+    """The answer of `count` and `count_cnf`."""
 
     count: int
     approx: bool
 
 
 class ProbAnswer(TypedDict):
-    """Of `prob`."""
+    """The answer of `prob`."""
 
     prompt_cnt: int
     cont_cnt: int
@@ -42,7 +42,7 @@ class ProbAnswer(TypedDict):
 
 
 class InfgramProbAnswer(ProbAnswer):
-    """Of `infgram_prob`."""
+    """The answer of `infgram_prob`."""
 
     suffix_len: int
 
@@ -55,7 +55,7 @@ class TokenAnswer(TypedDict):
 
 
 class DistAnswer(TypedDict):
-    """Of `ntd`."""
+    """The answer of `ntd`."""
 
     prompt_cnt: int
     result_by_token_id: dict[int, TokenAnswer]
@@ -63,7 +63,7 @@ class DistAnswer(TypedDict):
 
 
 class InfgramDistAnswer(DistAnswer):
-    """Of `infgram_ntd`."""
+    """The answer of `infgram_ntd`."""
 
     suffix_len: int
 
@@ -81,7 +81,7 @@ class DocAnswer(TypedDict):
 
 
 class SearchAnswer(TypedDict):
-    """Of `search_docs` and `search_docs_cnf`."""
+    """The answer of `search_docs` and `search_docs_cnf`."""
 
     cnt: int
     approx: bool
@@ -90,12 +90,12 @@ class SearchAnswer(TypedDict):
 
 
 class CreativityAnswer(TypedDict):
-    """Of `creativity`."""
+    """The answer of `creativity`."""
 
     rs: list[int]
 
 
 class AttributionAnswer(TypedDict):
-    """Of `attribute`: l, r, length, count, unigram_logprob_sum and docs of each span."""
+    """The answer of `attribute`: l, r, length, count, unigram_logprob_sum and docs of each span."""
 
     spans: list[dict[str, Any]]
