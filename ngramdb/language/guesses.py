@@ -85,12 +85,7 @@ def _clauses(situation: Situation) -> str | None:
         return f"there is no HAVING; {few}"
     if word in ("SPAN", "LEFT", "RIGHT") and situation.may_be("WINDOW"):
         return "the number of tokens beside a match is WINDOW 5"
-    if "WINDOW" in situation.head[-3:] and situation.found.type in (
-        "COMMA",
-        "INTEGER_LITERAL",
-        "OTHER",
-        "MINUS",
-    ):
+    if situation.head[-2:-1] == ["WINDOW"] and situation.found.type in ("COMMA", "INTEGER_LITERAL"):
         return "WINDOW takes one number of tokens, for both sides"
     return None
 
