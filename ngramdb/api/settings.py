@@ -263,7 +263,7 @@ class Settings(Mapping[str, Value]):
         A name that doesn't exist (with the nearest that does), a value of another type or out of range.
     """
 
-    def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, changed: Callable[[], None] | None = None) -> None:
         """`changed` is called after each change."""
         values: dict[str, Value] = {name: setting.default() for name, setting in SETTINGS.items()}
         object.__setattr__(self, "_values", values)
@@ -271,7 +271,7 @@ class Settings(Mapping[str, Value]):
 
     # For type checkers; __init__ goes around __setattr__.
     _values: dict[str, Value]
-    _changed: Callable[[], None]
+    _changed: Callable[[], None] | None
 
     def __setattr__(self, name: str, value: Any) -> None:
         """`settings.threads = 2` is `settings["threads"] = 2`; a name that is no setting is refused."""
@@ -283,7 +283,8 @@ class Settings(Mapping[str, Value]):
     def __setitem__(self, name: str, value: Any) -> None:
         name = _known(name)
         self._values[name] = SETTINGS[name].check(name, plain(value))
-        self._changed()
+        if self._changed:
+            self._changed()
 
     def __iter__(self) -> Iterator[str]:
         return iter(SETTINGS)
@@ -301,7 +302,8 @@ class Settings(Mapping[str, Value]):
         """Restore the default."""
         name = _known(name)
         self._values[name] = SETTINGS[name].default()
-        self._changed()
+        if self._changed:
+            self._changed()
 
     @property
     def threads(self) -> int:

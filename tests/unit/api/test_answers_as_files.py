@@ -143,18 +143,20 @@ def test_files_and_the_command_line_and_the_service_have_one_dialect(db, questio
 
 
 @pytest.mark.parametrize("kind", ["csv", "tsv"])
-def test_a_hit_is_one_line(db, kind):
+def test_a_hit_is_one_line(db, kind, tmp_path):
     db.create_corpus("odd").append([AWKWARD])
-    db.execute(f"""COPY (KWIC "two" RETURNING text) TO 'out.{kind}'""")
-    head, *rest = Path(f"out.{kind}").read_text("utf-8").splitlines()
+    path = tmp_path / f"out.{kind}"
+    db.execute(f"""COPY (KWIC "two" RETURNING text) TO '{path}'""")
+    head, *rest = path.read_text("utf-8").splitlines()
     assert head.split(rows_as.DELIMITERS[kind])[2:5] == ["left", "match", "right"] and len(rest) == 1
 
 
 def test_documents_written_by_the_command_line_can_be_loaded(db, tmp_path):
     db.create_corpus("odd").append([AWKWARD, "plain"])
-    with open("out.tsv", "w", encoding="utf-8", newline="") as stream:
+    path = tmp_path / "out.tsv"
+    with path.open("w", encoding="utf-8", newline="") as stream:
         render(db.execute("DOCS RETURNING text"), Screen(stream, False, None, False, True), "tsv")
-    db.create_corpus("again").load("out.tsv")
+    db.create_corpus("again").load(path)
     texts = [text for (text,) in db.execute("DOCS FROM again RETURNING text")]
     assert texts == [AWKWARD, "plain"]
 
