@@ -54,6 +54,7 @@ from .errors import ResourceError as ResourceError
 from .errors import StorageError as StorageError
 from .errors import TimeoutExceeded as TimeoutExceeded
 from .errors import TokenBoundaryWarning as TokenBoundaryWarning
+from .errors import VersionWarning as VersionWarning
 from .errors import Warning as Warning
 from .executor.results.result import Result as Result
 from .tokenizers.callables import CallableTokenizer as CallableTokenizer

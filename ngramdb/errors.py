@@ -42,6 +42,10 @@ class ConditionWarning(UserWarning):
     """A condition holds of no document, whatever it has: a comparison with NULL, or an empty range."""
 
 
+class VersionWarning(UserWarning):
+    """The version that was the newest when the connection was opened is no longer kept."""
+
+
 class ExportWarning(UserWarning):
     """Documents were written otherwise than they came, or so that not every corpus can load them."""
 

@@ -341,6 +341,9 @@ class ReferenceCatalog:
     def corpus_view(self, name):
         return self.corpora[name]
 
+    def version_number(self, name):
+        raise NotImplementedError
+
     def setting_names(self):
         return ["threads", "progress"]
 

@@ -32,8 +32,8 @@ class Writes:
             corpora["wiki"] = self.corpus(*old, *new)
             return transaction.commit(corpora, "append to wiki")
 
-    def payloads(self, store):
-        """What the segments of the corpus "wiki" hold at the store's current version."""
-        corpus = store.manifest.corpora.get("wiki")
+    def payloads(self, store, manifest=None):
+        """What the segments of the corpus "wiki" hold in a version, the store's current one by default."""
+        corpus = (manifest or store.manifest).corpora.get("wiki")
         segments = () if corpus is None else corpus.segments
         return [bytes(store.read(entry.file, "SEGM").section("payload")) for entry in segments]

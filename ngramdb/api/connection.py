@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, suppress
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 # Before what imports it, for its own imports are deep: where Python's frames fill a piece of memory, each
 # call maps and unmaps another one (18 ms of the 125 that importing all this took).
@@ -28,7 +28,7 @@ from ngramdb.planner.options import ATTACH_OPTIONS, CORPUS_OPTIONS
 
 if TYPE_CHECKING:
     from ngramdb.api import corpus as verbs
-    from ngramdb.api import cursor, remote, statements
+    from ngramdb.api import cursor, remote, session, statements
     from ngramdb.api.arguments import documents as given_documents
     from ngramdb.api.arguments import trees
     from ngramdb.api.arguments.signatures import AttachOptions, CorpusOptions, TokenizerLike, Unpack
@@ -51,9 +51,13 @@ else:
     loading = lazy_module("ngramdb.api.verbs.loading")
     plans = lazy_module("ngramdb.planner.plan")
     remote = lazy_module("ngramdb.api.remote")
+    session = lazy_module("ngramdb.api.session")
     statements = lazy_module("ngramdb.api.statements")
     trees = lazy_module("ngramdb.api.arguments.trees")
     verbs = lazy_module("ngramdb.api.corpus")
+
+_T = TypeVar("_T")
+_letting_go = letting_go(lambda connection: connection._database)
 
 
 @overload
@@ -318,8 +322,10 @@ class Connection(HasErrors):
         result.elapsed += time.perf_counter() - started
         return result
 
-    def describe(self, name: str, version: int | None = None) -> Result:
+    def describe(self, name: str, version: int | str | None = None) -> Result:
         """The properties of a corpus, at this version or an earlier one: DESCRIBE.
+
+        `version` is a number, or a name given by `keep_version`.
 
         Raises
         ------
@@ -327,8 +333,8 @@ class Connection(HasErrors):
             There is no such corpus, or the version is not kept.
         """
         _check_is_name(name)
-        number = None if version is None else trees.version_number(version)
         self._database.refresh()
+        number = None if version is None else trees.version_number(version, self.snapshot.manifest.number_of)
         return statements.described(self._database, name, number)
 
     def interrupt(self) -> None:
@@ -381,6 +387,66 @@ class Connection(HasErrors):
             "nothing can be rolled back: every statement is its own commit; "
             "RESTORE CORPUS name TO VERSION n makes an earlier version current again"
         )
+
+    # ---- versions ---------------------------------------------------------------------------------------
+
+    @_letting_go
+    def keep_version(self, name: str, version: int | None = None) -> int:
+        """Keep a version, whatever `keep_versions` is, until its name is dropped: KEEP VERSION … AS.
+
+        ```
+        db.keep_version("before cleaning")
+        corpus.delete('"click here"')
+        corpus.restore("before cleaning")
+        ```
+
+        Parameters
+        ----------
+        name : 1 to 100 printable characters that are not a number; a version may have several names
+        version : its number; None for the newest version
+
+        Returns
+        -------
+        The number of the version that is kept. This is a commit of its own, so the newest version is a later
+        one; nothing is committed if the version has that name already.
+
+        Raises
+        ------
+        BindError
+            The version is not kept any longer, or another version has the name.
+        InvalidArgument
+            This cannot be a name, or the version is not a whole number.
+        LockedError, ReadOnlyError
+            Another writer is at work; the database is open read-only.
+
+        Notes
+        -----
+        Cost: one manifest. It and each later one are larger by that of the kept version (some kilobytes), and
+        the files of the kept version stay on disk.
+        """
+        number = None if version is None else trees.version_number(version)
+        plan = plans.KeepVersion(trees.version_name(name), number)
+        return self._acting(lambda now: now.run_keep(plan)[0])
+
+    @_letting_go
+    def drop_version(self, name: str) -> None:
+        """Drop the name of a version, which `keep_version` gave: DROP VERSION.
+
+        Files that no other version needs are removed.
+
+        Raises
+        ------
+        BindError
+            No version has that name.
+        """
+        plan = plans.DropVersion(trees.version_name(name))
+        self._acting(lambda now: now.run_drop_version(plan))
+
+    def _acting(self, act: Callable[[session.DatabaseSession], _T]) -> _T:
+        database = self._database
+        database.refresh()
+        with database.work():
+            return act(session.DatabaseSession(database, database.snapshot))
 
     # ---- corpora ----------------------------------------------------------------------------------------
 

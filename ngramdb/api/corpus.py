@@ -425,28 +425,30 @@ class Corpus:
             return self._bound.current().warm()
 
     @_letting_go
-    def restore(self, version: int) -> RestoreOutcome:
+    def restore(self, version: int | str) -> RestoreOutcome:
         """Return to the documents of an earlier version, in one commit: RESTORE CORPUS … TO VERSION.
 
         Parameters
         ----------
-        version : a version that is still kept; `SHOW VERSIONS` lists them
+        version : a version that is still kept, by its number or the name that `Connection.keep_version` gave
+            it; `SHOW VERSIONS` lists them
 
         Raises
         ------
         BindError
             The version is not kept, or has no such corpus.
         InvalidArgument
-            The version is no whole number.
+            The version is neither a whole number nor a str.
 
         Notes
         -----
         Cost: one manifest; no file of the corpus is touched.
         """
         self._bound.check_whole("restore")
-        number = trees.version_number(version)
         with self._bound.work():
-            return self._bound.session().run_restore(plans.RestoreCorpus(self.name, number))
+            session = self._bound.session()
+            number = trees.version_number(version, session.version_number)
+            return session.run_restore(plans.RestoreCorpus(self.name, number))
 
     @_letting_go
     def add(self, other: str | Corpus) -> ChangeOutcome:

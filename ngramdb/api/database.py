@@ -26,18 +26,23 @@ from ngramdb.errors import (
     NgramdbError,
     NotSupportedError,
     StorageError,
+    VersionWarning,
 )
 from ngramdb.interrupts import Interrupt, ProgressCallback, Work, check, current, holding
 from ngramdb.lazy import lazy_module
 from ngramdb.planner.names import default_corpus
 
 if TYPE_CHECKING:
+    from ngramdb.api.verbs import cautioning
     from ngramdb.engine.changes import change as changing
     from ngramdb.engine.changes.change import Change, WriteOptions
     from ngramdb.engine.changes.writer import LoadProgress
     from ngramdb.engine.corpus import attached as attaching
     from ngramdb.engine.corpus.attached import AttachedView, Attachment
+    from ngramdb.planner import cautions
 else:
+    cautioning = lazy_module("ngramdb.api.verbs.cautioning")
+    cautions = lazy_module("ngramdb.planner.cautions")
     attaching = lazy_module("ngramdb.engine.corpus.attached")
     changing = lazy_module("ngramdb.engine.changes.change")
 
@@ -54,10 +59,13 @@ def letting_go(database_of: Callable[[Any], Database]) -> Callable[[_Verb], _Ver
     def made(verb: _Verb) -> _Verb:
         @wraps(verb)
         def call(self: Any, *given: Any, **named: Any) -> Any:
+            database = database_of(self)
             try:
                 return verb(self, *given, **named)
             finally:
-                database_of(self).store.let_go()
+                database.store.let_go()
+                if database.lost is not None:
+                    cautioning.warn(database.cautions())
 
         return call  # type: ignore[return-value]
 
@@ -108,6 +116,9 @@ class Database:
         self.progress: Callable[[LoadProgress], None] | None = None
         self.requests = Interrupt()
         self.absent = absent
+        #: The version that was read first, once a commit has not kept it, until that has been reported.
+        self.lost: int | None = None
+        self._first = _version_to_return_to(self.newest)
         self._is_gone = False
         self._lock = threading.RLock()
         # Reentrant, so that documents whose making writes to the same database meet an error and no deadlock.
@@ -350,6 +361,24 @@ class Database:
             if self.newest is not None:
                 self.refresh()
                 self.store.let_go()
+                self._notice_loss_of_first()
+
+    def _notice_loss_of_first(self) -> None:
+        first, has_locks = self._first, self.store.directory.has_locks
+        if first is not None and has_locks and not self.store.is_kept(first):  # without locks all are kept
+            self.lost, self._first = first, None
+
+    def cautions(self) -> Sequence[cautions.Caution]:
+        """A warning that the version is no longer kept with which this connection began; given once."""
+        lost, self.lost = self.lost, None
+        if lost is None:
+            return ()
+        message = (
+            f"version {lost}, the newest when this session began, is no longer kept (keep_versions is "
+            f"{self.store.keep_versions}), so RESTORE cannot return to it; KEEP VERSION n AS 'name' keeps a "
+            "version for good"
+        )
+        return (cautions.Caution(message, VersionWarning),)
 
     @contextmanager
     def change(self, name: str, action: str) -> Iterator[Change]:
@@ -392,6 +421,12 @@ class Database:
         path = self.store.directory.description
         attachments = [view.attachment for view in self.snapshot.attached.values()]
         return reopened, (path, version, self.store.read_only, dict(self.settings), self.current, attachments)
+
+
+def _version_to_return_to(snapshot: Snapshot) -> int | None:
+    """Return the number of the version, or None if all its corpora are empty."""
+    corpora = snapshot.manifest.corpora.values()
+    return snapshot.version if any(corpus.n_documents for corpus in corpora) else None
 
 
 def reopened(

@@ -35,6 +35,10 @@ def _at_fault(error: Exception, statement: ast.Statement) -> ast.Node:
         return statement.path
     if isinstance(statement, ast.Restore):
         return statement.version
+    if isinstance(statement, ast.KeepVersion):
+        return statement.name if refused or statement.version is None else statement.version
+    if isinstance(statement, ast.DropVersion):
+        return statement.name
     if isinstance(statement, ast.Alter):
         return statement.term
     if isinstance(statement, (ast.DropCorpus, ast.Use, ast.Describe, ast.Attach, ast.Detach)):

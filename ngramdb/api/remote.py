@@ -52,7 +52,7 @@ PATIENCE_S = 60.0
 MOST_ROWS = 1_000_000
 #: Names of `Connection` that change a database, or are a state of this process.
 OF_CONNECTIONS = (
-    *("create_corpus", "drop_corpus", "commit_parts", "attach", "detach"),
+    *("create_corpus", "drop_corpus", "commit_parts", "attach", "detach", "keep_version", "drop_version"),
     *("rollback", "use", "current_corpus", "refresh", "interrupt", "progress", "snapshot"),
 )
 NO_PROGRESS = "a server does not report how far it is; leave it out"
@@ -147,9 +147,9 @@ class RemoteConnection(HasErrors):
         """The number of the server's newest version; of the newest database, where it has several."""
         return int(self.asked("corpora.json?limit=0")["version"])
 
-    def describe(self, name: str, version: int | None = None) -> Result:
+    def describe(self, name: str, version: int | str | None = None) -> Result:
         """The properties of a corpus, at this version or an earlier one: DESCRIBE."""
-        at = "" if version is None else f"/@{version}"
+        at = "" if version is None else f"/@{quote(str(version), safe='')}"
         target = f"{quote(name, safe='')}{at}.json"
         return _result(self.asked(target), lambda offset: self.asked(target))
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ngramdb.api import explaining
     from ngramdb.api.verbs import analyzing, corpora, exporting, loading
     from ngramdb.api.verbs.loading import LoadReport
-    from ngramdb.engine.changes import audit, combining, compaction, restoring
+    from ngramdb.engine.changes import audit, combining, compaction, keeping, restoring
     from ngramdb.engine.changes.audit import Removal
     from ngramdb.engine.changes.change import Change, ChangeOutcome
     from ngramdb.engine.changes.restoring import RestoreOutcome
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from ngramdb.engine.corpus.view import CorpusView
     from ngramdb.engine.storage.manifest import Manifest, SegmentEntry
     from ngramdb.executor.session import Written
+    from ngramdb.planner import cautions, planner
     from ngramdb.planner import plan as plans
-    from ngramdb.planner import planner
     from ngramdb.planner.plan import (
         AlterCorpus,
         AnalyzeCorpus,
@@ -40,8 +40,10 @@ if TYPE_CHECKING:
         CountDocuments,
         CreateCorpus,
         DropCorpus,
+        DropVersion,
         ExportDocuments,
         ExportRows,
+        KeepVersion,
         Load,
         RestoreCorpus,
     )
@@ -56,6 +58,7 @@ else:
     audit = lazy_module("ngramdb.engine.changes.audit")
     combining = lazy_module("ngramdb.engine.changes.combining")
     compaction = lazy_module("ngramdb.engine.changes.compaction")
+    keeping = lazy_module("ngramdb.engine.changes.keeping")
     exporting = lazy_module("ngramdb.api.verbs.exporting")
     planner = lazy_module("ngramdb.planner.planner")
     plans = lazy_module("ngramdb.planner.plan")
@@ -93,6 +96,10 @@ class DatabaseSession:
 
     def algebra(self, terms: tuple[tuple[int, str, int | None], ...], /) -> CorpusView | AlgebraView:
         return self._snapshot.algebra(terms)
+
+    def version_number(self, name: str, /) -> int:
+        """Return the number of the version that is kept under a name, or raise BindError."""
+        return self.manifest.number_of(name)
 
     def setting_names(self) -> list[str]:
         return list(SETTINGS)
@@ -146,6 +153,10 @@ class DatabaseSession:
         """Every problem of these corpora: damaged files first, then parts that contradict each other."""
         return find_problems(self._database.store, self._snapshot, names)
 
+    def cautions(self) -> Sequence[cautions.Caution]:
+        """Return the warnings about versions that the commit did not keep."""
+        return self._database.cautions()
+
     # ---- what statements change -------------------------------------------------------------------------
 
     def run_create(self, plan: CreateCorpus, /) -> int | None:
@@ -177,6 +188,14 @@ class DatabaseSession:
         self._database.require_own(plan.name)
         with self._database.writing() as timeout_s:
             return restoring.restore_corpus(self._database.store, plan.name, plan.version, timeout_s)
+
+    def run_keep(self, plan: KeepVersion, /) -> tuple[int, int]:
+        with self._database.writing() as timeout_s:
+            return keeping.keep_version(self._database.store, plan.name, plan.version, timeout_s)
+
+    def run_drop_version(self, plan: DropVersion, /) -> tuple[int, int]:
+        with self._database.writing() as timeout_s:
+            return keeping.drop_version(self._database.store, plan.name, timeout_s)
 
     def run_alter(self, plan: AlterCorpus, /) -> ChangeOutcome:
         self._database.require_own(plan.other)

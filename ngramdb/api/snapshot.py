@@ -139,9 +139,13 @@ class Snapshot:
     def _earlier_view(self, name: str, version: int) -> CorpusView:
         view = self._earlier.get((name, version))
         if view is None:
-            entry = self._store.version(version).corpora.get(name)
+            named = self.manifest.kept_version(version)
+            then = self._store.version(version) if named is None else named
+            entry = then.corpora.get(name)
             if entry is None:
                 raise BindError(f"there was no corpus {name!r} in version {version}")
-            opened = self.opened(self._store, entry, version, self._store.hold(version))
+            # This version has the files of those that it keeps.
+            hold = self._store.hold(version) if named is None else self._hold
+            opened = self.opened(self._store, entry, version, hold)
             view = self._earlier.setdefault((name, version), opened)
         return view

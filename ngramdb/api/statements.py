@@ -233,6 +233,7 @@ def run_plan(plan: plans.Plan, session: DatabaseSession) -> Result:
     lacking = None if isinstance(asked, plans.CountGram) else cautions.caution_of_difference(asked)
     if lacking is not None:
         said = (*said, lacking)
+    said = (*said, *session.cautions())
     return _finished(result, session, said)
 
 

@@ -19,6 +19,7 @@ _NGRAM = 'an n-gram ("…" or [1, 2])'
 _KINDS = {
     "PATH_LITERAL": "a path in single quotes",
     "TOKENIZER_LITERAL": "a tokenizer in single quotes",
+    "VERSION_LITERAL": "the name of a version in single quotes",
     "STRING_LITERAL": "a value in single quotes",
     "CORPUS_NAME": "a corpus name",
     "NEW_NAME": "a corpus name",

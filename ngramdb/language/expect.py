@@ -30,6 +30,7 @@ _KINDS = {
     "BARE_WORD": "word",
     "PATH_LITERAL": "path",
     "TOKENIZER_LITERAL": "tokenizer",
+    "VERSION_LITERAL": "version",
     "STRING_LITERAL": "value",
     "INTEGER_LITERAL": "number",
     "NUMBER_LITERAL": "number",
@@ -41,7 +42,7 @@ _KINDS = {
     "RANGE_LITERAL": "range",
     "PARAMETER": "parameter",
 }
-_STRINGS = frozenset({"path", "tokenizer", "value"})
+_STRINGS = frozenset({"path", "tokenizer", "version", "value"})
 _NAMES = frozenset({"corpus", "new_corpus", "field", "key", "setting", "option", "word"})
 # What an open literal can become, by its first character.
 _IN_QUOTES = {
@@ -64,8 +65,12 @@ _OPEN = {
 # Kinds that are somebody's: a field's, a setting's or an option's.
 _OWNED = frozenset({"value", "word", "key"})
 # What a source is written with: corpora, their signs and versions.
-_OF_SOURCE = frozenset({"CORPUS_NAME", "PLUS", "MINUS", "AT", "VERSION", "INTEGER_LITERAL", "PARAMETER"})
-_SECOND_WORDS = frozenset({"DOCS", "CORPUS", "CORPORA", "SEGMENTS", "VERSIONS", "REMOVALS", "SETTINGS"})
+_OF_SOURCE = frozenset(
+    {"CORPUS_NAME", "PLUS", "MINUS", "AT", "VERSION", "INTEGER_LITERAL", "VERSION_LITERAL", "PARAMETER"}
+)
+_SECOND_WORDS = frozenset(
+    {"DOCS", "CORPUS", "CORPORA", "SEGMENTS", "VERSION", "VERSIONS", "REMOVALS", "SETTINGS"}
+)
 
 _Piece = tuple[str, int, int]
 
@@ -82,7 +87,7 @@ class Expected:
     keywords : those that may come next and begin with `partial`, each with the ones that must follow it
         ('ORDER BY'); without clauses that the statement has already
     kinds : what else may come next: 'corpus', 'new_corpus', 'field', 'key', 'setting', 'option', 'word',
-        'path', 'tokenizer', 'value', 'number', 'ngram', 'token_ids', 'regex', 'gap', 'repetition',
+        'path', 'tokenizer', 'version', 'value', 'number', 'ngram', 'token_ids', 'regex', 'gap', 'repetition',
         'parameter'
     field : the keys of the field whose value is wanted, or of the path that goes on
     setting, option : whose value is wanted, in lower case

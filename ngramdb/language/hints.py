@@ -268,7 +268,7 @@ def _source(situation: Situation) -> str | None:
     if situation.found.type in ("COMMA", "AND") and situation.may_be("PLUS"):
         return "corpora are joined by + and -"
     if situation.found.type in ("VERSION", "INTEGER_LITERAL") and situation.may_be("AT"):
-        return "an earlier version is written AT VERSION n"
+        return "an earlier version is written AT VERSION n, or AT VERSION 'name' if it is kept under a name"
     return None
 
 

@@ -51,6 +51,13 @@ class DataRules:
     def restore(self, children: list[Any]) -> ast.Restore:
         return ast.Restore(children[2].node, children[5].node, span=span_of(children))
 
+    def keep_version(self, children: list[Any]) -> ast.KeepVersion:
+        version = children[2].node if len(children) == 5 else None
+        return ast.KeepVersion(children[-1].node, version, span=span_of(children))
+
+    def drop_version(self, children: list[Any]) -> ast.DropVersion:
+        return ast.DropVersion(children[2].node, span=span_of(children))
+
     def compact(self, children: list[Any]) -> ast.Compact:
         return ast.Compact(children[1].node if len(children) == 2 else None, span=span_of(children))
 

@@ -53,6 +53,8 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
     "OPTIMIZE": ("COMPACT",),
     "ROLLBACK": ("RESTORE",),
     "UNDO": ("RESTORE",),
+    "TAG": ("KEEP",),
+    "BOOKMARK": ("KEEP",),
     "REMOVE": ("DELETE", "SUBTRACT"),
     "MINUS": ("SUBTRACT",),
     "EXCEPT": ("SUBTRACT",),

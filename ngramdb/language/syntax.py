@@ -39,7 +39,7 @@ COUNTED = frozenset({"LEFT", "RIGHT"})
 # Names and strings have a terminal for each kind of thing that they stand for. In the order of trial; the
 # first is that of one which can stand for nothing.
 NAMES = ("FIELD_NAME", "CORPUS_NAME", "SETTING_NAME", "OPTION_NAME", "BARE_WORD", "KEY_NAME", "NEW_NAME")
-STRINGS = ("STRING_LITERAL", "PATH_LITERAL", "TOKENIZER_LITERAL")
+STRINGS = ("STRING_LITERAL", "PATH_LITERAL", "TOKENIZER_LITERAL", "VERSION_LITERAL")
 
 
 @dataclass(frozen=True)

@@ -24,12 +24,14 @@ class Address:
 
     parts : the others
     version : the number after `@`, or None
+    version_name : what is after `@` if it is not a number: the name of a version that is kept
     format : an ending of `FORMATS`, or None
     """
 
     parts: tuple[str, ...]
     version: int | None = None
     format: str | None = None
+    version_name: str | None = None
 
     @property
     def first(self) -> str:
@@ -69,13 +71,12 @@ def address_of(raw: bytes, base: str) -> Address:
             parts[-1] = head
         if parts[-1] == "":  # `/.json`
             parts.pop()
-    version = None
+    version = name = None
     if len(parts) > 1 and parts[1].startswith("@"):
-        digits = parts.pop(1)[1:]
-        if not (digits.isascii() and digits.isdigit() and len(digits) < 19):
-            raise Problem(404, f"@{digits} is no version: a number follows the @")
-        version = int(digits)
-    return Address(tuple(parts), version, kind)
+        name = parts.pop(1)[1:]
+        if name.isascii() and name.isdigit() and len(name) < 19:
+            version, name = int(name), None
+    return Address(tuple(parts), version, kind, name)
 
 
 def written(base: str, address: Address, query: Mapping[str, str]) -> str:

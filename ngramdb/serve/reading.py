@@ -21,7 +21,7 @@ from ngramdb.serve.questions import QUESTIONS, Asked, Planned
 
 #: Matches that are marked in a document, and the tokens to their left by which they are found in it.
 MOST_MARKS, MARK_CONTEXT = 1000, 8
-VERSION_COLUMNS = ("version", "created", "documents", "tokens", "current")
+VERSION_COLUMNS = ("version", "created", "documents", "tokens", "current", "kept_as")
 REMOVAL_COLUMNS = ("version", "created", "documents", "tokens", "reason", "restored")
 
 

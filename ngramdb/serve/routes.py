@@ -132,9 +132,10 @@ class Routes:
             return await handler(asking)
 
     async def _of_corpus(self, asking: Asking) -> Response:
-        address = asking.address
-        name, *rest = address.parts
+        name, *rest = asking.address.parts
         named = self._named(name)
+        address = self._numbered(asking.address, named)
+        asking = replace(asking, address=address)
         if not rest:
             return await self._table(
                 asking, named, (), lambda got, paging, work: self.reader.describe(named, address.version)
@@ -181,6 +182,16 @@ class Routes:
             return self.library.corpus(name)
         except errors.BindError as error:
             raise Problem(404, error.message, type="NotFound") from None
+
+    def _numbered(self, address: Address, named: Named) -> Address:
+        """The address with the number of the version that it names. Raises Problem."""
+        if address.version_name is None:
+            return address
+        try:
+            number = named.hosted.connection.snapshot.manifest.number_of(address.version_name)
+        except errors.BindError as error:
+            raise Problem(404, error.message, type="NotFound") from None
+        return replace(address, version=number)
 
     async def _document(self, asking: Asking, named: Named, number: str) -> Response:
         if not (number.isascii() and number.isdigit() and len(number) < 19):
@@ -401,7 +412,7 @@ class Routes:
         if named is not None and caching == ASK_AGAIN:
             known = self._etag(asking, named)
             asking.headers["etag"] = known
-            if asking.address.version is not None:
+            if asking.address.version is not None and asking.address.version_name is None:
                 caching = FOR_EVER
             if known in asking.request.headers.get("if-none-match", ""):
                 return Response(status_code=304, headers={"etag": known, "cache-control": caching})

@@ -9,6 +9,7 @@ the databases that they have. `format_1/write.py` wrote the others, too:
 - `format_1_load_records`: a corpus has the record of a load that may go on
 - `format_1_small_blocks`: segments have a checksum for every 4,096 bytes
 - `format_1_sentences`: segments say where sentences begin
+- `format_1_kept_versions`: a version is kept by name
 - `format_1_far_index`: some segments have a far index
 """
 
@@ -27,7 +28,10 @@ import ngramdb
 from ngramdb.segments.container.layout import FORMAT_VERSION
 
 FOLDERS = sorted(path.parent for path in Path(__file__).parent.glob("*/database.tar.gz"))
-FOLDERS_OF_SENTENCES = [Path(__file__).parent / name for name in ("format_1_sentences", "format_1_far_index")]
+FOLDERS_OF_SENTENCES = [
+    Path(__file__).parent / name
+    for name in ("format_1_sentences", "format_1_far_index", "format_1_kept_versions")
+]
 # A larger file would be a burden on every checkout.
 MOST_BYTES = 300_000
 

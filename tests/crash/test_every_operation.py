@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from ngramdb.engine.changes.keeping import drop_version, keep_version
 from ngramdb.engine.storage.directory import MemoryDirectory
 from ngramdb.engine.storage.directory.faulty import FaultyDirectory, SimulatedCrash
 from ngramdb.engine.storage.store import Store
@@ -81,6 +82,19 @@ def scenarios(writes):
             transaction.commit({"wiki": writes.corpus(replace(entry, file=ref))}, "take in")
             yield
 
+    def keep_and_drop(directory):
+        store = Store.open(directory)
+        store.keep_versions = 1
+        keep_version(store, "before", None)
+        yield
+        with store.begin() as transaction:
+            transaction.commit({}, "drop wiki")
+            yield
+        writes.commit(store, b"new")
+        yield
+        drop_version(store, "before")
+        yield
+
     big = b"a large file " * 20_000
     return {
         "create": Scenario(MemoryDirectory, [None, []], create),
@@ -97,11 +111,22 @@ def scenarios(writes):
         "one transaction": Scenario(
             lambda: committed(writes), [[], [b"old"], [b"old", b"new"]], twice_in_one_transaction
         ),
+        "keep": Scenario(
+            lambda: committed(writes, [b"old"]),
+            [
+                [b"old"],
+                [b"old", ("before", [b"old"])],
+                [("before", [b"old"])],
+                [b"new", ("before", [b"old"])],
+                [b"new"],
+            ],
+            keep_and_drop,
+        ),
         "take in": Scenario(lambda: committed(writes, [b"old"]), [[b"old"], [b"taken in"]], take_in),
     }
 
 
-NAMES = ["create", "one file", "two files", "two commits", "drop", "one transaction", "take in"]
+NAMES = ["create", "one file", "two files", "two commits", "drop", "one transaction", "keep", "take in"]
 
 
 @pytest.fixture(params=NAMES)
@@ -119,14 +144,20 @@ def restarts(directory):
 
 
 def state_of(directory, writes):
-    """The payloads that are committed in the directory; None if there is no database yet."""
+    """Return what is committed in the directory, or None if it does not hold a database yet."""
     try:
         store = Store.open(directory, read_only=True)
     except StorageError as error:
         assert "holds no database yet" in str(error)
         return None
     assert list(store.check()) == []
-    return writes.payloads(store)
+    return contents(store, writes)
+
+
+def contents(store, writes):
+    """The payloads of the newest version, and then the names of kept ones with theirs."""
+    kept = sorted(store.manifest.kept.items())
+    return [*writes.payloads(store), *((name, writes.payloads(store, one)) for name, one in kept)]
 
 
 def check_restart(directory, allowed, writes):
@@ -135,12 +166,16 @@ def check_restart(directory, allowed, writes):
     assert state in allowed
     store = Store.open(directory)
     writes.commit(store, b"after the restart")
-    assert writes.payloads(store) == [*(state or []), b"after the restart"]
+    payloads = [one for one in state or [] if isinstance(one, bytes)]
+    names = [one for one in state or [] if not isinstance(one, bytes)]
+    assert contents(store, writes) == [*payloads, b"after the restart", *names]
     assert list(store.check()) == []
     needed = {name for manifest in store.versions() for name in manifest.files()}
     found = {name for name in directory.list() if not name.startswith("manifests/")}
     assert found - {"NGRAMDB"} == needed
-    assert directory.list("manifests/") == [f"manifests/{m.version:010d}.manifest" for m in store.versions()]
+    listed = {f"manifests/{m.version:010d}.manifest" for m in store.versions()}
+    named = {f"manifests/{m.version:010d}.manifest" for m in store.manifest.kept.values()}
+    assert listed - named <= set(directory.list("manifests/")) <= listed
 
 
 def run_until_fault(scenario, directory):

@@ -12,6 +12,7 @@ from reference import occurrences
 from ngramdb.api.connection import Connection
 from ngramdb.api.database import Database
 from ngramdb.engine.storage.directory import MemoryDirectory
+from ngramdb.engine.storage.layout import KINDS
 from ngramdb.engine.storage.store import Store
 from ngramdb.errors import BindError
 
@@ -172,6 +173,105 @@ class TokenIds(RuleBasedStateMachine):
             self.db.close()
 
 
+class Names(RuleBasedStateMachine):
+    """Versions that are kept by name, beside the last two: `names` has their documents."""
+
+    @initialize()
+    def begin(self):
+        self.directory = MemoryDirectory()
+        self.left: dict[int, list[int]] = {}
+        self.next_id = 0
+        self.names: dict[str, tuple[int, dict[int, list[int]]]] = {}
+        self.open()
+        self.db.create_corpus("c", tokenizer="tokens")
+
+    def open(self):
+        self.db = Connection(Database(Store.open(self.directory)))
+        self.db.settings["keep_versions"] = 2
+
+    @rule(documents=DOCUMENTS)
+    def append(self, documents):
+        self.db.corpus("c").append([(ids, {}) for ids in documents])
+        self.left.update(enumerate(documents, self.next_id))
+        self.next_id += len(documents)
+
+    @rule(ngram=st.sampled_from(NGRAMS[:4]))
+    def delete(self, ngram):
+        self.db.corpus("c").delete("?", params=[ngram])
+        self.left = {i: one for i, one in self.left.items() if not occurrences(one, ngram)}
+
+    @rule()
+    def compact(self):
+        self.db.corpus("c").compact()
+
+    @rule(name=st.sampled_from("abc"))
+    def keep(self, name):
+        version = self.db.version
+        if name in self.names:
+            with pytest.raises(BindError, match=f"version {self.names[name][0]} is kept as '{name}' already"):
+                self.db.keep_version(name)
+        else:
+            assert self.db.keep_version(name) == version
+            self.names[name] = version, dict(self.left)
+
+    @precondition(lambda self: self.names)
+    @rule(data=st.data())
+    def keep_again(self, data):
+        """A name more for a version that has one."""
+        version, documents = self.names[data.draw(st.sampled_from(sorted(self.names)))]
+        if "d" not in self.names:
+            assert self.db.keep_version("d", version) == version
+            self.names["d"] = version, documents
+
+    @precondition(lambda self: self.names)
+    @rule(data=st.data())
+    def drop(self, data):
+        name = data.draw(st.sampled_from(sorted(self.names)))
+        self.db.drop_version(name)
+        del self.names[name]
+
+    @precondition(lambda self: self.names)
+    @rule(data=st.data(), dropped=st.booleans())
+    def restore(self, data, dropped):
+        name = data.draw(st.sampled_from(sorted(self.names)))
+        corpus = self.db.corpus("c")
+        if dropped:
+            self.db.drop_corpus("c")
+            self.db.execute("RESTORE CORPUS c TO VERSION ?", [name])
+        else:
+            corpus.restore(name)
+        self.left = dict(self.names[name][1])
+
+    @rule()
+    def reopen(self):
+        self.db.close()
+        self.open()
+
+    @invariant()
+    def names_give_their_documents(self):
+        if not hasattr(self, "db"):
+            return
+        assert [self.db.corpus("c").count(ngram) for ngram in NGRAMS] == counts(self.left)
+        shown = self.db.execute("SHOW VERSIONS").to_dicts()
+        by_name = {
+            name: row["version"] for row in shown for name in (row["kept_as"] or "").split(", ") if name
+        }
+        assert by_name == {name: version for name, (version, _) in self.names.items()}
+        for name, (_, documents) in self.names.items():
+            found = [self.db.execute("COUNT ? FROM c AT VERSION ?", [n, name]).fetchone()[0] for n in NGRAMS]
+            assert found == counts(documents)
+
+    def teardown(self):
+        if hasattr(self, "db"):
+            assert self.db.execute("CHECK").fetchall() == []
+            self.db.close()
+            store = Store.open(self.directory)
+            with store.begin():  # removes what nobody needs
+                needed = {name for manifest in store.versions() for name in manifest.files()}
+            data = [name for name in self.directory.list() if name.split("/")[0] in KINDS]
+            assert set(data) == needed
+
+
 def counts(documents):
     return [sum(occurrences(one, ngram) for one in documents.values()) for ngram in NGRAMS]
 
@@ -180,3 +280,5 @@ Life.TestCase.settings = settings(max_examples=20, stateful_step_count=20, deadl
 TestLife = Life.TestCase
 TokenIds.TestCase.settings = Life.TestCase.settings
 TestTokenIds = TokenIds.TestCase
+Names.TestCase.settings = Life.TestCase.settings
+TestNames = Names.TestCase

@@ -2,10 +2,11 @@
 
     python tests/torture/kills.py [--kills 500] [--seed 1]
 
-The writer loads, appends, removes, compacts, restores, adds and subtracts without a pause, and says what it
-begins and what has returned. After each kill the database must hold what it held after the last statement
-that returned, or after the one that was under way: every document with its id and text, every count, every
-record of a removal. CHECK must find nothing, and the next writer must clear away what was left over.
+The writer loads, appends, removes, compacts, restores, adds, subtracts and names versions without a pause.
+It reports what it begins and what has returned. After each kill the database must hold what it held after
+the last statement that returned, or after the one that was under way: every document with its id and text,
+every count, every record of a removal, every name of a version. CHECK must find nothing, and the next writer
+must clear away what was left over.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ from ngramdb.errors import ExecutionError
 N_WORDS = 7
 KEPT_VERSIONS = 12
 MOST_DOCUMENTS = 6000
-KINDS = ["load", "append", "append", "delete", "delete", "compact", "restore", "add", "subtract"]
+KINDS = ["load", "append", "append", "delete", "delete", "compact", "restore", "add", "subtract", "keep"]
+# Versions that are kept by name, at most.
+MOST_NAMES = 3
 Operation = list[Any]
 
 
@@ -66,9 +69,7 @@ def choose(rng: random.Random, db: Any) -> Operation:
     n_documents, tag = db.corpus("c").n_documents, rng.randrange(10**6)
     if n_documents > MOST_DOCUMENTS:
         return ["cut", db.execute("DOCS FROM c ORDER BY doc_id DESC LIMIT 1").fetchone()[0] - 500]
-    kind = rng.choice(
-        ["load", "append", "append", "delete", "delete", "compact", "restore", "add", "subtract"]
-    )
+    kind = rng.choice(KINDS)
     if kind == "load":
         return [kind, tag, rng.randrange(200, 1500)]
     if kind == "append":
@@ -78,6 +79,9 @@ def choose(rng: random.Random, db: Any) -> Operation:
     if kind == "restore":
         versions = [row[0] for row in db.execute("SHOW VERSIONS FROM c").fetchall()]
         return [kind, rng.choice(versions)]
+    if kind == "keep":
+        names = sorted(db.snapshot.manifest.kept)
+        return [kind, f"name {tag}"] if len(names) < MOST_NAMES else ["drop", rng.choice(names)]
     return [kind]
 
 
@@ -98,6 +102,10 @@ def run(db: Any, corpus: Any, operation: Operation, path: Path) -> None:
         db.execute("COMPACT c")
     elif kind == "restore":
         db.execute(f"RESTORE CORPUS c TO VERSION {operation[1]}")
+    elif kind == "keep":
+        db.keep_version(operation[1])
+    elif kind == "drop":
+        db.drop_version(operation[1])
     else:
         with contextlib.suppress(ExecutionError):  # there may be nothing equal to subtract
             db.execute(f"ALTER CORPUS c {kind} CORPUS few")
@@ -117,12 +125,14 @@ class Model:
         self.removed = 0
         # Documents by version; a corpus that is restored has those.
         self.versions: dict[int, dict[int, str]] = {}
+        # The versions that are kept, by name.
+        self.names: dict[str, int] = {}
 
     def after(self, operation: Operation) -> Model:
         """The model when the operation has been done."""
         new = Model()
         new.documents, new.next_id, new.removed = dict(self.documents), self.next_id, self.removed
-        new.versions = self.versions
+        new.versions, new.names = self.versions, dict(self.names)
         kind = operation[0]
         if kind in ("load", "append"):
             new._add(texts_of(operation))
@@ -134,6 +144,10 @@ class Model:
             new._remove([i for i in self.documents if i < operation[1]])
         elif kind == "restore":
             new.documents = dict(self.versions[operation[1]])
+        elif kind == "keep":
+            new.names[operation[1]] = max(self.versions)
+        elif kind == "drop":
+            del new.names[operation[1]]
         elif kind == "subtract":
             gone = [self._first(text) for text in FEW]
             if None not in gone:
@@ -157,15 +171,21 @@ class Model:
         return min((i for i, one in self.documents.items() if one == text), default=None)
 
     def digest(self) -> list[Any]:
-        return digest(self.documents.items(), self.removed)
+        return digest(self.documents.items(), self.removed, self.names)
 
 
-def digest(documents: Any, removed: int) -> list[Any]:
-    """Documents in a few bytes, and how often each word stands in them."""
+def digest(documents: Any, removed: int, names: dict[str, int]) -> list[Any]:
+    """Documents in a few bytes, the count of each word, and the names of versions."""
     rows = sorted(documents)
     words = Counter(word for _, text in rows for word in text.split())
     listed = hashlib.sha256(json.dumps(rows).encode()).hexdigest()
-    return [len(rows), listed, [words[f"w{i}"] for i in range(N_WORDS)], removed]
+    return [
+        len(rows),
+        listed,
+        [words[f"w{i}"] for i in range(N_WORDS)],
+        removed,
+        sorted(map(list, names.items())),
+    ]
 
 
 def look(path: Path, say: Any) -> None:
@@ -173,7 +193,8 @@ def look(path: Path, say: Any) -> None:
     with ngramdb.connect(path, read_only=True) as db:
         rows = [(row[0], row[-1]) for row in db.execute("DOCS FROM c").fetchall()]
         removed = sum(row[4] for row in db.execute("SHOW REMOVALS FROM c").fetchall())
-        found = digest(rows, removed)
+        names = {name: one.version for name, one in db.snapshot.manifest.kept.items()}
+        found = digest(rows, removed, names)
         found[2] = [db.corpus("c").count(f"w{i}") for i in range(N_WORDS)]
         problems = [str(row) for row in db.execute("CHECK").fetchall()]
         version = db.version
@@ -223,7 +244,7 @@ def _done(model: Model, operation: Operation | None, version: int) -> Model:
     assert operation is not None
     new = model.after(operation)
     new.versions[version] = new.documents
-    for old in sorted(new.versions)[: -4 * KEPT_VERSIONS]:
+    for old in {*sorted(new.versions)[: -4 * KEPT_VERSIONS]} - {*new.names.values()}:
         del new.versions[old]
     return new
 

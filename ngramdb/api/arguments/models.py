@@ -67,6 +67,9 @@ class _NoCatalog:
     def algebra(self, terms: tuple[tuple[int, str, int | None], ...], /) -> Any:
         raise LookupError(terms)
 
+    def version_number(self, name: str, /) -> int:
+        raise LookupError(name)
+
     def setting_names(self) -> list[str]:
         return []
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -310,15 +310,28 @@ def at_least(least: int, name: str, value: Any) -> int | None:
     return value
 
 
-def version_number(value: Any) -> int:
-    """The number of a version. Raises InvalidArgument for anything but a whole number."""
+def version_number(value: Any, number_of: Callable[[str], int] | None = None) -> int:
+    """The number of a version that is given by its number, or by its name if `number_of` finds names.
+
+    Raises InvalidArgument for anything else.
+    """
+    if number_of is not None and isinstance(value, str):
+        return number_of(value)
     try:
         number = operator.index(value)
     except TypeError:
         number = None
     if number is None or isinstance(value, bool):
-        raise InvalidArgument(f"version is a whole number, not {value!r}")
+        kinds = "a whole number" if number_of is None else "a whole number, or the name of a version"
+        raise InvalidArgument(f"version is {kinds}, not {value!r}")
     return number
+
+
+def version_name(value: Any) -> str:
+    """The name of a version. Raises InvalidArgument if it is not a str."""
+    if not isinstance(value, str):
+        raise InvalidArgument(f"the name of a version is a str, not {value!r}")
+    return value
 
 
 def _field(path: str) -> ast.Field:

@@ -43,6 +43,9 @@ class Catalog(Protocol):
     """What `complete` asks. `corpora` are those of a statement's FROM, `()` means the current one."""
 
     def corpora(self) -> Sequence[str]: ...
+    def versions(self) -> Sequence[str]:
+        """The names of versions that are kept."""
+
     def fields(self, corpora: Corpora) -> Sequence[str]:
         """The paths of metadata fields, `meta.year` for nested ones."""
 
@@ -88,6 +91,9 @@ class ConnectionCatalog:
 
     def corpora(self) -> Sequence[str]:
         return self._connection().corpora()
+
+    def versions(self) -> Sequence[str]:
+        return sorted(self._connection().snapshot.manifest.kept)
 
     def fields(self, corpora: Corpora) -> Sequence[str]:
         def ask(timeout_s: float) -> Sequence[str]:

@@ -202,6 +202,13 @@ def _tokenizers(there: Expected, cursor: int, catalog: Catalog) -> Iterator[Cand
                 yield _string(path, there, "path", open_end=path.endswith("/"))
 
 
+def _versions(there: Expected, cursor: int, catalog: Catalog) -> Iterator[Candidate]:
+    if there.head != "KEEP VERSION":  # which takes a new name
+        for name in catalog.versions():
+            if _begins(name, there.partial):
+                yield _string(name, there, "value", about="version")
+
+
 def _string(value: str, there: Expected, kind: str, about: str = "", open_end: bool = False) -> Candidate:
     """A value in single quotes, or the rest of one that is open already."""
     written = value.replace("'", "''") + ("" if open_end else "'")
@@ -290,4 +297,5 @@ _MAKERS: dict[str, _Maker] = {
     "number": _numbers,
     "path": _paths,
     "tokenizer": _tokenizers,
+    "version": _versions,
 }

@@ -28,7 +28,7 @@ MOST_CATALOGS = 32
 _REFUSED = frozenset(
     {
         *("ALTER", "ANALYZE", "ATTACH", "CHECK", "COMPACT", "COPY", "CREATE"),
-        *("DELETE", "DETACH", "DROP", "RESET", "RESTORE", "SET", "USE"),
+        *("DELETE", "DETACH", "DROP", "KEEP", "RESET", "RESTORE", "SET", "USE"),
     }
 )
 

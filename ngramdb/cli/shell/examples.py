@@ -36,6 +36,7 @@ STATEMENTS: tuple[tuple[str, str], ...] = (
     ("ATTACH '/data/pile' AS pile (TYPE infini_gram)", "an index of infini-gram's as a corpus"),
     ("DESCRIBE wiki", "its size and its metadata fields"),
     ("ANALYZE wiki", "takes what Kneser-Ney's discounts come from"),
+    ("KEEP VERSION AS 'raw'", "the database as it is now, to RESTORE or read AT VERSION 'raw'"),
     ("CHECK wiki", "whether every file of it is sound"),
     ("SHOW CORPORA", "all corpora; also SEGMENTS, VERSIONS, SETTINGS"),
     ("SET threads = 2", "changes a setting"),
@@ -96,8 +97,10 @@ data:
   COPY corpus FROM 'path or pattern' [(options)] [ON ERROR SKIP | FAIL]
   COPY (question) TO 'path' [(options)]
   DELETE DOCS WHERE condition [RETURNING fields] [FROM source]
-  ALTER CORPUS corpus ADD | SUBTRACT CORPUS corpus [AT VERSION n]
-  RESTORE CORPUS corpus TO VERSION n
+  ALTER CORPUS corpus ADD | SUBTRACT CORPUS corpus [AT VERSION n | 'name']
+  RESTORE CORPUS corpus TO VERSION n | 'name'
+  KEEP VERSION [n] AS 'name'
+  DROP VERSION 'name'
   COMPACT [corpus]
   CHECK [corpus]
   ANALYZE corpus [ORDER n]
@@ -112,7 +115,7 @@ data:
 any of them:
   EXPLAIN [ANALYZE] statement
 
-source:     corpus [AT VERSION n] {+ corpus [AT VERSION n] | - corpus [AT VERSION n]}
+source:     corpus [AT VERSION n | 'name'] {+ | - corpus [AT VERSION n | 'name']}
 keys:       group [ASC | DESC] {, group [ASC | DESC]}
 group:      tested [/ number [* number]] | UNNEST(field) | LEFT n | RIGHT n | FORM
 fields:     field {, field} | *

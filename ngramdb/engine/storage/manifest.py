@@ -13,15 +13,16 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, NoReturn, TypeAlias, TypeVar
 
-from ngramdb.errors import CorruptionError
+from ngramdb.errors import BindError, CorruptionError
 from ngramdb.kinds import TOKENIZER_KINDS
 from ngramdb.limits import MAX_INTEGER
 from ngramdb.segments.container import (
     DOCUMENT_SETS,
     FREQUENT_NGRAMS,
+    KEPT_VERSIONS,
     LOAD_RECORDS,
     NATIVE,
     SEGMENT_KINDS,
@@ -39,6 +40,8 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 NAME_DIGITS = 12
 _NAMES = re.compile(rf"(?:[0-9a-f]{{{NAME_DIGITS}}})*")
 _KIND = re.compile(r"[a-z][a-z0-9-]{0,30}")
+#: Names of versions in a message, at most.
+_MOST_NAMES = 10
 #: Ids of documents stay so far below that, that offsets can be added to them.
 _MAX_DOC_ID = 2**61
 #: Seconds since 1970: the last that has a date of four digits.
@@ -195,7 +198,8 @@ class CorpusEntry:
 class Manifest:
     """One version: made at `created` (seconds since 1970, UTC) by `action`, with these corpora by name.
 
-    `by` is who made it, as user@host, or "" where that is unknown.
+    `by` is who made it, as user@host, or "" where that is unknown. `kept` are earlier versions by the names
+    under which they are kept, whatever becomes of their own manifests; their own `kept` is empty.
     """
 
     version: int
@@ -203,6 +207,7 @@ class Manifest:
     action: str
     corpora: Mapping[str, CorpusEntry]
     by: str = ""
+    kept: Mapping[str, Manifest] = field(default_factory=dict)
 
     @property
     def flags(self) -> int:
@@ -227,11 +232,29 @@ class Manifest:
             | (STATISTICS if statistics else 0)
             | (FREQUENT_NGRAMS if counted else 0)
             | (LOAD_RECORDS if loaded else 0)
+            | (KEPT_VERSIONS if self.kept else 0)
         )
 
     def files(self) -> dict[str, FileRef]:
-        """Every file that the version needs, by name (corpora may share files)."""
-        return {ref.name: ref for corpus in self.corpora.values() for ref in corpus.files()}
+        """Every file that this version and those kept by name need, by name (corpora may share files)."""
+        corpora = (corpus for one in (self, *self.kept.values()) for corpus in one.corpora.values())
+        return {ref.name: ref for corpus in corpora for ref in corpus.files()}
+
+    def names_of(self, version: int) -> list[str]:
+        """Return the names under which a version is kept, in alphabetical order."""
+        return sorted(name for name, one in self.kept.items() if one.version == version)
+
+    def number_of(self, name: str) -> int:
+        """Return the number of the version that is kept under a name, or raise BindError."""
+        found = self.kept.get(name)
+        if found is not None:
+            return found.version
+        known = ", ".join(sorted(self.kept)[:_MOST_NAMES]) or "none (KEEP VERSION n AS 'name' names one)"
+        raise BindError(f"no version is kept as {name!r}; kept: {known}")
+
+    def kept_version(self, version: int) -> Manifest | None:
+        """Return the version of this number if it is kept by name."""
+        return next((one for one in self.kept.values() if one.version == version), None)
 
     def check(self) -> None:
         """Raise ValueError or TypeError unless `from_json` would give the same manifest back."""
@@ -244,13 +267,11 @@ class Manifest:
 
     def to_json(self) -> bytes:
         """The manifest as UTF-8 JSON text. Raises ValueError or TypeError for what JSON cannot hold."""
-        value = {
-            "version": self.version,
-            "created": self.created,
-            "action": self.action,
-            "by": self.by,
-            "corpora": [_corpus_to_json(corpus) for corpus in self.corpora.values()],
-        }
+        value = _version_to_json(self)
+        if self.kept:
+            value["kept"] = [
+                {"name": name, "version": _version_to_json(one)} for name, one in self.kept.items()
+            ]
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
 
     @classmethod
@@ -263,21 +284,25 @@ class Manifest:
                 f"{path}: the manifest is no JSON text: {error}; restore the file from a backup", path=path
             ) from error
         top = _Reader(value, path, "manifest")
-        corpora = top.items("corpora", _read_corpus)
-        names = [corpus.name for corpus in corpora]
-        if len(set(names)) != len(names):
-            top.fail("corpora", "names that differ", names)
-        manifest = cls(
-            version=top.integer("version", 1),
-            created=top.number("created"),
-            action=top.text("action"),
-            corpora={corpus.name: corpus for corpus in corpora},
-            by=top.text("by", "") if top.has("by") else "",
-        )
-        for corpus in corpora:
-            if any(segment.created_version > manifest.version for segment in corpus.segments):
-                top.fail("corpora", "segments no newer than the version", corpus.name)
-        return manifest
+        manifest = _read_version(top)
+        if not top.has("kept"):
+            return manifest
+        kept = top.items("kept", _read_kept)
+        if len(dict(kept)) != len(kept):
+            top.fail("kept", "names that differ", [name for name, _ in kept])
+        if any(one.version >= manifest.version for _, one in kept):
+            top.fail("kept", "versions before this one", [one.version for _, one in kept])
+        return replace(manifest, kept=dict(kept))
+
+
+def _version_to_json(manifest: Manifest) -> dict[str, Any]:
+    return {
+        "version": manifest.version,
+        "created": manifest.created,
+        "action": manifest.action,
+        "by": manifest.by,
+        "corpora": [_corpus_to_json(corpus) for corpus in manifest.corpora.values()],
+    }
 
 
 def _corpus_to_json(corpus: CorpusEntry) -> dict[str, Any]:
@@ -493,6 +518,28 @@ def _read_table(reader: _Reader, key: str, n_types: tuple[int, ...]) -> tuple[tu
 
 def _is_integers(value: object) -> bool:
     return isinstance(value, list) and all(type(item) is int and 0 <= item <= MAX_INTEGER for item in value)
+
+
+def _read_version(reader: _Reader) -> Manifest:
+    corpora = reader.items("corpora", _read_corpus)
+    names = [corpus.name for corpus in corpora]
+    if len(set(names)) != len(names):
+        reader.fail("corpora", "names that differ", names)
+    manifest = Manifest(
+        version=reader.integer("version", 1),
+        created=reader.number("created"),
+        action=reader.text("action"),
+        corpora={corpus.name: corpus for corpus in corpora},
+        by=reader.text("by", "") if reader.has("by") else "",
+    )
+    for corpus in corpora:
+        if any(segment.created_version > manifest.version for segment in corpus.segments):
+            reader.fail("corpora", "segments no newer than the version", corpus.name)
+    return manifest
+
+
+def _read_kept(reader: _Reader) -> tuple[str, Manifest]:
+    return reader.text("name"), _read_version(reader.child("version"))
 
 
 def _read_corpus(reader: _Reader) -> CorpusEntry:

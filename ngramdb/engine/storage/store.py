@@ -161,16 +161,16 @@ class Store:
 
     def versions(self) -> list[Manifest]:
         """All versions that are kept, oldest first. Raises CorruptionError if one of them is damaged."""
-        self._current()
-        found = []
+        found = {one.version: one for one in self.manifest.kept.values()}
         with storage_errors("list the versions", self.directory.description), self._while_there():
-            for version in list_versions(self.directory):
+            listed = list_versions(self.directory)
+            for version in listed:
                 # One that a writer removes meanwhile is no longer kept.
                 with contextlib.suppress(FileNotFoundError):
-                    found.append(self._read_version(version))
-            if not found:
+                    found[version] = self._read_version(version)
+            if not listed:
                 self._require_there()
-        return found
+        return [found[version] for version in sorted(found)]
 
     def version(self, number: int) -> Manifest:
         """A version that is kept. Raises BindError when it is not, CorruptionError when it is damaged."""
@@ -181,9 +181,21 @@ class Store:
             with contextlib.suppress(FileNotFoundError):
                 return self._read_version(number)
             self._require_there()
+            named = current.kept_version(number)
+            if named is not None:
+                return named
             kept = list_versions(self.directory)
         span = f"{kept[0]} to {kept[-1]}" if len(kept) > 1 else str(kept[0]) if kept else "none"
-        raise BindError(f"version {number} is not kept; kept versions: {span} (SHOW VERSIONS lists them)")
+        named_too = "".join(f", {one.version} ({name})" for name, one in current.kept.items())
+        raise BindError(
+            f"version {number} is not kept; kept versions: {span}{named_too} (SHOW VERSIONS lists them)"
+        )
+
+    def is_kept(self, number: int) -> bool:
+        """Return True if a version can still be read. Cost: one lookup of a file name."""
+        return self.directory.exists(manifest_name(number)) or (
+            self.manifest.kept_version(number) is not None
+        )
 
     def read(self, ref: FileRef, kind: str) -> Container:
         """The container that `ref` names, opened at first use and kept for the next.

@@ -88,17 +88,24 @@ class Transaction:
         self._files[name] = None
         return FileRef(name, ref.size, ref.crc)
 
-    def commit(self, corpora: Mapping[str, CorpusEntry], action: str) -> Manifest:
+    def commit(
+        self,
+        corpora: Mapping[str, CorpusEntry],
+        action: str,
+        kept: Mapping[str, Manifest] | None = None,
+    ) -> Manifest:
         """Make `corpora` the next version, all or nothing; it survives a power failure once this returns.
 
-        `action` describes what was done, in a few words. New files that it does not refer to are removed.
+        `action` describes what was done, in a few words. `kept` are the versions that are kept by name; None
+        for those of the version before. New files that it does not refer to are removed.
         Raises InvalidArgument for an entry that cannot be right: then nothing has happened. Raises
         StorageError if the system refuses: the old version stays, and the transaction is over. (Only if
         taking back the new one fails too is the outcome open; the message states this, and either version is
         whole.)
         """
         self._check_usable()
-        manifest = Manifest(self.manifest.version + 1, time.time(), action, dict(corpora), author())
+        named = dict(self.manifest.kept if kept is None else kept)
+        manifest = Manifest(self.manifest.version + 1, time.time(), action, dict(corpora), author(), named)
         self._check(manifest)
         self._over = True  # unless all goes well
         try:

@@ -23,8 +23,10 @@ from ngramdb.planner.plan import (
     CompactCorpora,
     CopyDocuments,
     DeleteDocuments,
+    DropVersion,
     ExportDocuments,
     ExportRows,
+    KeepVersion,
     RestoreCorpus,
 )
 from ngramdb.planner.source import Corpus
@@ -87,6 +89,20 @@ def restore(plan: RestoreCorpus, session: Session) -> Result:
     report = session.run_restore(plan)
     row = (report.documents, report.tokens, report.version)
     return Result.of_rows(RESTORE_COLUMNS, [row], version=report.version)
+
+
+def keep(plan: KeepVersion, session: Session) -> Result:
+    """Run KEEP VERSION."""
+    number, version = session.run_keep(plan)
+    return Result(summary={"message": f"version {number} is kept as {plan.name}", "version": version})
+
+
+def drop_version(plan: DropVersion, session: Session) -> Result:
+    """Run DROP VERSION."""
+    number, version = session.run_drop_version(plan)
+    return Result(
+        summary={"message": f"version {number} is no longer kept as {plan.name}", "version": version}
+    )
 
 
 def compact(plan: CompactCorpora, session: Session) -> Result:

@@ -17,7 +17,7 @@ from ngramdb.segments.metadata_values import JSON
 CORPORA_COLUMNS = ("corpus", "current", "tokenizer", "documents", "tokens", "segments")
 _COUNTS = ("documents", "tokens", "first_doc_id", "bytes")
 SEGMENT_COLUMNS = ("corpus", "segment", "sign", *_COUNTS, "version", "in_memory")
-VERSION_COLUMNS = ("version", "created", "by", "action", "documents", "tokens", "current")
+VERSION_COLUMNS = ("version", "created", "by", "action", "documents", "tokens", "current", "kept_as")
 REMOVAL_COLUMNS = (
     *("corpus", "version", "created", "by", "documents", "tokens", "statement", "reason", "restored"),
 )
@@ -75,11 +75,12 @@ def _segments(session: Session, only: str | None) -> Iterator[Row]:
 
 
 def _versions(session: Session, only: str | None) -> Iterator[Row]:
-    """Kept versions, oldest first, and what they hold; of one corpus, those that changed it."""
+    """Kept versions, oldest first; `only`: those with names, and those that changed this corpus."""
     before: Any = None
     for manifest in session.versions():
         entry = None if only is None else manifest.corpora.get(only)
-        if only is None or entry != before:
+        names = session.manifest.names_of(manifest.version)
+        if only is None or entry != before or names:
             corpora = manifest.corpora.values() if only is None else [] if entry is None else [entry]
             yield (
                 manifest.version,
@@ -89,6 +90,7 @@ def _versions(session: Session, only: str | None) -> Iterator[Row]:
                 sum(corpus.n_documents for corpus in corpora),
                 sum(corpus.n_tokens for corpus in corpora),
                 manifest.version == session.manifest.version,
+                ", ".join(names) or None,
             )
         before = entry
 

@@ -26,6 +26,8 @@ from .data import Delete as Delete
 from .data import Describe as Describe
 from .data import Detach as Detach
 from .data import DropCorpus as DropCorpus
+from .data import DropVersion as DropVersion
+from .data import KeepVersion as KeepVersion
 from .data import Option as Option
 from .data import ResetSetting as ResetSetting
 from .data import Restore as Restore

@@ -62,10 +62,25 @@ class Delete(Statement):
 
 @dataclass(frozen=True)
 class Restore(Statement):
-    """RESTORE CORPUS name TO VERSION n."""
+    """RESTORE CORPUS name TO VERSION n | 'name'."""
 
     name: Name
     version: Scalar
+
+
+@dataclass(frozen=True)
+class KeepVersion(Statement):
+    """KEEP VERSION [n] AS 'name': the newest version if no number is given."""
+
+    name: Scalar
+    version: Scalar | None = None
+
+
+@dataclass(frozen=True)
+class DropVersion(Statement):
+    """DROP VERSION 'name'."""
+
+    name: Scalar
 
 
 @dataclass(frozen=True)
@@ -77,7 +92,7 @@ class Compact(Statement):
 
 @dataclass(frozen=True)
 class Alter(Statement):
-    """ALTER CORPUS name ADD | SUBTRACT CORPUS other [AT VERSION n]."""
+    """ALTER CORPUS name ADD | SUBTRACT CORPUS other [AT VERSION n | 'name']."""
 
     name: Name
     term: SourceTerm

@@ -10,7 +10,7 @@ from ngramdb.language.ast.leaves import Name, Scalar
 
 @dataclass(frozen=True)
 class SourceTerm(Node):
-    """One corpus of a source, added (sign +1) or subtracted (sign -1), now or AT VERSION n."""
+    """One corpus of a source, added (sign +1) or subtracted (sign -1), now or AT VERSION n | 'name'."""
 
     corpus: Name
     sign: int = 1

@@ -38,9 +38,20 @@ def _is_one_corpus(source: ast.Source) -> bool:
 def restore(scope: Scope, node: ast.Restore) -> plan.Plan:
     """Bind RESTORE."""
     # The corpus may have been dropped since: its name is looked up in that version.
-    version = scope.number(node.version, "VERSION", 1)
+    version = scope.version(node.version)
     assert version is not None
     return plan.RestoreCorpus(node.name.value, version)
+
+
+def keep(scope: Scope, node: ast.KeepVersion) -> plan.Plan:
+    """Bind KEEP VERSION."""
+    name = scope.string(node.name, "the name of a version")
+    return plan.KeepVersion(name, scope.number(node.version, "VERSION", 1))
+
+
+def drop_version(scope: Scope, node: ast.DropVersion) -> plan.Plan:
+    """Bind DROP VERSION."""
+    return plan.DropVersion(scope.string(node.name, "the name of a version"))
 
 
 def compact(scope: Scope, node: ast.Compact) -> plan.Plan:
@@ -53,7 +64,7 @@ def compact(scope: Scope, node: ast.Compact) -> plan.Plan:
 def alter(scope: Scope, node: ast.Alter) -> plan.Plan:
     """Bind ALTER CORPUS."""
     name = scope.corpus_name(node.name)
-    version = scope.number(node.term.version, "VERSION", 1)
+    version = scope.version(node.term.version)
     other = scope.corpus_name(node.term.corpus) if version is None else node.term.corpus.value
     return plan.AlterCorpus(name, other, node.term.sign, version, _statement(scope, node))
 

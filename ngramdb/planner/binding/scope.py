@@ -82,7 +82,7 @@ class Scope:
 
     def _term(self, term: ast.SourceTerm) -> tuple[int, str, int | None]:
         """A corpus of a sum: its sign, name, and version where one is asked for."""
-        version = self.number(term.version, "VERSION", 1)
+        version = self.version(term.version)
         # A corpus that was dropped since is still in the versions that had it.
         name = self.corpus_name(term.corpus) if version is None else term.corpus.value
         return term.sign, name, version
@@ -163,6 +163,15 @@ class Scope:
         if value > most:
             self.refuse(f"{what} is at most {most:,}, not {value:,}", node)
         return value
+
+    def version(self, node: ast.Scalar | None) -> int | None:
+        """The number of a version that is given by its number or name; None if the clause is missing."""
+        if node is None or not isinstance(self.scalar(node), str):
+            return self.number(node, "VERSION", 1)
+        try:
+            return self.catalog.version_number(self.scalar(node))
+        except BindError as error:
+            self.fail(BindError, error.message, node, error)
 
     def real(self, node: ast.Scalar | None, what: str, allowed: Range) -> float | None:
         """A number in a range; None where the clause is missing."""

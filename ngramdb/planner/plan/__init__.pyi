@@ -26,8 +26,10 @@ from .changes import BindCondition as BindCondition
 from .changes import CompactCorpora as CompactCorpora
 from .changes import CopyDocuments as CopyDocuments
 from .changes import DeleteDocuments as DeleteDocuments
+from .changes import DropVersion as DropVersion
 from .changes import ExportDocuments as ExportDocuments
 from .changes import ExportRows as ExportRows
+from .changes import KeepVersion as KeepVersion
 from .changes import RestoreCorpus as RestoreCorpus
 from .concordance import BY_FIELDS as BY_FIELDS
 from .concordance import BY_FORM as BY_FORM

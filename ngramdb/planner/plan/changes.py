@@ -65,6 +65,30 @@ class RestoreCorpus(Plan, action="statements.changes.restore", binders={"Restore
 
 
 @dataclass(frozen=True)
+class KeepVersion(Plan, action="statements.changes.keep", binders={"KeepVersion": "changes.keep"}):
+    """KEEP VERSION: a version is kept under a name; None stands for the newest one."""
+
+    name: str
+    version: int | None = None
+
+    def label(self) -> str:
+        which = "the newest version" if self.version is None else f"version {self.version}"
+        return f"keep {which} as {self.name}"
+
+
+@dataclass(frozen=True)
+class DropVersion(
+    Plan, action="statements.changes.drop_version", binders={"DropVersion": "changes.drop_version"}
+):
+    """DROP VERSION: a version is no longer kept under its name."""
+
+    name: str
+
+    def label(self) -> str:
+        return f"drop version {self.name}"
+
+
+@dataclass(frozen=True)
 class CompactCorpora(Plan, action="statements.changes.compact", binders={"Compact": "changes.compact"}):
     """COMPACT: segments are merged, removed documents dropped. `outlook` tells what will be of a corpus."""
 

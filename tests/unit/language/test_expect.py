@@ -90,6 +90,8 @@ def test_what_goes_on_with_the_last_part_comes_before_new_clauses() -> None:
         ("COPY a FROM ^", ["path", "parameter"]),
         ("COPY (DOCS) TO ^", ["path", "parameter"]),
         ("CREATE CORPUS a TOKENIZER ^", ["tokenizer", "parameter"]),
+        ("DROP VERSION ^", ["version", "parameter"]),
+        ("DOCS FROM a AT VERSION ^", ["version", "number", "parameter"]),
         ("SET ^", ["setting"]),
         ("RESET ^", ["setting"]),
         ("COPY a FROM 'x' (^", ["option"]),
@@ -243,6 +245,9 @@ STATEMENTS = [
     "COPY (DOCS LIMIT 5) TO 'x' (FORMAT jsonl)",
     'DELETE DOCS FROM a WHERE "x" RETURNING doc_id, url',
     "RESTORE CORPUS a TO VERSION 3",
+    "RESTORE CORPUS a TO VERSION 'x'",
+    "KEEP VERSION 3 AS 'x'",
+    "DROP VERSION 'x'",
     "ALTER CORPUS a SUBTRACT CORPUS b AT VERSION 2",
     'EXPLAIN ANALYZE SCORE "a" SENTENCE USING KNESER_NEY',
     "ATTACH 'x' AS a (TYPE infini_gram, TOKENIZER 'y')",
@@ -257,7 +262,7 @@ KIND_OF_PIECE = {
     scanner.PARAMETER: {"parameter"},
     scanner.NUMBER: {"number"},
     scanner.RANGE: {"range"},
-    scanner.STRING: {"value", "path", "tokenizer"},
+    scanner.STRING: {"value", "path", "tokenizer", "version"},
 }
 NAMES = {"corpus", "new_corpus", "field", "key", "setting", "option", "word"}
 

@@ -307,7 +307,9 @@ shapes: dict[type[ast.Node], st.SearchStrategy[str]] = {
     ast.Delete: statement(
         conditions.map("DELETE DOCS WHERE {}".format), FROM=sources, RETURNING=listed(fields)
     ),
-    ast.Restore: filled("RESTORE CORPUS {} TO VERSION {}", names, amounts),
+    ast.Restore: filled("RESTORE CORPUS {} TO VERSION {}", names, amounts | strings),
+    ast.KeepVersion: filled("KEEP VERSION {} AS {}", amounts | st.just(""), strings),
+    ast.DropVersion: filled("DROP VERSION {}", strings),
     ast.Compact: names.map("COMPACT {}".format) | st.just("COMPACT"),
     ast.Alter: filled("ALTER CORPUS {} {} CORPUS {}", names, st.sampled_from(["ADD", "SUBTRACT"]), terms),
     ast.Analyze: filled("ANALYZE {}{}", names, st.sampled_from(["", " ORDER 3", " ORDER ?"])),

@@ -227,6 +227,10 @@ STATEMENTS: list[tuple[str, ast.Statement]] = [
         ast.Delete(A, (Field(("doc_id",)), Field(("meta", "url"))), source("wiki")),
     ),
     ("RESTORE CORPUS wiki TO VERSION 4", ast.Restore(Name("wiki"), Value(4))),
+    ("RESTORE CORPUS wiki TO VERSION 'a'", ast.Restore(Name("wiki"), Value("a"))),
+    ("KEEP VERSION 4 AS 'a'", ast.KeepVersion(Value("a"), Value(4))),
+    ("KEEP VERSION AS ?", ast.KeepVersion(Parameter(index=0))),
+    ("DROP VERSION 'a'", ast.DropVersion(Value("a"))),
     ("ATTACH 'x' AS pile", ast.Attach(Value("x"), Name("pile"))),
     (
         "ATTACH ? AS `a b` (TYPE infini_gram, TOKENIZER = 'y')",

@@ -16,6 +16,9 @@ class Shelf:
     def corpora(self) -> Sequence[str]:
         return ["news", "wiki", "wiki-en"]
 
+    def versions(self) -> Sequence[str]:
+        return ["before", "it's"]
+
     def fields(self, corpora: tuple[str, ...]) -> Sequence[str]:
         if corpora == ("news",):
             return ["lang"]

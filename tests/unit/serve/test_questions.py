@@ -354,3 +354,28 @@ def test_a_statement_without_from_is_about_the_corpus_that_the_request_names(cli
     ]
     missing = client.json("/query.json?q=COUNT+%22flies%22&_corpus=nowhere")
     assert missing["status"] == 404 and "nowhere" in missing["error"]
+
+
+def test_a_version_is_addressed_by_its_name(served: Any, tmp_path: Any) -> None:
+    path = tmp_path / "named.ngdb"
+    with ngramdb.connect(path) as db:
+        corpus = db.create_corpus("c")
+        corpus.append(["a b", "c"])
+        number = db.keep_version("before it/all")
+        corpus.delete('"a"')
+    client = served(Limits(time_limit=20.0), path)
+    address = "/c/@before%20it%2Fall/count.json?q=a"
+    by_name, by_number = client.ask(address), client.ask(f"/c/@{number}/count.json?q=a")
+    assert client.rows(address) == [(1,)]
+    assert (client.json(address)["version"], client.json(address)["statement"]) == (
+        number,
+        f'COUNT "a" FROM c AT VERSION {number}',
+    )
+    # The name may become that of another version.
+    assert by_name.headers["cache-control"] == "no-cache"
+    assert "immutable" in by_number.headers["cache-control"]
+    assert dict(client.rows("/c/@before%20it%2Fall.json"))["documents"] == 2
+    assert client.rows("/query.json?q=COUNT+DOCS+FROM+c+AT+VERSION+'before+it/all'") == [(2,)]
+    assert ("before it/all",) in {row[-1:] for row in client.rows("/c/versions.json")}
+    missing = client.json("/c/@nothing/count.json?q=a")
+    assert missing["status"] == 404 and "no version is kept as 'nothing'" in str(missing)

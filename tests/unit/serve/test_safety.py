@@ -44,6 +44,8 @@ REFUSED = [
     "COMPACT",
     "CHECK",
     "RESTORE CORPUS sayings TO VERSION 2",
+    "KEEP VERSION AS 'x'",
+    "DROP VERSION 'x'",
     "ALTER CORPUS sayings ADD CORPUS letters",
     "SHOW SEGMENTS",
     "SHOW SETTINGS",

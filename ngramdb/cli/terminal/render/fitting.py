@@ -16,6 +16,8 @@ from ngramdb.cli.terminal.render.cells import TEXTS, Cell
 SPARE = ("sparse", "token_id", "position")
 # Columns of versions that are left out, one by one, before times and actions are cut: the last is current.
 SPARE_OF_VERSIONS = ("current", "by", "tokens")
+# The column of their names, which goes before these if no version has one.
+NAMES_OF_VERSIONS = "kept_as"
 # A text column is not squeezed below this many terminal columns; others are left out instead.
 SMALLEST_FIELD = 12
 # Contexts of a match may become narrower.
@@ -64,8 +66,9 @@ def without_spare(columns: list[Column], width: int | None) -> list[Column]:
 
 def without_spare_of_versions(columns: list[Column], width: int | None) -> list[Column]:
     """The columns of a table of versions; where one would be cut, the least useful ones go."""
+    has_names = not any(column.name == NAMES_OF_VERSIONS and column.is_empty for column in columns)
     kept = list(columns)
-    for name in SPARE_OF_VERSIONS:
+    for name in (*(() if has_names else (NAMES_OF_VERSIONS,)), *SPARE_OF_VERSIONS):
         if width is None or overhead(len(kept)) + sum(column.natural for column in kept) <= width:
             break
         kept = [column for column in kept if column.name != name]

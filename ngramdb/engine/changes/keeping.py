@@ -1,0 +1,77 @@
+"""Versions that are kept by name, and letting them go."""
+
+from __future__ import annotations
+
+from ngramdb.engine.storage.manifest import Manifest
+from ngramdb.engine.storage.store import Store
+from ngramdb.errors import BindError, InvalidArgument
+
+#: Characters in the name of a version, at most.
+MAX_NAME_LENGTH = 100
+
+
+def keep_version(store: Store, name: str, number: int | None, lock_timeout_s: float = 0.0) -> tuple[int, int]:
+    """Keep a version, the newest one if `number` is None, under a name, until the name is dropped.
+
+    The next version's manifest repeats that of the kept one, and so does each later one: its files belong
+    to all of them. If the version has that name already, nothing is committed.
+
+    Returns
+    -------
+    The number of the version that is kept, and that of the version from which on it is.
+
+    Raises
+    ------
+    BindError
+        the version is not kept any longer, or another one has the name
+    InvalidArgument
+        the name is empty, too long, or a number
+    LockedError
+        another writer is at work
+
+    Cost: one manifest. Each later manifest is larger by the size of the kept one: some kilobytes.
+    """
+    check_version_name(name)
+    with store.begin(lock_timeout_s) as transaction:
+        newest = transaction.manifest
+        version = newest if number is None else store.version(number)
+        before = newest.kept.get(name)
+        if before is not None and before.version != version.version:
+            raise BindError(
+                f"version {before.version} is kept as {name!r} already: choose another name, or DROP VERSION "
+                f"{name!r} first"
+            )
+        if before is not None:
+            return version.version, newest.version
+        kept = {**newest.kept, name: _alone(version)}
+        done = transaction.commit(newest.corpora, f"keep version {version.version} as {name}", kept)
+        return version.version, done.version
+
+
+def drop_version(store: Store, name: str, lock_timeout_s: float = 0.0) -> tuple[int, int]:
+    """Drop a version's name: the version itself goes if `keep_versions` does not keep it.
+
+    Returns the number of the version that had the name, and that of the version from which on it has not.
+    Raises BindError if no version has that name, LockedError if another writer is at work.
+    """
+    with store.begin(lock_timeout_s) as transaction:
+        newest = transaction.manifest
+        number = newest.number_of(name)
+        kept = {other: version for other, version in newest.kept.items() if other != name}
+        done = transaction.commit(newest.corpora, f"drop the name {name} of version {number}", kept)
+        return number, done.version
+
+
+def check_version_name(name: str) -> None:
+    """Raise InvalidArgument for what cannot be the name of a version."""
+    if not name or len(name) > MAX_NAME_LENGTH or not name.isprintable():
+        raise InvalidArgument(
+            f"the name of a version has 1 to {MAX_NAME_LENGTH} printable characters, not {name!r:.120}"
+        )
+    if name.isdecimal():
+        raise InvalidArgument(f"{name!r} would be taken for the version of that number; choose another name")
+
+
+def _alone(version: Manifest) -> Manifest:
+    """The version without those that it keeps itself."""
+    return Manifest(version.version, version.created, version.action, version.corpora, version.by)
