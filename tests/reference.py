@@ -234,6 +234,9 @@ class ReferenceSegment:
     def rest(self):
         return None
 
+    def arrow_types(self):
+        return {}
+
     def fields(self):
         names = dict.fromkeys(name for row in self._metadata for name in row)
         return dict.fromkeys(names, "json")

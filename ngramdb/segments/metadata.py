@@ -8,7 +8,8 @@ backslash before it. A column's type is the narrowest that holds its values exac
     list<null>                      arrays that are empty or hold nothing but null
     json                            all else, as JSON text in a column of strings
 
-The type's name stands in the Arrow field's metadata under "ngramdb.type". Strings with few distinct values
+The type's name stands in the Arrow field's metadata under "ngramdb.type"; "ngramdb.arrow" is the type of the
+table's column that all its values came from, if it was another one. Strings with few distinct values
 are dictionary-encoded. What a typed column cannot express is in hidden ones with a "ngramdb.mark" as well:
 
     integer  bool; in a float64 column of the same name, which values came as integers
@@ -33,7 +34,16 @@ import numpy as np
 
 from ngramdb.caching import cached_property
 from ngramdb.errors import CorruptionError, QueryCancelled
-from ngramdb.segments.metadata_columns import MARK_KEY, TYPE_KEY, Column, finished, pyarrow, storage_type
+from ngramdb.segments.metadata_columns import (
+    ARROW_KEY,
+    MARK_KEY,
+    TYPE_KEY,
+    Column,
+    finished,
+    pyarrow,
+    read_type,
+    storage_type,
+)
 from ngramdb.segments.metadata_values import JSON, flatten, scalar_types, split_path, types_of
 
 # Documents whose values are held as Python objects before they become an Arrow batch.
@@ -64,6 +74,8 @@ class MetadataBuilder:
         # Rows that came as columns, of one schema, and are to become a batch.
         self._waiting: list[Any] = []
         self._n_waiting = self._n_bytes_waiting = 0
+        # The Arrow types of fields, by path, of documents that are carried over.
+        self._came: dict[str, set[bytes | None]] = {}
 
     def add(self, metadata: Mapping[str, Any]) -> None:
         """Add the next document's metadata: JSON values (NumPy's scalars and arrays, too) under string keys.
@@ -120,8 +132,10 @@ class MetadataBuilder:
         if self._n_waiting >= BATCH_DOCUMENTS or self._n_bytes_waiting >= BATCH_CHARS:
             self._end_columns(all_of_them=False)
 
-    def declare(self, fields: Mapping[str, str]) -> None:
+    def declare(self, fields: Mapping[str, str], came: Mapping[str, bytes] | None = None) -> None:
         """Make columns for fields of these types, as `MetadataReader.fields` gives them.
+
+        `came` are the types that they had as columns of tables, as `MetadataReader.arrow_tags` gives them.
 
         For questions that name them though no document has them any more: values decide on a column's type.
         """
@@ -129,6 +143,7 @@ class MetadataBuilder:
             column = self._column(path, None)
             if column is not None:
                 column.declared.add(type_name)
+                self._came.setdefault(path, set()).add((came or {}).get(path))
 
     def finish(self) -> bytes:
         """Return the Arrow IPC file of all documents, or b"" when none had any metadata; ends the building.
@@ -142,6 +157,7 @@ class MetadataBuilder:
         arrow = pyarrow()
         fields, columns = [], []
         for column in self._columns.values():
+            column.came = self._came.get(column.path, column.came)
             for field, arrays in finished(column, self._batches):
                 fields.append(field)
                 columns.append(arrays)
@@ -200,7 +216,7 @@ class MetadataBuilder:
         n_before = len(self._batches)
         for column, tag, array in zip(columns, tags, rows.columns, strict=True):
             if column is not None:
-                column.put_array(array, tag[TYPE_KEY].decode())
+                column.put_array(array, tag[TYPE_KEY].decode(), tag.get(ARROW_KEY))
         without = [i for i, column in enumerate(columns) if column is None]
         if without:
             self._put_rest(rows, without)
@@ -273,6 +289,16 @@ class MetadataReader:
         Raises CorruptionError when the file is damaged (so do all methods).
         """
         return {path: field.type_name for path, field in self._table.plain.items()}
+
+    def arrow_tags(self) -> dict[str, bytes]:
+        """Return the Arrow types, as they are stored, of the fields that were columns of tables."""
+        plain = self._table.plain.items()
+        return {path: field.arrow_tag for path, field in plain if field.arrow_tag is not None}
+
+    def arrow_types(self) -> dict[str, Any]:
+        """Return the Arrow types of the fields that were columns of tables of other types than are stored."""
+        with self._guarded():
+            return {path: read_type(tag) for path, tag in self.arrow_tags().items()}
 
     def is_plain(self) -> bool:
         """Tell whether every value stands in the column of its path, as itself: no marks, no JSON text."""
@@ -395,6 +421,7 @@ class _Field:
     keys: tuple[str, ...]
     type_name: str
     mark: str | None
+    arrow_tag: bytes | None
 
 
 class _Table:
@@ -432,7 +459,8 @@ class _Table:
             if value_type != storage_type(arrow, type_name):
                 raise ValueError(f"column {field.name!r} is {field.type}, and not a {type_name}")
             mark = tags[MARK_KEY].decode() if MARK_KEY in tags else None
-            self.fields.append(_Field(index, field.name, split_path(field.name), type_name, mark))
+            keys, arrow_tag = split_path(field.name), tags.get(ARROW_KEY)
+            self.fields.append(_Field(index, field.name, keys, type_name, mark, arrow_tag))
 
     def array(self, batch: int, index: int) -> Any:
         """Return a column's array in a batch."""

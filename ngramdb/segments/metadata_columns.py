@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from base64 import b64decode
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import Any
@@ -18,6 +19,11 @@ DICTIONARY_REPEATS = 4
 
 TYPE_KEY = b"ngramdb.type"
 MARK_KEY = b"ngramdb.mark"
+#: The Arrow type that a table's column had before it was stored (`ngramdb.ingest.readers.columns`).
+ARROW_KEY = b"ngramdb.arrow"
+# Under this key: values came with types none of which holds all of them.
+_OF_SEVERAL = b""
+SEVERAL = "several types"
 
 
 def pyarrow() -> Any:
@@ -101,7 +107,7 @@ def _to_json(value: Any) -> str:
 class Column:
     """The values of one path: those of the current batch as Python objects, earlier ones as chunks."""
 
-    __slots__ = ("chunks", "declared", "mark", "path", "types", "values")
+    __slots__ = ("came", "chunks", "declared", "mark", "path", "types", "values")
 
     def __init__(self, path: str, mark: str | None, n_batches: int) -> None:
         self.path = path
@@ -109,6 +115,8 @@ class Column:
         self.types: set[str] = set()
         # What it is where it has no value.
         self.declared: set[str] = set()
+        # The Arrow types that values came with; None for values of no table.
+        self.came: set[bytes | None] = set()
         self.values: list[Any] = []
         # None where a batch has no value.
         self.chunks: list[Chunk | None] = [None] * n_batches
@@ -128,11 +136,13 @@ class Column:
         self.values.extend([None] * (n_rows - len(self.values)))
         found = types_of(self.values)
         self.types |= found
+        self.came.add(None)
         self.chunks.append(Chunk(self.values, common_type(found)))
         self.values = []
 
-    def put_array(self, array: Any, type_name: str) -> None:
+    def put_array(self, array: Any, type_name: str, came: bytes | None = None) -> None:
         """Set the values of the current batch, which has no others: an array of the type's own storage."""
+        self.came.add(came)
         found = {type_name} if type_name != "int64" else types_of_integers(array)
         self.types |= found
         self.chunks.append(Chunk.of_array(array, type_name))
@@ -158,7 +168,12 @@ def finished(column: Column, batches: list[int]) -> Iterator[tuple[Any, list[Any
     ]
     if type_name == "string":
         arrays = _dictionary_encoded(arrays)
-    tags = {TYPE_KEY: type_name} if column.mark is None else {TYPE_KEY: type_name, MARK_KEY: column.mark}
+    tags: dict[bytes, Any] = {TYPE_KEY: type_name}
+    if column.mark is not None:
+        tags[MARK_KEY] = column.mark
+    came = _widest_tag(column.came)
+    if came is not None and type_name != JSON:
+        tags[ARROW_KEY] = came
     yield arrow.field(column.path, arrays[0].type, metadata=tags), arrays
     if any(chunk is not None and chunk.integers is not None for chunk in chunks):
         marks = [
@@ -166,6 +181,43 @@ def finished(column: Column, batches: list[int]) -> Iterator[tuple[Any, list[Any
             for chunk, n_rows in zip(chunks, batches, strict=True)
         ]
         yield arrow.field(column.path, arrow.bool_(), metadata={TYPE_KEY: "bool", MARK_KEY: "integer"}), marks
+
+
+def read_type(tag: bytes) -> Any:
+    """Return the Arrow type that is stored under `ARROW_KEY`, or SEVERAL."""
+    if tag == _OF_SEVERAL:
+        return SEVERAL
+    arrow = pyarrow()
+    return arrow.ipc.read_schema(arrow.py_buffer(b64decode(tag))).field(0).type
+
+
+def widest_type(kinds: Sequence[Any]) -> Any:
+    """Return the one of these Arrow types that holds the values of all; None if one is None, or none does."""
+    if not kinds or None in kinds or SEVERAL in kinds:
+        return None
+    arrow = pyarrow()
+    try:
+        schemas = [arrow.schema([("", kind)]) for kind in kinds]
+        widest = arrow.unify_schemas(schemas, promote_options="permissive").field(0).type
+    except arrow.ArrowException:
+        return None
+    return widest if widest in kinds else None
+
+
+def is_number_or_stored(kind: Any) -> bool:
+    """Return True for types of integers and floats, and for None, which stands for the stored type."""
+    types = pyarrow().types
+    return kind is None or (kind != SEVERAL and bool(types.is_integer(kind) or types.is_floating(kind)))
+
+
+def _widest_tag(tags: Collection[bytes | None]) -> bytes | None:
+    if len(tags) < 2:
+        return next(iter(tags), None)
+    by_type = {None if tag is None else read_type(tag): tag for tag in tags}
+    widest = widest_type(list(by_type))
+    if widest is None and all(map(is_number_or_stored, by_type)):
+        return None  # the stored type holds them
+    return by_type.get(widest or SEVERAL, _OF_SEVERAL)
 
 
 def _dictionary_encoded(arrays: list[Any]) -> list[Any]:

@@ -30,7 +30,7 @@ def merged_metadata(parts: Sequence[Part]) -> MetadataBuilder:
     builder = MetadataBuilder()
     for part in parts:
         part.segment.verify_metadata()
-        builder.declare(part.segment.metadata.fields())
+        builder.declare(part.segment.metadata.fields(), part.segment.metadata.arrow_tags())
     types = _types_in_common(parts)
     for part in parts:
         if types is None:

@@ -27,6 +27,7 @@ from ngramdb.errors import ExecutionError, ExportWarning
 from ngramdb.executor.questions.document_columns import (
     REST_COLUMN,
     Fields,
+    arrow_types_of,
     changed_in_columns,
     has_rest,
     metadata_fields,
@@ -35,7 +36,7 @@ from ngramdb.executor.questions.document_columns import (
     value_at,
 )
 from ngramdb.executor.questions.documents import CORPUS, chosen, corpora_by_segment, listed, watched_documents
-from ngramdb.executor.results.arrow_types import arrow_type
+from ngramdb.executor.results.arrow_types import are_lost, arrow_type, as_came, types_that_came
 from ngramdb.executor.results.result import Result
 from ngramdb.executor.session import Written
 from ngramdb.formats import OF_DOCUMENTS, database_around, endings_of, written_format
@@ -101,13 +102,35 @@ def _of_columns(plan: Documents, kind: str) -> tuple[Caution, ...]:
     changed = changed_in_columns(_types(plan, metadata_fields(plan.corpus)), kind in rows_as.DELIMITERS)
     if kind == "parquet":  # which records the names of these
         changed = [name for name in changed if name not in OWN_NAMES]
+    retyped = () if kind in rows_as.DELIMITERS else _retyped(plan)
     if not changed:
-        return ()
+        return retyped
     named = ", ".join(changed[:MOST_NAMED]) + (", …" if len(changed) > MOST_NAMED else "")
     mixed = "JSON" if kind == "parquet" else "texts, as which 1 and '1' are the same"
     message = (
         f"{named}: in columns nested fields have their paths for names, and values of several types are "
         f"{mixed}; documents that are loaded from the file have them so, from JSON lines as they came"
+    )
+    return (Caution(message, ExportWarning), *retyped)
+
+
+def _retyped(plan: Documents) -> tuple[Caution, ...]:
+    """A note on fields from tables that are written with other types than they had there."""
+    fields = metadata_fields(plan.corpus)
+    kept = arrow_types_of(plan.corpus, fields)
+    came = {name: types_that_came(plan.corpus, name) for name in fields if name not in kept}
+    # Integers and floats are written as wider ones, which is no loss.
+    changed = {name: types for name, types in came.items() if are_lost(types)}
+    if not changed:
+        return ()
+    shown = [
+        f"{name} ({', '.join('as stored' if one is None else str(one) for one in types)})"
+        for name, types in list(changed.items())[:MOST_NAMED]
+    ]
+    more = ", …" if len(changed) > MOST_NAMED else ""
+    message = (
+        f"{', '.join(shown)}{more}: these fields came with several types, or with one that is stored as a "
+        "wider one, and are written as they are stored"
     )
     return (Caution(message, ExportWarning),)
 
@@ -311,6 +334,7 @@ def _write_parquet(
 
     fields = metadata_fields(plan.corpus)
     types = _types(plan, fields)
+    came = arrow_types_of(plan.corpus, fields)
     of_ids = plan.corpus.tokenizer.kind == "tokens"
     names = columns_in_files(fields)
     if of_ids and IDS in fields:
@@ -327,7 +351,7 @@ def _write_parquet(
             pyarrow.field("doc_id", arrow_type("int64"), metadata={EXPORTED_AS: OF_NO_FIELD}),
             pyarrow.field(*content),
             *(
-                pyarrow.field(names[name], arrow_type(kind), metadata=_exported_as(name))
+                pyarrow.field(names[name], came.get(name, arrow_type(kind)), metadata=_exported_as(name))
                 for name, kind in types.items()
             ),
             *rest,
@@ -348,7 +372,12 @@ def _write_parquet(
                     columns[names[name]].append(_stored(value_at(values, name, fields), types[name]))
                 if rest:
                     columns[REST_COLUMN].append(_stored(rest_of(values, fields), "json"))
-            writer.write_table(pyarrow.table(columns, schema=schema))
+            stored = {names[name]: arrow_type(kind) for name, kind in types.items()}
+            arrays = [
+                as_came(pyarrow.array(columns[field.name], stored.get(field.name, field.type)), field.type)
+                for field in schema
+            ]
+            writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))
             n += len(batch)
         texts.end()
     return n

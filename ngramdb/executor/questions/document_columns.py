@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ngramdb.caching import cached_property
+from ngramdb.executor.results.arrow_types import type_that_came
 from ngramdb.executor.results.result import ColumnType, Row
 from ngramdb.planner.plan import OWN_COLUMNS, FieldKey, column_of
 from ngramdb.planner.source import Corpus, Segment, Tokenizer
@@ -68,6 +69,16 @@ def type_in_files(corpus: Corpus, path: str, types: Sequence[str]) -> str:
         elif name == "int64" and len(types) > 1:
             found |= types_of_integers(segment.metadata.column(path))
     return common_type(found) if found else JSON
+
+
+def arrow_types_of(corpus: Corpus, fields: Fields) -> dict[str, Any]:
+    """Return the Arrow types of those fields that all documents have from columns of tables."""
+    found = {
+        name: type_that_came(corpus, name, types[0])
+        for name, types in fields.items()
+        if len(types) == 1 and types[0] != JSON
+    }
+    return {name: kind for name, kind in found.items() if kind is not None}
 
 
 def changed_in_columns(types: Mapping[str, str], as_text: bool) -> list[str]:
@@ -146,6 +157,11 @@ class ReturnedColumns:
         self.types: tuple[ColumnType, ...] = tuple(
             _OWN_TYPES[key.path] if key.own else column_type(self._stored.get(key.path, ())) for key in keys
         )
+
+    def arrow_types(self) -> tuple[Any, ...]:
+        """Return the Arrow types that the columns came with, None for others."""
+        every = arrow_types_of(self._corpus, self._stored)
+        return tuple(None if key.own else every.get(key.path) for key in self._keys)
 
     def row(self, segment: Segment, i: int) -> Row:
         """The values of document i of a segment."""

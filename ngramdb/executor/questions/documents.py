@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -14,6 +15,7 @@ from ngramdb.executor.questions.document_columns import (
     REST_COLUMN,
     Fields,
     ReturnedColumns,
+    arrow_types_of,
     column_type,
     document_row,
     has_rest,
@@ -45,7 +47,8 @@ CORPUS = "corpus"
 # Documents: segment, and number in it.
 Numbered = Iterator[tuple[Segment, int]]
 
-_SHAPES: WeakKeyDictionary[Corpus, tuple[Fields, tuple[str, ...], tuple[type, ...]]] = WeakKeyDictionary()
+_Shape = tuple[Fields, tuple[str, ...], tuple[type, ...], tuple[Any, ...]]
+_SHAPES: WeakKeyDictionary[Corpus, _Shape] = WeakKeyDictionary()
 
 
 def matching(
@@ -110,14 +113,16 @@ def watched_documents(
     if plan.returning:
         returned = ReturnedColumns(plan.corpus, plan.returning)
         columns, types, row_of = returned.names, returned.types, returned.row
+        came = returned.arrow_types()
     else:
-        _, columns, types = _shape(plan.corpus)
+        _, columns, types, came = _shape(plan.corpus)
     batches = _row_batches(plan, found, through, row_of, with_corpora)
     if with_corpora:
         columns = (CORPUS, *(f"metadata.{name}" if name == CORPUS else name for name in columns))
-        types = (str, *types)
+        types, came = (str, *types), (None, *came)
     n_rows = max(0, stop - plan.offset)
     result = Result(columns, batches, summary=summary, n_rows=n_rows, types=types)
+    result.arrow_types = came
     result.found = summary["total"] > 0
     return result
 
@@ -180,7 +185,7 @@ def selected(plan: Documents) -> list[Docs]:
     return [np.array(sorted(numbers[id(segment)]), dtype=np.uint32) for segment, _ in found]
 
 
-def _shape(corpus: Corpus) -> tuple[Fields, tuple[str, ...], tuple[type, ...]]:
+def _shape(corpus: Corpus) -> _Shape:
     """The metadata fields of a corpus at one version, and the columns of its documents with their types."""
     shape = _SHAPES.get(corpus)
     if shape is None:
@@ -188,7 +193,9 @@ def _shape(corpus: Corpus) -> tuple[Fields, tuple[str, ...], tuple[type, ...]]:
         rest = (REST_COLUMN,) if has_rest(fields) else ()
         columns = ("doc_id", *(column_of(name, fields) for name in fields), *rest, "length", "text")
         types = (int, *map(column_type, fields.values()), *(dict for _ in rest), int, str)
-        shape = _SHAPES[corpus] = fields, columns, types
+        came = arrow_types_of(corpus, fields)
+        arrow_types = (None, *map(came.get, fields), *(None for _ in rest), None, None)
+        shape = _SHAPES[corpus] = fields, columns, types, arrow_types
     return shape
 
 

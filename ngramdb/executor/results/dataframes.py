@@ -15,6 +15,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from ngramdb.errors import ExecutionError
+from ngramdb.executor.results import arrow_types
 from ngramdb.lazy import lazy_module
 from ngramdb.segments.metadata_columns import import_pandas
 
@@ -31,33 +32,44 @@ Types = Sequence[type | None]
 INT64 = range(-(2**63), 2**63)
 
 
-def arrow_table(names: Sequence[str], types: Types, rows: Rows) -> Any:
-    """Rows as a `pyarrow.Table`."""
+def arrow_table(names: Sequence[str], types: Types, rows: Rows, came: Sequence[Any] = ()) -> Any:
+    """Rows as a `pyarrow.Table`; `came` are the columns' Arrow types, or None, where any is known."""
     import_pandas()
     columns = _columnwise(rows, len(names))
     arrays = [
-        _array(values, _arrow_type(values, _arrow_name(known)))
-        for values, known in zip(columns, types, strict=True)
+        _restored(_array(values, _arrow_type(values, _arrow_name(known))), kind)
+        for values, known, kind in zip(columns, types, came or [None] * len(names), strict=True)
     ]
     return pyarrow.Table.from_arrays(arrays, names=list(names))
 
 
-def record_batches(names: Sequence[str], types: Types, first: Rows, batches: Iterator[Rows]) -> Any:
+def record_batches(
+    names: Sequence[str], types: Types, first: Rows, batches: Iterator[Rows], came: Sequence[Any] = ()
+) -> Any:
     """A `pyarrow.RecordBatchReader` over batches of rows, of which `first` is the first one."""
     import_pandas()
     kinds = [
         _arrow_type(values, _arrow_name(known)) if known in (None, list) else _arrow_name(known)
         for values, known in zip(_columnwise(first, len(names)), types, strict=True)
     ]
-    schema = pyarrow.schema(list(zip(names, kinds, strict=True)))
-    return pyarrow.RecordBatchReader.from_batches(schema, _record_batches(schema, batches))
+    stored = pyarrow.schema(list(zip(names, kinds, strict=True)))
+    known = [kind or given for kind, given in zip(came or [None] * len(names), kinds, strict=True)]
+    schema = pyarrow.schema(list(zip(names, known, strict=True)))
+    return pyarrow.RecordBatchReader.from_batches(schema, _record_batches(stored, schema, batches))
 
 
-def _record_batches(schema: Any, batches: Iterator[Rows]) -> Iterator[Any]:
+def _record_batches(stored: Any, schema: Any, batches: Iterator[Rows]) -> Iterator[Any]:
     for rows in chain([next(batches, [])], batches):  # of no rows, too, there is a batch
         columns = _columnwise(rows, len(schema))
-        arrays = [_typed_array(values, field) for values, field in zip(columns, schema, strict=True)]
+        arrays = [
+            _restored(_typed_array(values, field), kind)
+            for values, field, kind in zip(columns, stored, schema.types, strict=True)
+        ]
         yield pyarrow.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _restored(array: Any, kind: Any) -> Any:
+    return array if kind is None else arrow_types.as_came(array, kind)
 
 
 def _typed_array(values: list[Any], field: Any) -> Any:

@@ -77,6 +77,8 @@ class Result:
         self.snapshot = snapshot
         # Whether what was asked for occurs, where the answer shows it: this saves a second search.
         self.found: bool | None = None
+        # The Arrow types that columns have in tables, where these are known; () for none.
+        self.arrow_types: tuple[Any, ...] = ()
         # What verbs in Python warn of; `summary['note']` has it in words.
         self.cautions: tuple[Any, ...] = ()
         # The text of an answer that is one text, while it is made: an alternative to reading the rows.
@@ -256,7 +258,8 @@ class Result:
         """The rows that were not read yet as a `pyarrow.Table`.
 
         Columns are int64, float64, bool, string or lists of these; one that mixes others, and one of objects,
-        is text (objects as JSON); one of NULLs only is text, or what is known of its type.
+        is text (objects as JSON); one of NULLs only is text, or what is known of its type. Fields of
+        documents that were loaded from tables have the types that they had there (times, decimals, …).
 
         Raises
         ------
@@ -266,7 +269,7 @@ class Result:
         from ngramdb.executor.results import dataframes
 
         self._require_rows()
-        return dataframes.arrow_table(self.columns, self.types, self.fetchall())
+        return dataframes.arrow_table(self.columns, self.types, self.fetchall(), self.arrow_types)
 
     def arrow_batches(self, n_rows: int = 65_536) -> pyarrow.RecordBatchReader:
         """The same as a stream of record batches of `n_rows`, made while they are read.
@@ -286,7 +289,7 @@ class Result:
         while len(self._buffer) - self._next < n_rows and self._pull():
             pass
         first = self._buffer[self._next : self._next + n_rows]
-        return dataframes.record_batches(self.columns, self.types, first, batches)
+        return dataframes.record_batches(self.columns, self.types, first, batches, self.arrow_types)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The rows that were not read yet by Arrow's C stream protocol, as `arrow_batches` gives them.

@@ -10,15 +10,19 @@ there is a column for each path; its type's name stands in the field's metadata 
     int64, float64                  of decimal numbers, as they have digits after the point
     json                            of all else: JSON text
 
+The type that numbers and times came with is in the field's metadata, too ("ngramdb.arrow"), for exports.
+
 A NULL is no value. A struct without any value is marked in a column of its own ("ngramdb.mark": object).
 """
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -36,6 +40,7 @@ compute = lazy_module("pyarrow.compute")
 
 TYPE_KEY = b"ngramdb.type"
 MARK_KEY = b"ngramdb.mark"
+ARROW_KEY = b"ngramdb.arrow"
 # Where a field says of what extension type it is while nothing is imported that knows it.
 EXTENSION_KEY = b"ARROW:extension:name"
 # Booleans in 8 bits each, as DuckDB can have them.
@@ -171,7 +176,7 @@ class MetadataColumns:
                 tags = {TYPE_KEY: "bool", MARK_KEY: OBJECT}
             else:
                 type_name, array = self._typed(array, part, wrong)
-                tags = {TYPE_KEY: type_name}
+                tags = {TYPE_KEY: type_name, **_came_as(part.kind, type_name)}
             if array.null_count < len(array):
                 fields.append(pyarrow.field(join_path(part.keys), array.type, metadata=tags))
                 arrays.append(array)
@@ -341,6 +346,24 @@ def _scalar_name(kind: Any, array: Any) -> str | None:
     if types.is_floating(kind):
         return "float64"
     return "string" if is_string(kind) else None
+
+
+def _came_as(kind: Any, type_name: str) -> dict[bytes, Any]:
+    """The tag with the Arrow type of numbers, times or lists of these, unless it is that of the storage."""
+    types = pyarrow.types
+    item = kind.value_type if is_list(kind) else kind
+    told = (types.is_integer, types.is_floating, types.is_decimal, types.is_temporal)
+    if type_name == JSON or not any(holds(item) for holds in told):
+        return {}
+    inner = type_name.removeprefix("list<").removesuffix(">")
+    stored = pyarrow.null() if inner == "null" else _storage(inner)
+    return {} if kind in (stored, pyarrow.list_(stored)) else {ARROW_KEY: _written_type(kind)}
+
+
+@lru_cache(maxsize=256)
+def _written_type(kind: Any) -> bytes:
+    """An Arrow type as text: a schema of one field, as Arrow's IPC writes it, in base64."""
+    return base64.b64encode(pyarrow.schema([("", kind)]).serialize().to_pybytes())
 
 
 def _storage(name: str) -> Any:
