@@ -186,7 +186,8 @@ def _next(asked: Asked) -> Planned:
 
 
 def _before(asked: Asked) -> Planned:
-    return _topped(asked.source(Statement("DIST", "DIST").ngram(_ngram(asked.given), "BEFORE")), asked)
+    statement = asked.source(Statement("DIST", "DIST").ngram(_ngram(asked.given), "BEFORE"))
+    return _topped(statement.where(asked.given.text("where")), asked)
 
 
 def _ngrams(asked: Asked) -> Planned:
@@ -321,7 +322,7 @@ QUESTIONS: dict[str, Question] = {
         ),
         _next,
     ),
-    "before": Question("What comes before: DIST BEFORE.", (Q, IDS), _before),
+    "before": Question("What comes before: DIST BEFORE.", (Q, IDS, WHERE), _before),
     "ngrams": Question(
         "The most frequent n-grams: NGRAMS.",
         (

@@ -9,7 +9,7 @@ the databases that they have. `format_1/write.py` wrote the others, too:
 - `format_1_load_records`: a corpus has the record of a load that may go on
 - `format_1_small_blocks`: segments have a checksum for every 4,096 bytes
 - `format_1_sentences`: segments say where sentences begin
-- `format_1_kept_versions`: a version is kept by name
+- `format_1_kept_versions`: a version is kept by name, fields have the types of a table's columns
 - `format_1_far_index`: some segments have a far index
 """
 
@@ -131,6 +131,17 @@ def test_it_can_be_written_to_and_compacted_and_answers_stay(
             "exports"
         ]
         assert db.execute("CHECK").fetchall() == []
+
+
+def test_fields_of_a_table_have_its_types(tmp_path: Path) -> None:
+    with tarfile.open(Path(__file__).parent / "format_1_kept_versions" / "database.tar.gz") as archive:
+        archive.extractall(tmp_path, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
+    with ngramdb.connect(tmp_path) as db:
+        for compacted in (False, True):
+            if compacted:
+                db.execute("COMPACT typed")
+            schema = db.execute("DOCS FROM typed").arrow().schema
+            assert (str(schema.field("day").type), str(schema.field("n").type)) == ("date32[day]", "int8")
 
 
 def test_compaction_finds_sentences_that_were_not_kept(folder: Path, database: Path) -> None:

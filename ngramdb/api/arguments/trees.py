@@ -315,7 +315,7 @@ def version_number(value: Any, number_of: Callable[[str], int] | None = None) ->
 
     Raises InvalidArgument for anything else.
     """
-    if number_of is not None and isinstance(value, str):
+    if number_of is not None and isinstance(value, str) and not value.isdecimal():
         return number_of(value)
     try:
         number = operator.index(value)

@@ -119,7 +119,7 @@ def _retyped(plan: Documents) -> tuple[Caution, ...]:
     fields = metadata_fields(plan.corpus)
     kept = arrow_types_of(plan.corpus, fields)
     came = {name: types_that_came(plan.corpus, name) for name in fields if name not in kept}
-    # Integers and floats are written as wider ones, which is no loss.
+    # Wider integers and floats lose nothing.
     changed = {name: types for name, types in came.items() if are_lost(types)}
     if not changed:
         return ()

@@ -198,7 +198,7 @@ class CorpusEntry:
 class Manifest:
     """One version: made at `created` (seconds since 1970, UTC) by `action`, with these corpora by name.
 
-    `by` is who made it, as user@host, or "" where that is unknown. `kept` are earlier versions by the names
+    `by` is who made it, as user@host, or "" if that is unknown. `kept` are earlier versions by the names
     under which they are kept, whatever becomes of their own manifests; their own `kept` is empty.
     """
 

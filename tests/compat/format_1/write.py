@@ -23,6 +23,7 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import tokenizers
 from compat_questions import ask, exported, fields
 from tokenizers import decoders, models, pre_tokenizers, trainers
@@ -139,7 +140,10 @@ NAMED_QUESTIONS = [
     "COUNT \"banana\" FROM words AT VERSION 'complete'",
     "DOCS FROM pieces AT VERSION 'complete'",
     "DOCS FROM words AT VERSION 'complete' - words",
+    "DOCS FROM typed",
 ]
+# Fields with the types of a table's columns.
+TYPED = pyarrow.array([-1, 1], pyarrow.int8())
 # How the database is laid out, which changes with whatever writes to it; of these columns alone.
 LAYOUT_QUESTIONS = {
     "SHOW CORPORA": ("corpus", "documents", "tokens", "segments"),
@@ -225,6 +229,9 @@ def write(folder: Path) -> dict[str, Any]:
     db.create_corpus("twice")
     load(db, "twice", scratch, LINES[:4])
     db.execute("ALTER CORPUS twice ADD CORPUS words")
+    db.create_corpus("typed").append(
+        pyarrow.table({"text": ["a", "b"], "day": pyarrow.array([0, 18321], pyarrow.date32()), "n": TYPED})
+    )
     db.execute("SET far_index = TRUE")
     for name in ("chars", "ids", "largest"):
         db.execute(f"COMPACT {name}")

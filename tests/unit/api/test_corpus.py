@@ -653,7 +653,7 @@ def test_versions_and_offsets_that_are_no_numbers_are_refused(db):
     corpus = db.create_corpus("numbers")
     corpus.append(["a"])
     for version in ("3", 2.0, True, None):
-        with pytest.raises(InvalidArgument, match="version is a whole number, not"):
+        with pytest.raises(InvalidArgument, match="version is a whole number, or the name of a version, not"):
             corpus.restore(version)
     with pytest.raises(InvalidArgument, match="offset is a whole number of at least 0, not None"):
         corpus.docs(offset=None)

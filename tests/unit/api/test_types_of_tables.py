@@ -102,7 +102,7 @@ def brought_out(corpus, way, folder):
 
 @pytest.fixture(params=["loaded", "merged", "compacted", "beside others"])
 def made(request, tmp_path):
-    """What makes a corpus of the table, in several ways."""
+    """Return a function that makes a corpus of a table."""
 
     def make(table):
         db = ngramdb.connect()
@@ -119,7 +119,7 @@ def made(request, tmp_path):
             corpus.delete("doc_id >= ?", params=[len(table)])
             corpus.compact()
             return corpus
-        # Documents without the field have nothing to say about its type.
+        # Documents without the field do not change its type.
         corpus.append([{"text": "last"}])
         corpus.delete("doc_id = ?", params=[len(table)])
         corpus.compact()

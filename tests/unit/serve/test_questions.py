@@ -41,6 +41,7 @@ ROWS: list[tuple[str, list[tuple[Any, ...]]]] = [
     ("documents?sample=4&seed=1&returning=length&where=doc_id=2", [(7,)]),
     ("next?q=flies+like&limit=1", [("an", 3, 2, 2 / 3)]),
     ("before?q=flies&limit=5", [("time", 0, 2, 0.5), ("fruit", 5, 2, 0.5)]),
+    ("before?q=flies&where=kind+%3D+'joke'", [("fruit", 5, 2, 1.0)]),
     ("ngrams?n=2&limit=1", [("flies like", [1, 2], 3)]),
     ("ngrams?n=3..4&starting=time&with_docs&limit=1&min_count=1", [("time flies like", [0, 1, 2], 1, 1)]),
     ("frequency?q=a&by=kind", [("joke", 1), ("proverb", 1)]),
