@@ -14,6 +14,7 @@ from itertools import takewhile
 
 from ngramdb.errors import ParseError
 from ngramdb.language import ast, scanner, syntax
+from ngramdb.language.automaton import State
 from ngramdb.language.literals import Fault, read_text
 from ngramdb.language.parser import Walk
 from ngramdb.language.parts import Lexeme
@@ -205,7 +206,7 @@ def _walk(text: str, pieces: Sequence[_Piece]) -> Walk | None:
     return walk
 
 
-def _phrases(state: syntax.State, terminals: Sequence[str], partial: str) -> tuple[str, ...]:
+def _phrases(state: State, terminals: Sequence[str], partial: str) -> tuple[str, ...]:
     beginning = partial.upper()
     fitting = [t for t in terminals if t in syntax.syntax().keywords and t.startswith(beginning)]
     fitting.sort(key=lambda t: t in CLAUSE_HEADS)  # what goes on with the last part comes first

@@ -13,13 +13,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Any, cast
-
-from lark import UnexpectedToken
+from typing import TYPE_CHECKING, Any, cast
 
 from ngramdb import interrupts
 from ngramdb.errors import ParseError
-from ngramdb.language import ast, diagnostics, scanner, syntax
+from ngramdb.language import ast, scanner, syntax
+from ngramdb.language.automaton import END, RefusedError, State
 from ngramdb.language.literals import (
     Fault,
     read_expression,
@@ -33,7 +32,14 @@ from ngramdb.language.literals import (
     read_token_ids,
 )
 from ngramdb.language.parts import Lexeme, node_of
-from ngramdb.language.situation import Situation
+from ngramdb.language.transformer import AstBuilder
+from ngramdb.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from ngramdb.language import diagnostics, situation
+else:  # only what goes wrong needs words
+    diagnostics = lazy_module("ngramdb.language.diagnostics")
+    situation = lazy_module("ngramdb.language.situation")
 
 # Characters that are parsed, in some milliseconds, between two interrupt checks.
 CHECK_CHARACTERS = 2048
@@ -60,7 +66,8 @@ def parse(text: str) -> tuple[ast.Statement, ...]:
     (Check(name=None), Show(what='corpora', source=None))
 
     Raises ParseError at the first place where the text is not the language's.
-    Cost: linear; about 0.1 ms for a short statement. The first call builds the automaton (about 0.1 s).
+    Cost: linear; about 0.1 ms for a short statement. The first call reads the automaton (3 ms),
+    the first one after an installation builds it (0.2 s).
     """
     return cast("tuple[ast.Statement, ...]", _parse(text, "script"))
 
@@ -138,12 +145,12 @@ class Walk:
         self._text = text
         self._start_rule = start_rule
         self._syntax = syntax.syntax()
-        self._state: syntax.State = self._syntax.lark.parse_interactive(start=start_rule)
+        self._state = State(self._syntax.tables, start_rule, AstBuilder())
         self._lexemes: list[Lexeme] = []
         self._n_parameters = 0
 
     @property
-    def state(self) -> syntax.State:
+    def state(self) -> State:
         """The parser's state after all that was taken; to be looked at, not fed."""
         return self._state
 
@@ -169,19 +176,19 @@ class Walk:
         """What the start rule makes of all that was taken. Raises ParseError when something is missing."""
         place = self._lexemes[-1].stop if self._lexemes else 0
         try:
-            return self._feed(Lexeme(syntax.END, place, place))
+            return self._feed(Lexeme(END, place, place))
         except Fault as fault:
             raise diagnostics.from_fault(fault, self._text) from None
 
     def _feed(self, lexeme: Lexeme) -> Any:
         try:
-            return self._state.feed_token(lexeme)
-        except UnexpectedToken:
+            return self._state.take(lexeme.type, lexeme)
+        except RefusedError:
             pass
         # By the time a lexeme is refused, rules may already be closed that another one would have continued.
         state = syntax.after(self._start_rule, (taken.type for taken in self._lexemes))
         whole = "statement" if self._start_rule == "script" else self._start_rule
-        raise diagnostics.unexpected(Situation(self._text, lexeme, self._lexemes, state, whole))
+        raise diagnostics.unexpected(situation.Situation(self._text, lexeme, self._lexemes, state, whole))
 
     def _lexeme(self, kind: str, start: int, stop: int) -> Lexeme:
         if kind == scanner.WORD:

@@ -38,7 +38,7 @@ class Lexeme:
     __slots__ = ("node", "start", "stop", "type")
 
     def __init__(self, terminal: str, start: int, stop: int, node: ast.Node | None = None) -> None:
-        self.type = terminal  # so called by the parser generator
+        self.type = terminal
         self.start = start
         self.stop = stop
         self.node = node

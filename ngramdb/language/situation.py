@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ngramdb.language import syntax
+from ngramdb.language.automaton import State
 from ngramdb.language.parts import Lexeme
 
 # Longer pieces of a statement are cut when a message quotes them, in characters.
@@ -42,7 +43,7 @@ class Situation:
         text: str,
         found: Lexeme,
         before: Sequence[Lexeme],
-        state: syntax.State,
+        state: State,
         whole: str = "statement",
     ) -> None:
         self.text = text
@@ -111,7 +112,7 @@ class Situation:
         return Situation(self.text, self.before[-1], before, state, self.whole)
 
 
-def expected_terminals(state: syntax.State, head: Sequence[str]) -> list[str]:
+def expected_terminals(state: State, head: Sequence[str]) -> list[str]:
     """What may come next, in the grammar's order, without the clauses that the statement has already.
 
     The end is left out where a clause is missing.

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from lark import Transformer
-
 from ngramdb.language import ast
 from ngramdb.language.parts import (
     Lexeme,
@@ -24,7 +22,7 @@ from ngramdb.language.rules_of_data import DataRules
 from ngramdb.language.rules_of_questions import QuestionRules
 
 
-class AstBuilder(QuestionRules, ConditionRules, DataRules, Transformer[Any, Any]):
+class AstBuilder(QuestionRules, ConditionRules, DataRules):
     """One method per rule of the grammar, called with the rule's tokens and the values of its parts."""
 
     def script(self, children: list[Any]) -> tuple[ast.Statement, ...]:

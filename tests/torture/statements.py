@@ -89,10 +89,10 @@ class Statements:
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         known = syntax()
-        self._spelling = {one.name: one.pattern.value for one in known.lark.terminals}
+        self._spelling = dict(known.tables.spelling)
         self._rules: dict[str, list[list[str]]] = defaultdict(list)
-        for rule in known.lark.rules:
-            self._rules[rule.origin.name].append([symbol.name for symbol in rule.expansion])
+        for rule in known.tables.rules:
+            self._rules[rule.symbol].append(list(rule.expansion))
         self._words = [word for word in self._spelling.values() if word.isalpha()]
         self._depths = _depths(self._rules)
 

@@ -249,7 +249,6 @@ OFFERED = frozenset({"_asdict", "_make", "_replace", "_current_exceptions", "_at
 # What other libraries offer no public name for.
 FOREIGN = frozenset(
     {
-        "Lark._load_from_dict",
         "argparse._AppendAction",
         "parser._actions",
         "sys._getframe",
