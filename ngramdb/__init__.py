@@ -12,9 +12,9 @@ The public names are in `__init__.pyi`; each is imported at its first use, witho
 does not need.
 """
 
-import lazy_loader
+from ngramdb.lazy import attach_stub
 
-__getattr__, _, _names = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, _, _names = attach_stub(__name__, __file__)
 
 __version__ = "0.1.0"
 

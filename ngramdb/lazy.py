@@ -1,8 +1,9 @@
-"""Modules that are imported when they are first used.
+"""Modules and names of packages that are imported when they are first used.
 
-Opening a database takes a few milliseconds; importing all that a statement needs takes ten times as long.
-Packages hand on names lazily by `lazy_loader`, and a function that is rarely called imports what it needs
-itself. Where many functions of a module need the same, it has a handle, next to an import for type checkers:
+Opening a database takes a few milliseconds; importing everything that any statement needs takes a hundred.
+A package hands on the names of its modules by `attach_stub`, and a function that is rarely called imports
+what it needs itself. If many functions of a module need the same one, the module has a handle, next to an
+import for type checkers:
 
 ```python
 if TYPE_CHECKING:
@@ -14,11 +15,16 @@ else:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import sys
 from functools import cache
 from importlib import import_module
-from types import ModuleType
-from typing import Any
+
+TYPE_CHECKING = False  # importing `typing` would take longer than all the rest of `import ngramdb`
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+    from typing import Any
 
 
 class _LazyModule:
@@ -45,3 +51,31 @@ def function_named(package: str, name: str) -> Callable[..., Any]:
     module, _, function = name.rpartition(".")
     found: Callable[..., Any] = getattr(import_module(f"{package}.{module}"), function)
     return found
+
+
+def attach_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return `__getattr__`, `__dir__` and `__all__` of a package that imports its names at their first use.
+
+    Parameters
+    ----------
+    package : the package's `__name__`
+    file : the package's `__file__`; in the stub `__init__.pyi` beside it, which type checkers read, each line
+        imports one name: `from .module import name as name`
+    """
+    with open(os.path.splitext(file)[0] + ".pyi", encoding="utf-8") as stub:
+        words = [line.split() for line in stub if line.startswith("from .")]
+    modules = {name: module for _, module, _, name, *_ in words}
+
+    def getter(name: str) -> Any:
+        if name not in modules:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module = modules[name]
+        if module == ".":  # a module of the package itself
+            value: Any = import_module(f"{package}.{name}")
+        else:
+            value = getattr(import_module(package + module), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    names = sorted(modules)
+    return getter, names.copy, names

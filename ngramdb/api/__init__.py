@@ -12,6 +12,6 @@ given. `remote` asks the database of a service; `wire` is what the two send each
 The names are in `__init__.pyi`; a module is imported when one of them is first used.
 """
 
-import lazy_loader
+from ngramdb.lazy import attach_stub
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

@@ -6,9 +6,9 @@ completes a keyword with the words that must follow it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from importlib import import_module
-from pathlib import Path
 from typing import NamedTuple
 
 from ngramdb import forks
@@ -66,11 +66,12 @@ def _build() -> Syntax:
 
 def read_grammar() -> str:
     """The text of the grammar file."""
-    return _grammar_file().read_text(encoding="utf-8")
+    with open(_grammar_file(), encoding="utf-8") as file:
+        return file.read()
 
 
-def _grammar_file() -> Path:
-    return Path(str(import_module("ngramdb.grammar").__file__)).with_name("ngramdb.lark")
+def _grammar_file() -> str:
+    return os.path.join(os.path.dirname(str(import_module("ngramdb.grammar").__file__)), "ngramdb.lark")
 
 
 def after(start_rule: str, terminals: Iterable[str]) -> State:

@@ -15,7 +15,6 @@ import sys
 import threading
 import zlib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 # Increases when the layout of the file changes.
@@ -63,12 +62,13 @@ class Tables(NamedTuple):
     spelling: Mapping[str, str]
 
 
-def kept_tables(grammar: Path, starts: Sequence[str]) -> Tables:
-    """Return the tables of a grammar file: the kept ones, or new ones, which are then kept.
+def kept_tables(grammar: str, starts: Sequence[str]) -> Tables:
+    """Return the tables of the grammar file at a path: the kept ones, or new ones, which are then kept.
 
     Cost: about 3 ms from kept tables, 150 ms without.
     """
-    text = grammar.read_text(encoding="utf-8")
+    with open(grammar, encoding="utf-8") as file:
+        text = file.read()
     made_from = (_LAYOUT, sys.version, text, *starts)
     path = _path_beside(grammar)
     if path is not None:
@@ -117,14 +117,16 @@ def _rule(rule: Any) -> Rule:
     return Rule(str(rule.origin.name), expansion, str(rule.alias or rule.origin.name), inlined, passes_on)
 
 
-def _path_beside(grammar: Path) -> Path | None:
+def _path_beside(grammar: str) -> str | None:
     with contextlib.suppress(NotImplementedError):  # an interpreter that keeps nothing
-        return Path(importlib.util.cache_from_source(str(grammar.with_suffix(".py")))).with_suffix(".tables")
+        kept = importlib.util.cache_from_source(os.path.splitext(grammar)[0] + ".py")
+        return os.path.splitext(kept)[0] + ".tables"
     return None
 
 
-def _read(path: Path, made_from: tuple[object, ...]) -> Tables:
-    content = path.read_bytes()
+def _read(path: str, made_from: tuple[object, ...]) -> Tables:
+    with open(path, "rb") as file:
+        content = file.read()
     if zlib.crc32(content[4:]).to_bytes(4, "little") != content[:4]:
         raise ValueError("damaged")
     kept, (rows, rules, *others) = marshal.loads(content[4:])
@@ -133,12 +135,12 @@ def _read(path: Path, made_from: tuple[object, ...]) -> Tables:
     return Tables(rows, [Rule(*rule) for rule in rules], *others)
 
 
-def _write(path: Path, made_from: tuple[object, ...], tables: Tables) -> None:
+def _write(path: str, made_from: tuple[object, ...], tables: Tables) -> None:
     """Write the file in one step: another process sees all of it or nothing."""
     plain: Any = (made_from, (tables.rows, [tuple(rule) for rule in tables.rules], *tables[2:]))
     body = marshal.dumps(plain)
-    path.parent.mkdir(exist_ok=True)
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    unfinished = f"{path}.{os.getpid()}.{threading.get_ident()}"
     try:
         with open(unfinished, "xb") as file:
             file.write(zlib.crc32(body).to_bytes(4, "little") + body)

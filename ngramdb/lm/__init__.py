@@ -13,6 +13,6 @@ to be known beforehand are a few counts of counts, `analyze`. A document is a se
 The names are in `__init__.pyi`; each is imported at its first use: a description of a model needs no kernels.
 """
 
-import lazy_loader
+from ngramdb.lazy import attach_stub
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

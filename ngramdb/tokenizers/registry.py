@@ -7,7 +7,6 @@ import os
 import re
 from collections.abc import Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ngramdb.errors import CorruptionError, InvalidArgument
@@ -23,12 +22,13 @@ from ngramdb.tokenizers.words import LowerNfcWords, LowerWords, NfcWords, WordsT
 if TYPE_CHECKING:
     import difflib
     import hashlib
+    import pathlib
 
     from ngramdb.tokenizers import byte_pairs, callables
 else:
     byte_pairs = lazy_module("ngramdb.tokenizers.byte_pairs")
     callables = lazy_module("ngramdb.tokenizers.callables")
-    difflib, hashlib = lazy_module("difflib"), lazy_module("hashlib")
+    difflib, hashlib, pathlib = lazy_module("difflib"), lazy_module("hashlib"), lazy_module("pathlib")
 
 # What a tokenizer.json has; in a text within it there would be backslashes before the quotes.
 _KEYS = (re.compile(rb'"model"\s*:\s*\{'), re.compile(rb'"vocab"\s*:\s*[{[]\s*["[]'))
@@ -62,7 +62,7 @@ def create_tokenizer(spec: Any) -> Tokenizer:
         return callables.CalledTokenizer.of(function)
     if not isinstance(spec, (str, os.PathLike)):
         return _of_object(spec, f"the {type(spec).__name__}")
-    path = Path(spec)
+    path = pathlib.Path(spec)
     if path.is_dir():
         path = path / "tokenizer.json"
     if not path.exists():
@@ -86,7 +86,7 @@ def unopened(spec: Any) -> bytes | None:
         and (canonical_tokenizer(spec) in _BUILT_IN or callables.registered(spec) is not None)
     ):
         return None
-    path = Path(spec)
+    path = pathlib.Path(spec)
     if path.is_dir():
         path = path / "tokenizer.json"
     try:

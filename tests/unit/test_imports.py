@@ -67,6 +67,7 @@ BELOW: dict[str, frozenset[str]] = {
     "formats": frozenset(),
     "interrupts": frozenset({"_cext"}),
     "kinds": frozenset(),
+    "late_dataclasses": frozenset(),
     "lazy": frozenset(),
     "logs": frozenset(),
     "limits": frozenset(),
@@ -87,6 +88,7 @@ LEAVES = frozenset(
             "formats",
             "interrupts",
             "kinds",
+            "late_dataclasses",
             "lazy",
             "limits",
             "opening",
@@ -183,7 +185,7 @@ def walked(module: str) -> Walk:
     path = modules()[module]
     walk.visit(ast.parse(path.read_text(encoding="utf-8")))
     stub = path.with_suffix(".pyi")
-    if path.name == "__init__.py" and stub.exists():  # what `lazy_loader` imports
+    if path.name == "__init__.py" and stub.exists():  # names of a package
         for node in ast.parse(stub.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ImportFrom):
                 names = [node.module] if node.module else [alias.name for alias in node.names]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import subprocess
 import sys
 from importlib import import_module
@@ -45,15 +44,13 @@ def test_every_name_of_a_stub_is_found_where_it_is_said_to_be_and_no_other(stub:
             is_own = value.__module__.startswith(f"{package.__name__}.")
             assert value.__module__ == home or not is_own
     assert {name for name, _ in names} <= set(package.__all__) <= set(dir(package))
-    with pytest.raises(AttributeError, match="attribute dataclass"):
+    with pytest.raises(AttributeError, match="attribute 'dataclass'"):
         _ = package.dataclass
 
 
 def test_all_names_can_be_imported_at_once() -> None:
-    code = "import ngramdb.planner.plan; print(len(vars(ngramdb.planner.plan)))"
-    command = [sys.executable, "-c", code]
-    environment = {**os.environ, "EAGER_IMPORT": "1"}  # what lazy_loader knows for such a check
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    code = "from ngramdb.planner.plan import *; print(len(dir()))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(done.stdout) > 100
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import getpass
 from functools import cache
 
 
 @cache
 def author() -> str:
     """user@host, as far as the system knows them; "" where it does not."""
+    import getpass
     import socket
 
     try:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 from functools import lru_cache
-from pathlib import Path
 
 # What a container may use, in control groups of version 2 and 1; "max" or a huge number where it is not
 # limited.
-_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
-_LARGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+_LARGE_PAGES = "/sys/kernel/mm/transparent_hugepage/enabled"
 
 
 @lru_cache(maxsize=1)
@@ -20,14 +19,14 @@ def memory_bytes() -> int | None:
     with contextlib.suppress(AttributeError, OSError, ValueError):
         found.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     for path in _LIMITS:
-        with contextlib.suppress(OSError, ValueError):
-            found.append(int(path.read_text()))
+        with contextlib.suppress(OSError, ValueError), open(path) as file:
+            found.append(int(file.read()))
     return min((n for n in found if n > 0), default=None)
 
 
 @lru_cache(maxsize=1)
 def has_large_pages() -> bool:
     """Whether large arrays are in pages of megabytes, which numpy asks for: on Linux, unless turned off."""
-    with contextlib.suppress(OSError, ValueError):
-        return "[never]" not in _LARGE_PAGES.read_text()
+    with contextlib.suppress(OSError, ValueError), open(_LARGE_PAGES) as file:
+        return "[never]" not in file.read()
     return False

@@ -7,6 +7,6 @@ There are many kinds, and a statement needs few: a module is imported when a nam
 names are in `__init__.pyi`.
 """
 
-import lazy_loader
+from ngramdb.lazy import attach_stub
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

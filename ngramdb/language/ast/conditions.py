@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ngramdb.language.ast.base import Node
 from ngramdb.language.ast.fields import Tested
 from ngramdb.language.ast.leaves import Scalar
 from ngramdb.language.ast.patterns import Pattern
 from ngramdb.language.ast.sources import Source
+from ngramdb.late_dataclasses import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ngramdb.language.ast.base import Node
 from ngramdb.language.ast.conditions import Condition
 from ngramdb.language.ast.fields import Field
@@ -11,6 +9,7 @@ from ngramdb.language.ast.leaves import Name, Scalar
 from ngramdb.language.ast.questions import Docs
 from ngramdb.language.ast.sources import Source, SourceTerm
 from ngramdb.language.ast.statements import Explain, Question, Statement
+from ngramdb.late_dataclasses import dataclass
 
 
 @dataclass(frozen=True)

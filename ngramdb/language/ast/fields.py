@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ngramdb.language.ast.base import Node
 from ngramdb.language.ast.leaves import Scalar
+from ngramdb.late_dataclasses import dataclass
 
 # The key of `RETURNING *`.
 EVERY_FIELD = "*"

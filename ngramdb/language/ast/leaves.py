@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ngramdb.language.ast.base import Node
+from ngramdb.late_dataclasses import dataclass
 
 
 @dataclass(frozen=True)

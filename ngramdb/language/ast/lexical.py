@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ngramdb.language.ast.base import Node
 from ngramdb.language.ast.conditions import Condition, InSentence
 from ngramdb.language.ast.fields import Field
 from ngramdb.language.ast.leaves import Scalar
 from ngramdb.language.ast.sources import Source
 from ngramdb.language.ast.statements import Question
+from ngramdb.late_dataclasses import dataclass
 
 
 @dataclass(frozen=True)

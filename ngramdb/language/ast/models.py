@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ngramdb.language.ast.base import Node
 from ngramdb.language.ast.conditions import Condition
 from ngramdb.language.ast.leaves import Ngram, Scalar
 from ngramdb.language.ast.sources import Source
 from ngramdb.language.ast.statements import Question
+from ngramdb.late_dataclasses import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ngramdb.language.ast.base import Node
 from ngramdb.language.ast.conditions import Condition, InSentence
 from ngramdb.language.ast.fields import Field, GroupKey
@@ -11,6 +9,7 @@ from ngramdb.language.ast.leaves import Ngram, Scalar
 from ngramdb.language.ast.patterns import Pattern
 from ngramdb.language.ast.sources import Source
 from ngramdb.language.ast.statements import Question
+from ngramdb.late_dataclasses import dataclass
 
 
 @dataclass(frozen=True)

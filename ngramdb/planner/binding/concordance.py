@@ -31,10 +31,10 @@ def default_window(kind: str) -> int:
 
 def sampling(scope: Scope, node: ast.Sample | None) -> plan.Sampling | None:
     """SAMPLE k [SEED s]; without SEED one is drawn, which the result's summary records."""
-    import secrets
-
     if node is None:
         return None
+    import secrets
+
     size = scope.number(node.size, "SAMPLE", 1)
     seed = scope.number(node.seed, "SEED", 0)
     assert size is not None

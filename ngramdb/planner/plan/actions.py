@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from ngramdb.late_dataclasses import dataclass
 from ngramdb.planner.plan.base import Plan, Question
 
 ANALYZE_COLUMNS = ("length", "ngrams", "d1", "d2", "d3", "fallback")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ngramdb.late_dataclasses import dataclass
 from ngramdb.planner.plan.nodes import DocExpr, Node, changed
 from ngramdb.planner.plan.phrases import Noted
 from ngramdb.planner.source import Corpus

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from ngramdb.late_dataclasses import dataclass
 from ngramdb.planner.plan.base import Plan, Question
 from ngramdb.planner.plan.estimates import Costs
 from ngramdb.planner.plan.field_keys import FieldKey

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
+from ngramdb.late_dataclasses import dataclass
 from ngramdb.planner.plan.field_keys import part_of
 from ngramdb.planner.plan.grams import Gram
 from ngramdb.planner.plan.nodes import DocExpr, Node, Occurring

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from ngramdb.late_dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Estimate:
         return ", ".join(parts)
 
 
-@dataclass
+@dataclass()
 class Actual:
     """What one node did, summed over the segments: `calls` is in how many it was evaluated.
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
+
+from ngramdb.late_dataclasses import dataclass
 
 # The columns that documents have without their metadata.
 OWN_COLUMNS = frozenset(("doc_id", "length", "text"))

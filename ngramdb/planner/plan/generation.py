@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ngramdb.late_dataclasses import dataclass
 from ngramdb.lm.spec import ModelSpec
 from ngramdb.planner.plan.base import SliceQuestion
 from ngramdb.planner.plan.grams import Gram

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from ngramdb.late_dataclasses import dataclass
 from ngramdb.planner.plan.base import Plan, Question
 from ngramdb.planner.plan.concordance import WHOLE_DOCUMENT
 from ngramdb.planner.plan.nodes import DocExpr, Node, changed

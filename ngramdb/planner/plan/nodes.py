@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from ngramdb.late_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from ngramdb.planner.plan.estimates import Estimate

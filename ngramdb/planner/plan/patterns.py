@@ -5,11 +5,12 @@ An exact n-gram, several, parts with gaps, a string of stored texts, or a regula
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ngramdb.late_dataclasses import dataclass
 from ngramdb.planner.plan.grams import Gram
 from ngramdb.planner.source import IntArray, WordList
 

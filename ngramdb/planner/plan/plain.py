@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from ngramdb.late_dataclasses import dataclass
 from ngramdb.planner.plan.documents import AllDocs, Complement, DocsWith, Intersection, NoDocs, UnionOf
 from ngramdb.planner.plan.nodes import DocExpr
 from ngramdb.planner.source import ConditionCode, IntArray

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Any
 
 from ngramdb.caching import cached_property
+from ngramdb.late_dataclasses import dataclass
 
 Scalar = str | int | float | bool
 

@@ -21,7 +21,7 @@ def _keeps_bytecode(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _tables(folder: Path, grammar: str = GRAMMAR) -> tables.Tables:
     (folder / "a.lark").write_text(grammar)
-    return tables.kept_tables(folder / "a.lark", ["start"])
+    return tables.kept_tables(str(folder / "a.lark"), ["start"])
 
 
 def _kept(folder: Path) -> list[Path]:
