@@ -79,7 +79,7 @@ class InternalError(DatabaseError):
 
 
 class NotSupportedError(DatabaseError):
-    """Something that PEP 249 defines and this database lacks."""
+    """Something that PEP 249 defines and this database lacks, or that needs a library of an extra."""
 
 
 class QueryError(ProgrammingError):

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ngramdb.errors import CorruptionError, InvalidArgument
+from ngramdb.errors import CorruptionError, InvalidArgument, NotSupportedError
 from ngramdb.kinds import FILE_TOKENIZERS, TOKENIZER_KINDS, canonical_tokenizer
 from ngramdb.lazy import lazy_module
 from ngramdb.opening import open_regular
@@ -192,23 +192,29 @@ def open_tokenizer(
 
 
 def _from_json(definition: bytes, source: str) -> Tokenizer:
-    # Imported by name, and only here: the library `tokenizers` takes longer to import than a small query to
-    # answer.
-    module = import_module("ngramdb.tokenizers.huggingface")
-    made: Tokenizer = module.HuggingFaceTokenizer(definition, source)
+    made: Tokenizer = _needing_extra("huggingface", source, "tokenizers").HuggingFaceTokenizer(
+        definition, source
+    )
     return made
 
 
 def _from_model(definition: bytes, source: str) -> Tokenizer:
-    try:
-        module = import_module("ngramdb.tokenizers.sentence_piece")
-    except ImportError as error:
-        raise InvalidArgument(
-            f"{source} is a model of SentencePiece, and its library is not installed: "
-            "pip install 'ngramdb[tokenizers]'"
-        ) from error
+    module = _needing_extra("sentence_piece", source, "sentencepiece")
     made: Tokenizer = module.SentencePieceTokenizer(definition, source)
     return made
+
+
+def _needing_extra(module: str, source: str, library: str) -> Any:
+    """Import a module of this package whose library is an extra, and takes longer to import than to count.
+
+    Raises NotSupportedError if the library is not installed.
+    """
+    try:
+        return import_module(f"ngramdb.tokenizers.{module}")
+    except ModuleNotFoundError as error:
+        raise NotSupportedError(
+            f"{source} needs the library {library}, which is not installed: pip install 'ngramdb[tokenizers]'"
+        ) from error
 
 
 def _no_such_tokenizer(spec: str) -> str:

@@ -30,10 +30,12 @@ def field(name: str) -> str:
 
 
 def packages(table: str) -> set[str]:
-    """The names of the packages in a list of pyproject.toml."""
+    """The names of the packages in a list of pyproject.toml, with those of the extras that it names."""
     found = re.search(rf"^{table} = \[(.*?)\]$", PYPROJECT, re.MULTILINE | re.DOTALL)
     assert found is not None, table
-    return set(re.findall(r'"([A-Za-z_]+)', found[1]))
+    extras = re.findall(r'"ngramdb\[(.*?)\]"', found[1])
+    inner = (packages(extra) for names in extras for extra in names.split(","))
+    return set(re.findall(r'"([A-Za-z_]+)', found[1])).union(*inner)
 
 
 def test_the_license_is_the_apache_license_word_for_word() -> None:

@@ -211,4 +211,4 @@ def _optional(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise ExecutionError(f"{name} is not installed: pip install {name}") from error
+        raise ExecutionError(f"{name} is not installed: pip install 'ngramdb[df]'") from error

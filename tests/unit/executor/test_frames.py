@@ -139,7 +139,7 @@ def test_a_missing_library_is_named(monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ExecutionError, match="pandas is not installed: pip install pandas"):
+    with pytest.raises(ExecutionError, match=r"pandas is not installed: pip install 'ngramdb\[df\]'"):
         Result.of_rows(("i",), [(1,)]).df()
 
 

@@ -143,7 +143,7 @@ def test_a_missing_library_is_named(monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "polars", None)
-    with pytest.raises(ExecutionError, match="polars is not installed: pip install polars"):
+    with pytest.raises(ExecutionError, match=r"polars is not installed: pip install 'ngramdb\[df\]'"):
         Result.of_rows(("i",), [(1,)]).pl()
 
 
