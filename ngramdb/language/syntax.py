@@ -1,6 +1,6 @@
 """The grammar as parse tables, read or made on first use and shared by all threads.
 
-The module also lists the terminals in the order of the grammar file, tells which of them may come next, and
+The module also lists the terminals in the order of the grammar file, finds those that may come next, and
 completes a keyword with the words that must follow it.
 """
 

@@ -62,7 +62,7 @@ def check_requirements() -> None:
 
 
 def main_job(path: str, folder: Path) -> None:
-    """Load files of each kind and ask them questions, with the required packages alone."""
+    """Load files of each kind and search them, with the required packages alone."""
     documents = [{"text": "the rose is red", "year": 1900 + i, "tags": ["a"]} for i in range(5)]
     lines = "".join(json.dumps(document) + "\n" for document in documents).encode()
     sources = [

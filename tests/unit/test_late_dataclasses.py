@@ -52,7 +52,7 @@ def family(dataclass):
 
 
 def described(what):
-    """What a call gives, or the error that it raises."""
+    """Describe the value of a call, or the error that it raises."""
     try:
         return repr(what()).replace("0x", "")
     except Exception as error:

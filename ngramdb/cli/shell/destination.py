@@ -6,11 +6,16 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from subprocess import Popen
-from typing import TextIO, cast
+from typing import TYPE_CHECKING, TextIO, cast
 
 from ngramdb.errors import ExecutionError, InvalidArgument
 from ngramdb.formats import database_around
+from ngramdb.lazy import lazy_module
+
+if TYPE_CHECKING:
+    import subprocess
+else:
+    subprocess = lazy_module("subprocess")
 
 
 class LateFile:
@@ -28,7 +33,7 @@ class LateFile:
             raise InvalidArgument("a command stands behind the |, as in .once | wc -l")
         if self._command is None:
             _check_can_be_written(name)
-        self._process: Popen[str] | None = None
+        self._process: subprocess.Popen[str] | None = None
         self._stream: TextIO | None = None
         #: Whether it was opened, or could not be.
         self.has_begun = False
@@ -40,11 +45,11 @@ class LateFile:
             if self._command is None:
                 self._stream = open(self.name, "w", encoding=self.encoding, newline="\n")  # noqa: SIM115
             else:
-                import subprocess
-
                 sys.stdout.flush()
                 pipe = subprocess.PIPE
-                self._process = Popen(self._command, shell=True, stdin=pipe, encoding=self.encoding)
+                self._process = subprocess.Popen(
+                    self._command, shell=True, stdin=pipe, encoding=self.encoding
+                )
                 self._stream = cast("TextIO", self._process.stdin)
         return self._stream
 

@@ -5,11 +5,10 @@ Each is listed in `COMMANDS` with the line that `.help` shows; what it does stan
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from textwrap import wrap
+from typing import TYPE_CHECKING
 
 from ngramdb.cli.shell import dot_actions as actions
 from ngramdb.cli.shell.examples import STATEMENTS, TOPICS, about, examples_of, heads
@@ -17,6 +16,13 @@ from ngramdb.cli.shell.session import Shell
 from ngramdb.cli.terminal.render import MODES
 from ngramdb.cli.terminal.wrapping import two_columns
 from ngramdb.errors import InvalidArgument
+from ngramdb.lazy import lazy_module
+
+if TYPE_CHECKING:
+    import difflib
+    import shlex
+else:
+    difflib, shlex = lazy_module("difflib"), lazy_module("shlex")
 
 # Default width of paragraphs.
 WIDEST = 110
@@ -73,7 +79,7 @@ def find(name: str) -> Command:
     begins = [other for other in COMMANDS if name and other.startswith(name)]
     if len(begins) == 1:
         return COMMANDS[begins[0]]
-    near = begins or get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
+    near = begins or difflib.get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
     hint = f"did you mean .{' or .'.join(near)}?" if near else ".help lists them all"
     raise InvalidArgument(f"unknown command .{name}; {hint}")
 
@@ -117,7 +123,9 @@ def _help_on(word: str, width: int | None) -> Iterator[str]:
         try:
             command = find(word.removeprefix("."))
         except InvalidArgument as error:
-            near = get_close_matches(word.lower(), [*COMMANDS, *map(str.lower, heads())], n=1, cutoff=0.6)
+            near = difflib.get_close_matches(
+                word.lower(), [*COMMANDS, *map(str.lower, heads())], n=1, cutoff=0.6
+            )
             hint = f"did you mean .help {near[0]}? " if near else ""
             what = f"there is no help on {word}; {hint}.help lists commands, .help statements all statements"
             raise InvalidArgument(what) from error

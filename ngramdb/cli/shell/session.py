@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
 from ngramdb.api import Connection, connect
@@ -263,6 +262,8 @@ class Shell:
 
     def title(self) -> str:
         """What the database is called in a banner."""
+        from pathlib import Path
+
         return "in memory, nothing is kept" if self.path is None else str(Path(self.path))
 
     def close(self) -> None:

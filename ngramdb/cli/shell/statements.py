@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
-from pathlib import Path
 
 from ngramdb.cli.common import OK, UsageError
 from ngramdb.cli.shell import checking
@@ -65,7 +65,7 @@ def _opened(kind: str, text: str, in_full: bool) -> tuple[Script | None, list[Un
     if text == "-":
         script = Script(sys.stdin, name="standard input")
         return _parsed(script) if in_full else (script, None)
-    if Path(text).is_dir():
+    if os.path.isdir(text):
         raise UsageError(f"{text} is a folder; -f takes a file of statements")
     if not in_full:
         return None, None

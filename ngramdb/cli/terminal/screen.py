@@ -68,11 +68,13 @@ class Screen:
 
 def detect(stream: TextIO) -> Screen:
     """Find out from the stream and the environment (NO_COLOR, TERM, COLUMNS) what can be shown."""
-    import shutil
-
     stream = bare(stream)
     at_terminal = is_terminal(stream)
-    width = max(20, shutil.get_terminal_size((FALLBACK_COLUMNS, 24)).columns) if at_terminal else None
+    width = None
+    if at_terminal:
+        import shutil
+
+        width = max(20, shutil.get_terminal_size((FALLBACK_COLUMNS, 24)).columns)
     plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     return Screen(stream, at_terminal, width, at_terminal and not plain, takes_boxes(stream))
 
